@@ -1,0 +1,45 @@
+/**
+ * Market dates. In memory a date is its day number, whole days since 1970-01-01 in the proleptic Gregorian
+ * calendar, so that order and calendar distance are plain integer arithmetic. Outside it is `YYYY-MM-DD`.
+ */
+
+/** Whole days since 1970-01-01. */
+export type Day = number;
+
+export const MILLISECONDS_PER_DAY = 86_400_000;
+
+/**
+ * Day number of a civil date.
+ * @returns the day, or undefined where that month has no such day (such as 2021-02-29).
+ */
+export function dayOfCivil(year: number, month: number, day: number): Day | undefined {
+  if (month < 1 || month > 12 || day < 1 || day > daysInMonth(year, month)) return undefined;
+  // Howard Hinnant, "chrono-compatible low-level date algorithms", days_from_civil.
+  const shifted = month <= 2 ? year - 1 : year;
+  const era = Math.floor(shifted / 400);
+  const yearOfEra = shifted - era * 400;
+  const dayOfYear = Math.floor((153 * (month + (month > 2 ? -3 : 9)) + 2) / 5) + day - 1;
+  const dayOfEra = yearOfEra * 365 + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100) + dayOfYear;
+  return era * 146_097 + dayOfEra - 719_468;
+}
+
+function daysInMonth(year: number, month: number): number {
+  if (month === 2) return (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0 ? 29 : 28;
+  return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
+}
+
+const ISO_DATE = /^(\d{4})-(\d{2})-(\d{2})(?:$|[T ])/;
+
+/**
+ * Day of an ISO date or date-time: its first ten characters count, whatever its offset.
+ * @returns undefined where the text is no such date.
+ */
+export function parseDay(text: string): Day | undefined {
+  const match = ISO_DATE.exec(text);
+  return match ? dayOfCivil(Number(match[1]), Number(match[2]), Number(match[3])) : undefined;
+}
+
+/** `YYYY-MM-DD` of a day between the years 0 and 9999. */
+export function formatDay(day: Day): string {
+  return new Date(day * MILLISECONDS_PER_DAY).toISOString().slice(0, 10);
+}

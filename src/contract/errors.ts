@@ -1,0 +1,206 @@
+/**
+ * Every error a user can meet: one table of codes, one class.
+ *
+ * `exit` is the process exit code of the command line, `status` the HTTP status of a refused request, or the
+ * status inside the problem of a failed operation. `advice` is the sentence that says what to do.
+ */
+export const ERROR_TABLE = {
+  invalid_request: {
+    status: 400,
+    exit: 2,
+    title: "The payload or the config is not valid",
+    advice: "Correct the fields listed in `faults`; `mucast schema` prints the accepted shape.",
+  },
+  unknown_model: {
+    status: 400,
+    exit: 2,
+    title: "The model is not known",
+    advice: "Use one of the names listed; mucast never falls back to another model.",
+  },
+  invalid_model_params: {
+    status: 400,
+    exit: 2,
+    title: "The model parameters are not accepted",
+    advice: "Correct the parameter named; see docs/config.md for what may be passed.",
+  },
+  url_not_allowed: {
+    status: 400,
+    exit: 2,
+    title: "The URL is outside the allowed origins and containers",
+    advice:
+      "Use a blob under an allowed URL, or let the operator add its origin to MUCAST_ALLOWED_BLOB_URLS.",
+  },
+  too_large: {
+    status: 413,
+    exit: 2,
+    title: "A stated limit is exceeded",
+    advice: "Make the input smaller, or raise the limit named where it is configurable.",
+  },
+  blob_not_found: {
+    status: 502,
+    exit: 3,
+    title: "An input blob does not exist",
+    advice: "Check the URL or the path, and that the step before this one has written it.",
+  },
+  blob_unavailable: {
+    status: 502,
+    exit: 3,
+    title: "An input blob could not be read",
+    advice: "The storage failed after retries; try again later.",
+  },
+  unreadable_blob: {
+    status: 422,
+    exit: 3,
+    title: "An input blob is not whole, valid JSON",
+    advice: "Write the blob again; the place of the first fault is given.",
+  },
+  invalid_data: {
+    status: 422,
+    exit: 3,
+    title: "An input blob holds data that cannot be used",
+    advice: "Correct the value at the place given.",
+  },
+  insufficient_history: {
+    status: 422,
+    exit: 3,
+    title: "Too few rows to learn from",
+    advice: "Give a longer window or features with fewer gaps; at least 30 fit rows a ticker are needed.",
+  },
+  all_failed: {
+    status: 422,
+    exit: 3,
+    title: "Every ticker failed",
+    advice: "See `failures` for the reason of each ticker.",
+  },
+  no_forecast: {
+    status: 422,
+    exit: 3,
+    title: "No ticker has a current forecast",
+    advice: "Bring the blob that ends early up to the last price date.",
+  },
+  fit_failed: {
+    status: 422,
+    exit: 3,
+    title: "A fit failed",
+    advice: "See the message of the library; other tickers are not affected.",
+  },
+  device_unavailable: {
+    status: 422,
+    exit: 3,
+    title: "The device asked for is not there",
+    advice: "Ask for the CPU, or run on a machine that has the device.",
+  },
+  engine_unavailable: {
+    status: 500,
+    exit: 4,
+    title: "The Python engine is not installed",
+    advice: "Run `mucast setup`, or name a ready interpreter in MUCAST_PYTHON.",
+  },
+  engine_crashed: {
+    status: 500,
+    exit: 4,
+    title: "A worker died twice on one task",
+    advice: "Look at memory and at the engine's log; the ticker named was being fitted.",
+  },
+  output_failed: {
+    status: 502,
+    exit: 3,
+    title: "The result could not be written",
+    advice: "Check room and rights at the place of the output; nothing half-written is left.",
+  },
+  timed_out: {
+    status: 504,
+    exit: 5,
+    title: "The time limit was reached",
+    advice: "Raise the limit or make the job smaller.",
+  },
+  canceled: {
+    status: 499,
+    exit: 130,
+    title: "The job was cancelled",
+    advice: "No output was written; submit it again if that was not meant.",
+  },
+  internal: {
+    status: 500,
+    exit: 1,
+    title: "A defect in mucast",
+    advice: "Please report it with the message and the steps that led here.",
+  },
+} as const satisfies Record<string, ErrorEntry>;
+
+export interface ErrorEntry {
+  readonly status: number;
+  readonly exit: number;
+  readonly title: string;
+  readonly advice: string;
+}
+
+export type ErrorCode = keyof typeof ERROR_TABLE;
+
+/** One fault of a payload: where it is, what is wrong, and the nearest right name where there is one. */
+export interface Fault {
+  /** JSON-path-like place, such as `config.ML params.n_splits`. */
+  readonly path: string;
+  readonly message: string;
+  readonly suggestion?: string;
+}
+
+/** Structured facts beside the message. Nothing in here may hold a secret: problems are shown and logged. */
+export interface ErrorData {
+  /** Place inside the payload, or in the blob (ticker, key). */
+  readonly path?: string;
+  readonly value?: unknown;
+  /** The blob or file the error speaks of, without query string. */
+  readonly source?: string;
+  /** Byte offset into the decompressed blob. */
+  readonly offset?: number;
+  readonly ticker?: string;
+  readonly faults?: readonly Fault[];
+  readonly suggestion?: string;
+  readonly accepted?: readonly string[];
+  readonly failures?: readonly { ticker: string; code: string; message: string }[];
+  readonly [key: string]: unknown;
+}
+
+/** The one error class. `message` names the place and the value; the table adds what to do. */
+export class MucastError extends Error {
+  readonly code: ErrorCode;
+  readonly data: ErrorData;
+
+  constructor(code: ErrorCode, message: string, data: ErrorData = {}, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "MucastError";
+    this.code = code;
+    this.data = data;
+  }
+
+  get entry(): ErrorEntry {
+    return ERROR_TABLE[this.code];
+  }
+}
+
+/** RFC 9457 problem details of an error; the same object stands in a failed operation. */
+export interface Problem {
+  readonly type: string;
+  readonly title: string;
+  readonly status: number;
+  readonly code: ErrorCode;
+  readonly detail: string;
+  readonly advice: string;
+  readonly [key: string]: unknown;
+}
+
+/** @returns the problem of `error`; what is not a MucastError is a defect of ours, `internal`. */
+export function problemOf(error: unknown): Problem {
+  const known = error instanceof MucastError ? error : new MucastError("internal", String(error));
+  const { status, title, advice } = known.entry;
+  return {
+    type: `urn:mucast:error:${known.code}`,
+    title,
+    status,
+    code: known.code,
+    detail: known.message,
+    advice,
+    ...known.data,
+  };
+}

@@ -1,0 +1,46 @@
+/**
+ * The known name nearest to a mistyped one, by optimal string alignment distance (insertions, deletions,
+ * substitutions and swaps of neighbours), case aside.
+ * @returns undefined where nothing is near: more than a third of the letters differ.
+ */
+export function nearestName(name: string, known: Iterable<string>): string | undefined {
+  let best: string | undefined;
+  let bestDistance = Number.POSITIVE_INFINITY;
+  for (const candidate of known) {
+    const distance = alignmentDistance(normalise(name), normalise(candidate));
+    const limit = Math.max(1, Math.ceil(Math.max(name.length, candidate.length) / 3));
+    if (distance <= limit && distance < bestDistance) {
+      best = candidate;
+      bestDistance = distance;
+    }
+  }
+  return best;
+}
+
+const LONGEST_COMPARED = 100;
+
+function normalise(name: string): string {
+  return name
+    .slice(0, LONGEST_COMPARED)
+    .toLowerCase()
+    .replaceAll(/[\s_-]+/g, "_");
+}
+
+function alignmentDistance(a: string, b: string): number {
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const substituted = last[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
+      let cost = Math.min(last[j]! + 1, row[j - 1]! + 1, substituted);
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) {
+        cost = Math.min(cost, beforeLast[j - 2]! + 1);
+      }
+      row.push(cost);
+    }
+    beforeLast = last;
+    last = row;
+  }
+  return last[b.length]!;
+}
