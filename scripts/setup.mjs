@@ -1,0 +1,122 @@
+// Brings a bare clone to a state in which everything runs: Node 24, the Node packages, the Python environment.
+// Runs under Node 20 with built-ins alone. Each step leaves a stamp with the hash of its lock file as its last act,
+// so a step that is right is never done again and one that was interrupted is done anew. Speaks on stderr only.
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { withLock } from "./setup-lock.mjs";
+
+const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
+const NODE_FOLDER = join(ROOT, "tools/node");
+const BIOME_FOLDER = join(ROOT, "tools/biome");
+const WANTED_NODE_MAJOR = 24;
+
+class SetupError extends Error {}
+
+/**
+ * Does what is missing.
+ * @param {("ml" | "dev")[]} environments the Python environments that must be there afterwards
+ * @returns {string} path of a Node of version 24 or later
+ */
+export function ensureSetup(environments) {
+  const node = nodeIfReady();
+  if (node && isInstalled(ROOT) && environments.length === 0) return node;
+  mkdirSync(join(ROOT, ".mucast"), { recursive: true });
+  return withLock(join(ROOT, ".mucast/setup.lock"), say, () => {
+    const ready = nodeIfReady() ?? installNode();
+    if (!isInstalled(ROOT)) install(ROOT, "Node packages");
+    if (environments.includes("dev") && !isInstalled(BIOME_FOLDER)) install(BIOME_FOLDER, "Biome");
+    ensurePython(ready, environments);
+    return ready;
+  });
+}
+
+function nodeIfReady() {
+  if (Number(process.versions.node.split(".")[0]) >= WANTED_NODE_MAJOR) return process.execPath;
+  return isInstalled(NODE_FOLDER) ? localNode() : undefined;
+}
+
+function localNode() {
+  const binary = join(NODE_FOLDER, "node_modules", `node-${process.platform}-${process.arch}`, "bin/node");
+  return existsSync(binary) ? binary : undefined;
+}
+
+function installNode() {
+  if (process.platform !== "linux") {
+    throw new SetupError(
+      `mucast is developed with Node ${WANTED_NODE_MAJOR}; this is ${process.version} and only Linux gets one by itself: ` +
+        `install Node ${WANTED_NODE_MAJOR} and run this again.`,
+    );
+  }
+  install(NODE_FOLDER, `Node ${WANTED_NODE_MAJOR}`);
+  const node = localNode();
+  if (!node)
+    throw new SetupError(
+      `there is no Node ${WANTED_NODE_MAJOR} package for ${process.platform}-${process.arch}`,
+    );
+  return node;
+}
+
+function stampFile(folder) {
+  return join(folder, "node_modules/.setup-stamp");
+}
+
+function lockHash(folder) {
+  return createHash("sha256")
+    .update(readFileSync(join(folder, "package-lock.json")))
+    .digest("hex");
+}
+
+function isInstalled(folder) {
+  return existsSync(stampFile(folder)) && readFileSync(stampFile(folder), "utf8") === lockHash(folder);
+}
+
+function install(folder, what) {
+  say(`setup: installing ${what} …`);
+  rmSync(stampFile(folder), { force: true });
+  runToStderr("npm", ["ci", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"], folder);
+  writeFileSync(stampFile(folder), lockHash(folder));
+}
+
+function ensurePython(node, environments) {
+  if (environments.length === 0) return;
+  runToStderr(node, [join(ROOT, "scripts/install-python.ts"), ...environments], ROOT);
+}
+
+function runToStderr(command, args, cwd) {
+  // npm tells its children about the folder it was started in; a nested npm must find out by itself.
+  const env = Object.fromEntries(
+    Object.entries(process.env).filter(
+      ([name]) => !/^npm_(?!config_(cafile|registry|userconfig|cache|globalconfig)$)/i.test(name),
+    ),
+  );
+  const done = spawnSync(command, args, { cwd, env, stdio: ["ignore", 2, 2] });
+  if (done.error) throw new SetupError(`cannot run ${command}: ${done.error.message}`);
+  if (done.status !== 0) {
+    throw new SetupError(
+      `${command} ${args[0]} ended with ${done.signal ?? `exit code ${done.status}`} in ${cwd}; its words stand above`,
+    );
+  }
+}
+
+function say(line) {
+  process.stderr.write(`${line}\n`);
+}
+
+/** Runs `body`; a set-up that cannot be done is one sentence and exit code 4. */
+export function orExplain(body) {
+  try {
+    return body();
+  } catch (error) {
+    if (!(error instanceof SetupError)) throw error;
+    say(`setup: ${error.message}`);
+    return process.exit(4);
+  }
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
+  orExplain(() => ensureSetup(process.argv.includes("--dev") ? ["ml", "dev"] : ["ml"]));
+  say("setup: everything is in place");
+}

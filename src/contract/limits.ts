@@ -1,0 +1,20 @@
+/** Upper limits of what a request may ask for; docs/config.md states them. All counts. */
+export const LIMITS = {
+  configBytes: 32 * 1024,
+  cvTestSize: 10_000,
+  nSplits: 1_000,
+  epochs: 10_000,
+  batchSize: 65_536,
+  lookback: 1_000,
+  patience: 10_000,
+  layers: 16,
+  layerWidth: 4_096,
+  kernelSize: 101,
+  heads: 64,
+} as const;
+
+/** A ticker needs this many fit rows, and a fold this many training rows before its first test. */
+export const MINIMUM_FIT_ROWS = 30;
+
+/** Calendar days: a longer way to the next price gives no label, and an older forecast is stale. */
+export const LONGEST_GAP_DAYS = 10;

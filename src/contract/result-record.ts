@@ -1,0 +1,15 @@
+import { z } from "zod";
+
+/** What a job that succeeded answers; stdout of the command line carries exactly this. */
+export const resultRecordSchema = z
+  .strictObject({
+    status: z.literal("Succeeded"),
+    output_url: z.string().describe("Where the output blob is; the portfolio optimizer's input_url."),
+    output_name: z.string().regex(/^(ml|nn)_engine_[A-Za-z0-9_-]{1,64}\.json$/),
+    execution_name: z
+      .string()
+      .describe("The job's name and a suffix of its own: dl-job-… or ml-worker-job-…"),
+  })
+  .meta({ id: "ResultRecord", title: "Result record" });
+
+export type ResultRecord = z.infer<typeof resultRecordSchema>;
