@@ -14,21 +14,53 @@ export function faultsOf(error: z.ZodError, schema: z.ZodType, root: string, inp
       const known = knownKeys(schema, issue.path);
       return issue.keys.map((key) => unknownKey(joinPath(path, [key]), key, known));
     }
-    return [{ path, message: describe(issue, valueAt(input, issue.path)) }];
+    return [valueFault(path, issue, input)];
   });
 }
 
 /** The fault of one unknown key, with the nearest of the keys that are known there. */
 export function unknownKey(path: string, key: string, known: readonly string[]): Fault {
-  const suggestion = nearestName(key, known);
-  const message = `unknown key ${JSON.stringify(key)}; known here: ${known.join(", ")}`;
+  return fault(
+    path,
+    `unknown key ${JSON.stringify(key)}; known here: ${known.join(", ")}`,
+    nearestName(key, known),
+  );
+}
+
+function fault(path: string, message: string, suggestion: string | undefined): Fault {
   return suggestion === undefined ? { path, message } : { path, message, suggestion };
 }
 
-function describe(issue: z.core.$ZodIssue, value: unknown): string {
-  if (value === undefined && issue.code === "invalid_type") return "is required";
-  const given = value === undefined ? "" : `, got ${show(value)}`;
-  return `${issue.message.replace(/^Invalid (input|option): expected/, "must be")}${given}`;
+function valueFault(path: string, issue: z.core.$ZodIssue, input: unknown): Fault {
+  const value = valueAt(input, issue.path);
+  if (value === undefined) return fault(path, "is required", misspelt(input, issue.path));
+  const accepted = issue.code === "invalid_value" ? issue.values.map(String) : [];
+  return fault(path, `${rule(issue)}, got ${show(value)}`, nearestName(String(value), accepted));
+}
+
+function rule(issue: z.core.$ZodIssue): string {
+  const bound = (relation: string, limit: unknown, inclusive: boolean | undefined) =>
+    `must be ${"origin" in issue && issue.origin === "array" ? "a list of length " : ""}${relation}${inclusive ? "=" : ""} ${limit}`;
+  if (issue.code === "invalid_type") return `must be ${withArticle(issue.expected)}`;
+  if (issue.code === "invalid_value") return `must be one of ${issue.values.join(", ")}`;
+  if (issue.code === "too_small") return bound(">", issue.minimum, issue.inclusive);
+  if (issue.code === "too_big") return bound("<", issue.maximum, issue.inclusive);
+  return issue.message;
+}
+
+function withArticle(type: string): string {
+  if (type === "int") return "an integer";
+  return `${/^[aeio]/.test(type) ? "an" : "a"} ${type}`;
+}
+
+/** A key beside the missing one that was probably meant to be it. */
+function misspelt(input: unknown, path: readonly PropertyKey[]): string | undefined {
+  const parent = valueAt(input, path.slice(0, -1));
+  if (typeof parent !== "object" || parent === null) return undefined;
+  const given = nearestName(String(path.at(-1)), Object.keys(parent));
+  return given === undefined
+    ? undefined
+    : `${JSON.stringify(given)} was given; write ${JSON.stringify(path.at(-1))}`;
 }
 
 const LONGEST_SHOWN = 80;

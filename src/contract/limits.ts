@@ -12,9 +12,3 @@ export const LIMITS = {
   kernelSize: 101,
   heads: 64,
 } as const;
-
-/** A ticker needs this many fit rows, and a fold this many training rows before its first test. */
-export const MINIMUM_FIT_ROWS = 30;
-
-/** Calendar days: a longer way to the next price gives no label, and an older forecast is stale. */
-export const LONGEST_GAP_DAYS = 10;

@@ -1,0 +1,103 @@
+import { readFileSync, statSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import type { Command } from "commander";
+import { type Fault, MucastError } from "../contract/errors.ts";
+import { LIMITS } from "../contract/limits.ts";
+import { invalidRequest } from "../contract/parse-config.ts";
+
+/** The flags of run_ml_job and validate, as commander gives them. */
+export interface JobFlags {
+  readonly featureUrl?: string;
+  readonly dataExtractorUrl?: string;
+  readonly config?: string;
+  readonly blobUrl?: string;
+  readonly workers?: string;
+  readonly log: "text" | "json";
+  readonly quiet?: boolean;
+}
+
+/** What a job is asked for, flags and environment together. */
+export interface JobInputs {
+  readonly featureUrl: string;
+  readonly dataExtractorUrl: string;
+  /** JSON text of the config. */
+  readonly config: string;
+  readonly blobUrl: string | undefined;
+  readonly workers: number;
+}
+
+const INPUTS = [
+  ["featureUrl", "--feature-url", "FEATURE_URL"],
+  ["dataExtractorUrl", "--data-extractor-url", "DATA_EXTRACTOR_URL"],
+  ["config", "--config", "CONFIG"],
+] as const;
+
+/** Adds the flags that every job command takes. */
+export function withJobFlags(command: Command): Command {
+  return command
+    .option("--feature-url <location>", "feature blob: a path, file: URL or https URL [env: FEATURE_URL]")
+    .option("--data-extractor-url <location>", "data-extraction blob, likewise [env: DATA_EXTRACTOR_URL]")
+    .option("--config <file|json>", "the job's config, as a file or as JSON text [env: CONFIG]")
+    .option(
+      "--blob-url <location>",
+      "folder whose data/ takes the output; by default the folder of the feature file [env: BLOB_URL]",
+    )
+    .option("--workers <n>", "processes that fit at the same time; by default one a core")
+    .option("--log <format>", "how stderr speaks: text or json", "text")
+    .option("--quiet", "no progress; warnings and errors are still told");
+}
+
+/**
+ * Flags first, environment where a flag is missing.
+ * @throws MucastError invalid_request with every fault at once.
+ */
+export function jobInputs(flags: JobFlags, env: NodeJS.ProcessEnv): JobInputs {
+  const faults: Fault[] = [];
+  const [featureUrl, dataExtractorUrl, config] = INPUTS.map(([key, flag, variable]) => {
+    const value = flags[key] ?? env[variable];
+    if (value === undefined || value.trim() === "") {
+      faults.push({ path: flag, message: `is required: give ${flag} or set ${variable}` });
+    }
+    return value ?? "";
+  }) as [string, string, string];
+  const workers = flags.workers ?? String(availableParallelism());
+  if (!/^[1-9]\d{0,3}$/.test(workers)) {
+    faults.push({ path: "--workers", message: `must be an integer from 1 to 9999, got ${workers}` });
+  }
+  if (faults.length > 0) throw invalidRequest(faults);
+  return {
+    featureUrl,
+    dataExtractorUrl,
+    config: configText(config),
+    blobUrl: flags.blobUrl ?? env.BLOB_URL,
+    workers: Number(workers),
+  };
+}
+
+/** The config's JSON text: the value itself where it begins like JSON, else the content of the file it names. */
+function configText(value: string): string {
+  if (/^\s*[{["]/.test(value)) return value;
+  try {
+    const { size } = statSync(value);
+    if (size > LIMITS.configBytes) {
+      throw new MucastError(
+        "too_large",
+        `${value} has ${size} bytes; a config has at most ${LIMITS.configBytes}`,
+        {
+          path: "--config",
+          value: size,
+        },
+      );
+    }
+    return readFileSync(value, "utf8");
+  } catch (cause) {
+    if (cause instanceof MucastError) throw cause;
+    const reason = (cause as NodeJS.ErrnoException).code ?? String(cause);
+    throw new MucastError(
+      "invalid_request",
+      `--config ${value} is neither JSON text nor a file that can be read (${reason})`,
+      { path: "--config", value },
+      { cause },
+    );
+  }
+}

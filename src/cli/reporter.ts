@@ -1,0 +1,105 @@
+import type { JobEvent, Report, Stage } from "../contract/events.ts";
+import type { Warning } from "../contract/warnings.ts";
+
+export interface ReporterOptions {
+  readonly format: "text" | "json";
+  /** Silences progress; warnings are always told. */
+  readonly quiet: boolean;
+  readonly stream: NodeJS.WriteStream;
+}
+
+const LABELS: Record<Stage, string> = {
+  read: "reading",
+  fit: "fitting",
+  evaluate: "evaluating",
+  write: "writing",
+};
+const MILLISECONDS_BETWEEN = { bar: 80, line: 2_000 };
+const BAR_CELLS = 24;
+
+/** Tells a job's events on stderr: a bar with ETA on a terminal, lines elsewhere, JSON objects with `--log json`. */
+export class Reporter {
+  readonly #options: ReporterOptions;
+  readonly #started = new Map<Stage, number>();
+  #lastTold = Number.NEGATIVE_INFINITY;
+  #barShown = false;
+
+  constructor(options: ReporterOptions) {
+    this.#options = options;
+  }
+
+  readonly report: Report = (event: JobEvent) => {
+    if (event.kind === "warning") this.warn(event.warning);
+    else if (!this.#options.quiet) this.#progress(event);
+  };
+
+  warn(warning: Warning): void {
+    this.#line({ level: "warning", ...warning }, () => {
+      const place = warning.ticker === undefined ? "" : ` ${warning.ticker}:`;
+      return `warning: ${warning.code}:${place} ${warning.message}`;
+    });
+  }
+
+  /** A line of its own, such as the problem at the end. */
+  tell(record: Record<string, unknown>, text: string): void {
+    this.#line(record, () => text);
+  }
+
+  /** Leaves the terminal's cursor at the start of an empty line. */
+  finish(): void {
+    if (this.#barShown) this.#options.stream.write("\r\x1b[K");
+    this.#barShown = false;
+  }
+
+  #progress(event: JobEvent & { kind: "progress" }): void {
+    const now = performance.now();
+    const first = !this.#started.has(event.stage);
+    if (first) this.#started.set(event.stage, now);
+    const ended = event.total !== undefined && event.done >= event.total;
+    const asBar = this.#options.stream.isTTY && this.#options.format === "text";
+    const pause = asBar ? MILLISECONDS_BETWEEN.bar : MILLISECONDS_BETWEEN.line;
+    if (!first && !ended && now - this.#lastTold < pause) return;
+    this.#lastTold = now;
+    const eta = etaSeconds(event, (now - this.#started.get(event.stage)!) / 1_000);
+    if (asBar) this.#drawBar(event, eta);
+    else this.#line({ level: "info", ...event, eta_seconds: eta }, () => progressLine(event, eta));
+  }
+
+  #drawBar(event: JobEvent & { kind: "progress" }, eta: number | undefined): void {
+    const share = event.total ? Math.min(1, event.done / event.total) : 0;
+    const filled = Math.round(share * BAR_CELLS);
+    const bar = "█".repeat(filled) + "░".repeat(BAR_CELLS - filled);
+    this.#options.stream.write(
+      `\r\x1b[K${LABELS[event.stage].padEnd(10)} ${bar} ${amount(event)}${etaText(eta)}`,
+    );
+    this.#barShown = true;
+  }
+
+  #line(record: Record<string, unknown>, text: () => string): void {
+    this.finish();
+    const line =
+      this.#options.format === "json"
+        ? JSON.stringify({ time: new Date().toISOString(), ...record })
+        : text();
+    this.#options.stream.write(`${line}\n`);
+  }
+}
+
+/** Seconds still to go at the pace so far; undefined before anything is done or where the total is not known. */
+function etaSeconds(event: { done: number; total?: number }, elapsed: number): number | undefined {
+  if (event.total === undefined || event.done <= 0) return undefined;
+  return Math.round(((event.total - event.done) / event.done) * elapsed);
+}
+
+function progressLine(event: JobEvent & { kind: "progress" }, eta: number | undefined): string {
+  return `${LABELS[event.stage]}: ${amount(event)}${etaText(eta)}`;
+}
+
+function amount(event: JobEvent & { kind: "progress" }): string {
+  const unit = event.stage === "read" ? (n: number) => `${(n / 1e6).toFixed(1)} MB` : String;
+  return event.total === undefined ? unit(event.done) : `${unit(event.done)} of ${unit(event.total)}`;
+}
+
+function etaText(eta: number | undefined): string {
+  return eta === undefined || eta <= 0 ? "" : `, ${eta} s to go`;
+}

@@ -1,0 +1,84 @@
+import type { z } from "zod";
+import { type Fault, MucastError } from "./errors.ts";
+import { faultsOf, joinPath, show, unknownKey } from "./faults.ts";
+import { parseJson } from "./json-text.ts";
+import { LIMITS } from "./limits.ts";
+import type { Warning } from "./warnings.ts";
+
+/** A config that passed its schema, and the sections beside it that belong to other services. */
+export interface CheckedConfig<T> {
+  readonly value: T;
+  readonly warnings: readonly Warning[];
+}
+
+/**
+ * Reads a config's JSON text and checks it against its schema, whole: every fault is told at once.
+ *
+ * @param wanted keys on the way to the job's own section: `["ML params"]` or `["NN params", "Dot prediction"]`.
+ *   Objects beside these are other services' settings and give the warning `ignored_section`; anything else
+ *   beside them is an unknown key.
+ * @throws MucastError `too_large` over 32 KiB, `invalid_request` with every fault otherwise.
+ */
+export function parseConfig<T>(
+  text: string,
+  schema: z.ZodType<T>,
+  wanted: readonly string[],
+): CheckedConfig<T> {
+  const bytes = Buffer.byteLength(text);
+  if (bytes > LIMITS.configBytes) {
+    throw new MucastError(
+      "too_large",
+      `config has ${bytes} bytes; at most ${LIMITS.configBytes} are accepted`,
+      {
+        path: "config",
+        value: bytes,
+      },
+    );
+  }
+  const plain = parseJson(text);
+  const beside = sectionsBeside(plain, wanted);
+  const parsed = schema.safeParse(plain);
+  const faults = [
+    ...(parsed.success ? [] : faultsOf(parsed.error, schema, "config", plain)),
+    ...beside.faults,
+  ];
+  if (!parsed.success || faults.length > 0) throw invalidRequest(faults);
+  return { value: parsed.data, warnings: beside.warnings };
+}
+
+/** The error of a payload or config with faults, told in one message. */
+export function invalidRequest(faults: readonly Fault[]): MucastError {
+  const [first] = faults;
+  const lines = faults.map(({ path, message, suggestion }) => {
+    return `${path}: ${message}${suggestion === undefined ? "" : ` (did you mean ${suggestion}?)`}`;
+  });
+  return new MucastError("invalid_request", lines.join("; "), { path: first?.path ?? "config", faults });
+}
+
+function sectionsBeside(plain: unknown, wanted: readonly string[]): { warnings: Warning[]; faults: Fault[] } {
+  const warnings: Warning[] = [];
+  const faults: Fault[] = [];
+  let here = plain;
+  for (const [depth, key] of wanted.entries()) {
+    if (!isObject(here)) break;
+    for (const [name, value] of Object.entries(here)) {
+      if (name === key) continue;
+      const path = joinPath("config", [...wanted.slice(0, depth), name]);
+      if (isObject(value) && Object.hasOwn(here, key)) {
+        warnings.push({
+          code: "ignored_section",
+          message: `${path} belongs to another service and was ignored`,
+        });
+      } else if (!isObject(value)) {
+        const { message, ...rest } = unknownKey(path, name, [key]);
+        faults.push({ ...rest, message: `${message}; its value is ${show(value)}` });
+      }
+    }
+    here = here[key];
+  }
+  return { warnings, faults };
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,38 @@
+import { z } from "zod";
+import { dlConfigSchema } from "./dl-config.ts";
+import { ERROR_TABLE } from "./errors.ts";
+import { mlConfigSchema } from "./ml-config.ts";
+import { outputBlobSchema } from "./output-blob.ts";
+import { payloadSchema } from "./payload.ts";
+import { resultRecordSchema } from "./result-record.ts";
+import { warningSchema } from "./warnings.ts";
+
+/** RFC 9457 problem details, as failed operations and refused requests carry them. */
+export const problemSchema = z
+  .looseObject({
+    type: z.string(),
+    title: z.string(),
+    status: z.int(),
+    code: z.enum(Object.keys(ERROR_TABLE) as [string, ...string[]]),
+    detail: z.string(),
+    advice: z.string(),
+  })
+  .meta({ id: "Problem", title: "Problem details" });
+
+/** Every published schema by name; `schemas/<name>.json` is generated from it. */
+export const PUBLISHED_SCHEMAS = {
+  payload: payloadSchema,
+  "ml-config": mlConfigSchema,
+  "dl-config": dlConfigSchema,
+  "result-record": resultRecordSchema,
+  "output-blob": outputBlobSchema,
+  warning: warningSchema,
+  problem: problemSchema,
+} as const;
+
+export type SchemaName = keyof typeof PUBLISHED_SCHEMAS;
+
+/** JSON Schema (draft 2020-12) of one published schema; what a caller may leave out is not required. */
+export function jsonSchema(name: SchemaName): object {
+  return z.toJSONSchema(PUBLISHED_SCHEMAS[name], { io: "input" });
+}

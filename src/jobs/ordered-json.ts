@@ -1,0 +1,48 @@
+import { isRawNumber, type RawNumber } from "../contract/json-text.ts";
+
+/**
+ * JSON text in which objects keep the order they were built in: a Map keeps its own order also for keys like `10`,
+ * which a JavaScript object would move to the front, and holds `__proto__` as a plain key.
+ */
+export type OrderedJson =
+  | null
+  | boolean
+  | number
+  | string
+  | RawNumber
+  | readonly OrderedJson[]
+  | Float64Array
+  | ReadonlyMap<string, OrderedJson>
+  | { readonly [key: string]: OrderedJson | undefined };
+
+/**
+ * Prints `value`; numbers are printed shortest round-trip, members that are undefined are left out.
+ * @throws TypeError where a number is NaN or infinite: that is a defect of the caller, never a silent null.
+ */
+export function stringifyOrdered(value: OrderedJson): string {
+  if (typeof value === "number") return printNumber(value);
+  if (value === null || typeof value !== "object" || isRawNumber(value)) return JSON.stringify(value);
+  if (value instanceof Float64Array || Array.isArray(value))
+    return printArray(value as ArrayLike<OrderedJson>);
+  if (value instanceof Map) return printMembers(value.entries());
+  return printMembers(Object.entries(value as Record<string, OrderedJson | undefined>));
+}
+
+function printNumber(value: number): string {
+  if (!Number.isFinite(value)) throw new TypeError(`${value} cannot stand in the output`);
+  return JSON.stringify(value);
+}
+
+function printArray(values: ArrayLike<OrderedJson>): string {
+  const parts = new Array<string>(values.length);
+  for (let i = 0; i < values.length; i++) parts[i] = stringifyOrdered(values[i] as OrderedJson);
+  return `[${parts.join(",")}]`;
+}
+
+function printMembers(members: Iterable<[string, OrderedJson | undefined]>): string {
+  const parts: string[] = [];
+  for (const [key, value] of members) {
+    if (value !== undefined) parts.push(`${JSON.stringify(key)}:${stringifyOrdered(value)}`);
+  }
+  return `{${parts.join(",")}}`;
+}
