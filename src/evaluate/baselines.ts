@@ -1,0 +1,68 @@
+import type { ForecastRows } from "./forecast-rows.ts";
+import { type ForecastTable, forecastTable } from "./forecast-table.ts";
+import { mean } from "./statistics.ts";
+
+/** The tables of one forecast: on the score rows and out of fold. */
+export interface ForecastTables {
+  readonly score: ForecastTable;
+  readonly out_of_fold: ForecastTable;
+}
+
+/** What any model has to beat, on the very rows of the model. */
+export interface Baselines {
+  /** Forecasts 0 everywhere. */
+  readonly zero: ForecastTables;
+  /** Forecasts the mean of the labels known for training. */
+  readonly mean: ForecastTables;
+}
+
+export function baselines(score: readonly ForecastRows[], outOfFold: readonly ForecastRows[]): Baselines {
+  return {
+    zero: {
+      score: forecastTable(score.map(zeroForecast)),
+      out_of_fold: forecastTable(outOfFold.map(zeroForecast)),
+    },
+    mean: {
+      score: forecastTable(score.map(meanForecast)),
+      out_of_fold: forecastTable(outOfFold.map(meanForecast)),
+    },
+  };
+}
+
+function zeroForecast(rows: ForecastRows): ForecastRows {
+  return { ...rows, predicted: new Float64Array(rows.days.length) };
+}
+
+function meanForecast(rows: ForecastRows): ForecastRows {
+  return { ...rows, predicted: rows.trainingMean };
+}
+
+/** A fold as positions in the fit rows: trains on [0, trainEnd), tests [testStart, testEnd). */
+export interface FoldRange {
+  readonly trainEnd: number;
+  readonly testStart: number;
+  readonly testEnd: number;
+}
+
+/**
+ * The historical mean each out-of-fold row could know: that of its fold's own training labels.
+ * @param labels shape (n): labels of all fit rows, in date order.
+ * @param folds in time order; the out-of-fold rows are their test ranges one after the other.
+ * @returns shape (sum of the test ranges).
+ */
+export function outOfFoldMeans(labels: Float64Array, folds: readonly FoldRange[]): Float64Array {
+  const rows = folds.reduce((sum, fold) => sum + fold.testEnd - fold.testStart, 0);
+  const means = new Float64Array(rows);
+  let at = 0;
+  for (const { trainEnd, testStart, testEnd } of folds) {
+    const to = at + testEnd - testStart;
+    means.fill(mean(labels.subarray(0, trainEnd)), at, to);
+    at = to;
+  }
+  return means;
+}
+
+/** The historical mean of the score rows: that of all fit labels, `count` times over. */
+export function scoreMeans(labels: Float64Array, count: number): Float64Array {
+  return new Float64Array(count).fill(mean(labels));
+}

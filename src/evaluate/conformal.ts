@@ -1,0 +1,82 @@
+import type { Warning } from "../contract/warnings.ts";
+
+/** Which side of a forecast is bounded. */
+export type Bound = "both" | "lower" | "upper";
+
+/** Interval ends, shape (n) each; NaN where there is none, which the output writes as null. */
+export interface Bounds {
+  readonly lower: Float64Array;
+  readonly upper: Float64Array;
+}
+
+/**
+ * How far a forecast missed on the side that is bounded: |y - p| for both, p - y for lower, y - p for upper.
+ * @param realised shape (m), labels of the out-of-fold rows; `predicted` likewise.
+ */
+export function conformityScores(
+  realised: Float64Array,
+  predicted: Float64Array,
+  bound: Bound,
+): Float64Array {
+  return realised.map((y, i) => {
+    const miss = y - predicted[i]!;
+    return bound === "both" ? Math.abs(miss) : bound === "lower" ? -miss : miss;
+  });
+}
+
+/** So that (m + 1)(1 - alpha) that should be whole is not pushed up by one through rounding. */
+const RANK_TOLERANCE = 1e-9;
+
+/**
+ * Which of m ascending scores is the quantile, counted from 1: ceil((m + 1)(1 - alpha)), the split conformal rank
+ * (Vovk et al., "Algorithmic Learning in a Random World"; Lei et al. 2018). More than m: none is high enough.
+ */
+export function conformalRank(m: number, alpha: number): number {
+  return Math.max(1, Math.ceil((m + 1) * (1 - alpha) - RANK_TOLERANCE));
+}
+
+/**
+ * The conformal quantile of the scores.
+ * @param alpha in (0, 1): the share of labels that may fall outside.
+ * @returns undefined where m scores support no finite interval at that alpha.
+ */
+export function conformalQuantile(scores: Float64Array, alpha: number): number | undefined {
+  return scores.slice().sort()[conformalRank(scores.length, alpha) - 1];
+}
+
+/**
+ * Puts the interval around forecasts: [p - q, p + q] for both, [p - q, none] for lower, [none, p + q] for upper.
+ * @param quantile undefined for no interval.
+ */
+export function intervalsAround(predicted: Float64Array, quantile: number | undefined, bound: Bound): Bounds {
+  const none = new Float64Array(predicted.length).fill(Number.NaN);
+  if (quantile === undefined) return { lower: none, upper: none };
+  return {
+    lower: bound === "upper" ? none : predicted.map((p) => p - quantile),
+    upper: bound === "lower" ? none : predicted.map((p) => p + quantile),
+  };
+}
+
+/** The warning of a ticker whose m residuals support no interval at the alpha asked for. */
+export function intervalUnsupported(ticker: string, m: number, alpha: number): Warning {
+  const smallest = smallestAlpha(m);
+  const support =
+    smallest === undefined ? "no residuals support any" : `the smallest alpha they support is ${smallest}`;
+  return {
+    code: "interval_unsupported",
+    ticker,
+    count: m,
+    message: `${ticker}: ${m} out-of-fold residuals hold no finite interval at alpha ${alpha}; ${support}.`,
+  };
+}
+
+/**
+ * The smallest alpha with a finite interval, 1 / (m + 1), rounded up to six digits so that the number shown works.
+ * @returns undefined for m = 0.
+ */
+export function smallestAlpha(m: number): number | undefined {
+  if (m === 0) return undefined;
+  const exact = 1 / (m + 1);
+  const unit = 10 ** (Math.floor(Math.log10(exact)) - 5);
+  return Number((Math.ceil(exact / unit - RANK_TOLERANCE) * unit).toPrecision(6));
+}

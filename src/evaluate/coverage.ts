@@ -1,0 +1,71 @@
+import type { Bounds } from "./conformal.ts";
+import { inTickerOrder } from "./forecast-rows.ts";
+import { finiteOrNull } from "./statistics.ts";
+
+/** How often labels fell inside their intervals; the evidence for or against them. */
+export interface Coverage {
+  /** Score rows with a label and an interval. */
+  readonly n: number;
+  /** Share of them inside, ends included. */
+  readonly coverage: number | null;
+  /** Log-return; null for one-sided intervals. */
+  readonly mean_width: number | null;
+}
+
+/** Score rows of one ticker: shape (n) each, NaN where a label or an end does not exist. */
+export interface IntervalRows extends Bounds {
+  readonly ticker: string;
+  readonly realised: Float64Array;
+}
+
+/** Tickers ascend by code point. */
+export interface CoverageTable {
+  readonly pooled: Coverage;
+  readonly by_ticker: ReadonlyMap<string, Coverage>;
+}
+
+interface Tally {
+  n: number;
+  inside: number;
+  twoSided: number;
+  width: number;
+}
+
+/**
+ * Realised coverage per ticker and pooled.
+ * @param rows tickers in any order; the table is the same, byte for byte.
+ */
+export function coverageTable(rows: readonly IntervalRows[]): CoverageTable {
+  const tallies = inTickerOrder(rows).map((row) => ({ ticker: row.ticker, tally: tallyOf(row) }));
+  const pooled: Tally = { n: 0, inside: 0, twoSided: 0, width: 0 };
+  for (const { tally } of tallies) {
+    pooled.n += tally.n;
+    pooled.inside += tally.inside;
+    pooled.twoSided += tally.twoSided;
+    pooled.width += tally.width;
+  }
+  return {
+    pooled: coverageOf(pooled),
+    by_ticker: new Map(tallies.map(({ ticker, tally }) => [ticker, coverageOf(tally)])),
+  };
+}
+
+function tallyOf({ realised, lower, upper }: IntervalRows): Tally {
+  const tally: Tally = { n: 0, inside: 0, twoSided: 0, width: 0 };
+  for (let i = 0; i < realised.length; i++) {
+    const y = realised[i]!;
+    const low = lower[i]!;
+    const high = upper[i]!;
+    if (Number.isNaN(y) || (Number.isNaN(low) && Number.isNaN(high))) continue;
+    tally.n++;
+    if (!(y < low) && !(y > high)) tally.inside++;
+    if (Number.isNaN(low) || Number.isNaN(high)) continue;
+    tally.twoSided++;
+    tally.width += high - low;
+  }
+  return tally;
+}
+
+function coverageOf({ n, inside, twoSided, width }: Tally): Coverage {
+  return { n, coverage: finiteOrNull(inside / n), mean_width: finiteOrNull(width / twoSided) };
+}

@@ -1,0 +1,118 @@
+import type { ForecastRows } from "./forecast-rows.ts";
+import { averageRanks } from "./rank.ts";
+import { correlation, finiteOrNull, isConstant, mean, sampleDeviation } from "./statistics.ts";
+
+/** How well forecasts order the tickers of a date, summed up over dates. */
+export interface CrossSection {
+  /** Dates that count: at least LEAST_TICKERS labelled forecasts, neither side constant. */
+  readonly dates: number;
+  /** IC: Pearson correlation of forecast and label across the tickers of a date. */
+  readonly ic_mean: number | null;
+  /** ddof 1. */
+  readonly ic_std: number | null;
+  /** Mean / standard deviation, per date and not annualised. */
+  readonly icir: number | null;
+  /** Mean / (standard deviation / sqrt(dates)). */
+  readonly ic_t: number | null;
+  /** RankIC: the same with ranks, ties averaged (Spearman). */
+  readonly rank_ic_mean: number | null;
+  readonly rank_ic_std: number | null;
+  readonly rank_icir: number | null;
+  readonly rank_ic_t: number | null;
+}
+
+/** A correlation across fewer tickers says nothing. */
+export const LEAST_TICKERS = 3;
+
+/** IC and RankIC of one date, or undefined where the date does not count. */
+export interface DateCorrelations {
+  readonly ic: number;
+  readonly rankIc: number;
+}
+
+/** @returns undefined with fewer than LEAST_TICKERS tickers, or where predictions or labels are all the same. */
+export function dateCorrelations(
+  predicted: Float64Array,
+  realised: Float64Array,
+): DateCorrelations | undefined {
+  if (predicted.length < LEAST_TICKERS || isConstant(predicted) || isConstant(realised)) return undefined;
+  const ic = correlation(predicted, realised);
+  // Ranks are constant exactly where the values are, so IC and RankIC stand on the same dates.
+  const rankIc = correlation(averageRanks(predicted), averageRanks(realised));
+  return ic === null || rankIc === null ? undefined : { ic, rankIc };
+}
+
+/**
+ * @param rows labelled rows, tickers in the order in which the sums of a date shall run.
+ * @returns sums over dates in ascending order.
+ */
+export function crossSection(rows: readonly ForecastRows[]): CrossSection {
+  const ics: number[] = [];
+  const rankIcs: number[] = [];
+  for (const { predicted, realised } of byDate(rows)) {
+    const found = dateCorrelations(predicted, realised);
+    if (found === undefined) continue;
+    ics.push(found.ic);
+    rankIcs.push(found.rankIc);
+  }
+  const ic = overDates(Float64Array.from(ics));
+  const rankIc = overDates(Float64Array.from(rankIcs));
+  return {
+    dates: ics.length,
+    ic_mean: ic.mean,
+    ic_std: ic.std,
+    icir: ic.ratio,
+    ic_t: ic.t,
+    rank_ic_mean: rankIc.mean,
+    rank_ic_std: rankIc.std,
+    rank_icir: rankIc.ratio,
+    rank_ic_t: rankIc.t,
+  };
+}
+
+/** Correlations closer together than this differ by rounding alone; their deviation is 0 and divides nothing. */
+const ROUNDING_OF_A_CORRELATION = 1e-12;
+
+function overDates(values: Float64Array): {
+  mean: number | null;
+  std: number | null;
+  ratio: number | null;
+  t: number | null;
+} {
+  const centre = finiteOrNull(mean(values));
+  if (centre === null || values.length < 2) return { mean: centre, std: null, ratio: null, t: null };
+  const deviations = values.map((value) => Math.abs(value - values[0]!));
+  if (deviations.every((deviation) => deviation <= ROUNDING_OF_A_CORRELATION)) {
+    return { mean: centre, std: 0, ratio: null, t: null };
+  }
+  const std = sampleDeviation(values);
+  return { mean: centre, std, ratio: centre / std, t: (centre / std) * Math.sqrt(values.length) };
+}
+
+/** The rows of all tickers, turned into the rows of each date by a counting sort; dates ascend. */
+function* byDate(
+  rows: readonly ForecastRows[],
+): Generator<{ predicted: Float64Array; realised: Float64Array }> {
+  const first = rows.reduce((day, ticker) => Math.min(day, ticker.days[0] ?? day), Number.POSITIVE_INFINITY);
+  const last = rows.reduce((day, ticker) => Math.max(day, ticker.days.at(-1) ?? day), first);
+  if (first === Number.POSITIVE_INFINITY) return;
+  // Rows of the date d end up in [starts[d - first], starts[d - first + 1]).
+  const starts = new Int32Array(last - first + 2);
+  for (const ticker of rows) for (const day of ticker.days) starts[day - first + 1]!++;
+  for (let d = 1; d < starts.length; d++) starts[d]! += starts[d - 1]!;
+  const next = starts.slice();
+  const predicted = new Float64Array(starts.at(-1)!);
+  const realised = new Float64Array(starts.at(-1)!);
+  for (const ticker of rows) {
+    for (let i = 0; i < ticker.days.length; i++) {
+      const to = next[ticker.days[i]! - first]!++;
+      predicted[to] = ticker.predicted[i]!;
+      realised[to] = ticker.realised[i]!;
+    }
+  }
+  for (let d = 0; d + 1 < starts.length; d++) {
+    const from = starts[d]!;
+    const to = starts[d + 1]!;
+    if (from < to) yield { predicted: predicted.subarray(from, to), realised: realised.subarray(from, to) };
+  }
+}

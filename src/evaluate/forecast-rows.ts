@@ -1,0 +1,45 @@
+import { compareCodePoints } from "../contract/code-points.ts";
+
+/** Forecasts of one ticker beside what happened: either its score rows or its out-of-fold rows. */
+export interface ForecastRows {
+  readonly ticker: string;
+  /** Shape (n), ascending: the market date of each forecast. */
+  readonly days: Int32Array;
+  /** Shape (n): next-day log-return, finite. */
+  readonly predicted: Float64Array;
+  /** Shape (n): the label, NaN where the future holds it. */
+  readonly realised: Float64Array;
+  /**
+   * Shape (n): mean of the labels the model had learned from at that row: of the fold's own training rows out of
+   * fold, of all fit rows on score rows.
+   */
+  readonly trainingMean: Float64Array;
+}
+
+/** Tickers in the order in which every sum runs, whatever the order in which they finished. */
+export function inTickerOrder<T extends { readonly ticker: string }>(rows: readonly T[]): T[] {
+  return [...rows].sort((a, b) => compareCodePoints(a.ticker, b.ticker));
+}
+
+/** The rows whose label is known. */
+export function labelled(rows: ForecastRows): ForecastRows {
+  const known = (_: number, i: number): boolean => !Number.isNaN(rows.realised[i]!);
+  return {
+    ticker: rows.ticker,
+    days: rows.days.filter(known),
+    predicted: rows.predicted.filter(known),
+    realised: rows.realised.filter(known),
+    trainingMean: rows.trainingMean.filter(known),
+  };
+}
+
+/** Arrays end to end. */
+export function concatenate(parts: readonly Float64Array[]): Float64Array {
+  const whole = new Float64Array(parts.reduce((length, part) => length + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}

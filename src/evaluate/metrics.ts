@@ -1,0 +1,64 @@
+import { correlation, finiteOrNull, mean, rootMeanSquare } from "./statistics.ts";
+
+/** Accuracy of forecasts over n labelled rows; what is undefined there is null. */
+export interface Metrics {
+  readonly n: number;
+  /** Log-return. */
+  readonly rmse: number | null;
+  /** Log-return. */
+  readonly mae: number | null;
+  /** Share of rows with the right sign, over rows where neither label nor forecast is zero. */
+  readonly hit_rate: number | null;
+  /** 1 - SSE / sum y^2: against the forecast that nothing moves. */
+  readonly r2_zero: number | null;
+  /** 1 - SSE / sum (y - training mean)^2: against the mean known when the forecast was made. */
+  readonly r2_mean: number | null;
+  /** Pearson. */
+  readonly correlation: number | null;
+}
+
+/** Labelled rows of one ticker, of one fold or of all tickers, as parallel arrays of shape (n). */
+export interface LabelledForecasts {
+  readonly predicted: Float64Array;
+  /** All finite. */
+  readonly realised: Float64Array;
+  /** Each row's own training mean, so pooled rows keep their ticker's. */
+  readonly trainingMean: Float64Array;
+}
+
+/** Metrics over the rows given; sums run in their order. */
+export function metrics({ predicted, realised, trainingMean }: LabelledForecasts): Metrics {
+  const n = realised.length;
+  if (n === 0) {
+    return { n, rmse: null, mae: null, hit_rate: null, r2_zero: null, r2_mean: null, correlation: null };
+  }
+  const errors = realised.map((y, i) => y - predicted[i]!);
+  const rmse = rootMeanSquare(errors);
+  return {
+    n,
+    rmse: finiteOrNull(rmse),
+    mae: finiteOrNull(mean(errors.map(Math.abs))),
+    hit_rate: hitRate(realised, predicted),
+    r2_zero: skill(rmse, rootMeanSquare(realised)),
+    r2_mean: skill(rmse, rootMeanSquare(realised.map((y, i) => y - trainingMean[i]!))),
+    correlation: correlation(realised, predicted),
+  };
+}
+
+/** 1 - SSE / SSE of the benchmark; null where the benchmark makes no error, so that nothing can be measured by it. */
+function skill(rmse: number, benchmarkRmse: number): number | null {
+  return benchmarkRmse === 0 ? null : finiteOrNull(1 - (rmse / benchmarkRmse) ** 2);
+}
+
+function hitRate(realised: Float64Array, predicted: Float64Array): number | null {
+  let signed = 0;
+  let hits = 0;
+  for (let i = 0; i < realised.length; i++) {
+    const y = realised[i]!;
+    const p = predicted[i]!;
+    if (y === 0 || p === 0) continue;
+    signed++;
+    if (y > 0 === p > 0) hits++;
+  }
+  return signed === 0 ? null : hits / signed;
+}

@@ -1,0 +1,77 @@
+/**
+ * Sums behind the metrics. Each runs over its input in the order given, so equal inputs give equal bytes, and none
+ * loses digits to cancellation or leaves the range of a float64 on the way to a result that is inside it.
+ */
+
+/** Arithmetic mean; NaN for no values. */
+export function mean(values: Float64Array): number {
+  let sum = 0;
+  for (let i = 0; i < values.length; i++) sum += values[i]!;
+  return sum / values.length;
+}
+
+/** Root of the mean square; NaN for no values. */
+export function rootMeanSquare(values: Float64Array): number {
+  const scale = largestMagnitude(values);
+  if (scale === 0) return 0;
+  let sum = 0;
+  for (let i = 0; i < values.length; i++) sum += (values[i]! / scale) ** 2;
+  return scale * Math.sqrt(sum / values.length);
+}
+
+/**
+ * Values less their mean. The mean of the differences is taken off again: for values that differ in their last
+ * digits only, the rounding of the first mean is as large as the differences.
+ */
+export function centred(values: Float64Array): Float64Array {
+  const centre = mean(values);
+  const differences = values.map((value) => value - centre);
+  const rest = mean(differences);
+  return differences.map((difference) => difference - rest);
+}
+
+/** Whether all values are the same number: the one test of "constant" for predictions, labels and ranks alike. */
+export function isConstant(values: Float64Array): boolean {
+  return values.every((value) => value === values[0]);
+}
+
+/**
+ * Pearson correlation of two sides of equal length.
+ * @returns null where either side is constant or has fewer than two values, else a number in [-1, 1].
+ */
+export function correlation(a: Float64Array, b: Float64Array): number | null {
+  if (isConstant(a) || isConstant(b)) return null;
+  const da = unitScaled(centred(a));
+  const db = unitScaled(centred(b));
+  let ab = 0;
+  let aa = 0;
+  let bb = 0;
+  for (let i = 0; i < da.length; i++) {
+    ab += da[i]! * db[i]!;
+    aa += da[i]! * da[i]!;
+    bb += db[i]! * db[i]!;
+  }
+  return finiteOrNull(Math.max(-1, Math.min(1, ab / Math.sqrt(aa * bb))));
+}
+
+/** Sample standard deviation (ddof 1); NaN for fewer than two values. */
+export function sampleDeviation(values: Float64Array): number {
+  const n = values.length;
+  return rootMeanSquare(centred(values)) * Math.sqrt(n / (n - 1));
+}
+
+/** What a table shows for a number that does not exist, or that a float64 cannot hold. */
+export function finiteOrNull(value: number): number | null {
+  return Number.isFinite(value) ? value : null;
+}
+
+function largestMagnitude(values: Float64Array): number {
+  let largest = 0;
+  for (let i = 0; i < values.length; i++) largest = Math.max(largest, Math.abs(values[i]!));
+  return largest;
+}
+
+function unitScaled(values: Float64Array): Float64Array {
+  const scale = largestMagnitude(values);
+  return values.map((value) => value / scale);
+}

@@ -1,0 +1,118 @@
+import type { TickerPrices } from "../contract/columns.ts";
+import { type Day, formatDay } from "../contract/dates.ts";
+import { MucastError } from "../contract/errors.ts";
+import type { Warning } from "../contract/warnings.ts";
+import { LONGEST_GAP_DAYS } from "./labels.ts";
+import { lastPriceDay } from "./price-dates.ts";
+import type { TickerPanel } from "./ticker-panel.ts";
+import type { ResolvedWindow } from "./window.ts";
+
+/**
+ * The date of the forecasts: the last price date of any ticker in the window, with or without features.
+ * @throws MucastError `insufficient_history` where no ticker has a price in the window.
+ */
+export function asOf(prices: Iterable<TickerPrices>, window: ResolvedWindow): Day {
+  let last: Day | undefined;
+  for (const ticker of prices) {
+    const day = lastPriceDay(ticker, window);
+    if (day !== undefined && (last === undefined || day > last)) last = day;
+  }
+  if (last !== undefined) return last;
+  throw new MucastError(
+    "insufficient_history",
+    `No ticker has a price between ${formatDay(window.start)} and ${formatDay(window.end)}`,
+  );
+}
+
+/** What of a panel decides whether its ticker has a `mu`. */
+export type PanelDates = Pick<TickerPanel, "ticker" | "days" | "lastPriceDay" | "lastFeatureDay">;
+
+/** The row whose prediction is a ticker's `mu`, or the `stale_ticker` warning that says why there is none. */
+export type MuRow =
+  | { readonly row: number; readonly warning?: undefined }
+  | { readonly row?: undefined; readonly warning: Warning };
+
+/**
+ * `mu` is a forecast of a return that nobody knows yet: the row must be the ticker's last price date, and that at
+ * most LONGEST_GAP_DAYS calendar days before `asOf`. Such a row has no label, so it is always a score row.
+ */
+export function muRow(panel: PanelDates, asOf: Day): MuRow {
+  const causes = staleCauses(panel, asOf);
+  if (causes.length === 0) return { row: panel.days.length - 1 };
+  return {
+    warning: {
+      code: "stale_ticker",
+      ticker: panel.ticker,
+      message: `${panel.ticker} has no mu at ${formatDay(asOf)}: its last row is ${formatDay(panel.days.at(-1)!)}; ${causes.join("; ")}.`,
+    },
+  };
+}
+
+function staleCauses(panel: PanelDates, asOf: Day): string[] {
+  const causes: string[] = [];
+  if (pricesEndEarly(panel, asOf)) {
+    causes.push(
+      `its prices end on ${formatDay(panel.lastPriceDay)}, more than ${LONGEST_GAP_DAYS} days before`,
+    );
+  }
+  if (featuresEndEarly(panel)) {
+    const end =
+      panel.lastFeatureDay === undefined ? "are absent" : `end on ${formatDay(panel.lastFeatureDay)}`;
+    causes.push(`its features ${end}, before its last price date ${formatDay(panel.lastPriceDay)}`);
+  } else if (panel.days.at(-1)! !== panel.lastPriceDay) {
+    causes.push(`a feature is missing on its last price date ${formatDay(panel.lastPriceDay)}`);
+  }
+  return causes;
+}
+
+function pricesEndEarly(panel: PanelDates, asOf: Day): boolean {
+  return asOf - panel.lastPriceDay > LONGEST_GAP_DAYS;
+}
+
+function featuresEndEarly(panel: PanelDates): boolean {
+  return panel.lastFeatureDay === undefined || panel.lastFeatureDay < panel.lastPriceDay;
+}
+
+/**
+ * The error of a job in which no ticker has a `mu`. It can be told from the panels, before anything is trained.
+ * @param panels the tickers that could be fitted, at least one.
+ */
+export function noForecast(panels: readonly PanelDates[], asOf: Day): MucastError {
+  const byFeatures = panels.filter(featuresEndEarly).length;
+  const byPrices = panels.filter((panel) => pricesEndEarly(panel, asOf)).length;
+  const blobs = [
+    ...(byFeatures > 0
+      ? [{ blob: "feature_url", text: `the feature blob ends early for ${byFeatures}` }]
+      : []),
+    ...(byPrices > 0
+      ? [{ blob: "data_extractor_url", text: `the data-extraction blob ends early for ${byPrices}` }]
+      : []),
+  ];
+  const cause =
+    blobs.length > 0
+      ? `${blobs.map((entry) => entry.text).join(", ")} of ${panels.length} tickers`
+      : "neither blob ends early, but every ticker lacks a feature on its last price date";
+  const lastFeature = latest(panels.map((panel) => panel.lastFeatureDay));
+  const lastPrice = latest(panels.map((panel) => panel.lastPriceDay));
+  return new MucastError(
+    "no_forecast",
+    `No ticker has a mu at ${formatDay(asOf)}: ${cause}. The features end on ${lastFeature ?? "no date"}, ` +
+      `the prices of the same tickers on ${lastPrice}`,
+    {
+      as_of: formatDay(asOf),
+      ends_early: blobs.map((entry) => entry.blob),
+      last_feature_date: lastFeature ?? null,
+      last_price_date: lastPrice ?? null,
+      failures: panels.map((panel) => ({
+        ticker: panel.ticker,
+        code: "stale_ticker",
+        message: staleCauses(panel, asOf).join("; "),
+      })),
+    },
+  );
+}
+
+function latest(days: readonly (Day | undefined)[]): string | undefined {
+  const known = days.filter((day) => day !== undefined);
+  return known.length === 0 ? undefined : formatDay(known.reduce((a, b) => Math.max(a, b)));
+}

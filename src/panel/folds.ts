@@ -1,0 +1,49 @@
+import type { Warning } from "../contract/warnings.ts";
+import { LEAST_FIT_ROWS } from "./ticker-panel.ts";
+
+/** One walk-forward fold, as positions in the list of fit rows: trains on [0, trainEnd), tests [testStart, testEnd). */
+export interface Fold {
+  /** Equal to `testStart`: training uses every fit row before the test, expanding from fold to fold. */
+  readonly trainEnd: number;
+  readonly testStart: number;
+  readonly testEnd: number;
+}
+
+/**
+ * Walk-forward folds over n fit rows: the last k * testSize rows in k blocks, k = min(nSplits,
+ * floor((n - LEAST_FIT_ROWS) / testSize)). With k = nSplits the same as scikit-learn's
+ * `TimeSeriesSplit(n_splits, test_size=testSize)`.
+ *
+ * Timing: the last training label is realised no later than the first test date, so it is known at the close at
+ * which that forecast is made; a one-day horizon needs no gap.
+ *
+ * @returns k folds in time order; none where the history is too short.
+ */
+export function walkForwardFolds(n: number, testSize: number, nSplits: number): Fold[] {
+  const k = Math.max(0, Math.min(nSplits, Math.floor((n - LEAST_FIT_ROWS) / testSize)));
+  return Array.from({ length: k }, (_, j) => {
+    const testStart = n - (k - j) * testSize;
+    return { trainEnd: testStart, testStart, testEnd: testStart + testSize };
+  });
+}
+
+/** @returns a `fewer_folds` warning where a ticker got fewer folds than were asked for. */
+export function fewerFolds(facts: {
+  readonly ticker: string;
+  readonly fitRows: number;
+  readonly testSize: number;
+  readonly asked: number;
+  readonly got: number;
+}): Warning | undefined {
+  const { ticker, fitRows, testSize, asked, got } = facts;
+  if (got >= asked) return undefined;
+  const without = got === 0 ? "; it has no cross-validation and no interval" : "";
+  return {
+    code: "fewer_folds",
+    ticker,
+    count: got,
+    message:
+      `${ticker}: ${fitRows} fit rows hold ${got} of ${asked} folds of ${testSize} rows ` +
+      `(the first trains on at least ${LEAST_FIT_ROWS})${without}.`,
+  };
+}

@@ -1,0 +1,44 @@
+/** A next price more than this many calendar days away makes no label, and an older last price no forecast. */
+export const LONGEST_GAP_DAYS = 10;
+
+/** Stands in `labelDays` where a row has no label (there `y` is NaN too). Earlier than any date. */
+export const NO_LABEL_DAY = -2_147_483_648;
+
+/** One label per price date. */
+export interface Labels {
+  /** Shape (m): next-day log-return, NaN where there is no label. */
+  readonly y: Float64Array;
+  /** Shape (m): the day on which `y` becomes known, or NO_LABEL_DAY. */
+  readonly labelDays: Int32Array;
+  /** Price dates whose next price is more than LONGEST_GAP_DAYS later. */
+  readonly longGaps: number;
+}
+
+/**
+ * y_d = ln(P_next / P_d) over the ticker's own next price date. The label of d is known at the close of its label
+ * date, never before. The last price date has none, nor has a date before a long gap.
+ *
+ * @param days shape (m), price dates, ascending.
+ * @param prices shape (m), finite and above zero.
+ */
+export function labelPrices(days: Int32Array, prices: Float64Array): Labels {
+  const m = days.length;
+  const y = new Float64Array(m).fill(Number.NaN);
+  const labelDays = new Int32Array(m).fill(NO_LABEL_DAY);
+  let longGaps = 0;
+  for (let i = 0; i + 1 < m; i++) {
+    if (days[i + 1]! - days[i]! > LONGEST_GAP_DAYS) {
+      longGaps++;
+      continue;
+    }
+    y[i] = logReturn(prices[i]!, prices[i + 1]!);
+    labelDays[i] = days[i + 1]!;
+  }
+  return { y, labelDays, longGaps };
+}
+
+function logReturn(price: number, next: number): number {
+  const value = Math.log(next / price);
+  // The ratio of two absurd prices can leave the range of a float64 though its logarithm does not.
+  return Number.isFinite(value) ? value : Math.log(next) - Math.log(price);
+}

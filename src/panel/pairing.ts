@@ -1,0 +1,59 @@
+import { compareCodePoints } from "../contract/code-points.ts";
+import { MucastError } from "../contract/errors.ts";
+import type { Warning } from "../contract/warnings.ts";
+
+/** A ticker that dropped out while the job went on. */
+export interface TickerFailure {
+  readonly ticker: string;
+  readonly code: string;
+  readonly message: string;
+}
+
+/**
+ * The tickers that both blobs have.
+ * @returns them, and a warning for each of the others, all in ascending code-point order.
+ */
+export function pairTickers(
+  priceTickers: Iterable<string>,
+  featureTickers: Iterable<string>,
+): { tickers: string[]; warnings: Warning[] } {
+  const priced = new Set(priceTickers);
+  const featured = new Set(featureTickers);
+  const tickers: string[] = [];
+  const warnings: Warning[] = [];
+  for (const ticker of [...new Set([...priced, ...featured])].sort(compareCodePoints)) {
+    if (priced.has(ticker) && featured.has(ticker)) tickers.push(ticker);
+    else if (priced.has(ticker)) {
+      warnings.push({
+        code: "no_features",
+        ticker,
+        message: `${ticker} is in the data-extraction blob only.`,
+      });
+    } else {
+      warnings.push({ code: "no_prices", ticker, message: `${ticker} is in the feature blob only.` });
+    }
+  }
+  return { tickers, warnings };
+}
+
+/**
+ * The error of a job that has lost every ticker: `insufficient_history` where that is the reason of each, or where
+ * the blobs share no ticker; `all_failed`, with the reasons, otherwise.
+ */
+export function noTickerLeft(failures: readonly TickerFailure[]): MucastError {
+  const listed = [...failures].sort((a, b) => compareCodePoints(a.ticker, b.ticker));
+  if (listed.length === 0) {
+    return new MucastError(
+      "insufficient_history",
+      "No ticker is in both the feature blob and the data-extraction blob",
+    );
+  }
+  const code = listed.every((failure) => failure.code === "insufficient_history")
+    ? "insufficient_history"
+    : "all_failed";
+  return new MucastError(
+    code,
+    `No ticker is left of ${listed.length}; the first: ${listed[0]!.ticker}: ${listed[0]!.message}`,
+    { failures: listed },
+  );
+}

@@ -1,0 +1,79 @@
+import { type Day, formatDay } from "../contract/dates.ts";
+import type { Warning } from "../contract/warnings.ts";
+
+/** How many rows each step of building a ticker's panel left, and what it took away. */
+export interface RowCounts {
+  /** Dates in the window with a price. */
+  readonly priceDates: number;
+  /** Prices of zero or below. */
+  readonly nonpositivePrices: number;
+  /** Price dates without a label because the next price is too far away. */
+  readonly longGaps: number;
+  /** Price dates that the feature blob has too. */
+  readonly featureRows: number;
+  /** Feature rows whose label is known by the cut. */
+  readonly candidates: number;
+  /** Features in the blob. */
+  readonly features: number;
+  /** Features without a value on the candidates. */
+  readonly emptyFeatures: number;
+  /** Feature rows left out because a feature kept is missing there. */
+  readonly rowsWithMissing: number;
+  readonly fitRows: number;
+  readonly scoreRows: number;
+}
+
+/** One sentence that leads from price dates to fit rows. */
+export function describeCounts(counts: RowCounts, cut: Day): string {
+  return (
+    `${counts.priceDates} price dates, ${counts.featureRows} of them with a feature row, ` +
+    `${counts.candidates} with a label known by ${formatDay(cut)}; ` +
+    `${counts.features - counts.emptyFeatures} of ${counts.features} features have values there, ` +
+    `${counts.rowsWithMissing} rows lack at least one`
+  );
+}
+
+const NAMES_SHOWN = 20;
+
+/** The warnings of one ticker's rows, in the order of the steps that gave them. */
+export function rowWarnings(facts: {
+  readonly ticker: string;
+  readonly counts: RowCounts;
+  readonly emptyNames: readonly string[];
+  readonly columns: readonly string[];
+  readonly missingByColumn: Int32Array;
+}): Warning[] {
+  const { ticker, counts, emptyNames, columns, missingByColumn } = facts;
+  const warnings: Warning[] = [];
+  const warn = (code: Warning["code"], count: number, message: string): void => {
+    if (count > 0) warnings.push({ code, message, ticker, count });
+  };
+  warn(
+    "nonpositive_price",
+    counts.nonpositivePrices,
+    `${ticker}: ${counts.nonpositivePrices} prices are zero or negative and count as absent.`,
+  );
+  warn(
+    "long_gap",
+    counts.longGaps,
+    `${ticker}: ${counts.longGaps} price dates have their next price more than 10 calendar days later and no label.`,
+  );
+  warn(
+    "empty_feature",
+    emptyNames.length,
+    `${ticker}: without a finite value on the dates to learn from, left out: ${listNames(emptyNames)}.`,
+  );
+  const worst = missingByColumn.indexOf(missingByColumn.reduce((most, count) => Math.max(most, count), 0));
+  warn(
+    "missing_features",
+    counts.rowsWithMissing,
+    `${ticker}: ${counts.rowsWithMissing} rows lack a feature and are left out; ` +
+      `${columns[worst]} is missing most often, on ${missingByColumn[worst]} rows.`,
+  );
+  return warnings;
+}
+
+function listNames(names: readonly string[]): string {
+  const shown = names.slice(0, NAMES_SHOWN).join(", ");
+  return names.length > NAMES_SHOWN ? `${shown} and ${names.length - NAMES_SHOWN} more` : shown;
+}

@@ -1,0 +1,103 @@
+/** Rows of one ticker: places where a price date meets a feature date. */
+export interface JoinedRows {
+  /** Shape (r), ascending: index into the price dates. */
+  readonly price: Int32Array;
+  /** Shape (r), ascending: index into the feature dates. */
+  readonly feature: Int32Array;
+}
+
+/** A ticker's features, shape (k, n): column after column, as reading gives them. */
+export interface FeatureColumns {
+  readonly columns: readonly string[];
+  readonly values: Float64Array;
+  readonly n: number;
+}
+
+/** Meets two ascending lists of days. Features of d stand beside the price of d; nothing is shifted. */
+export function joinRows(priceDays: Int32Array, featureDays: Int32Array): JoinedRows {
+  const longest = Math.min(priceDays.length, featureDays.length);
+  const price = new Int32Array(longest);
+  const feature = new Int32Array(longest);
+  let r = 0;
+  for (let p = 0, f = 0; p < priceDays.length && f < featureDays.length; ) {
+    const difference = priceDays[p]! - featureDays[f]!;
+    if (difference === 0) {
+      price[r] = p++;
+      feature[r] = f++;
+      r++;
+    } else if (difference < 0) p++;
+    else f++;
+  }
+  return { price: price.slice(0, r), feature: feature.slice(0, r) };
+}
+
+/** @returns the column indices, in order, that have a finite value on at least one of the given feature dates. */
+export function columnsWithValues(features: FeatureColumns, dates: Int32Array): number[] {
+  const kept: number[] = [];
+  for (let c = 0; c < features.columns.length; c++) {
+    const base = c * features.n;
+    if (dates.some((date) => Number.isFinite(features.values[base + date]!))) kept.push(c);
+  }
+  return kept;
+}
+
+/** Which rows have every feature, and what each feature costs. */
+export interface Completeness {
+  /** Shape (r): positions of the rows without a missing value. */
+  readonly complete: Int32Array;
+  /** Shape (columns): rows on which that column is missing. */
+  readonly missingByColumn: Int32Array;
+}
+
+/** Looks for missing values on the given feature dates, in the given columns only. */
+export function completeRows(
+  features: FeatureColumns,
+  columns: readonly number[],
+  dates: Int32Array,
+): Completeness {
+  const { values, n } = features;
+  const broken = new Uint8Array(dates.length);
+  const missingByColumn = new Int32Array(columns.length);
+  for (let c = 0; c < columns.length; c++) {
+    const base = columns[c]! * n;
+    let missing = 0;
+    for (let r = 0; r < dates.length; r++) {
+      const value = values[base + dates[r]!]!;
+      // NaN and both infinities, and nothing else, differ from themselves when subtracted.
+      if (value - value !== 0) {
+        broken[r] = 1;
+        missing++;
+      }
+    }
+    missingByColumn[c] = missing;
+  }
+  const complete = new Int32Array(dates.length);
+  let kept = 0;
+  for (let r = 0; r < dates.length; r++) if (broken[r] === 0) complete[kept++] = r;
+  return { complete: complete.slice(0, kept), missingByColumn };
+}
+
+/** Rows of a block are written together, so that the block stays in the processor's cache for every column. */
+const BLOCK_ROWS = 64;
+
+/**
+ * Turns columns into rows.
+ * @returns shape (dates, columns), row-major: the value of column c on date i is `x[i * columns.length + c]`.
+ */
+export function gatherRowMajor(
+  features: FeatureColumns,
+  columns: readonly number[],
+  dates: Int32Array,
+): Float64Array {
+  const { values, n } = features;
+  const k = columns.length;
+  const x = new Float64Array(dates.length * k);
+  for (let from = 0; from < dates.length; from += BLOCK_ROWS) {
+    const to = Math.min(from + BLOCK_ROWS, dates.length);
+    for (let c = 0; c < k; c++) {
+      const base = columns[c]! * n;
+      for (let i = from, at = from * k + c; i < to; i++, at += k) x[at] = values[base + dates[i]!]!;
+    }
+  }
+  return x;
+}

@@ -1,0 +1,129 @@
+import type { TickerFeatures, TickerPrices } from "../contract/columns.ts";
+import type { Day } from "../contract/dates.ts";
+import { MucastError } from "../contract/errors.ts";
+import type { Warning } from "../contract/warnings.ts";
+import { labelPrices, NO_LABEL_DAY } from "./labels.ts";
+import { priceDates } from "./price-dates.ts";
+import { describeCounts, type RowCounts, rowWarnings } from "./row-counts.ts";
+import { columnsWithValues, completeRows, gatherRowMajor, joinRows } from "./rows.ts";
+import type { ResolvedWindow } from "./window.ts";
+
+/** A ticker with fewer fit rows fails; a first walk-forward fold trains on at least as many. */
+export const LEAST_FIT_ROWS = 30;
+
+/**
+ * Everything a model may see of one ticker. Row i is the market date `days[i]`: its features `x[i]` are known at
+ * that close, its label `y[i]` at the close of `labelDays[i]`.
+ */
+export interface TickerPanel {
+  readonly ticker: string;
+  /** The k features kept, in the order of the blob. */
+  readonly columns: readonly string[];
+  /** Shape (rows), ascending: every row with all features, labelled or not. */
+  readonly days: Int32Array;
+  /** Shape (rows, k), row-major, all finite. */
+  readonly x: Float64Array;
+  /** Shape (rows): next-day log-return, NaN where there is no label. */
+  readonly y: Float64Array;
+  /** Shape (rows): when the label is known, NO_LABEL_DAY where there is none. */
+  readonly labelDays: Int32Array;
+  /** Ascending row indices to learn from: labels known by the cut. */
+  readonly fit: Int32Array;
+  /** Ascending row indices to predict: every row dated after the last fit row, labelled or not. */
+  readonly score: Int32Array;
+  /** The ticker's last price date in the window. */
+  readonly lastPriceDay: Day;
+  /** The ticker's last feature date in the window; undefined where it has none. */
+  readonly lastFeatureDay: Day | undefined;
+  readonly warnings: readonly Warning[];
+  readonly counts: RowCounts;
+}
+
+export interface TickerInput {
+  readonly ticker: string;
+  readonly prices: TickerPrices;
+  readonly features: TickerFeatures;
+  readonly window: ResolvedWindow;
+}
+
+/**
+ * Prices and features of one ticker become rows: price dates, labels, feature rows, fit and score.
+ *
+ * A row is a candidate to learn from where its label date is at or before `window.cut`. Which features are empty is
+ * decided on candidates alone, so nothing after the cut has a say in it; which rows are complete is decided row by
+ * row.
+ *
+ * @throws MucastError `insufficient_history`, with the counts of every step in `data.rows`, where fewer than
+ *   LEAST_FIT_ROWS fit rows remain. Only this ticker fails; the caller goes on with the others.
+ */
+export function buildTickerPanel({ ticker, prices, features, window }: TickerInput): TickerPanel {
+  const priced = priceDates(prices, window);
+  const labels = labelPrices(priced.days, priced.prices);
+  const joined = joinRows(priced.days, features.days);
+  const candidates = joined.feature.filter((_, r) =>
+    isCandidate(labels.labelDays[joined.price[r]!]!, window),
+  );
+
+  const columnar = { columns: features.columns, values: features.values, n: features.days.length };
+  const kept = columnsWithValues(columnar, candidates);
+  const { complete, missingByColumn } = completeRows(columnar, kept, joined.feature);
+
+  const rowPrice = complete.map((r) => joined.price[r]!);
+  const labelDays = rowPrice.map((p) => labels.labelDays[p]!);
+  const { fit, score } = splitAtCut(labelDays, window);
+  const columns = kept.map((c) => features.columns[c]!);
+  const counts: RowCounts = {
+    priceDates: priced.days.length,
+    nonpositivePrices: priced.nonpositive,
+    longGaps: labels.longGaps,
+    featureRows: joined.price.length,
+    candidates: candidates.length,
+    features: features.columns.length,
+    emptyFeatures: features.columns.length - kept.length,
+    rowsWithMissing: joined.price.length - complete.length,
+    // Without a single feature there is nothing to learn from.
+    fitRows: kept.length === 0 ? 0 : fit.length,
+    scoreRows: score.length,
+  };
+  if (counts.fitRows < LEAST_FIT_ROWS) throw insufficientHistory(ticker, counts, window);
+
+  const emptyNames = features.columns.filter((_, c) => !kept.includes(c));
+  return {
+    ticker,
+    columns,
+    days: rowPrice.map((p) => priced.days[p]!),
+    x: gatherRowMajor(
+      columnar,
+      kept,
+      complete.map((r) => joined.feature[r]!),
+    ),
+    y: Float64Array.from(rowPrice, (p) => labels.y[p]!),
+    labelDays,
+    fit,
+    score,
+    lastPriceDay: priced.days.at(-1)!,
+    lastFeatureDay: features.days.findLast((day) => day >= window.start && day <= window.end),
+    warnings: rowWarnings({ ticker, counts, emptyNames, columns, missingByColumn }),
+    counts,
+  };
+}
+
+/** The purge: a label realised after the cut is not learned, whatever the date of its row. */
+function isCandidate(labelDay: Day, window: ResolvedWindow): boolean {
+  return labelDay !== NO_LABEL_DAY && labelDay <= window.cut;
+}
+
+/** A row before a long gap inside the fit rows has no label and is in neither part. */
+function splitAtCut(labelDays: Int32Array, window: ResolvedWindow): { fit: Int32Array; score: Int32Array } {
+  const all = Int32Array.from(labelDays.keys());
+  const fit = all.filter((i) => isCandidate(labelDays[i]!, window));
+  return { fit, score: all.subarray((fit.at(-1) ?? -1) + 1) };
+}
+
+function insufficientHistory(ticker: string, counts: RowCounts, window: ResolvedWindow): MucastError {
+  return new MucastError(
+    "insufficient_history",
+    `${ticker} has ${counts.fitRows} fit rows, at least ${LEAST_FIT_ROWS} are needed: ${describeCounts(counts, window.cut)}`,
+    { ticker, rows: counts },
+  );
+}

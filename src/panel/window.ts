@@ -1,0 +1,102 @@
+import type { RequestedWindow, TickerPrices } from "../contract/columns.ts";
+import { type Day, formatDay } from "../contract/dates.ts";
+import { MucastError } from "../contract/errors.ts";
+import type { Warning } from "../contract/warnings.ts";
+import { isPrice } from "./price-dates.ts";
+
+/** The window a job works in. Dates outside [start, end] do not exist for it. */
+export interface ResolvedWindow {
+  readonly start: Day;
+  readonly end: Day;
+  /** Absent where the request has no `Learning_end`. */
+  readonly learningEnd?: Day;
+  /** Last day whose labels may be learned: `learningEnd` where there is one, else `end`. */
+  readonly cut: Day;
+}
+
+/**
+ * Fills in what the data-extraction blob leaves out and checks the rest.
+ *
+ * @param requested bounds as the blob has them.
+ * @param prices every ticker of the blob, in any order; read once, and only where a bound is missing.
+ * @param source the blob's name, for errors.
+ * @returns the window, and a `window_defaulted` warning for each bound that was missing.
+ * @throws MucastError `invalid_data` where start > end or `Learning_end` lies outside the window;
+ *   `insufficient_history` where a bound is missing and no price date can stand in for it.
+ */
+export function resolveWindow(
+  requested: RequestedWindow,
+  prices: Iterable<TickerPrices>,
+  source: string,
+): { window: ResolvedWindow; warnings: Warning[] } {
+  const { start: givenStart, end: givenEnd, learningEnd } = requested;
+  if (givenStart !== undefined && givenEnd !== undefined && givenStart > givenEnd) {
+    throw new MucastError(
+      "invalid_data",
+      `${source}: the window starts on ${formatDay(givenStart)}, after its end ${formatDay(givenEnd)}`,
+      { source, path: "start", value: formatDay(givenStart), end: formatDay(givenEnd) },
+    );
+  }
+  const warnings: Warning[] = [];
+  let start = givenStart;
+  let end = givenEnd;
+  if (start === undefined || end === undefined) {
+    const span = priceSpan(prices);
+    start ??= defaulted("start", "first", span?.first, warnings, source);
+    end ??= defaulted("end", "last", span?.last, warnings, source);
+    if (start > end) throw noPriceInWindow(start, end, source);
+  }
+  if (learningEnd !== undefined && (learningEnd < start || learningEnd > end)) {
+    throw new MucastError(
+      "invalid_data",
+      `${source}: Learning_end ${formatDay(learningEnd)} is outside the window ` +
+        `${formatDay(start)} to ${formatDay(end)}`,
+      { source, path: "Learning_end", value: formatDay(learningEnd) },
+    );
+  }
+  const window = { start, end, cut: learningEnd ?? end };
+  return { window: learningEnd === undefined ? window : { ...window, learningEnd }, warnings };
+}
+
+function defaulted(
+  bound: "start" | "end",
+  which: "first" | "last",
+  day: Day | undefined,
+  warnings: Warning[],
+  source: string,
+): Day {
+  if (day === undefined) {
+    throw new MucastError(
+      "insufficient_history",
+      `${source}: no ticker has a price, so nothing can stand in for the missing ${bound}`,
+      { source, path: bound },
+    );
+  }
+  warnings.push({
+    code: "window_defaulted",
+    message: `The data-extraction blob gives no ${bound}; the ${which} price date of any ticker, ${formatDay(day)}, was used.`,
+  });
+  return day;
+}
+
+function noPriceInWindow(start: Day, end: Day, source: string): MucastError {
+  return new MucastError(
+    "insufficient_history",
+    `${source}: no price date lies in the window; with the missing bound filled in from the prices ` +
+      `it would run from ${formatDay(start)} to ${formatDay(end)}`,
+    { source },
+  );
+}
+
+/** First and last price date of any ticker, or undefined where there is no price at all. */
+function priceSpan(prices: Iterable<TickerPrices>): { first: Day; last: Day } | undefined {
+  let first = Number.POSITIVE_INFINITY;
+  let last = Number.NEGATIVE_INFINITY;
+  for (const { days, prices: values } of prices) {
+    const head = values.findIndex(isPrice);
+    if (head < 0) continue;
+    first = Math.min(first, days[head]!);
+    last = Math.max(last, days[values.findLastIndex(isPrice)]!);
+  }
+  return first <= last ? { first, last } : undefined;
+}
