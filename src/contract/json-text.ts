@@ -1,0 +1,81 @@
+import { type Fault, MucastError } from "./errors.ts";
+import { scanJson } from "./json-scan.ts";
+
+/**
+ * Reading JSON that people wrote, strictly, without losing the text of its numbers.
+ *
+ * Python tells `1` from `1.0` and keeps integers over 2^53 exact; a JavaScript number does neither. So the text
+ * is parsed into plain values to look at, and into a twin tree to pass on, in which every number is the caller's
+ * own text (`JSON.rawJSON`), which `JSON.stringify` prints unchanged.
+ */
+
+/** What TypeScript's own library does not declare yet: proposal-json-parse-with-source, in Node since 21. */
+interface JsonWithSource {
+  parse(
+    text: string,
+    reviver: (this: unknown, key: string, value: unknown, context: { readonly source?: string }) => unknown,
+  ): unknown;
+  rawJSON(text: string): RawNumber;
+  isRawJSON(value: unknown): value is RawNumber;
+}
+
+/** A number as the caller wrote it. */
+export interface RawNumber {
+  readonly rawJSON: string;
+}
+
+const json = JSON as unknown as JsonWithSource;
+
+/** Arrays and objects inside one another, deeper than any config needs and shallow enough for every stack. */
+export const DEEPEST_JSON = 64;
+
+/**
+ * Plain values of JSON text, as JSON.parse gives them (`__proto__` is a key like any other), but a key that stands
+ * twice in one object, which JSON.parse would lose, is an error.
+ *
+ * @param root what error paths begin with, such as `config`.
+ * @throws MucastError `invalid_request`: broken JSON with its line and column, duplicate keys (each with its path),
+ *   NaN, Infinity or a number beyond float64, or more than DEEPEST_JSON levels.
+ */
+export function parseJson(text: string, root = "config"): unknown {
+  const body = withoutByteOrderMark(text);
+  refuseDuplicates(scanJson(body, root, DEEPEST_JSON), root);
+  return JSON.parse(body);
+}
+
+/**
+ * The tree of `parseJson` with every number as its own text, so that `JSON.stringify` prints what the caller wrote:
+ * `1.0`, `1e3`, `-0.0` and `9007199254740993` stay as they are.
+ *
+ * @throws MucastError as parseJson.
+ */
+export function rawNumbers(text: string, root = "config"): unknown {
+  const body = withoutByteOrderMark(text);
+  refuseDuplicates(scanJson(body, root, DEEPEST_JSON), root);
+  return json.parse(body, (_key, value, context) =>
+    typeof value === "number" ? json.rawJSON(context.source!) : value,
+  );
+}
+
+/** Whether a value of a `rawNumbers` tree is a number's text. */
+export function isRawNumber(value: unknown): value is RawNumber {
+  return json.isRawJSON(value);
+}
+
+/** A number that JSON.stringify prints as `text`, for what is added to a `rawNumbers` tree. */
+export function rawNumber(text: string): RawNumber {
+  return json.rawJSON(text);
+}
+
+function withoutByteOrderMark(text: string): string {
+  return text.startsWith("\uFEFF") ? text.slice(1) : text;
+}
+
+function refuseDuplicates(duplicates: readonly Fault[], root: string): void {
+  if (duplicates.length === 0) return;
+  const names = duplicates.map((fault) => fault.path).join(", ");
+  throw new MucastError("invalid_request", `A key stands twice in one object: ${names}`, {
+    path: duplicates[0]?.path ?? root,
+    faults: duplicates,
+  });
+}
