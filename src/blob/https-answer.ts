@@ -1,0 +1,78 @@
+import type { IncomingMessage } from "node:http";
+import { MucastError } from "../contract/errors.ts";
+import { PassingFailure } from "./https-request.ts";
+
+/** Where the bytes of an answer stand in the whole blob. */
+export interface Span {
+  /** First byte. */
+  readonly start: number;
+  /** One past the last byte; undefined where the server does not tell. */
+  readonly end: number | undefined;
+  /** Length of the whole blob; undefined where the server does not tell. */
+  readonly total: number | undefined;
+}
+
+/** @returns the span of a 206 (from its Content-Range) or a 200; undefined where a 206 does not say it clearly. */
+export function spanOf(answer: IncomingMessage): Span | undefined {
+  if (answer.statusCode === 206) {
+    const match = /^bytes (\d{1,15})-(\d{1,15})\/(\d{1,15})$/.exec(answer.headers["content-range"] ?? "");
+    if (!match) return undefined;
+    return { start: Number(match[1]), end: Number(match[2]) + 1, total: Number(match[3]) };
+  }
+  const length = answer.headers["content-length"];
+  const total = length === undefined ? undefined : Number(length);
+  return { start: 0, end: total, total };
+}
+
+/** The entity tag, where it is a strong one (RFC 9110, section 8.8.3): only those stand for the exact bytes. */
+export function strongTag(answer: IncomingMessage): string | undefined {
+  const tag = answer.headers.etag;
+  return tag !== undefined && /^"[^"]*"$/.test(tag) ? tag : undefined;
+}
+
+/**
+ * Turns every status but 200, 206 and 416 into its error; the body is dropped.
+ * @throws PassingFailure for what may pass (408, 429, 5xx); MucastError for the rest.
+ */
+export function checkStatus(answer: IncomingMessage, name: string): void {
+  const status = answer.statusCode ?? 0;
+  if (status === 200 || status === 206 || status === 416) return;
+  answer.destroy();
+  const said = `the server answered ${status}${serverCode(answer)}`;
+  const data = { source: name, httpStatus: status };
+  if (status >= 300 && status < 400) {
+    const words = `${name} answers with a redirect (${status}), and redirects are not followed; give the blob's own URL`;
+    throw new MucastError("url_not_allowed", words, data);
+  }
+  if (status === 404 || status === 410) {
+    throw new MucastError("blob_not_found", `${name} does not exist: ${said}`, data);
+  }
+  if (status === 401 || status === 403) {
+    const words = `${name} may not be read with the rights given: ${said}; a SAS may be missing, expired or without read permission`;
+    throw new MucastError("blob_unavailable", words, data);
+  }
+  if (status === 412) throw changed(name);
+  if (status === 408 || status === 429 || status >= 500) throw new PassingFailure(said);
+  throw new MucastError("blob_unavailable", `${name} cannot be read: ${said}`, data);
+}
+
+/** Azure's short error code, shown only where it is one word. */
+function serverCode(answer: IncomingMessage): string {
+  const code = answer.headers["x-ms-error-code"];
+  return typeof code === "string" && /^[A-Za-z]{1,60}$/.test(code) ? ` ${code}` : "";
+}
+
+export function changed(name: string): MucastError {
+  return new MucastError(
+    "blob_unavailable",
+    `${name} was changed while it was read; run again once nothing writes to it`,
+    { source: name },
+  );
+}
+
+const TRUST = /^(?:CERT_|ERR_TLS_|ERR_SSL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_MISMATCH|EPROTO$)/;
+
+/** True where trying again cannot help: the certificate is not trusted, or there is no TLS. */
+export function isTrustFailure(error: unknown): boolean {
+  return error instanceof Error && "code" in error && TRUST.test(String(error.code));
+}

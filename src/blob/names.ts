@@ -1,0 +1,36 @@
+import { MucastError } from "../contract/errors.ts";
+
+/** The two jobs, by the names of their operations. */
+export type Operation = "run_ml_job" | "run_dl_job";
+
+const JOBS = {
+  run_ml_job: { job: "ml-worker-job", outputPrefix: "ml_engine" },
+  run_dl_job: { job: "dl-job", outputPrefix: "nn_engine" },
+} as const satisfies Record<Operation, { job: string; outputPrefix: string }>;
+
+const ID = /^[A-Za-z0-9_-]{1,64}$/;
+
+/** @throws MucastError invalid_request where `id` is not 1 to 64 letters, digits, `_` or `-`. */
+export function checkId(id: string, path = "OPERATION_ID"): string {
+  if (ID.test(id)) return id;
+  throw new MucastError("invalid_request", `${path} must be 1 to 64 letters, digits, "_" or "-"`, {
+    path,
+    value: id.slice(0, 100),
+  });
+}
+
+/** @returns `ml_engine_<id>.json` or `nn_engine_<id>.json`. */
+export function outputName(operation: Operation, id: string): string {
+  return `${JOBS[operation].outputPrefix}_${checkId(id)}.json`;
+}
+
+/** @returns the name of one execution of a job: `ml-worker-job-<suffix>` or `dl-job-<suffix>`. */
+export function executionName(operation: Operation, suffix: string): string {
+  return `${JOBS[operation].job}-${checkId(suffix, "execution suffix")}`;
+}
+
+/** Names of the two input blobs of `id`, as other services of the portfolio write them. */
+export function inputNames(id: string): { features: string; prices: string } {
+  const checked = checkId(id, "id");
+  return { features: `feature_engine_${checked}.json`, prices: `data_extractor_${checked}.json` };
+}

@@ -1,0 +1,123 @@
+import { createHash } from "node:crypto";
+import type { ByteSource } from "../contract/columns.ts";
+import { MucastError } from "../contract/errors.ts";
+import { withoutGzip } from "./gzip.ts";
+import { openHttpsBlob } from "./https-blob.ts";
+import { type BlobLimits, DEFAULT_BLOB_LIMITS } from "./limits.ts";
+import { openLocalFile } from "./local-file.ts";
+import { placeOf } from "./place.ts";
+import type { BlobPolicy } from "./policy.ts";
+import type { StoredBytes } from "./stored-bytes.ts";
+
+/** An opened blob. Its stream can be read once; reading to the end, or stopping early, closes it. */
+export interface Blob extends ByteSource {
+  /** Bytes as stored (before decompression), where the source tells. */
+  readonly size: number | undefined;
+  /** SHA-256, hexadecimal, of the bytes as stored. Only after the stream was read to its end. */
+  digest(): string;
+  /** Closes a blob that is not read after all. */
+  close(): Promise<void>;
+}
+
+export interface OpenOptions {
+  readonly signal?: AbortSignal;
+  readonly limits?: Partial<BlobLimits>;
+  /** PEM certificates to trust instead of the system's, for https. */
+  readonly ca?: string;
+}
+
+/**
+ * Opens an input blob: a path, a file: URL, or an https URL that the policy allows. gzip content is decompressed
+ * on the way. Nothing but the first answer or the file's state is read before `chunks` is.
+ * @throws MucastError url_not_allowed, blob_not_found, blob_unavailable, too_large, canceled; the stream throws
+ * the last three too, and unreadable_blob for broken gzip.
+ */
+export async function openBlob(
+  location: string,
+  policy: BlobPolicy,
+  options: OpenOptions = {},
+): Promise<Blob> {
+  const limits = { ...DEFAULT_BLOB_LIMITS, ...options.limits };
+  const place = placeOf(location, policy);
+  const { name } = place;
+  throwIfAborted(options.signal, name);
+  const stored =
+    place.kind === "file"
+      ? await openLocalFile(place.path, name)
+      : await openHttpsBlob(place.url, name, { ...options, limits });
+  if (stored.size !== undefined && stored.size > limits.maxStoredBytes) {
+    await stored.close();
+    throw tooLarge(name, "stored", limits.maxStoredBytes);
+  }
+  return blobOf(stored, name, limits, options.signal);
+}
+
+function blobOf(
+  stored: StoredBytes,
+  name: string,
+  limits: BlobLimits,
+  signal: AbortSignal | undefined,
+): Blob {
+  const hash = createHash("sha256");
+  let digest: string | undefined;
+  let taken = false;
+  async function* read(): AsyncGenerator<Uint8Array> {
+    if (taken) throw new MucastError("internal", `the stream of ${name} was read twice`, { source: name });
+    taken = true;
+    const hashed = observed(stored.chunks, (chunk) => {
+      throwIfAborted(signal, name);
+      hash.update(chunk);
+    });
+    let bytes = limited(hashed, limits.maxStoredBytes, "stored", name);
+    bytes = limited(withoutGzip(bytes, name), limits.maxBytes, "decompressed", name);
+    // A server that compresses for the way may do so to a file that is gzip by itself.
+    if (stored.encoded) bytes = limited(withoutGzip(bytes, name), limits.maxBytes, "decompressed", name);
+    yield* bytes;
+    digest = hash.digest("hex");
+  }
+  return {
+    name,
+    size: stored.size,
+    chunks: { [Symbol.asyncIterator]: read },
+    digest() {
+      if (digest === undefined) throw new MucastError("internal", `${name} has not been read to its end`);
+      return digest;
+    },
+    close: () => stored.close(),
+  };
+}
+
+async function* observed(chunks: AsyncIterable<Uint8Array>, observe: (chunk: Uint8Array) => void) {
+  for await (const chunk of chunks) {
+    observe(chunk);
+    yield chunk;
+  }
+}
+
+async function* limited(
+  chunks: AsyncIterable<Uint8Array>,
+  limit: number,
+  what: string,
+  name: string,
+): AsyncGenerator<Uint8Array> {
+  let total = 0;
+  for await (const chunk of chunks) {
+    total += chunk.length;
+    if (total > limit) throw tooLarge(name, what, limit);
+    yield chunk;
+  }
+}
+
+function tooLarge(name: string, what: string, limit: number): MucastError {
+  return new MucastError("too_large", `${name} holds more than the limit of ${limit} ${what} bytes`, {
+    source: name,
+    limit,
+  });
+}
+
+/** @throws the signal's reason where that is a MucastError, else `canceled`. */
+function throwIfAborted(signal: AbortSignal | undefined, name: string): void {
+  if (!signal?.aborted) return;
+  if (signal.reason instanceof MucastError) throw signal.reason;
+  throw new MucastError("canceled", `reading ${name} was cancelled`, { source: name });
+}

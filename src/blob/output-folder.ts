@@ -1,0 +1,75 @@
+import { constants } from "node:fs";
+import { access, lstat, stat } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
+import { MucastError } from "../contract/errors.ts";
+import { filePath, isUrl } from "./place.ts";
+import { shownUrl } from "./policy.ts";
+import { causeOf, codeOf } from "./system-error.ts";
+
+const DATA = "data";
+
+/**
+ * The absolute folder an output is written to: `data` under BLOB_URL where that is given (a path or a file: URL),
+ * else under the folder of the feature file, or under that folder's parent where it is itself called `data`.
+ * Nothing is created.
+ * @throws MucastError invalid_request where that would be on https: outputs are only written to folders so far.
+ */
+export function resolveOutput(place: { blobUrl?: string | undefined; featureLocation: string }): string {
+  const { blobUrl, featureLocation } = place;
+  if (blobUrl !== undefined && blobUrl !== "") {
+    if (!isUrl(blobUrl)) return resolve(blobUrl, DATA);
+    if (/^file:/i.test(blobUrl)) return resolve(filePath(blobUrl), DATA);
+    throw unwritable(
+      `BLOB_URL ${shownUrl(blobUrl)} is not a folder, and outputs are only written to folders so far; name a ` +
+        "folder there, and the https container in MUCAST_ALLOWED_BLOB_URLS",
+      shownUrl(blobUrl),
+    );
+  }
+  if (isUrl(featureLocation) && !/^file:/i.test(featureLocation)) {
+    throw unwritable("BLOB_URL must name a folder for the output when the feature blob is read over https");
+  }
+  const file = isUrl(featureLocation) ? filePath(featureLocation) : featureLocation;
+  const folder = dirname(resolve(file));
+  return basename(folder) === DATA ? folder : join(folder, DATA);
+}
+
+function unwritable(message: string, value?: string): MucastError {
+  return new MucastError("invalid_request", message, { path: "BLOB_URL", ...(value ? { value } : {}) });
+}
+
+/**
+ * Looks early, before hours of training, whether an output can be written later: the folder or its nearest
+ * existing parent can be written to, and the name is free. Creates nothing.
+ * @throws MucastError output_failed.
+ */
+export async function checkOutput(folder: string, name: string): Promise<void> {
+  if (await exists(join(folder, name))) throw nameTaken(join(folder, name));
+  let parent = folder;
+  while (!(await exists(parent)) && dirname(parent) !== parent) parent = dirname(parent);
+  try {
+    if (!(await stat(parent)).isDirectory()) throw outputFailed(folder, `${parent} is not a folder`);
+    await access(parent, constants.W_OK | constants.X_OK);
+  } catch (error) {
+    throw error instanceof MucastError ? error : outputFailed(folder, causeOf(error), error);
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await lstat(path);
+    return true;
+  } catch (error) {
+    if (codeOf(error) === "ENOENT" || codeOf(error) === "ENOTDIR") return false;
+    throw outputFailed(path, causeOf(error), error);
+  }
+}
+
+export function nameTaken(path: string): MucastError {
+  return new MucastError("output_failed", `${path} exists already, and outputs are never overwritten`, {
+    path,
+  });
+}
+
+export function outputFailed(path: string, reason: string, cause?: unknown): MucastError {
+  return new MucastError("output_failed", `${path} could not be written: ${reason}`, { path }, { cause });
+}

@@ -1,0 +1,104 @@
+import { createHash } from "node:crypto";
+import { resolve } from "node:path";
+import { checkId, inputNames } from "../blob/names.ts";
+import type { TickerPrices } from "../contract/columns.ts";
+import { formatDay } from "../contract/dates.ts";
+import { dataExtractorText, featureEngineText } from "./canonical.ts";
+import { FEATURE_NAMES, FEATURE_SET, featuresOf, unionOfDays } from "./feature-set.ts";
+import { type PrepareWindow, tickersOf, windowOf } from "./prepare-window.ts";
+import { readPrices } from "./read-prices.ts";
+import { writeTogether } from "./write-together.ts";
+
+export interface PrepareOptions {
+  /** Names the two blobs; by default a digest of all that goes into them. */
+  readonly id?: string | undefined;
+  /** `YYYY-MM-DD`. Earlier prices still feed the windows of the features. */
+  readonly start?: string | undefined;
+  readonly end?: string | undefined;
+  readonly learningEnd?: string | undefined;
+  readonly tickers?: readonly string[] | undefined;
+}
+
+export interface PrepareRequest {
+  readonly csvPath: string;
+  /** The blobs go to its `data` folder. */
+  readonly outFolder: string;
+  readonly options?: PrepareOptions;
+  /** Told, in sentences, what was understood. */
+  readonly report?: (sentence: string) => void;
+  readonly signal?: AbortSignal;
+}
+
+export interface PreparedBlobs {
+  readonly id: string;
+  readonly featurePath: string;
+  readonly dataExtractorPath: string;
+  readonly tickers: readonly string[];
+  readonly dates: number;
+  readonly start: string;
+  readonly end: string;
+  readonly learningEnd?: string;
+  readonly features: readonly string[];
+  /** False where both blobs were there already, with the same bytes. */
+  readonly written: boolean;
+}
+
+/**
+ * Turns a price CSV into the two canonical input blobs: prices, and features known at the close of their date.
+ * The same input and options give the same bytes under the same names.
+ * @throws MucastError invalid_data (with the line) for a CSV that cannot be understood without guessing;
+ * invalid_request for the options; output_failed where a blob of that name exists with other bytes.
+ */
+export async function preparePrices(request: PrepareRequest): Promise<PreparedBlobs> {
+  const { csvPath, options = {}, report = () => undefined } = request;
+  if (options.id !== undefined) checkId(options.id, "id");
+  const tickers = tickersOf(options.tickers, await readPrices(csvPath));
+  const window = windowOf(options, unionOfDays(tickers));
+  const dates = unionOfDays(tickers).filter((day) => day >= window.start && day <= window.end);
+  const [first, last] = [formatDay(dates[0]!), formatDay(dates.at(-1)!)];
+  report(`${csvPath}: ${tickers.length} tickers, ${dates.length} dates from ${first} to ${last}`);
+  reportNonpositive(tickers, report);
+  const id = options.id ?? digestOf(tickers, window);
+  const names = inputNames(id);
+  const folder = resolve(request.outFolder, "data");
+  const { paths, written } = await writeTogether(
+    folder,
+    [
+      { name: names.prices, content: dataExtractorText(window, dates, tickers) },
+      { name: names.features, content: featureEngineText(dates, featuresOf(tickers)) },
+    ],
+    request.signal,
+  );
+  return {
+    id,
+    dataExtractorPath: paths[0]!,
+    featurePath: paths[1]!,
+    tickers: tickers.map(({ ticker }) => ticker),
+    dates: dates.length,
+    start: formatDay(window.start),
+    end: formatDay(window.end),
+    ...(window.learningEnd === undefined ? {} : { learningEnd: formatDay(window.learningEnd) }),
+    features: FEATURE_NAMES,
+    written,
+  };
+}
+
+function reportNonpositive(tickers: readonly TickerPrices[], report: (sentence: string) => void): void {
+  for (const { ticker, prices } of tickers) {
+    const count = prices.filter((price) => price <= 0).length;
+    if (count > 0) report(`${ticker}: ${count} prices are zero or negative; their dates get no features`);
+  }
+}
+
+/** 16 hexadecimal digits of a SHA-256 over everything that the bytes of the blobs depend on. */
+function digestOf(tickers: readonly TickerPrices[], window: PrepareWindow): string {
+  const hash = createHash("sha256");
+  hash.update(JSON.stringify([FEATURE_SET, window.start, window.end, window.learningEnd ?? null]));
+  for (const { ticker, days, prices } of tickers) {
+    hash
+      .update(JSON.stringify([ticker, days.length]))
+      .update(days)
+      .update(prices);
+  }
+  return hash.digest("hex").slice(0, 16);
+}

@@ -1,0 +1,63 @@
+import type { TickerPrices } from "../contract/columns.ts";
+import { type Day, formatDay, parseDay } from "../contract/dates.ts";
+import { MucastError } from "../contract/errors.ts";
+import { nearestName } from "../contract/nearest.ts";
+
+export interface PrepareWindow {
+  readonly start: Day;
+  readonly end: Day;
+  readonly learningEnd?: Day;
+}
+
+/**
+ * The window asked for; by default from the first to the last price date.
+ * @throws MucastError invalid_request for a text that is no date, bounds in the wrong order or without any price
+ * date between them, or a last learning day outside.
+ */
+export function windowOf(
+  asked: { start?: string | undefined; end?: string | undefined; learningEnd?: string | undefined },
+  days: Int32Array,
+): PrepareWindow {
+  const start = dayOf(asked.start, "start") ?? days[0]!;
+  const end = dayOf(asked.end, "end") ?? days.at(-1)!;
+  const learningEnd = dayOf(asked.learningEnd, "learning_end");
+  if (!days.some((day) => day >= start && day <= end)) {
+    const has = `the prices run from ${formatDay(days[0]!)} to ${formatDay(days.at(-1)!)}`;
+    throw invalid("start", `no price date lies between ${formatDay(start)} and ${formatDay(end)}; ${has}`);
+  }
+  if (learningEnd === undefined) return { start, end };
+  if (learningEnd < start || learningEnd > end) {
+    const words = `${formatDay(learningEnd)} lies outside ${formatDay(start)} to ${formatDay(end)}`;
+    throw invalid("learning_end", words);
+  }
+  return { start, end, learningEnd };
+}
+
+function dayOf(text: string | undefined, path: string): Day | undefined {
+  if (text === undefined) return undefined;
+  const day = parseDay(text);
+  if (day === undefined) throw invalid(path, `${JSON.stringify(text)} is no date; write YYYY-MM-DD`);
+  return day;
+}
+
+/**
+ * The tickers asked for, or all.
+ * @throws MucastError invalid_request for a ticker that has no price.
+ */
+export function tickersOf(
+  asked: readonly string[] | undefined,
+  all: readonly TickerPrices[],
+): readonly TickerPrices[] {
+  if (asked === undefined) return all;
+  const names = all.map(({ ticker }) => ticker);
+  for (const ticker of asked) {
+    if (names.includes(ticker)) continue;
+    const suggestion = nearestName(ticker, names);
+    throw invalid("tickers", `${ticker} has no price${suggestion ? `; did you mean ${suggestion}?` : ""}`);
+  }
+  return all.filter(({ ticker }) => asked.includes(ticker));
+}
+
+function invalid(path: string, message: string): MucastError {
+  return new MucastError("invalid_request", `${path}: ${message}`, { path });
+}
