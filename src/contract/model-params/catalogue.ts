@@ -1,0 +1,54 @@
+import catalogue from "./catalogue.json" with { type: "json" };
+import type { AcceptedType } from "./json-types.ts";
+import type { Library, ModelName } from "./models.ts";
+
+/**
+ * What the locked libraries' constructors take. catalogue.json is made from the libraries by
+ * `python -m mucast_engine.catalogue`; a test holds it to the installed versions.
+ */
+export interface Parameter {
+  /** The constructor's own name, or the native one of a parameter that passes through `**kwargs`. */
+  readonly name: string;
+  readonly aliases: readonly string[];
+  /** Absent where the library's type cannot be told beforehand. */
+  readonly types?: readonly AcceptedType[];
+  /** The strings it takes, where the library lists them. */
+  readonly choices?: readonly string[];
+  /** The library's default; null where that has no JSON form or depends on the data. */
+  readonly default: unknown;
+  /** Passes through `**kwargs`, so it is no argument of the constructor itself. */
+  readonly native: boolean;
+}
+
+export interface ConstructorParameters {
+  /** By the constructor's own name. */
+  readonly byName: ReadonlyMap<string, Parameter>;
+  /** By every name the library knows, aliases included. */
+  readonly byAnyName: ReadonlyMap<string, Parameter>;
+}
+
+/** Versions of the libraries the catalogue was made from. */
+export const LIBRARY_VERSIONS: Readonly<Record<Library, string>> = catalogue.versions;
+
+/** The parameters of a model's constructor. */
+export function parametersOf(model: ModelName): ConstructorParameters {
+  let known = cache.get(model);
+  if (known === undefined) {
+    known = index(catalogue.models[model]);
+    cache.set(model, known);
+  }
+  return known;
+}
+
+const cache = new Map<ModelName, ConstructorParameters>();
+
+function index(entries: object): ConstructorParameters {
+  const byName = new Map<string, Parameter>();
+  const byAnyName = new Map<string, Parameter>();
+  for (const [name, entry] of Object.entries(entries) as [string, Partial<Parameter>][]) {
+    const parameter = { aliases: [], default: null, native: false, ...entry, name };
+    byName.set(name, parameter);
+    for (const known of [name, ...parameter.aliases]) byAnyName.set(known, parameter);
+  }
+  return { byName, byAnyName };
+}

@@ -1,0 +1,117 @@
+import type { Fault } from "../errors.ts";
+import { show } from "../faults.ts";
+import { nearestName } from "../nearest.ts";
+import { seedArgument } from "./additions.ts";
+import type { Parameter } from "./catalogue.ts";
+import { hasType, inWords, jsonType } from "./json-types.ts";
+import type { Library, Model } from "./models.ts";
+import { isAllowedObjective, isOneQuantile, objectivesOf } from "./objectives.ts";
+
+/** What can be said about one value without the library: its type, its choices, its characters. */
+export function valueFaults(library: Library, parameter: Parameter, raw: unknown, path: string): Fault[] {
+  const { types, choices } = parameter;
+  if (types !== undefined && !hasType(raw, types)) {
+    return [{ path, message: `must be ${inWords(types)}, got ${show(raw)}` }];
+  }
+  if (library === "lightgbm" && stringsOf(raw).some((text) => /[\s=#]/.test(text))) {
+    // lightgbm hands its parameters on as one text, "name=value name=value": a space in a value starts another
+    // parameter, so `"metric": "l2 input_model=..."` would set what is refused here.
+    return [{ path, message: `may not hold spaces, "=" or "#", got ${show(raw)}` }];
+  }
+  if (choices !== undefined && typeof raw === "string" && !choices.includes(raw)) {
+    const suggestion = nearestName(raw, choices);
+    const fault = { path, message: `must be one of ${choices.join(", ")}, got ${show(raw)}` };
+    return [suggestion === undefined ? fault : { ...fault, suggestion }];
+  }
+  return [];
+}
+
+function stringsOf(raw: unknown): string[] {
+  if (typeof raw === "string") return [raw];
+  const type = jsonType(raw);
+  if (type === "list") return (raw as unknown[]).flatMap(stringsOf);
+  if (type !== "object") return [];
+  return Object.entries(raw as object).flatMap(([key, value]) => [key, ...stringsOf(value)]);
+}
+
+/**
+ * Rules that need to know what a parameter means.
+ * @param params arguments by the constructor's own names; `given` the caller's name of each.
+ */
+export function ruleFaults(
+  model: Model,
+  params: ReadonlyMap<string, unknown>,
+  given: ReadonlyMap<string, string>,
+  path: string,
+): Fault[] {
+  const place = (own: string) => `${path}.${given.get(own) ?? own}`;
+  return [
+    ...objectiveFaults(model, params, place),
+    ...seedFaults(model.library, params, place),
+    ...libraryFaults(model, params, place),
+  ];
+}
+
+type Place = (own: string) => string;
+
+function objectiveFaults(model: Model, params: ReadonlyMap<string, unknown>, place: Place): Fault[] {
+  const objectives = objectivesOf(model.name);
+  const objective = objectives && params.get(objectives.parameter);
+  if (objectives === undefined || typeof objective !== "string") return [];
+  if (!isAllowedObjective(model.name, objective)) {
+    const accepted = objectives.accepted;
+    const suggestion = nearestName(objective, accepted);
+    const message = `only regression is allowed, got ${show(objective)}; accepted: ${accepted.join(", ")}`;
+    const fault = { path: place(objectives.parameter), message };
+    return [suggestion === undefined ? fault : { ...fault, suggestion }];
+  }
+  if (objective !== "reg:quantileerror" || isOneQuantile(params.get("quantile_alpha"))) return [];
+  const got = params.has("quantile_alpha") ? show(params.get("quantile_alpha")) : "none";
+  return [
+    {
+      path: place("quantile_alpha"),
+      message: `reg:quantileerror takes exactly one quantile, such as 0.5, got ${got}`,
+    },
+  ];
+}
+
+/**
+ * scikit-learn draws a null seed from the clock, so the same request would give other numbers the next time. The
+ * other libraries have a fixed seed of their own, which null stands for.
+ */
+function seedFaults(library: Library, params: ReadonlyMap<string, unknown>, place: Place): Fault[] {
+  const seed = seedArgument(library);
+  if (library !== "scikit-learn" || params.get(seed) !== null) return [];
+  return [
+    { path: place(seed), message: "must be an integer: without a seed the results could not be repeated" },
+  ];
+}
+
+function libraryFaults(model: Model, params: ReadonlyMap<string, unknown>, place: Place): Fault[] {
+  const faults: Fault[] = [];
+  if (model.library === "catboost" && params.get("allow_writing_files") === true) {
+    faults.push({
+      path: place("allow_writing_files"),
+      message: "must be false: a config may not reach the file system",
+    });
+  }
+  if (model.library === "xgboost" && params.get("process_type") === "update") {
+    faults.push({
+      path: place("process_type"),
+      message: '"update" changes the trees of an existing model, and every fit starts anew',
+    });
+  }
+  const options = params.get("solver_options");
+  if (
+    model.name === "quantile" &&
+    typeof options === "object" &&
+    options &&
+    Object.hasOwn(options, "time_limit")
+  ) {
+    faults.push({
+      path: `${place("solver_options")}.time_limit`,
+      message: "is not allowed: a result that depends on the clock cannot be repeated; use maxiter",
+    });
+  }
+  return faults;
+}

@@ -1,0 +1,56 @@
+import { isRawNumber } from "../json-text.ts";
+
+/** Type of a JSON value as Python reads its text: `1` is an int, `1.0` and `1e3` are floats. */
+export type JsonType = "null" | "bool" | "int" | "float" | "string" | "list" | "object";
+
+/** What a parameter may take: a type, or one of two shades that libraries take beside it. */
+export type AcceptedType =
+  | JsonType
+  /** A float without a fraction, such as `6.0`, where an integer is meant. */
+  | "whole"
+  /** A string that holds a number. */
+  | "number_text";
+
+const INTEGER = /^-?\d+$/;
+const NUMBER_TEXT = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
+
+/** @param raw a value of a `rawNumbers` tree. */
+export function jsonType(raw: unknown): JsonType {
+  if (raw === null) return "null";
+  if (isRawNumber(raw)) return INTEGER.test(raw.rawJSON) ? "int" : "float";
+  if (Array.isArray(raw)) return "list";
+  if (typeof raw === "boolean") return "bool";
+  return typeof raw === "string" ? "string" : "object";
+}
+
+/** Whether a parameter that takes these types takes this value of a `rawNumbers` tree. */
+export function hasType(raw: unknown, accepted: readonly AcceptedType[]): boolean {
+  const type = jsonType(raw);
+  if (accepted.includes(type)) return true;
+  if (accepted.includes("number_text") && typeof raw === "string") return NUMBER_TEXT.test(raw);
+  return accepted.includes("whole") && isRawNumber(raw) && Number.isInteger(Number(raw.rawJSON));
+}
+
+const WORDS: Record<AcceptedType, string> = {
+  null: "null",
+  bool: "true or false",
+  int: "an integer",
+  float: "a number",
+  string: "a string",
+  list: "a list",
+  object: "an object",
+  whole: "an integer",
+  number_text: "a number in a string",
+};
+
+/** The accepted types in words, for a message; what only Python's leniency takes is not advertised. */
+export function inWords(accepted: readonly AcceptedType[]): string {
+  const told = accepted.filter(
+    (type) =>
+      type !== "whole" &&
+      type !== "number_text" &&
+      !(type === "int" && accepted.includes("float")) &&
+      !(type === "bool" && accepted.includes("int")),
+  );
+  return told.map((type) => WORDS[type]).join(" or ");
+}

@@ -1,0 +1,63 @@
+import { MucastError } from "../errors.ts";
+import { show } from "../faults.ts";
+import { nearestName } from "../nearest.ts";
+
+export type Library = "scikit-learn" | "xgboost" | "lightgbm" | "catboost";
+
+/** One of the nine regressors. */
+export interface Model {
+  /** The name that outputs record. */
+  readonly name: ModelName;
+  readonly library: Library;
+  /** The class in that library. */
+  readonly className: string;
+}
+
+const CLASSES = {
+  random_forest: ["scikit-learn", "RandomForestRegressor"],
+  xgboost: ["xgboost", "XGBRegressor"],
+  lightgbm: ["lightgbm", "LGBMRegressor"],
+  catboost: ["catboost", "CatBoostRegressor"],
+  linear: ["scikit-learn", "LinearRegression"],
+  ridge: ["scikit-learn", "Ridge"],
+  lasso: ["scikit-learn", "Lasso"],
+  elastic_net: ["scikit-learn", "ElasticNet"],
+  quantile: ["scikit-learn", "QuantileRegressor"],
+} as const satisfies Record<string, readonly [Library, string]>;
+
+export type ModelName = keyof typeof CLASSES;
+
+const ALIASES: Readonly<Record<string, ModelName>> = {
+  rf: "random_forest",
+  xgb: "xgboost",
+  lgbm: "lightgbm",
+  linear_regression: "linear",
+};
+
+/** Every model, in the order of the docs. */
+export const MODELS: readonly Model[] = Object.entries(CLASSES).map(([name, [library, className]]) => ({
+  name: name as ModelName,
+  library,
+  className,
+}));
+
+/** Every name a config may give, aliases included. */
+export const MODEL_NAMES: readonly string[] = [...MODELS.map(({ name }) => name), ...Object.keys(ALIASES)];
+
+/**
+ * The model a config names, in any case.
+ * @throws MucastError `unknown_model` with the accepted names and the nearest; there is never a fallback.
+ */
+export function findModel(name: string, path = "config.ML params.model"): Model {
+  const lower = name.toLowerCase();
+  const known = Object.hasOwn(ALIASES, lower) ? ALIASES[lower] : lower;
+  const model = MODELS.find((candidate) => candidate.name === known);
+  if (model !== undefined) return model;
+  const suggestion = nearestName(name, MODEL_NAMES);
+  const hint = suggestion === undefined ? "" : ` (did you mean ${suggestion}?)`;
+  throw new MucastError(
+    "unknown_model",
+    `${path}: no model is called ${show(name)}${hint}; the models are ${MODEL_NAMES.join(", ")}`,
+    { path, value: name, accepted: MODEL_NAMES, ...(suggestion === undefined ? {} : { suggestion }) },
+  );
+}

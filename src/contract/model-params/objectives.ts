@@ -1,0 +1,81 @@
+import { isRawNumber } from "../json-text.ts";
+import type { ModelName } from "./models.ts";
+
+/**
+ * The losses a model may be fitted to, by allow-list: predictions are next-day log-returns, so regression only.
+ * Names are the library's own, its aliases included; `parameter` is the catalogue's name of the argument.
+ */
+export interface Objectives {
+  readonly parameter: string;
+  readonly accepted: readonly string[];
+  /** Whether the library compares names without case. */
+  readonly anyCase: boolean;
+}
+
+const OBJECTIVES: Partial<Record<ModelName, Objectives>> = {
+  random_forest: {
+    parameter: "criterion",
+    accepted: ["squared_error", "absolute_error", "friedman_mse"],
+    anyCase: false,
+  },
+  xgboost: {
+    parameter: "objective",
+    accepted: [
+      "reg:squarederror",
+      // The old name of squarederror, which xgboost still reads.
+      "reg:linear",
+      "reg:absoluteerror",
+      "reg:pseudohubererror",
+      "reg:squaredlogerror",
+      "reg:quantileerror",
+    ],
+    anyCase: false,
+  },
+  lightgbm: {
+    parameter: "objective",
+    // One line each: l2, l1, rmse and mape with the aliases that its C++ ParseObjectiveAlias knows.
+    accepted: [
+      ...["l2", "regression", "regression_l2", "mean_squared_error", "mse"],
+      ...["l1", "regression_l1", "mean_absolute_error", "mae"],
+      ...["rmse", "l2_root", "root_mean_squared_error"],
+      ...["mape", "mean_absolute_percentage_error"],
+      "huber",
+      "fair",
+      "quantile",
+    ],
+    anyCase: true,
+  },
+  catboost: {
+    parameter: "loss_function",
+    accepted: ["RMSE", "MAE", "Quantile", "Huber", "Lq", "LogCosh", "Expectile", "MAPE"],
+    anyCase: false,
+  },
+};
+
+/** @returns undefined for models whose loss cannot be chosen. */
+export function objectivesOf(model: ModelName): Objectives | undefined {
+  return OBJECTIVES[model];
+}
+
+/**
+ * Whether a loss is allowed. catboost's carry options after a colon (`Quantile:alpha=0.1`), which are its own to
+ * judge.
+ */
+export function isAllowedObjective(model: ModelName, objective: string): boolean {
+  const known = OBJECTIVES[model];
+  if (known === undefined) return true;
+  const name = model === "catboost" ? objective.replace(/:.*$/s, "") : objective;
+  return known.accepted.includes(known.anyCase ? name.toLowerCase() : name);
+}
+
+const ONE_NUMBER = /^\s*[[(]?\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*,?\s*[\])]?\s*$/;
+
+/**
+ * Whether xgboost's `quantile_alpha` is one quantile: several give one column of predictions each, and some ways to
+ * write several (`"0.1 0.2"`) xgboost cuts after the first without a word.
+ * @param raw a value of a `rawNumbers` tree.
+ */
+export function isOneQuantile(raw: unknown): boolean {
+  if (Array.isArray(raw)) return raw.length === 1 && isRawNumber(raw[0]);
+  return isRawNumber(raw) || (typeof raw === "string" && ONE_NUMBER.test(raw));
+}

@@ -1,0 +1,149 @@
+import type { Library } from "./models.ts";
+
+/**
+ * Parameters that are never passed on, and why. Three kinds: what reaches outside the model (files, sockets, code),
+ * what needs an evaluation set, and what would make the results those of another task than regression on the rows
+ * given.
+ *
+ * Names are the catalogue's own ones (aliases are resolved before), or patterns for names that a library reads in
+ * other places than its constructor, so that the message tells the reason and not only that the name is unknown.
+ */
+interface Refusal {
+  readonly reason: string;
+  readonly names: readonly string[];
+  readonly pattern?: RegExp;
+  /** Null and the library's own default change nothing, so they may stand (a pasted full configuration). */
+  readonly unlessDefault?: boolean;
+}
+
+const FILES = "reads or writes files, and a config may not reach the file system";
+const NETWORK = "opens network connections, and a fit runs in one process";
+const CODE = "takes code, which a config cannot carry";
+const EVALUATION =
+  "needs an evaluation set, and every fit learns from all of its training rows; choose the number of rounds instead";
+
+const LIGHTGBM: readonly Refusal[] = [
+  {
+    reason: FILES,
+    // task chooses what the command-line program does with files; snapshot_freq writes models while training.
+    names: [
+      "config",
+      "convert_model",
+      "convert_model_language",
+      "data",
+      "forcedbins_filename",
+      "forcedsplits_filename",
+      "input_model",
+      "output_model",
+      "output_result",
+      "parser_config_file",
+      "save_binary",
+      "snapshot_freq",
+      "task",
+      "valid",
+    ],
+    pattern: /^(?:init_model|.*_?filename|.*_file)$/,
+  },
+  {
+    reason: NETWORK,
+    names: ["local_listen_port", "machine_list_filename", "machines", "num_machines", "time_out"],
+  },
+  { reason: CODE, names: [], pattern: /^(?:callbacks?|fobj|feval)$/ },
+  {
+    reason: EVALUATION,
+    names: ["early_stopping_min_delta", "early_stopping_round", "first_metric_only"],
+    unlessDefault: true,
+  },
+  {
+    // The library ignores these for a matrix in memory: accepting ignore_column would promise what does not happen.
+    reason: "describes the columns of a data file, and the features come as a matrix",
+    names: [
+      "group_column",
+      "header",
+      "ignore_column",
+      "label_column",
+      "precise_float_parser",
+      "two_round",
+      "weight_column",
+    ],
+    unlessDefault: true,
+  },
+];
+
+const XGBOOST: readonly Refusal[] = [
+  {
+    reason: FILES,
+    names: [],
+    pattern: /^(?:xgb_model|model_(?:in|out|dir|file)|save_period|name_(?:dump|pred)|.*_path)$/,
+  },
+  { reason: NETWORK, names: [], pattern: /^(?:dmlc|rabit|federated)_/ },
+  { reason: CODE, names: ["callbacks"], pattern: /^(?:callbacks?|obj|feval|custom_metric)$/ },
+  { reason: EVALUATION, names: ["early_stopping_rounds"], unlessDefault: true },
+];
+
+const CATBOOST: readonly Refusal[] = [
+  {
+    reason: FILES,
+    names: [
+      "input_borders",
+      "output_borders",
+      "save_snapshot",
+      "snapshot_file",
+      "snapshot_interval",
+      "train_dir",
+    ],
+    pattern: /^(?:init_model|snapshot_.*|.*_(?:file|log|dir|path))$/,
+    unlessDefault: true,
+  },
+  { reason: NETWORK, names: [], pattern: /^(?:node_type|node_port|file_with_hosts)$/ },
+  { reason: CODE, names: [], pattern: /^callbacks?$/ },
+  {
+    // eval_fraction makes an evaluation set of its own, out of rows that the fit should learn from.
+    reason: EVALUATION,
+    names: ["best_model_min_trees", "eval_fraction", "od_pval", "od_type", "od_wait", "use_best_model"],
+    unlessDefault: true,
+  },
+  {
+    // Accepted by the regressor, which then learns 0 and 1 instead of returns without a word.
+    reason: "turns the returns into two classes, and only regression is allowed",
+    names: ["target_border"],
+    unlessDefault: true,
+  },
+];
+
+const SKLEARN: readonly Refusal[] = [
+  { reason: "caches on disk, and a config may not reach the file system", names: ["memory"] },
+  {
+    reason: "lets a fit overwrite the features that other folds read; leaving it true changes no result",
+    names: ["copy_X"],
+    unlessDefault: true,
+  },
+];
+
+const REFUSALS: Record<Library, readonly Refusal[]> = {
+  "scikit-learn": SKLEARN,
+  xgboost: XGBOOST,
+  lightgbm: LIGHTGBM,
+  catboost: CATBOOST,
+};
+
+/**
+ * Why a parameter may not be given.
+ *
+ * @param given the caller's name; `own` the catalogue's, where it knows it.
+ * @param isDefault whether the value is null or the library's default.
+ * @returns undefined where nothing speaks against it.
+ */
+export function refusalReason(
+  library: Library,
+  given: string,
+  own: string | undefined,
+  isDefault: boolean,
+): string | undefined {
+  const refusal = REFUSALS[library].find(
+    ({ names, pattern }) =>
+      names.includes(own ?? given) || (own === undefined && pattern?.test(given.toLowerCase())),
+  );
+  if (refusal === undefined || (refusal.unlessDefault && own !== undefined && isDefault)) return undefined;
+  return refusal.reason;
+}

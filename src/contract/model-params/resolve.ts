@@ -1,0 +1,176 @@
+import { type Fault, MucastError } from "../errors.ts";
+import { show } from "../faults.ts";
+import type { RawNumber } from "../json-text.ts";
+import { nearestName } from "../nearest.ts";
+import type { Warning } from "../warnings.ts";
+import { addDefaults } from "./additions.ts";
+import { type ConstructorParameters, type Parameter, parametersOf } from "./catalogue.ts";
+import { ruleFaults, valueFaults } from "./checks.ts";
+import { asksForGpu } from "./devices.ts";
+import type { Library, Model } from "./models.ts";
+import { refusalReason } from "./refused.ts";
+
+/** A JSON value whose numbers are the caller's text. */
+export type RawJson = null | boolean | string | number | RawNumber | readonly RawJson[] | RawObject;
+export interface RawObject {
+  readonly [key: string]: RawJson;
+}
+
+/** What the engine constructs: `class(**params)` of that library. */
+export interface Estimator {
+  readonly library: Library;
+  readonly class: string;
+  /**
+   * In the caller's order, then what is added; aliases stand under the constructor's own names. JSON.stringify
+   * prints its numbers as the caller wrote them.
+   */
+  readonly params: RawObject;
+}
+
+export interface ResolvedModelParams {
+  readonly estimator: Estimator;
+  /** Every argument of the constructor with its effective value, for the record; null where the library decides. */
+  readonly resolved: RawObject;
+  readonly warnings: readonly Warning[];
+}
+
+export interface ModelParamsRequest {
+  readonly model: Model;
+  /** The caller's `model_params`, plain. */
+  readonly params: Readonly<Record<string, unknown>>;
+  /** The same from `rawNumbers`. */
+  readonly rawParams: unknown;
+  /** Path of `model_params` in messages. */
+  readonly path?: string;
+}
+
+/**
+ * The arguments a model is constructed with: the caller's, checked, with threads, seed and silence set.
+ *
+ * @throws MucastError `invalid_model_params` with every fault at once in `faults`, or `device_unavailable` where the
+ *   only faults are arguments that ask for a GPU.
+ */
+export function resolveModelParams(request: ModelParamsRequest): ResolvedModelParams {
+  const { model, rawParams, path = "config.ML params.model_params" } = request;
+  const known = parametersOf(model.name);
+  const named = nameArguments(rawParams as RawObject, model, known, path);
+  const faults = [...named.faults, ...ruleFaults(model, named.params, named.given, path)];
+  if (faults.length > 0 || named.gpu.length > 0) throw refuse(model, faults, named.gpu, known);
+  const takes = (name: string) => known.byName.has(name);
+  const warnings = addDefaults(model.library, named.params, takes, named.given);
+  return {
+    estimator: {
+      library: model.library,
+      class: model.className,
+      params: toObject(named.params),
+    },
+    resolved: toObject(effective(model.library, known, named.params)),
+    warnings,
+  };
+}
+
+interface NamedArguments {
+  /** By the constructor's own names, in the caller's order. */
+  readonly params: Map<string, unknown>;
+  /** The caller's name of each. */
+  readonly given: Map<string, string>;
+  readonly faults: Fault[];
+  /** Faults that only say that there is no GPU. */
+  readonly gpu: Fault[];
+}
+
+function nameArguments(
+  raw: RawObject,
+  model: Model,
+  known: ConstructorParameters,
+  path: string,
+): NamedArguments {
+  const found: NamedArguments = { params: new Map(), given: new Map(), faults: [], gpu: [] };
+  for (const [name, value] of Object.entries(raw)) {
+    const place = `${path}.${name}`;
+    const parameter = known.byAnyName.get(name);
+    const isDefault = value === null || JSON.stringify(value) === JSON.stringify(parameter?.default);
+    const reason = refusalReason(model.library, name, parameter?.name, isDefault);
+    if (asksForGpu(model.library, parameter?.name ?? name, value, isDefault)) {
+      found.gpu.push(gpuFault(place, value));
+    } else if (reason !== undefined) {
+      found.faults.push({ path: place, message: `is not allowed: it ${reason}` });
+    } else if (parameter === undefined) {
+      found.faults.push(unknownName(place, name, model, known));
+    } else {
+      keep(found, parameter, name, value, place);
+      found.faults.push(...valueFaults(model.library, parameter, value, place));
+    }
+  }
+  return found;
+}
+
+/** Takes an argument under the constructor's own name, unless that parameter is given already. */
+function keep(found: NamedArguments, parameter: Parameter, name: string, value: unknown, path: string): void {
+  const earlier = found.given.get(parameter.name);
+  if (earlier === undefined) {
+    found.given.set(parameter.name, name);
+    found.params.set(parameter.name, value);
+    return;
+  }
+  const both = `${earlier} and ${name} are two names of one parameter`;
+  found.faults.push({ path, message: `${both}; keep one of them` });
+}
+
+function gpuFault(path: string, value: unknown): Fault {
+  return {
+    path,
+    message: `${show(value)} asks for a GPU, and the classical models run on the CPU; leave it out`,
+  };
+}
+
+function unknownName(path: string, name: string, model: Model, known: ConstructorParameters): Fault {
+  const suggestion = nearestName(name, known.byAnyName.keys());
+  const message = `${model.className} of ${model.library} has no parameter called ${show(name)}`;
+  return suggestion === undefined ? { path, message } : { path, message, suggestion };
+}
+
+function refuse(
+  model: Model,
+  faults: readonly Fault[],
+  gpu: readonly Fault[],
+  known: ConstructorParameters,
+): MucastError {
+  const all = [...faults, ...gpu];
+  const message = all
+    .map(
+      (fault) =>
+        `${fault.path}: ${fault.message}${fault.suggestion ? ` (did you mean ${fault.suggestion}?)` : ""}`,
+    )
+    .join("; ");
+  return new MucastError(faults.length > 0 ? "invalid_model_params" : "device_unavailable", message, {
+    path: all[0]!.path,
+    faults: all,
+    accepted: [...known.byName.keys()].filter(
+      (name) => refusalReason(model.library, name, name, false) === undefined,
+    ),
+  });
+}
+
+/** The constructor's arguments with their defaults, overlaid with what is given. */
+function effective(
+  library: Library,
+  known: ConstructorParameters,
+  params: ReadonlyMap<string, unknown>,
+): Map<string, unknown> {
+  const merged = new Map<string, unknown>();
+  for (const parameter of known.byName.values()) {
+    if (!parameter.native) merged.set(parameter.name, parameter.default);
+  }
+  for (const [name, value] of params) {
+    // Outside scikit-learn, None stands for the library's own default.
+    const isLeftToLibrary = value === null && library !== "scikit-learn";
+    merged.set(name, isLeftToLibrary ? (known.byName.get(name)?.default ?? null) : value);
+  }
+  return merged;
+}
+
+/** Own properties, so that a key called `__proto__` is one too. */
+function toObject(entries: ReadonlyMap<string, unknown>): RawObject {
+  return Object.fromEntries(entries) as RawObject;
+}
