@@ -1,1 +1,37 @@
-console.log("hi", process.argv.slice(2), process.version);
+import { Command, CommanderError } from "commander";
+import { MucastError } from "../contract/errors.ts";
+import { MUCAST_VERSION } from "../contract/version.ts";
+import { addDoctor } from "./doctor.ts";
+import { explain } from "./explain.ts";
+import { addPrepare } from "./prepare.ts";
+import { Reporter } from "./reporter.ts";
+import { addRunMlJob } from "./run-ml-job.ts";
+import { addSchema } from "./schema.ts";
+import { addSetup } from "./setup.ts";
+import { addValidate } from "./validate.ts";
+
+const program = new Command("mucast")
+  .description("Trains next-day return forecasts and leaves one blob that a portfolio optimizer reads.")
+  .version(MUCAST_VERSION, "--version")
+  .exitOverride()
+  .showHelpAfterError("Run with --help for the flags.");
+
+for (const add of [addRunMlJob, addValidate, addPrepare, addSchema, addDoctor, addSetup]) add(program);
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  process.exitCode = exitCodeOf(error);
+}
+
+function exitCodeOf(error: unknown): number {
+  // Commander has said what is wrong; a wrong flag is an invalid request.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+  const { log, quiet } = program.commands.find((command) => command.name() === process.argv[2])?.opts() ?? {};
+  const reporter = new Reporter({
+    format: log === "json" ? "json" : "text",
+    quiet: quiet === true,
+    stream: process.stderr,
+  });
+  return explain(error instanceof Error ? error : new MucastError("internal", String(error)), reporter);
+}

@@ -16,6 +16,7 @@ const LABELS: Record<Stage, string> = {
 };
 const MILLISECONDS_BETWEEN = { bar: 80, line: 2_000 };
 const BAR_CELLS = 24;
+const TICKERS_TOLD = 3;
 
 /** Tells a job's events on stderr: a bar with ETA on a terminal, lines elsewhere, JSON objects with `--log json`. */
 export class Reporter {
@@ -23,6 +24,7 @@ export class Reporter {
   readonly #started = new Map<Stage, number>();
   #lastTold = Number.NEGATIVE_INFINITY;
   #barShown = false;
+  readonly #warned = new Map<string, number>();
 
   constructor(options: ReporterOptions) {
     this.#options = options;
@@ -33,11 +35,12 @@ export class Reporter {
     else if (!this.#options.quiet) this.#progress(event);
   };
 
+  /** On a text stream the first three tickers with a warning are told, the rest are counted at the end. */
   warn(warning: Warning): void {
-    this.#line({ level: "warning", ...warning }, () => {
-      const place = warning.ticker === undefined ? "" : ` ${warning.ticker}:`;
-      return `warning: ${warning.code}:${place} ${warning.message}`;
-    });
+    const told = (this.#warned.get(warning.code) ?? 0) + 1;
+    this.#warned.set(warning.code, told);
+    if (this.#options.format === "text" && warning.ticker !== undefined && told > TICKERS_TOLD) return;
+    this.#line({ level: "warning", ...warning }, () => `warning: ${warning.code}: ${warning.message}`);
   }
 
   /** A line of its own, such as the problem at the end. */
@@ -45,8 +48,22 @@ export class Reporter {
     this.#line(record, () => text);
   }
 
-  /** Leaves the terminal's cursor at the start of an empty line. */
+  /** Ends the reporting: counts the warnings that were held back. */
   finish(): void {
+    if (this.#options.format === "text") {
+      for (const [code, count] of this.#warned) {
+        if (count <= TICKERS_TOLD) continue;
+        this.#line(
+          {},
+          () => `warning: ${code}: ${count - TICKERS_TOLD} more tickers, all listed in the output`,
+        );
+      }
+    }
+    this.#warned.clear();
+    this.#clearBar();
+  }
+
+  #clearBar(): void {
     if (this.#barShown) this.#options.stream.write("\r\x1b[K");
     this.#barShown = false;
   }
@@ -76,7 +93,7 @@ export class Reporter {
   }
 
   #line(record: Record<string, unknown>, text: () => string): void {
-    this.finish();
+    this.#clearBar();
     const line =
       this.#options.format === "json"
         ? JSON.stringify({ time: new Date().toISOString(), ...record })

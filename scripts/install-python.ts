@@ -1,0 +1,14 @@
+/** Installs the Python environments named as arguments (ml, dev), where they are missing. */
+
+import { MucastError } from "../src/contract/errors.ts";
+import { type EnvironmentFlavour, installEnvironment } from "../src/engine/environment.ts";
+
+try {
+  for (const flavour of process.argv.slice(2) as EnvironmentFlavour[]) {
+    await installEnvironment({ flavour, report: (line) => process.stderr.write(`${line}\n`) });
+  }
+} catch (error) {
+  if (!(error instanceof MucastError)) throw error;
+  process.stderr.write(`${error.message}\n`);
+  process.exitCode = error.entry.exit;
+}

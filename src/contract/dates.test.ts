@@ -1,0 +1,37 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { dayOfCivil, formatDay, MILLISECONDS_PER_DAY, parseDay } from "./dates.ts";
+
+test("a day number and its date are the same thing, over all years of four digits", () => {
+  fc.assert(
+    fc.property(fc.integer({ min: -719_528, max: 2_932_896 }), (day) => {
+      assert.equal(parseDay(formatDay(day)), day);
+    }),
+  );
+});
+
+test("days agree with the calendar of Date", () => {
+  fc.assert(
+    fc.property(
+      fc.date({ min: new Date("0001-01-01"), max: new Date("9999-12-31"), noInvalidDate: true }),
+      (date) => {
+        const [year, month, day] = [date.getUTCFullYear(), date.getUTCMonth() + 1, date.getUTCDate()];
+        assert.equal(dayOfCivil(year, month, day), Math.floor(date.getTime() / MILLISECONDS_PER_DAY));
+      },
+    ),
+  );
+});
+
+test("a date-time counts as its first ten characters, whatever its offset", () => {
+  const expected = parseDay("2024-02-29");
+  for (const text of ["2024-02-29T00:00:00+09:00", "2024-02-29 23:59:59", "2024-02-29T00:00:00.000Z"]) {
+    assert.equal(parseDay(text), expected);
+  }
+});
+
+test("what is no date is undefined", () => {
+  for (const text of ["2023-02-29", "2023-13-01", "2023-00-10", "2023-1-1", "20230101", "2023-01-01x", ""]) {
+    assert.equal(parseDay(text), undefined, text);
+  }
+});

@@ -1,0 +1,208 @@
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { compareCodePoints } from "../contract/code-points.ts";
+import { MucastError } from "../contract/errors.ts";
+import type { MlSettings } from "../contract/ml-settings.ts";
+import type { Failure } from "../contract/output-blob.ts";
+import type { Warning } from "../contract/warnings.ts";
+import { type ArrayRef, readNpy } from "../engine/npy.ts";
+import type { EnginePool } from "../engine/pool.ts";
+import type { ConstantDescription, FitPredictResult } from "../engine/protocol.ts";
+import type { PanelDates } from "../panel/as-of.ts";
+import { type Fold, fewerFolds } from "../panel/folds.ts";
+import type { TickerPanel } from "../panel/ticker-panel.ts";
+import { constantWarning } from "./constant-warning.ts";
+import { cutFits, type PlannedFit, planFits } from "./plan-fits.ts";
+import { labelsOf, type TickerMatrix, writeTickerMatrix } from "./ticker-matrix.ts";
+
+/** What fitting one ticker gave, its matrix let go. */
+export interface FittedTicker {
+  readonly ticker: string;
+  readonly columns: readonly string[];
+  readonly dates: PanelDates;
+  readonly folds: readonly Fold[];
+  /** The fit rows, shape (n): their dates and labels. */
+  readonly fit: { readonly days: Int32Array; readonly labels: Float64Array };
+  /** Shape (sum of the folds' test rows): forecasts out of fold, in time order. */
+  readonly outOfFold: Float64Array;
+  /** The score rows, shape (m): labels are NaN where the future holds them. */
+  readonly score: {
+    readonly days: Int32Array;
+    readonly labels: Float64Array;
+    readonly predicted: Float64Array;
+  };
+  readonly warnings: readonly Warning[];
+}
+
+export interface FitOutcome {
+  /** Ascending by code point. */
+  readonly fitted: readonly FittedTicker[];
+  readonly failures: readonly Failure[];
+}
+
+export interface FitOptions {
+  readonly settings: MlSettings;
+  readonly pool: EnginePool;
+  readonly workers: number;
+  readonly workFolder: string;
+  readonly signal: AbortSignal;
+  /** Fits start once this is fulfilled: the trial fit of the parameters. */
+  readonly ready: Promise<unknown>;
+  /** About how many tickers will come; it decides how finely their fits are cut. */
+  readonly expectedTickers: number;
+  readonly onFits: (progress: { done: number; planned: number; complete: boolean }) => void;
+}
+
+/** Codes of errors that cost one ticker and not the job. */
+const TICKER_CODES = new Set(["fit_failed", "engine_crashed"]);
+
+/**
+ * Fits every ticker while the others are still being read. A ticker that fails is listed and the others go on.
+ * @throws MucastError of the reading, and of the engine where it is not about one ticker.
+ */
+export async function fitTickers(
+  panels: AsyncIterable<TickerPanel | Failure>,
+  options: FitOptions,
+): Promise<FitOutcome> {
+  const progress = { done: 0, planned: 0, complete: false };
+  const failures: Failure[] = [];
+  const running: Promise<FittedTicker | Failure>[] = [];
+  const stop = new AbortController();
+  const inner = { ...options, signal: AbortSignal.any([options.signal, stop.signal]) };
+  const tell = () => options.onFits(progress);
+  try {
+    for await (const panel of panels) {
+      inner.signal.throwIfAborted();
+      if ("code" in panel) failures.push(panel);
+      else running.push(fitTicker(panel, running.length, inner, progress, tell));
+      running.at(-1)?.catch((error: unknown) => stop.abort(error));
+    }
+    progress.complete = true;
+    tell();
+    return sortOutcome(await Promise.all(running), failures);
+  } catch (error) {
+    stop.abort(error);
+    throw error;
+  } finally {
+    await Promise.allSettled(running);
+  }
+}
+
+function sortOutcome(results: readonly (FittedTicker | Failure)[], early: readonly Failure[]): FitOutcome {
+  const byTicker = (a: { ticker: string }, b: { ticker: string }) => compareCodePoints(a.ticker, b.ticker);
+  const fitted: FittedTicker[] = [];
+  const failures = [...early];
+  for (const result of results) {
+    if ("code" in result) failures.push(result);
+    else fitted.push(result);
+  }
+  return { fitted: fitted.sort(byTicker), failures: failures.sort(byTicker) };
+}
+
+async function fitTicker(
+  panel: TickerPanel,
+  index: number,
+  options: FitOptions,
+  progress: { done: number; planned: number },
+  tell: () => void,
+): Promise<FittedTicker | Failure> {
+  const { settings, pool, workers, workFolder, signal } = options;
+  const plan = planFits(panel.fit.length, panel.score.length, settings.cvTestSize, settings.nSplits);
+  progress.planned += plan.fits.length;
+  const matrix = writeTickerMatrix(panel, workFolder, index);
+  const files = [matrix.x.ref, matrix.y.ref];
+  const tasks = cutFits(plan.fits, options.expectedTickers, workers).map(async (fits, part) => {
+    const predictions = join(workFolder, `p${index}-${part}.npy`);
+    files.push(predictions);
+    await options.ready;
+    return pool.run(fitTask(panel.ticker, settings, matrix, fits, predictions), {
+      signal,
+      onProgress: () => {
+        progress.done++;
+        tell();
+      },
+    });
+  });
+  try {
+    const results = await Promise.all(tasks);
+    return fittedTicker(panel, plan.folds, results, settings);
+  } catch (error) {
+    if (!(error instanceof MucastError && TICKER_CODES.has(error.code))) throw error;
+    return { ticker: panel.ticker, code: error.code, message: error.message };
+  } finally {
+    await Promise.allSettled(tasks);
+    for (const file of files) rmSync(file, { force: true });
+  }
+}
+
+function fitTask(
+  ticker: string,
+  settings: MlSettings,
+  { x, y }: TickerMatrix,
+  fits: readonly PlannedFit[],
+  predictions: string,
+) {
+  const { estimator } = settings;
+  return {
+    task: "fit_predict",
+    label: ticker,
+    estimator,
+    scaler: settings.scaler,
+    x,
+    y,
+    fits,
+    predictions: { ref: predictions },
+  } as const;
+}
+
+function fittedTicker(
+  panel: TickerPanel,
+  folds: readonly Fold[],
+  results: readonly FitPredictResult[],
+  settings: MlSettings,
+): FittedTicker {
+  const predicted = concatenated(results.map((result) => result.predictions));
+  const tested = folds.reduce((sum, fold) => sum + fold.testEnd - fold.testStart, 0);
+  const { ticker, columns, days, lastPriceDay, lastFeatureDay } = panel;
+  const constant = results.at(-1)?.constant;
+  return {
+    ticker,
+    columns,
+    dates: { ticker, days, lastPriceDay, lastFeatureDay },
+    folds,
+    fit: { days: Int32Array.from(panel.fit, (row) => days[row]!), labels: labelsOf(panel) },
+    outOfFold: predicted.subarray(0, tested),
+    score: {
+      days: Int32Array.from(panel.score, (row) => days[row]!),
+      labels: Float64Array.from(panel.score, (row) => panel.y[row]!),
+      predicted: predicted.subarray(tested),
+    },
+    warnings: [
+      ...panel.warnings,
+      ...foldWarnings(panel, folds.length, settings),
+      ...constantWarnings(ticker, constant),
+    ],
+  };
+}
+
+function foldWarnings(panel: TickerPanel, got: number, settings: MlSettings): Warning[] {
+  const { ticker, fit } = panel;
+  const facts = { ticker, fitRows: fit.length, testSize: settings.cvTestSize, asked: settings.nSplits, got };
+  const warning = fewerFolds(facts);
+  return warning === undefined ? [] : [warning];
+}
+
+function constantWarnings(ticker: string, constant: ConstantDescription | undefined): Warning[] {
+  return constant === undefined ? [] : [constantWarning(ticker, constant)];
+}
+
+function concatenated(refs: readonly ArrayRef[]): Float64Array {
+  const parts = refs.map((ref) => readNpy(ref));
+  const whole = new Float64Array(parts.reduce((length, part) => length + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}

@@ -1,0 +1,24 @@
+import type { BlobPolicy } from "../blob/policy.ts";
+import type { Report } from "../contract/events.ts";
+
+/** What a job is asked for. */
+export interface JobRequest {
+  /** A path, a file: URL or an https URL. */
+  readonly featureUrl: string;
+  readonly dataExtractorUrl: string;
+  /** JSON text of the config: its numbers reach the engine as they are written. */
+  readonly config: string;
+  /** Where the output goes; by default the place of the feature blob. */
+  readonly blobUrl?: string | undefined;
+  /** 1 to 64 letters, digits, `_` or `-`; names the output. */
+  readonly id: string;
+}
+
+/** What the machine gives a job. */
+export interface JobContext {
+  readonly workers: number;
+  readonly policy: BlobPolicy;
+  readonly report: Report;
+  /** Aborting it ends the job with the signal's reason, no output left. */
+  readonly signal: AbortSignal;
+}

@@ -1,0 +1,47 @@
+import { type Fold, walkForwardFolds } from "../panel/folds.ts";
+
+/** Half-open row range of a ticker's matrix, whose rows are the fit rows followed by the score rows. */
+export type RowRange = readonly [from: number, to: number];
+
+/** One fit: which rows to learn from and which to predict. */
+export interface PlannedFit {
+  readonly train: RowRange;
+  readonly predict: RowRange;
+  /** Set for the final fit: a constant forecast is explained. */
+  readonly diagnose?: true;
+}
+
+/** All fits of one ticker, in time order: its walk-forward folds, then the final fit on all fit rows. */
+export interface FitPlan {
+  readonly folds: readonly Fold[];
+  readonly fits: readonly PlannedFit[];
+}
+
+/** Plans a ticker's fits over `fitRows` rows to learn from and `scoreRows` rows to predict. */
+export function planFits(fitRows: number, scoreRows: number, testSize: number, nSplits: number): FitPlan {
+  const folds = walkForwardFolds(fitRows, testSize, nSplits);
+  const fits: PlannedFit[] = folds.map(({ trainEnd, testStart, testEnd }) => ({
+    train: [0, trainEnd],
+    predict: [testStart, testEnd],
+  }));
+  fits.push({ train: [0, fitRows], predict: [fitRows, fitRows + scoreRows], diagnose: true });
+  return { folds, fits };
+}
+
+/** Tasks a worker should get over a job, so that the last ones to end leave the other workers little to wait for. */
+const TASKS_PER_WORKER = 32;
+
+/**
+ * Cuts a ticker's fits into tasks of neighbours, each of about the same number of fits.
+ * @param tickers about how many tickers the job has: the fewer, the finer the cut.
+ */
+export function cutFits(
+  fits: readonly PlannedFit[],
+  tickers: number,
+  workers: number,
+): (readonly PlannedFit[])[] {
+  const size = Math.max(1, Math.round((tickers * fits.length) / (TASKS_PER_WORKER * workers)));
+  const tasks: (readonly PlannedFit[])[] = [];
+  for (let from = 0; from < fits.length; from += size) tasks.push(fits.slice(from, from + size));
+  return tasks;
+}

@@ -1,0 +1,71 @@
+import { randomUUID } from "node:crypto";
+import { executionName, outputName } from "../blob/names.ts";
+import { checkOutput, resolveOutput } from "../blob/output-folder.ts";
+import { writeOutput } from "../blob/write-output.ts";
+import { parseMlSettings, seedOf } from "../contract/ml-settings.ts";
+import type { ResultRecord } from "../contract/result-record.ts";
+import { requireEnvironment } from "../engine/environment.ts";
+import { EnginePool } from "../engine/pool.ts";
+import type { JobContext, JobRequest } from "./job.ts";
+import { tickerWarnings } from "./job-warnings.ts";
+import { evaluateMl } from "./ml-evaluation.ts";
+import { mlOutput } from "./ml-output.ts";
+import { stringifyOrdered } from "./ordered-json.ts";
+import { provenance } from "./provenance.ts";
+import { readAndFit } from "./read-and-fit.ts";
+import { openWorkFolder } from "./work-folder.ts";
+
+/**
+ * One regressor per ticker: reads both blobs, fits every walk-forward fold and the final model, and leaves one
+ * output blob. The engine imports its libraries while the blobs are read, and fits while features still arrive.
+ *
+ * @throws MucastError of every code in docs/errors.md with an exit code; then no output is left.
+ */
+export async function runMlJob(request: JobRequest, context: JobContext): Promise<ResultRecord> {
+  const { settings, warnings } = parseMlSettings(request.config);
+  for (const warning of warnings) context.report({ kind: "warning", warning });
+  const folder = resolveOutput({ blobUrl: request.blobUrl, featureLocation: request.featureUrl });
+  const name = outputName("run_ml_job", request.id);
+  await checkOutput(folder, name);
+  const work = openWorkFolder();
+  const pool = EnginePool.start({
+    python: requireEnvironment().python,
+    libraries: [settings.estimator.library],
+    workers: context.workers,
+    workFolder: work.path,
+  });
+  try {
+    const { inputs, outcome } = await readAndFit(request, context, settings, pool, work.path);
+    const evaluation = evaluateMl(outcome.fitted, settings.intervals);
+    const told = [...warnings, ...inputs.warnings, ...tickerWarnings(inputs, outcome, evaluation.warnings)];
+    const { python, ...libraries } = (await pool.greeting).versions;
+    const document = mlOutput({
+      id: request.id,
+      createdAt: new Date(),
+      window: inputs.window,
+      asOf: inputs.asOf,
+      settings,
+      evaluation,
+      warnings: told,
+      failures: outcome.failures,
+      provenance: provenance({
+        digests: inputs.digests(),
+        config: request.config,
+        engineVersions: { python, ...libraries },
+        seed: seedOf(settings),
+      }),
+    });
+    for (const warning of told.slice(warnings.length)) context.report({ kind: "warning", warning });
+    const url = await writeOutput(folder, name, stringifyOrdered(document), { signal: context.signal });
+    context.report({ kind: "progress", stage: "write", done: 1, total: 1 });
+    return {
+      status: "Succeeded",
+      output_url: url,
+      output_name: name,
+      execution_name: executionName("run_ml_job", randomUUID().slice(0, 8)),
+    };
+  } finally {
+    await pool.close();
+    work.remove();
+  }
+}

@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import { globSync, readFileSync } from "node:fs";
+import { test } from "node:test";
+
+/** What each folder of src/ may import besides itself: the way of the data, one direction. */
+const MAY_IMPORT: Record<string, readonly string[]> = {
+  contract: [],
+  blob: ["contract"],
+  ingest: ["contract"],
+  panel: ["contract"],
+  evaluate: ["contract"],
+  engine: ["contract"],
+  prepare: ["contract", "blob"],
+  jobs: ["contract", "blob", "ingest", "panel", "evaluate", "engine"],
+  cli: ["contract", "blob", "engine", "prepare", "jobs"],
+};
+
+/** Folders of pure functions: arrays in, arrays out. */
+const PURE = ["panel", "evaluate"];
+
+const IMPORT = /(?:from|import)\s*\(?\s*"([^"]+)"/g;
+
+interface Import {
+  readonly file: string;
+  readonly folder: string;
+  readonly target: string;
+}
+
+function importsOf(file: string): Import[] {
+  const folder = file.split("/")[1]!;
+  return [...readFileSync(file, "utf8").matchAll(IMPORT)].map((match) => ({
+    file,
+    folder,
+    target: match[1]!,
+  }));
+}
+
+const imports = globSync("src/**/*.ts")
+  .filter((file) => !file.endsWith(".test.ts"))
+  .flatMap(importsOf);
+
+test("every folder of src has its place among the layers", () => {
+  assert.deepEqual([...new Set(imports.map(({ folder }) => folder))].sort(), Object.keys(MAY_IMPORT).sort());
+});
+
+test("imports between folders go one way", () => {
+  const wrong = imports.filter(({ file, folder, target }) => {
+    if (!target.startsWith(".")) return false;
+    const there = new URL(target, `file:///${file}`).pathname.split("/")[2]!;
+    return there !== folder && !MAY_IMPORT[folder]?.includes(there);
+  });
+  assert.deepEqual(wrong, []);
+});
+
+test("panel and evaluate import no I/O", () => {
+  const wrong = imports.filter(({ folder, target }) => PURE.includes(folder) && !target.startsWith("."));
+  assert.deepEqual(wrong, []);
+});
+
+test("the code that is published reaches for no development package", () => {
+  const { dependencies } = JSON.parse(readFileSync("package.json", "utf8"));
+  const wrong = imports.filter(({ target }) => {
+    const name = target
+      .split("/")
+      .slice(0, target.startsWith("@") ? 2 : 1)
+      .join("/");
+    return !target.startsWith(".") && !target.startsWith("node:") && !(name in dependencies);
+  });
+  assert.deepEqual(wrong, []);
+});
