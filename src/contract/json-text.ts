@@ -24,6 +24,12 @@ export interface RawNumber {
   readonly rawJSON: string;
 }
 
+/** A JSON value whose numbers may be the caller's own text. */
+export type RawJson = null | boolean | string | number | RawNumber | readonly RawJson[] | RawObject;
+export interface RawObject {
+  readonly [key: string]: RawJson;
+}
+
 const json = JSON as unknown as JsonWithSource;
 
 /** Arrays and objects inside one another, deeper than any config needs and shallow enough for every stack. */

@@ -17,7 +17,7 @@ interface Additions {
 const SEED = 42;
 
 const ADDITIONS: Record<Library, Additions> = {
-  "scikit-learn": { threads: "n_jobs", seed: "random_state" },
+  sklearn: { threads: "n_jobs", seed: "random_state" },
   xgboost: {
     threads: "n_jobs",
     seed: "random_state",
@@ -37,16 +37,6 @@ const ADDITIONS: Record<Library, Additions> = {
     fixed: { allow_writing_files: false },
   },
 };
-
-/** The thread argument's name, by which the rule for one thread a fit finds it. */
-export function threadsArgument(library: Library): string {
-  return ADDITIONS[library].threads;
-}
-
-/** The seed argument's name. */
-export function seedArgument(library: Library): string {
-  return ADDITIONS[library].seed;
-}
 
 /**
  * Adds, in place, what every fit gets: one thread, and where the caller says nothing about them a seed and silence.

@@ -1,6 +1,7 @@
+import { type RawJson, rawNumber } from "../json-text.ts";
 import catalogue from "./catalogue.json" with { type: "json" };
 import type { AcceptedType } from "./json-types.ts";
-import type { Library, ModelName } from "./models.ts";
+import type { ModelName } from "./models.ts";
 
 /**
  * What the locked libraries' constructors take. catalogue.json is made from the libraries by
@@ -14,8 +15,8 @@ export interface Parameter {
   readonly types?: readonly AcceptedType[];
   /** The strings it takes, where the library lists them. */
   readonly choices?: readonly string[];
-  /** The library's default; null where that has no JSON form or depends on the data. */
-  readonly default: unknown;
+  /** The library's default, a float without a fraction as `1.0`; null where it has no JSON form or no one value. */
+  readonly default: RawJson;
   /** Passes through `**kwargs`, so it is no argument of the constructor itself. */
   readonly native: boolean;
 }
@@ -27,8 +28,8 @@ export interface ConstructorParameters {
   readonly byAnyName: ReadonlyMap<string, Parameter>;
 }
 
-/** Versions of the libraries the catalogue was made from. */
-export const LIBRARY_VERSIONS: Readonly<Record<Library, string>> = catalogue.versions;
+/** Versions of the libraries the catalogue was made from, by the names people call them. */
+export const LIBRARY_VERSIONS: Readonly<Record<string, string>> = catalogue.versions;
 
 /** The parameters of a model's constructor. */
 export function parametersOf(model: ModelName): ConstructorParameters {
@@ -42,11 +43,22 @@ export function parametersOf(model: ModelName): ConstructorParameters {
 
 const cache = new Map<ModelName, ConstructorParameters>();
 
+/** A parameter as catalogue.json holds it; what is empty is left out. */
+interface Entry extends Partial<Omit<Parameter, "name">> {
+  /** Marks a default that is a float in Python, where its digits do not show it. */
+  readonly float?: boolean;
+}
+
+function defaultOf({ default: value, float }: Entry): RawJson {
+  if (value === undefined) return null;
+  return float ? rawNumber(`${value}.0`) : value;
+}
+
 function index(entries: object): ConstructorParameters {
   const byName = new Map<string, Parameter>();
   const byAnyName = new Map<string, Parameter>();
-  for (const [name, entry] of Object.entries(entries) as [string, Partial<Parameter>][]) {
-    const parameter = { aliases: [], default: null, native: false, ...entry, name };
+  for (const [name, entry] of Object.entries(entries) as [string, Entry][]) {
+    const parameter = { aliases: [], native: false, ...entry, name, default: defaultOf(entry) };
     byName.set(name, parameter);
     for (const known of [name, ...parameter.aliases]) byAnyName.set(known, parameter);
   }

@@ -1,7 +1,6 @@
 import type { Fault } from "../errors.ts";
 import { show } from "../faults.ts";
 import { nearestName } from "../nearest.ts";
-import { seedArgument } from "./additions.ts";
 import type { Parameter } from "./catalogue.ts";
 import { hasType, inWords, jsonType } from "./json-types.ts";
 import type { Library, Model } from "./models.ts";
@@ -45,11 +44,7 @@ export function ruleFaults(
   path: string,
 ): Fault[] {
   const place = (own: string) => `${path}.${given.get(own) ?? own}`;
-  return [
-    ...objectiveFaults(model, params, place),
-    ...seedFaults(model.library, params, place),
-    ...libraryFaults(model, params, place),
-  ];
+  return [...objectiveFaults(model, params, place), ...libraryFaults(model, params, place)];
 }
 
 type Place = (own: string) => string;
@@ -72,18 +67,6 @@ function objectiveFaults(model: Model, params: ReadonlyMap<string, unknown>, pla
       path: place("quantile_alpha"),
       message: `reg:quantileerror takes exactly one quantile, such as 0.5, got ${got}`,
     },
-  ];
-}
-
-/**
- * scikit-learn draws a null seed from the clock, so the same request would give other numbers the next time. The
- * other libraries have a fixed seed of their own, which null stands for.
- */
-function seedFaults(library: Library, params: ReadonlyMap<string, unknown>, place: Place): Fault[] {
-  const seed = seedArgument(library);
-  if (library !== "scikit-learn" || params.get(seed) !== null) return [];
-  return [
-    { path: place(seed), message: "must be an integer: without a seed the results could not be repeated" },
   ];
 }
 

@@ -9,7 +9,7 @@ import type { Library } from "./models.ts";
  * matches.
  */
 const GPU_ARGUMENTS: Record<Library, Readonly<Record<string, RegExp | true>>> = {
-  "scikit-learn": {},
+  sklearn: {},
   xgboost: {
     device: /^\s*(?:cuda|gpu|sycl)/i,
     tree_method: /gpu/i,

@@ -2,7 +2,8 @@ import { MucastError } from "../errors.ts";
 import { show } from "../faults.ts";
 import { nearestName } from "../nearest.ts";
 
-export type Library = "scikit-learn" | "xgboost" | "lightgbm" | "catboost";
+/** The module Python imports. */
+export type Library = "sklearn" | "xgboost" | "lightgbm" | "catboost";
 
 /** One of the nine regressors. */
 export interface Model {
@@ -14,15 +15,15 @@ export interface Model {
 }
 
 const CLASSES = {
-  random_forest: ["scikit-learn", "RandomForestRegressor"],
+  random_forest: ["sklearn", "RandomForestRegressor"],
   xgboost: ["xgboost", "XGBRegressor"],
   lightgbm: ["lightgbm", "LGBMRegressor"],
   catboost: ["catboost", "CatBoostRegressor"],
-  linear: ["scikit-learn", "LinearRegression"],
-  ridge: ["scikit-learn", "Ridge"],
-  lasso: ["scikit-learn", "Lasso"],
-  elastic_net: ["scikit-learn", "ElasticNet"],
-  quantile: ["scikit-learn", "QuantileRegressor"],
+  linear: ["sklearn", "LinearRegression"],
+  ridge: ["sklearn", "Ridge"],
+  lasso: ["sklearn", "Lasso"],
+  elastic_net: ["sklearn", "ElasticNet"],
+  quantile: ["sklearn", "QuantileRegressor"],
 } as const satisfies Record<string, readonly [Library, string]>;
 
 export type ModelName = keyof typeof CLASSES;
@@ -32,6 +33,14 @@ const ALIASES: Readonly<Record<string, ModelName>> = {
   xgb: "xgboost",
   lgbm: "lightgbm",
   linear_regression: "linear",
+};
+
+/** The name people call a library by. */
+export const LIBRARY_TITLES: Readonly<Record<Library, string>> = {
+  sklearn: "scikit-learn",
+  xgboost: "xgboost",
+  lightgbm: "lightgbm",
+  catboost: "catboost",
 };
 
 /** Every model, in the order of the docs. */

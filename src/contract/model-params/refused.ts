@@ -111,17 +111,15 @@ const CATBOOST: readonly Refusal[] = [
   },
 ];
 
+// None of the six takes memory or a function in its constructor's JSON form; the names are told apart from typing
+// errors all the same.
 const SKLEARN: readonly Refusal[] = [
-  { reason: "caches on disk, and a config may not reach the file system", names: ["memory"] },
-  {
-    reason: "lets a fit overwrite the features that other folds read; leaving it true changes no result",
-    names: ["copy_X"],
-    unlessDefault: true,
-  },
+  { reason: FILES, names: [], pattern: /^(?:memory|.*_(?:file|path|dir))$/ },
+  { reason: CODE, names: [], pattern: /^(?:callbacks?|estimator|base_estimator)$/ },
 ];
 
 const REFUSALS: Record<Library, readonly Refusal[]> = {
-  "scikit-learn": SKLEARN,
+  sklearn: SKLEARN,
   xgboost: XGBOOST,
   lightgbm: LIGHTGBM,
   catboost: CATBOOST,

@@ -1,20 +1,14 @@
 import { type Fault, MucastError } from "../errors.ts";
 import { show } from "../faults.ts";
-import type { RawNumber } from "../json-text.ts";
+import { isRawNumber, type RawJson, type RawObject } from "../json-text.ts";
 import { nearestName } from "../nearest.ts";
 import type { Warning } from "../warnings.ts";
 import { addDefaults } from "./additions.ts";
 import { type ConstructorParameters, type Parameter, parametersOf } from "./catalogue.ts";
 import { ruleFaults, valueFaults } from "./checks.ts";
 import { asksForGpu } from "./devices.ts";
-import type { Library, Model } from "./models.ts";
+import { LIBRARY_TITLES, type Library, type Model } from "./models.ts";
 import { refusalReason } from "./refused.ts";
-
-/** A JSON value whose numbers are the caller's text. */
-export type RawJson = null | boolean | string | number | RawNumber | readonly RawJson[] | RawObject;
-export interface RawObject {
-  readonly [key: string]: RawJson;
-}
 
 /** What the engine constructs: `class(**params)` of that library. */
 export interface Estimator {
@@ -89,7 +83,7 @@ function nameArguments(
   for (const [name, value] of Object.entries(raw)) {
     const place = `${path}.${name}`;
     const parameter = known.byAnyName.get(name);
-    const isDefault = value === null || JSON.stringify(value) === JSON.stringify(parameter?.default);
+    const isDefault = value === null || (parameter !== undefined && isSame(value, parameter.default));
     const reason = refusalReason(model.library, name, parameter?.name, isDefault);
     if (asksForGpu(model.library, parameter?.name ?? name, value, isDefault)) {
       found.gpu.push(gpuFault(place, value));
@@ -103,6 +97,12 @@ function nameArguments(
     }
   }
   return found;
+}
+
+/** Whether two values are the same to a library: numbers by value, not by how they are written. */
+function isSame(a: RawJson, b: RawJson): boolean {
+  const [one, other] = [JSON.stringify(a), JSON.stringify(b)];
+  return one === other || (isRawNumber(a) && other !== "null" && Number(one) === Number(other));
 }
 
 /** Takes an argument under the constructor's own name, unless that parameter is given already. */
@@ -126,7 +126,7 @@ function gpuFault(path: string, value: unknown): Fault {
 
 function unknownName(path: string, name: string, model: Model, known: ConstructorParameters): Fault {
   const suggestion = nearestName(name, known.byAnyName.keys());
-  const message = `${model.className} of ${model.library} has no parameter called ${show(name)}`;
+  const message = `${model.className} of ${LIBRARY_TITLES[model.library]} has no parameter called ${show(name)}`;
   return suggestion === undefined ? { path, message } : { path, message, suggestion };
 }
 
@@ -152,6 +152,10 @@ function refuse(
   });
 }
 
+function mayBeGiven(library: Library, name: string): boolean {
+  return refusalReason(library, name, name, false) === undefined;
+}
+
 /** The constructor's arguments with their defaults, overlaid with what is given. */
 function effective(
   library: Library,
@@ -160,11 +164,12 @@ function effective(
 ): Map<string, unknown> {
   const merged = new Map<string, unknown>();
   for (const parameter of known.byName.values()) {
-    if (!parameter.native) merged.set(parameter.name, parameter.default);
+    if (!parameter.native && mayBeGiven(library, parameter.name))
+      merged.set(parameter.name, parameter.default);
   }
   for (const [name, value] of params) {
     // Outside scikit-learn, None stands for the library's own default.
-    const isLeftToLibrary = value === null && library !== "scikit-learn";
+    const isLeftToLibrary = value === null && library !== "sklearn";
     merged.set(name, isLeftToLibrary ? (known.byName.get(name)?.default ?? null) : value);
   }
   return merged;

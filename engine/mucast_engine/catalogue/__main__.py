@@ -1,0 +1,74 @@
+"""Prints the catalogue; `npm run generate` keeps it in src/contract/model-params/catalogue.json."""
+
+import contextlib
+import json
+import os
+import sys
+from collections.abc import Iterator
+from importlib.metadata import version
+from typing import Any
+
+import xgboost
+
+from mucast_engine.catalogue.of_catboost import catboost_parameters
+from mucast_engine.catalogue.of_lightgbm import lightgbm_parameters
+from mucast_engine.catalogue.of_sklearn import ESTIMATORS, sklearn_parameters
+from mucast_engine.catalogue.of_xgboost import xgboost_parameters
+from mucast_engine.catalogue.parameters import Parameter, Parameters
+
+
+def catalogue() -> dict[str, Parameters]:
+    """The parameters of every model."""
+    return {
+        **{model: sklearn_parameters(estimator) for model, estimator in ESTIMATORS.items()},
+        "xgboost": xgboost_parameters(),
+        "lightgbm": lightgbm_parameters(),
+        "catboost": catboost_parameters(),
+    }
+
+
+def versions() -> dict[str, str]:
+    """Versions of the libraries; xgboost's own word, since its distributions have several names."""
+    installed = {name: version(name) for name in ("catboost", "lightgbm", "scikit-learn")}
+    return {**installed, "xgboost": str(xgboost.__version__)}
+
+
+def text(models: dict[str, Parameters]) -> str:
+    """The catalogue as JSON: keys in code point order and one parameter a line, so that a change reads well."""
+    blocks = []
+    for model, parameters in sorted(models.items()):
+        rows = [f"{json.dumps(name)}: {_line(parameter)}" for name, parameter in sorted(parameters.items())]
+        blocks.append(f"{json.dumps(model)}: {{\n" + ",\n".join(rows) + "\n}")
+    return f'{{\n"versions": {json.dumps(versions(), sort_keys=True)},\n"models": {{\n' + ",\n".join(blocks) + "\n}\n}\n"
+
+
+def _line(parameter: Parameter) -> str:
+    """One parameter; what is empty says nothing and is left out. JavaScript cannot tell 1.0 from 1 without `float`."""
+    told: dict[str, Any] = {key: value for key, value in parameter.items() if value not in ([], None)}
+    if isinstance(told.get("default"), float) and told["default"].is_integer():
+        told["float"] = True
+    return json.dumps(told, sort_keys=True)
+
+
+@contextlib.contextmanager
+def _silence() -> Iterator[None]:
+    """Sends file descriptors 1 and 2 nowhere: nonsense is given to the libraries on purpose, and they complain."""
+    kept = {descriptor: os.dup(descriptor) for descriptor in (1, 2)}
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        sys.stdout.flush()
+        for descriptor in kept:
+            os.dup2(nowhere, descriptor)
+        yield
+    finally:
+        sys.stdout.flush()
+        for descriptor, copy in kept.items():
+            os.dup2(copy, descriptor)
+            os.close(copy)
+        os.close(nowhere)
+
+
+if __name__ == "__main__":
+    with _silence():
+        made = text(catalogue())
+    sys.stdout.write(made)

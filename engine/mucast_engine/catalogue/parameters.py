@@ -1,0 +1,28 @@
+"""What the catalogue says about one parameter, and the data that the libraries are asked with."""
+
+import inspect
+from typing import Any
+
+import numpy as np
+
+# default, types, choices, aliases; and native, for what passes through **kwargs.
+Parameter = dict[str, Any]
+Parameters = dict[str, Parameter]
+
+_GENERATOR = np.random.default_rng(0)
+X = _GENERATOR.normal(size=(40, 3))
+Y = _GENERATOR.normal(size=40)
+
+# A string that no library takes as a number, a flag or a choice: what it says about it tells the type it wants.
+NONSENSE = "abc"
+
+
+def signature_defaults(constructor: Any) -> dict[str, Any]:
+    """Named arguments of a constructor and their defaults; None stands for what JSON cannot hold (NaN)."""
+    defaults = {}
+    for name, parameter in inspect.signature(constructor).parameters.items():
+        if name == "self" or parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            continue
+        default = parameter.default
+        defaults[name] = None if isinstance(default, float) and not np.isfinite(default) else default
+    return defaults
