@@ -10,6 +10,8 @@ import { asksForGpu } from "./devices.ts";
 import { LIBRARY_TITLES, type Library, type Model } from "./models.ts";
 import { refusalReason } from "./refused.ts";
 
+export type { RawJson, RawObject };
+
 /** What the engine constructs: `class(**params)` of that library. */
 export interface Estimator {
   readonly library: Library;
