@@ -2,7 +2,9 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
+import { ERROR_TABLE } from "../src/contract/errors.ts";
 import { jsonSchema, PUBLISHED_SCHEMAS, type SchemaName } from "../src/contract/schemas.ts";
+import { WARNING_TABLE } from "../src/contract/warnings.ts";
 import { findEnvironment } from "../src/engine/environment.ts";
 
 const CATALOGUE = "src/contract/model-params/catalogue.json";
@@ -12,8 +14,47 @@ function generated(): Map<string, string> {
   for (const name of Object.keys(PUBLISHED_SCHEMAS) as SchemaName[]) {
     files.set(`schemas/${name}.json`, `${JSON.stringify(jsonSchema(name), null, 2)}\n`);
   }
+  files.set("docs/errors.md", errorsPage());
+  files.set("docs/warnings.md", warningsPage());
   files.set(CATALOGUE, catalogue());
   return files;
+}
+
+function errorsPage(): string {
+  const rows = Object.entries(ERROR_TABLE).map(
+    ([code, { status, exit, title, advice }]) =>
+      `| \`${code}\` | ${exit} | ${status} | ${title} | ${advice} |`,
+  );
+  return `# Errors
+
+Generated from \`src/contract/errors.ts\`; do not edit.
+
+Bad input gets one error with its place, its value and what to do. On the command line it stands on stderr (as one
+JSON object with \`--log json\`), stdout stays empty, and the process ends with the exit code below. \`status\` is the
+HTTP status of the same problem (RFC 9457). \`fit_failed\` costs one ticker, which is listed in the output's
+\`failures\`, and so does \`engine_crashed\` where a worker died twice on one task; the other tickers go on.
+
+| code | exit | status | what it says | what to do |
+|---|---|---|---|---|
+${rows.join("\n")}
+`;
+}
+
+function warningsPage(): string {
+  const rows = Object.entries(WARNING_TABLE).map(
+    ([code, { cause, cure }]) => `| \`${code}\` | ${cause} | ${cure} |`,
+  );
+  return `# Warnings
+
+Generated from \`src/contract/warnings.ts\`; do not edit.
+
+A warning never stops a job. It stands on stderr and in the output's \`warnings\`, as
+\`{ "code", "message", "ticker"?, "count"? }\`; the message names the values of the case at hand.
+
+| code | cause | cure |
+|---|---|---|
+${rows.join("\n")}
+`;
 }
 
 function catalogue(): string {

@@ -12,9 +12,14 @@ process.on("SIGINT", () => undefined);
 for (const signal of ["SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
 child.on("exit", (code, signal) => process.exit(code ?? 128 + (constants.signals[signal] ?? 0)));
 
+/** The Python environments that a script needs. */
 function environmentsFor(script, scriptArgs) {
-  if (script === "scripts/test.ts" || script === "scripts/generate.ts") return ["ml", "dev"];
-  if (script === "src/cli/main.ts")
-    return scriptArgs[0] === "run_ml_job" && !scriptArgs.includes("--help") ? ["ml"] : [];
-  return ["ml"];
+  const needs = {
+    "scripts/build.ts": [],
+    "scripts/test.ts": ["ml", "dev"],
+    "scripts/generate.ts": ["ml", "dev"],
+    "scripts/format.ts": ["dev"],
+    "src/cli/main.ts": scriptArgs[0] === "run_ml_job" && !scriptArgs.includes("--help") ? ["ml"] : [],
+  };
+  return needs[script] ?? ["ml"];
 }

@@ -10,6 +10,7 @@ import { withLock } from "./setup-lock.mjs";
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const NODE_FOLDER = join(ROOT, "tools/node");
+const NODE_22_FOLDER = join(ROOT, "tools/node-22");
 const BIOME_FOLDER = join(ROOT, "tools/biome");
 const WANTED_NODE_MAJOR = 24;
 
@@ -27,7 +28,10 @@ export function ensureSetup(environments) {
   return withLock(join(ROOT, ".mucast/setup.lock"), say, () => {
     const ready = nodeIfReady() ?? installNode();
     if (!isInstalled(ROOT)) install(ROOT, "Node packages");
-    if (environments.includes("dev") && !isInstalled(BIOME_FOLDER)) install(BIOME_FOLDER, "Biome");
+    if (environments.includes("dev")) {
+      if (!isInstalled(BIOME_FOLDER)) install(BIOME_FOLDER, "Biome");
+      if (!isInstalled(NODE_22_FOLDER)) install(NODE_22_FOLDER, "Node 22, for testing the package on it");
+    }
     ensurePython(ready, environments);
     return ready;
   });

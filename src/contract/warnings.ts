@@ -1,23 +1,72 @@
 import { z } from "zod";
 
-/** Every warning a job can give, with its cause; docs/warnings.md adds the cure. */
+/** Every warning a job can give: why it stands there and what can be done about it. */
 export const WARNING_TABLE = {
-  nonpositive_price: "A price was zero or negative and was treated as absent.",
-  long_gap: "Two price dates lie more than 10 calendar days apart; the first has no label.",
-  empty_feature: "A feature has no finite value on the candidate dates and was left out.",
-  missing_features: "Rows with a missing or non-finite feature were left out.",
-  no_prices: "The ticker is in the feature blob only.",
-  no_features: "The ticker is in the data-extraction blob only.",
-  stale_ticker: "The ticker has no current forecast, so it has no mu.",
-  fewer_folds: "The history holds fewer walk-forward folds than asked.",
-  threads_capped: "A thread count was replaced by 1, so that results do not depend on the machine.",
-  constant_predictions: "The model predicts one constant on the score rows.",
-  interval_unsupported: "There are too few residuals for a finite interval at this alpha.",
-  unknown_loss_type: "The loss is not known; mse was used.",
-  disabled: "The job is switched off by its config; nothing was trained.",
-  window_defaulted: "The window's start or end is missing; the first or last price date was used.",
-  ignored_section: "A section that belongs to another service was ignored.",
-  feature_absent: "A ticker lacks a feature that others have; it is 0 after scaling.",
+  nonpositive_price: {
+    cause: "A price was zero or negative; that date counts as one without a price.",
+    cure: "Correct the price at its source.",
+  },
+  long_gap: {
+    cause: "Two price dates lie more than 10 calendar days apart; the first of them has no label.",
+    cure: "Fill in the missing prices, or leave it: only those rows are lost.",
+  },
+  empty_feature: {
+    cause: "A feature has no finite value on the dates to learn from and was left out for that ticker.",
+    cure: "Give the feature values before the cut, or drop it from the feature blob.",
+  },
+  missing_features: {
+    cause: "Rows with a missing or non-finite feature were left out; the costliest feature is named.",
+    cure: "Warm-up rows of a feature are normal; otherwise fill or drop the feature that is named.",
+  },
+  no_prices: {
+    cause: "The ticker is in the feature blob only.",
+    cure: "Add its prices to the data-extraction blob, or drop its features.",
+  },
+  no_features: {
+    cause: "The ticker is in the data-extraction blob only.",
+    cure: "Add its features to the feature blob, or drop its prices.",
+  },
+  stale_ticker: {
+    cause: "The ticker has no current forecast, so it has no mu; its earlier forecasts are kept.",
+    cure: "Bring the blob that ends early for this ticker up to date.",
+  },
+  fewer_folds: {
+    cause: "The history holds fewer walk-forward folds than asked.",
+    cure: "Give a longer history, or lower n_splits or cv_test_size.",
+  },
+  threads_capped: {
+    cause: "A thread count was replaced by 1, so that results do not depend on the machine.",
+    cure: "Leave the argument out; mucast fits several models side by side instead.",
+  },
+  constant_predictions: {
+    cause: "The model predicts one constant on the score rows: it learned nothing from the features.",
+    cure: "Loosen the regularisation that the message names.",
+  },
+  interval_unsupported: {
+    cause:
+      "There are too few out-of-fold residuals for a finite interval at this alpha; its bounds are null.",
+    cure: "Raise n_splits or cv_test_size, or ask for the alpha that the message names.",
+  },
+  unknown_loss_type: {
+    cause: "The loss is not known; mse was used.",
+    cure: "Correct loss_type.",
+  },
+  disabled: {
+    cause: "The job is switched off by its config; nothing was trained and mu is empty.",
+    cure: "Set status to true.",
+  },
+  window_defaulted: {
+    cause: "The window's start or end is missing; the first or last price date was used.",
+    cure: "Write start and end into the data-extraction blob.",
+  },
+  ignored_section: {
+    cause: "A section that belongs to another service was ignored.",
+    cure: "Nothing, if that section is meant for another service.",
+  },
+  feature_absent: {
+    cause: "A ticker lacks a feature that others have; it is 0 after scaling.",
+    cure: "Give the ticker the feature, or drop it for all.",
+  },
 } as const;
 
 export type WarningCode = keyof typeof WARNING_TABLE;

@@ -1,0 +1,19 @@
+/** Formats everything, and mends what the linters can mend by themselves. */
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { findEnvironment } from "../src/engine/environment.ts";
+
+const python = findEnvironment("dev").python;
+const commands: [string, string[]][] = [
+  [
+    join("tools/biome/node_modules/@biomejs", `cli-linux-${process.arch}`, "biome"),
+    ["check", "--write", "."],
+  ],
+  [python, ["-m", "ruff", "format", "engine"]],
+  [python, ["-m", "ruff", "check", "--fix", "engine"]],
+];
+for (const [command, args] of commands) {
+  const { status, error } = spawnSync(command, args, { stdio: "inherit" });
+  if (error) throw error;
+  if (status !== 0) process.exitCode = 1;
+}
