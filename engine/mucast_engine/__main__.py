@@ -1,0 +1,75 @@
+"""`python -m mucast_engine host --libraries lightgbm --folder F`: see host.py; `worker` is what it spawns on macOS."""
+
+import argparse
+import os
+import platform
+import signal
+import socket
+import sys
+import time
+from pathlib import Path
+
+from mucast_engine import PROTOCOL
+from mucast_engine.process import claim_stdout, die_with_parent, silence_input, thread_count
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="mucast_engine")
+    parser.add_argument("role", choices=["host", "worker"])
+    parser.add_argument("--libraries", required=True, help="comma-separated: sklearn,xgboost,lightgbm,catboost")
+    parser.add_argument("--folder", required=True, type=Path, help="work folder that array references are relative to")
+    parser.add_argument("--start", choices=["fork", "spawn"], default="spawn" if sys.platform == "darwin" else "fork")
+    parser.add_argument("--parent", type=int, help="worker only: pid of its host")
+    parser.add_argument("--descriptor", type=int, help="worker only: its end of the socket pair")
+    options = parser.parse_args()
+    signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # Ctrl-C reaches the whole group; what it means is the caller's choice.
+    if options.role == "host":
+        run_host(options.libraries.split(","), options.folder, options.start)
+    else:
+        run_spawned_worker(options.libraries.split(","), options.folder, options.parent, options.descriptor)
+
+
+def run_host(libraries: list[str], folder: Path, start: str) -> None:
+    """Greets on stdout once workers can be started, then serves until stdin ends."""
+    die_with_parent(os.getppid())
+    stdin, stdout = os.dup(0), claim_stdout()
+    silence_input()
+    from mucast_engine.host import Host
+    from mucast_engine.libraries import import_libraries, library_versions
+    from mucast_engine.starting import forking, spawning
+
+    started = time.perf_counter()
+    if start == "fork":
+        import_libraries(libraries)
+        if thread_count() > 1:
+            start = "spawn"  # A fork would take one thread along and leave the locks of the others held for ever.
+    host = Host(stdin, stdout, forking(folder) if start == "fork" else spawning(libraries, folder))
+    host.emit(
+        {
+            "event": "ready",
+            "protocol": PROTOCOL,
+            "python": platform.python_version(),
+            "versions": library_versions(libraries),
+            "start": start,
+            "import_seconds": time.perf_counter() - started,
+        }
+    )
+    host.run()
+
+
+def run_spawned_worker(libraries: list[str], folder: Path, parent: int, descriptor: int) -> None:
+    """The life of a worker that has its own interpreter."""
+    die_with_parent(parent)
+    claim_stdout()
+    silence_input()
+    from mucast_engine.libraries import import_libraries
+    from mucast_engine.worker import serve
+
+    import_libraries(libraries)
+    serve(socket.socket(fileno=descriptor), folder)
+
+
+if __name__ == "__main__":
+    main()

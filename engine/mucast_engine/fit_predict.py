@@ -1,0 +1,81 @@
+"""Task `fit_predict`: for each pair of row ranges, a new scaler and regressor fitted on one, predicting the other."""
+
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mucast_engine.arrays import ArrayStore, Matrix, Message
+from mucast_engine.constant import describe_constant
+from mucast_engine.estimator import make_estimator, make_scaler
+from mucast_engine.failure import TaskError, sentence_of
+
+
+def fit_predict(task: Message, store: ArrayStore, progress: Callable[[Message], None]) -> Message:
+    """Runs the fits of `task` in order and writes their predictions, concatenated, as one array.
+
+    `task["fits"]` is a list of `{"train": [a, b], "predict": [c, d], "diagnose"?: true}`, half-open row ranges of
+    `x` (n, k) and `y` (n). Returns `{"predictions": ref, "seconds": [...], "convergence_warnings": count}` and, where
+    a fit marked `diagnose` predicts one constant for at least two rows, `"constant": {...}`.
+    Raises TaskError `fit_failed` where the library raises or its predictions cannot be used.
+    """
+    x, y = store.read(task["x"]), store.read(task["y"])
+    predictions: list[Matrix] = []
+    seconds: list[float] = []
+    result: Message = {}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for index, fit in enumerate(task["fits"]):
+            started = time.perf_counter()
+            predicted, constant = _one_fit(task, fit, x, y)
+            seconds.append(time.perf_counter() - started)
+            predictions.append(predicted)
+            if constant is not None:
+                result["constant"] = constant
+            progress({"fit": index, "seconds": seconds[-1]})
+    result["predictions"] = store.write(task["predictions"]["ref"], np.concatenate(predictions))
+    result["seconds"] = seconds
+    result["convergence_warnings"] = sum(w.category.__name__ == "ConvergenceWarning" for w in caught)
+    return result
+
+
+def _one_fit(task: Message, fit: Message, x: Matrix, y: Matrix) -> tuple[Matrix, Message | None]:
+    (a, b), (c, d) = fit["train"], fit["predict"]
+    if not (0 <= a < b <= len(x) and 0 <= c <= d <= len(x)):
+        raise TaskError("internal", f"rows {fit} lie outside the {len(x)} rows of x")
+    # Copies: the file is mapped read-only, and a library told to work in place must not reach the next fit.
+    train_x, train_y, score_x = np.array(x[a:b]), np.array(y[a:b]), np.array(x[c:d])
+    try:
+        scaler = make_scaler(task["scaler"])
+        if scaler is not None:
+            train_x = scaler.fit_transform(train_x)
+            score_x = scaler.transform(score_x) if d > c else score_x
+        model = make_estimator(task["estimator"], task["estimator"]["params"])
+        model.fit(train_x, train_y)
+        raw = model.predict(score_x) if d > c else np.empty(0)
+    except TaskError:
+        raise
+    except Exception as error:
+        raise TaskError("fit_failed", f"training on {b - a} rows: {sentence_of(error)}", _rows(fit)) from error
+    predicted = _usable(raw, d - c, fit)
+    if not fit.get("diagnose"):
+        return predicted, None
+    return predicted, describe_constant(task["estimator"], train_x, train_y, predicted)
+
+
+def _usable(raw: Any, rows: int, fit: Message) -> Matrix:
+    """The predictions as float64, shape (rows), all finite."""
+    predicted = np.asarray(raw, dtype=np.float64)
+    if predicted.shape != (rows,):
+        shape = tuple(predicted.shape)
+        raise TaskError("fit_failed", f"predictions have shape {shape}, not ({rows},)", _rows(fit))
+    bad = int(np.count_nonzero(~np.isfinite(predicted)))
+    if bad:
+        raise TaskError("fit_failed", f"{bad} of {rows} predictions are not finite", _rows(fit))
+    return predicted
+
+
+def _rows(fit: Message) -> Message:
+    return {"train": fit["train"], "predict": fit["predict"]}

@@ -1,0 +1,171 @@
+"""The parent of a job's workers: starts them, hands them their tasks, relays their answers, tells of their ends.
+
+One thread and one loop. It works on nothing itself, so that it sees at once when its own stdin ends.
+"""
+
+import json
+import os
+import selectors
+import signal
+import socket
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from mucast_engine.arrays import Message
+
+CHUNK = 1 << 16
+
+
+class Running(NamedTuple):
+    """A worker process and this side of its socket."""
+
+    pid: int
+    connection: socket.socket
+    pending: bytearray
+
+
+class Host:
+    """Requests come as lines from `stdin`: start, task and kill, each naming a worker by number."""
+
+    def __init__(self, stdin: int, stdout: int, start: Callable[["Host"], tuple[int, socket.socket]]) -> None:
+        self._stdin, self._stdout, self._start = stdin, stdout, start
+        self._requests = bytearray()
+        self._serving = True
+        self._workers: dict[int, Running] = {}
+        self._selector = selectors.DefaultSelector()
+        self._wake, wake_writer = socket.socketpair()
+        self._wake.setblocking(False)
+        wake_writer.setblocking(False)
+        self._wake_writer = wake_writer
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(wake_writer.fileno(), warn_on_full_buffer=False)
+
+    def close_in_child(self) -> None:
+        """In a forked worker: lets go of everything that belongs to the parent."""
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        self._selector.close()
+        for worker in self._workers.values():
+            worker.connection.close()
+        self._wake.close()
+        self._wake_writer.close()
+        os.close(self._stdin)
+        os.close(self._stdout)
+
+    def run(self) -> None:
+        """Serves until stdin ends; then every worker is killed and waited for."""
+        self._selector.register(self._stdin, selectors.EVENT_READ, self._read_requests)
+        self._selector.register(self._wake, selectors.EVENT_READ, self._reap)
+        try:
+            while self._serving:
+                for key, _ in self._selector.select():
+                    key.data()
+        finally:
+            for worker in self._workers.values():
+                _kill_group(worker.pid)
+            for worker in self._workers.values():
+                os.waitpid(worker.pid, 0)
+
+    def emit(self, message: Message) -> None:
+        self._write(json.dumps(message).encode() + b"\n")
+
+    def _write(self, lines: bytes) -> None:
+        view = memoryview(lines)
+        while view:
+            view = view[os.write(self._stdout, view) :]
+
+    def _read_requests(self) -> None:
+        chunk = os.read(self._stdin, CHUNK)
+        self._requests += chunk
+        for line in _whole_lines(self._requests):
+            self._handle(json.loads(line), line)
+        self._serving = bool(chunk)
+
+    def _handle(self, request: dict[str, Any], line: bytes) -> None:
+        number = request["worker"]
+        worker = self._workers.get(number)
+        match request["op"]:
+            case "start":
+                self._start_worker(number)
+            case "task" if worker is not None:
+                try:
+                    worker.connection.sendall(line + b"\n")
+                except OSError:
+                    _kill_group(worker.pid)  # It is dying; its end is reported when it is reaped.
+            case "kill" if worker is not None:
+                _kill_group(worker.pid)
+
+    def _start_worker(self, number: int) -> None:
+        pid, connection = self._start(self)
+        worker = Running(pid, connection, bytearray())
+        self._workers[number] = worker
+        self._selector.register(connection, selectors.EVENT_READ, lambda: self._relay(number, worker))
+        self.emit({"event": "worker_started", "worker": number, "pid": pid})
+
+    def _relay(self, number: int, worker: Running) -> None:
+        if self._workers.get(number) is worker and not self._passed_on(worker):
+            self._selector.unregister(worker.connection)
+            _kill_group(worker.pid)
+
+    def _passed_on(self, worker: Running) -> bool:
+        """Relays what has arrived, whole lines only: a worker that dies amid one leaves no half answer."""
+        try:
+            chunk = worker.connection.recv(CHUNK, socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return False
+        except OSError:
+            chunk = b""
+        worker.pending.extend(chunk)
+        self._write(b"".join(line + b"\n" for line in _whole_lines(worker.pending)))
+        return bool(chunk)
+
+    def _reap(self) -> None:
+        try:
+            while self._wake.recv(CHUNK):
+                pass
+        except BlockingIOError:
+            pass
+        for number, worker in list(self._workers.items()):
+            pid, status, usage = os.wait4(worker.pid, os.WNOHANG)
+            if pid != 0:
+                self._report_end(number, worker, status, usage.ru_maxrss)
+
+    def _report_end(self, number: int, worker: Running, status: int, max_rss: int) -> None:
+        while self._passed_on(worker):
+            pass
+        if worker.connection in self._selector.get_map():
+            self._selector.unregister(worker.connection)
+        worker.connection.close()
+        del self._workers[number]
+        self.emit(
+            {
+                "event": "worker_exited",
+                "worker": number,
+                "pid": worker.pid,
+                "signal": os.WTERMSIG(status) if os.WIFSIGNALED(status) else None,
+                "exit_code": os.WEXITSTATUS(status) if os.WIFEXITED(status) else None,
+                "max_rss_bytes": max_rss * RSS_UNIT,
+            }
+        )
+
+
+# getrusage counts kibibytes on Linux and bytes on macOS.
+RSS_UNIT = 1 if os.uname().sysname == "Darwin" else 1024
+
+
+def _whole_lines(buffer: bytearray) -> list[bytes]:
+    """Takes the finished lines out of `buffer`, without their line feeds."""
+    end = buffer.rfind(b"\n")
+    if end < 0:
+        return []
+    lines = bytes(buffer[:end]).split(b"\n")
+    del buffer[: end + 1]
+    return lines
+
+
+def _kill_group(pid: int) -> None:
+    """Kills a worker that has not been waited for yet, with whatever it started."""
+    try:
+        os.killpg(pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        os.kill(pid, signal.SIGKILL)

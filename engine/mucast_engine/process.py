@@ -1,0 +1,41 @@
+"""What a process of the engine owes its parent: to end with it, and to keep stdout free of what libraries print."""
+
+import ctypes
+import os
+import signal
+import sys
+from pathlib import Path
+
+PR_SET_PDEATHSIG = 1
+
+
+def die_with_parent(parent: int) -> None:
+    """Linux: the kernel kills this process when the thread that made it ends. `parent` is the pid it was made by."""
+    if sys.platform != "linux":
+        return
+    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:  # It died before the signal was asked for.
+        os._exit(1)
+
+
+def claim_stdout() -> int:
+    """A descriptor of the true stdout; from now on whatever is printed, in Python or in C, goes to stderr."""
+    claimed = os.dup(1)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    return claimed
+
+
+def silence_input() -> None:
+    """Points stdin at nothing."""
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+
+
+def thread_count() -> int:
+    """Threads of this process as the kernel counts them; 1 where it cannot be told (macOS, which never forks)."""
+    try:
+        return sum(1 for _ in Path("/proc/self/task").iterdir())
+    except FileNotFoundError:
+        return 1

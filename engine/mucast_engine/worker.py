@@ -1,0 +1,49 @@
+"""A worker: takes one task line after the other from its socket, and answers each with one result or one error."""
+
+import json
+import socket
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+
+from mucast_engine.arrays import ArrayStore, Message
+from mucast_engine.failure import TaskError, sentence_of
+from mucast_engine.fit_predict import fit_predict
+from mucast_engine.trial import trial
+
+
+def serve(connection: socket.socket, folder: Path) -> None:
+    """Works until the other end of `connection` is closed."""
+    store = ArrayStore(folder)
+    with connection.makefile("rb") as requests:
+        for line in requests:
+            task: Message = json.loads(line)
+            _send(connection, {"id": task["id"], **_answer(task, store, connection)})
+
+
+def _answer(task: Message, store: ArrayStore, connection: socket.socket) -> Message:
+    def progress(update: Message) -> None:
+        _send(connection, {"id": task["id"], "event": "progress", **update})
+
+    try:
+        return {"event": "result", "result": _run(task, store, progress)}
+    except TaskError as error:
+        return {"event": "error", "code": error.code, "message": error.message, "data": error.data}
+    except Exception as error:
+        traceback.print_exc(file=sys.stderr)
+        return {"event": "error", "code": "internal", "message": sentence_of(error), "data": {}}
+
+
+def _run(task: Message, store: ArrayStore, progress: Callable[[Message], None]) -> Message:
+    match task["task"]:
+        case "fit_predict":
+            return fit_predict(task, store, progress)
+        case "trial":
+            return trial(task)
+        case unknown:
+            raise TaskError("internal", f"no task {unknown!r}")
+
+
+def _send(connection: socket.socket, message: Message) -> None:
+    connection.sendall(json.dumps(message, allow_nan=False).encode() + b"\n")
