@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { link, mkdir, open, rmdir, unlink } from "node:fs/promises";
+import { link, mkdir, open, rename, rmdir, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { MucastError } from "../contract/errors.ts";
 import { outputFailed } from "./output-folder.ts";
@@ -34,16 +34,15 @@ export async function stageFile(
   const madeFolder = await onDisk(target, mkdir(folder, { recursive: true }));
   const staged: StagedFile = { path: hidden, target, madeFolder };
   try {
-    const handle = await onDisk(target, open(hidden, "wx", 0o600));
+    const handle = await onDisk(target, open(hidden, "wx", 0o644));
     try {
       for await (const block of blocks(content)) {
         if (signal?.aborted) throw canceled(target, signal);
         await onDisk(target, handle.writeFile(block));
       }
-      await onDisk(target, handle.chmod(0o644));
       await onDisk(target, handle.sync());
     } finally {
-      await handle.close();
+      await onDisk(target, handle.close());
     }
     return staged;
   } catch (error) {
@@ -53,23 +52,52 @@ export async function stageFile(
 }
 
 /**
- * Gives a staged file its name, never replacing another: seen by others whole or not at all.
+ * Gives a staged file its name, never replacing another: seen by others whole or not at all. On a file system
+ * without hard links (some network mounts) an empty file reserves the name for the moment before.
+ * @param hardLink makes the link; a parameter only because such a file system is not at hand everywhere.
  * @returns false, with the staged file still there, where the name exists already.
+ * @throws MucastError output_failed, with the staged file gone.
  */
-export async function publishStaged(staged: StagedFile): Promise<boolean> {
+export async function publishStaged(staged: StagedFile, hardLink: typeof link = link): Promise<boolean> {
   try {
-    await link(staged.path, staged.target);
+    if (!(await nameExclusively(staged, hardLink))) return false;
   } catch (error) {
-    if (codeOf(error) === "EEXIST") return false;
     await discardStaged(staged);
     throw outputFailed(staged.target, causeOf(error), error);
   }
-  await unlink(staged.path);
-  const folder = await open(dirname(staged.target), "r");
+  await flushFolder(dirname(staged.target));
+  return true;
+}
+
+/** The name is there already; not every file system lets its folders be opened or flushed, so errors are none. */
+async function flushFolder(path: string): Promise<void> {
+  const folder = await open(path, "r").catch(() => undefined);
+  await folder?.sync().catch(() => undefined);
+  await folder?.close();
+}
+
+const NO_HARD_LINKS = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"]);
+
+async function nameExclusively({ path, target }: StagedFile, hardLink: typeof link): Promise<boolean> {
   try {
-    await onDisk(staged.target, folder.sync());
-  } finally {
-    await folder.close();
+    await hardLink(path, target);
+    await unlink(path).catch(() => undefined);
+    return true;
+  } catch (error) {
+    if (codeOf(error) === "EEXIST") return false;
+    if (!NO_HARD_LINKS.has(codeOf(error) ?? "")) throw error;
+  }
+  try {
+    await (await open(target, "wx")).close();
+  } catch (error) {
+    if (codeOf(error) === "EEXIST") return false;
+    throw error;
+  }
+  try {
+    await rename(path, target);
+  } catch (error) {
+    await unlink(target);
+    throw error;
   }
   return true;
 }

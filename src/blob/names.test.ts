@@ -1,0 +1,23 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { MucastError } from "../contract/errors.ts";
+import { checkId, executionName, inputNames, outputName } from "./names.ts";
+
+test("outputs and executions carry the names other services look for", () => {
+  assert.equal(outputName("run_ml_job", "a-1"), "ml_engine_a-1.json");
+  assert.equal(outputName("run_dl_job", "a_1"), "nn_engine_a_1.json");
+  assert.equal(executionName("run_ml_job", "x1"), "ml-worker-job-x1");
+  assert.equal(executionName("run_dl_job", "x1"), "dl-job-x1");
+  assert.deepEqual(inputNames("7"), { features: "feature_engine_7.json", prices: "data_extractor_7.json" });
+});
+
+test("an id that could leave its folder or hide a name is refused", () => {
+  for (const id of ["", "a/b", "..", "a.b", "a b", "é", "a\n", "a".repeat(65), "a\0"]) {
+    assert.throws(
+      () => checkId(id),
+      (error) => error instanceof MucastError && error.code === "invalid_request",
+      JSON.stringify(id),
+    );
+  }
+  assert.equal(checkId("A".repeat(64)), "A".repeat(64));
+});

@@ -1,0 +1,219 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { createHash, randomBytes } from "node:crypto";
+import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { gzipSync } from "node:zlib";
+import { type ErrorCode, MucastError } from "../contract/errors.ts";
+import { type OpenOptions, openBlob } from "./open-blob.ts";
+
+const NO_HTTPS = { allowed: [] };
+const folder = mkdtempSync(join(tmpdir(), "mucast-blob-"));
+after(() => rmSync(folder, { recursive: true }));
+
+let files = 0;
+function fileOf(bytes: Uint8Array | string): string {
+  const path = join(folder, `odd name ${files++} #?%2f.txt`);
+  writeFileSync(path, bytes);
+  return path;
+}
+
+async function readAll(location: string, options?: OpenOptions) {
+  const blob = await openBlob(location, NO_HTTPS, options);
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of blob.chunks) chunks.push(chunk);
+  return { blob, bytes: Buffer.concat(chunks) };
+}
+
+async function failure(code: ErrorCode, attempt: Promise<unknown>): Promise<MucastError> {
+  const error = await attempt.then(() => assert.fail("nothing was thrown")).catch((error: unknown) => error);
+  assert.ok(error instanceof MucastError, String(error));
+  assert.equal(error.code, code, error.message);
+  return error;
+}
+
+const sha256 = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
+
+test("a local file gives its bytes, size and digest, whatever its name, as path or as file: URL", async () => {
+  for (const content of [
+    Buffer.from('{"a":1}'),
+    randomBytes(3 * 2 ** 20 + 17),
+    Buffer.alloc(0),
+    Buffer.from([0x1f]),
+  ]) {
+    const path = fileOf(content);
+    for (const location of [path, pathToFileURL(path).href]) {
+      const { blob, bytes } = await readAll(location);
+      assert.ok(bytes.equals(content));
+      assert.equal(blob.size, content.length);
+      assert.equal(blob.digest(), sha256(content));
+      assert.equal(blob.name, location);
+    }
+  }
+});
+
+test("gzip content is decompressed, and the digest is that of the stored bytes", async () => {
+  const content = Buffer.concat([
+    Buffer.from("{"),
+    randomBytes(2 ** 20).fill("ab", 0, 2 ** 19),
+    Buffer.from("}"),
+  ]);
+  for (const whole of [content, Buffer.alloc(0), Buffer.from("x")]) {
+    const stored = gzipSync(whole);
+    const { blob, bytes } = await readAll(fileOf(stored));
+    assert.ok(bytes.equals(whole));
+    assert.equal(blob.size, stored.length);
+    assert.equal(blob.digest(), sha256(stored));
+  }
+});
+
+/** A gzip member of exactly `length` bytes, stored without compression, and what it holds. */
+function memberOfLength(length: number): { stored: Buffer; content: Buffer } {
+  const overhead = gzipSync(randomBytes(length - 100), { level: 0 }).length - (length - 100);
+  const content = randomBytes(length - overhead);
+  const stored = gzipSync(content, { level: 0 });
+  assert.equal(stored.length, length);
+  return { stored, content };
+}
+
+const CHUNK_BYTES = 2 ** 20;
+
+test("several gzip members are one content, wherever the chunks of the file are cut", async () => {
+  for (let beyond = -22; beyond <= 3; beyond++) {
+    const { stored, content } = memberOfLength(CHUNK_BYTES + beyond);
+    const { bytes } = await readAll(
+      fileOf(Buffer.concat([stored, gzipSync("second"), gzipSync(""), gzipSync("!")])),
+    );
+    assert.ok(bytes.equals(Buffer.concat([content, Buffer.from("second!")])));
+  }
+});
+
+test("gzip content that is cut anywhere is unreadable_blob", async () => {
+  const stored = gzipSync('{"dates":["2020-01-02"],"prices":{"A":[1.25]}}');
+  for (let length = 3; length < stored.length; length++) {
+    const error = await failure("unreadable_blob", readAll(fileOf(stored.subarray(0, length))));
+    assert.ok((error.data.offset ?? -1) >= 0);
+  }
+});
+
+test("gzip content with one wrong byte is unreadable_blob or, in the header's free fields, unharmed", async () => {
+  const content = '{"dates":["2020-01-02"],"prices":{"A":[1.25]}}';
+  const stored = gzipSync(content);
+  for (let at = 10; at < stored.length; at++) {
+    const bent = Buffer.from(stored);
+    bent[at] = bent[at]! ^ 0x55;
+    await failure("unreadable_blob", readAll(fileOf(bent)));
+  }
+});
+
+test("anything after the end of gzip content is unreadable_blob, zero bytes too, wherever chunks are cut", async () => {
+  for (const length of [200, CHUNK_BYTES - 1, CHUNK_BYTES, CHUNK_BYTES + 1]) {
+    const { stored } = memberOfLength(length);
+    for (const tail of ["x", "\0", "\0".repeat(600), "\0\0x", "{}", "\x1f", "\x1f\x8b", "\x1f\x8b\x08"]) {
+      const bytes = Buffer.concat([stored, Buffer.from(tail, "latin1")]);
+      await failure("unreadable_blob", readAll(fileOf(bytes)));
+    }
+  }
+});
+
+test("a gzip bomb ends at the limit on decompressed bytes, as too_large", async () => {
+  const bomb = fileOf(gzipSync(Buffer.alloc(2 ** 26)));
+  const error = await failure("too_large", readAll(bomb, { limits: { maxBytes: 2 ** 20 } }));
+  assert.match(error.message, /1048576 decompressed bytes/);
+});
+
+test("a file over the limit on stored bytes is too_large before it is read, one at the limit is read", async () => {
+  const path = fileOf(Buffer.alloc(100));
+  await failure("too_large", openBlob(path, NO_HTTPS, { limits: { maxStoredBytes: 99 } }));
+  await readAll(path, { limits: { maxStoredBytes: 100, maxBytes: 100 } });
+});
+
+test("a pipe, whose size nobody knows, is read too and held to the limits", async () => {
+  const pipe = join(folder, "pipe");
+  execFileSync("mkfifo", [pipe]);
+  const fill = (bytes: string) => import("node:fs/promises").then(({ writeFile }) => writeFile(pipe, bytes));
+  const [{ blob, bytes }] = await Promise.all([readAll(pipe), fill("[1]")]);
+  assert.equal(bytes.toString(), "[1]");
+  assert.equal(blob.size, undefined);
+  const limited = failure("too_large", readAll(pipe, { limits: { maxStoredBytes: 2 } }));
+  await Promise.all([limited, fill("[1]")]);
+});
+
+test("what is not there, or is a folder, is blob_not_found; a path through a file too", async () => {
+  mkdirSync(join(folder, "sub"));
+  const missing = join(folder, "missing.json");
+  assert.match(
+    (await failure("blob_not_found", openBlob(missing, NO_HTTPS))).message,
+    /missing\.json.*exist/,
+  );
+  assert.match((await failure("blob_not_found", openBlob(join(folder, "sub"), NO_HTTPS))).message, /folder/);
+  await failure("blob_not_found", openBlob(join(fileOf("x"), "y"), NO_HTTPS));
+  await failure("blob_not_found", openBlob("a".repeat(5000), NO_HTTPS));
+});
+
+test("a location that is neither a path nor a file: or https URL is refused", async () => {
+  for (const location of [
+    "http://a.example/c",
+    "s3://bucket/key",
+    "abfss://c@a.example/x",
+    "https://a.example/c",
+  ]) {
+    await failure("url_not_allowed", openBlob(location, NO_HTTPS));
+  }
+  for (const location of ["", "file://host/x", "file:///a%2fb", "file:///a?x", "file:///a#x"]) {
+    await failure("invalid_request", openBlob(location, NO_HTTPS));
+  }
+});
+
+test("a file that grows while it is read is blob_unavailable", async () => {
+  const path = fileOf(randomBytes(3 * 2 ** 20));
+  const blob = await openBlob(path, NO_HTTPS);
+  const growing = (async () => {
+    for await (const _ of blob.chunks) appendFileSync(path, "x");
+  })();
+  assert.match((await failure("blob_unavailable", growing)).message, /changed/);
+});
+
+test("an aborted signal ends the reading with canceled, or with the error it was aborted for", async () => {
+  const path = fileOf(randomBytes(3 * 2 ** 20));
+  const abort = new AbortController();
+  const blob = await openBlob(path, NO_HTTPS, { signal: abort.signal });
+  const reading = (async () => {
+    for await (const _ of blob.chunks) abort.abort();
+  })();
+  await failure("canceled", reading);
+  await failure("canceled", openBlob(path, NO_HTTPS, { signal: abort.signal }));
+  const late = AbortSignal.abort(new MucastError("timed_out", "late"));
+  await failure("timed_out", openBlob(path, NO_HTTPS, { signal: late }));
+});
+
+test("a digest is only told once the stream has ended, and the stream is given once", async () => {
+  const blob = await openBlob(fileOf(randomBytes(3 * 2 ** 20)), NO_HTTPS);
+  assert.throws(() => blob.digest(), /not been read to its end/);
+  for await (const _ of blob.chunks) break;
+  assert.throws(() => blob.digest(), /not been read to its end/);
+  const again = (async () => {
+    for await (const _ of blob.chunks) assert.fail("a second reading gave bytes");
+  })();
+  await failure("internal", again);
+});
+
+test("no file stays open: read to the end, left early, failed, or closed unread", async () => {
+  const path = fileOf(gzipSync(randomBytes(3 * 2 ** 20)));
+  const openFiles = () =>
+    execFileSync("ls", ["-l", `/proc/${process.pid}/fd`])
+      .toString()
+      .split(path).length - 1;
+  await readAll(path);
+  const left = await openBlob(path, NO_HTTPS);
+  for await (const _ of left.chunks) break;
+  const unread = await openBlob(path, NO_HTTPS);
+  await unread.close();
+  await unread.close();
+  await failure("too_large", readAll(path, { limits: { maxBytes: 10 } }));
+  for (let turn = 0; turn < 100 && openFiles() > 0; turn++) await new Promise(setImmediate);
+  assert.equal(openFiles(), 0);
+});

@@ -1,0 +1,199 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { MucastError } from "../contract/errors.ts";
+import { blobPolicy, checkBlobUrl, shownUrl } from "./policy.ts";
+
+const POLICY = { allowed: ["https://acct.blob.example.net/models"] };
+const GOOD = "https://acct.blob.example.net/models/data/feature_engine_1.json";
+
+function refusal(text: string, policy = POLICY): MucastError {
+  try {
+    checkBlobUrl(text, policy);
+  } catch (error) {
+    assert.ok(error instanceof MucastError, String(error));
+    assert.equal(error.code, "url_not_allowed");
+    return error;
+  }
+  return assert.fail(`${text} was allowed`);
+}
+
+test("both input blobs of an allowed container may be read, also in a folder below it and with a SAS", () => {
+  for (const url of [
+    GOOD,
+    `${GOOD}?sv=2024&sig=a%2Fb%3D`,
+    "https://acct.blob.example.net/models/data/data_extractor_a-b_C9.json",
+    "https://acct.blob.example.net/models/team-1/run.2/data/feature_engine_1.json",
+  ]) {
+    assert.equal(checkBlobUrl(url, POLICY).href, url);
+  }
+});
+
+test("a URL is refused for each trick that makes what is checked differ from what is asked for", () => {
+  const host = "https://acct.blob.example.net";
+  const blob = "data/feature_engine_1.json";
+  for (const url of [
+    `http://acct.blob.example.net/models/${blob}`,
+    `ftp://acct.blob.example.net/models/${blob}`,
+    `HTTPS://acct.blob.example.net/models/${blob}`,
+    `https:acct.blob.example.net/models/${blob}`,
+    `https:/acct.blob.example.net/models/${blob}`,
+    `https:\\\\acct.blob.example.net\\models\\${blob}`,
+    `https:///acct.blob.example.net/models/${blob}`,
+    `https://ACCT.blob.example.net/models/${blob}`,
+    `https://acct.blob.example.net./models/${blob}`,
+    `https://acct.blob.example.net:443/models/${blob}`,
+    `https://acct.blob.example.net:8443/models/${blob}`,
+    `https://acct.blob.example.net:/models/${blob}`,
+    `https://acct.blob.example.net@evil.example/models/${blob}`,
+    `https://user@acct.blob.example.net/models/${blob}`,
+    `https://user:pw@acct.blob.example.net/models/${blob}`,
+    `https://@acct.blob.example.net/models/${blob}`,
+    `https://acct.blob.example.net.evil.example/models/${blob}`,
+    `https://evil.example/models/${blob}`,
+    `https://acct.blob.еxample.net/models/${blob}`,
+    `https://acct%2eblob.example.net/models/${blob}`,
+    `https://acct。blob.example.net/models/${blob}`,
+    `${host}/models2/${blob}`,
+    `${host}/Models/${blob}`,
+    `${host}/${blob}`,
+    `${host}//models/${blob}`,
+    `${host}/models//${blob}`,
+    `${host}/models/../other/${blob}`,
+    `${host}/other/../models/${blob}`,
+    `${host}/models/./${blob}`,
+    `${host}/models/%2e%2e/other/${blob}`,
+    `${host}/models/%2E%2E%2Fother/${blob}`,
+    `${host}/models/..%2fother/${blob}`,
+    `${host}/models/..\\other/${blob}`,
+    `${host}/models\\${blob}`,
+    `${host}/models/%5c..%5cother/${blob}`,
+    `${host}/models;x/${blob}`,
+    `${host}/models/.hidden/${blob}`,
+    `${host}/models/data/feature_engine_1.json#x`,
+    `${host}/models/data/feature_engine_1.json#`,
+    `${host}/models/data/feature_engine_1.json/`,
+    `${host}/models/data/feature_engine_1.json%00`,
+    `${host}/models/data/feature_engine_%31.json`,
+    `${host}/models/data/feature_engine_1.json\n`,
+    `${host}/models/da\tta/feature_engine_1.json`,
+    ` ${GOOD}`,
+    `${GOOD} `,
+    `${GOOD}?a b`,
+    `${host}/models/data/feature_engine_.json`,
+    `${host}/models/data/feature_engine_${"1".repeat(65)}.json`,
+    `${host}/models/data/feature_engine_1.JSON`,
+    `${host}/models/data/ml_engine_1.json`,
+    `${host}/models/feature_engine_1.json`,
+    `${host}/models?/data/feature_engine_1.json`,
+    "https://",
+    "https://[::1/models/data/feature_engine_1.json",
+  ]) {
+    refusal(url);
+  }
+});
+
+test("an odd spelling of an allowed address is refused", () => {
+  const policy = { allowed: ["https://127.0.0.1:8443/c", "https://[::1]:8443/c"] };
+  const blob = "c/data/feature_engine_1.json";
+  checkBlobUrl(`https://127.0.0.1:8443/${blob}`, policy);
+  checkBlobUrl(`https://[::1]:8443/${blob}`, policy);
+  for (const host of [
+    "127.1",
+    "2130706433",
+    "0x7f.0.0.1",
+    "0177.0.0.1",
+    "127.0.0.1.",
+    "[::0:1]",
+    "[::ffff:127.0.0.1]",
+  ]) {
+    refusal(`https://${host}:8443/${blob}`, policy);
+  }
+});
+
+test("whatever is allowed is asked for as it is spelt, and lies under an allowed prefix", () => {
+  const piece = fc.constantFrom(
+    ...[
+      "https://",
+      "acct.blob.example.net",
+      "/models",
+      "/data/",
+      "feature_engine_1.json",
+      "..",
+      "/",
+      "\\",
+      "%2f",
+    ],
+    ...["%2e", "@", ":443", ":", "?", "#", "x", ".", "//", "\t", "A", "data_extractor_", "[::1]", ";"],
+  );
+  const mutated = fc
+    .tuple(fc.nat(GOOD.length), fc.nat(3), fc.array(piece, { maxLength: 3 }))
+    .map(([at, cut, pieces]) => GOOD.slice(0, at) + pieces.join("") + GOOD.slice(at + cut));
+  const built = fc.array(piece, { maxLength: 9 }).map((pieces) => pieces.join(""));
+  let allowed = 0;
+  fc.assert(
+    fc.property(fc.oneof(mutated, built), (text) => {
+      let url: URL;
+      try {
+        url = checkBlobUrl(text, POLICY);
+      } catch (error) {
+        return error instanceof MucastError && error.code === "url_not_allowed";
+      }
+      allowed += 1;
+      const asked = `https://${url.host}${url.pathname}`;
+      const under = asked.startsWith("https://acct.blob.example.net/models/");
+      return under && asked === text.split("?")[0] && url.username === "" && !/\.\.|%|\\/.test(asked);
+    }),
+    { numRuns: 3000 },
+  );
+  assert.ok(allowed > 0, "no mutation was harmless, so the property saw nothing");
+});
+
+test("the policy comes from MUCAST_ALLOWED_BLOB_URLS, else from an https BLOB_URL without its SAS", () => {
+  const listed = " https://a.example/c ,https://b.example:8443/c/team/\n";
+  assert.deepEqual(
+    blobPolicy({ MUCAST_ALLOWED_BLOB_URLS: listed, BLOB_URL: "https://z.example/c" }).allowed,
+    ["https://a.example/c", "https://b.example:8443/c/team"],
+  );
+  assert.deepEqual(
+    blobPolicy({ MUCAST_ALLOWED_BLOB_URLS: " ", BLOB_URL: "https://z.example/c/?sig=S" }).allowed,
+    ["https://z.example/c"],
+  );
+  assert.deepEqual(blobPolicy({ BLOB_URL: "/srv/blobs" }).allowed, []);
+  assert.deepEqual(blobPolicy({}).allowed, []);
+});
+
+test("a policy that would open a whole host, or is no plain https URL, is refused", () => {
+  for (const entry of ["https://a.example", "https://a.example/", "http://a.example/c", "a.example/c", "*"]) {
+    assert.throws(
+      () => blobPolicy({ MUCAST_ALLOWED_BLOB_URLS: entry }),
+      (error) => error instanceof MucastError && error.code === "invalid_request",
+      entry,
+    );
+  }
+  for (const entry of [
+    "https://a.example/c?sig=SECRET",
+    "https://me:SECRET@a.example/c",
+    "https://A.example/c",
+  ]) {
+    assert.throws(
+      () => blobPolicy({ MUCAST_ALLOWED_BLOB_URLS: entry }),
+      (error) =>
+        error instanceof MucastError && !JSON.stringify([error.message, error.data]).includes("SECRET"),
+      entry,
+    );
+  }
+});
+
+test("a refusal shows neither query nor password", () => {
+  for (const url of [
+    `${GOOD}x?sig=SECRET`,
+    "https://me:SECRET@a.example/c",
+    "https://a b?SECRET",
+    `${GOOD}#SECRET`,
+  ]) {
+    const error = refusal(url);
+    assert.doesNotMatch(JSON.stringify([error.message, error.data, String(error.cause)]), /SECRET/);
+  }
+  assert.equal(shownUrl("https://me:pw@a.example/c?sig=S#f"), "https://a.example/c");
+});
