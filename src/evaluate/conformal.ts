@@ -1,7 +1,8 @@
+import type { Intervals } from "../contract/intervals.ts";
 import type { Warning } from "../contract/warnings.ts";
 
 /** Which side of a forecast is bounded. */
-export type Bound = "both" | "lower" | "upper";
+export type Bound = Intervals["bound"];
 
 /** Interval ends, shape (n) each; NaN where there is none, which the output writes as null. */
 export interface Bounds {
@@ -52,9 +53,14 @@ export function intervalsAround(predicted: Float64Array, quantile: number | unde
   const none = new Float64Array(predicted.length).fill(Number.NaN);
   if (quantile === undefined) return { lower: none, upper: none };
   return {
-    lower: bound === "upper" ? none : predicted.map((p) => p - quantile),
-    upper: bound === "lower" ? none : predicted.map((p) => p + quantile),
+    lower: bound === "upper" ? none : predicted.map((p) => endAt(p - quantile)),
+    upper: bound === "lower" ? none : predicted.map((p) => endAt(p + quantile)),
   };
+}
+
+/** An end beyond the range of a float64 is none: JSON has no infinity. */
+function endAt(value: number): number {
+  return Number.isFinite(value) ? value : Number.NaN;
 }
 
 /** The warning of a ticker whose m residuals support no interval at the alpha asked for. */

@@ -1,16 +1,7 @@
+import type { Coverage } from "../contract/output-blob.ts";
 import type { Bounds } from "./conformal.ts";
 import { inTickerOrder } from "./forecast-rows.ts";
 import { finiteOrNull } from "./statistics.ts";
-
-/** How often labels fell inside their intervals; the evidence for or against them. */
-export interface Coverage {
-  /** Score rows with a label and an interval. */
-  readonly n: number;
-  /** Share of them inside, ends included. */
-  readonly coverage: number | null;
-  /** Log-return; null for one-sided intervals. */
-  readonly mean_width: number | null;
-}
 
 /** Score rows of one ticker: shape (n) each, NaN where a label or an end does not exist. */
 export interface IntervalRows extends Bounds {
@@ -32,7 +23,9 @@ interface Tally {
 }
 
 /**
- * Realised coverage per ticker and pooled.
+ * How often labels fell inside their intervals, ends included, per ticker and pooled: the evidence for or against
+ * them. `n` counts score rows with a label and an interval; the mean width is a log-return, null for one-sided
+ * intervals.
  * @param rows tickers in any order; the table is the same, byte for byte.
  */
 export function coverageTable(rows: readonly IntervalRows[]): CoverageTable {

@@ -1,25 +1,7 @@
+import type { CrossSection } from "../contract/output-blob.ts";
 import type { ForecastRows } from "./forecast-rows.ts";
 import { averageRanks } from "./rank.ts";
 import { correlation, finiteOrNull, isConstant, mean, sampleDeviation } from "./statistics.ts";
-
-/** How well forecasts order the tickers of a date, summed up over dates. */
-export interface CrossSection {
-  /** Dates that count: at least LEAST_TICKERS labelled forecasts, neither side constant. */
-  readonly dates: number;
-  /** IC: Pearson correlation of forecast and label across the tickers of a date. */
-  readonly ic_mean: number | null;
-  /** ddof 1. */
-  readonly ic_std: number | null;
-  /** Mean / standard deviation, per date and not annualised. */
-  readonly icir: number | null;
-  /** Mean / (standard deviation / sqrt(dates)). */
-  readonly ic_t: number | null;
-  /** RankIC: the same with ranks, ties averaged (Spearman). */
-  readonly rank_ic_mean: number | null;
-  readonly rank_ic_std: number | null;
-  readonly rank_icir: number | null;
-  readonly rank_ic_t: number | null;
-}
 
 /** A correlation across fewer tickers says nothing. */
 export const LEAST_TICKERS = 3;
@@ -43,8 +25,13 @@ export function dateCorrelations(
 }
 
 /**
+ * How well forecasts order the tickers of a date, over the dates that count. IC is the Pearson correlation of
+ * forecast and label across the tickers of a date, RankIC the same with ranks, ties averaged (Spearman); std has
+ * ddof 1, ICIR = mean / std per date and not annualised, t = ICIR sqrt(dates).
+ *
  * @param rows labelled rows, tickers in the order in which the sums of a date shall run.
- * @returns sums over dates in ascending order.
+ * @returns sums over dates in ascending order. Without a date all are null, with one date all but the means;
+ *   ICIR and t also where the standard deviation is 0.
  */
 export function crossSection(rows: readonly ForecastRows[]): CrossSection {
   const ics: number[] = [];

@@ -1,6 +1,7 @@
-import { type CrossSection, crossSection } from "./cross-section.ts";
+import type { CrossSection, Metrics } from "../contract/output-blob.ts";
+import { crossSection } from "./cross-section.ts";
 import { concatenate, type ForecastRows, inTickerOrder, labelled } from "./forecast-rows.ts";
-import { type Metrics, metrics } from "./metrics.ts";
+import { metrics } from "./metrics.ts";
 
 /** One table of the output's `metrics`. A Map because a plain object would move tickers such as `10`. */
 export interface ForecastTable {

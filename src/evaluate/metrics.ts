@@ -1,21 +1,5 @@
+import type { Metrics } from "../contract/output-blob.ts";
 import { correlation, finiteOrNull, mean, rootMeanSquare } from "./statistics.ts";
-
-/** Accuracy of forecasts over n labelled rows; what is undefined there is null. */
-export interface Metrics {
-  readonly n: number;
-  /** Log-return. */
-  readonly rmse: number | null;
-  /** Log-return. */
-  readonly mae: number | null;
-  /** Share of rows with the right sign, over rows where neither label nor forecast is zero. */
-  readonly hit_rate: number | null;
-  /** 1 - SSE / sum y^2: against the forecast that nothing moves. */
-  readonly r2_zero: number | null;
-  /** 1 - SSE / sum (y - training mean)^2: against the mean known when the forecast was made. */
-  readonly r2_mean: number | null;
-  /** Pearson. */
-  readonly correlation: number | null;
-}
 
 /** Labelled rows of one ticker, of one fold or of all tickers, as parallel arrays of shape (n). */
 export interface LabelledForecasts {
@@ -26,7 +10,10 @@ export interface LabelledForecasts {
   readonly trainingMean: Float64Array;
 }
 
-/** Metrics over the rows given; sums run in their order. */
+/**
+ * Metrics over the rows given; sums run in their order. What is undefined on them is null: everything for no rows,
+ * a hit rate without a signed pair, an r2 whose benchmark makes no error, a correlation with a constant.
+ */
 export function metrics({ predicted, realised, trainingMean }: LabelledForecasts): Metrics {
   const n = realised.length;
   if (n === 0) {

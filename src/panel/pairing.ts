@@ -1,13 +1,7 @@
 import { compareCodePoints } from "../contract/code-points.ts";
 import { MucastError } from "../contract/errors.ts";
+import type { Failure } from "../contract/output-blob.ts";
 import type { Warning } from "../contract/warnings.ts";
-
-/** A ticker that dropped out while the job went on. */
-export interface TickerFailure {
-  readonly ticker: string;
-  readonly code: string;
-  readonly message: string;
-}
 
 /**
  * The tickers that both blobs have.
@@ -40,7 +34,7 @@ export function pairTickers(
  * The error of a job that has lost every ticker: `insufficient_history` where that is the reason of each, or where
  * the blobs share no ticker; `all_failed`, with the reasons, otherwise.
  */
-export function noTickerLeft(failures: readonly TickerFailure[]): MucastError {
+export function noTickerLeft(failures: readonly Failure[]): MucastError {
   const listed = [...failures].sort((a, b) => compareCodePoints(a.ticker, b.ticker));
   if (listed.length === 0) {
     return new MucastError(

@@ -1,0 +1,166 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { seededRandom } from "../../test/twins/random.ts";
+import { outOfFoldMeans } from "./baselines.ts";
+import {
+  type Bound,
+  conformalQuantile,
+  conformalRank,
+  conformityScores,
+  intervalsAround,
+  intervalUnsupported,
+  smallestAlpha,
+} from "./conformal.ts";
+import { type CoverageTable, coverageTable } from "./coverage.ts";
+
+const ALPHA = fc.integer({ min: 1, max: 999 }).map((perMille) => perMille / 1000);
+
+test("the rank is the exact ceiling of (m + 1)(1 - alpha), worked in whole numbers", () => {
+  const property = fc.property(fc.nat(5000), fc.integer({ min: 1, max: 999 }), (m, perMille) => {
+    const exact = Math.ceil(((m + 1) * (1000 - perMille)) / 1000);
+    assert.equal(conformalRank(m, perMille / 1000), exact);
+  });
+  fc.assert(property, { seed: 1, numRuns: 5000 });
+});
+
+test("the quantile is a score that enough others do not exceed", () => {
+  const scores = fc.array(fc.integer({ min: -9, max: 9 }), { maxLength: 40 });
+  const property = fc.property(scores, ALPHA, (values, alpha) => {
+    const q = conformalQuantile(Float64Array.from(values), alpha);
+    const needed = (values.length + 1) * (1 - alpha) - 1e-9;
+    const fits = values.filter((value) => values.filter((other) => other <= value).length >= needed);
+    assert.equal(q, fits.length === 0 ? undefined : Math.min(...fits));
+  });
+  fc.assert(property, { seed: 2, numRuns: 2000 });
+});
+
+test("scores look at the side that is bounded, and bounds stand on that side only", () => {
+  const realised = Float64Array.of(1, -1);
+  const predicted = Float64Array.of(0.5, 0.5);
+  assert.deepEqual([...conformityScores(realised, predicted, "both")], [0.5, 1.5]);
+  assert.deepEqual([...conformityScores(realised, predicted, "lower")], [-0.5, 1.5]);
+  assert.deepEqual([...conformityScores(realised, predicted, "upper")], [0.5, -1.5]);
+  const ends = (bound: Bound) => {
+    const { lower, upper } = intervalsAround(Float64Array.of(1, 2), 0.25, bound);
+    return [[...lower], [...upper]];
+  };
+  const none = [Number.NaN, Number.NaN];
+  assert.deepEqual(ends("both"), [
+    [0.75, 1.75],
+    [1.25, 2.25],
+  ]);
+  assert.deepEqual(ends("lower"), [[0.75, 1.75], none]);
+  assert.deepEqual(ends("upper"), [none, [1.25, 2.25]]);
+});
+
+test("nine residuals support alpha 0.1 and eight do not", () => {
+  const nine = Float64Array.from({ length: 9 }, (_, i) => i);
+  assert.equal(conformalQuantile(nine, 0.1), 8);
+  assert.equal(conformalQuantile(nine.subarray(1), 0.1), undefined);
+  const { lower, upper } = intervalsAround(Float64Array.of(1), undefined, "both");
+  assert.deepEqual([...lower, ...upper], [Number.NaN, Number.NaN]);
+  assert.match(intervalUnsupported("AAA", 8, 0.1).message, /the smallest alpha they support is 0.111112\./);
+});
+
+test("the smallest alpha that is named works, and a little less does not", () => {
+  for (let m = 1; m <= 5000; m++) {
+    const alpha = smallestAlpha(m)!;
+    assert.ok(conformalRank(m, alpha) <= m, `${alpha} at ${m}`);
+    assert.ok(conformalRank(m, alpha * (1 - 2e-5)) > m, `${alpha} at ${m} is not the smallest`);
+  }
+  assert.equal(smallestAlpha(0), undefined);
+  assert.match(intervalUnsupported("AAA", 0, 0.1).message, /no residuals support any/);
+});
+
+test("an alpha close to one takes the smallest score instead of none", () => {
+  assert.equal(conformalQuantile(Float64Array.of(3, 1, 2), 1 - 1e-12), 1);
+});
+
+test("an end beyond the range of a float64 is none", () => {
+  const { lower, upper } = intervalsAround(Float64Array.of(1.7e308), 1e308, "both");
+  assert.deepEqual([lower[0], upper[0]], [1.7e308 - 1e308, Number.NaN]);
+});
+
+/** One ticker's interval from its residuals, on as many fresh rows. */
+function calibrate(
+  ticker: string,
+  past: { realised: Float64Array; predicted: Float64Array },
+  next: { realised: Float64Array; predicted: Float64Array },
+  alpha: number,
+  bound: Bound,
+) {
+  const quantile = conformalQuantile(conformityScores(past.realised, past.predicted, bound), alpha);
+  return { ticker, realised: next.realised, ...intervalsAround(next.predicted, quantile, bound) };
+}
+
+/** Four standard errors of a share estimated from n trials: a fixed seed passes or fails for good. */
+function tolerance(share: number, n: number): number {
+  return 4 * Math.sqrt((share * (1 - share)) / n);
+}
+
+const TRIALS = 4000;
+
+/** Coverage over independent tickers, each with m exchangeable skewed residuals and one fresh row. */
+function simulate(m: number, alpha: number, bound: Bound): CoverageTable {
+  const random = seededRandom(1000 * m + alpha * 100);
+  const draw = (): number => -Math.log(1 - random.uniform()) - 1;
+  return coverageTable(
+    Array.from({ length: TRIALS }, (_, trial) => {
+      const past = { realised: Float64Array.from({ length: m }, draw), predicted: new Float64Array(m) };
+      const next = { realised: Float64Array.of(draw()), predicted: new Float64Array(1) };
+      return calibrate(`T${trial}`, past, next, alpha, bound);
+    }),
+  );
+}
+
+for (const [m, alpha, bound] of [
+  [9, 0.1, "lower"],
+  [9, 0.1, "upper"],
+  [30, 0.2, "lower"],
+  [30, 0.05, "upper"],
+  [75, 0.1, "lower"],
+  [225, 0.05, "upper"],
+  [900, 0.1, "both"],
+  [1200, 0.05, "both"],
+] as const) {
+  test(`${bound} intervals from ${m} exchangeable residuals at alpha ${alpha} cover as often as promised`, () => {
+    const { pooled } = simulate(m, alpha, bound);
+    assert.equal(pooled.n, TRIALS);
+    // Without ties the coverage is exactly r / (m + 1).
+    const promised = conformalRank(m, alpha) / (m + 1);
+    assert.ok(promised >= 1 - alpha - 1e-9);
+    const error = Math.abs(pooled.coverage! - promised);
+    assert.ok(error <= tolerance(promised, TRIALS), `${pooled.coverage} is not ${promised}`);
+    assert.equal(pooled.mean_width === null, bound !== "both");
+  });
+}
+
+test("residuals of a walk-forward mean on independent returns cover the next return as often as asked", () => {
+  const trials = 1500;
+  const alpha = 0.1;
+  for (const [folds, bound] of [
+    [15, "lower"],
+    [15, "upper"],
+    [60, "both"],
+  ] as const) {
+    const random = seededRandom(folds + bound.length);
+    const n = 100 + 15 * folds;
+    const ranges = Array.from({ length: folds }, (_, j) => {
+      const testStart = 100 + 15 * j;
+      return { trainEnd: testStart, testStart, testEnd: testStart + 15 };
+    });
+    const rows = Array.from({ length: trials }, (_, trial) => {
+      const labels = Float64Array.from({ length: n }, () => 0.001 + 0.02 * random.normal());
+      const past = { realised: labels.subarray(100), predicted: outOfFoldMeans(labels, ranges) };
+      const next = {
+        realised: Float64Array.of(0.001 + 0.02 * random.normal()),
+        predicted: Float64Array.of(labels.reduce((a, b) => a + b) / n),
+      };
+      return calibrate(`T${trial}`, past, next, alpha, bound);
+    });
+    const { coverage } = coverageTable(rows).pooled;
+    assert.ok(coverage! >= 1 - alpha - tolerance(1 - alpha, trials), `${bound}: ${coverage}`);
+    assert.ok(coverage! <= 1 - alpha + 0.01 + tolerance(1 - alpha, trials), `${bound}: ${coverage}`);
+  }
+});

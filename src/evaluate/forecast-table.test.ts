@@ -1,0 +1,298 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { seededRandom } from "../../test/twins/random.ts";
+import { baselines, outOfFoldMeans, scoreMeans } from "./baselines.ts";
+import type { ForecastRows } from "./forecast-rows.ts";
+import { type ForecastTable, forecastTable } from "./forecast-table.ts";
+
+type Entry = { ticker: string; date: number; y: number; p: number; benchmark: number };
+type Twin = Record<string, number | null>;
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}
+
+function average(values: readonly number[]): number | null {
+  return values.length === 0 ? null : sum(values) / values.length;
+}
+
+function slowCorrelation(pairs: readonly (readonly [number, number])[]): number | null {
+  const distinct = (side: 0 | 1): number => new Set(pairs.map((pair) => pair[side] + 0)).size;
+  if (distinct(0) < 2 || distinct(1) < 2) return null;
+  const a = average(pairs.map((pair) => pair[0]))!;
+  const b = average(pairs.map((pair) => pair[1]))!;
+  const covariance = sum(pairs.map((pair) => (pair[0] - a) * (pair[1] - b)));
+  const spread = sum(pairs.map((pair) => (pair[0] - a) ** 2)) * sum(pairs.map((pair) => (pair[1] - b) ** 2));
+  return covariance / Math.sqrt(spread);
+}
+
+/** The metrics of a list of rows, one obvious line each. */
+function slowMetrics(all: readonly Entry[]): Twin {
+  const rows = all.filter((row) => !Number.isNaN(row.y));
+  const squares = (error: (row: Entry) => number): number => sum(rows.map((row) => error(row) ** 2));
+  const sse = squares((row) => row.y - row.p);
+  const aroundZero = squares((row) => row.y);
+  const aroundMean = squares((row) => row.y - row.benchmark);
+  const meanSquare = average(rows.map((row) => (row.y - row.p) ** 2));
+  const signed = rows.filter((row) => row.y !== 0 && row.p !== 0);
+  return {
+    n: rows.length,
+    rmse: meanSquare === null ? null : Math.sqrt(meanSquare),
+    mae: average(rows.map((row) => Math.abs(row.y - row.p))),
+    hit_rate: average(signed.map((row) => (Math.sign(row.y) === Math.sign(row.p) ? 1 : 0))),
+    r2_zero: aroundZero === 0 ? null : 1 - sse / aroundZero,
+    r2_mean: aroundMean === 0 ? null : 1 - sse / aroundMean,
+    correlation: slowCorrelation(rows.map((row) => [row.y, row.p])),
+  };
+}
+
+function slowRanks(values: readonly number[]): number[] {
+  return values.map(
+    (value) =>
+      values.filter((other) => other < value).length +
+      (values.filter((other) => other === value).length + 1) / 2,
+  );
+}
+
+/** IC and RankIC date by date, from a Map of dates. */
+function slowCrossSection(all: readonly Entry[]): Twin {
+  const dates = new Map<number, Entry[]>();
+  for (const row of all) {
+    if (!Number.isNaN(row.y)) dates.set(row.date, [...(dates.get(row.date) ?? []), row]);
+  }
+  const ics: number[] = [];
+  const rankIcs: number[] = [];
+  for (const rows of dates.values()) {
+    if (rows.length < 3) continue;
+    const ic = slowCorrelation(rows.map((row) => [row.p, row.y]));
+    if (ic === null) continue;
+    ics.push(ic);
+    const ranksOfY = slowRanks(rows.map((row) => row.y));
+    rankIcs.push(
+      slowCorrelation(slowRanks(rows.map((row) => row.p)).map((rank, i) => [rank, ranksOfY[i]!]))!,
+    );
+  }
+  const summed = (values: number[]) => {
+    const mean = average(values);
+    if (mean === null || values.length < 2) return { mean, std: null, ratio: null, t: null };
+    const std = Math.sqrt(sum(values.map((value) => (value - mean) ** 2)) / (values.length - 1));
+    if (std < 1e-12) return { mean, std: 0, ratio: null, t: null };
+    return { mean, std, ratio: mean / std, t: mean / (std / Math.sqrt(values.length)) };
+  };
+  const ic = summed(ics);
+  const rank = summed(rankIcs);
+  return {
+    dates: ics.length,
+    ic_mean: ic.mean,
+    ic_std: ic.std,
+    icir: ic.ratio,
+    ic_t: ic.t,
+    rank_ic_mean: rank.mean,
+    rank_ic_std: rank.std,
+    rank_icir: rank.ratio,
+    rank_ic_t: rank.t,
+  };
+}
+
+function assertClose(found: object, expected: Twin, where: string): void {
+  assert.deepEqual(Object.keys(found), Object.keys(expected), where);
+  for (const [name, value] of Object.entries(found as Twin)) {
+    const other = expected[name]!;
+    if (value === null || other === null) assert.equal(value, other, `${where} ${name}`);
+    else
+      assert.ok(
+        Math.abs(value - other) <= 1e-9 * Math.max(1, Math.abs(other)),
+        `${where} ${name}: ${value}, ${other}`,
+      );
+  }
+}
+
+/** Forecasts of a few tickers, with ties, zeros, constants, unlabelled rows and tickers without rows. */
+function someForecasts(seed: number, tickers: number, dates: number): ForecastRows[] {
+  const random = seededRandom(seed);
+  const coarse = random.below(3);
+  const value = (): number => {
+    const raw = random.normal() / 50;
+    return coarse === 0 ? raw : Math.round(raw * (coarse === 1 ? 100 : 25)) / 100;
+  };
+  return Array.from({ length: tickers }, (_, t) => {
+    const present = Array.from({ length: dates }, (_day, d) => 18_000 + d).filter(
+      () => random.uniform() < 0.8,
+    );
+    const constant = random.below(4) === 0;
+    const level = value();
+    return {
+      ticker: ["__proto__", "10", "9", "AAA", "\u{1F600}", "\uFF21", "b"][t]!,
+      days: Int32Array.from(present),
+      predicted: Float64Array.from(present, () => (constant ? level : value())),
+      realised: Float64Array.from(present, () => (random.uniform() < 0.1 ? Number.NaN : value())),
+      trainingMean: new Float64Array(present.length).fill(value()),
+    };
+  });
+}
+
+function entriesOf(rows: readonly ForecastRows[]): Entry[] {
+  return rows.flatMap((ticker) =>
+    Array.from(ticker.days, (date, i) => ({
+      ticker: ticker.ticker,
+      date,
+      y: ticker.realised[i]!,
+      p: ticker.predicted[i]!,
+      benchmark: ticker.trainingMean[i]!,
+    })),
+  );
+}
+
+function assertTable(table: ForecastTable, entries: readonly Entry[]): void {
+  assertClose(table.pooled, slowMetrics(entries), "pooled");
+  assertClose(table.cross_section, slowCrossSection(entries), "cross section");
+  for (const [ticker, found] of table.by_ticker) {
+    assertClose(found, slowMetrics(entries.filter((entry) => entry.ticker === ticker)), ticker);
+  }
+}
+
+const SIZES = [fc.nat(), fc.integer({ min: 0, max: 7 }), fc.integer({ min: 0, max: 12 })] as const;
+
+function bytes(table: unknown): string {
+  return JSON.stringify(table, (_, value) => (value instanceof Map ? [...value] : value));
+}
+
+test("tables agree with the slow twin", () => {
+  const property = fc.property(...SIZES, (seed, tickers, dates) => {
+    const rows = someForecasts(seed, tickers, dates);
+    assertTable(forecastTable(rows), entriesOf(rows));
+  });
+  fc.assert(property, { seed: 21, numRuns: 400 });
+});
+
+test("the order in which tickers finished changes no byte, and tickers ascend by code point", () => {
+  const property = fc.property(...SIZES, (seed, tickers, dates) => {
+    const rows = someForecasts(seed, tickers, dates);
+    const shuffled = seededRandom(seed).shuffled(rows);
+    assert.equal(bytes(forecastTable(shuffled)), bytes(forecastTable(rows)));
+    assert.equal(bytes(baselines(shuffled, rows)), bytes(baselines(rows, shuffled)));
+  });
+  fc.assert(property, { seed: 22 });
+  assert.deepEqual(
+    [...forecastTable(someForecasts(1, 7, 5)).by_ticker.keys()],
+    ["10", "9", "AAA", "__proto__", "b", "\uFF21", "\u{1F600}"],
+  );
+});
+
+test("no table ever holds NaN, an infinity or a number for what is undefined", () => {
+  const extreme = fc.constantFrom(0, -0, 1e-320, 1e300, -1e300, 1.7e308, 0.01, -0.01);
+  const cell = fc.record({ p: extreme, y: fc.oneof(extreme, fc.constant(Number.NaN)), b: extreme });
+  const property = fc.property(
+    fc.array(fc.array(cell, { minLength: 3, maxLength: 3 }), { maxLength: 4 }),
+    (grid) => {
+      const rows = grid.map((cells, t) => ({
+        ticker: `T${t}`,
+        days: Int32Array.of(1, 2, 3),
+        predicted: Float64Array.from(cells, (entry) => entry.p),
+        realised: Float64Array.from(cells, (entry) => entry.y),
+        trainingMean: Float64Array.from(cells, (entry) => entry.b),
+      }));
+      const check = (value: unknown): void => {
+        if (value instanceof Map) for (const entry of value.values()) check(entry);
+        else if (typeof value === "object" && value !== null)
+          for (const entry of Object.values(value)) check(entry);
+        else assert.ok(value === null || Number.isFinite(value), String(value));
+      };
+      check(forecastTable(rows));
+      check(baselines(rows, rows));
+    },
+  );
+  fc.assert(property, { seed: 23, numRuns: 300 });
+});
+
+function table(rows: { ticker: string; p: number[]; y: number[] }[]): ForecastTable {
+  return forecastTable(
+    rows.map(({ ticker, p, y }) => ({
+      ticker,
+      days: Int32Array.from(p, (_, i) => 100 + i),
+      predicted: Float64Array.from(p),
+      realised: Float64Array.from(y),
+      trainingMean: new Float64Array(p.length),
+    })),
+  );
+}
+
+test("without rows every metric is null and the counts are zero", () => {
+  const { pooled, by_ticker, cross_section } = table([]);
+  assert.deepEqual(Object.values(pooled), [0, null, null, null, null, null, null]);
+  assert.deepEqual(Object.values(cross_section), [0, null, null, null, null, null, null, null, null]);
+  assert.equal(by_ticker.size, 0);
+});
+
+test("a ticker whose labels lie in the future keeps its place with n = 0", () => {
+  const { by_ticker } = table([{ ticker: "AAA", p: [0.1], y: [Number.NaN] }]);
+  assert.equal(by_ticker.get("AAA")?.n, 0);
+  assert.equal(by_ticker.get("AAA")?.rmse, null);
+});
+
+test("a date with two tickers, or with one side constant, does not count", () => {
+  const rows = [
+    { ticker: "A", p: [1, 1, 1, 1], y: [1, 1, 7, 1] },
+    { ticker: "B", p: [2, 1, 2, 2], y: [2, 2, 7, 3] },
+    { ticker: "C", p: [3, 1, 3, Number.NaN], y: [3, 3, 7, Number.NaN] },
+  ];
+  const { cross_section } = table(rows);
+  assert.equal(cross_section.dates, 1);
+  assert.equal(cross_section.ic_mean, 1);
+  assert.equal(cross_section.rank_ic_mean, 1);
+  assert.equal(cross_section.ic_std, null);
+  assert.equal(cross_section.icir, null);
+  assert.equal(cross_section.ic_t, null);
+});
+
+test("the same IC on every date has no ratio and no t", () => {
+  // Tripled and shifted predictions are perfectly correlated up to rounding, which differs from date to date.
+  const y = [0.013, -0.021, 0.0047, 0.011];
+  const { cross_section } = table(
+    [1, 2, 5].map((size, t) => ({
+      ticker: `T${t}`,
+      y: y.map((value) => value * size),
+      p: y.map((value) => 3 * value * size + 0.1),
+    })),
+  );
+  assert.equal(cross_section.dates, 4);
+  assert.ok(Math.abs(cross_section.ic_mean! - 1) < 1e-12);
+  assert.deepEqual([cross_section.ic_std, cross_section.icir, cross_section.ic_t], [0, null, null]);
+  assert.deepEqual(
+    [cross_section.rank_ic_mean, cross_section.rank_ic_std, cross_section.rank_icir],
+    [1, 0, null],
+  );
+});
+
+test("a hit needs two signs: zero labels and zero forecasts do not count", () => {
+  const { pooled } = table([{ ticker: "A", p: [1, -1, 0, 2, -0], y: [2, 3, 1, 0, -1] }]);
+  assert.equal(pooled.hit_rate, 0.5);
+  assert.equal(table([{ ticker: "A", p: [0, 0], y: [1, 2] }]).pooled.hit_rate, null);
+});
+
+test("a perfect forecast and the benchmarks themselves get exact skills", () => {
+  const rows = someForecasts(4, 5, 12);
+  const perfect = forecastTable(rows.map((ticker) => ({ ...ticker, predicted: ticker.realised })));
+  assert.equal(perfect.pooled.r2_zero, 1);
+  assert.equal(perfect.pooled.rmse, 0);
+  assert.equal(perfect.cross_section.ic_mean, 1);
+  const { zero, mean } = baselines(rows, rows);
+  assert.equal(zero.score.pooled.r2_zero, 0);
+  assert.equal(zero.score.pooled.correlation, null);
+  assert.equal(zero.score.pooled.hit_rate, null);
+  assert.equal(zero.score.cross_section.dates, 0);
+  assert.equal(mean.out_of_fold.pooled.r2_mean, 0);
+  assert.equal(mean.out_of_fold.by_ticker.get("9")!.correlation, null);
+});
+
+test("the historical mean of a fold is that of its own training labels", () => {
+  const labels = Float64Array.of(1, 2, 6, 100, 200, 300);
+  const folds = [
+    { trainEnd: 2, testStart: 2, testEnd: 4 },
+    { trainEnd: 4, testStart: 4, testEnd: 6 },
+  ];
+  assert.deepEqual([...outOfFoldMeans(labels, folds)], [1.5, 1.5, 27.25, 27.25]);
+  assert.deepEqual([...outOfFoldMeans(labels, [])], []);
+  assert.deepEqual([...scoreMeans(labels, 2)], [101.5, 101.5]);
+});

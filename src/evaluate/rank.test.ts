@@ -1,0 +1,52 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import stored from "../../test/cases/rank-ic.json" with { type: "json" };
+import { dateCorrelations } from "./cross-section.ts";
+import { averageRanks } from "./rank.ts";
+import { correlation } from "./statistics.ts";
+
+/** A value's rank is one more than the number of smaller values, plus half of the others equal to it. */
+function slowRanks(values: readonly number[]): number[] {
+  return values.map((value) => {
+    const smaller = values.filter((other) => other < value).length;
+    const equal = values.filter((other) => other === value).length;
+    return smaller + (equal + 1) / 2;
+  });
+}
+
+test("ranks agree with counting, ties averaged", () => {
+  const value = fc.oneof(
+    fc.integer({ min: -3, max: 3 }),
+    fc.constantFrom(0, -0, 5e-324, -5e-324),
+    fc.double({ noNaN: true, noDefaultInfinity: true }),
+  );
+  const property = fc.property(fc.array(value, { maxLength: 60 }), (values) => {
+    assert.deepEqual([...averageRanks(Float64Array.from(values))], slowRanks(values));
+  });
+  fc.assert(property, { seed: 1 });
+});
+
+test("ranking leaves its input as it is", () => {
+  const values = Float64Array.of(3, 1, 2);
+  averageRanks(values);
+  assert.deepEqual([...values], [3, 1, 2]);
+});
+
+for (const { name, predicted, realised, ranks_of_predicted, spearman, ...rest } of stored.cases) {
+  test(`ranks and RankIC are those of scipy ${stored.scipy}: ${name}`, () => {
+    const p = Float64Array.from(predicted);
+    const y = Float64Array.from(realised);
+    assert.deepEqual([...averageRanks(p)], ranks_of_predicted);
+    const { ic, rankIc } = dateCorrelations(p, y)!;
+    assert.ok(Math.abs(rankIc - spearman) < 1e-14, `${rankIc} is not ${spearman}`);
+    if (rest.pearson !== undefined) assert.ok(Math.abs(ic - rest.pearson) < 1e-14, `${ic}, ${rest.pearson}`);
+  });
+}
+
+test("values that differ in their last digit only are correlated exactly", () => {
+  // Deviations in units of 2^-53: 0, 2, -1, 0 around 1; the correlation is 1.5 / sqrt(4.75 * 5).
+  const p = Float64Array.of(1, 1 + 2 ** -52, 1 - 2 ** -53, 1);
+  const found = correlation(p, Float64Array.of(4, 3, 2, 1))!;
+  assert.ok(Math.abs(found - 1.5 / Math.sqrt(4.75 * 5)) < 1e-15, String(found));
+});

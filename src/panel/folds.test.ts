@@ -1,0 +1,69 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { fewerFolds, walkForwardFolds } from "./folds.ts";
+
+/** The loop of scikit-learn's TimeSeriesSplit.split with gap 0 and no max_train_size, written out row by row. */
+function timeSeriesSplit(n: number, splits: number, testSize: number): { train: number[]; test: number[] }[] {
+  const rows = Array.from({ length: n }, (_, i) => i);
+  const folds: { train: number[]; test: number[] }[] = [];
+  for (let start = n - splits * testSize; start < n; start += testSize) {
+    folds.push({ train: rows.slice(0, start), test: rows.slice(start, start + testSize) });
+  }
+  return folds;
+}
+
+test("with enough rows the folds are those of scikit-learn's TimeSeriesSplit", () => {
+  const size = fc.integer({ min: 1, max: 25 });
+  const property = fc.property(size, size, fc.integer({ min: 0, max: 100 }), (s, splits, spare) => {
+    const n = 30 + s * splits + spare;
+    const rows = Array.from({ length: n }, (_, i) => i);
+    const folds = walkForwardFolds(n, s, splits).map((fold) => ({
+      train: rows.slice(0, fold.trainEnd),
+      test: rows.slice(fold.testStart, fold.testEnd),
+    }));
+    assert.deepEqual(folds, timeSeriesSplit(n, splits, s));
+  });
+  fc.assert(property, { seed: 1 });
+});
+
+test("folds are as many as leave thirty rows to the first training", () => {
+  const property = fc.property(
+    fc.integer({ min: 0, max: 400 }),
+    fc.integer({ min: 1, max: 60 }),
+    fc.integer({ min: 1, max: 30 }),
+    (n, s, splits) => {
+      const folds = walkForwardFolds(n, s, splits);
+      let possible = 0;
+      while (possible < splits && n - (possible + 1) * s >= 30) possible++;
+      assert.equal(folds.length, possible);
+      if (folds.length === 0) return;
+      assert.ok(folds[0]!.trainEnd >= 30);
+      assert.equal(folds.at(-1)!.testEnd, n);
+      for (const [j, fold] of folds.entries()) {
+        assert.equal(fold.trainEnd, fold.testStart);
+        assert.equal(fold.testEnd - fold.testStart, s);
+        if (j > 0) assert.equal(fold.testStart, folds[j - 1]!.testEnd);
+      }
+    },
+  );
+  fc.assert(property, { seed: 2, numRuns: 500 });
+});
+
+test("forty-four rows make no fold of fifteen and forty-five make one", () => {
+  assert.deepEqual(walkForwardFolds(44, 15, 15), []);
+  assert.deepEqual(walkForwardFolds(45, 15, 15), [{ trainEnd: 30, testStart: 30, testEnd: 45 }]);
+});
+
+test("fewer folds than asked are told, with the number there are", () => {
+  const facts = { ticker: "AAA", fitRows: 50, testSize: 15, asked: 15 };
+  assert.equal(fewerFolds({ ...facts, got: 15 }), undefined);
+  const one = fewerFolds({ ...facts, got: 1 });
+  assert.deepEqual(one, {
+    code: "fewer_folds",
+    ticker: "AAA",
+    count: 1,
+    message: "AAA: 50 fit rows hold 1 of 15 folds of 15 rows (the first trains on at least 30).",
+  });
+  assert.match(fewerFolds({ ...facts, got: 0 })!.message, /no cross-validation and no interval/);
+});

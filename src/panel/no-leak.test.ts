@@ -1,0 +1,163 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { isDeepStrictEqual } from "node:util";
+import fc from "fast-check";
+import { asColumns, FAULTS, faultyQuotes, type Quotes } from "../../test/twins/market.ts";
+import { seededRandom } from "../../test/twins/random.ts";
+import { type Day, formatDay, parseDay } from "../contract/dates.ts";
+import { MucastError } from "../contract/errors.ts";
+import { buildTickerPanel, type TickerInput, type TickerPanel } from "./ticker-panel.ts";
+
+type Builder = (input: TickerInput) => TickerPanel;
+
+/** Ways in which everything dated after a day can turn out otherwise. */
+const FUTURES: Record<string, (quotes: Quotes, after: string) => Quotes> = {
+  deleted: (quotes, after) => changed(quotes, after, () => undefined),
+  scrambled: (quotes, after) => {
+    const random = seededRandom(parseDay(after)!);
+    return changed(quotes, after, (values) => values.map(() => 50 * random.uniform()));
+  },
+  absurd: (quotes, after) => changed(quotes, after, (values) => values.map((value) => value * 1e9)),
+  unreadable: (quotes, after) => changed(quotes, after, (values) => values.map(() => Number.NaN)),
+  negative: (quotes, after) => changed(quotes, after, (values) => values.map(() => -1)),
+  longer: (quotes, after) => {
+    const later = formatDay(parseDay([...quotes.prices.keys(), after].sort().at(-1)!)! + 1);
+    return {
+      ...quotes,
+      prices: new Map(quotes.prices).set(later, 42),
+      features: new Map(quotes.features).set(later, [4, 3, 2, 1]),
+    };
+  },
+};
+
+function changed(
+  quotes: Quotes,
+  after: string,
+  change: (values: readonly number[]) => readonly number[] | undefined,
+): Quotes {
+  const prices = new Map<string, number>();
+  for (const [date, price] of quotes.prices) {
+    const value = date > after ? change([price])?.[0] : price;
+    if (value !== undefined) prices.set(date, value);
+  }
+  const features = new Map<string, readonly number[]>();
+  for (const [date, row] of quotes.features) {
+    const values = date > after ? change(row) : row;
+    if (values !== undefined) features.set(date, values);
+  }
+  return { names: quotes.names, prices, features };
+}
+
+/** All that a panel claims to know at the close of `at`, which is no earlier than the cut. */
+function knownAt(build: Builder, quotes: Quotes, cut: Day, at: Day): object {
+  const window = { start: parseDay("2019-01-01")!, end: parseDay("2029-12-31")!, cut };
+  let panel: TickerPanel;
+  try {
+    panel = build({ ticker: "AAA", ...asColumns("AAA", quotes), window });
+  } catch (error) {
+    assert.ok(error instanceof MucastError);
+    return { failed: error.code, rows: (error.data.rows as { fitRows: number }).fitRows };
+  }
+  const k = panel.columns.length;
+  return {
+    columns: panel.columns,
+    fit: Array.from(panel.fit, (i) => ({ day: panel.days[i], label: panel.y[i] })),
+    rows: Array.from(panel.days.keys())
+      .filter((i) => panel.days[i]! <= at)
+      .map((i) => ({
+        day: panel.days[i],
+        features: panel.x.slice(i * k, i * k + k),
+        label: panel.labelDays[i]! <= at && !Number.isNaN(panel.y[i]) ? panel.y[i] : "unknown",
+      })),
+  };
+}
+
+/** The check itself: the first day at which the builder knew something of a later one, and in which future. */
+function firstLeak(build: Builder, quotes: Quotes, cut: Day): string | undefined {
+  const later = [...quotes.prices.keys()].map((date) => parseDay(date)!).filter((day) => day > cut);
+  for (const at of [cut, ...later.filter((_, i) => i % 5 === 0)]) {
+    const known = knownAt(build, quotes, cut, at);
+    for (const [name, future] of Object.entries(FUTURES)) {
+      const other = knownAt(build, future(quotes, formatDay(at)), cut, at);
+      if (!isDeepStrictEqual(known, other)) return `${formatDay(at)}: ${name}`;
+    }
+  }
+  return undefined;
+}
+
+function cutOf(quotes: Quotes, share: number): Day {
+  const dates = [...quotes.prices.keys()];
+  return parseDay(dates[Math.floor(share * (dates.length - 1))]!)!;
+}
+
+test("nothing known at a date changes with what is dated after it", () => {
+  let fitted = 0;
+  const share = fc.integer({ min: 40, max: 95 });
+  const property = fc.property(FAULTS, share, (faults, percent) => {
+    const quotes = faultyQuotes(faults);
+    const cut = cutOf(quotes, percent / 100);
+    assert.equal(firstLeak(buildTickerPanel, quotes, cut), undefined);
+    if ("fit" in knownAt(buildTickerPanel, quotes, cut, cut)) fitted++;
+  });
+  fc.assert(property, { numRuns: 80, seed: 11 });
+  assert.ok(fitted > 20, `the histories must be good enough to learn from: ${fitted} were`);
+});
+
+/** Builders with the mistakes that are made in practice; the check above has to see each of them. */
+const LEAKY: Record<string, Builder> = {
+  "learns rows dated up to the cut, whenever their label is known": (input) => {
+    const panel = buildTickerPanel(input);
+    const rows = Int32Array.from(panel.days.keys());
+    return {
+      ...panel,
+      fit: rows.filter((i) => panel.days[i]! <= input.window.cut && !Number.isNaN(panel.y[i])),
+    };
+  },
+  "puts the features of the next date on a row": (input) => {
+    const { days, columns, values } = input.features;
+    const n = days.length;
+    const shifted = values.map((_, at) => (at % n === n - 1 ? Number.NaN : values[at + 1]!));
+    return buildTickerPanel({ ...input, features: { ...input.features, columns, values: shifted } });
+  },
+  "fills a missing value from the next date": (input) => {
+    const n = input.features.days.length;
+    const filled = input.features.values.slice();
+    for (let at = filled.length - 2; at >= 0; at--) {
+      if (!Number.isFinite(filled[at]) && at % n !== n - 1) filled[at] = filled[at + 1]!;
+    }
+    return buildTickerPanel({ ...input, features: { ...input.features, values: filled } });
+  },
+  "centres features on their mean over all dates": (input) => {
+    const panel = buildTickerPanel(input);
+    const k = panel.columns.length;
+    const means = panel.columns.map(
+      (_, c) => panel.x.filter((_value, at) => at % k === c).reduce((a, b) => a + b) / panel.days.length,
+    );
+    return { ...panel, x: panel.x.map((value, at) => value - means[at % k]!) };
+  },
+  "decides on all dates which features are empty": (input) =>
+    buildTickerPanel({ ...input, window: { ...input.window, cut: input.window.end } }),
+  "clips labels at a quantile of all labels": (input) => {
+    const panel = buildTickerPanel(input);
+    const ceiling = panel.y.filter((y) => !Number.isNaN(y)).sort()[Math.floor(panel.y.length * 0.8)]!;
+    return { ...panel, y: panel.y.map((y) => Math.min(y, ceiling)) };
+  },
+};
+
+for (const [mistake, build] of Object.entries(LEAKY)) {
+  test(`the check catches a builder that ${mistake}`, () => {
+    const quotes = faultyQuotes({
+      seed: 3,
+      dates: 120,
+      noPrice: 0.02,
+      badPrice: 0.02,
+      longGap: 0.01,
+      noFeatureRow: 0.02,
+      missingValue: 0.02,
+      lateFeature: 2,
+    });
+    const cut = cutOf(quotes, 0.7);
+    assert.equal(firstLeak(buildTickerPanel, quotes, cut), undefined);
+    assert.notEqual(firstLeak(build, quotes, cut), undefined);
+  });
+}

@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { noTickerLeft, pairTickers } from "./pairing.ts";
+
+test("tickers in one blob only are warned about, the others ascend by code point", () => {
+  const { tickers, warnings } = pairTickers(
+    ["b", "10", "X", "9", "__proto__"],
+    ["9", "10", "Z", "__proto__"],
+  );
+  assert.deepEqual(tickers, ["10", "9", "__proto__"]);
+  assert.deepEqual(
+    warnings.map(({ code, ticker }) => [code, ticker]),
+    [
+      ["no_features", "X"],
+      ["no_prices", "Z"],
+      ["no_features", "b"],
+    ],
+  );
+});
+
+test("the order in which the blobs name tickers does not matter", () => {
+  const names = fc.uniqueArray(fc.string({ unit: "binary", maxLength: 3 }), { maxLength: 12 });
+  const property = fc.property(names, names, (priced, featured) => {
+    const paired = pairTickers(priced, featured);
+    assert.deepEqual(pairTickers(priced.toReversed(), featured.toReversed()), paired);
+    assert.deepEqual(new Set(paired.tickers), new Set(priced.filter((ticker) => featured.includes(ticker))));
+  });
+  fc.assert(property, { seed: 3 });
+});
+
+test("no ticker left is too little history where that is every reason, else all_failed with the reasons", () => {
+  const short = { ticker: "B", code: "insufficient_history", message: "12 fit rows" };
+  const singular = { ticker: "A", code: "fit_failed", message: "singular" };
+  assert.equal(noTickerLeft([]).code, "insufficient_history");
+  assert.match(noTickerLeft([]).message, /No ticker is in both/);
+  assert.equal(noTickerLeft([short]).code, "insufficient_history");
+  assert.equal(noTickerLeft([singular]).code, "all_failed");
+  const mixed = noTickerLeft([short, singular]);
+  assert.equal(mixed.code, "all_failed");
+  assert.deepEqual(mixed.data.failures, [singular, short]);
+});

@@ -1,0 +1,68 @@
+import type { Quotes } from "./market.ts";
+
+/** A row as the slow twin of the panel keeps it. */
+export interface TwinRow {
+  readonly date: string;
+  readonly features: readonly number[];
+  readonly label: number | null;
+  readonly labelDate: string | null;
+}
+
+export interface TwinPanel {
+  readonly columns: readonly string[];
+  readonly rows: readonly TwinRow[];
+  readonly fit: readonly TwinRow[];
+  readonly score: readonly TwinRow[];
+  readonly nonpositive: number;
+  readonly longGaps: number;
+  readonly emptyColumns: readonly string[];
+  readonly rowsWithMissing: number;
+}
+
+const MILLISECONDS_A_DAY = 24 * 60 * 60 * 1000;
+
+/**
+ * The rows of one ticker, the slow and obvious way: dates are texts, rows are objects, every question is asked again
+ * for every row. Knows nothing of the code it checks.
+ */
+export function slowPanel(quotes: Quotes, start: string, end: string, cut: string): TwinPanel {
+  const inside = [...quotes.prices].filter(([date]) => start <= date && date <= end).sort();
+  const priced = inside.filter(([, price]) => Number.isFinite(price) && price > 0);
+
+  let longGaps = 0;
+  const labelled: TwinRow[] = [];
+  for (const [date, price] of priced) {
+    const next = priced.find(([other]) => other > date);
+    let label: number | null = null;
+    let labelDate: string | null = null;
+    if (next !== undefined) {
+      const distance = (Date.parse(next[0]) - Date.parse(date)) / MILLISECONDS_A_DAY;
+      if (distance > 10) longGaps++;
+      else {
+        label = Math.log(next[1] / price);
+        labelDate = next[0];
+      }
+    }
+    const features = quotes.features.get(date);
+    if (features !== undefined) labelled.push({ date, features, label, labelDate });
+  }
+
+  const isCandidate = (row: TwinRow): boolean => row.labelDate !== null && row.labelDate <= cut;
+  const hasValues = (c: number): boolean =>
+    labelled.some((row) => isCandidate(row) && Number.isFinite(row.features[c]));
+  const columns = quotes.names.filter((_, c) => hasValues(c));
+  const rows = labelled
+    .map((row) => ({ ...row, features: row.features.filter((_, c) => hasValues(c)) }))
+    .filter((row) => row.features.every((value) => Number.isFinite(value)));
+  const fit = rows.filter(isCandidate);
+  return {
+    columns,
+    rows,
+    fit,
+    score: rows.filter((row) => fit.every((learned) => learned.date < row.date)),
+    nonpositive: inside.filter(([, price]) => Number.isFinite(price) && price <= 0).length,
+    longGaps,
+    emptyColumns: quotes.names.filter((_, c) => !hasValues(c)),
+    rowsWithMissing: labelled.length - rows.length,
+  };
+}
