@@ -1,5 +1,5 @@
 import type { Intervals, ScalerName } from "./intervals.ts";
-import { parseJson, rawNumbers } from "./json-text.ts";
+import { rawNumbers } from "./json-text.ts";
 import { DEFAULT_CV_TEST_SIZE, mlConfigSchema } from "./ml-config.ts";
 import { findModel, type Model } from "./model-params/models.ts";
 import { type Estimator, type RawJson, type RawObject, resolveModelParams } from "./model-params/resolve.ts";
@@ -30,7 +30,6 @@ export function parseMlSettings(text: string): { settings: MlSettings; warnings:
   const model = findModel(params.model);
   const resolved = resolveModelParams({
     model,
-    params: modelParams(parseJson(text)),
     rawParams: modelParams(rawNumbers(text)),
   });
   const { intervals } = params;

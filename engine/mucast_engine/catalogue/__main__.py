@@ -39,7 +39,9 @@ def text(models: dict[str, Parameters]) -> str:
     for model, parameters in sorted(models.items()):
         rows = [f"{json.dumps(name)}: {_line(parameter)}" for name, parameter in sorted(parameters.items())]
         blocks.append(f"{json.dumps(model)}: {{\n" + ",\n".join(rows) + "\n}")
-    return f'{{\n"versions": {json.dumps(versions(), sort_keys=True)},\n"models": {{\n' + ",\n".join(blocks) + "\n}\n}\n"
+    return (
+        f'{{\n"versions": {json.dumps(versions(), sort_keys=True)},\n"models": {{\n' + ",\n".join(blocks) + "\n}\n}\n"
+    )
 
 
 def _line(parameter: Parameter) -> str:

@@ -24,7 +24,7 @@ def lightgbm_parameters() -> Parameters:
     parameters["n_estimators"]["types"] = ["int"]
     parameters["objective"]["types"] = ["null", "string"]
     parameters["class_weight"]["types"] = ["null", "object", "string"]
-    parameters["importance_type"].update(types=["string"], choices=["gain", "split"])
+    parameters["importance_type"].update(types=["null", "string"], choices=["gain", "split"])
     return parameters
 
 
@@ -38,7 +38,7 @@ def _native_defaults() -> dict[str, Any]:
 def _types(native: str) -> list[str] | None:
     """The JSON types a parameter takes, from what the library answers to nonsense."""
     try:
-        lightgbm.Dataset(X, Y, params={native: NONSENSE, "num_threads": 1}).construct()
+        lightgbm.Dataset(X, Y, params={"num_threads": 1, native: NONSENSE}).construct()
     except LightGBMError as error:
         message = str(error)
         if "of type int" in message:

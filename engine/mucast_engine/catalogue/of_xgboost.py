@@ -48,6 +48,7 @@ def xgboost_parameters() -> Parameters:
         _describe(parameter, group[0], text, setting)
     # Python's own arguments, which the booster never sees.
     parameters["n_estimators"] = {"default": 100, "types": ["bool", "int", "null"]}
+    parameters["objective"]["types"] = ["null", "string"]
     parameters["missing"]["types"] = ["bool", "float", "int"]
     # The number of threads is the machine's, so it is no default to record.
     parameters["n_jobs"]["default"] = None

@@ -71,30 +71,35 @@ function objectiveFaults(model: Model, params: ReadonlyMap<string, unknown>, pla
 }
 
 function libraryFaults(model: Model, params: ReadonlyMap<string, unknown>, place: Place): Fault[] {
-  const faults: Fault[] = [];
-  if (model.library === "catboost" && params.get("allow_writing_files") === true) {
-    faults.push({
-      path: place("allow_writing_files"),
-      message: "must be false: a config may not reach the file system",
-    });
+  if (model.name === "catboost") return catboostFaults(params, place);
+  if (model.name === "xgboost" && params.get("process_type") === "update") {
+    const message = '"update" changes the trees of an existing model, and every fit starts anew';
+    return [{ path: place("process_type"), message }];
   }
-  if (model.library === "xgboost" && params.get("process_type") === "update") {
-    faults.push({
-      path: place("process_type"),
-      message: '"update" changes the trees of an existing model, and every fit starts anew',
-    });
-  }
-  const options = params.get("solver_options");
+  const options = params.get("solver_options") ?? null;
   if (
     model.name === "quantile" &&
-    typeof options === "object" &&
-    options &&
-    Object.hasOwn(options, "time_limit")
+    jsonType(options) === "object" &&
+    Object.hasOwn(options as object, "time_limit")
   ) {
-    faults.push({
-      path: `${place("solver_options")}.time_limit`,
-      message: "is not allowed: a result that depends on the clock cannot be repeated; use maxiter",
-    });
+    const message = "is not allowed: a result that depends on the clock cannot be repeated; use maxiter";
+    return [{ path: `${place("solver_options")}.time_limit`, message }];
+  }
+  return [];
+}
+
+const CATBOOST_VERBOSITY = ["verbose", "silent", "logging_level"];
+
+function catboostFaults(params: ReadonlyMap<string, unknown>, place: Place): Fault[] {
+  const faults: Fault[] = [];
+  const writing = params.get("allow_writing_files") ?? false;
+  if (writing !== false) {
+    const message = `must be false, got ${show(writing)}: a config may not reach the file system`;
+    faults.push({ path: place("allow_writing_files"), message });
+  }
+  const [first, ...others] = CATBOOST_VERBOSITY.filter((name) => (params.get(name) ?? null) !== null);
+  for (const other of others) {
+    faults.push({ path: place(other), message: `${first} says the same in another way; keep one of them` });
   }
   return faults;
 }

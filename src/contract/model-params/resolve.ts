@@ -32,9 +32,7 @@ export interface ResolvedModelParams {
 
 export interface ModelParamsRequest {
   readonly model: Model;
-  /** The caller's `model_params`, plain. */
-  readonly params: Readonly<Record<string, unknown>>;
-  /** The same from `rawNumbers`. */
+  /** The caller's `model_params` of the tree that `rawNumbers` gives. */
   readonly rawParams: unknown;
   /** Path of `model_params` in messages. */
   readonly path?: string;

@@ -1,0 +1,314 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import { type Fault, MucastError } from "../errors.ts";
+import { rawNumbers } from "../json-text.ts";
+import { parametersOf } from "./catalogue.ts";
+import { findModel, MODELS } from "./models.ts";
+import { type RawObject, type ResolvedModelParams, resolveModelParams } from "./resolve.ts";
+
+const PATH = "config.ML params.model_params";
+
+function resolve(model: string, text = "{}"): ResolvedModelParams {
+  return resolveModelParams({ model: findModel(model), rawParams: rawNumbers(text) as RawObject });
+}
+
+/** What the constructor gets, as JSON text. */
+function passed(model: string, text = "{}"): string {
+  return JSON.stringify(resolve(model, text).estimator.params);
+}
+
+function refusal(model: string, text: string): MucastError {
+  try {
+    resolve(model, text);
+  } catch (error) {
+    if (error instanceof MucastError) return error;
+    throw error;
+  }
+  throw new assert.AssertionError({ message: `${model} accepted ${text}` });
+}
+
+function faults(model: string, text: string): readonly Fault[] {
+  const error = refusal(model, text);
+  assert.equal(error.code, "invalid_model_params", error.message);
+  return error.data.faults ?? [];
+}
+
+function refuses(model: string, text: string, message: RegExp): void {
+  const [fault, ...others] = faults(model, text);
+  assert.match(fault?.message ?? "", message);
+  assert.deepEqual(others, []);
+}
+
+describe("what is added", () => {
+  const cases: [string, string][] = [
+    ["random_forest", '{"n_jobs":1,"random_state":42}'],
+    ["xgboost", '{"n_jobs":1,"random_state":42,"verbosity":0}'],
+    ["lightgbm", '{"n_jobs":1,"random_state":42,"verbose":-1}'],
+    ["catboost", '{"thread_count":1,"random_seed":42,"verbose":false,"allow_writing_files":false}'],
+    ["linear", '{"n_jobs":1}'],
+    ["ridge", '{"random_state":42}'],
+    ["lasso", '{"random_state":42}'],
+    ["elastic_net", '{"random_state":42}'],
+    ["quantile", "{}"],
+  ];
+  for (const [model, expected] of cases) {
+    it(`gives ${model} threads, seed and silence as far as its constructor takes them`, () => {
+      assert.equal(passed(model), expected);
+      assert.deepEqual(resolve(model).warnings, []);
+    });
+  }
+
+  it("leaves the caller's seed alone, under any name, null included", () => {
+    assert.equal(passed("xgboost", '{"seed": 7}'), '{"random_state":7,"n_jobs":1,"verbosity":0}');
+    assert.match(passed("lightgbm", '{"random_seed": 7}'), /^\{"random_state":7,/);
+    assert.match(passed("catboost", '{"random_state": 7}'), /^\{"random_seed":7,/);
+    assert.equal(passed("random_forest", '{"random_state": null}'), '{"random_state":null,"n_jobs":1}');
+  });
+
+  it("leaves the caller's verbosity alone, under any name", () => {
+    assert.doesNotMatch(passed("lightgbm", '{"verbosity": 1}'), /"verbose"/);
+    assert.doesNotMatch(passed("lightgbm", '{"verbose": 1}'), /-1/);
+    assert.doesNotMatch(passed("catboost", '{"silent": true}'), /verbose/);
+    assert.doesNotMatch(passed("catboost", '{"logging_level": "Info"}'), /verbose/);
+    assert.match(passed("xgboost", '{"verbosity": 2}'), /"verbosity":2/);
+  });
+
+  it("keeps the caller's order and puts additions behind", () => {
+    assert.equal(
+      passed("lasso", '{"tol": 1e-3, "alpha": 0.10, "max_iter": 50}'),
+      '{"tol":1e-3,"alpha":0.10,"max_iter":50,"random_state":42}',
+    );
+  });
+
+  it("prints numbers as the caller wrote them", () => {
+    assert.match(passed("random_forest", '{"max_features": 1.0}'), /"max_features":1\.0,/);
+    assert.match(passed("random_forest", '{"max_features": 1}'), /"max_features":1,/);
+    assert.match(passed("xgboost", '{"random_state": 9007199254740993}'), /:9007199254740993,/);
+  });
+});
+
+describe("threads", () => {
+  const aliases: [string, string, string][] = [
+    ["random_forest", "n_jobs", "n_jobs"],
+    ["linear", "n_jobs", "n_jobs"],
+    ["xgboost", "n_jobs", "n_jobs"],
+    ["xgboost", "nthread", "n_jobs"],
+    ...["n_jobs", "nthread", "nthreads", "num_thread", "num_threads"].map(
+      (alias): [string, string, string] => ["lightgbm", alias, "n_jobs"],
+    ),
+    ["catboost", "thread_count", "thread_count"],
+  ];
+  for (const [model, alias, own] of aliases) {
+    it(`are one for ${model}, asked for by ${alias}`, () => {
+      for (const asked of ["4", "-1", "0"]) {
+        const { estimator, warnings } = resolve(model, `{"${alias}": ${asked}}`);
+        assert.match(JSON.stringify(estimator.params), new RegExp(`"${own}":1[,}]`));
+        assert.deepEqual(
+          warnings.map(({ code }) => code),
+          ["threads_capped"],
+        );
+        assert.ok(warnings[0]?.message.startsWith(`${alias}: ${asked} was replaced by 1`));
+      }
+    });
+
+    it(`are one without a warning for ${model} where ${alias} is 1 or null`, () => {
+      for (const asked of ["1", "null"]) {
+        const { estimator, warnings } = resolve(model, `{"${alias}": ${asked}}`);
+        assert.match(JSON.stringify(estimator.params), new RegExp(`"${own}":1[,}]`));
+        assert.deepEqual(warnings, []);
+      }
+    });
+  }
+
+  it("must be a number all the same", () => {
+    refuses("lightgbm", '{"nthread": "many"}', /must be an integer or null, got "many"/);
+    refuses("catboost", '{"thread_count": [2]}', /must be an integer or null, got \[2\]/);
+  });
+});
+
+describe("names", () => {
+  it("that are unknown are told with the nearest one and all accepted ones", () => {
+    const error = refusal("ridge", '{"alhpa": 1.0}');
+    assert.deepEqual(error.data.faults, [
+      {
+        path: `${PATH}.alhpa`,
+        message: 'Ridge of scikit-learn has no parameter called "alhpa"',
+        suggestion: "alpha",
+      },
+    ]);
+    assert.ok(error.data.accepted?.includes("fit_intercept"));
+    assert.match(error.message, /did you mean alpha\?/);
+  });
+
+  it("that are refused are not among the accepted ones", () => {
+    const { accepted } = refusal("lightgbm", '{"learning_rat": 1}').data;
+    assert.ok(accepted?.includes("learning_rate"));
+    assert.ok(!accepted?.includes("machines") && !accepted?.includes("input_model"));
+  });
+
+  for (const name of ["__proto__", "constructor", "toString", "self", "kwargs", ""]) {
+    it(`such as ${JSON.stringify(name)} mean nothing special`, () => {
+      for (const { name: model, className } of MODELS) {
+        refuses(
+          model,
+          `{${JSON.stringify(name)}: {"x": 1}}`,
+          new RegExp(`^${className} of .* has no parameter`),
+        );
+      }
+    });
+  }
+
+  it("are resolved to the constructor's own, which lightgbm would otherwise let its defaults win over", () => {
+    assert.equal(
+      passed("lightgbm", '{"eta": 0.05, "num_leaf": 7, "min_data": 5, "lambda": 1}'),
+      '{"learning_rate":0.05,"num_leaves":7,"min_child_samples":5,"reg_lambda":1,"n_jobs":1,"random_state":42,"verbose":-1}',
+    );
+    assert.match(passed("xgboost", '{"eta": 0.1, "alpha": 1}'), /^\{"learning_rate":0\.1,"reg_alpha":1,/);
+    assert.match(passed("catboost", '{"num_trees": 9}'), /^\{"iterations":9,/);
+  });
+
+  for (const { name: model } of MODELS) {
+    it(`of one parameter of ${model} may stand only once`, () => {
+      for (const parameter of parametersOf(model).byName.values()) {
+        for (const alias of parameter.aliases) {
+          const text = JSON.stringify({ [parameter.name]: null, [alias]: null });
+          const said = refusal(model, text).data.faults?.map(({ message }) => message) ?? [];
+          assert.ok(
+            said.some(
+              (message) => message.includes("two names of one parameter") || message.includes("not allowed"),
+            ),
+            `${text}: ${said.join("; ")}`,
+          );
+        }
+      }
+    });
+  }
+
+  it("of one parameter are refused also as two aliases", () => {
+    refuses("xgboost", '{"lambda": 1, "reg_lambda": 1}', /^lambda and reg_lambda are two names/);
+    refuses("catboost", '{"n_estimators": 5, "num_trees": 5}', /^n_estimators and num_trees are two names/);
+    refuses("lightgbm", '{"seed": 1, "random_seed": 1}', /^seed and random_seed are two names/);
+    refuses("catboost", '{"verbose": false, "silent": true}', /^verbose says the same/);
+  });
+});
+
+describe("types", () => {
+  const wrong: [string, string, RegExp][] = [
+    ["ridge", '{"alpha": "1"}', /must be a number or a list, got "1"/],
+    ["ridge", '{"fit_intercept": 1}', /must be true or false, got 1/],
+    ["ridge", '{"solver": "sagg"}', /must be one of auto, .*, got "sagg"/],
+    ["lasso", '{"max_iter": 10.0}', /must be an integer or null, got 10\.0/],
+    ["quantile", '{"solver_options": []}', /must be null or an object/],
+    ["random_forest", '{"n_estimators": 1e2}', /must be an integer, got 1e2/],
+    ["random_forest", '{"max_features": "auto"}', /must be one of log2, sqrt/],
+    ["lightgbm", '{"num_leaves": 31.0}', /must be an integer or null, got 31\.0/],
+    ["lightgbm", '{"num_leaves": true}', /must be an integer or null, got true/],
+    ["lightgbm", '{"extra_trees": 1}', /must be true or false/],
+    ["lightgbm", '{"n_estimators": null}', /must be an integer, got null/],
+    ["xgboost", '{"max_depth": 6.0}', /must be an integer or null, got 6\.0/],
+    ["xgboost", '{"eta": "fast"}', /must be a number or null, got "fast"/],
+    ["xgboost", '{"grow_policy": "deep"}', /must be one of depthwise, lossguide/],
+    ["xgboost", '{"missing": null}', /must be a number, got null/],
+    ["catboost", '{"depth": 6.5}', /must be an integer or null, got 6\.5/],
+    ["catboost", '{"depth": "6"}', /must be an integer or null, got "6"/],
+    ["catboost", '{"has_time": 1}', /must be true or false or null/],
+  ];
+  for (const [model, text, message] of wrong) {
+    it(`of ${model} ${text} are wrong`, () => refuses(model, text, message));
+  }
+
+  const right: [string, string][] = [
+    ["ridge", '{"alpha": 1}'],
+    ["ridge", '{"alpha": [1.0]}'],
+    ["lasso", '{"copy_X": false, "warm_start": true}'],
+    ["random_forest", '{"max_depth": null, "min_samples_leaf": 0.1, "max_features": "sqrt"}'],
+    ["lightgbm", '{"learning_rate": 1, "num_leaves": "31", "monotone_constraints": [1, 0, -1]}'],
+    ["lightgbm", '{"interaction_constraints": [[0, 1], [2]], "metric": ["l1", "l2"]}'],
+    ["xgboost", '{"max_depth": "6", "learning_rate": null, "monotone_constraints": "(1,0,0)"}'],
+    ["xgboost", '{"booster": "dart", "rate_drop": 0.1, "eval_metric": ["rmse", "mae"]}'],
+    ["catboost", '{"depth": 6.0, "l2_leaf_reg": 3, "ignored_features": [0], "eval_metric": "MAE"}'],
+    ["quantile", '{"solver_options": {"maxiter": 100}}'],
+  ];
+  for (const [model, text] of right) {
+    it(`of ${model} ${text} are right`, () => assert.doesNotThrow(() => resolve(model, text)));
+  }
+});
+
+describe("every fault", () => {
+  it("is told at once, with its path", () => {
+    const text =
+      '{"num_leaves": "many", "machines": "a:1", "early_stopping_round": 5, "objective": "binary", "depht": 3, "eta": 1, "learning_rate": 1, "device": "gpu"}';
+    assert.deepEqual(
+      faults("lightgbm", text).map(({ path }) => path),
+      ["num_leaves", "machines", "early_stopping_round", "depht", "learning_rate", "objective", "device"].map(
+        (name) => `${PATH}.${name}`,
+      ),
+    );
+  });
+});
+
+describe("the record", () => {
+  for (const { name: model } of MODELS) {
+    it(`of ${model} holds every argument of the constructor that may be given`, () => {
+      const { resolved, estimator } = resolve(model);
+      for (const parameter of parametersOf(model).byName.values()) {
+        const wanted = !parameter.native && refusedAlways(model, parameter.name) === undefined;
+        if (wanted) assert.ok(Object.hasOwn(resolved, parameter.name), parameter.name);
+      }
+      for (const [name, value] of Object.entries(estimator.params)) assert.deepEqual(resolved[name], value);
+    });
+  }
+
+  function refusedAlways(model: string, name: string): string | undefined {
+    try {
+      resolve(model, JSON.stringify({ [name]: "surely no default" }));
+    } catch (error) {
+      return /not allowed/.exec((error as Error).message)?.[0];
+    }
+    return undefined;
+  }
+
+  it("shows the library's own defaults, floats as floats", () => {
+    const text = JSON.stringify(resolve("random_forest").resolved);
+    assert.match(text, /"max_features":1\.0,/);
+    assert.match(text, /"n_estimators":100,/);
+    assert.equal(resolve("xgboost").resolved.max_depth, 6);
+    assert.equal(resolve("lightgbm").resolved.objective, "regression");
+    assert.equal(resolve("catboost").resolved.iterations, 1000);
+  });
+
+  it("shows what is given, under the constructor's name", () => {
+    const { resolved } = resolve("lightgbm", '{"eta": 0.050, "path_smooth": 1.0}');
+    assert.match(JSON.stringify(resolved), /"learning_rate":0\.050,.*"path_smooth":1\.0/);
+    assert.ok(!Object.hasOwn(resolved, "eta"));
+  });
+
+  it("shows the default that null stands for outside scikit-learn", () => {
+    assert.equal(resolve("catboost", '{"depth": null}').resolved.depth, 6);
+    assert.equal(resolve("random_forest", '{"max_depth": null}').resolved.max_depth, null);
+  });
+});
+
+it("answers any JSON object with a result or its own error, and never changes what it was given", () => {
+  const names = fc.oneof(
+    fc.string({ maxLength: 12 }),
+    fc.constantFrom(...MODELS.flatMap(({ name }) => [...parametersOf(name).byAnyName.keys()])),
+  );
+  const object = fc.dictionary(names, fc.jsonValue({ maxDepth: 3 }), { maxKeys: 6 });
+  fc.assert(
+    fc.property(fc.constantFrom(...MODELS), object, (model, params) => {
+      const raw = rawNumbers(JSON.stringify(params)) as RawObject;
+      const before = JSON.stringify(raw);
+      try {
+        const { estimator } = resolveModelParams({ model, rawParams: raw });
+        assert.doesNotThrow(() => JSON.parse(JSON.stringify(estimator.params)));
+      } catch (error) {
+        assert.ok(error instanceof MucastError, String(error));
+        assert.ok((error.data.faults?.length ?? 0) > 0);
+      }
+      assert.equal(JSON.stringify(raw), before);
+    }),
+    { numRuns: 500 },
+  );
+});
