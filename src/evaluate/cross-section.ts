@@ -1,7 +1,7 @@
 import type { CrossSection } from "../contract/output-blob.ts";
 import type { ForecastRows } from "./forecast-rows.ts";
 import { averageRanks } from "./rank.ts";
-import { correlation, finiteOrNull, isConstant, mean, sampleDeviation } from "./statistics.ts";
+import { correlation, finiteOrNull, mean, sampleDeviation } from "./statistics.ts";
 
 /** A correlation across fewer tickers says nothing. */
 export const LEAST_TICKERS = 3;
@@ -17,7 +17,7 @@ export function dateCorrelations(
   predicted: Float64Array,
   realised: Float64Array,
 ): DateCorrelations | undefined {
-  if (predicted.length < LEAST_TICKERS || isConstant(predicted) || isConstant(realised)) return undefined;
+  if (predicted.length < LEAST_TICKERS) return undefined;
   const ic = correlation(predicted, realised);
   // Ranks are constant exactly where the values are, so IC and RankIC stand on the same dates.
   const rankIc = correlation(averageRanks(predicted), averageRanks(realised));

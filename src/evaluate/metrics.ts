@@ -34,7 +34,7 @@ export function metrics({ predicted, realised, trainingMean }: LabelledForecasts
 
 /** 1 - SSE / SSE of the benchmark; null where the benchmark makes no error, so that nothing can be measured by it. */
 function skill(rmse: number, benchmarkRmse: number): number | null {
-  return benchmarkRmse === 0 ? null : finiteOrNull(1 - (rmse / benchmarkRmse) ** 2);
+  return finiteOrNull(1 - (rmse / benchmarkRmse) ** 2);
 }
 
 function hitRate(realised: Float64Array, predicted: Float64Array): number | null {

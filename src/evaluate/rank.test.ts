@@ -50,3 +50,16 @@ test("values that differ in their last digit only are correlated exactly", () =>
   const found = correlation(p, Float64Array.of(4, 3, 2, 1))!;
   assert.ok(Math.abs(found - 1.5 / Math.sqrt(4.75 * 5)) < 1e-15, String(found));
 });
+
+test("a correlation never leaves [-1, 1], however proportional the sides", () => {
+  const side = fc.array(fc.double({ min: -1, max: 1, noNaN: true }), { minLength: 3, maxLength: 12 });
+  const factor = fc.double({ min: -9, max: 9, noNaN: true });
+  const property = fc.property(side, factor, (values, by) => {
+    const found = correlation(
+      Float64Array.from(values),
+      Float64Array.from(values, (value) => value * by),
+    );
+    assert.ok(found === null || Math.abs(found) <= 1, String(found));
+  });
+  fc.assert(property, { seed: 5, numRuns: 3000 });
+});

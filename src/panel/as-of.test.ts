@@ -40,7 +40,7 @@ test("a last row before the last price date carries no mu, whatever the cause", 
   const early = muRow(panel(150, 180, 160), 180).warning!;
   assert.match(early.message, /last row is 1970-05-31; its features end on 1970-06-10/);
   const missing = muRow(panel(150, 180, 180), 180).warning!;
-  assert.match(missing.message, /a feature is missing on its last price date 1970-06-30/);
+  assert.match(missing.message, /no complete feature row on its last price date 1970-06-30/);
   const both = muRow(panel(150, 169, 160), 180).warning!;
   assert.match(both.message, /its prices end on .*; its features end on/);
 });
@@ -60,5 +60,5 @@ test("without any mu the error tells which blob ends early", () => {
 
   const neither = noForecast([panel(150, 180, 180)], 180);
   assert.deepEqual(neither.data.ends_early, []);
-  assert.match(neither.message, /every ticker lacks a feature on its last price date/);
+  assert.match(neither.message, /no ticker has a complete feature row on its last price date/);
 });

@@ -60,7 +60,7 @@ function staleCauses(panel: PanelDates, asOf: Day): string[] {
       panel.lastFeatureDay === undefined ? "are absent" : `end on ${formatDay(panel.lastFeatureDay)}`;
     causes.push(`its features ${end}, before its last price date ${formatDay(panel.lastPriceDay)}`);
   } else if (panel.days.at(-1)! !== panel.lastPriceDay) {
-    causes.push(`a feature is missing on its last price date ${formatDay(panel.lastPriceDay)}`);
+    causes.push(`it has no complete feature row on its last price date ${formatDay(panel.lastPriceDay)}`);
   }
   return causes;
 }
@@ -91,7 +91,7 @@ export function noForecast(panels: readonly PanelDates[], asOf: Day): MucastErro
   const cause =
     blobs.length > 0
       ? `${blobs.map((entry) => entry.text).join(", ")} of ${panels.length} tickers`
-      : "neither blob ends early, but every ticker lacks a feature on its last price date";
+      : "neither blob ends early, but no ticker has a complete feature row on its last price date";
   const lastFeature = latest(panels.map((panel) => panel.lastFeatureDay));
   const lastPrice = latest(panels.map((panel) => panel.lastPriceDay));
   return new MucastError(

@@ -212,6 +212,15 @@ test("a ticker without any row in the window says so instead of failing otherwis
   });
 });
 
+test("of two features missing equally often the first is named", () => {
+  const { quotes, dates } = clean(60);
+  const features = new Map(quotes.features)
+    .set(dates[5]!, [1, Number.NaN, 1, 1])
+    .set(dates[6]!, [1, 1, 1, Number.NaN]);
+  const panel = build({ ...quotes, features }, dates[0]!, dates[59]!, dates[59]!);
+  assert.match(panel.warnings[0]!.message, /2 rows lack a feature .*; 10 is missing most often, on 1 rows/);
+});
+
 test("permuting the features permutes the columns of the matrix and nothing else", () => {
   const { quotes, dates } = clean(60);
   const order = [2, 0, 3, 1];
