@@ -14,7 +14,9 @@ interface Undecided {
   readonly year: number;
 }
 
-const MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+const MONTHS = "january february march april may june july august september october november december".split(
+  " ",
+);
 const TIME = "(?:[T ].*)?$";
 const COMPACT = new RegExp(`^(\\d{4})(\\d{2})(\\d{2})${TIME}`);
 const YEAR_FIRST = new RegExp(`^(\\d{4})[-/.](\\d{1,2})[-/.](\\d{1,2})${TIME}`);
@@ -112,9 +114,9 @@ function dateOf(text: string): Day | Undecided | undefined {
   return dayOfCivil(Number(american[3]), monthOf(american[1]!), Number(american[2]));
 }
 
-/** Month 1 to 12 by its English name or at least its first three letters; 0 where it is none. */
+/** Month 1 to 12 by its English name or its first three letters or more; 0 where it is none. */
 function monthOf(name: string): number {
-  return MONTHS.indexOf(name.slice(0, 3).toLowerCase()) + 1;
+  return MONTHS.findIndex((month) => month.startsWith(name.toLowerCase())) + 1;
 }
 
 function undecided(first: number, second: number, year: number): Undecided | undefined {

@@ -49,6 +49,7 @@ export function tickersOf(
   all: readonly TickerPrices[],
 ): readonly TickerPrices[] {
   if (asked === undefined) return all;
+  if (asked.length === 0) throw invalid("tickers", "the list is empty");
   const names = all.map(({ ticker }) => ticker);
   for (const ticker of asked) {
     if (names.includes(ticker)) continue;

@@ -1,0 +1,250 @@
+import assert from "node:assert/strict";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import fc from "fast-check";
+import { formatDay, parseDay } from "../contract/dates.ts";
+import { type ErrorCode, MucastError } from "../contract/errors.ts";
+import { FEATURE_NAMES } from "./feature-set.ts";
+import { type PrepareOptions, preparePrices } from "./prepare-prices.ts";
+
+const root = mkdtempSync(join(tmpdir(), "mucast-prepare-"));
+after(() => rmSync(root, { recursive: true }));
+
+let folders = 0;
+function fresh(): string {
+  return join(root, `${folders++}`);
+}
+
+type Prices = Readonly<Record<string, readonly (number | null)[]>>;
+const FIRST = parseDay("2020-01-01")!;
+const dateAt = (i: number) => formatDay(FIRST + i);
+
+function csvOf(prices: Prices): string {
+  const tickers = Object.keys(prices);
+  const rows = prices[tickers[0]!]!.map((_, i) => [
+    dateAt(i),
+    ...tickers.map((ticker) => prices[ticker]![i] ?? ""),
+  ]);
+  const path = `${fresh()}.csv`;
+  writeFileSync(path, [["Date", ...tickers], ...rows].map((row) => row.join(",")).join("\n"));
+  return path;
+}
+
+interface Blobs {
+  prices: {
+    start: string;
+    end: string;
+    Learning_end?: string;
+    dates: string[];
+    prices: Record<string, (number | null)[]>;
+  };
+  features: { dates: string[]; features: Record<string, Record<string, (number | null)[]>> };
+}
+
+async function prepare(prices: Prices, options: PrepareOptions = {}) {
+  const prepared = await preparePrices({ csvPath: csvOf(prices), outFolder: fresh(), options });
+  const read = (path: string) => JSON.parse(readFileSync(path, "utf8"));
+  const blobs: Blobs = { prices: read(prepared.dataExtractorPath), features: read(prepared.featurePath) };
+  return { prepared, ...blobs };
+}
+
+async function failure(code: ErrorCode, attempt: Promise<unknown>): Promise<MucastError> {
+  const error = await attempt.then(() => assert.fail("nothing was thrown")).catch((error: unknown) => error);
+  assert.ok(error instanceof MucastError, String(error));
+  assert.equal(error.code, code, error.message);
+  return error;
+}
+
+/** A repeatable walk without any library. */
+function walkOf(seed: number, length: number): number[] {
+  let state = seed;
+  let price = 20 + seed;
+  return Array.from({ length }, () => {
+    state = (state * 1_103_515_245 + 12_345) % 2 ** 31;
+    price *= Math.exp((state / 2 ** 31 - 0.49) / 20);
+    return Math.round(price * 1000) / 1000;
+  });
+}
+
+test("both blobs are written in the canonical layout, with at least 17 features, under names with one id", async () => {
+  const A = walkOf(1, 140);
+  const { prepared, prices, features } = await prepare(
+    { B: walkOf(2, 140), A },
+    { learningEnd: dateAt(100) },
+  );
+  assert.match(prepared.dataExtractorPath, new RegExp(`/data/data_extractor_${prepared.id}\\.json$`));
+  assert.match(prepared.featurePath, new RegExp(`/data/feature_engine_${prepared.id}\\.json$`));
+  assert.deepEqual(Object.keys(prices), ["start", "end", "Learning_end", "dates", "prices"]);
+  assert.deepEqual([prices.start, prices.end, prices.Learning_end], [dateAt(0), dateAt(139), dateAt(100)]);
+  assert.deepEqual(prices.prices.A, A);
+  assert.deepEqual(features.dates, prices.dates);
+  assert.deepEqual(Object.keys(features.features), ["A", "B"]);
+  assert.deepEqual(Object.keys(features.features.A!), FEATURE_NAMES);
+  assert.ok(FEATURE_NAMES.length >= 17);
+  assert.ok(Object.values(features.features.A!).every((column) => column.length === 140));
+  assert.ok(Object.values(features.features.A!).every((column) => column.at(-1) !== null));
+});
+
+test("warm-up rows are null, and no feature needs more than 127 prices", async () => {
+  const { features } = await prepare({ A: walkOf(1, 140) });
+  const missing = Object.entries(features.features.A!).map(([name, column]) => [
+    name,
+    column.lastIndexOf(null) + 1,
+  ]);
+  assert.deepEqual(Object.fromEntries(missing), {
+    ...{ mom_1: 1, mom_2: 2, mom_3: 3, mom_5: 5, mom_10: 10, mom_21: 21, mom_63: 63, mom_126: 126 },
+    ...{ vol_10: 10, vol_21: 21, vol_63: 63, vol_ratio_10_63: 63 },
+    ...{ sma_gap_10: 9, sma_gap_50: 49, sma_gap_100: 99, rsi_14: 14, zscore_21: 20, drawdown_126: 125 },
+    ...{ skew_63: 63, max_21: 21, rel_1: 1, rel_5: 5, rel_21: 21, rank_5: 5, rank_21: 21, weekday: 0 },
+  });
+});
+
+test("nothing dated d or before changes when prices after d do, in any feature of any ticker", async () => {
+  const cut = fc.integer({ min: 0, max: 149 });
+  const shock = fc.array(fc.oneof(fc.constant(null), fc.double({ min: 0.01, max: 1e4, noNaN: true })), {
+    minLength: 150,
+    maxLength: 150,
+  });
+  const original = { A: walkOf(1, 150), B: walkOf(2, 150), C: walkOf(3, 150) };
+  const { features: before } = await prepare(original);
+  await fc.assert(
+    fc.asyncProperty(cut, shock, async (cut, shock) => {
+      const changed = { ...original, A: original.A.map((price, i) => (i > cut ? shock[i]! : price)) };
+      const { features: after } = await prepare(changed);
+      for (const ticker of ["A", "B", "C"]) {
+        for (const name of FEATURE_NAMES) {
+          const [was, is] = [before, after].map(({ features }) => features[ticker]![name]!.slice(0, cut + 1));
+          assert.deepEqual(is, was, `${ticker} ${name}`);
+        }
+      }
+    }),
+    { numRuns: 15 },
+  );
+});
+
+test("features stand on a ticker's own price dates: a gap moves them, and stays null", async () => {
+  const dense = walkOf(4, 60);
+  const gappy = dense.flatMap((price, i) => (i % 7 === 3 ? [null, price] : [price]));
+  const padded = { A: gappy, B: walkOf(5, gappy.length) };
+  const { features } = await prepare(padded);
+  const { features: plain } = await prepare({ A: dense });
+  const own = (column: (number | null)[]) => column.filter((_, i) => gappy[i] !== null);
+  for (const name of FEATURE_NAMES.filter((name) => !/^(rel|rank|weekday)/.test(name))) {
+    assert.deepEqual(own(features.features.A![name]!), plain.features.A![name]!, name);
+    assert.ok(gappy.every((price, i) => price !== null || features.features.A![name]![i] === null));
+  }
+});
+
+test("a zero or negative price is written, told, and is no price to the features", async () => {
+  const A: (number | null)[] = walkOf(1, 30);
+  A[10] = 0;
+  A[11] = -3;
+  const told: string[] = [];
+  const outFolder = fresh();
+  const request = { csvPath: csvOf({ A }), outFolder, report: (line: string) => void told.push(line) };
+  const { dataExtractorPath, featurePath } = await preparePrices(request);
+  assert.deepEqual(JSON.parse(readFileSync(dataExtractorPath, "utf8")).prices.A, A);
+  assert.match(told.join("\n"), /A: 2 prices are zero or negative/);
+  const { mom_1: momentum } = JSON.parse(readFileSync(featurePath, "utf8")).features.A;
+  assert.deepEqual([momentum[10], momentum[11], momentum[12]], [null, null, Math.log(A[12]! / A[9]!)]);
+});
+
+test("what compares tickers uses those that have a price that day", async () => {
+  const { features } = await prepare({ A: [1, 2, 4], B: [1, 3, null], C: [1, 1, 2] });
+  const two = Math.log(2);
+  const near = (actual: (number | null)[], expected: (number | null)[]) =>
+    expected.forEach((value, i) => {
+      assert.ok(
+        value === null ? actual[i] === null : Math.abs(actual[i]! - value) < 1e-12,
+        `${actual} ${expected}`,
+      );
+    });
+  const mean = (Math.log(2) + Math.log(3)) / 3;
+  near(features.features.A!.rel_1!, [null, two - mean, 0]);
+  near(features.features.B!.rel_1!, [null, Math.log(3) - mean, null]);
+  near(features.features.C!.rel_1!, [null, -mean, 0]);
+  assert.deepEqual(features.features.A!.weekday, [2, 3, 4]);
+});
+
+test("the window cuts what is written, and earlier prices still fill the windows of features", async () => {
+  const A = walkOf(1, 150);
+  const whole = await prepare({ A });
+  const { prices, features } = await prepare({ A }, { start: dateAt(130), end: dateAt(140) });
+  assert.deepEqual([prices.start, prices.end, prices.Learning_end], [dateAt(130), dateAt(140), undefined]);
+  assert.deepEqual(prices.prices.A, A.slice(130, 141));
+  for (const name of FEATURE_NAMES) {
+    assert.deepEqual(features.features.A![name], whole.features.features.A![name]!.slice(130, 141));
+  }
+});
+
+test("tickers can be chosen, and one that is not there is refused with the nearest", async () => {
+  const prices = { AAPL: [1, 2], MSFT: [1, 2], XOM: [1, 2] };
+  const { features } = await prepare(prices, { tickers: ["XOM", "AAPL"] });
+  assert.deepEqual(Object.keys(features.features), ["AAPL", "XOM"]);
+  assert.match(
+    (await failure("invalid_request", prepare(prices, { tickers: ["MFST"] }))).message,
+    /mean MSFT/,
+  );
+});
+
+test("options that fit no data are refused by name before anything is written", async () => {
+  for (const options of [
+    { start: "2020-02-30" },
+    { end: "1/2/2020" },
+    { start: "2020-01-03", end: "2020-01-02" },
+    { start: "2021-01-01" },
+    { learningEnd: "2019-12-31" },
+    { learningEnd: "2020-01-04" },
+    { id: "a/b" },
+    { tickers: [] },
+  ]) {
+    const outFolder = fresh();
+    const attempt = preparePrices({ csvPath: csvOf({ A: [1, 2, 3] }), outFolder, options });
+    await failure("invalid_request", attempt);
+    assert.ok(!existsSync(outFolder));
+  }
+});
+
+test("the same prices give the same id and bytes, whatever the file looks like; repeating writes nothing", async () => {
+  const csvPath = csvOf({ A: [1, 2.5, 3], B: [4, 5, 6] });
+  const outFolder = fresh();
+  const first = await preparePrices({ csvPath, outFolder });
+  const state = () =>
+    readdirSync(join(outFolder, "data")).map((name) => statSync(join(outFolder, "data", name)).ino);
+  const inodes = state();
+  assert.equal(first.written, true);
+  const semicolons = `${fresh()}.csv`;
+  writeFileSync(semicolons, `date;B;A\n${dateAt(2)};6;3\n${dateAt(0)};4;1\n${dateAt(1)};5;2,5\n`);
+  const again = await preparePrices({ csvPath: semicolons, outFolder });
+  assert.deepEqual({ ...again, written: true }, first);
+  assert.equal(again.written, false);
+  assert.deepEqual(state(), inodes);
+  const other = await preparePrices({ csvPath, outFolder, options: { learningEnd: dateAt(1) } });
+  assert.notEqual(other.id, first.id);
+});
+
+test("a blob of that name with other bytes is never replaced, and its sibling is not written either", async () => {
+  const outFolder = fresh();
+  const id = "fixed";
+  const first = await preparePrices({ csvPath: csvOf({ A: [1, 2, 3] }), outFolder, options: { id } });
+  rmSync(first.dataExtractorPath);
+  const before = readFileSync(first.featurePath);
+  const attempt = preparePrices({ csvPath: csvOf({ A: [1, 2, 4] }), outFolder, options: { id } });
+  assert.match(
+    (await failure("output_failed", attempt)).message,
+    /feature_engine_fixed\.json exists already/,
+  );
+  assert.deepEqual(readdirSync(join(outFolder, "data")), ["feature_engine_fixed.json"]);
+  assert.ok(readFileSync(first.featurePath).equals(before));
+  const repaired = await preparePrices({ csvPath: csvOf({ A: [1, 2, 3] }), outFolder, options: { id } });
+  assert.equal(repaired.written, true);
+  assert.equal(readdirSync(join(outFolder, "data")).length, 2);
+});
+
+test("numbers are written so that they read back as the same float64", async () => {
+  const A = [0.1 + 0.2, 5e-324, 1.7976931348623157e308, 1e21, 1e-7, 123456789.12345678];
+  const { prices } = await prepare({ A });
+  assert.deepEqual(prices.prices.A, A);
+});

@@ -1,0 +1,36 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { readPrices } from "../src/prepare/read-prices.ts";
+
+const examples = fileURLToPath(new URL("../examples", import.meta.url));
+
+test("the script of the tiny example writes its blobs again, byte for byte", () => {
+  const folder = mkdtempSync(join(tmpdir(), "mucast-tiny-"));
+  try {
+    execFileSync(process.execPath, [join(examples, "tiny", "make.mjs"), folder]);
+    const names = readdirSync(join(folder, "data"));
+    assert.deepEqual(names.sort(), ["data_extractor_tiny.json", "feature_engine_tiny.json"]);
+    for (const name of names) {
+      const shipped = readFileSync(join(examples, "tiny", "data", name));
+      assert.ok(readFileSync(join(folder, "data", name)).equals(shipped), name);
+    }
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test("the S&P 500 prices are the file, the tickers and the dates that their README tells", async () => {
+  const readme = readFileSync(join(examples, "sp500-prices", "README.md"), "utf8");
+  const path = join(examples, "sp500-prices", "prices.csv.gz");
+  const digest = createHash("sha256").update(readFileSync(path)).digest("hex");
+  assert.ok(readme.includes(digest));
+  const tickers = await readPrices(path);
+  assert.ok(readme.replaceAll(/\s+/g, " ").includes(`${tickers.map(({ ticker }) => ticker).join(", ")}.`));
+  assert.ok(tickers.every(({ days }) => days.length === 8313));
+});
