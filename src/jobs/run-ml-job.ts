@@ -27,9 +27,10 @@ export async function runMlJob(request: JobRequest, context: JobContext): Promis
   const folder = resolveOutput({ blobUrl: request.blobUrl, featureLocation: request.featureUrl });
   const name = outputName("run_ml_job", request.id);
   await checkOutput(folder, name);
+  const { python: interpreter } = requireEnvironment();
   const work = openWorkFolder();
   const pool = EnginePool.start({
-    python: requireEnvironment().python,
+    python: interpreter,
     libraries: [settings.estimator.library],
     workers: context.workers,
     workFolder: work.path,
@@ -37,6 +38,7 @@ export async function runMlJob(request: JobRequest, context: JobContext): Promis
   try {
     const { inputs, outcome } = await readAndFit(request, context, settings, pool, work.path);
     const evaluation = evaluateMl(outcome.fitted, settings.intervals);
+    context.report({ kind: "progress", stage: "evaluate", done: 1, total: 1 });
     const told = [...warnings, ...inputs.warnings, ...tickerWarnings(inputs, outcome, evaluation.warnings)];
     const { python, ...libraries } = (await pool.greeting).versions;
     const document = mlOutput({

@@ -1,0 +1,28 @@
+/** `npm run bench [-- reading | jobs | steps]`: ratios, each measured side by side in one run. */
+import { cpus, totalmem } from "node:os";
+import { table } from "../src/cli/table.ts";
+import { benchReading } from "./reading.ts";
+import { benchSteps } from "./steps.ts";
+import type { Table } from "./table.ts";
+import { benchWholeJob } from "./whole-job.ts";
+
+const BENCHES: Record<string, () => Promise<readonly Table[]>> = {
+  reading: benchReading,
+  steps: benchSteps,
+  jobs: async () => [await benchWholeJob()],
+};
+
+const [cpu] = cpus();
+const memory = Math.round(totalmem() / 2 ** 30);
+process.stdout.write(
+  `${new Date().toISOString().slice(0, 10)}, ${cpu?.model}, ${cpus().length} cores, ${memory} GiB, node ${process.version}\n`,
+);
+const asked = process.argv.slice(2);
+for (const name of asked.length > 0 ? asked : Object.keys(BENCHES)) {
+  const bench = BENCHES[name];
+  if (bench === undefined)
+    throw new Error(`no bench is called ${name}; there are ${Object.keys(BENCHES).join(", ")}`);
+  for (const { title, header, rows } of await bench()) {
+    process.stdout.write(`\n${title}\n\n${table(header, rows)}\n`);
+  }
+}
