@@ -42,11 +42,10 @@ async function* rejoin(head: Uint8Array, rest: AsyncIterator<Uint8Array>): Async
 }
 
 async function* gunzip(chunks: AsyncIterable<Uint8Array>, name: string): AsyncGenerator<Uint8Array> {
-  const fed = { bytes: 0, ended: false };
+  const fed = { bytes: 0 };
   const decoder = createGunzip({ chunkSize: OUTPUT_CHUNK_BYTES });
-  // The callback is empty because pipeline destroys the decoder with any error, and reading it throws that.
-  const noop = () => undefined;
-  pipeline(Readable.from(counted(chunks, fed)), decoder, noop);
+  // Nothing to do at its end: pipeline destroys the decoder with any error, and reading the decoder throws that.
+  pipeline(Readable.from(counted(chunks, fed)), decoder, () => undefined);
   let given = 0;
   try {
     for await (const chunk of decoder as AsyncIterable<Buffer>) {
@@ -58,17 +57,16 @@ async function* gunzip(chunks: AsyncIterable<Uint8Array>, name: string): AsyncGe
     throw broken(name, error.message, decoder.bytesWritten, given);
   }
   // zlib stops without a word at zero bytes after the last member; anything else there it reports as a bad header.
-  if (!fed.ended || decoder.bytesWritten < fed.bytes) {
+  if (decoder.bytesWritten < fed.bytes) {
     throw broken(name, "other bytes follow its end", decoder.bytesWritten, given);
   }
 }
 
-async function* counted(chunks: AsyncIterable<Uint8Array>, fed: { bytes: number; ended: boolean }) {
+async function* counted(chunks: AsyncIterable<Uint8Array>, fed: { bytes: number }) {
   for await (const chunk of chunks) {
     fed.bytes += chunk.length;
     yield chunk;
   }
-  fed.ended = true;
 }
 
 function isZlibError(error: unknown): error is Error {

@@ -108,8 +108,7 @@ class HttpsReader {
           this.#failures = 0;
           if (answer.statusCode === 200) break;
         } catch (error) {
-          if (answer.statusCode === 200) throw this.#broken(error);
-          await this.#afterFailure(error);
+          await this.#afterFailure(error, answer.statusCode !== 200);
         }
         answer = this.#offset === this.total ? undefined : await this.#nextRange();
       }
@@ -151,8 +150,10 @@ class HttpsReader {
   }
 
   /** Waits before the next try, or throws where there is none. */
-  async #afterFailure(error: unknown): Promise<void> {
+  async #afterFailure(error: unknown, resumable = true): Promise<void> {
     if (error instanceof MucastError || this.#signal.aborted) throw this.#broken(error);
+    if (!resumable)
+      throw this.#broken(error, "; a server without ranges and strong entity tags cannot resume");
     this.#failures += 1;
     if (isTrustFailure(error) || this.#failures >= this.#limits.attempts) throw this.#broken(error);
     const wait =
@@ -162,7 +163,7 @@ class HttpsReader {
     });
   }
 
-  #broken(error: unknown): MucastError {
+  #broken(error: unknown, afterword = ""): MucastError {
     if (error instanceof MucastError) return error;
     if (this.#caller?.aborted) {
       if (this.#caller.reason instanceof MucastError) return this.#caller.reason;
@@ -170,12 +171,12 @@ class HttpsReader {
     }
     if (this.#deadline.aborted) return this.#unavailable(`it took longer than ${this.#limits.totalMs} ms`);
     const tries = this.#failures > 1 ? ` (tried ${this.#failures} times)` : "";
-    if (error instanceof PassingFailure) return this.#unavailable(`${error.message}${tries}`);
+    if (error instanceof PassingFailure) return this.#unavailable(`${error.message}${tries}${afterword}`);
     const code = error instanceof Error && "code" in error ? String(error.code) : "";
     const trust = isTrustFailure(error)
       ? "; its certificate is not trusted here (see NODE_EXTRA_CA_CERTS)"
       : "";
-    return this.#unavailable(`the connection failed: ${code || String(error)}${tries}${trust}`);
+    return this.#unavailable(`the connection failed: ${code || String(error)}${tries}${trust}${afterword}`);
   }
 
   #unavailable(reason: string): MucastError {

@@ -164,7 +164,13 @@ test("the policy comes from MUCAST_ALLOWED_BLOB_URLS, else from an https BLOB_UR
 });
 
 test("a policy that would open a whole host, or is no plain https URL, is refused", () => {
-  for (const entry of ["https://a.example", "https://a.example/", "http://a.example/c", "a.example/c", "*"]) {
+  for (const entry of [
+    "https://a.example",
+    "https://a.example/",
+    "http://a.example/c",
+    "https://a.example./c",
+    "*",
+  ]) {
     assert.throws(
       () => blobPolicy({ MUCAST_ALLOWED_BLOB_URLS: entry }),
       (error) => error instanceof MucastError && error.code === "invalid_request",
