@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve as resolvePath } from "node:path";
 import { describe, it } from "node:test";
 import { MucastError } from "../src/contract/errors.ts";
 import { rawNumbers } from "../src/contract/json-text.ts";
-import { type Parameter, parametersOf } from "../src/contract/model-params/catalogue.ts";
+import { parametersOf } from "../src/contract/model-params/catalogue.ts";
 import { findModel, MODELS, type Model } from "../src/contract/model-params/models.ts";
 import { type Estimator, type RawObject, resolveModelParams } from "../src/contract/model-params/resolve.ts";
 import { findEnvironment } from "../src/engine/environment.ts";
@@ -19,19 +21,37 @@ interface Fitted {
   readonly trained_with: Readonly<Record<string, unknown>>;
 }
 
-function python(args: readonly string[], input = ""): string {
+function python(args: readonly string[], input = "", cwd = "."): string {
   const done = spawnSync(findEnvironment().python, args, {
     input,
+    cwd,
     encoding: "utf8",
     maxBuffer: 256 * 1024 * 1024,
-    env: { ...process.env, PYTHONPATH: "engine", PYTHONDONTWRITEBYTECODE: "1", OMP_NUM_THREADS: "1" },
+    env: {
+      ...process.env,
+      PYTHONPATH: resolvePath("engine"),
+      PYTHONDONTWRITEBYTECODE: "1",
+      OMP_NUM_THREADS: "1",
+    },
   });
   assert.equal(done.status, 0, done.stderr);
   return done.stdout;
 }
 
-function fit(estimators: readonly object[]): Fitted[] {
-  return JSON.parse(python(["test/model-params/fit_cases.py"], JSON.stringify(estimators))) as Fitted[];
+/** Stands for a file in the folder where fits are tried. */
+const FILE = "written.txt";
+
+/** Fits in a folder that is empty before; whatever is there afterwards was written by a library. */
+function fit(estimators: readonly object[]): { results: Fitted[]; written: string[] } {
+  const folder = mkdtempSync(join(tmpdir(), "mucast-model-params-"));
+  try {
+    const program = resolvePath("test/model-params/fit_cases.py");
+    const specs = JSON.stringify(estimators).replaceAll(`"${FILE}"`, JSON.stringify(join(folder, FILE)));
+    const results = JSON.parse(python([program], specs, folder)) as Fitted[];
+    return { results, written: readdirSync(folder) };
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 }
 
 function resolve(model: Model, text: string): Estimator {
@@ -45,75 +65,135 @@ describe("the catalogue", () => {
   });
 });
 
-describe("what is accepted, the library accepts", () => {
-  const few: Partial<Record<Model["name"], string>> = {
-    random_forest: '"n_estimators": 3',
-    xgboost: '"n_estimators": 3',
-    lightgbm: '"n_estimators": 3',
-    catboost: '"iterations": 3',
-  };
-  const withFew = ({ name }: Model, text: string) => {
-    const own = text.slice(1, -1);
-    return `{${[few[name], own].filter((part) => part).join(", ")}}`;
-  };
-  const losses: [string, string[]][] = [
-    ["random_forest", ['{"criterion": "absolute_error"}', '{"criterion": "friedman_mse"}']],
+/** The settings that make a fit quick, by model. */
+const QUICK: Partial<Record<Model["name"], string>> = {
+  random_forest: '"n_estimators": 3',
+  xgboost: '"n_estimators": 3',
+  lightgbm: '"n_estimators": 3',
+  catboost: '"iterations": 3',
+};
+
+function acceptedCases(): { model: Model; text: string; spec: Estimator }[] {
+  const objectives = (parameter: string, names: string[]) => names.map((name) => `"${parameter}": "${name}"`);
+  const texts: [string, string[]][] = [
+    ...MODELS.map(({ name }): [string, string[]] => [name, [""]]),
+    ["random_forest", objectives("criterion", ["absolute_error", "friedman_mse"])],
+    [
+      "xgboost",
+      objectives("objective", [
+        ...["reg:squarederror", "reg:linear", "reg:absoluteerror", "reg:pseudohubererror"],
+        "reg:squaredlogerror",
+      ]),
+    ],
+    [
+      "lightgbm",
+      objectives("objective", [
+        ...["l2", "mse", "rmse", "l2_root", "l1", "mae", "mape", "huber", "fair", "quantile", "MSE"],
+      ]),
+    ],
+    [
+      "catboost",
+      objectives("loss_function", [
+        ...["RMSE", "MAE", "Quantile:alpha=0.1", "Huber:delta=1.0", "Lq:q=2", "LogCosh", "MAPE"],
+        "Expectile:alpha=0.3",
+      ]),
+    ],
+    [
+      "random_forest",
+      ['"random_state": null, "max_features": 1.0, "n_jobs": 8', '"random_state": 1, "max_features": 1'],
+    ],
+    ["ridge", ['"solver": "sag", "random_state": null, "alpha": 1']],
+    ["lasso", ['"selection": "random", "random_state": null, "alpha": 1e-4, "copy_X": false']],
+    ["quantile", ['"solver_options": {"maxiter": 1000}, "alpha": 0']],
     [
       "xgboost",
       [
-        ...["squarederror", "linear", "absoluteerror", "pseudohubererror", "squaredlogerror"].map(
-          (name) => `{"objective": "reg:${name}"}`,
-        ),
-        '{"objective": "reg:quantileerror", "quantile_alpha": [0.5]}',
+        '"objective": "reg:quantileerror", "quantile_alpha": [0.5]',
+        '"random_state": 2147483647, "nthread": 16, "lambda": 2, "seed_per_iteration": false',
+        '"random_state": null, "subsample": 0.5, "booster": "gblinear"',
       ],
     ],
     [
       "lightgbm",
-      ["l2", "mse", "rmse", "l2_root", "l1", "mae", "mape", "huber", "fair", "quantile"].map(
-        (name) => `{"objective": "${name}"}`,
-      ),
+      ['"nthreads": 16, "eta": 0.05, "min_data": 7, "random_state": null, "bagging_fraction": 0.5'],
     ],
-    [
-      "catboost",
-      [
-        "RMSE",
-        "MAE",
-        "Quantile:alpha=0.1",
-        "Huber:delta=1.0",
-        "Lq:q=2",
-        "LogCosh",
-        "Expectile:alpha=0.3",
-        "MAPE",
-      ].map((name) => `{"loss_function": "${name}"}`),
-    ],
+    ["catboost", ['"thread_count": 16, "eta": 0.05, "random_state": null, "silent": true, "depth": 4.0']],
   ];
-  const kept: [string, string][] = [
-    ["random_forest", '{"random_state": null, "max_features": 1.0, "n_jobs": 8}'],
-    ["random_forest", '{"max_features": 1}'],
-    ["ridge", '{"solver": "sag", "random_state": null, "alpha": 1}'],
-    ["lasso", '{"selection": "random", "random_state": null, "alpha": 1e-4, "copy_X": false}'],
-    ["quantile", '{"solver_options": {"maxiter": 1000}, "alpha": 0}'],
-    ["xgboost", '{"random_state": 2147483647, "nthread": 16, "lambda": 2, "seed_per_iteration": false}'],
-    ["xgboost", '{"random_state": null, "subsample": 0.5, "booster": "gblinear"}'],
-    [
-      "lightgbm",
-      '{"nthreads": 16, "eta": 0.05, "min_data": 7, "random_state": null, "bagging_fraction": 0.5}',
-    ],
-    ["catboost", '{"thread_count": 16, "eta": 0.05, "random_state": null, "silent": true, "depth": 4.0}'],
-  ];
-  const cases = [
-    ...MODELS.map((model): [Model, string] => [model, withFew(model, "{}")]),
-    ...[
-      ...losses.flatMap(([name, texts]) => texts.map((text): [string, string] => [name, text])),
-      ...kept,
-    ].map(([name, text]): [Model, string] => [findModel(name), withFew(findModel(name), text)]),
-  ];
-  const results = fit(cases.map(([model, text]) => resolve(model, text)));
-  const resultOf = (name: string, part: string): Fitted =>
-    results[cases.findIndex(([model, text]) => model.name === name && text.includes(part))]!;
+  return texts.flatMap(([name, given]) => {
+    const model = findModel(name);
+    return given.map((own) => {
+      const text = `{${[QUICK[model.name], own].filter((part) => part).join(", ")}}`;
+      return { model, text, spec: resolve(model, text) };
+    });
+  });
+}
 
-  for (const [index, [{ name }, text]] of cases.entries()) {
-    it(`${name} ${text}`, () => {
+/**
+ * Parameters of a component that the default settings do not build: xgboost reads any value past them. And
+ * importance_type, which no fit looks at.
+ */
+const UNREAD = new Set([
+  ...["default_direction", "feature_selector", "huber_slope", "normalize_type", "one_drop", "opt_dense_col"],
+  ...["rate_drop", "sample_type", "skip_drop", "sparse_threshold", "tolerance", "top_k", "importance_type"],
+]);
+
+/** Every value that a type rule refuses, as the library's constructor would be called with it. */
+function refusedCases(): object[] {
+  const samples = ["null", "true", "1", "1.0", "0.5", '"abc"', "[1,2]", '{"0":1}'];
+  return eachParameter((model, name) =>
+    samples
+      .filter((value) => !UNREAD.has(name) && isRefusedByType(model, name, value))
+      .map((value) => {
+        const [few, silence] =
+          model.name === "catboost" ? ["iterations", { verbose: false }] : ["n_estimators", {}];
+        const quick = parametersOf(model.name).byName.has(few) && name !== few ? { [few]: 2 } : {};
+        const quiet = name === "silent" || name === "logging_level" ? {} : silence;
+        const params = { ...quick, ...quiet, [name]: rawNumbers(value) };
+        return { library: model.library, class: model.className, params };
+      }),
+  );
+}
+
+function isRefusedByType(model: Model, name: string, value: string): boolean {
+  try {
+    resolve(model, `{${JSON.stringify(name)}: ${value}}`);
+    return false;
+  } catch (error) {
+    if (!(error instanceof MucastError)) throw error;
+    return error.data.faults?.every(({ message }) => /^must be (?!false)/.test(message)) ?? false;
+  }
+}
+
+/** A regressor with a file's name in every parameter that accepts one. */
+function fileNameCases(): object[] {
+  const values = [`"${FILE}"`, `["${FILE}"]`, `{"0": "${FILE}"}`];
+  return eachParameter((model, name) =>
+    values.flatMap((value) => {
+      try {
+        return [resolve(model, `{${JSON.stringify(name)}: ${value}}`)];
+      } catch (error) {
+        if (error instanceof MucastError) return [];
+        throw error;
+      }
+    }),
+  );
+}
+
+function eachParameter(cases: (model: Model, name: string) => object[]): object[] {
+  return MODELS.flatMap((model) =>
+    [...parametersOf(model.name).byName.keys()].flatMap((name) => cases(model, name)),
+  );
+}
+
+const accepted = acceptedCases();
+const refused = refusedCases();
+const fileNames = fileNameCases();
+// One process for all, since most of its time goes into imports.
+const { results, written } = fit([...accepted.map(({ spec }) => spec), ...refused, ...fileNames]);
+
+describe("what is accepted, the library accepts", () => {
+  for (const [index, { model, text }] of accepted.entries()) {
+    it(`${model.name} ${text}`, () => {
       const { error, shape, finite, repeats } = results[index]!;
       assert.deepEqual(
         { error, shape, finite, repeats },
@@ -121,6 +201,9 @@ describe("what is accepted, the library accepts", () => {
       );
     });
   }
+
+  const resultOf = (name: string, part: string): Fitted =>
+    results[accepted.findIndex(({ model, text }) => model.name === name && text.includes(part))]!;
 
   it("and numbers are in Python what they are in the caller's text", () => {
     assert.equal(resultOf("random_forest", '"max_features": 1.0').python.max_features, "1.0");
@@ -137,52 +220,24 @@ describe("what is accepted, the library accepts", () => {
     const { trained_with: xgboost } = resultOf("xgboost", '"lambda"');
     assert.deepEqual([xgboost.reg_lambda, xgboost.nthread, xgboost.seed], ["2", "1", "2147483647"]);
     const { trained_with: catboost } = resultOf("catboost", '"eta"');
-    assert.deepEqual([catboost.depth, Math.fround(0.05)], [4, catboost.learning_rate]);
+    assert.deepEqual([catboost.depth, catboost.learning_rate], [4, Math.fround(0.05)]);
   });
 });
 
-describe("what is refused for its type", () => {
-  const samples = ["null", "true", "1", "1.0", "0.5", '"abc"', "[1,2]", '{"0":1}'];
-  // Parameters of a component that the default settings do not build: xgboost reads any value past them.
-  const unread = new Set(
-    "default_direction feature_selector huber_slope normalize_type one_drop opt_dense_col rate_drop sample_type skip_drop sparse_threshold tolerance top_k".split(
-      " ",
-    ),
-  );
+it("what is refused for its type, the library refuses too", () => {
+  assert.ok(refused.length > 500, `${refused.length} cases`);
+  const taken = refused.filter((_, index) => results[accepted.length + index]!.error === null);
+  assert.deepEqual(taken, []);
+});
 
-  /** The case that a type rule refuses, as the library's constructor would be called; undefined where none does. */
-  function refusedByType(model: Model, { name }: Parameter, value: string): object | undefined {
-    const [few, silence] =
-      model.name === "catboost" ? ["iterations", { verbose: false }] : ["n_estimators", {}];
-    try {
-      resolve(model, `{${JSON.stringify(name)}: ${value}}`);
-      return undefined;
-    } catch (error) {
-      if (
-        !(error instanceof MucastError) ||
-        !error.data.faults?.every(({ message }) => message.startsWith("must be"))
-      )
-        return undefined;
-    }
-    const quick = parametersOf(model.name).byName.has(few) && name !== few ? { [few]: 2 } : {};
-    const quiet = name === "silent" || name === "logging_level" ? {} : silence;
-    const params = { ...quick, ...quiet, [name]: rawNumbers(value) };
-    return { library: model.library, class: model.className, params };
-  }
+describe("no file", () => {
+  it("is written by what is accepted, whatever takes a string", () => {
+    assert.ok(fileNames.length > 50, `${fileNames.length} cases`);
+    assert.deepEqual(written, []);
+  });
 
-  it("the library refuses too", () => {
-    const cases = MODELS.flatMap((model) =>
-      [...parametersOf(model.name).byName.values()]
-        .filter(
-          ({ name }) => !unread.has(name) && name !== "allow_writing_files" && name !== "importance_type",
-        )
-        .flatMap((parameter) => samples.map((value) => refusedByType(model, parameter, value)))
-        .filter((spec) => spec !== undefined),
-    );
-    assert.ok(cases.length > 500, `${cases.length} cases`);
-    const wrong = fit(cases)
-      .map(({ error }, index) => (error === null ? JSON.stringify(cases[index]) : undefined))
-      .filter((spec) => spec !== undefined);
-    assert.deepEqual(wrong, []);
+  it("would go unseen", () => {
+    const params = { iterations: 1, verbose: false, allow_writing_files: false, output_borders: FILE };
+    assert.deepEqual(fit([{ library: "catboost", class: "CatBoostRegressor", params }]).written, [FILE]);
   });
 });

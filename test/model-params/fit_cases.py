@@ -25,6 +25,7 @@ def fitted(spec: dict[str, Any]) -> dict[str, Any]:
         model = make_estimator(spec, spec["params"]).fit(x, y)
         predicted = np.asarray(model.predict(x))
         again = make_estimator(spec, spec["params"]).fit(x, y).predict(x)
+        told = trained_with(spec, model)
     except Exception as error:
         return {"error": f"{type(error).__name__}: {error}"}
     return {
@@ -33,7 +34,7 @@ def fitted(spec: dict[str, Any]) -> dict[str, Any]:
         "finite": bool(np.isfinite(predicted).all()),
         "repeats": bool(np.array_equal(predicted, again)),
         "python": {name: repr(value) for name, value in spec["params"].items()},
-        "trained_with": trained_with(spec, model),
+        "trained_with": told,
     }
 
 
@@ -55,9 +56,10 @@ if __name__ == "__main__":
     warnings.simplefilter("ignore")
     specs = json.load(sys.stdin)
     # Some libraries print from C++ whatever they are told.
-    out = os.fdopen(os.dup(1), "w")
+    out, errors = os.fdopen(os.dup(1), "w"), os.dup(2)
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)
     results = [fitted(spec) for spec in specs]
+    os.dup2(errors, 2)
     json.dump(results, out)

@@ -2,7 +2,7 @@ import type { Fault } from "../errors.ts";
 import { show } from "../faults.ts";
 import { nearestName } from "../nearest.ts";
 import type { Parameter } from "./catalogue.ts";
-import { hasType, inWords, jsonType } from "./json-types.ts";
+import { hasType, inWords, jsonType, stringsOf } from "./json-types.ts";
 import type { Library, Model } from "./models.ts";
 import { isAllowedObjective, isOneQuantile, objectivesOf } from "./objectives.ts";
 
@@ -12,10 +12,11 @@ export function valueFaults(library: Library, parameter: Parameter, raw: unknown
   if (types !== undefined && !hasType(raw, types)) {
     return [{ path, message: `must be ${inWords(types)}, got ${show(raw)}` }];
   }
-  if (library === "lightgbm" && stringsOf(raw).some((text) => /[\s=#]/.test(text))) {
+  if (library === "lightgbm" && stringsOf(raw).some((text) => /[\s=#"']/.test(text))) {
     // lightgbm hands its parameters on as one text, "name=value name=value": a space in a value starts another
-    // parameter, so `"metric": "l2 input_model=..."` would set what is refused here.
-    return [{ path, message: `may not hold spaces, "=" or "#", got ${show(raw)}` }];
+    // parameter, so `"metric": "l2 input_model=..."` would set what is refused here. Quotes it strips, so that
+    // `"'gpu'"` would mean gpu.
+    return [{ path, message: `may not hold spaces, quotes, "=" or "#", got ${show(raw)}` }];
   }
   if (choices !== undefined && typeof raw === "string" && !choices.includes(raw)) {
     const suggestion = nearestName(raw, choices);
@@ -23,14 +24,6 @@ export function valueFaults(library: Library, parameter: Parameter, raw: unknown
     return [suggestion === undefined ? fault : { ...fault, suggestion }];
   }
   return [];
-}
-
-function stringsOf(raw: unknown): string[] {
-  if (typeof raw === "string") return [raw];
-  const type = jsonType(raw);
-  if (type === "list") return (raw as unknown[]).flatMap(stringsOf);
-  if (type !== "object") return [];
-  return Object.entries(raw as object).flatMap(([key, value]) => [key, ...stringsOf(value)]);
 }
 
 /**

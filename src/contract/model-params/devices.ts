@@ -1,3 +1,4 @@
+import { stringsOf } from "./json-types.ts";
 import type { Library } from "./models.ts";
 
 /**
@@ -11,7 +12,7 @@ import type { Library } from "./models.ts";
 const GPU_ARGUMENTS: Record<Library, Readonly<Record<string, RegExp | true>>> = {
   sklearn: {},
   xgboost: {
-    device: /^\s*(?:cuda|gpu|sycl)/i,
+    device: /cuda|gpu|sycl/i,
     tree_method: /gpu/i,
     updater: /gpu/i,
     // Gone from xgboost itself, but configs that carry them mean a GPU.
@@ -20,7 +21,7 @@ const GPU_ARGUMENTS: Record<Library, Readonly<Record<string, RegExp | true>>> = 
     predictor: /gpu/i,
   },
   lightgbm: {
-    device_type: /^(?:gpu|cuda)$/i,
+    device_type: /gpu|cuda/i,
     gpu_device_id: true,
     gpu_device_id_list: true,
     gpu_platform_id: true,
@@ -28,7 +29,7 @@ const GPU_ARGUMENTS: Record<Library, Readonly<Record<string, RegExp | true>>> = 
     num_gpu: true,
   },
   catboost: {
-    task_type: /^gpu$/i,
+    task_type: /gpu/i,
     devices: true,
     device_config: true,
     gpu_ram_part: true,
@@ -41,11 +42,13 @@ const GPU_ARGUMENTS: Record<Library, Readonly<Record<string, RegExp | true>>> = 
 /**
  * Whether this argument asks for a GPU.
  * @param own the catalogue's name, or the caller's where it is unknown.
+ * @param value of a `rawNumbers` tree.
  * @param isDefault whether the value is null or the library's default.
  */
 export function asksForGpu(library: Library, own: string, value: unknown, isDefault: boolean): boolean {
   const rules = GPU_ARGUMENTS[library];
   const rule = Object.hasOwn(rules, own) ? rules[own] : undefined;
   if (rule === undefined || isDefault) return false;
-  return rule === true || (typeof value === "string" && rule.test(value));
+  // lightgbm reads ["gpu"] as gpu.
+  return rule === true || stringsOf(value).some((text) => rule.test(text));
 }

@@ -31,6 +31,15 @@ export function hasType(raw: unknown, accepted: readonly AcceptedType[]): boolea
   return accepted.includes("whole") && isRawNumber(raw) && Number.isInteger(Number(raw.rawJSON));
 }
 
+/** Every string inside a value of a `rawNumbers` tree, keys included. */
+export function stringsOf(raw: unknown): string[] {
+  if (typeof raw === "string") return [raw];
+  const type = jsonType(raw);
+  if (type === "list") return (raw as unknown[]).flatMap(stringsOf);
+  if (type !== "object") return [];
+  return Object.entries(raw as object).flatMap(([key, value]) => [key, ...stringsOf(value)]);
+}
+
 const WORDS: Record<AcceptedType, string> = {
   null: "null",
   bool: "true or false",

@@ -67,7 +67,14 @@ describe("what reaches outside the model", () => {
 
   it("is refused of lightgbm: a second parameter inside a value", () => {
     // lightgbm would read all of these as further parameters of their own.
-    const values = ["l2 input_model=/etc/passwd", "l2\noutput_model=x", "l2\tmachines=a", "a=b", "l2#"];
+    const values = [
+      "l2 input_model=/etc/passwd",
+      "l2\noutput_model=x",
+      "l2\tmachines=a",
+      "a=b",
+      "l2#",
+      "'l2'",
+    ];
     for (const value of values) {
       for (const params of [{ metric: value }, { metric: ["l1", value] }, { objective: value }]) {
         assert.match(refusal("lightgbm", params)?.data.faults?.[0]?.message ?? "", /may not hold spaces/);
@@ -162,7 +169,17 @@ describe("a GPU", () => {
   const cases: [string, object[]][] = [
     ["xgboost", [{ device: "cuda" }, { device: "cuda:1" }, { device: "gpu" }, { tree_method: "gpu_hist" }]],
     ["xgboost", [{ gpu_id: 0 }, { predictor: "gpu_predictor" }, { updater: "grow_gpu_hist" }]],
-    ["lightgbm", [{ device: "gpu" }, { device_type: "CUDA" }, { gpu_device_id: 0 }, { num_gpu: 2 }]],
+    [
+      "lightgbm",
+      [
+        { device: "gpu" },
+        { device_type: "CUDA" },
+        { device: ["gpu"] },
+        { device: "'gpu'" },
+        { gpu_device_id: 0 },
+        { num_gpu: 2 },
+      ],
+    ],
     ["catboost", [{ task_type: "GPU" }, { devices: "0" }, { device_config: "0" }, { gpu_ram_part: 0.5 }]],
   ];
   for (const [model, asked] of cases) {
