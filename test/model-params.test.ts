@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve as resolvePath } from "node:path";
 import { describe, it } from "node:test";
@@ -21,23 +21,6 @@ interface Fitted {
   readonly trained_with: Readonly<Record<string, unknown>>;
 }
 
-function python(args: readonly string[], input = "", cwd = "."): string {
-  const done = spawnSync(findEnvironment().python, args, {
-    input,
-    cwd,
-    encoding: "utf8",
-    maxBuffer: 256 * 1024 * 1024,
-    env: {
-      ...process.env,
-      PYTHONPATH: resolvePath("engine"),
-      PYTHONDONTWRITEBYTECODE: "1",
-      OMP_NUM_THREADS: "1",
-    },
-  });
-  assert.equal(done.status, 0, done.stderr);
-  return done.stdout;
-}
-
 /** Stands for a file in the folder where fits are tried. */
 const FILE = "written.txt";
 
@@ -45,9 +28,21 @@ const FILE = "written.txt";
 function fit(estimators: readonly object[]): { results: Fitted[]; written: string[] } {
   const folder = mkdtempSync(join(tmpdir(), "mucast-model-params-"));
   try {
-    const program = resolvePath("test/model-params/fit_cases.py");
     const specs = JSON.stringify(estimators).replaceAll(`"${FILE}"`, JSON.stringify(join(folder, FILE)));
-    const results = JSON.parse(python([program], specs, folder)) as Fitted[];
+    const done = spawnSync(findEnvironment().python, [resolvePath("test/model-params/fit_cases.py")], {
+      input: specs,
+      cwd: folder,
+      encoding: "utf8",
+      maxBuffer: 256 * 1024 * 1024,
+      env: {
+        ...process.env,
+        PYTHONPATH: resolvePath("engine"),
+        PYTHONDONTWRITEBYTECODE: "1",
+        OMP_NUM_THREADS: "1",
+      },
+    });
+    assert.equal(done.status, 0, done.stderr);
+    const results = JSON.parse(done.stdout) as Fitted[];
     return { results, written: readdirSync(folder) };
   } finally {
     rmSync(folder, { recursive: true });
@@ -57,13 +52,6 @@ function fit(estimators: readonly object[]): { results: Fitted[]; written: strin
 function resolve(model: Model, text: string): Estimator {
   return resolveModelParams({ model, rawParams: rawNumbers(text) as RawObject }).estimator;
 }
-
-describe("the catalogue", () => {
-  it("is what the installed libraries say", () => {
-    const stored = readFileSync("src/contract/model-params/catalogue.json", "utf8");
-    assert.equal(stored, python(["-m", "mucast_engine.catalogue"]));
-  });
-});
 
 /** The settings that make a fit quick, by model. */
 const QUICK: Partial<Record<Model["name"], string>> = {
