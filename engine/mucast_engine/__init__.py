@@ -2,5 +2,3 @@
 
 The package knows no calendar, no blob and no HTTP; everything that can be wrong about time is decided by its caller.
 """
-
-PROTOCOL = 1

@@ -1,6 +1,7 @@
 """`python -m mucast_engine host --libraries lightgbm --folder F`: see host.py; `worker` is what it spawns on macOS."""
 
 import argparse
+import json
 import os
 import platform
 import signal
@@ -9,7 +10,6 @@ import sys
 import time
 from pathlib import Path
 
-from mucast_engine import PROTOCOL
 from mucast_engine.process import claim_stdout, die_with_parent, silence_input, thread_count
 
 
@@ -49,9 +49,7 @@ def run_host(libraries: list[str], folder: Path, start: str) -> None:
     host.emit(
         {
             "event": "ready",
-            "protocol": PROTOCOL,
-            "python": platform.python_version(),
-            "versions": library_versions(libraries),
+            "versions": {"python": platform.python_version(), **library_versions(libraries)},
             "start": start,
             "import_seconds": time.perf_counter() - started,
         }
@@ -64,11 +62,17 @@ def run_spawned_worker(libraries: list[str], folder: Path, parent: int, descript
     die_with_parent(parent)
     claim_stdout()
     silence_input()
+    from mucast_engine.failure import sentence_of
     from mucast_engine.libraries import import_libraries
     from mucast_engine.worker import serve
 
-    import_libraries(libraries)
-    serve(socket.socket(fileno=descriptor), folder)
+    connection = socket.socket(fileno=descriptor)
+    try:
+        import_libraries(libraries)
+    except Exception as error:
+        connection.sendall(json.dumps({"event": "failed", "message": sentence_of(error)}).encode() + b"\n")
+        raise
+    serve(connection, folder)
 
 
 if __name__ == "__main__":

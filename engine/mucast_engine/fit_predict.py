@@ -17,7 +17,7 @@ def fit_predict(task: Message, store: ArrayStore, progress: Callable[[Message], 
     """Runs the fits of `task` in order and writes their predictions, concatenated, as one array.
 
     `task["fits"]` is a list of `{"train": [a, b], "predict": [c, d], "diagnose"?: true}`, half-open row ranges of
-    `x` (n, k) and `y` (n). Returns `{"predictions": ref, "seconds": [...], "convergence_warnings": count}` and, where
+    `x` (n, k) and `y` (m), m <= n. Returns `{"predictions": ref, "seconds": [...], "convergence_warnings": count}` and, where
     a fit marked `diagnose` predicts one constant for at least two rows, `"constant": {...}`.
     Raises TaskError `fit_failed` where the library raises or its predictions cannot be used.
     """
@@ -43,8 +43,8 @@ def fit_predict(task: Message, store: ArrayStore, progress: Callable[[Message], 
 
 def _one_fit(task: Message, fit: Message, x: Matrix, y: Matrix) -> tuple[Matrix, Message | None]:
     (a, b), (c, d) = fit["train"], fit["predict"]
-    if not (0 <= a < b <= len(x) and 0 <= c <= d <= len(x)):
-        raise TaskError("internal", f"rows {fit} lie outside the {len(x)} rows of x")
+    if not (0 <= a < b <= len(y) and 0 <= c <= d <= len(x)):
+        raise TaskError("internal", f"rows {fit} lie outside the {len(x)} rows of x or the {len(y)} of y")
     # Copies: the file is mapped read-only, and a library told to work in place must not reach the next fit.
     train_x, train_y, score_x = np.array(x[a:b]), np.array(y[a:b]), np.array(x[c:d])
     try:

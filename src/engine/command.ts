@@ -1,0 +1,31 @@
+import { spawn } from "node:child_process";
+
+/** What a command that ended well, or not, has said. */
+export interface CommandEnd {
+  /** 0 where it ended well; null where it was killed or never started. */
+  readonly code: number | null;
+  readonly stdout: string;
+  /** Why it could not be started, or what it said on stderr. */
+  readonly stderr: string;
+}
+
+/** Runs a command to its end, its input closed. Never rejects. */
+export function runCommand(
+  command: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<CommandEnd> {
+  return new Promise((resolve) => {
+    const child = spawn(command, args, { env, stdio: ["ignore", "pipe", "pipe"] });
+    let stdout = "";
+    let stderr = "";
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      stdout += text;
+    });
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      stderr += text;
+    });
+    child.once("error", (error) => resolve({ code: null, stdout, stderr: error.message }));
+    child.once("close", (code) => resolve({ code, stdout, stderr }));
+  });
+}

@@ -1,0 +1,62 @@
+import { constants } from "node:os";
+import { ERROR_TABLE, type ErrorCode, MucastError } from "../contract/errors.ts";
+import type { HostEnd } from "./host-process.ts";
+import type { Job } from "./job.ts";
+import type { TaskFault, WorkerEnd } from "./protocol.ts";
+
+/** What the engine says against a task. */
+export function taskError(job: Job, { code, message, data }: TaskFault): MucastError {
+  const known: ErrorCode = Object.hasOwn(ERROR_TABLE, code) ? (code as ErrorCode) : "internal";
+  return new MucastError(known, about(job, message), { ...data, ...tickerOf(job) });
+}
+
+/** The error of a task on which every attempt ended with the death of its worker. */
+export function crashError(job: Job): MucastError {
+  const message = `the worker died ${job.deaths.length} times: ${job.deaths.join("; ")}`;
+  return new MucastError("engine_crashed", about(job, message), { ...tickerOf(job), deaths: job.deaths });
+}
+
+/** A host that ended before it greeted. */
+export function startError(python: string, { reason, stderrTail }: HostEnd): MucastError {
+  const lastWords = stderrTail.split("\n").at(-1);
+  return new MucastError(
+    "engine_unavailable",
+    `the engine did not start with ${python} (${reason})${lastWords ? `: ${lastWords}` : ""}`,
+    { source: python, stderr: stderrTail },
+  );
+}
+
+/** A worker that could not import a library. */
+export function importError(python: string, message: string): MucastError {
+  return new MucastError("engine_unavailable", `the engine did not start with ${python}: ${message}`, {
+    source: python,
+  });
+}
+
+/** A host that ended under its workers, more than once. */
+export function hostError({ reason, stderrTail }: HostEnd): MucastError {
+  return new MucastError("engine_crashed", `the process that owns the workers ended twice (${reason})`, {
+    stderr: stderrTail,
+  });
+}
+
+/** How a worker ended, in words. */
+export function endOf({ signal, exit_code, max_rss_bytes }: WorkerEnd): string {
+  const most = `after holding at most ${Math.round(max_rss_bytes / 2 ** 20)} MiB`;
+  if (signal === null) return `it ended with exit code ${exit_code}, ${most}`;
+  const hint = signal === constants.signals.SIGKILL ? ", as happens where the machine's memory runs out" : "";
+  return `it was ended by ${signalName(signal)}${hint}, ${most}`;
+}
+
+function signalName(signal: number): string {
+  const named = Object.entries(constants.signals).find(([, number]) => number === signal);
+  return named?.[0] ?? `signal ${signal}`;
+}
+
+function about({ task }: Job, message: string): string {
+  return task.label === undefined ? message : `${task.label}: ${message}`;
+}
+
+function tickerOf({ task }: Job): { readonly ticker?: string } {
+  return task.label === undefined ? {} : { ticker: task.label };
+}

@@ -1,0 +1,87 @@
+import { createHash } from "node:crypto";
+import { existsSync, readFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { MucastError } from "../contract/errors.ts";
+
+/** `ml` has the libraries of run_ml_job, `dev` adds what the engine's own checks need. */
+export type EnvironmentFlavour = "ml" | "dev";
+
+export interface Environment {
+  /** Its interpreter. */
+  readonly python: string;
+}
+
+/** Two folders up, both here and in the compiled package. */
+const PACKAGE_FOLDER = fileURLToPath(new URL("../..", import.meta.url));
+
+/** Names a ready interpreter, which is used as it is. */
+export const PYTHON_VARIABLE = "MUCAST_PYTHON";
+
+/** Its last act is to lie in its place, so a folder without it is no environment. */
+export const STAMP = "mucast-environment.json";
+
+/** The hashed lock of a flavour. */
+export function lockFile(name: EnvironmentFlavour | "uv"): string {
+  return join(PACKAGE_FOLDER, "engine", `requirements-${name}.txt`);
+}
+
+/**
+ * Where an environment lies or would lie: its name carries the hash of its lock, so another version of mucast makes
+ * another one. In a checkout that is the project's own folder, in an installed package the user's cache.
+ */
+export function environmentFolder(name: EnvironmentFlavour | "uv"): string {
+  const hash = createHash("sha256")
+    .update(readFileSync(lockFile(name)))
+    .digest("hex")
+    .slice(0, 16);
+  return join(environmentsFolder(), `${name}-${hash}`);
+}
+
+function environmentsFolder(): string {
+  // The published package carries no tsconfig.json.
+  if (existsSync(join(PACKAGE_FOLDER, "tsconfig.json"))) return join(PACKAGE_FOLDER, ".mucast", "env");
+  const cache = process.env.XDG_CACHE_HOME || join(homedir(), ".cache");
+  return join(cache, "mucast", "env");
+}
+
+/** The interpreter named in MUCAST_PYTHON. */
+export function namedPython(): string | undefined {
+  return process.env[PYTHON_VARIABLE] || undefined;
+}
+
+/** The installed environment of a flavour, whatever MUCAST_PYTHON says; its interpreter may have been removed. */
+export function installedEnvironment(flavour: EnvironmentFlavour): Environment | undefined {
+  const folder = environmentFolder(flavour);
+  const python = join(folder, "bin", "python");
+  return existsSync(join(folder, STAMP)) && existsSync(python) ? { python } : undefined;
+}
+
+/**
+ * The environment to use: the interpreter of MUCAST_PYTHON, else the installed one. Nothing is started or changed.
+ * @throws MucastError engine_unavailable where there is none.
+ */
+export function findEnvironment(flavour: EnvironmentFlavour = "ml"): Environment {
+  const named = namedPython();
+  if (named !== undefined) return { python: named };
+  const found = installedEnvironment(flavour);
+  if (found) return found;
+  throw new MucastError(
+    "engine_unavailable",
+    `there is no Python environment at ${environmentFolder(flavour)}; \`mucast setup\` makes it, ` +
+      `or ${PYTHON_VARIABLE} names a ready interpreter`,
+    { path: environmentFolder(flavour) },
+  );
+}
+
+/**
+ * The environment of run_ml_job.
+ * @throws MucastError engine_unavailable where there is none.
+ */
+export function requireEnvironment(): Environment {
+  return findEnvironment("ml");
+}
+
+export { type EngineStatus, engineStatus } from "./engine-status.ts";
+export { installEnvironment } from "./install-environment.ts";

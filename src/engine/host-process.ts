@@ -1,0 +1,119 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import type { EngineMessage, EngineRequest } from "./protocol.ts";
+
+/** How a host ended. */
+export interface HostEnd {
+  /** Why no process could be made, or how it ended. */
+  readonly reason: string;
+  /** Its last words on stderr. */
+  readonly stderrTail: string;
+  /** Whether it waited for its workers, as it does when its stdin ends. */
+  readonly orderly: boolean;
+}
+
+export interface HostOptions {
+  readonly python: string;
+  readonly libraries: readonly string[];
+  readonly workFolder: string;
+  /** `spawn` gives every worker an interpreter of its own, as on macOS; by default the engine decides. */
+  readonly start?: "fork" | "spawn";
+  readonly onMessage: (message: EngineMessage) => void;
+  readonly log: (line: string) => void;
+}
+
+const ENGINE_FOLDER = fileURLToPath(new URL("../../engine", import.meta.url));
+const TAIL_LENGTH = 4_096;
+
+/** The Python process that imports the libraries and owns the workers: lines in, lines out. */
+export class HostProcess {
+  /** Settles once the process is gone and everything it said has been handed on; never rejects. */
+  readonly ended: Promise<HostEnd>;
+  readonly #child: ChildProcess;
+  #stderrTail = "";
+
+  constructor(options: HostOptions) {
+    const { python, libraries, workFolder, start } = options;
+    const args = ["-s", "-P", "-m", "mucast_engine", "host"];
+    args.push("--libraries", libraries.join(","), "--folder", workFolder);
+    if (start) args.push("--start", start);
+    this.#child = spawn(python, args, { cwd: workFolder, env: engineEnvironment(), stdio: "pipe" });
+    this.ended = this.#watchEnd();
+    // Writing to a process that has just died is told by its end.
+    this.#child.stdin!.on("error", () => undefined);
+    onLines(this.#child.stdout!, (line) => {
+      const message = parseMessage(line);
+      if (message) options.onMessage(message);
+      else options.log(line);
+    });
+    onLines(this.#child.stderr!, (line) => {
+      this.#stderrTail = `${this.#stderrTail}${line}\n`.slice(-TAIL_LENGTH);
+      options.log(line);
+    });
+  }
+
+  send(request: EngineRequest): void {
+    if (this.#child.stdin!.writable) this.#child.stdin!.write(`${JSON.stringify(request)}\n`);
+  }
+
+  /** Asks the host to end: it kills its workers, waits for them and goes. */
+  endInput(): void {
+    this.#child.stdin!.end();
+  }
+
+  /** Kills the host itself. On Linux the kernel then kills its workers. */
+  kill(): void {
+    this.#child.kill("SIGKILL");
+  }
+
+  #watchEnd(): Promise<HostEnd> {
+    return new Promise((resolve) => {
+      const end = (reason: string, orderly: boolean) =>
+        resolve({ reason, orderly, stderrTail: this.#stderrTail.trim() });
+      this.#child.once("error", (error) => end(error.message, true));
+      this.#child.once("close", (code, signal) => {
+        end(signal === null ? `exit code ${code}` : `signal ${signal}`, code === 0);
+      });
+    });
+  }
+}
+
+/**
+ * What the engine sees of our environment: nothing that could hold a secret or change where modules come from.
+ * One thread a process, because results must not depend on the machine and workers fill its cores already.
+ */
+export function engineEnvironment(): NodeJS.ProcessEnv {
+  const kept = Object.entries(process.env).filter(([name]) => PASSED_ON.test(name));
+  return {
+    ...Object.fromEntries(kept),
+    PYTHONPATH: ENGINE_FOLDER,
+    PYTHONUNBUFFERED: "1",
+    OMP_NUM_THREADS: "1",
+    OPENBLAS_NUM_THREADS: "1",
+    MKL_NUM_THREADS: "1",
+  };
+}
+
+const PASSED_ON =
+  /^(PATH|HOME|USER|TMPDIR|TZ|LANG|LC_\w+|LD_LIBRARY_PATH|LD_PRELOAD|DYLD_\w+|XDG_CACHE_HOME|PYENV_\w+)$/;
+
+/** Undefined for what is no message: an interpreter's wrapper may print before the engine owns stdout. */
+function parseMessage(line: string): EngineMessage | undefined {
+  try {
+    const message: unknown = JSON.parse(line);
+    return typeof message === "object" ? (message as EngineMessage) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Calls `take` with every whole line; what follows the last line feed is dropped. */
+function onLines(stream: NodeJS.ReadableStream, take: (line: string) => void): void {
+  let unfinished = "";
+  stream.setEncoding("utf8");
+  stream.on("data", (text: string) => {
+    const lines = (unfinished + text).split("\n");
+    unfinished = lines.pop()!;
+    for (const line of lines) take(line);
+  });
+}

@@ -1,0 +1,105 @@
+import { closeSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
+import { endianness } from "node:os";
+import { MucastError } from "../contract/errors.ts";
+
+/** An array that travels as a file: a message names it and never holds its numbers. */
+export interface ArrayRef {
+  /** Absolute path of the `.npy` file, under the job's work folder. */
+  readonly ref: string;
+  /** Little-endian float64. */
+  readonly dtype: "<f8";
+  readonly shape: readonly number[];
+  /** Row-major. */
+  readonly order: "C";
+}
+
+// NumPy's format 1.0: magic, version, length of the header, header. The data start at a multiple of 64 bytes.
+// https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
+const MAGIC = Buffer.from("\x93NUMPY\x01\x00", "latin1");
+const ALIGNMENT = 64;
+
+/**
+ * Writes `values`, row-major, as the `.npy` file `path`, which must not exist.
+ * @param shape its product is the number of values.
+ * @throws MucastError output_failed where the disk is full or the folder cannot be written; no file is left then.
+ */
+export function writeNpy(path: string, values: Float64Array, shape: readonly number[]): ArrayRef {
+  const expected = shape.reduce((product, size) => product * size, 1);
+  if (expected !== values.length) {
+    throw new MucastError("internal", `${values.length} values do not fill shape (${shape.join(", ")})`);
+  }
+  try {
+    writeWhole(path, [headerOf(shape), littleEndian(values)]);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new MucastError(
+      "output_failed",
+      `cannot write an array of the job: ${reason}`,
+      { path },
+      { cause },
+    );
+  }
+  return { ref: path, dtype: "<f8", shape, order: "C" };
+}
+
+/**
+ * Reads back an array that the engine wrote.
+ * @returns its values in row-major order, aligned and owned by the caller.
+ * @throws MucastError internal where the file is not the array that `ref` names.
+ */
+export function readNpy(ref: ArrayRef): Float64Array {
+  const bytes = readFileSync(ref.ref);
+  const start = MAGIC.length + 2 + bytes.readUInt16LE(MAGIC.length);
+  const header = bytes.toString("latin1", MAGIC.length + 2, start);
+  const length = ref.shape.reduce((product, size) => product * size, 1);
+  const isExpected =
+    bytes.subarray(0, MAGIC.length).equals(MAGIC) &&
+    header.includes("'descr': '<f8'") &&
+    header.includes("'fortran_order': False") &&
+    header.includes(`'shape': ${tuple(ref.shape)}`) &&
+    bytes.length === start + length * Float64Array.BYTES_PER_ELEMENT;
+  if (!isExpected)
+    throw new MucastError("internal", `${ref.ref} is not an array of shape ${tuple(ref.shape)}`);
+  const values = new Float64Array(length);
+  Buffer.from(values.buffer).set(bytes.subarray(start));
+  return endianness() === "LE" ? values : swapped(values);
+}
+
+function headerOf(shape: readonly number[]): Buffer {
+  const text = `{'descr': '<f8', 'fortran_order': False, 'shape': ${tuple(shape)}, }`;
+  const unpadded = MAGIC.length + 2 + text.length + 1;
+  const padding = (ALIGNMENT - (unpadded % ALIGNMENT)) % ALIGNMENT;
+  const length = Buffer.alloc(2);
+  length.writeUInt16LE(text.length + padding + 1);
+  return Buffer.concat([MAGIC, length, Buffer.from(`${text}${" ".repeat(padding)}\n`, "latin1")]);
+}
+
+/** As Python prints a tuple: one element keeps its comma. */
+function tuple(shape: readonly number[]): string {
+  return shape.length === 1 ? `(${shape[0]},)` : `(${shape.join(", ")})`;
+}
+
+function littleEndian(values: Float64Array): Buffer {
+  const native = endianness() === "LE" ? values : swapped(values.slice());
+  return Buffer.from(native.buffer, native.byteOffset, native.byteLength);
+}
+
+/** Turns the bytes of every value round, in place. */
+function swapped(values: Float64Array): Float64Array {
+  Buffer.from(values.buffer, values.byteOffset, values.byteLength).swap64();
+  return values;
+}
+
+function writeWhole(path: string, parts: readonly Buffer[]): void {
+  const file = openSync(path, "wx", 0o600);
+  try {
+    for (const part of parts) {
+      for (let at = 0; at < part.length; ) at += writeSync(file, part, at);
+    }
+  } catch (error) {
+    rmSync(path, { force: true });
+    throw error;
+  } finally {
+    closeSync(file);
+  }
+}

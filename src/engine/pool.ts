@@ -1,0 +1,256 @@
+import { availableParallelism } from "node:os";
+import { MucastError } from "../contract/errors.ts";
+import { crashError, endOf, hostError, importError, startError, taskError } from "./engine-errors.ts";
+import { type HostEnd, HostProcess } from "./host-process.ts";
+import type { Job, Worker } from "./job.ts";
+import { MemoryWatch } from "./memory-watch.ts";
+import { untilGone } from "./processes.ts";
+import type { EngineMessage, EngineTask, Greeting, ResultOf, TaskFault, TaskProgress } from "./protocol.ts";
+
+export interface PoolOptions {
+  /** Interpreter of an environment that has the libraries. */
+  readonly python: string;
+  /** Modules to import: sklearn, xgboost, lightgbm, catboost. Only what the job's tasks need. */
+  readonly libraries: readonly string[];
+  /** Tasks at a time, each on one thread; by default the cores this process may use. */
+  readonly workers?: number;
+  /** Folder of the arrays that tasks name; no task reads or writes outside it. */
+  readonly workFolder: string;
+  /** Memory of all workers together, files they have mapped aside; over it the largest is killed (Linux). */
+  readonly memoryLimitBytes?: number;
+  /** How workers come to be, where the engine should not decide. */
+  readonly start?: "fork" | "spawn";
+  /** Gets what the libraries print, line by line. */
+  readonly log?: (line: string) => void;
+}
+
+export interface RunOptions {
+  /** Kills the worker of this task, and whatever it started, at once. */
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (progress: TaskProgress) => void;
+}
+
+const ATTEMPTS = 2;
+const HOSTS = 2;
+const GRACE_MILLISECONDS = 5_000;
+
+/**
+ * The Python workers of one job: a host process that imports the libraries once, and workers forked from it.
+ *
+ * A worker that dies takes one task along, which is tried once more on a new worker and then fails as
+ * `engine_crashed`; the others go on. Nothing outlives this process, however it ends.
+ */
+export class EnginePool {
+  /** The versions in use, once the libraries are imported; rejects with `engine_unavailable`. */
+  readonly greeting: Promise<Greeting>;
+  readonly #options: PoolOptions;
+  readonly #limit: number;
+  readonly #greeted: PromiseWithResolvers<Greeting> = Promise.withResolvers();
+  readonly #queue: Job[] = [];
+  readonly #workers = new Map<number, Worker>();
+  /** Of every worker that was started; a host that is killed leaves its own for the kernel to kill. */
+  readonly #pids: number[] = [];
+  readonly #memory: MemoryWatch;
+  #host: HostProcess;
+  #hosts = 0;
+  #ready = false;
+  #failure: MucastError | undefined;
+  #closing: Promise<void> | undefined;
+  #counter = 0;
+
+  private constructor(options: PoolOptions) {
+    this.#options = options;
+    this.#limit = Math.max(1, options.workers ?? availableParallelism());
+    this.greeting = this.#greeted.promise;
+    this.greeting.catch(() => undefined); // Whoever runs a task hears of it as well.
+    this.#memory = new MemoryWatch({
+      limitBytes: options.memoryLimitBytes,
+      workers: () => this.#workers.values(),
+      kill: (worker) => this.#kill(worker),
+    });
+    this.#host = this.#startHost();
+  }
+
+  /** Starts the host and returns at once; tasks may be given while it imports. */
+  static start(options: PoolOptions): EnginePool {
+    return new EnginePool(options);
+  }
+
+  /**
+   * Runs `task` on the next free worker, first come first served.
+   * @throws MucastError of the task (`fit_failed`, `invalid_model_params`, `device_unavailable`), `engine_crashed`
+   *   with `ticker` where the worker died twice on it, `engine_unavailable`, or `canceled` after `close`; the reason
+   *   of `signal` where that was aborted, once the task's worker is gone.
+   */
+  run<T extends EngineTask>(task: T, { signal, onProgress }: RunOptions = {}): Promise<ResultOf<T>> {
+    if (signal?.aborted) return Promise.reject(signal.reason);
+    if (this.#failure) return Promise.reject(this.#failure);
+    return new Promise((resolve, reject) => {
+      const onAbort = () => this.#abort(job, signal?.reason);
+      const job: Job = {
+        task,
+        onProgress,
+        deaths: [],
+        settle: (outcome) => {
+          signal?.removeEventListener("abort", onAbort);
+          if ("error" in outcome) reject(outcome.error);
+          else resolve(outcome.result as ResultOf<T>);
+        },
+      };
+      signal?.addEventListener("abort", onAbort, { once: true });
+      this.#queue.push(job);
+      this.#dispatch();
+    });
+  }
+
+  /** Kills what still runs, fails what still waits, and returns when every process of the pool is gone. */
+  close(): Promise<void> {
+    this.#closing ??= this.#shutDown();
+    return this.#closing;
+  }
+
+  async #shutDown(): Promise<void> {
+    this.#fail(new MucastError("canceled", "the engine was closed before the task ended"));
+    // While it imports, the host has no workers and does not read its stdin.
+    if (this.#ready) this.#host.endInput();
+    else this.#host.kill();
+    const impatience = setTimeout(() => this.#host.kill(), GRACE_MILLISECONDS);
+    const { orderly } = await this.#host.ended;
+    clearTimeout(impatience);
+    this.#memory.stop();
+    if (!orderly) await untilGone(this.#pids);
+  }
+
+  #startHost(): HostProcess {
+    this.#hosts++;
+    this.#ready = false;
+    const host = new HostProcess({
+      ...this.#options,
+      log: this.#options.log ?? (() => undefined),
+      onMessage: (message) => this.#onMessage(message),
+    });
+    void host.ended.then((end) => this.#onHostEnd(end));
+    return host;
+  }
+
+  /** Gives waiting jobs to idle workers, and starts workers up to the limit. */
+  #dispatch(): void {
+    if (!this.#ready) return;
+    const idle = [...this.#workers.values()].filter((worker) => !worker.busy && !worker.killed);
+    while (this.#queue.length > 0) {
+      const worker = idle.pop() ?? this.#startWorker();
+      if (!worker) return;
+      const job = this.#queue.shift()!;
+      const id = ++this.#counter;
+      worker.busy = { id, job };
+      const { label: _, ...task } = job.task;
+      this.#host.send({ op: "task", worker: worker.number, id, ...task });
+    }
+  }
+
+  #startWorker(): Worker | undefined {
+    if (this.#workers.size >= this.#limit) return undefined;
+    const worker: Worker = { number: ++this.#counter };
+    this.#workers.set(worker.number, worker);
+    this.#host.send({ op: "start", worker: worker.number });
+    return worker;
+  }
+
+  #kill(worker: Worker): void {
+    worker.killed = true;
+    this.#host.send({ op: "kill", worker: worker.number });
+  }
+
+  #abort(job: Job, reason: unknown): void {
+    const waiting = this.#queue.indexOf(job);
+    if (waiting >= 0) {
+      this.#queue.splice(waiting, 1);
+      job.settle({ error: reason });
+      return;
+    }
+    job.aborted = { reason };
+    const worker = [...this.#workers.values()].find((candidate) => candidate.busy?.job === job);
+    if (worker) this.#kill(worker);
+  }
+
+  #onMessage(message: EngineMessage): void {
+    switch (message.event) {
+      case "ready": {
+        this.#ready = true;
+        const { event: _, ...greeting } = message;
+        this.#greeted.resolve(greeting);
+        break;
+      }
+      case "worker_started": {
+        const worker = this.#workers.get(message.worker);
+        if (worker) worker.pid = message.pid;
+        this.#pids.push(message.pid);
+        return;
+      }
+      case "worker_exited":
+        this.#pids.splice(this.#pids.indexOf(message.pid), 1);
+        this.#onWorkerEnd(message.worker, endOf(message));
+        break;
+      case "failed":
+        this.#fail(importError(this.#options.python, message.message));
+        this.#host.endInput();
+        return;
+      case "progress":
+        this.#workerOf(message.id)?.busy?.job.onProgress?.(message);
+        return;
+      case "result":
+        this.#finish(message.id, { result: message.result });
+        break;
+      case "error":
+        this.#finish(message.id, message);
+        break;
+    }
+    this.#dispatch();
+  }
+
+  #workerOf(id: number): Worker | undefined {
+    return [...this.#workers.values()].find((worker) => worker.busy?.id === id);
+  }
+
+  #finish(id: number, answer: { readonly result: unknown } | TaskFault): void {
+    const worker = this.#workerOf(id);
+    // A worker that is being killed answers by its end, so that nothing of the task runs on when it is settled.
+    if (!worker?.busy || worker.killed) return;
+    const { job } = worker.busy;
+    delete worker.busy;
+    if ("result" in answer) job.settle({ result: answer.result });
+    else job.settle({ error: taskError(job, answer) });
+  }
+
+  #onWorkerEnd(number: number, words: string): void {
+    const worker = this.#workers.get(number);
+    this.#workers.delete(number);
+    if (worker?.busy) this.#retry(worker.busy.job, worker.overMemory ?? words);
+  }
+
+  /** After the death of a job's worker. */
+  #retry(job: Job, words: string): void {
+    job.deaths.push(words);
+    if (job.aborted) job.settle({ error: job.aborted.reason });
+    else if (this.#failure) job.settle({ error: this.#failure });
+    else if (job.deaths.length < ATTEMPTS) this.#queue.unshift(job);
+    else job.settle({ error: crashError(job) });
+  }
+
+  #onHostEnd(end: HostEnd): void {
+    const running = [...this.#workers.values()].flatMap((worker) => worker.busy?.job ?? []);
+    this.#workers.clear();
+    if (!this.#failure && !this.#ready) this.#fail(startError(this.#options.python, end));
+    if (!this.#failure && this.#hosts >= HOSTS) this.#fail(hostError(end));
+    for (const job of running) this.#retry(job, `its host ended (${end.reason})`);
+    if (this.#failure) return;
+    this.#host = this.#startHost();
+  }
+
+  /** No task is taken from now on; those that wait are settled here, those that run when their worker is gone. */
+  #fail(error: MucastError): void {
+    this.#failure ??= error;
+    this.#greeted.reject(this.#failure);
+    for (const job of this.#queue.splice(0)) job.settle({ error: this.#failure });
+  }
+}

@@ -1,0 +1,116 @@
+import type { ErrorData } from "../contract/errors.ts";
+import type { ScalerName } from "../contract/intervals.ts";
+import type { Library } from "../contract/model-params/models.ts";
+import type { Estimator } from "../contract/model-params/resolve.ts";
+import type { ArrayRef } from "./npy.ts";
+
+/** Half-open range of rows. */
+export type Rows = readonly [from: number, to: number];
+
+/** Fits one new scaler and one new regressor per entry of `fits`, in order. */
+export interface FitPredictTask {
+  readonly task: "fit_predict";
+  /** What an error calls the task: its ticker. The engine does not use it. */
+  readonly label?: string;
+  readonly estimator: Estimator;
+  readonly scaler: ScalerName;
+  /** Shape (n, k). */
+  readonly x: ArrayRef;
+  /** Shape (m), m <= n: every row that is learned from lies before m, and is finite. */
+  readonly y: ArrayRef;
+  readonly fits: readonly FitRows[];
+  /** Where the predictions of all fits are written, one after the other; the file must be under the work folder. */
+  readonly predictions: { readonly ref: string };
+}
+
+export interface FitRows {
+  readonly train: Rows;
+  readonly predict: Rows;
+  /** Explains a constant prediction of this fit. */
+  readonly diagnose?: true;
+}
+
+/** A tiny fit on synthetic rows that refuses wrong argument values. */
+export interface TrialTask {
+  readonly task: "trial";
+  readonly label?: string;
+  readonly estimator: Estimator;
+  readonly scaler: ScalerName;
+  /** Number of columns, where it is known; otherwise arguments that speak of single columns are not tried. */
+  readonly features?: number;
+}
+
+export type EngineTask = FitPredictTask | TrialTask;
+
+/** Why a model predicts one constant. */
+export interface ConstantDescription {
+  readonly value: number;
+  readonly train_rows: number;
+  /** Lasso and elastic net: at and above it every coefficient is 0; null where no alpha keeps one. */
+  readonly largest_alpha?: number | null;
+  /** lightgbm. */
+  readonly min_child_samples?: number;
+}
+
+export interface FitPredictResult {
+  /** Shape (sum of the predicted rows). */
+  readonly predictions: ArrayRef;
+  /** Of each fit, with its prediction. */
+  readonly seconds: readonly number[];
+  /** Warnings of the kind scikit-learn calls ConvergenceWarning. */
+  readonly convergence_warnings: number;
+  /** Present where a fit marked `diagnose` predicts one value for two rows or more. */
+  readonly constant?: ConstantDescription;
+}
+
+export type TrialResult = Record<string, never>;
+
+export type ResultOf<T extends EngineTask> = T extends FitPredictTask ? FitPredictResult : TrialResult;
+
+/** One fit of a task is done. */
+export interface TaskProgress {
+  readonly fit: number;
+  readonly seconds: number;
+}
+
+/** The engine's first message. */
+export interface Greeting {
+  /** `python`, numpy, scipy and the libraries imported, by their own names. */
+  readonly versions: Readonly<Record<string, string>> & { readonly python: string };
+  /** How workers come to be. */
+  readonly start: "fork" | "spawn";
+  readonly import_seconds: number;
+}
+
+/** What the host writes, one JSON object a line. */
+export type EngineMessage =
+  | ({ readonly event: "ready" } & Greeting)
+  | { readonly event: "failed"; readonly message: string }
+  | { readonly event: "worker_started"; readonly worker: number; readonly pid: number }
+  | ({ readonly event: "worker_exited"; readonly worker: number } & WorkerEnd)
+  | ({ readonly event: "progress"; readonly id: number } & TaskProgress)
+  | { readonly event: "result"; readonly id: number; readonly result: unknown }
+  | ({ readonly event: "error"; readonly id: number } & TaskFault);
+
+export interface WorkerEnd {
+  readonly pid: number;
+  readonly signal: number | null;
+  readonly exit_code: number | null;
+  readonly max_rss_bytes: number;
+}
+
+export interface TaskFault {
+  readonly code: string;
+  readonly message: string;
+  readonly data: ErrorData;
+}
+
+/** What the host reads, one JSON object a line. */
+export type EngineRequest =
+  | { readonly op: "start" | "kill"; readonly worker: number }
+  | ({ readonly op: "task"; readonly worker: number; readonly id: number } & EngineTask);
+
+/** The modules a job needs: the regressor's library, and scikit-learn where a scaler is asked for. */
+export function librariesFor(library: Library, scaler: ScalerName): Library[] {
+  return library === "sklearn" || scaler === "none" ? [library] : [library, "sklearn"];
+}
