@@ -5,7 +5,7 @@ import type { ModelName } from "./models.ts";
 
 /**
  * What the locked libraries' constructors take. catalogue.json is made from the libraries by
- * `python -m mucast_engine.catalogue`; a test holds it to the installed versions.
+ * `python -m mucast_engine.catalogue`; the suite checks that it is current.
  */
 export interface Parameter {
   /** The constructor's own name, or the native one of a parameter that passes through `**kwargs`. */

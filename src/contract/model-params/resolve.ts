@@ -146,9 +146,7 @@ function refuse(
   return new MucastError(faults.length > 0 ? "invalid_model_params" : "device_unavailable", message, {
     path: all[0]!.path,
     faults: all,
-    accepted: [...known.byName.keys()].filter(
-      (name) => refusalReason(model.library, name, name, false) === undefined,
-    ),
+    accepted: [...known.byName.keys()].filter((name) => mayBeGiven(model.library, name)),
   });
 }
 
