@@ -133,9 +133,12 @@ function refusedCases(): object[] {
       .filter((value) => !UNREAD.has(name) && isRefusedByType(model, name, value))
       .map((value) => {
         const [few, silence] =
-          model.name === "catboost" ? ["iterations", { verbose: false }] : ["n_estimators", {}];
+          model.name === "catboost"
+            ? ["iterations", { verbose: false, allow_writing_files: false }]
+            : ["n_estimators", {}];
         const quick = parametersOf(model.name).byName.has(few) && name !== few ? { [few]: 2 } : {};
-        const quiet = name === "silent" || name === "logging_level" ? {} : silence;
+        const quiet =
+          name === "silent" || name === "logging_level" ? { allow_writing_files: false } : silence;
         const params = { ...quick, ...quiet, [name]: rawNumbers(value) };
         return { library: model.library, class: model.className, params };
       }),
