@@ -1,0 +1,39 @@
+import { MucastError } from "../contract/errors.ts";
+
+/** Where in a blob a fault lies. */
+export interface Place {
+  /** What errors call the blob. */
+  readonly source: string;
+  /** Byte offset into the decompressed blob. */
+  readonly offset: number;
+  readonly ticker?: string;
+  /** Place inside the document, such as `AAPL.mom_5[17]`. */
+  readonly path?: string;
+}
+
+/** @returns the `unreadable_blob` error of bytes that are no JSON text; `what` is a clause without full stop. */
+export function unreadable(source: string, offset: number, what: string): MucastError {
+  return new MucastError("unreadable_blob", `${source}: ${what}, at byte ${offset}.`, { source, offset });
+}
+
+/** @returns the `invalid_data` error of JSON that holds no usable data at `place`. */
+export function invalid(place: Place, what: string): MucastError {
+  return new MucastError("invalid_data", describe(place, what), { ...place });
+}
+
+/** @returns the `too_large` error of a blob over one of the reader's limits. */
+export function tooLarge(place: Place, what: string): MucastError {
+  return new MucastError("too_large", describe(place, what), { ...place });
+}
+
+function describe(place: Place, what: string): string {
+  const subject = place.path ?? (place.ticker === undefined ? undefined : quote(place.ticker));
+  return `${place.source}: ${subject === undefined ? what : `${subject} ${what}`}, at byte ${place.offset}.`;
+}
+
+const LONGEST_QUOTE = 60;
+
+/** `text` in quotes, shortened so that a name of a megabyte does not fill a log. */
+export function quote(text: string): string {
+  return JSON.stringify(text.length > LONGEST_QUOTE ? `${text.slice(0, LONGEST_QUOTE)}…` : text);
+}

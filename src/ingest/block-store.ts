@@ -1,0 +1,103 @@
+import { randomUUID } from "node:crypto";
+import { closeSync, openSync, readSync, unlinkSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { MucastError } from "../contract/errors.ts";
+
+/** Float64 values that are kept in memory before the first goes to disk: 64 MiB. */
+export const IN_MEMORY = 8 * 1024 * 1024;
+
+/** Where a block lies in the store; counts of float64 values. */
+export interface BlockPlace {
+  readonly at: number;
+  readonly length: number;
+}
+
+/**
+ * Blocks of float64 that are written once and read as often as wanted. The first 64 MiB stay in memory; the rest
+ * goes to a file in the work folder, which is there only once it is needed, and has no name any more by then, so
+ * that it is gone with the process at the latest.
+ */
+export class BlockStore {
+  readonly #folder: string;
+  readonly #inMemory: number;
+  /** By place; places are given in order. */
+  readonly #blocks = new Map<number, Float64Array>();
+  #length = 0;
+  /** Values that are in memory: all places below it. */
+  #kept = 0;
+  #file: number | undefined;
+
+  /** @param inMemory values kept in memory; another number than the default is for tests. */
+  constructor(folder: string, inMemory = IN_MEMORY) {
+    this.#folder = folder;
+    this.#inMemory = inMemory;
+  }
+
+  /** Whether a file was needed. */
+  get isOnDisk(): boolean {
+    return this.#file !== undefined;
+  }
+
+  /** Keeps a copy of `values`. @throws MucastError output_failed where the disk is full. */
+  append(values: Float64Array): BlockPlace {
+    const place = { at: this.#length, length: values.length };
+    if (this.#file === undefined && this.#length + values.length <= this.#inMemory) {
+      this.#blocks.set(place.at, values.slice());
+      this.#kept += values.length;
+    } else this.#write(bytesOf(values), place.at);
+    this.#length += values.length;
+    return place;
+  }
+
+  /** The values [from, from + into.length) of a block, written into `into`. */
+  read(block: BlockPlace, from: number, into: Float64Array): void {
+    if (block.at < this.#kept) {
+      into.set(this.#blocks.get(block.at)!.subarray(from, from + into.length));
+      return;
+    }
+    const bytes = bytesOf(into);
+    let done = 0;
+    while (done < bytes.length) {
+      const position = 8 * (block.at - this.#kept + from) + done;
+      const count = readSync(this.#file!, bytes, done, bytes.length - done, position);
+      if (count === 0) throw new Error(`the work file in ${this.#folder} was cut short`);
+      done += count;
+    }
+  }
+
+  close(): void {
+    this.#blocks.clear();
+    if (this.#file !== undefined) closeSync(this.#file);
+    this.#file = undefined;
+  }
+
+  #write(bytes: Uint8Array, at: number): void {
+    try {
+      this.#file ??= openNameless(this.#folder);
+      let done = 0;
+      while (done < bytes.length) {
+        const position = 8 * (at - this.#kept) + done;
+        done += writeSync(this.#file, bytes, done, bytes.length - done, position);
+      }
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new MucastError(
+        "output_failed",
+        `columns that do not fit into memory could not be written to the work folder ${this.#folder}: ${reason}`,
+        { path: this.#folder },
+        { cause: error },
+      );
+    }
+  }
+}
+
+function bytesOf(values: Float64Array): Uint8Array {
+  return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
+}
+
+function openNameless(folder: string): number {
+  const path = join(folder, `columns-${randomUUID()}`);
+  const file = openSync(path, "wx+", 0o600);
+  unlinkSync(path);
+  return file;
+}

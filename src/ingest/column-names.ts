@@ -1,0 +1,80 @@
+import { invalid, type Place, quote } from "./blob-errors.ts";
+
+/** What blob is read: the one takes prices only, the other every column. */
+export type BlobKind = "prices" | "features";
+
+/** Price columns, the best first. */
+export const PRICE_COLUMNS = ["adj_close", "close", "price"] as const;
+
+const PRICE_RANKS = ranks(PRICE_COLUMNS);
+/** A plural is what people call an array of dates. */
+const DATE_RANKS = new Map([...ranks(["date", "timestamp"]), ["dates", 0]]);
+const TICKER_RANKS = ranks(["ticker", "symbol"]);
+
+/** What a key of a record or a column is for. Of several dates, tickers or prices the lowest rank counts. */
+export interface ColumnRole {
+  readonly role: "date" | "ticker" | "price" | "value";
+  readonly rank: number;
+}
+
+const VALUE: ColumnRole = { role: "value", rank: 0 };
+const MOST_REMEMBERED = 1 << 14;
+
+/** Finds the role of a column by its name, case, spaces and underscores aside. */
+export class ColumnRoles {
+  readonly #remembered = new Map<string, ColumnRole>();
+  readonly #kind: BlobKind;
+
+  constructor(kind: BlobKind) {
+    this.#kind = kind;
+  }
+
+  of(name: string): ColumnRole {
+    let role = this.#remembered.get(name);
+    if (role === undefined) {
+      role = this.#find(bare(name));
+      if (this.#remembered.size < MOST_REMEMBERED) this.#remembered.set(name, role);
+    }
+    return role;
+  }
+
+  #find(name: string): ColumnRole {
+    const date = DATE_RANKS.get(name);
+    if (date !== undefined) return { role: "date", rank: date };
+    const ticker = TICKER_RANKS.get(name);
+    if (ticker !== undefined) return { role: "ticker", rank: ticker };
+    const price = this.#kind === "prices" ? PRICE_RANKS.get(name) : undefined;
+    return price === undefined ? VALUE : { role: "price", rank: price };
+  }
+}
+
+function ranks(names: readonly string[]): Map<string, number> {
+  return new Map(names.map((name, rank) => [bare(name), rank]));
+}
+
+function bare(name: string): string {
+  return name.toLowerCase().replaceAll(/[\s_]/g, "");
+}
+
+/**
+ * The column that holds a ticker's prices: the first of adj_close, close, price.
+ * @throws MucastError invalid_data where there is none, or one comes in two spellings.
+ */
+export function priceColumn(roles: ColumnRoles, columns: readonly string[], place: Place): number {
+  const rankOf = (name: string) => {
+    const { role, rank } = roles.of(name);
+    return role === "price" ? rank : PRICE_COLUMNS.length;
+  };
+  const found = columns.map(rankOf);
+  const best = Math.min(PRICE_COLUMNS.length, ...found);
+  if (best === PRICE_COLUMNS.length) {
+    throw invalid(place, `has no price column; one of ${PRICE_COLUMNS.join(", ")} is expected`);
+  }
+  const column = found.indexOf(best);
+  const other = found.indexOf(best, column + 1);
+  if (other < 0) return column;
+  throw invalid(
+    place,
+    `has two columns ${quote(columns[column]!)} and ${quote(columns[other]!)} for one price`,
+  );
+}

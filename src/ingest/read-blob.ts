@@ -1,0 +1,55 @@
+import type { ByteSource, RequestedWindow, TickerFeatures } from "../contract/columns.ts";
+import type { BlockStore } from "./block-store.ts";
+import { ByteWindow } from "./byte-window.ts";
+import { type BlobKind, ColumnRoles } from "./column-names.ts";
+import { readDocument } from "./document.ts";
+import { Doubles } from "./doubles.ts";
+import { checkEncoding } from "./encoding.ts";
+import { JsonReader } from "./json-reader.ts";
+import type { Reading, Steps } from "./reading.ts";
+
+export interface ReadOptions {
+  /** An existing private folder, for columns that do not fit into memory. Nothing stays in it. */
+  readonly workFolder: string;
+  /** Ends the reading with its reason. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Reads a blob and gives its tickers as they get complete. The blob is valid to its last byte only once the
+ * generator has returned.
+ * @returns the window of the blob.
+ */
+export async function* readBlob(
+  kind: BlobKind,
+  source: ByteSource,
+  store: BlockStore,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<TickerFeatures, RequestedWindow, void> {
+  const bytes = new ByteWindow(source, signal);
+  const reading: Reading = {
+    kind,
+    source: source.name,
+    json: new JsonReader(bytes),
+    store,
+    roles: new ColumnRoles(kind),
+    tickers: new Set(),
+    room: new Doubles(),
+  };
+  const steps = readWhole(bytes, reading);
+  try {
+    for (;;) {
+      const step = steps.next();
+      if (step.done === true) return step.value;
+      if (step.value === undefined) await bytes.refill();
+      else yield step.value;
+    }
+  } finally {
+    await bytes.close();
+  }
+}
+
+function* readWhole(bytes: ByteWindow, reading: Reading): Steps<RequestedWindow> {
+  yield* checkEncoding(bytes);
+  return yield* readDocument(reading);
+}

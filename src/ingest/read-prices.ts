@@ -1,0 +1,116 @@
+import { compareCodePoints } from "../contract/code-points.ts";
+import type { ByteSource, RequestedWindow, TickerFeatures, TickerPrices } from "../contract/columns.ts";
+import type { Day } from "../contract/dates.ts";
+import { type BlockPlace, BlockStore } from "./block-store.ts";
+import { ColumnRoles, priceColumn } from "./column-names.ts";
+import { type ReadOptions, readBlob } from "./read-blob.ts";
+
+/** A data-extraction blob that was read to its end. */
+export interface PriceBlob {
+  /** Its bounds as given; start <= end is not checked here. */
+  readonly window: RequestedWindow;
+  /** Ascend by code point. */
+  readonly tickers: readonly string[];
+  /** First and last date on which any ticker has a finite price above zero, inside the window or not. */
+  readonly firstDay: Day | undefined;
+  readonly lastDay: Day | undefined;
+  /** The prices of one of `tickers`. May be called as often as wanted, in any order, until `close`. */
+  load(ticker: string): TickerPrices;
+  /** Lets go of the memory and of the file in the work folder. */
+  close(): void;
+}
+
+/**
+ * Reads a data-extraction blob, in any of the layouts of docs/blobs.md. Prices beyond 64 MiB wait in a file of the
+ * work folder.
+ *
+ * @throws MucastError `unreadable_blob` for bytes that are no JSON text, `invalid_data` for JSON without usable
+ *   prices, `too_large` over a limit, `output_failed` where the work folder is full; and whatever the source or
+ *   the signal throws.
+ */
+export async function readPrices(
+  source: ByteSource,
+  { workFolder, signal }: ReadOptions,
+): Promise<PriceBlob> {
+  const store = new BlockStore(workFolder);
+  try {
+    const prices = new StoredPrices(store, source.name);
+    const steps = readBlob("prices", source, store, signal);
+    for (;;) {
+      const step = await steps.next();
+      if (step.done === true) return prices.blob(step.value);
+      prices.add(step.value);
+    }
+  } catch (error) {
+    store.close();
+    throw error;
+  }
+}
+
+/** Where a ticker's days and prices lie; equal days of neighbours lie there once. */
+interface StoredTicker {
+  readonly days: BlockPlace;
+  readonly prices: BlockPlace;
+}
+
+class StoredPrices {
+  readonly #store: BlockStore;
+  readonly #source: string;
+  readonly #roles = new ColumnRoles("prices");
+  readonly #tickers = new Map<string, StoredTicker>();
+  #lastDays: Int32Array = new Int32Array(0);
+  #lastPlace: BlockPlace | undefined;
+  #firstDay: Day | undefined;
+  #lastDay: Day | undefined;
+
+  constructor(store: BlockStore, source: string) {
+    this.#store = store;
+    this.#source = source;
+  }
+
+  add({ ticker, days, columns, values }: TickerFeatures): void {
+    const n = days.length;
+    const column =
+      n === 0 ? 0 : priceColumn(this.#roles, columns, { source: this.#source, offset: 0, ticker });
+    const prices = values.subarray(column * n, (column + 1) * n);
+    const isPrice = (price: number) => price > 0;
+    const first = prices.findIndex(isPrice);
+    if (first >= 0) {
+      this.#firstDay = Math.min(this.#firstDay ?? Number.POSITIVE_INFINITY, days[first]!);
+      this.#lastDay = Math.max(
+        this.#lastDay ?? Number.NEGATIVE_INFINITY,
+        days[prices.findLastIndex(isPrice)]!,
+      );
+    }
+    this.#tickers.set(ticker, { days: this.#storeDays(days), prices: this.#store.append(prices) });
+  }
+
+  blob(window: RequestedWindow): PriceBlob {
+    return {
+      window,
+      tickers: [...this.#tickers.keys()].sort(compareCodePoints),
+      firstDay: this.#firstDay,
+      lastDay: this.#lastDay,
+      load: (ticker) => this.#load(ticker),
+      close: () => this.#store.close(),
+    };
+  }
+
+  #storeDays(days: Int32Array): BlockPlace {
+    const isSame = days.length === this.#lastDays.length && days.every((day, i) => day === this.#lastDays[i]);
+    if (this.#lastPlace === undefined || !isSame)
+      this.#lastPlace = this.#store.append(Float64Array.from(days));
+    this.#lastDays = days;
+    return this.#lastPlace;
+  }
+
+  #load(ticker: string): TickerPrices {
+    const stored = this.#tickers.get(ticker);
+    if (stored === undefined) throw new Error(`${this.#source} has no ticker ${ticker}`);
+    const days = new Float64Array(stored.days.length);
+    const prices = new Float64Array(stored.prices.length);
+    this.#store.read(stored.days, 0, days);
+    this.#store.read(stored.prices, 0, prices);
+    return { ticker, days: Int32Array.from(days), prices };
+  }
+}

@@ -1,0 +1,99 @@
+import type { TickerFeatures } from "../contract/columns.ts";
+import { invalid, type Place, quote, tooLarge } from "./blob-errors.ts";
+import type { BlockStore } from "./block-store.ts";
+import { type BlobKind, type ColumnRoles, priceColumn } from "./column-names.ts";
+import type { Doubles } from "./doubles.ts";
+import { type JsonReader, Token } from "./json-reader.ts";
+
+/** Most tickers in a blob, and most columns of a ticker. */
+export const MOST_TICKERS = 100_000;
+export const MOST_COLUMNS = 10_000;
+
+/**
+ * A piece of reading. It yields each ticker as soon as it is complete (of a price blob: with its price columns
+ * only), and undefined where more bytes are needed.
+ */
+export type Steps<T> = Generator<TickerFeatures | undefined, T, void>;
+
+/** What the readers of all layouts share while one blob is read. */
+export interface Reading {
+  readonly kind: BlobKind;
+  readonly source: string;
+  readonly json: JsonReader;
+  readonly store: BlockStore;
+  readonly roles: ColumnRoles;
+  /** Every ticker found so far. */
+  readonly tickers: Set<string>;
+  /** Room for the columns of the ticker that is being read. */
+  readonly room: Doubles;
+}
+
+export function placeOf(reading: Reading, offset: number, ticker?: string, path?: string): Place {
+  return {
+    source: reading.source,
+    offset,
+    ...(ticker === undefined ? {} : { ticker }),
+    ...(path === undefined ? {} : { path }),
+  };
+}
+
+/** A ticker whose columns are complete. */
+export interface FoundTicker {
+  readonly ticker: string;
+  /** Byte offset of its key, or of its first record. */
+  readonly offset: number;
+  readonly columns: readonly string[];
+  /** Rows. */
+  readonly n: number;
+}
+
+/**
+ * Notes that a ticker was found.
+ * @throws MucastError invalid_data where it was there already, or has no price column in a price blob; too_large
+ *   beyond the limit.
+ */
+export function claimTicker(reading: Reading, { ticker, offset, columns }: FoundTicker): void {
+  const place = placeOf(reading, offset, ticker);
+  if (reading.tickers.has(ticker)) throw invalid(place, "comes twice");
+  if (reading.kind === "prices") priceColumn(reading.roles, columns, place);
+  if (reading.tickers.size === MOST_TICKERS) {
+    throw tooLarge(place, `is one more than the ${MOST_TICKERS} tickers that a blob may have`);
+  }
+  reading.tickers.add(ticker);
+}
+
+/** @throws MucastError too_large where a ticker has as many columns as it may. */
+export function checkColumnCount(reading: Reading, count: number, offset: number, ticker?: string): void {
+  if (count < MOST_COLUMNS) return;
+  throw tooLarge(placeOf(reading, offset, ticker), `has more than ${MOST_COLUMNS} columns`);
+}
+
+/** What a token is, in the words of an error. */
+export function nameOf(token: Token): string {
+  switch (token) {
+    case Token.objectStart:
+      return "an object";
+    case Token.arrayStart:
+      return "an array";
+    case Token.string:
+      return "a string";
+    case Token.number:
+      return "a number";
+    case Token.null:
+      return "null";
+    default:
+      return "true or false";
+  }
+}
+
+/** Path of a cell, for errors. */
+export function pathOf(ticker: string, ...keys: readonly (string | number)[]): string {
+  return keys.reduce<string>((path, key) => {
+    if (typeof key === "number") return `${path}[${key}]`;
+    return /^[\w$-]{1,60}$/.test(key) && !/^\d/.test(key) ? `${path}.${key}` : `${path}[${quote(key)}]`;
+  }, shortened(ticker));
+}
+
+function shortened(ticker: string): string {
+  return /^[^\s"[\]]{1,60}$/.test(ticker) ? ticker : quote(ticker);
+}
