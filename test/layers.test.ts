@@ -18,7 +18,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
 /** Folders of pure functions: arrays in, arrays out. */
 const PURE = ["panel", "evaluate"];
 
-const IMPORT = /(?:from|import)\s*\(?\s*"([^"]+)"/g;
+const IMPORT = /^(?:import|export)\s[^;]*?from\s+"([^"]+)"|^import\s+"([^"]+)"|\bimport\(\s*"([^"]+)"/gm;
 
 interface Import {
   readonly file: string;

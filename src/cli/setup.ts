@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { installEnvironment } from "../engine/environment.ts";
+import { installEnvironment } from "../engine/install-environment.ts";
 
 export function addSetup(program: Command): void {
   program

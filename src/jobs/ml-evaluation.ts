@@ -1,4 +1,5 @@
 import type { Intervals } from "../contract/intervals.ts";
+import type { Metrics } from "../contract/output-blob.ts";
 import type { Warning } from "../contract/warnings.ts";
 import { type Baselines, baselines, outOfFoldMeans, scoreMeans } from "../evaluate/baselines.ts";
 import {
@@ -11,7 +12,7 @@ import {
 import { type CoverageTable, coverageTable } from "../evaluate/coverage.ts";
 import type { ForecastRows } from "../evaluate/forecast-rows.ts";
 import { type ForecastTable, forecastTable } from "../evaluate/forecast-table.ts";
-import { type Metrics, metrics } from "../evaluate/metrics.ts";
+import { metrics } from "../evaluate/metrics.ts";
 import type { Fold } from "../panel/folds.ts";
 import type { FittedTicker } from "./fit-tickers.ts";
 
@@ -93,7 +94,9 @@ function boundsOf(
   if (choice === undefined) return intervalsAround(score.predicted, undefined, "both");
   const residuals = conformityScores(outOfFold.realised, outOfFold.predicted, choice.bound);
   const quantile = conformalQuantile(residuals, choice.alpha);
-  if (quantile === undefined) warnings.push(intervalUnsupported(ticker, residuals.length, choice.alpha));
+  // Without any fold, `fewer_folds` says already that there is no interval.
+  if (quantile === undefined && residuals.length > 0)
+    warnings.push(intervalUnsupported(ticker, residuals.length, choice.alpha));
   return intervalsAround(score.predicted, quantile, choice.bound);
 }
 

@@ -6,6 +6,7 @@ import { parseMlSettings, seedOf } from "../contract/ml-settings.ts";
 import type { ResultRecord } from "../contract/result-record.ts";
 import { requireEnvironment } from "../engine/environment.ts";
 import { EnginePool } from "../engine/pool.ts";
+import { librariesFor } from "../engine/protocol.ts";
 import type { JobContext, JobRequest } from "./job.ts";
 import { tickerWarnings } from "./job-warnings.ts";
 import { evaluateMl } from "./ml-evaluation.ts";
@@ -31,7 +32,7 @@ export async function runMlJob(request: JobRequest, context: JobContext): Promis
   const work = openWorkFolder();
   const pool = EnginePool.start({
     python: interpreter,
-    libraries: [settings.estimator.library],
+    libraries: librariesFor(settings.estimator.library, settings.scaler),
     workers: context.workers,
     workFolder: work.path,
   });
@@ -40,7 +41,7 @@ export async function runMlJob(request: JobRequest, context: JobContext): Promis
     const evaluation = evaluateMl(outcome.fitted, settings.intervals);
     context.report({ kind: "progress", stage: "evaluate", done: 1, total: 1 });
     const told = [...warnings, ...inputs.warnings, ...tickerWarnings(inputs, outcome, evaluation.warnings)];
-    const { python, ...libraries } = (await pool.greeting).versions;
+    const { versions } = await pool.greeting;
     const document = mlOutput({
       id: request.id,
       createdAt: new Date(),
@@ -53,7 +54,7 @@ export async function runMlJob(request: JobRequest, context: JobContext): Promis
       provenance: provenance({
         digests: inputs.digests(),
         config: request.config,
-        engineVersions: { python, ...libraries },
+        engineVersions: versions,
         seed: seedOf(settings),
       }),
     });
