@@ -1,16 +1,12 @@
 import { z } from "zod";
 import { intervalsSchema, SCALERS } from "./intervals.ts";
 import { LIMITS } from "./limits.ts";
+import { MODEL_NAMES } from "./model-params/models.ts";
 
 /** `ML params` of run_ml_job's config, as the caller writes it. */
 export const mlParamsSchema = z
   .strictObject({
-    model: z
-      .string()
-      .describe(
-        "The regressor, in any case: random_forest (rf), xgboost (xgb), lightgbm (lgbm), catboost, " +
-          "linear (linear_regression), ridge, lasso, elastic_net, quantile.",
-      ),
+    model: z.string().describe(`The regressor, in any case: ${MODEL_NAMES.join(", ")}.`),
     model_params: z
       .record(z.string(), z.unknown())
       .default({})
