@@ -1,0 +1,91 @@
+/** The npm package, installed as a stranger would, on the oldest Node it supports and on the one it is made with. */
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { resultRecordSchema } from "../src/contract/result-record.ts";
+import { findEnvironment } from "../src/engine/environment.ts";
+
+const NODES = {
+  "Node 22": resolve(`tools/node-22/node_modules/node-${process.platform}-${process.arch}/bin/node`),
+  "the Node of development": process.execPath,
+};
+const REPOSITORY = resolve(".");
+
+let folder: string;
+let mucast: string;
+
+before(() => {
+  folder = mkdtempSync(join(tmpdir(), "mucast-package-"));
+  const [{ filename, files }] = JSON.parse(
+    run("npm", ["pack", "--json", "--pack-destination", folder], REPOSITORY).stdout,
+  );
+  assert.deepEqual(
+    files.filter(({ path }: { path: string }) => /\.test\.|__pycache__|\.npmrc|(^|\/)tests?\//.test(path)),
+    [],
+    "the package carries no tests and no leftovers",
+  );
+  writeFileSync(join(folder, "package.json"), '{"private": true}');
+  run("npm", ["install", "--no-audit", "--no-fund", "--prefer-offline", join(folder, filename)], folder);
+  mucast = join(folder, "node_modules/mucast/bin/mucast.cjs");
+  cpSync("examples/tiny", join(folder, "tiny"), { recursive: true });
+});
+
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+for (const [name, node] of Object.entries(NODES)) {
+  describe(`the installed package on ${name}`, () => {
+    test("runs a job outside the repository", () => {
+      const { stdout } = mucastOn(node, ["run_ml_job", ...tinyJob()], {
+        MUCAST_PYTHON: findEnvironment("ml").python,
+      });
+      const record = resultRecordSchema.parse(JSON.parse(stdout));
+      const output = JSON.parse(readFileSync(fileURLToPath(record.output_url), "utf8"));
+      assert.equal(
+        output.provenance.versions.node,
+        name === "Node 22" ? nodeVersion(node) : process.versions.node,
+      );
+      assert.ok(Object.keys(output.mu).length > 0);
+    });
+
+    test("names `mucast setup` where there is no environment, and downloads nothing", () => {
+      const cache = join(folder, "empty-cache");
+      const done = mucastOn(node, ["run_ml_job", ...tinyJob()], { XDG_CACHE_HOME: cache }, 4);
+      assert.match(done.stderr, /engine_unavailable/);
+      assert.match(done.stderr, /mucast setup/);
+      assert.equal(done.stdout, "");
+      assert.ok(!existsSync(cache));
+    });
+
+    test("prints the schemas that the repository publishes", () => {
+      const { stdout } = mucastOn(node, ["schema", "output-blob"]);
+      assert.equal(stdout, readFileSync("schemas/output-blob.json", "utf8"));
+    });
+  });
+}
+
+function tinyJob(): string[] {
+  return [
+    ...["--feature-url", "tiny/data/feature_engine_tiny.json"],
+    ...["--data-extractor-url", "tiny/data/data_extractor_tiny.json"],
+    ...["--config", "tiny/config.json"],
+  ];
+}
+
+function mucastOn(node: string, args: readonly string[], extra: NodeJS.ProcessEnv = {}, status = 0) {
+  const { MUCAST_PYTHON: _, ...env } = process.env;
+  return run(node, [mucast, ...args], folder, { ...env, ...extra }, status);
+}
+
+function nodeVersion(node: string): string {
+  return run(node, ["-p", "process.versions.node"], folder).stdout.trim();
+}
+
+function run(command: string, args: readonly string[], cwd: string, env = process.env, status = 0) {
+  const done = spawnSync(command, args, { cwd, env, encoding: "utf8", maxBuffer: 64 * 1024 * 1024 });
+  assert.equal(done.status, status, `${command} ${args.join(" ")}: ${done.error ?? done.stderr}`);
+  return done;
+}
