@@ -22,6 +22,7 @@ def main() -> None:
     parser.add_argument("--parent", type=int, help="worker only: pid of its host")
     parser.add_argument("--descriptor", type=int, help="worker only: its end of the socket pair")
     options = parser.parse_args()
+    sys.set_int_max_str_digits(0)  # Integers of a config stay exact, however long; its size has a limit of its own.
     signal.signal(
         signal.SIGINT, signal.SIG_IGN
     )  # Ctrl-C reaches the whole group; what it means is the caller's choice.

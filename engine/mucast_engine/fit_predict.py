@@ -17,8 +17,8 @@ def fit_predict(task: Message, store: ArrayStore, progress: Callable[[Message], 
     """Runs the fits of `task` in order and writes their predictions, concatenated, as one array.
 
     `task["fits"]` is a list of `{"train": [a, b], "predict": [c, d], "diagnose"?: true}`, half-open row ranges of
-    `x` (n, k) and `y` (m), m <= n. Returns `{"predictions": ref, "seconds": [...], "convergence_warnings": count}` and, where
-    a fit marked `diagnose` predicts one constant for at least two rows, `"constant": {...}`.
+    `x` (n, k) and `y` (m), m <= n. Returns `{"predictions": ref, "seconds": [...], "convergence_warnings": count}` and,
+    where a fit marked `diagnose` predicts one constant for at least two rows, `"constant": {...}`.
     Raises TaskError `fit_failed` where the library raises or its predictions cannot be used.
     """
     x, y = store.read(task["x"]), store.read(task["y"])

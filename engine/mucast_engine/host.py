@@ -9,7 +9,7 @@ import selectors
 import signal
 import socket
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from mucast_engine.arrays import Message
 
@@ -25,7 +25,11 @@ class Running(NamedTuple):
 
 
 class Host:
-    """Requests come as lines from `stdin`: start, task and kill, each naming a worker by number."""
+    """Requests come as lines from `stdin`: `{"op": "start" | "task" | "kill", "worker": number}`.
+
+    That of a task has its `id` too, and after a tab the task's JSON, which goes to the worker unread: nothing in it
+    can break the host.
+    """
 
     def __init__(self, stdin: int, stdout: int, start: Callable[["Host"], tuple[int, socket.socket]]) -> None:
         self._stdin, self._stdout, self._start = stdin, stdout, start
@@ -78,10 +82,11 @@ class Host:
         chunk = os.read(self._stdin, CHUNK)
         self._requests += chunk
         for line in _whole_lines(self._requests):
-            self._handle(json.loads(line), line)
+            header, _, task = line.partition(b"\t")
+            self._handle(json.loads(header), task)
         self._serving = bool(chunk)
 
-    def _handle(self, request: dict[str, Any], line: bytes) -> None:
+    def _handle(self, request: Message, task: bytes) -> None:
         number = request["worker"]
         worker = self._workers.get(number)
         match request["op"]:
@@ -89,7 +94,7 @@ class Host:
                 self._start_worker(number)
             case "task" if worker is not None:
                 try:
-                    worker.connection.sendall(line + b"\n")
+                    worker.connection.sendall(b"%d\t%s\n" % (request["id"], task))
                 except OSError:
                     _kill_group(worker.pid)  # It is dying; its end is reported when it is reaped.
             case "kill" if worker is not None:

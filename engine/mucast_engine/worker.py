@@ -14,20 +14,20 @@ from mucast_engine.trial import trial
 
 
 def serve(connection: socket.socket, folder: Path) -> None:
-    """Works until the other end of `connection` is closed."""
+    """Works until the other end of `connection` is closed. A request is its id, a tab, and the task's JSON."""
     store = ArrayStore(folder)
     with connection.makefile("rb") as requests:
         for line in requests:
-            task: Message = json.loads(line)
-            _send(connection, {"id": task["id"], **_answer(task, store, connection)})
+            number, _, text = line.partition(b"\t")
+            _send(connection, {"id": int(number), **_answer(int(number), text, store, connection)})
 
 
-def _answer(task: Message, store: ArrayStore, connection: socket.socket) -> Message:
+def _answer(number: int, text: bytes, store: ArrayStore, connection: socket.socket) -> Message:
     def progress(update: Message) -> None:
-        _send(connection, {"id": task["id"], "event": "progress", **update})
+        _send(connection, {"id": number, "event": "progress", **update})
 
     try:
-        return {"event": "result", "result": _run(task, store, progress)}
+        return {"event": "result", "result": _run(json.loads(text), store, progress)}
     except TaskError as error:
         return {"event": "error", "code": error.code, "message": error.message, "data": error.data}
     except Exception as error:

@@ -52,8 +52,11 @@ export class HostProcess {
     });
   }
 
-  send(request: EngineRequest): void {
-    if (this.#child.stdin!.writable) this.#child.stdin!.write(`${JSON.stringify(request)}\n`);
+  send(request: EngineRequest, task?: object): void {
+    if (!this.#child.stdin!.writable) return;
+    // JSON text holds no tab of its own.
+    const body = task === undefined ? "" : `\t${JSON.stringify(task)}`;
+    this.#child.stdin!.write(`${JSON.stringify(request)}${body}\n`);
   }
 
   /** Asks the host to end: it kills its workers, waits for them and goes. */

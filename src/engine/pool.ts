@@ -144,7 +144,7 @@ export class EnginePool {
       const id = ++this.#counter;
       worker.busy = { id, job };
       const { label: _, ...task } = job.task;
-      this.#host.send({ op: "task", worker: worker.number, id, ...task });
+      this.#host.send({ op: "task", worker: worker.number, id }, task);
     }
   }
 

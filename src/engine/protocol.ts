@@ -36,8 +36,6 @@ export interface TrialTask {
   readonly label?: string;
   readonly estimator: Estimator;
   readonly scaler: ScalerName;
-  /** Number of columns, where it is known; otherwise arguments that speak of single columns are not tried. */
-  readonly features?: number;
 }
 
 export type EngineTask = FitPredictTask | TrialTask;
@@ -105,10 +103,10 @@ export interface TaskFault {
   readonly data: ErrorData;
 }
 
-/** What the host reads, one JSON object a line. */
+/** What the host reads, one a line: the request, and after a tab the task, which the host passes on unread. */
 export type EngineRequest =
   | { readonly op: "start" | "kill"; readonly worker: number }
-  | ({ readonly op: "task"; readonly worker: number; readonly id: number } & EngineTask);
+  | { readonly op: "task"; readonly worker: number; readonly id: number };
 
 /** The modules a job needs: the regressor's library, and scikit-learn where a scaler is asked for. */
 export function librariesFor(library: Library, scaler: ScalerName): Library[] {
