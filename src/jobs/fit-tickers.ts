@@ -124,15 +124,21 @@ async function fitTicker(
     });
   });
   try {
-    const results = await Promise.all(tasks);
-    return fittedTicker(panel, plan.folds, results, settings);
-  } catch (error) {
-    if (!(error instanceof MucastError && TICKER_CODES.has(error.code))) throw error;
-    return { ticker: panel.ticker, code: error.code, message: error.message };
+    const results = await Promise.all(tasks.map((task) => task.catch(tickerError)));
+    // The first in time order, not the first to be told: that one depends on the number of workers.
+    const error = results.find((result) => result instanceof MucastError);
+    if (error) return { ticker: panel.ticker, code: error.code, message: error.message };
+    return fittedTicker(panel, plan.folds, results as FitPredictResult[], settings);
   } finally {
     await Promise.allSettled(tasks);
     for (const file of files) rmSync(file, { force: true });
   }
+}
+
+/** An error that costs only its ticker; any other is thrown on. */
+function tickerError(error: unknown): MucastError {
+  if (error instanceof MucastError && TICKER_CODES.has(error.code)) return error;
+  throw error;
 }
 
 function fitTask(

@@ -1,0 +1,121 @@
+/** Runs `mucast` as a process of its own, with a folder for temporary files of its own. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdir, readdir, readlink } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { BlobPair } from "./job-runs.ts";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const MAIN = join(ROOT, "src/cli/main.ts");
+
+export interface Ended {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Running {
+  readonly child: ChildProcess;
+  readonly ended: Promise<Ended>;
+  /** Resolves once a line of stderr is a JSON object that `wanted` accepts; rejects where the process ends first. */
+  told(wanted: (line: Record<string, unknown>) => boolean): Promise<void>;
+}
+
+export interface CommandOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  /** TMPDIR of the process; made if it is not there. */
+  readonly temporary?: string;
+  /** What runs it, such as a shell in a namespace of its own: the words before `node`. */
+  readonly through?: readonly string[];
+}
+
+/** What a job reads must not come from the environment of the tests. */
+const OWN =
+  /^(FEATURE_URL|DATA_EXTRACTOR_URL|CONFIG|BLOB_URL|OPERATION_ID|MUCAST_ALLOWED_BLOB_URLS|NODE_.*)$/;
+
+export async function startMucast(args: readonly string[], options: CommandOptions = {}): Promise<Running> {
+  const { env = {}, temporary, through = [] } = options;
+  if (temporary !== undefined) await mkdir(temporary, { recursive: true });
+  const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !OWN.test(name)));
+  const [command, ...rest] = [...through, process.execPath, MAIN, ...args] as [string, ...string[]];
+  const child = spawn(command, rest, {
+    cwd: ROOT,
+    env: { ...inherited, ...(temporary === undefined ? {} : { TMPDIR: temporary }), ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  return watch(child);
+}
+
+export async function mucast(args: readonly string[], options: CommandOptions = {}): Promise<Ended> {
+  return (await startMucast(args, options)).ended;
+}
+
+/** The arguments of run_ml_job on two blobs; the output goes to the folder of the feature blob. */
+export function jobArguments({ features, prices }: BlobPair, config: string, ...more: string[]): string[] {
+  return [
+    "run_ml_job",
+    "--feature-url",
+    features,
+    "--data-extractor-url",
+    prices,
+    "--config",
+    config,
+    ...more,
+  ];
+}
+
+function watch(child: ChildProcess): Running {
+  let [stdout, stderr] = ["", ""];
+  const heard = new Set<() => void>();
+  child.stdout!.setEncoding("utf8").on("data", (text) => {
+    stdout += text;
+  });
+  child.stderr!.setEncoding("utf8").on("data", (text) => {
+    stderr += text;
+    for (const look of heard) look();
+  });
+  const ended = new Promise<Ended>((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", (code, signal) => resolve({ code, signal, stdout, stderr }));
+  });
+  const told = (wanted: (line: Record<string, unknown>) => boolean) =>
+    new Promise<void>((resolve, reject) => {
+      const look = () => {
+        if (!jsonLines(stderr.slice(0, stderr.lastIndexOf("\n") + 1)).some(wanted)) return;
+        heard.delete(look);
+        resolve();
+      };
+      heard.add(look);
+      look();
+      void ended.then(({ code }) => reject(new Error(`ended with ${code} before it was told:\n${stderr}`)));
+    });
+  return { child, ended, told };
+}
+
+export function jsonLines(text: string): Record<string, unknown>[] {
+  return text
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line));
+}
+
+/** Pids of the processes that stand in `folder` (Linux): a job's engine runs in its work folder. */
+export async function processesIn(folder: string): Promise<number[]> {
+  const found: number[] = [];
+  for (const name of await readdir("/proc")) {
+    if (!/^\d+$/.test(name)) continue;
+    const place = await readlink(`/proc/${name}/cwd`).catch(() => "");
+    if (place.startsWith(`${folder}/`)) found.push(Number(name));
+  }
+  return found;
+}
+
+/** Waits until `state` gives something; the test's own time limit ends a wait for what never comes. */
+export async function until<T>(state: () => Promise<T | undefined>): Promise<T> {
+  for (;;) {
+    const value = await state();
+    if (value !== undefined) return value;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}

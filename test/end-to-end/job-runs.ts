@@ -1,0 +1,82 @@
+/** Runs run_ml_job in this process, and reads what it left. */
+import { readFileSync } from "node:fs";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { JobEvent } from "../../src/contract/events.ts";
+import type { OutputBlob } from "../../src/contract/output-blob.ts";
+import { runMlJob } from "../../src/jobs/run-ml-job.ts";
+import { featureBlob, type Market, priceBlob } from "./market.ts";
+
+/** The two input blobs on disk, in a folder of their own. */
+export interface BlobPair {
+  readonly folder: string;
+  readonly features: string;
+  readonly prices: string;
+}
+
+const folders: string[] = [];
+
+/** A new folder, gone when `removeFolders` is called. */
+export async function newFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "mucast-e2e-"));
+  folders.push(folder);
+  return folder;
+}
+
+export async function removeFolders(): Promise<void> {
+  for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true });
+}
+
+export async function writeTexts(features: string, prices: string): Promise<BlobPair> {
+  const folder = await newFolder();
+  const data = join(folder, "data");
+  await mkdir(data);
+  const pair = {
+    folder,
+    features: join(data, "feature_engine_1.json"),
+    prices: join(data, "data_extractor_1.json"),
+  };
+  await writeFile(pair.features, features);
+  await writeFile(pair.prices, prices);
+  return pair;
+}
+
+export function writeMarket(market: Market): Promise<BlobPair> {
+  return writeTexts(featureBlob(market), priceBlob(market));
+}
+
+export interface JobRun {
+  readonly text: string;
+  readonly output: OutputBlob;
+  readonly events: readonly JobEvent[];
+}
+
+let runs = 0;
+
+/** One job in this process. @param config JSON text. */
+export async function runJob(blobs: BlobPair, config: string, workers = 1): Promise<JobRun> {
+  const events: JobEvent[] = [];
+  const record = await runMlJob(
+    { featureUrl: blobs.features, dataExtractorUrl: blobs.prices, config, id: `run-${++runs}` },
+    {
+      workers,
+      policy: { allowed: [] },
+      report: (event) => events.push(event),
+      signal: new AbortController().signal,
+    },
+  );
+  const text = readFileSync(fileURLToPath(record.output_url), "utf8");
+  return { text, output: JSON.parse(text), events };
+}
+
+/** The output's text without what names the run: id and time. */
+export function withoutIdentity(text: string): string {
+  return text.replace(/"id":"[^"]*"/, '"id":""').replace(/"created_at":"[^"]*"/, '"created_at":""');
+}
+
+/** The same, and without provenance, where the digests of the inputs stand. */
+export function withoutProvenance(text: string): string {
+  return withoutIdentity(text).slice(0, withoutIdentity(text).indexOf('"provenance":'));
+}

@@ -1,0 +1,157 @@
+/**
+ * What is left when processes die: a Python worker, a worker twice, the whole job by Ctrl-C, the node process by
+ * kill -9. Everything waits for what is told on stderr or seen of processes and files, never for a time.
+ */
+import assert from "node:assert/strict";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import {
+  type Ended,
+  jobArguments,
+  jsonLines,
+  mucast,
+  processesIn,
+  type Running,
+  startMucast,
+  until,
+} from "./command.ts";
+import { type BlobPair, newFolder, removeFolders, runJob, withoutIdentity, writeMarket } from "./job-runs.ts";
+import { cleanMarket } from "./market.ts";
+
+/** Fits that last long enough to be met while they run. */
+const SLOW = `{"ML params": {"model": "catboost", "n_splits": 1, "intervals": {},
+  "model_params": {"iterations": 300, "depth": 6}}}`;
+
+const options = {
+  concurrency: 2,
+  timeout: 120_000,
+  skip: process.platform !== "linux" && "looks into /proc",
+};
+
+let pair: BlobPair;
+before(async () => {
+  pair = await writeMarket(cleanMarket("2021-10-29"));
+});
+after(removeFolders);
+
+/** A job with one worker and a folder for temporary files of its own. */
+async function startJob(): Promise<{ job: Running; temporary: string; blobUrl: string }> {
+  const [temporary, blobUrl] = [await newFolder(), join(await newFolder(), "blobs")];
+  const args = jobArguments(pair, SLOW, "--workers", "1", "--log", "json", "--blob-url", blobUrl);
+  return { job: await startMucast(args, { temporary }), temporary, blobUrl };
+}
+
+/** Workers that have the matrix of ticker number `index` mapped, and so are fitting it. */
+async function fitting(temporary: string, index: number): Promise<number[]> {
+  const found: number[] = [];
+  for (const pid of await processesIn(temporary)) {
+    const maps = await readFile(`/proc/${pid}/maps`, "utf8").catch(() => "");
+    if (maps.includes(`/x${index}.npy`)) found.push(pid);
+  }
+  return found;
+}
+
+const some = (pids: number[]) => (pids.length > 0 ? pids : undefined);
+const none = (pids: number[]) => (pids.length === 0 ? true : undefined);
+
+/** Everything below the folder for temporary files. */
+function leftIn(temporary: string): string[] {
+  return readdirSync(temporary).flatMap((base) => readdirSync(join(temporary, base)));
+}
+
+function outputOf({ code, stdout, stderr }: Ended): string {
+  assert.equal(code, 0, stderr);
+  return readFileSync(fileURLToPath(JSON.parse(stdout).output_url), "utf8");
+}
+
+describe("a killed worker", options, () => {
+  test("costs one attempt: the job succeeds with the same bytes", async () => {
+    const { job, temporary } = await startJob();
+    const [worker] = await until(async () => some(await fitting(temporary, 1)));
+    process.kill(worker!, "SIGKILL");
+    const text = outputOf(await job.ended);
+    assert.equal(withoutIdentity(text), withoutIdentity((await runJob(pair, SLOW)).text));
+    assert.deepEqual(leftIn(temporary), []);
+  });
+
+  test("killed again on the same task costs the ticker, engine_crashed, and the job goes on", async () => {
+    const { job, temporary } = await startJob();
+    let running = true;
+    void job.ended.finally(() => {
+      running = false;
+    });
+    const killed = new Set<number>();
+    await until(async () => {
+      for (const pid of await fitting(temporary, 1)) {
+        if (!killed.has(pid)) process.kill(pid, "SIGKILL");
+        killed.add(pid);
+      }
+      return running ? undefined : true;
+    });
+    const output = JSON.parse(outputOf(await job.ended));
+    assert.ok(killed.size >= 2);
+    assert.deepEqual(
+      output.failures.map(({ ticker, code }: { ticker: string; code: string }) => [ticker, code]),
+      [["MSFT", "engine_crashed"]],
+    );
+    const whole = (await runJob(pair, SLOW)).output;
+    const { MSFT: _, ...others } = whole.forecasts;
+    assert.deepEqual(output.forecasts, others);
+    assert.deepEqual(leftIn(temporary), []);
+  });
+});
+
+describe("a job that is stopped leaves no output, no temporary file and no process", options, () => {
+  for (const [signal, when] of [
+    ["SIGINT", "fitting"],
+    ["SIGTERM", "importing"],
+  ] as const) {
+    test(`${signal} while ${when}: exit code 130`, async () => {
+      const { job, temporary, blobUrl } = await startJob();
+      if (when === "fitting") {
+        await job.told(({ stage }) => stage === "fit");
+        await until(async () => some(await fitting(temporary, 0)));
+      } else {
+        await until(async () => some(await processesIn(temporary)));
+      }
+      job.child.kill(signal);
+      const { code, stdout, stderr } = await job.ended;
+      assert.deepEqual([code, stdout], [130, ""], stderr);
+      const problem = jsonLines(stderr).at(-1)!;
+      assert.equal(problem.code, "canceled");
+      assert.match(String(problem.detail), new RegExp(signal));
+      assert.deepEqual(await processesIn(temporary), []);
+      assert.deepEqual(leftIn(temporary), []);
+      assert.ok(!existsSync(blobUrl));
+    });
+  }
+
+  test("kill -9 of node: its engine ends by itself, and the next job sweeps the work folder", async () => {
+    const { job, temporary, blobUrl } = await startJob();
+    await until(async () => some(await fitting(temporary, 0)));
+    const engine = await processesIn(temporary);
+    assert.equal(engine.length, 2, "a host and a worker");
+    job.child.kill("SIGKILL");
+    assert.equal((await job.ended).signal, "SIGKILL");
+    await until(async () => none(await processesIn(temporary)));
+    assert.ok(!existsSync(blobUrl));
+    assert.equal(leftIn(temporary).length, 1, "nobody could remove the work folder");
+    const args = ["validate", ...jobArguments(pair, SLOW).slice(1)];
+    assert.equal((await mucast(args, { temporary })).code, 0);
+    assert.deepEqual(leftIn(temporary), []);
+  });
+
+  test("kill -9 of the engine's host: it is started again, and the job succeeds", async () => {
+    const { job, temporary } = await startJob();
+    const [worker] = await until(async () => some(await fitting(temporary, 1)));
+    const [host] = (await processesIn(temporary)).filter((pid) => pid !== worker);
+    process.kill(host!, "SIGKILL");
+    const text = outputOf(await job.ended);
+    assert.equal(withoutIdentity(text), withoutIdentity((await runJob(pair, SLOW)).text));
+    assert.deepEqual(await processesIn(temporary), []);
+    assert.deepEqual(leftIn(temporary), []);
+  });
+});

@@ -1,0 +1,153 @@
+/** Runs the plain Python twin, and compares what it says with what a job wrote. */
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import type { OutputBlob } from "../../src/contract/output-blob.ts";
+import { requireEnvironment } from "../../src/engine/environment.ts";
+import { type BlobPair, newFolder } from "./job-runs.ts";
+
+interface TwinWarning {
+  readonly code: string;
+  readonly ticker?: string;
+  readonly count?: number;
+  /** The feature an `empty_feature` names. */
+  readonly feature?: string;
+  /** The features that cost most rows; more than one where they cost the same. */
+  readonly features?: readonly string[];
+  /** The bound of the window that was made up. */
+  readonly bound?: string;
+}
+
+export interface TwinResult extends Pick<OutputBlob, "window" | "mu" | "forecasts" | "cross_validation"> {
+  readonly metrics: OutputBlob["metrics"];
+  readonly warnings: readonly TwinWarning[];
+  readonly failures: readonly { readonly ticker: string; readonly code: string }[];
+}
+
+const TWIN = fileURLToPath(new URL("plain_job.py", import.meta.url));
+const run = promisify(execFile);
+
+/** One array of results per pair of blobs, one result per config (JSON text). */
+export async function plainResults(
+  requests: readonly { readonly blobs: BlobPair; readonly configs: readonly string[] }[],
+): Promise<TwinResult[][]> {
+  const request = join(await newFolder(), "request.json");
+  const entries = requests.map(({ blobs: { features, prices }, configs }) => ({ features, prices, configs }));
+  await writeFile(request, JSON.stringify(entries));
+  const { stdout } = await run(requireEnvironment().python, [TWIN, request], { maxBuffer: 2 ** 28 });
+  return JSON.parse(stdout);
+}
+
+/** Members in the order of their text, also where a name looks like an index. */
+export function keyOrder(text: string, name: string): string[] {
+  const at = text.indexOf(`"${name}":{`);
+  assert.ok(at >= 0, `the output has ${name}`);
+  const keys: string[] = [];
+  let depth = 0;
+  for (const [token] of text.slice(at + name.length + 3).matchAll(/"(?:[^"\\]|\\.)*"|[{}[\],:]/g)) {
+    if (token === "{" || token === "[") depth++;
+    else if (token === "}" || token === "]") depth--;
+    else if (token.startsWith('"') && depth === 1) keys.push(JSON.parse(token));
+    if (depth === 0) break;
+  }
+  return keys;
+}
+
+const METRIC_TOLERANCE = 1e-9;
+
+/**
+ * Asserts that a job's output is what the twin says.
+ * @param tolerance largest absolute difference between two forecasts, log-return.
+ * @returns the largest difference between two forecasts that there was.
+ */
+export function assertSameAsTwin(output: OutputBlob, twin: TwinResult, tolerance: number): number {
+  assert.deepEqual(output.window, twin.window);
+  assert.deepEqual(
+    output.failures.map(({ ticker, code }) => ({ ticker, code })),
+    twin.failures,
+  );
+  let largest = 0;
+  const see = (difference: number) => {
+    largest = Math.max(largest, difference);
+  };
+  assertClose(output.mu, twin.mu, tolerance, "mu", see);
+  assertClose(output.forecasts, twin.forecasts, tolerance, "forecasts", see);
+  const folds = (of: OutputBlob["cross_validation"]) =>
+    Object.fromEntries(
+      Object.entries(of!).map(([ticker, { dates, predicted, realised }]) => [
+        ticker,
+        { dates, predicted, realised },
+      ]),
+    );
+  assertClose(
+    folds(output.cross_validation),
+    folds(twin.cross_validation),
+    tolerance,
+    "cross_validation",
+    see,
+  );
+  assertClose(output.cross_validation, twin.cross_validation, METRIC_TOLERANCE, "cross_validation");
+  const { intervals, ...tables } = output.metrics;
+  const { intervals: twinIntervals, ...twinTables } = twin.metrics;
+  assertClose(tables, twinTables, METRIC_TOLERANCE, "metrics");
+  if (intervals === null || twinIntervals === null) assert.equal(intervals, twinIntervals);
+  else {
+    const { alpha: _, bound: __, ...coverage } = intervals;
+    assertClose(coverage, twinIntervals, METRIC_TOLERANCE, "metrics.intervals");
+  }
+  assertSameWarnings(output, twin);
+  return largest;
+}
+
+function assertSameWarnings(output: OutputBlob, twin: TwinResult): void {
+  const short = ({ code, ticker }: { code: string; ticker?: string | undefined }) =>
+    `${code} ${ticker ?? ""}`;
+  assert.deepEqual(output.warnings.map(short).sort(), twin.warnings.map(short).sort());
+  for (const { code, ticker, count, feature, features, bound } of twin.warnings) {
+    const found = output.warnings.filter((warning) => warning.code === code && warning.ticker === ticker);
+    if (count !== undefined) assert.deepEqual([found[0]!.count, ticker], [count, ticker], code);
+    const named = [feature, bound].filter((name) => name !== undefined);
+    for (const name of named) {
+      assert.ok(
+        found.some(({ message }) => message.includes(name)),
+        `${code} of ${ticker} names ${name}`,
+      );
+    }
+    if (features !== undefined) {
+      assert.ok(
+        features.some((name) => found[0]!.message.includes(name)),
+        `${code} of ${ticker} names one of ${features}: ${found[0]!.message}`,
+      );
+    }
+  }
+}
+
+/** Same structure, same strings and nulls, numbers within `tolerance`. */
+function assertClose(
+  actual: unknown,
+  expected: unknown,
+  tolerance: number,
+  place: string,
+  see: (difference: number) => void = () => undefined,
+): void {
+  if (typeof actual === "number" && typeof expected === "number") {
+    const difference = Math.abs(actual - expected);
+    assert.ok(
+      difference <= tolerance,
+      `${place}: ${actual} against ${expected}, ${difference} apart, more than ${tolerance}`,
+    );
+    see(difference);
+    return;
+  }
+  if (typeof expected !== "object" || expected === null || typeof actual !== "object" || actual === null) {
+    assert.equal(actual, expected, place);
+    return;
+  }
+  assert.deepEqual(Object.keys(actual).sort(), Object.keys(expected).sort(), `members of ${place}`);
+  for (const [key, member] of Object.entries(expected)) {
+    assertClose((actual as Record<string, unknown>)[key], member, tolerance, `${place}.${key}`, see);
+  }
+}
