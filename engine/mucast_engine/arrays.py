@@ -43,10 +43,17 @@ class ArrayStore:
         return array
 
     def write(self, ref: str, values: Matrix) -> ArrayRef:
-        """Writes one-dimensional `values`; the file appears whole or not at all."""
+        """Writes one-dimensional `values`; the file appears whole or not at all.
+
+        Raises TaskError `output_failed` where it cannot be written, such as on a full disk.
+        """
         path = self._path(ref)
         unfinished = path.with_name(f"{path.name}.{os.getpid()}")
-        with unfinished.open("wb") as file:
-            np.save(file, np.ascontiguousarray(values, dtype="<f8"), allow_pickle=False)
-        unfinished.replace(path)
+        try:
+            with unfinished.open("wb") as file:
+                np.save(file, np.ascontiguousarray(values, dtype="<f8"), allow_pickle=False)
+            unfinished.replace(path)
+        except OSError as error:
+            message = f"cannot write into the work folder {self._folder}: {error.strerror or error}"
+            raise TaskError("output_failed", message, {"path": str(self._folder)}) from error
         return {"ref": ref, "dtype": "<f8", "shape": list(values.shape), "order": "C"}

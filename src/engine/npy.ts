@@ -1,5 +1,6 @@
 import { closeSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
 import { endianness } from "node:os";
+import { dirname } from "node:path";
 import { MucastError } from "../contract/errors.ts";
 
 /** An array that travels as a file: a message names it and never holds its numbers. */
@@ -34,8 +35,8 @@ export function writeNpy(path: string, values: Float64Array, shape: readonly num
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new MucastError(
       "output_failed",
-      `cannot write an array of the job: ${reason}`,
-      { path },
+      `cannot write into the work folder ${dirname(path)}: ${reason}`,
+      { path: dirname(path) },
       { cause },
     );
   }

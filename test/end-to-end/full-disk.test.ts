@@ -1,0 +1,79 @@
+/** A full disk, in a small file system of memory that only one job sees: for the output, and for the work folder. */
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { type Ended, jobArguments, jsonLines, mucast } from "./command.ts";
+import { type BlobPair, newFolder, removeFolders, writeMarket } from "./job-runs.ts";
+import { cleanMarket } from "./market.ts";
+
+const QUICK =
+  '{"ML params": {"model": "catboost", "n_splits": 2, "model_params": {"iterations": 3, "depth": 2}}}';
+
+/** Mount namespaces want root, or a kernel that gives every user a namespace of their own. */
+const NAMESPACE = [
+  ["unshare", "--mount"],
+  ["unshare", "--user", "--map-root-user", "--mount"],
+].find(
+  ([command, ...args]) => spawnSync(command!, [...args, "mount", "-t", "tmpfs", "none", "/mnt"]).status === 0,
+);
+
+/** Runs the job with a file system of `kib` KiB at `folder`; the last lines of stdout are what is left there. */
+async function withSmallDisk(
+  folder: string,
+  kib: number,
+  args: readonly string[],
+  temporary?: string,
+): Promise<Ended & { readonly left: readonly string[] }> {
+  const script = `mount -t tmpfs -o size=${kib}k,mode=700 none '${folder}' || exit 99
+"$@"
+code=$?
+echo "LEFT:"
+find '${folder}' -mindepth 1 -not -name 'mucast-[0-9]*'
+exit $code`;
+  const through = [...NAMESPACE!, "sh", "-c", script, "sh"];
+  const ended = await mucast(args, { through, ...(temporary === undefined ? {} : { temporary }) });
+  const [stdout, left] = ended.stdout.split("LEFT:\n");
+  return { ...ended, stdout: stdout!, left: left!.split("\n").filter((line) => line !== "") };
+}
+
+let pair: BlobPair;
+before(async () => {
+  pair = await writeMarket(cleanMarket("2021-10-29"));
+});
+after(removeFolders);
+
+const options = { concurrency: 2, skip: NAMESPACE === undefined && "no file system can be mounted here" };
+
+describe(
+  "a full disk ends the job with output_failed (3), its place, and nothing half-written",
+  options,
+  () => {
+    test("where the output goes", async () => {
+      const disk = await newFolder();
+      const args = jobArguments(pair, QUICK, "--log", "json", "--blob-url", disk);
+      const { code, stdout, stderr, left } = await withSmallDisk(disk, 16, args);
+      assert.deepEqual([code, stdout, left], [3, "", []], stderr);
+      const problem = jsonLines(stderr).at(-1)!;
+      assert.equal(problem.code, "output_failed");
+      assert.match(String(problem.detail), /ENOSPC|no space/i);
+      assert.ok(String(problem.detail).includes(disk));
+    });
+
+    // Room for no matrix, for the matrices of some tickers, for all of them but for no predictions.
+    for (const kib of [12, 60, 104]) {
+      test(`where the work folder lies, ${kib} KiB of it`, async () => {
+        const [disk, blobUrl] = [await newFolder(), join(await newFolder(), "blobs")];
+        const args = jobArguments(pair, QUICK, "--workers", "1", "--log", "json", "--blob-url", blobUrl);
+        const { code, stdout, stderr, left } = await withSmallDisk(disk, kib, args, disk);
+        assert.deepEqual([code, stdout, left], [3, "", []], stderr);
+        const problem = jsonLines(stderr).at(-1)!;
+        assert.equal(problem.code, "output_failed");
+        assert.match(String(problem.detail), /no space left/i);
+        assert.ok(String(problem.detail).includes(disk));
+        assert.ok(!existsSync(blobUrl));
+      });
+    }
+  },
+);
