@@ -3,8 +3,8 @@ import { closeSync, openSync, readSync, unlinkSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { MucastError } from "../contract/errors.ts";
 
-/** Float64 values that are kept in memory before the first goes to disk: 64 MiB. */
-export const IN_MEMORY = 8 * 1024 * 1024;
+/** Float64 values: 64 MiB. */
+const IN_MEMORY = 8 * 1024 * 1024;
 
 /** Where a block lies in the store; counts of float64 values. */
 export interface BlockPlace {
@@ -19,7 +19,8 @@ export interface BlockPlace {
  */
 export class BlockStore {
   readonly #folder: string;
-  readonly #inMemory: number;
+  /** Values that stay in memory before the first goes to disk; who collects rows before storing them may hold as many. */
+  readonly inMemory: number;
   /** By place; places are given in order. */
   readonly #blocks = new Map<number, Float64Array>();
   #length = 0;
@@ -30,7 +31,7 @@ export class BlockStore {
   /** @param inMemory values kept in memory; another number than the default is for tests. */
   constructor(folder: string, inMemory = IN_MEMORY) {
     this.#folder = folder;
-    this.#inMemory = inMemory;
+    this.inMemory = inMemory;
   }
 
   /** Whether a file was needed. */
@@ -41,7 +42,7 @@ export class BlockStore {
   /** Keeps a copy of `values`. @throws MucastError output_failed where the disk is full. */
   append(values: Float64Array): BlockPlace {
     const place = { at: this.#length, length: values.length };
-    if (this.#file === undefined && this.#length + values.length <= this.#inMemory) {
+    if (this.#file === undefined && this.#length + values.length <= this.inMemory) {
       this.#blocks.set(place.at, values.slice());
       this.#kept += values.length;
     } else this.#write(bytesOf(values), place.at);

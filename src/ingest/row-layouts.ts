@@ -6,23 +6,18 @@ import { claimTicker, nameOf, pathOf, placeOf, type Reading, type Steps } from "
 import { BlobRecord } from "./records.ts";
 import { RowTable } from "./row-table.ts";
 
-/** Values of all tickers together that stay in memory before they go to the store: 64 MiB. */
-const MOST_PENDING = 8 * 1024 * 1024;
-
 /** What a value is called that stands where a whole record could. */
 const BARE_PRICE = "price";
 
 /** Tables of tickers whose rows come mixed, in the order in which the tickers first came. */
 export class TablesByTicker {
   readonly #reading: Reading;
-  readonly #mostPending: number;
   readonly #tables = new Map<string, { readonly table: RowTable; readonly offset: number }>();
   /** Values that came since everything was last moved to the store. */
   #pending = 0;
 
-  constructor(reading: Reading, mostPending = MOST_PENDING) {
+  constructor(reading: Reading) {
     this.#reading = reading;
-    this.#mostPending = mostPending;
   }
 
   /** The table of a ticker, where its row is added. */
@@ -38,7 +33,7 @@ export class TablesByTicker {
   /** To be called after each row. */
   added(table: RowTable): void {
     this.#pending += table.columns.length + 2;
-    if (this.#pending < this.#mostPending) return;
+    if (this.#pending < this.#reading.store.inMemory) return;
     for (const each of this.#tables.values()) each.table.spill();
     this.#pending = 0;
   }

@@ -7,9 +7,6 @@ import { Token } from "./json-reader.ts";
 import { claimTicker, nameOf, pathOf, placeOf, type Reading, type Steps } from "./reading.ts";
 import { RowTable } from "./row-table.ts";
 
-/** Values that a table holds in memory before they go to the store: 32 MiB. */
-const MOST_PENDING = 4 * 1024 * 1024;
-
 /** What of a column is no number; whether that is a fault is known once the column's name is. */
 interface OddCells {
   /** The first one. */
@@ -90,7 +87,7 @@ export class SplitTable {
       table.begin(0, place.offset);
       for (let j = 0; j < this.#cells.length; j++) table.putAt(j, this.#cells.values[j]!);
       table.end();
-      if (table.pending > MOST_PENDING) table.spill();
+      if (table.pending > this.#reading.store.inMemory) table.spill();
     }
   }
 

@@ -1,13 +1,14 @@
 import type { Day } from "../contract/dates.ts";
 import { dayOfText } from "./date-text.ts";
 
-const SLOTS = 1 << 14;
+/** Ten thousand dates and as many names fit without getting into each other's way. */
+const SLOTS = 1 << 15;
 /** Longer strings are not kept. Dates, tickers and column names are shorter. */
 const LONGEST_KEPT = 48;
 
 /**
  * Remembers short ASCII strings by their bytes, because a blob repeats its few keys and dates millions of times:
- * a string met again is neither decoded nor parsed as a date again. One slot a hash, so memory is bounded.
+ * a string met again is neither decoded nor parsed as a date again. Two slots a hash, so memory is bounded.
  */
 export class TextCache {
   readonly #bytes = new Uint8Array(SLOTS * LONGEST_KEPT);
@@ -15,6 +16,8 @@ export class TextCache {
   readonly #lengths = new Uint8Array(SLOTS);
   readonly #texts: string[] = new Array<string>(SLOTS).fill("");
   readonly #days = new Float64Array(SLOTS);
+  /** Which of two slots is given up next. */
+  #turn = 0;
   text = "";
   /** Day of `text` as a date, or NaN. */
   day: Day = Number.NaN;
@@ -26,8 +29,14 @@ export class TextCache {
       this.set(decodeAscii(bytes, start, end));
       return;
     }
-    const slot = (hash ^ (hash >>> 15)) & (SLOTS - 1);
-    if (!this.#holds(slot, bytes, start, length)) this.#keep(slot, bytes, start, end);
+    let slot = (hash ^ (hash >>> 15)) & (SLOTS - 1);
+    if (!this.#holds(slot, bytes, start, length)) {
+      slot ^= 1;
+      if (!this.#holds(slot, bytes, start, length)) {
+        slot ^= this.#turn ^= 1;
+        this.#keep(slot, bytes, start, end);
+      }
+    }
     this.text = this.#texts[slot]!;
     this.day = this.#days[slot]!;
   }
