@@ -10,7 +10,7 @@ import sys
 import time
 from pathlib import Path
 
-from mucast_engine.process import claim_stdout, die_with_parent, silence_input, thread_count
+from mucast_engine.process import claim_stdout, die_with_parent, silence_input, thread_count, watch_parent
 
 
 def main() -> None:
@@ -23,9 +23,7 @@ def main() -> None:
     parser.add_argument("--descriptor", type=int, help="worker only: its end of the socket pair")
     options = parser.parse_args()
     sys.set_int_max_str_digits(0)  # Integers of a config stay exact, however long; its size has a limit of its own.
-    signal.signal(
-        signal.SIGINT, signal.SIG_IGN
-    )  # Ctrl-C reaches the whole group; what it means is the caller's choice.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the caller decides what it means.
     if options.role == "host":
         run_host(options.libraries.split(","), options.folder, options.start)
     else:
@@ -61,6 +59,7 @@ def run_host(libraries: list[str], folder: Path, start: str) -> None:
 def run_spawned_worker(libraries: list[str], folder: Path, parent: int, descriptor: int) -> None:
     """The life of a worker that has its own interpreter."""
     die_with_parent(parent)
+    watch_parent(parent)
     claim_stdout()
     silence_input()
     from mucast_engine.failure import sentence_of

@@ -4,6 +4,8 @@ import ctypes
 import os
 import signal
 import sys
+import threading
+import time
 from pathlib import Path
 
 PR_SET_PDEATHSIG = 1
@@ -16,6 +18,20 @@ def die_with_parent(parent: int) -> None:
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:  # It died before the signal was asked for.
         os._exit(1)
+
+
+def watch_parent(parent: int) -> None:
+    """Elsewhere than on Linux nothing tells a busy process that its parent has died, so a thread looks every second.
+
+    Only for a process that is never forked.
+    """
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def claim_stdout() -> int:

@@ -51,8 +51,8 @@ DEFAULT_WIDTH = 8
 WIDEST = 5_000
 
 
-def shortened(spec: dict[str, Any], rows: int) -> dict[str, Any]:
-    """A copy of the arguments whose fit on `rows` rows is quick, and wrong wherever the original is wrong."""
+def shortened(spec: dict[str, Any]) -> dict[str, Any]:
+    """A copy of the arguments whose fit on few rows is quick, and wrong wherever the original is wrong."""
     library = spec["library"]
     silenced = VERBOSITY_ALIASES.get(library, set())
     params = {name: value for name, value in spec["params"].items() if name not in silenced}
@@ -63,9 +63,6 @@ def shortened(spec: dict[str, Any], rows: int) -> dict[str, Any]:
         params["n_estimators"] = 2
     for name in ROW_SHARES[library] & params.keys():
         params[name] = _at_least_half(params[name])
-    if library == "sklearn" and "max_samples" in params:
-        # A count of rows, which is refused where there are fewer; a share of them is a float.
-        params["max_samples"] = _at_most(rows, params["max_samples"])
     return params
 
 

@@ -1,0 +1,47 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import save
+
+from mucast_engine.arrays import ArrayRef, ArrayStore
+from mucast_engine.failure import TaskError
+
+
+def test_what_is_written_is_read_back_bit_for_bit(store: ArrayStore) -> None:
+    values = np.array([0.1, -0.0, 5e-324, 1.7976931348623157e308])
+    ref = store.write("p.npy", values)
+    assert store.read(ref).tobytes() == values.tobytes()
+
+
+@pytest.mark.parametrize("ref", ["../outside.npy", "/etc/hostname", "deeper/../../outside.npy"])
+def test_nothing_outside_the_work_folder_is_read_or_written(ref: str, store: ArrayStore) -> None:
+    with pytest.raises(TaskError, match="out of the work folder"):
+        store.read({"ref": ref, "dtype": "<f8", "shape": [1], "order": "C"})
+    with pytest.raises(TaskError, match="out of the work folder"):
+        store.write(ref, np.zeros(1))
+
+
+def test_a_link_that_leads_out_of_the_work_folder_is_not_followed(store: ArrayStore, tmp_path: Path) -> None:
+    outside = tmp_path.parent / f"{tmp_path.name}-outside.npy"
+    np.save(outside, np.zeros(1))
+    (tmp_path / "link.npy").symlink_to(outside)
+    with pytest.raises(TaskError, match="out of the work folder"):
+        store.read({"ref": "link.npy", "dtype": "<f8", "shape": [1], "order": "C"})
+
+
+def test_an_array_of_another_shape_or_type_or_order_is_refused(store: ArrayStore, tmp_path: Path) -> None:
+    wrong: list[ArrayRef] = [
+        {**save(tmp_path, "a.npy", np.zeros((2, 3))), "shape": [3, 2]},
+        save(tmp_path, "b.npy", np.zeros(2, dtype=np.float32)),
+        save(tmp_path, "c.npy", np.asfortranarray(np.zeros((2, 3)))),
+    ]
+    for ref in wrong:
+        with pytest.raises(TaskError):
+            store.read(ref)
+
+
+def test_objects_are_never_unpickled(store: ArrayStore, tmp_path: Path) -> None:
+    np.save(tmp_path / "o.npy", np.array([{}], dtype=object), allow_pickle=True)
+    with pytest.raises(ValueError, match="Python objects"):
+        store.read({"ref": "o.npy", "dtype": "<f8", "shape": [1], "order": "C"})

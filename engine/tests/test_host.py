@@ -1,0 +1,209 @@
+"""The host and its workers as real processes, spoken to as the pool speaks to them."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import Task
+from regressors import NAMES, REGRESSORS, spec_of
+
+ENGINE = Path(__file__).parent.parent
+# catboost, because its import is the shortest.
+QUICK = spec_of("CatBoostRegressor", iterations=2)
+ENDLESS = spec_of("CatBoostRegressor", iterations=100_000_000)
+
+needs_proc = pytest.mark.skipif(sys.platform != "linux", reason="needs the parent-death signal")
+
+
+class HostUnderTest:
+    """A host process; every message it sends is kept."""
+
+    def __init__(self, libraries: str, folder: Path, start: str) -> None:
+        command = [sys.executable, "-s", "-P", "-m", "mucast_engine", "host"]
+        command += ["--libraries", libraries, "--folder", str(folder), "--start", start]
+        env = {**os.environ, "PYTHONPATH": str(ENGINE)}
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env)
+        self.messages: list[dict[str, Any]] = []
+
+    def send(self, op: str, worker: int, task: Task | str | None = None, number: int = 0) -> None:
+        assert self.process.stdin is not None
+        header = json.dumps({"op": op, "worker": worker, "id": number})
+        body = task if isinstance(task, str) else json.dumps(task)
+        self.process.stdin.write((header if task is None else f"{header}\t{body}").encode() + b"\n")
+        self.process.stdin.flush()
+
+    def wait_for(self, event: str) -> dict[str, Any]:
+        """The next message of that kind."""
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.messages.append(json.loads(line))
+            if self.messages[-1]["event"] == event:
+                return self.messages[-1]
+        raise AssertionError(f"the host ended without {event}: {self.messages}")
+
+    def end_input(self) -> int:
+        """Closes stdin; the exit code."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        return self.process.wait()
+
+
+@pytest.fixture
+def start_host(tmp_path: Path) -> Iterator[Callable[..., HostUnderTest]]:
+    hosts: list[HostUnderTest] = []
+
+    def start(libraries: str = "catboost", start: str = "fork") -> HostUnderTest:
+        hosts.append(HostUnderTest(libraries, tmp_path, start))
+        return hosts[-1]
+
+    yield start
+    for host in hosts:
+        with suppress(BrokenPipeError):
+            host.end_input()
+        assert host.process.stdout is not None
+        host.process.stdout.close()
+
+
+def until_gone(pid: int) -> None:
+    """Returns when the process is dead; a zombie that an init process has not yet reaped is."""
+    with suppress(ProcessLookupError, FileNotFoundError):
+        while not Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].startswith((" Z", " X")):
+            os.sched_yield()
+
+
+@pytest.mark.parametrize("start", ["fork", "spawn"])
+def test_it_greets_with_versions_and_works_until_its_input_ends(
+    start: str, start_host: Callable[..., HostUnderTest], make_task: Callable[..., Task]
+) -> None:
+    host = start_host(start=start)
+    host.send("start", 4)
+    host.send("task", 4, make_task(QUICK), number=9)
+    result = host.wait_for("result")
+    assert result["id"] == 9
+    greeting = host.messages[0]
+    assert greeting["event"] == "ready"
+    assert greeting["start"] == start
+    assert {"python", "numpy", "scipy", "catboost"} <= greeting["versions"].keys()
+    assert [message["fit"] for message in host.messages if message["event"] == "progress"] == [0, 1, 2]
+    assert host.end_input() == 0
+
+
+@pytest.mark.parametrize("name", ["RandomForestRegressor", "XGBRegressor", "LGBMRegressor", "CatBoostRegressor"])
+def test_every_library_fits_in_forked_workers_also_after_one_was_killed(
+    name: str, start_host: Callable[..., HostUnderTest], make_task: Callable[..., Task]
+) -> None:
+    library, regressor, params = REGRESSORS[NAMES.index(name)]
+    host = start_host(library)
+    task = make_task(spec_of(name))
+    predicted = []
+    for worker in (1, 2, 3):
+        host.send("start", worker)
+        host.send("task", worker, task, number=worker)
+        result = host.wait_for("result")["result"]
+        predicted.append(np.load(result["predictions"]["ref"]))
+        if worker == 1:
+            host.send("kill", worker)
+            assert host.wait_for("worker_exited")["signal"] == signal.SIGKILL
+    x, y = np.load(task["x"]["ref"]), np.load(task["y"]["ref"])
+    expected = regressor(**params).fit(x[:200], y[:200]).predict(x[200:240])
+    for values in predicted:
+        np.testing.assert_array_equal(values[:40], expected)
+
+
+@pytest.mark.parametrize("start", ["fork", "spawn"])
+def test_a_worker_that_is_killed_amid_a_fit_is_reported_with_its_signal_and_memory(
+    start: str, start_host: Callable[..., HostUnderTest], make_task: Callable[..., Task]
+) -> None:
+    host = start_host(start=start)
+    host.send("start", 1)
+    pid = host.wait_for("worker_started")["pid"]
+    fits = [{"train": [0, 50], "predict": [50, 60]}] * 100_000
+    host.send("task", 1, make_task(QUICK, fits=fits), number=1)
+    host.wait_for("progress")
+    os.kill(pid, signal.SIGKILL)
+    end = host.wait_for("worker_exited")
+    assert (end["worker"], end["pid"], end["signal"], end["exit_code"]) == (1, pid, signal.SIGKILL, None)
+    assert end["max_rss_bytes"] > 2**20
+
+
+@needs_proc
+@pytest.mark.parametrize("start", ["fork", "spawn"])
+def test_workers_amid_a_fit_die_with_a_host_that_is_killed(
+    start: str, start_host: Callable[..., HostUnderTest], make_task: Callable[..., Task]
+) -> None:
+    host = start_host(start=start)
+    pids = []
+    for worker in (1, 2):
+        host.send("start", worker)
+        pids.append(host.wait_for("worker_started")["pid"])
+        host.send("task", worker, make_task(ENDLESS), number=worker)
+    host.process.kill()
+    host.process.wait()
+    for pid in pids:
+        until_gone(pid)
+
+
+@needs_proc
+def test_workers_amid_a_fit_are_gone_when_the_input_has_ended(
+    start_host: Callable[..., HostUnderTest], make_task: Callable[..., Task]
+) -> None:
+    host = start_host()
+    host.send("start", 1)
+    pid = host.wait_for("worker_started")["pid"]
+    host.send("task", 1, make_task(ENDLESS), number=1)
+    assert host.end_input() == 0
+    assert not Path(f"/proc/{pid}").exists()
+
+
+def test_what_libraries_print_does_not_reach_the_messages(
+    start_host: Callable[..., HostUnderTest], make_task: Callable[..., Task]
+) -> None:
+    host = start_host()
+    host.send("start", 1)
+    host.send("task", 1, make_task(spec_of("CatBoostRegressor", verbose=True)), number=1)
+    assert host.wait_for("result")["id"] == 1
+
+
+@pytest.mark.parametrize("body", ["{", "[" * 100_000, '{"task": "no such"}', "[]"])
+def test_a_task_that_cannot_be_read_costs_nothing_but_itself(
+    body: str, start_host: Callable[..., HostUnderTest], make_task: Callable[..., Task]
+) -> None:
+    host = start_host()
+    host.send("start", 1)
+    host.send("task", 1, body, number=1)
+    assert host.wait_for("error")["code"] == "internal"
+    host.send("task", 1, make_task(QUICK), number=2)
+    assert host.wait_for("result")["id"] == 2
+
+
+def test_integers_longer_than_pythons_limit_are_read(start_host: Callable[..., HostUnderTest]) -> None:
+    host = start_host()
+    host.send("start", 1)
+    task = {"task": "trial", "scaler": "none", "estimator": QUICK}
+    host.send("task", 1, json.dumps(task).replace('"iterations": 2', f'"iterations": 1{"0" * 5000}'), number=1)
+    assert host.wait_for("result")["id"] == 1
+
+
+def test_messages_for_a_worker_that_is_gone_are_passed_over(start_host: Callable[..., HostUnderTest]) -> None:
+    host = start_host()
+    host.send("kill", 7)
+    host.send("task", 7, {"task": "trial"}, number=1)
+    host.send("start", 1)
+    assert host.wait_for("worker_started")["worker"] == 1
+
+
+def test_a_library_that_cannot_be_imported_ends_the_host_with_its_words(tmp_path: Path) -> None:
+    command = [sys.executable, "-P", "-m", "mucast_engine", "host", "--libraries", "nosuch", "--folder", str(tmp_path)]
+    env = {**os.environ, "PYTHONPATH": str(ENGINE)}
+    done = subprocess.run(command, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert "nosuch" in done.stderr

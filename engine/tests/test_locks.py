@@ -1,0 +1,33 @@
+import re
+from pathlib import Path
+
+import pytest
+
+ENGINE = Path(__file__).parent.parent
+LOCKS = ["ml", "dev", "uv"]
+
+
+def pins(name: str) -> dict[str, str]:
+    """Pinned version by requirement, with its environment marker."""
+    text = (ENGINE / f"requirements-{name}.txt").read_text()
+    lines = text.replace("\\\n", " ").splitlines()
+    found = {}
+    for line in lines:
+        match = re.match(r"([\w.-]+)==(\S+)(?: ; (.*?))? +--hash", line)
+        if match:
+            found[f"{match[1]} {match[3] or ''}"] = match[2]
+    return found
+
+
+@pytest.mark.parametrize("name", LOCKS)
+def test_every_requirement_is_pinned_and_hashed_and_names_no_registry(name: str) -> None:
+    text = (ENGINE / f"requirements-{name}.txt").read_text()
+    requirements = [line for line in text.splitlines() if re.match(r"\w", line)]
+    assert requirements
+    assert len(pins(name)) == len(requirements)
+    assert "://" not in text
+    assert "--index" not in text
+
+
+def test_the_development_lock_has_the_libraries_of_the_other_one() -> None:
+    assert pins("ml").items() <= pins("dev").items()
