@@ -50,10 +50,10 @@ class Document {
   }
 
   *readTop(): Steps<void> {
-    const { tickers } = this.#reading;
     const level = new Level(this.#reading, false);
     yield* this.#readLevel(level);
-    if (tickers.size > 0 || level.wrapper !== undefined || level.hasEmptyWrapper) return;
+    const isKnown = level.wrapper !== undefined || level.hasEmptyWrapper || level.table !== undefined;
+    if (isKnown || this.#reading.tickers.size > 0) return;
     throw invalid(
       placeOf(this.#reading, 0),
       "the blob holds no tickers in any known layout (docs/blobs.md shows them)",
@@ -144,7 +144,7 @@ class Document {
       yield* this.#readLevel(new Level(this.#reading, isStrict, level));
       return true;
     }
-    if (token !== Token.arrayStart) throw this.#unknown(name, token);
+    if (token !== Token.arrayStart) throw this.#unknown(token, name);
     const first = yield* json.take();
     json.unread(first);
     if (name === "data" && this.#reading.kind === "prices") {
@@ -154,7 +154,7 @@ class Document {
         return false;
       }
     }
-    if (first !== Token.objectStart && first !== Token.arrayEnd) throw this.#unknown(`${name}[0]`, first);
+    if (first !== Token.objectStart && first !== Token.arrayEnd) throw this.#unknown(first, name, 0);
     yield* readFlatRecords(this.#reading);
     return true;
   }
@@ -162,7 +162,7 @@ class Document {
   *#readTablePart(level: Level, name: string, offset: number): Steps<void> {
     const { json } = this.#reading;
     const token = yield* json.take();
-    if (token !== Token.arrayStart) throw this.#unknown(name, token);
+    if (token !== Token.arrayStart) throw this.#unknown(token, name);
     level.table ??= new SplitTable(this.#reading, offset);
     if (name === "columns") yield* level.table.readHeaders();
     else {
@@ -175,7 +175,7 @@ class Document {
     const { json } = this.#reading;
     const { day } = json;
     const token = yield* json.take();
-    if (token !== Token.objectStart) throw this.#unknown(name, token);
+    if (token !== Token.objectStart) throw this.#unknown(token, name);
     level.tables ??= new TablesByTicker(this.#reading);
     yield* readTickersOfDay(this.#reading, level.tables, day);
   }
@@ -205,8 +205,8 @@ class Document {
     }
   }
 
-  #unknown(name: string, token: Token): MucastError {
-    const place = placeOf(this.#reading, this.#reading.json.offset, undefined, pathOf("$", name).slice(2));
+  #unknown(token: Token, ...keys: [string, ...number[]]): MucastError {
+    const place = placeOf(this.#reading, this.#reading.json.offset, undefined, pathOf(...keys));
     return invalid(place, `is ${nameOf(token)}, which is no known layout (docs/blobs.md shows them)`);
   }
 }

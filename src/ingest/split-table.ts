@@ -224,7 +224,8 @@ export class SplitTable {
 
   #placeOf(offset: number, ...keys: (string | number)[]): Place {
     const ticker = this.#ticker;
-    const path = pathOf(ticker ?? "$", ...keys);
-    return placeOf(this.#reading, offset, ticker, ticker === undefined ? path.slice(2) : path);
+    const [first, ...rest] = keys;
+    const path = ticker === undefined ? pathOf(String(first), ...rest) : pathOf(ticker, ...keys);
+    return placeOf(this.#reading, offset, ticker, path);
   }
 }

@@ -78,9 +78,10 @@ function* readObject(reading: Reading, level: Level, ticker: string, offset: num
       yield* new CellColumns(reading, ticker, offset).read(name, keyOffset);
       return;
     }
-    const isTickerName =
-      reading.roles.of(name).role === "ticker" && token === Token.string && json.text === ticker;
-    if (kind === "features" && !isTickerName) throw unknown(reading, ticker, token, name);
+    const { role } = reading.roles.of(name);
+    const isTickerName = role === "ticker" && token === Token.string && json.text === ticker;
+    if ((kind === "features" && !isTickerName) || role === "price")
+      throw unknown(reading, ticker, token, name);
   }
   if (!isEmpty) throw unknown(reading, ticker, Token.objectStart);
   yield rowless(reading, ticker, offset);
