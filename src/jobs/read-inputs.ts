@@ -48,31 +48,42 @@ export async function openInputs(
     throw error;
   });
   const counted = countBytes([priceBlob, featureBlob], report);
-  const prices = await readPrices(counted[0]!, { workFolder, signal }).catch(async (error: unknown) => {
+  try {
+    const prices = await readPrices(counted[0]!, { workFolder, signal });
+    const priced = new Set(prices.tickers);
+    const featured = new Set<string>();
+    const known = knownFromPrices(prices, priceBlob.name);
+    return {
+      ...known,
+      priceTickers: priced.size,
+      async *panels() {
+        for await (const features of readFeatures(counted[1]!, { workFolder, signal })) {
+          featured.add(features.ticker);
+          if (priced.has(features.ticker)) yield panelOf(features, prices, known.window);
+        }
+      },
+      unpaired: () => pairTickers(priced, featured).warnings,
+      digests: () => ({ feature: digestOf(featureBlob), dataExtractor: digestOf(priceBlob) }),
+      close: async () => {
+        prices.close();
+        await featureBlob.close();
+      },
+    };
+  } catch (error) {
     await featureBlob.close();
     throw error;
-  });
-  const { window, warnings } = resolveWindow(prices.window, everyPrice(prices), priceBlob.name);
-  const priced = new Set(prices.tickers);
-  const featured = new Set<string>();
-  return {
-    window,
-    asOf: asOf(everyPrice(prices), window),
-    priceTickers: priced.size,
-    warnings,
-    async *panels() {
-      for await (const features of readFeatures(counted[1]!, { workFolder, signal })) {
-        featured.add(features.ticker);
-        if (priced.has(features.ticker)) yield panelOf(features, prices, window);
-      }
-    },
-    unpaired: () => pairTickers(priced, featured).warnings,
-    digests: () => ({ feature: digestOf(featureBlob), dataExtractor: digestOf(priceBlob) }),
-    close: async () => {
-      prices.close();
-      await featureBlob.close();
-    },
-  };
+  }
+}
+
+/** What the prices alone tell; they are closed where that is an error. */
+function knownFromPrices(prices: PriceBlob, name: string): Pick<Inputs, "window" | "asOf" | "warnings"> {
+  try {
+    const { window, warnings } = resolveWindow(prices.window, everyPrice(prices), name);
+    return { window, warnings, asOf: asOf(everyPrice(prices), window) };
+  } catch (error) {
+    prices.close();
+    throw error;
+  }
 }
 
 function panelOf(features: TickerFeatures, prices: PriceBlob, window: ResolvedWindow): TickerPanel | Failure {

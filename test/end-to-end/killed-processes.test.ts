@@ -18,12 +18,20 @@ import {
   startMucast,
   until,
 } from "./command.ts";
-import { type BlobPair, newFolder, removeFolders, runJob, withoutIdentity, writeMarket } from "./job-runs.ts";
+import {
+  type BlobPair,
+  type JobRun,
+  newFolder,
+  removeFolders,
+  runJob,
+  withoutIdentity,
+  writeMarket,
+} from "./job-runs.ts";
 import { cleanMarket } from "./market.ts";
 
 /** Fits that last long enough to be met while they run. */
 const SLOW = `{"ML params": {"model": "catboost", "n_splits": 1, "intervals": {},
-  "model_params": {"iterations": 300, "depth": 6}}}`;
+  "model_params": {"iterations": 200, "depth": 6}}}`;
 
 const options = {
   concurrency: 2,
@@ -32,8 +40,11 @@ const options = {
 };
 
 let pair: BlobPair;
+/** What the job leaves when nothing happens to it. */
+let undisturbed: JobRun;
 before(async () => {
   pair = await writeMarket(cleanMarket("2021-10-29"));
+  undisturbed = await runJob(pair, SLOW, 2);
 });
 after(removeFolders);
 
@@ -73,7 +84,7 @@ describe("a killed worker", options, () => {
     const [worker] = await until(async () => some(await fitting(temporary, 1)));
     process.kill(worker!, "SIGKILL");
     const text = outputOf(await job.ended);
-    assert.equal(withoutIdentity(text), withoutIdentity((await runJob(pair, SLOW)).text));
+    assert.equal(withoutIdentity(text), withoutIdentity(undisturbed.text));
     assert.deepEqual(leftIn(temporary), []);
   });
 
@@ -97,8 +108,7 @@ describe("a killed worker", options, () => {
       output.failures.map(({ ticker, code }: { ticker: string; code: string }) => [ticker, code]),
       [["MSFT", "engine_crashed"]],
     );
-    const whole = (await runJob(pair, SLOW)).output;
-    const { MSFT: _, ...others } = whole.forecasts;
+    const { MSFT: _, ...others } = undisturbed.output.forecasts;
     assert.deepEqual(output.forecasts, others);
     assert.deepEqual(leftIn(temporary), []);
   });
@@ -150,7 +160,7 @@ describe("a job that is stopped leaves no output, no temporary file and no proce
     const [host] = (await processesIn(temporary)).filter((pid) => pid !== worker);
     process.kill(host!, "SIGKILL");
     const text = outputOf(await job.ended);
-    assert.equal(withoutIdentity(text), withoutIdentity((await runJob(pair, SLOW)).text));
+    assert.equal(withoutIdentity(text), withoutIdentity(undisturbed.text));
     assert.deepEqual(await processesIn(temporary), []);
     assert.deepEqual(leftIn(temporary), []);
   });

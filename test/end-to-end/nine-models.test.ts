@@ -17,7 +17,7 @@ const MODELS: readonly (readonly [name: string, tolerance: number, params: strin
   [
     "random_forest",
     TREES,
-    '"model_params": {"n_estimators": 12, "max_depth": 5, "max_features": 0.5, "min_samples_leaf": 3}, "n_splits": 4, "intervals": {}',
+    '"model_params": {"n_estimators": 12, "max_depth": 5, "max_features": 1, "min_samples_leaf": 3}, "n_splits": 4, "intervals": {}',
   ],
   [
     "xgboost",
@@ -34,13 +34,17 @@ const MODELS: readonly (readonly [name: string, tolerance: number, params: strin
     TREES,
     '"model_params": {"iterations": 12, "depth": 3}, "n_splits": 4, "intervals": {"bound": "upper", "alpha": 0.2}',
   ],
-  ["linear", LINEAR, '"n_splits": 4, "intervals": {"alpha": 0.05, "bound": "lower"}'],
+  ["linear", LINEAR, '"scaler": "minmax", "n_splits": 4, "intervals": {"alpha": 0.05, "bound": "lower"}'],
   [
     "ridge",
     LINEAR,
     '"model_params": {"alpha": 0.5}, "scaler": "standard", "n_splits": 4, "intervals": {"alpha": 0.25}',
   ],
-  ["lasso", LINEAR, '"model_params": {"alpha": 0.0002}, "cv_test_size": 7, "n_splits": 12'],
+  [
+    "lasso",
+    LINEAR,
+    '"model_params": {"alpha": 0.0002}, "scaler": "maxabs", "cv_test_size": 7, "n_splits": 12',
+  ],
   [
     "elastic_net",
     LINEAR,

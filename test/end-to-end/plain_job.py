@@ -393,7 +393,7 @@ def run(bounds, prices, features, feature_days, config):
     fitted, failures, mu = {}, [], {}
     for ticker in sorted(t for t in prices if t in features):
         rows = rows_of(prices[ticker], features[ticker], feature_days, start, end, cut)
-        if len(rows["fit"]) < MINIMUM_FIT_ROWS:
+        if len(rows["fit"]) < MINIMUM_FIT_ROWS or not rows["columns"]:  # No feature: nothing to learn from.
             failures.append({"ticker": ticker, "code": "insufficient_history"})
             continue
         result = run_ticker(params, rows)

@@ -154,7 +154,7 @@ describe("the same blobs written otherwise", { concurrency: 2 }, () => {
   }
 });
 
-describe("the number of workers", { concurrency: 1 }, () => {
+describe("the number of workers", { concurrency: 2 }, () => {
   const models = [
     ["random_forest", '"model_params": {"n_estimators": 6, "max_features": 1, "bootstrap": true}'],
     ["xgboost", '"model_params": {"n_estimators": 6, "subsample": 0.5}'],
