@@ -87,7 +87,7 @@ class Document {
     else if (isWrapper) yield* this.#readWrapper(level, name, offset);
     else if (level.wrapper !== undefined) yield* json.skip();
     else if (standsForDate(name, json.day)) yield* this.#readDay(level, name);
-    else if (kind === "prices" && (name === "columns" || name === "index")) {
+    else if (name === "columns" || name === "index") {
       yield* this.#attempt(level, this.#readTablePart(level, name, offset));
     } else yield* this.#attempt(level, this.#readTicker(level, name, offset));
   }
@@ -147,12 +147,11 @@ class Document {
     if (token !== Token.arrayStart) throw this.#unknown(token, name);
     const first = yield* json.take();
     json.unread(first);
-    if (name === "data" && this.#reading.kind === "prices") {
-      if (first === Token.arrayStart || (first === Token.arrayEnd && level.table !== undefined)) {
-        level.table ??= new SplitTable(this.#reading, offset);
-        yield* level.table.readRows();
-        return false;
-      }
+    const isRows = first === Token.arrayStart || (first === Token.arrayEnd && level.table !== undefined);
+    if (name === "data" && isRows) {
+      level.table ??= new SplitTable(this.#reading, offset);
+      yield* level.table.readRows();
+      return false;
     }
     if (first !== Token.objectStart && first !== Token.arrayEnd) throw this.#unknown(first, name, 0);
     yield* readFlatRecords(this.#reading);

@@ -109,6 +109,11 @@ export class SplitTable {
 
   /** A table of prices with a column per ticker, each given as the ticker's column `price`. */
   *finishWide(): Steps<void> {
+    if (this.#reading.kind === "features") {
+      const what =
+        "the blob is one split table, which does not tell tickers from features; write one a ticker";
+      throw invalid(placeOf(this.#reading, this.#offset), what);
+    }
     const { headers, rows, calendar } = this.#whole();
     for (const [j, ticker] of headers.entries()) {
       const role = this.#reading.roles.of(ticker).role;
@@ -165,7 +170,7 @@ export class SplitTable {
     const rows = this.#rows;
     const place = placeOf(this.#reading, this.#offset, this.#ticker);
     if (headers === undefined || rows === undefined) {
-      throw invalid(place, `is a split table without ${headers === undefined ? "columns" : "data"}`);
+      throw invalid(place, this.#without(headers === undefined ? "columns" : "data"));
     }
     if (rows.rows > 0 && rows.columns.length !== headers.length) {
       throw invalid(
@@ -181,12 +186,14 @@ export class SplitTable {
   #calendar(headers: readonly string[], rows: RowTable, place: Place): Calendar {
     const column = this.#onlyDateColumn(headers, place);
     if (column === undefined) {
-      if (this.index === undefined) throw invalid(place, "is a split table without index");
+      if (this.index === undefined) throw invalid(place, this.#without("index"));
       return this.index.calendar();
     }
     const { fault, dates } = this.#odd[column] ?? {};
     if (dates?.length === rows.rows) return dates.calendar();
-    if (fault !== undefined) throw invalid(fault.place, "is no date like those before it");
+    if (fault !== undefined) {
+      throw invalid(place, `has dates in its column ${quote(headers[column]!)} that are not all strings`);
+    }
     const list = new DateList(this.#reading, `data[…][${column}]`, this.#ticker);
     const times = new Float64Array(rows.rows);
     rows.column(column, times);
@@ -195,6 +202,10 @@ export class SplitTable {
       list.addNumber(time, offsets[i]!);
     });
     return list.calendar();
+  }
+
+  #without(part: string): string {
+    return `${this.#ticker === undefined ? "the blob is" : "is"} a split table without ${part}`;
   }
 
   #onlyDateColumn(headers: readonly string[], place: Place): number | undefined {

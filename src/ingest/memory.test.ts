@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, it } from "node:test";
+import { formatDay } from "../contract/dates.ts";
+import { readFeatures } from "./read-features.ts";
+
+const workFolder = await mkdtemp(join(tmpdir(), "mucast-memory-"));
+after(() => rm(workFolder, { recursive: true }));
+
+const MIB = 2 ** 20;
+const DAYS = 2_500;
+const dates = Array.from({ length: DAYS }, (_, i) => `"${formatDay(i)}"`);
+
+/** A chunk over and over, with the number of its turn put in place of `#`: the blob itself is never in memory. */
+async function* repeated(start: string, part: string, turns: number, end: string) {
+  yield Buffer.from(start);
+  for (let turn = 0; turn < turns; turn++) yield Buffer.from(part.replaceAll("#", String(turn)));
+  yield Buffer.from(end);
+}
+
+/** Reads a blob and checks that memory, beyond what it was before, stays below `most`. */
+async function readBelow(most: number, chunks: AsyncIterable<Uint8Array>): Promise<number> {
+  const before = process.memoryUsage.rss();
+  let peak = 0;
+  let count = 0;
+  async function* watched() {
+    for await (const chunk of chunks) {
+      peak = Math.max(peak, process.memoryUsage.rss());
+      yield chunk;
+    }
+  }
+  for await (const { values } of readFeatures({ name: "big.json", chunks: watched() }, { workFolder })) {
+    count += values.length;
+    peak = Math.max(peak, process.memoryUsage.rss());
+  }
+  const grown = Math.round((peak - before) / MIB);
+
+  assert.ok(grown < most, `memory grew by ${grown} MiB`);
+  return count;
+}
+
+describe("reading a blob that is larger than memory should be", () => {
+  it("holds one ticker at a time in the canonical layout", async () => {
+    const columns = Array.from({ length: 20 }, (_, j) => `"f${j}":[${dates.map((_, i) => `0.${j}${i}`)}]`);
+    const chunks = repeated(`{"dates":[${dates}],"features":{"":{}`, `,"T#":{${columns}}`, 1_000, "}}");
+    assert.equal(await readBelow(120, chunks), 1_000 * 20 * DAYS);
+  });
+
+  it("moves to disk what mixed rows of all tickers would fill memory with", async () => {
+    const features = Array.from({ length: 40 }, (_, k) => `"f${k}":${k}.5`);
+    const row = `,{"ticker":"T#","date":"1970-01-01",${features}}`;
+    const rows = Array.from({ length: 500 }, (_, j) => row.replace("#", String(j))).join("");
+    async function* chunks() {
+      yield Buffer.from('[{"ticker":"T0","date":"1960-01-01"}');
+      for (let day = 0; day < 1_600; day++) yield Buffer.from(rows.replaceAll("1970-01-01", formatDay(day)));
+      yield Buffer.from("]");
+    }
+    // The values alone are 256 MB; spilled, no more than 64 MiB of them wait twice, as rows and in the store.
+    assert.equal(await readBelow(290, chunks()), 1_600 * 500 * 40 + 40);
+    assert.deepEqual(await readdir(workFolder), []);
+  });
+});
