@@ -1,0 +1,38 @@
+/** Reads a canonical feature blob; prints seconds, values and peak memory as JSON. Usage: reading-child.ts mucast|json-parse PATH */
+import { createReadStream, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { readFeatures } from "../src/ingest/read-features.ts";
+
+type Features = Record<string, Record<string, (number | null)[]>>;
+
+const READERS: Record<string, (path: string) => Promise<number>> = {
+  async mucast(path) {
+    let values = 0;
+    const chunks = createReadStream(path, { highWaterMark: 2 ** 20 });
+    for await (const ticker of readFeatures({ name: path, chunks }, { workFolder: tmpdir() })) {
+      values += ticker.values.length;
+    }
+    return values;
+  },
+  async "json-parse"(path) {
+    const { features } = JSON.parse(readFileSync(path, "utf8")) as { features: Features };
+    const columns = Object.values(features).flatMap((each) => Object.values(each));
+    return columns.reduce((sum, column) => sum + column.length, 0);
+  },
+};
+
+/** Linux tells the peak of this program alone; elsewhere it is that of the process, in KiB. */
+function peakBytes(): number {
+  try {
+    const [, kibibytes] = /^VmHWM:\s+(\d+)/m.exec(readFileSync("/proc/self/status", "utf8"))!;
+    return Number(kibibytes) * 1024;
+  } catch {
+    return process.resourceUsage().maxRSS * 1024;
+  }
+}
+
+const [name, path] = process.argv.slice(2);
+const start = performance.now();
+const values = await READERS[name!]!(path!);
+const seconds = (performance.now() - start) / 1000;
+process.stdout.write(`${JSON.stringify({ seconds, values, peakBytes: peakBytes() })}\n`);

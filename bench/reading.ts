@@ -1,0 +1,105 @@
+/** Reading a feature blob: speed and peak memory beside those of other readers, each in a process of its own. */
+import { execFile } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { table } from "../src/cli/table.ts";
+import { writeFeatureBlob } from "./reading-file.ts";
+import type { Table } from "./table.ts";
+
+const run = promisify(execFile);
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+const CHILD = join(ROOT, "bench", "reading-child.ts");
+const PEER = join(ROOT, "bench", "peers", "read_json.py");
+const PEERS = ["orjson==3.13.0", "pandas==3.1.1"];
+
+const COMPARED_BYTES = 200e6;
+const LARGE_BYTES = 2e9;
+const RUNS = 3;
+
+interface Reader {
+  readonly name: string;
+  readonly command: readonly string[];
+}
+
+interface Reading {
+  readonly seconds: number;
+  /** How many numbers were read: the same for all readers of a file. */
+  readonly values: number;
+  readonly peakBytes: number;
+}
+
+/** @returns a table of all readers on a file of 200 MB, and one of ours alone on 2 GB. Takes a minute or two. */
+export async function benchReading(): Promise<readonly Table[]> {
+  const ours: Reader = { name: "mucast", command: [process.execPath, CHILD, "mucast"] };
+  const python = await peerPython();
+  const readers = [
+    ours,
+    { name: "JSON.parse", command: [process.execPath, CHILD, "json-parse"] },
+    { name: "Python json", command: [python, PEER, "json"] },
+    { name: "orjson", command: [python, PEER, "orjson"] },
+    { name: "pandas.read_json", command: [python, PEER, "pandas"] },
+  ];
+  return [await measure(readers, COMPARED_BYTES, RUNS), await measure([ours], LARGE_BYTES, 1)];
+}
+
+async function measure(readers: readonly Reader[], leastBytes: number, runs: number): Promise<Table> {
+  const folder = mkdtempSync(join(tmpdir(), "mucast-bench-"));
+  try {
+    const path = join(folder, "feature_engine.json");
+    const bytes = writeFeatureBlob(path, leastBytes);
+    const best: [string, Reading][] = [];
+    for (const { name, command } of readers) best.push([name, await bestOf(runs, command, path)]);
+    const values = best[0]![1].values;
+    if (best.some(([, reading]) => reading.values !== values))
+      throw new Error("the readers read different numbers");
+    return {
+      title: `Reading a canonical feature blob of ${megabytes(bytes)} MB, best of ${runs}`,
+      header: ["reader", "MB/s", "times ours", "peak MB"],
+      rows: best.map(([name, { seconds, peakBytes }]) => [
+        name,
+        megabytes(bytes / seconds),
+        (seconds / best[0]![1].seconds).toFixed(1),
+        megabytes(peakBytes),
+      ]),
+    };
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+async function bestOf(runs: number, [program, ...args]: readonly string[], path: string): Promise<Reading> {
+  let best: Reading | undefined;
+  for (let i = 0; i < runs; i++) {
+    const { stdout } = await run(program!, [...args, path]);
+    const reading = JSON.parse(stdout) as Reading;
+    if (best === undefined || reading.seconds < best.seconds) best = reading;
+  }
+  return best!;
+}
+
+/** A Python environment with the peers, made at the first run. */
+async function peerPython(): Promise<string> {
+  const folder = join(ROOT, ".mucast", "bench-readers");
+  const python = join(folder, "bin", "python");
+  const marker = join(folder, "installed.txt");
+  const wanted = PEERS.join("\n");
+  if (existsSync(marker) && readFileSync(marker, "utf8") === wanted) return python;
+  rmSync(folder, { recursive: true, force: true });
+  await run("python3", ["-m", "venv", folder]);
+  await run(python, ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", ...PEERS]);
+  writeFileSync(marker, wanted);
+  return python;
+}
+
+function megabytes(bytes: number): string {
+  return (bytes / 1e6).toFixed(0);
+}
+
+if (import.meta.main) {
+  for (const { title, header, rows } of await benchReading()) {
+    process.stdout.write(`${title}\n\n${table(header, rows)}\n\n`);
+  }
+}
