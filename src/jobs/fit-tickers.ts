@@ -74,7 +74,7 @@ export async function fitTickers(
     for await (const panel of panels) {
       inner.signal.throwIfAborted();
       if ("code" in panel) failures.push(panel);
-      else running.push(fitTicker(panel, running.length, inner, progress, tell));
+      else running.push(startTicker(panel, running.length, inner, progress, tell));
       running.at(-1)?.catch((error: unknown) => stop.abort(error));
     }
     progress.complete = true;
@@ -99,8 +99,23 @@ function sortOutcome(results: readonly (FittedTicker | Failure)[], early: readon
   return { fitted: fitted.sort(byTicker), failures: failures.sort(byTicker) };
 }
 
+/** A panel whose features are on disk: thousands may wait for their fits, and only these small parts stay. */
+type WrittenPanel = Omit<TickerPanel, "x">;
+
+function startTicker(
+  { x, ...rest }: TickerPanel,
+  index: number,
+  options: FitOptions,
+  progress: { done: number; planned: number },
+  tell: () => void,
+): Promise<FittedTicker | Failure> {
+  const matrix = writeTickerMatrix({ x, ...rest }, options.workFolder, index);
+  return fitTicker(rest, matrix, index, options, progress, tell);
+}
+
 async function fitTicker(
-  panel: TickerPanel,
+  panel: WrittenPanel,
+  matrix: TickerMatrix,
   index: number,
   options: FitOptions,
   progress: { done: number; planned: number },
@@ -109,7 +124,6 @@ async function fitTicker(
   const { settings, pool, workers, workFolder, signal } = options;
   const plan = planFits(panel.fit.length, panel.score.length, settings.cvTestSize, settings.nSplits);
   progress.planned += plan.fits.length;
-  const matrix = writeTickerMatrix(panel, workFolder, index);
   const files = [matrix.x.ref, matrix.y.ref];
   const tasks = cutFits(plan.fits, options.expectedTickers, workers).map(async (fits, part) => {
     const predictions = join(workFolder, `p${index}-${part}.npy`);
@@ -162,7 +176,7 @@ function fitTask(
 }
 
 function fittedTicker(
-  panel: TickerPanel,
+  panel: WrittenPanel,
   folds: readonly Fold[],
   results: readonly FitPredictResult[],
   settings: MlSettings,
@@ -191,7 +205,7 @@ function fittedTicker(
   };
 }
 
-function foldWarnings(panel: TickerPanel, got: number, settings: MlSettings): Warning[] {
+function foldWarnings(panel: WrittenPanel, got: number, settings: MlSettings): Warning[] {
   const { ticker, fit } = panel;
   const facts = { ticker, fitRows: fit.length, testSize: settings.cvTestSize, asked: settings.nSplits, got };
   const warning = fewerFolds(facts);

@@ -1,5 +1,6 @@
 import { MucastError } from "../contract/errors.ts";
 import type { MlSettings } from "../contract/ml-settings.ts";
+import type { Failure } from "../contract/output-blob.ts";
 import type { EnginePool } from "../engine/pool.ts";
 import { muRow, noForecast, type PanelDates } from "../panel/as-of.ts";
 import { noTickerLeft } from "../panel/pairing.ts";
@@ -72,7 +73,7 @@ async function fitInputs(
 }
 
 /** The panels; once all are read and none can have a `mu`, the job ends before the fits do. */
-async function* withForecast(inputs: Inputs): AsyncGenerator<Awaited<PanelOrFailure>> {
+async function* withForecast(inputs: Inputs): AsyncGenerator<TickerPanel | Failure> {
   const dates: PanelDates[] = [];
   for await (const panel of inputs.panels()) {
     if (!("code" in panel)) dates.push(datesOf(panel));
@@ -81,8 +82,6 @@ async function* withForecast(inputs: Inputs): AsyncGenerator<Awaited<PanelOrFail
   if (dates.length > 0 && !dates.some((panel) => hasMu(panel, inputs.asOf)))
     throw noForecast(dates, inputs.asOf);
 }
-
-type PanelOrFailure = ReturnType<Inputs["panels"]> extends AsyncGenerator<infer T> ? T : never;
 
 function datesOf({ ticker, days, lastPriceDay, lastFeatureDay }: TickerPanel): PanelDates {
   return { ticker, days, lastPriceDay, lastFeatureDay };
