@@ -57,6 +57,7 @@ export class ArrayColumns {
     let token: Token = Token.arrayStart;
     for (;;) {
       if (this.#names.has(name)) throw invalid(this.#placeOf(offset, name), "comes twice");
+      checkColumnCount(this.#reading, this.#names.size, offset, this.#ticker);
       this.#names.add(name);
       if (token === Token.arrayStart) yield* this.#readArray(name, offset);
       else yield* this.#readOther(name, token);
@@ -168,7 +169,6 @@ export class ArrayColumns {
       const first = quote(this.#columns[0]!);
       throw invalid(this.#placeOf(offset, name), `has ${length} values; ${first} has ${this.#n}`);
     }
-    checkColumnCount(this.#reading, this.#columns.length, offset, this.#ticker);
     this.#columns.push(name);
   }
 

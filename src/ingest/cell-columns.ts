@@ -45,8 +45,9 @@ export class CellColumns {
     let token: Token = Token.objectStart;
     for (;;) {
       if (this.#names.has(name)) throw invalid(this.#placeOf(offset, name), "comes twice");
+      checkColumnCount(this.#reading, this.#names.size, offset, this.#ticker);
       this.#names.add(name);
-      yield* this.#readEntry(name, token, offset);
+      yield* this.#readEntry(name, token);
       token = yield* json.take();
       if (token === Token.objectEnd) break;
       name = json.text;
@@ -56,14 +57,13 @@ export class CellColumns {
     yield this.#finish();
   }
 
-  *#readEntry(name: string, token: Token, offset: number): Steps<void> {
+  *#readEntry(name: string, token: Token): Steps<void> {
     const { json, kind, roles } = this.#reading;
     const { role } = roles.of(name);
     const isOpen = token === Token.objectStart || token === Token.arrayStart;
     if (role === "ticker" && token === Token.string && json.text === this.#ticker) return;
     if (kind === "prices" && role !== "price") yield* json.skip(json.depth - (isOpen ? 1 : 0));
     else if (token === Token.objectStart) {
-      checkColumnCount(this.#reading, this.#columns.length, offset, this.#ticker);
       this.#columns.push(name);
       yield* this.#readCells(name);
     } else

@@ -56,10 +56,15 @@ export function claimTicker(reading: Reading, { ticker, offset, columns }: Found
   const place = placeOf(reading, offset, ticker);
   if (reading.tickers.has(ticker)) throw invalid(place, "comes twice");
   if (reading.kind === "prices") priceColumn(reading.roles, columns, place);
-  if (reading.tickers.size === MOST_TICKERS) {
-    throw tooLarge(place, `is one more than the ${MOST_TICKERS} tickers that a blob may have`);
-  }
+  checkTickerCount(reading, reading.tickers.size, ticker, offset);
   reading.tickers.add(ticker);
+}
+
+/** @throws MucastError too_large where there are as many tickers as there may be. */
+export function checkTickerCount(reading: Reading, count: number, ticker: string, offset: number): void {
+  if (count < MOST_TICKERS) return;
+  const place = placeOf(reading, offset, ticker);
+  throw tooLarge(place, `is one more than the ${MOST_TICKERS} tickers that a blob may have`);
 }
 
 /** @throws MucastError too_large where a ticker has as many columns as it may. */

@@ -3,7 +3,7 @@ import { invalid, quote } from "./blob-errors.ts";
 import type { ColumnRole } from "./column-names.ts";
 import { dayOfEpoch, whyNoDate } from "./date-text.ts";
 import { Token } from "./json-reader.ts";
-import { nameOf, pathOf, placeOf, type Reading, type Steps } from "./reading.ts";
+import { checkColumnCount, nameOf, pathOf, placeOf, type Reading, type Steps } from "./reading.ts";
 import type { RowTable } from "./row-table.ts";
 
 /** One key and its value. */
@@ -96,6 +96,7 @@ export class BlobRecord {
     const text = token === Token.string ? json.text : "";
     const day = token === Token.string ? json.day : Number.NaN;
     const { offset } = json;
+    checkColumnCount(this.#reading, this.#length, offset);
     const cell = this.#cells[this.#length++];
     if (cell === undefined) this.#cells.push({ name, role, token, value, text, day, offset });
     else {

@@ -4,7 +4,15 @@ import type { Calendar } from "./calendar.ts";
 import { DateList } from "./date-list.ts";
 import { Doubles } from "./doubles.ts";
 import { Token } from "./json-reader.ts";
-import { claimTicker, nameOf, pathOf, placeOf, type Reading, type Steps } from "./reading.ts";
+import {
+  checkColumnCount,
+  claimTicker,
+  nameOf,
+  pathOf,
+  placeOf,
+  type Reading,
+  type Steps,
+} from "./reading.ts";
 import { RowTable } from "./row-table.ts";
 
 /** What of a column is no number; whether that is a fault is known once the column's name is. */
@@ -62,6 +70,7 @@ export class SplitTable {
       if (token !== Token.string)
         throw invalid(place, `is ${nameOf(token)}; the name of a column is expected`);
       if (headers.has(json.text)) throw invalid(place, `is ${quote(json.text)}, which comes twice`);
+      checkColumnCount(this.#reading, headers.size, json.offset, this.#ticker);
       headers.add(json.text);
     }
     this.#headers = [...headers];
