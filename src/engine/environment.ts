@@ -4,6 +4,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { MucastError } from "../contract/errors.ts";
+import { isBuilt } from "./build-folder.ts";
 
 /** `ml` has the libraries of run_ml_job, `dev` adds what the engine's own checks need. */
 export type EnvironmentFlavour = "ml" | "dev";
@@ -18,9 +19,6 @@ const PACKAGE_FOLDER = fileURLToPath(new URL("../..", import.meta.url));
 
 /** Names a ready interpreter, which is used as it is. */
 export const PYTHON_VARIABLE = "MUCAST_PYTHON";
-
-/** Its last act is to lie in its place, so a folder without it is no environment. */
-export const STAMP = "mucast-environment.json";
 
 /** The hashed lock of a flavour. */
 export function lockFile(name: EnvironmentFlavour | "uv"): string {
@@ -55,7 +53,7 @@ export function namedPython(): string | undefined {
 export function installedEnvironment(flavour: EnvironmentFlavour): Environment | undefined {
   const folder = environmentFolder(flavour);
   const python = join(folder, "bin", "python");
-  return existsSync(join(folder, STAMP)) && existsSync(python) ? { python } : undefined;
+  return isBuilt(folder) && existsSync(python) ? { python } : undefined;
 }
 
 /**

@@ -1,7 +1,7 @@
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { MucastError } from "../contract/errors.ts";
 import { type BasePython, findBasePython } from "./base-python.ts";
+import { buildFolder, isBuilt, whileBuildingAlone } from "./build-folder.ts";
 import { runCommand } from "./command.ts";
 import {
   type Environment,
@@ -10,9 +10,7 @@ import {
   installedEnvironment,
   lockFile,
   namedPython,
-  STAMP,
 } from "./environment.ts";
-import { withSetUpLock } from "./set-up-lock.ts";
 
 export interface InstallOptions {
   readonly flavour: EnvironmentFlavour;
@@ -20,12 +18,13 @@ export interface InstallOptions {
   readonly report: (line: string) => void;
 }
 
-const UNFINISHED = ".unfinished-";
+/** Lines of a failed command that are shown. */
+const LINES_SHOWN = 12;
 
 /**
  * Makes the environment of `flavour` from its hashed lock, unless it is there; the interpreter of MUCAST_PYTHON is
- * taken as it is. An environment is built beside its place and moved there whole, by one process at a time, so a
- * kill at any moment leaves nothing that the next call does not clear away.
+ * taken as it is. One process at a time builds, and a kill at any moment leaves nothing that the next call does not
+ * clear away.
  * @throws MucastError engine_unavailable where there is no fit Python, or where uv or pip fails, with their words.
  */
 export async function installEnvironment({ flavour, report }: InstallOptions): Promise<Environment> {
@@ -34,18 +33,17 @@ export async function installEnvironment({ flavour, report }: InstallOptions): P
   const ready = installedEnvironment(flavour);
   if (ready) return ready;
   const base = await findBasePython();
-  const parent = dirname(environmentFolder(flavour));
-  mkdirSync(parent, { recursive: true });
+  const folder = environmentFolder(flavour);
   const onWait = () => report("setup: another set-up is at work here; waiting for it");
-  return withSetUpLock(base.path, join(parent, ".lock"), onWait, async () => {
+  return whileBuildingAlone(base.path, dirname(folder), onWait, async () => {
     const meanwhile = installedEnvironment(flavour);
     if (meanwhile) return meanwhile;
-    clearUnfinished(parent);
     const started = performance.now();
     report(`setup: making the Python environment (${flavour}) with Python ${base.version} …`);
     const uv = await ensureUv(base);
-    await build(environmentFolder(flavour), (folder) => fillEnvironment(folder, flavour, base, uv));
-    report(`setup: the Python environment is ready after ${seconds(started)}`);
+    await buildFolder(folder, (unfinished) => fillEnvironment(unfinished, flavour, base, uv));
+    const seconds = ((performance.now() - started) / 1_000).toFixed(0);
+    report(`setup: the Python environment is ready after ${seconds} s`);
     return installedEnvironment(flavour)!;
   });
 }
@@ -53,29 +51,16 @@ export async function installEnvironment({ flavour, report }: InstallOptions): P
 /** uv of the pinned version, installed by pip from its own hashed lock. */
 async function ensureUv(base: BasePython): Promise<string> {
   const folder = environmentFolder("uv");
-  if (!existsSync(join(folder, STAMP))) {
-    await build(folder, async (unfinished) => {
+  if (!isBuilt(folder)) {
+    await buildFolder(folder, async (unfinished) => {
       const install = ["-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check"];
       const pinned = ["--no-deps", "--only-binary", ":all:", "--require-hashes", "-r", lockFile("uv")];
+      // Settings of the user's that --target does not go together with.
       const env = { ...process.env, PIP_USER: "0", PIP_REQUIRE_VIRTUALENV: "0" };
       await orThrow("pip", base.path, [...install, ...pinned, "--target", unfinished], env);
     });
   }
   return join(folder, "bin", "uv");
-}
-
-/** Fills a folder beside `folder`, then moves it into place; the stamp tells that all of it is there. */
-async function build(folder: string, fill: (unfinished: string) => Promise<void>): Promise<void> {
-  const unfinished = `${folder}${UNFINISHED}${process.pid}`;
-  try {
-    await fill(unfinished);
-    writeFileSync(join(unfinished, STAMP), `${JSON.stringify({ made: new Date().toISOString() })}\n`);
-    discard(folder);
-    renameSync(unfinished, folder);
-  } catch (error) {
-    rmSync(unfinished, { recursive: true, force: true });
-    throw error;
-  }
 }
 
 async function fillEnvironment(
@@ -90,22 +75,6 @@ async function fillEnvironment(
   await orThrow("uv", uv, [...sync, "--python", join(folder, "bin", "python"), lockFile(flavour)]);
 }
 
-/** Takes away what is at the place of an environment but is none, such as one whose interpreter was removed. */
-function discard(folder: string): void {
-  if (!existsSync(folder)) return;
-  const aside = `${folder}${UNFINISHED}old-${process.pid}`;
-  renameSync(folder, aside);
-  rmSync(aside, { recursive: true, force: true });
-}
-
-/** What killed set-ups left; the lock is held, so none of it is anybody's. */
-function clearUnfinished(parent: string): void {
-  for (const name of readdirSync(parent)) {
-    if (name.includes(UNFINISHED))
-      rmSync(join(parent, name), { recursive: true, force: true, maxRetries: 3 });
-  }
-}
-
 async function orThrow(
   tool: string,
   command: string,
@@ -115,15 +84,9 @@ async function orThrow(
   const { code, stderr } = await runCommand(command, args, env);
   if (code === 0) return;
   const words = stderr.trim().split("\n").slice(-LINES_SHOWN).join("\n");
+  const lock = args.find((argument) => argument.endsWith(".txt"));
   throw new MucastError(
     "engine_unavailable",
-    `${tool} could not set up the Python environment from ${basename(args.at(-1)!)}: ${words}`,
-    { path: args.at(-1)! },
+    `${tool} could not set up the Python environment${lock ? ` from ${basename(lock)}` : ""}: ${words}`,
   );
-}
-
-const LINES_SHOWN = 12;
-
-function seconds(since: number): string {
-  return `${((performance.now() - since) / 1_000).toFixed(0)} s`;
 }

@@ -48,7 +48,7 @@ export class EnginePool {
   readonly #greeted: PromiseWithResolvers<Greeting> = Promise.withResolvers();
   readonly #queue: Job[] = [];
   readonly #workers = new Map<number, Worker>();
-  /** Of every worker that was started; a host that is killed leaves its own for the kernel to kill. */
+  /** Of every worker that the host has started; one that is killed leaves them for the kernel to kill. */
   readonly #pids: number[] = [];
   readonly #memory: MemoryWatch;
   #host: HostProcess;
@@ -124,6 +124,7 @@ export class EnginePool {
   #startHost(): HostProcess {
     this.#hosts++;
     this.#ready = false;
+    this.#pids.length = 0;
     const host = new HostProcess({
       ...this.#options,
       log: this.#options.log ?? (() => undefined),

@@ -1,0 +1,85 @@
+import assert from "node:assert/strict";
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import type { Readable, Writable } from "node:stream";
+import { afterEach, beforeEach, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const SCRIPT = fileURLToPath(new URL("../../test/engine/build-in-a-process.ts", import.meta.url));
+
+/** A set-up in a process of its own, and what it says. */
+class SetUp {
+  readonly process: ChildProcessByStdio<Writable, Readable, null>;
+  readonly #words: AsyncIterator<string>;
+
+  constructor(parent: string) {
+    this.process = spawn(process.execPath, [SCRIPT, parent], { stdio: ["pipe", "pipe", "inherit"] });
+    this.#words = createInterface({ input: this.process.stdout })[Symbol.asyncIterator]();
+  }
+
+  /** Its next word; undefined at its end. */
+  async says(): Promise<string | undefined> {
+    return (await this.#words.next()).value;
+  }
+
+  goOn(): void {
+    this.process.stdin.end();
+  }
+}
+
+let parent: string;
+beforeEach(() => {
+  parent = mkdtempSync(join(tmpdir(), "mucast-build-"));
+});
+afterEach(() => rmSync(parent, { recursive: true }));
+
+describe("a folder that is built", { timeout: 30_000 }, () => {
+  test("appears when it is whole, and is then found", async () => {
+    const first = new SetUp(parent);
+    assert.equal(await first.says(), "filling");
+    assert.ok(!readdirSync(parent).includes("made"));
+    first.goOn();
+    assert.equal(await first.says(), "built");
+    assert.deepEqual(readdirSync(join(parent, "made")).sort(), ["content", "mucast-environment.json"]);
+    assert.equal(await new SetUp(parent).says(), "found");
+  });
+
+  test("is built anew where the first attempt was killed, which leaves nothing behind", async () => {
+    const killed = new SetUp(parent);
+    assert.equal(await killed.says(), "filling");
+    killed.process.kill("SIGKILL");
+    assert.equal(await killed.says(), undefined);
+    const next = new SetUp(parent);
+    next.goOn();
+    const words = [await next.says(), await next.says(), await next.says()].filter(
+      (word) => word !== undefined,
+    );
+    assert.deepEqual(
+      words.filter((word) => word !== "waiting"),
+      ["filling", "built"],
+    );
+    assert.deepEqual(readdirSync(parent).sort(), [".lock", "made"]);
+  });
+
+  test("is built once by two processes at a time", async () => {
+    const first = new SetUp(parent);
+    assert.equal(await first.says(), "filling");
+    const second = new SetUp(parent);
+    assert.equal(await second.says(), "waiting");
+    first.goOn();
+    assert.equal(await first.says(), "built");
+    assert.equal(await second.says(), "found");
+  });
+
+  test("takes the place of one that is not whole", async () => {
+    mkdirSync(join(parent, "made"));
+    writeFileSync(join(parent, "made", "rest"), "");
+    const setUp = new SetUp(parent);
+    setUp.goOn();
+    assert.deepEqual([await setUp.says(), await setUp.says()], ["filling", "built"]);
+    assert.deepEqual(readdirSync(join(parent, "made")).sort(), ["content", "mucast-environment.json"]);
+  });
+});

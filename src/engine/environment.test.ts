@@ -1,0 +1,128 @@
+import assert from "node:assert/strict";
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { runCommand } from "./command.ts";
+import { engineStatus, findEnvironment, installEnvironment } from "./environment.ts";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "mucast-environment-"));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+/** The parts of an installed package that find and install environments: no checkout, and no environment yet. */
+function packageCopy(): string {
+  const copy = join(folder, "package");
+  cpSync(join(ROOT, "src/engine"), join(copy, "src/engine"), { recursive: true });
+  cpSync(join(ROOT, "src/contract/errors.ts"), join(copy, "src/contract/errors.ts"));
+  cpSync(join(ROOT, "engine"), join(copy, "engine"), {
+    recursive: true,
+    filter: (path) => !/tests|cache/.test(path),
+  });
+  writeFileSync(join(copy, "package.json"), '{"type": "module"}');
+  return copy;
+}
+
+/** What `expression` over the copy's environment module gives, printed; only `path` is searched for commands. */
+function inPackage(expression: string, path: string, named = "") {
+  const module = JSON.stringify(join(packageCopy(), "src/engine/environment.ts"));
+  const program = `
+    import(${module}).then(async (m) => console.log(JSON.stringify(await ${expression})))
+      .catch((error) => { console.log(error.code, error.message); });`;
+  const env = { PATH: path, XDG_CACHE_HOME: join(folder, "cache"), HOME: folder, MUCAST_PYTHON: named };
+  return runCommand(process.execPath, ["--no-warnings", "-e", program], env);
+}
+
+const INSTALL = `m.installEnvironment({ flavour: "ml", report: () => undefined })`;
+
+/** A fake interpreter that answers the question for its version, and can do nothing else. */
+function fakePython(name: string, minor: number, pip = true): string {
+  const bin = join(folder, "bin");
+  mkdirSync(bin, { recursive: true });
+  const answer = { path: join(bin, name), version: `3.${minor}.1`, major: 3, minor, pip };
+  writeFileSync(join(bin, name), `#!/bin/sh\necho '${JSON.stringify(answer)}'\n`);
+  chmodSync(join(bin, name), 0o755);
+  return bin;
+}
+
+describe("in a checkout", () => {
+  test("the environment is the project's own, and setting up what is there says and does nothing", async () => {
+    const found = findEnvironment("ml");
+    assert.ok(process.env.MUCAST_PYTHON || found.python.startsWith(join(ROOT, ".mucast", "env", "ml-")));
+    const lines: string[] = [];
+    assert.deepEqual(await installEnvironment({ flavour: "ml", report: (line) => lines.push(line) }), found);
+    assert.deepEqual(lines, []);
+  });
+
+  test("the status names the interpreter and every library", async () => {
+    const { ready, lines } = await engineStatus();
+    assert.equal(ready, true);
+    const text = lines.join("\n");
+    assert.ok(text.includes(findEnvironment("ml").python));
+    for (const name of ["numpy", "scipy", "scikit-learn", "xgboost", "lightgbm", "catboost"]) {
+      assert.match(text, new RegExp(`${name} \\d`));
+    }
+  });
+});
+
+describe("in an installed package", () => {
+  test("without an environment every job is told to run `mucast setup`, and nothing is downloaded", async () => {
+    const { stdout } = await inPackage("m.requireEnvironment()", "/nowhere");
+    assert.match(stdout, /^engine_unavailable there is no Python environment at .*mucast setup/);
+    assert.ok(stdout.includes(join(folder, "cache", "mucast", "env", "ml-")));
+  });
+
+  test("MUCAST_PYTHON names the interpreter, and nothing is set up", async () => {
+    const { stdout } = await inPackage(INSTALL, "/nowhere", "/opt/python");
+    assert.deepEqual(JSON.parse(stdout), { python: "/opt/python" });
+  });
+
+  test("the status without an environment says so", async () => {
+    const { stdout } = await inPackage("m.engineStatus()", "/nowhere");
+    const { ready, lines } = JSON.parse(stdout);
+    assert.equal(ready, false);
+    assert.match(lines[0], /none: there is no Python environment/);
+  });
+
+  test("the status of an interpreter without the libraries names what is missing", async () => {
+    const { python } = findEnvironment("ml");
+    const bare = join(folder, "bare");
+    assert.equal((await runCommand(python, ["-m", "venv", "--without-pip", bare])).code, 0);
+    const { stdout } = await inPackage("m.engineStatus()", "/nowhere", join(bare, "bin/python"));
+    const { ready, lines } = JSON.parse(stdout);
+    assert.equal(ready, false);
+    assert.match(lines.join("\n"), /missing: .*numpy/);
+  });
+});
+
+describe("the Python that an environment is made from", () => {
+  const refused: [string, () => string, RegExp][] = [
+    [
+      "is missing",
+      () => "/nowhere",
+      /^engine_unavailable mucast needs Python 3\.11 to 3\.14, and there is no python3 on the path; install one$/,
+    ],
+    ["is old", () => fakePython("python3", 9), /there is only Python 3\.9\.1 at \S+python3 on the path/],
+    ["is too new", () => fakePython("python3", 15), /there is only Python 3\.15\.1/],
+    ["has no pip", () => fakePython("python3", 12, false), /Python 3\.12\.1 at \S+ has no pip; install it/],
+  ];
+  for (const [what, path, sentence] of refused) {
+    test(`${what}: one sentence that names what was found`, async () => {
+      const { stdout } = await inPackage(INSTALL, path());
+      assert.match(stdout.trim(), sentence);
+      assert.equal(stdout.trim().split("\n").length, 1);
+    });
+  }
+
+  test("is another one where python3 is old", async () => {
+    fakePython("python3", 9);
+    const { stdout } = await inPackage(INSTALL, fakePython("python3.12", 12));
+    // The fake can hold no lock, which shows that it was chosen.
+    assert.match(stdout, /^engine_unavailable cannot lock /);
+  });
+});

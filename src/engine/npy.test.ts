@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, test } from "node:test";
+import fc from "fast-check";
+import { MucastError } from "../contract/errors.ts";
+import { runCommand } from "./command.ts";
+import { findEnvironment } from "./environment.ts";
+import { readNpy, writeNpy } from "./npy.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "mucast-npy-"));
+after(() => rmSync(folder, { recursive: true }));
+
+let files = 0;
+const newPath = () => join(folder, `${files++}.npy`);
+
+describe("an array file", () => {
+  test("is read back bit for bit, whatever its values and shape", () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.double({ noNaN: true }), { maxLength: 40 }),
+        fc.integer({ min: 1, max: 4 }),
+        (numbers, columns) => {
+          const values = Float64Array.from(numbers.slice(0, numbers.length - (numbers.length % columns)));
+          const ref = writeNpy(newPath(), values, [values.length / columns, columns]);
+          assert.deepEqual(new Uint8Array(readNpy(ref).buffer), new Uint8Array(values.buffer));
+        },
+      ),
+    );
+  });
+
+  test("starts its numbers at a multiple of 64 bytes, in format 1.0", () => {
+    for (const shape of [[0], [1], [3, 2], [100_000], [12_345, 3]]) {
+      const values = new Float64Array(shape.reduce((a, b) => a * b, 1));
+      const { ref } = writeNpy(newPath(), values, shape);
+      const bytes = readFileSync(ref);
+      assert.equal(bytes.toString("latin1", 0, 8), "\x93NUMPY\x01\x00");
+      assert.equal((bytes.length - values.byteLength) % 64, 0);
+    }
+  });
+
+  test("is the same array to NumPy, and NumPy's is the same to us", async () => {
+    const { python } = findEnvironment();
+    const values = Float64Array.from([0.1, -0, 1e308, 5e-324, Math.PI, -7]);
+    const { ref } = writeNpy(newPath(), values, [3, 2]);
+    const theirs = newPath();
+    const program = `
+import sys, numpy
+a = numpy.load(sys.argv[1], mmap_mode="r", allow_pickle=False)
+assert a.shape == (3, 2) and a.dtype == "<f8" and a.flags.c_contiguous, (a.shape, a.dtype)
+assert a.tolist() == [[0.1, -0.0], [1e308, 5e-324], [3.141592653589793, -7.0]], a
+numpy.save(sys.argv[2], a.ravel())`;
+    const { code, stderr } = await runCommand(python, ["-c", program, ref, theirs]);
+    assert.equal(code, 0, stderr);
+    assert.deepEqual(readNpy({ ref: theirs, dtype: "<f8", shape: [6], order: "C" }), values);
+  });
+
+  test("of values that do not fill its shape is not written", () => {
+    const path = newPath();
+    assert.throws(() => writeNpy(path, new Float64Array(5), [2, 3]), /5 values do not fill shape \(2, 3\)/);
+    assert.equal(existsSync(path), false);
+  });
+
+  test("is never overwritten", () => {
+    const { ref } = writeNpy(newPath(), new Float64Array(1), [1]);
+    assert.throws(
+      () => writeNpy(ref, new Float64Array(2), [2]),
+      (error) => error instanceof MucastError && error.code === "output_failed",
+    );
+  });
+
+  test("that is cut, or of another shape than its name says, is not read", () => {
+    const { ref } = writeNpy(newPath(), new Float64Array(4), [4]);
+    const isInternal = (error: unknown) => error instanceof MucastError && error.code === "internal";
+    assert.throws(() => readNpy({ ref, dtype: "<f8", shape: [2, 2], order: "C" }), isInternal);
+    const cut = newPath();
+    writeFileSync(cut, readFileSync(ref).subarray(0, -8));
+    assert.throws(() => readNpy({ ref: cut, dtype: "<f8", shape: [4], order: "C" }), isInternal);
+  });
+});

@@ -1,0 +1,357 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, afterEach, beforeEach, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import {
+  ENDLESS,
+  engineProcesses,
+  HUNGRY,
+  PoolFixture,
+  QUICK,
+  until,
+} from "../../test/engine/pool-fixture.ts";
+import { MucastError } from "../contract/errors.ts";
+import { readNpy } from "./npy.ts";
+import { isRunning } from "./processes.ts";
+import type { FitPredictTask } from "./protocol.ts";
+
+const linux = { skip: process.platform !== "linux" && "looks into /proc", timeout: 60_000 };
+
+let fixture: PoolFixture;
+beforeEach(() => {
+  fixture = new PoolFixture();
+});
+afterEach(() => fixture.remove());
+
+/** The error that `promise` rejects with. */
+async function rejection(promise: Promise<unknown>): Promise<MucastError> {
+  const error = await promise.then(
+    () => assert.fail("it was fulfilled"),
+    (reason: unknown) => reason,
+  );
+  assert.ok(error instanceof MucastError, String(error));
+  return error;
+}
+
+const bytesOf = ({ predictions }: FitPredictTask) => readFileSync(predictions.ref).toString("hex");
+const worker = () => until(() => engineProcesses(fixture.folder).workers[0]);
+
+describe("a pool", { timeout: 60_000 }, () => {
+  test("greets with the versions in use and runs tasks given before that", async () => {
+    const pool = fixture.start();
+    const seen: number[] = [];
+    const result = await pool.run(fixture.task(QUICK), { onProgress: ({ fit }) => seen.push(fit) });
+    assert.deepEqual(seen, [0, 1]);
+    assert.equal(result.seconds.length, 2);
+    assert.equal(readNpy(result.predictions).length, 50);
+    const { versions } = await pool.greeting;
+    assert.match(versions.python, /^3\./);
+    assert.ok(versions.catboost);
+  });
+
+  test("gives the same bytes with one worker and with three", async () => {
+    const runs = await Promise.all(
+      [1, 3].map(async (workers) => {
+        const pool = fixture.start({ workers });
+        const tasks = Array.from({ length: 6 }, () => fixture.task(QUICK));
+        await Promise.all(tasks.map((task) => pool.run(task)));
+        return tasks.map(bytesOf);
+      }),
+    );
+    assert.deepEqual(runs[0], runs[1]);
+  });
+
+  test("never runs more workers than it was told", linux, async () => {
+    const pool = fixture.start({ workers: 2 });
+    let most = 0;
+    const onProgress = () => {
+      most = Math.max(most, engineProcesses(fixture.folder).workers.length);
+    };
+    await Promise.all(Array.from({ length: 8 }, () => pool.run(fixture.task(QUICK), { onProgress })));
+    assert.equal(most, 2);
+  });
+
+  test("tells a task's own error by its code, with the ticker, and works on", async () => {
+    const pool = fixture.start();
+    const bad = fixture.task(QUICK, { label: "AAPL", fits: [{ train: [0, 1], predict: [1, 2] }] });
+    const error = await rejection(pool.run(bad));
+    assert.equal(error.code, "fit_failed");
+    assert.match(error.message, /^AAPL: /);
+    assert.equal(error.data.ticker, "AAPL");
+    await pool.run(fixture.task(QUICK));
+  });
+
+  test("refuses wrong argument values in a trial", async () => {
+    const estimator = { ...QUICK, params: { ...QUICK.params, depth: 99 } } as unknown as typeof QUICK;
+    const error = await rejection(fixture.start().run({ task: "trial", estimator, scaler: "none" }));
+    assert.equal(error.code, "invalid_model_params");
+    assert.deepEqual([error.data.parameter, error.data.value], ["depth", 99]);
+  });
+
+  test("hands on what libraries print, and takes none of it for a message", async () => {
+    const lines: string[] = [];
+    const pool = fixture.start({ log: (line) => lines.push(line) });
+    const loud = { ...QUICK, params: { ...QUICK.params, verbose: true } } as typeof QUICK;
+    await pool.run(fixture.task(loud));
+    await pool.close();
+    assert.ok(lines.some((line) => line.includes("learn:")));
+  });
+
+  test("keeps the text of numbers: 1.0 and 1 are two things to a forest", async () => {
+    const pool = fixture.start({ libraries: ["sklearn"] });
+    const forest = (maxFeatures: string) =>
+      fixture.task({
+        library: "sklearn",
+        class: "RandomForestRegressor",
+        params: JSON.parse(`{"n_estimators": 5, "random_state": 42, "max_features": ${maxFeatures}}`, raw),
+      });
+    const tasks = [forest("1.0"), forest("1"), forest("4")];
+    await Promise.all(tasks.map((task) => pool.run(task)));
+    const [all, one, four] = tasks.map(bytesOf);
+    assert.notEqual(all, one);
+    assert.equal(all, four);
+  });
+});
+
+// JSON.rawJSON and source access are in Node since 21, and not yet in TypeScript's own library.
+function raw(_key: string, value: unknown, { source }: { source?: string } = {}): unknown {
+  const { rawJSON } = JSON as unknown as { rawJSON: (text: string) => unknown };
+  return typeof value === "number" ? rawJSON(source!) : value;
+}
+
+describe("a worker that is killed amid a fit", linux, () => {
+  test("costs one attempt, and the result is the same", async () => {
+    const pool = fixture.start({ workers: 1 });
+    const [first, second] = [fixture.task(QUICK), fixture.task(QUICK)];
+    await pool.run(first);
+    const disturbed = fixture.task(QUICK, { label: "B" });
+    let killed = false;
+    const running = pool.run(disturbed, {
+      onProgress: () => {
+        if (!killed) process.kill(engineProcesses(fixture.folder).workers[0]!, "SIGKILL");
+        killed = true;
+      },
+    });
+    await Promise.all([running, pool.run(second)]);
+    assert.deepEqual([bytesOf(disturbed), bytesOf(second)], [bytesOf(first), bytesOf(first)]);
+  });
+
+  test("twice fails as engine_crashed with its ticker, and the others go on", async () => {
+    const pool = fixture.start({ workers: 2 });
+    const doomed = rejection(pool.run(fixture.task(ENDLESS, { label: "DOOM" })));
+    const first = await worker();
+    process.kill(first, "SIGKILL");
+    const others = [fixture.task(QUICK), fixture.task(QUICK)].map((task) => pool.run(task));
+    await Promise.all(others);
+    // Whatever is busy now is at the doomed task: nothing else is left.
+    const killed = new Set([first]);
+    const ended = doomed.then(() => true);
+    let over = false;
+    void ended.then(() => {
+      over = true;
+    });
+    await until(() => {
+      for (const pid of engineProcesses(fixture.folder).workers) {
+        if (!killed.has(pid)) process.kill(pid, "SIGKILL");
+        killed.add(pid);
+      }
+      return over || undefined;
+    });
+    const error = await doomed;
+    assert.equal(error.code, "engine_crashed");
+    assert.equal(error.data.ticker, "DOOM");
+    assert.match(error.message, /^DOOM: the worker died 2 times: it was ended by SIGKILL/);
+    await pool.run(fixture.task(QUICK));
+  });
+});
+
+describe("a host that is killed", linux, () => {
+  test("once is started again, and its tasks are tried again", async () => {
+    const pool = fixture.start();
+    const [task, undisturbed] = [fixture.task(QUICK), fixture.task(QUICK)];
+    let killed = false;
+    await pool.run(task, {
+      onProgress: () => {
+        if (!killed) process.kill(engineProcesses(fixture.folder).hosts[0]!, "SIGKILL");
+        killed = true;
+      },
+    });
+    await pool.run(undisturbed);
+    assert.equal(bytesOf(task), bytesOf(undisturbed));
+  });
+
+  test("twice fails every task as engine_crashed", async () => {
+    const pool = fixture.start();
+    const failing = [ENDLESS, ENDLESS, QUICK].map((estimator) =>
+      rejection(pool.run(fixture.task(estimator))),
+    );
+    const first = await worker();
+    const { hosts } = engineProcesses(fixture.folder);
+    process.kill(hosts[0]!, "SIGKILL");
+    const second = await until(() =>
+      engineProcesses(fixture.folder).workers.find((pid) => pid !== first && !hosts.includes(pid)),
+    );
+    assert.ok(isRunning(second));
+    process.kill(engineProcesses(fixture.folder).hosts[0]!, "SIGKILL");
+    for (const error of await Promise.all(failing.slice(0, 2))) assert.equal(error.code, "engine_crashed");
+    assert.equal((await rejection(pool.run(fixture.task(QUICK)))).code, "engine_crashed");
+    await failing[2]!.catch(() => undefined);
+  });
+});
+
+describe("an aborted task", linux, () => {
+  test("has its worker killed amid a fit, rejects with the reason, and the pool works on", async () => {
+    const pool = fixture.start({ workers: 1 });
+    const stop = new AbortController();
+    const running = pool.run(fixture.task(ENDLESS), { signal: stop.signal });
+    const pid = await worker();
+    const reason = new Error("no longer wanted");
+    stop.abort(reason);
+    await assert.rejects(running, reason);
+    assert.equal(isRunning(pid), false);
+    await pool.run(fixture.task(QUICK));
+  });
+
+  test("that waits is let go at once, and one aborted before is never started", async () => {
+    const pool = fixture.start({ workers: 1 });
+    const busy = rejection(pool.run(fixture.task(ENDLESS)));
+    const stop = new AbortController();
+    const waiting = pool.run(fixture.task(QUICK), { signal: stop.signal });
+    stop.abort(new Error("too late"));
+    await assert.rejects(waiting, /too late/);
+    await assert.rejects(pool.run(fixture.task(QUICK), { signal: stop.signal }), /too late/);
+    await pool.close();
+    assert.equal((await busy).code, "canceled");
+  });
+
+  test("among a hundred under one signal warns of no leak", async () => {
+    const warnings: Error[] = [];
+    const note = (warning: Error) => warnings.push(warning);
+    process.on("warning", note);
+    const stop = new AbortController();
+    const pool = fixture.start({ workers: 1 });
+    const tasks = Array.from({ length: 100 }, () => pool.run(fixture.task(ENDLESS), { signal: stop.signal }));
+    stop.abort(new Error("all of them"));
+    const ends = await Promise.allSettled(tasks);
+    assert.ok(ends.every(({ status }) => status === "rejected"));
+    process.off("warning", note);
+    assert.deepEqual(warnings, []);
+  });
+});
+
+describe("closing", linux, () => {
+  test("kills what runs, fails what waits, and leaves no process", async () => {
+    const pool = fixture.start({ workers: 1 });
+    const tasks = [ENDLESS, QUICK].map((estimator) => rejection(pool.run(fixture.task(estimator))));
+    await worker();
+    await Promise.all([pool.close(), pool.close()]);
+    assert.deepEqual(engineProcesses(fixture.folder), { hosts: [], workers: [] });
+    for (const error of await Promise.all(tasks)) assert.equal(error.code, "canceled");
+    assert.equal((await rejection(pool.run(fixture.task(QUICK)))).code, "canceled");
+  });
+
+  test("while the libraries are imported does not wait for them", async () => {
+    const pool = fixture.start({ libraries: ["sklearn", "lightgbm"] });
+    const waiting = rejection(pool.run(fixture.task(QUICK)));
+    await until(() => engineProcesses(fixture.folder).hosts[0]);
+    await pool.close();
+    assert.equal((await waiting).code, "canceled");
+    assert.equal((await rejection(pool.greeting)).code, "canceled");
+    assert.deepEqual(engineProcesses(fixture.folder), { hosts: [], workers: [] });
+  });
+
+  test("after the host was killed waits for its workers", async () => {
+    const pool = fixture.start({ workers: 2 });
+    const tasks = [ENDLESS, ENDLESS].map((estimator) => rejection(pool.run(fixture.task(estimator))));
+    await until(() => (engineProcesses(fixture.folder).workers.length === 2 ? true : undefined));
+    process.kill(engineProcesses(fixture.folder).hosts[0]!, "SIGKILL");
+    await pool.close();
+    assert.deepEqual(engineProcesses(fixture.folder), { hosts: [], workers: [] });
+    await Promise.all(tasks);
+  });
+});
+
+describe("when the node process is killed", linux, () => {
+  const script = fileURLToPath(new URL("../../test/engine/pool-in-a-process.ts", import.meta.url));
+  for (const when of ["fitting", "importing"] as const) {
+    test(`while ${when}, every process of the pool ends`, async () => {
+      const child = spawn(process.execPath, [script, fixture.folder], {
+        stdio: ["ignore", "ignore", "inherit"],
+      });
+      const ended = new Promise((resolve) => child.once("close", resolve));
+      const seen = () => {
+        const { hosts, workers } = engineProcesses(fixture.folder);
+        return (when === "fitting" ? workers : hosts).at(0);
+      };
+      await until(seen);
+      child.kill("SIGKILL");
+      await ended;
+      await until(() => {
+        const { hosts, workers } = engineProcesses(fixture.folder);
+        return hosts.length + workers.length === 0 ? true : undefined;
+      });
+    });
+  }
+});
+
+describe("memory", linux, () => {
+  test("over the limit costs the task, in words, and another task goes on", async () => {
+    const pool = fixture.start({ libraries: ["lightgbm", "catboost"], memoryLimitBytes: 700 * 2 ** 20 });
+    const [error] = await Promise.all([
+      rejection(pool.run(fixture.task(HUNGRY, { label: "BIG" }))),
+      pool.run(fixture.task(QUICK)),
+    ]);
+    assert.equal(error.code, "engine_crashed");
+    assert.equal(error.data.ticker, "BIG");
+    assert.match(error.message, /it held \d+ MiB of memory .* over the limit of 700 MiB/);
+    await pool.run(fixture.task(QUICK));
+  });
+});
+
+describe("an engine that does not start", { timeout: 60_000 }, () => {
+  const never = new Map([
+    ["is not there", join("/no/such", "python")],
+    ["ends at once", "/bin/false"],
+  ]);
+  for (const [what, python] of never) {
+    test(`because the interpreter ${what} is engine_unavailable, which every task hears`, async () => {
+      const pool = fixture.start({ python });
+      const waiting = rejection(pool.run(fixture.task(QUICK)));
+      const error = await rejection(pool.greeting);
+      assert.equal(error.code, "engine_unavailable");
+      assert.ok(error.message.includes(python));
+      assert.equal(await waiting, error);
+      assert.equal(await rejection(pool.run(fixture.task(QUICK))), error);
+      await pool.close();
+    });
+  }
+
+  for (const start of ["fork", "spawn"] as const) {
+    test(`because a library is missing tells its name, where workers are made by ${start}`, async () => {
+      const pool = fixture.start({ libraries: ["catboost", "nosuch"], start });
+      const error = await rejection(pool.run(fixture.task(QUICK)));
+      assert.equal(error.code, "engine_unavailable");
+      assert.match(error.message, /nosuch/);
+    });
+  }
+});
+
+test("workers with interpreters of their own give the same bytes as forked ones", {
+  timeout: 60_000,
+}, async () => {
+  const tasks = [fixture.task(QUICK), fixture.task(QUICK)];
+  await fixture.start({ start: "fork" }).run(tasks[0]!);
+  const pool = fixture.start({ start: "spawn" });
+  await pool.run(tasks[1]!);
+  assert.equal((await pool.greeting).start, "spawn");
+  assert.equal(bytesOf(tasks[0]!), bytesOf(tasks[1]!));
+});
+
+after(() =>
+  assert.deepEqual(
+    process.getActiveResourcesInfo().filter((name) => name === "ProcessWrap"),
+    [],
+  ),
+);

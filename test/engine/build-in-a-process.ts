@@ -1,0 +1,30 @@
+/**
+ * A program to be killed amid a set-up: builds the folder `made` in its first argument, unless it is there. It says
+ * "filling" and goes on when its input ends.
+ */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { buildFolder, isBuilt, whileBuildingAlone } from "../../src/engine/build-folder.ts";
+import { findEnvironment } from "../../src/engine/environment.ts";
+
+const parent = process.argv[2]!;
+const folder = join(parent, "made");
+const say = (word: string) => process.stdout.write(`${word}\n`);
+
+async function fill(unfinished: string): Promise<void> {
+  mkdirSync(unfinished);
+  writeFileSync(join(unfinished, "content"), "");
+  say("filling");
+  for await (const _ of process.stdin);
+}
+
+await whileBuildingAlone(
+  findEnvironment().python,
+  parent,
+  () => say("waiting"),
+  async () => {
+    const isThere = isBuilt(folder);
+    if (!isThere) await buildFolder(folder, fill);
+    say(isThere ? "found" : "built");
+  },
+);

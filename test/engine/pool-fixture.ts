@@ -1,0 +1,120 @@
+/** Small tasks of the pool's tests, and a look at the processes they start. */
+import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import type { Estimator } from "../../src/contract/model-params/resolve.ts";
+import { findEnvironment } from "../../src/engine/environment.ts";
+import { type ArrayRef, writeNpy } from "../../src/engine/npy.ts";
+import { EnginePool, type PoolOptions } from "../../src/engine/pool.ts";
+import { isRunning } from "../../src/engine/processes.ts";
+import type { FitPredictTask, FitRows } from "../../src/engine/protocol.ts";
+
+const ROWS = 200;
+const COLUMNS = 4;
+/** Between two looks; nothing is right or wrong by it. */
+const PAUSE_MILLISECONDS = 5;
+
+/** catboost, because its import is the shortest. */
+export const QUICK: Estimator = catboost(5);
+/** Ends only by being killed. */
+export const ENDLESS: Estimator = catboost(100_000_000);
+/** Room for as many leaves as lightgbm allows: a gigabyte in half a second. */
+export const HUNGRY = {
+  library: "lightgbm",
+  class: "LGBMRegressor",
+  params: { num_leaves: 131_072, min_child_samples: 1, n_estimators: 100_000_000, verbose: -1, n_jobs: 1 },
+} as unknown as Estimator;
+
+function catboost(iterations: number): Estimator {
+  const quiet = { verbose: false, allow_writing_files: false, thread_count: 1, random_seed: 42 };
+  return {
+    library: "catboost",
+    class: "CatBoostRegressor",
+    params: { iterations, ...quiet },
+  } as unknown as Estimator;
+}
+
+/** A work folder with one ticker's arrays, and pools that work in it; all of it goes with `remove`. */
+export class PoolFixture {
+  readonly folder = mkdtempSync(join(tmpdir(), "mucast-pool-"));
+  readonly #x: ArrayRef;
+  readonly #y: ArrayRef;
+  readonly #pools: EnginePool[] = [];
+  #tasks = 0;
+
+  constructor() {
+    const value = (i: number) => Math.sin(i * i);
+    const x = Float64Array.from({ length: ROWS * COLUMNS }, (_, i) => value(i));
+    const y = Float64Array.from({ length: ROWS }, (_, i) => 0.01 * (value(i * COLUMNS) + value(7 * i + 3)));
+    this.#x = writeNpy(join(this.folder, "x.npy"), x, [ROWS, COLUMNS]);
+    this.#y = writeNpy(join(this.folder, "y.npy"), y, [ROWS]);
+  }
+
+  start(options: Partial<PoolOptions> = {}): EnginePool {
+    const pool = EnginePool.start({
+      python: findEnvironment().python,
+      libraries: ["catboost"],
+      workers: 2,
+      workFolder: this.folder,
+      ...options,
+    });
+    this.#pools.push(pool);
+    return pool;
+  }
+
+  task(estimator: Estimator, changes: Partial<FitPredictTask> = {}): FitPredictTask {
+    const fits: FitRows[] = [
+      { train: [0, 150], predict: [150, 170] },
+      { train: [0, 170], predict: [170, ROWS], diagnose: true },
+    ];
+    const predictions = { ref: join(this.folder, `p${this.#tasks++}.npy`) };
+    const { x, y } = { x: this.#x, y: this.#y };
+    return { task: "fit_predict", estimator, scaler: "none", x, y, fits, predictions, ...changes };
+  }
+
+  async remove(): Promise<void> {
+    await Promise.all(this.#pools.map((pool) => pool.close()));
+    rmSync(this.folder, { recursive: true });
+  }
+}
+
+interface Found {
+  readonly pid: number;
+  readonly parent: number;
+}
+
+/** Every living process that works in `folder`, hosts first. */
+function processesIn(folder: string): Found[] {
+  const found: Found[] = [];
+  for (const name of readdirSync("/proc")) {
+    if (!/^\d+$/.test(name)) continue;
+    try {
+      if (readlinkSync(`/proc/${name}/cwd`) !== folder || !isRunning(Number(name))) continue;
+      const stat = readFileSync(`/proc/${name}/stat`, "latin1");
+      found.push({ pid: Number(name), parent: Number(stat.slice(stat.lastIndexOf(")") + 4).split(" ")[0]) });
+    } catch {
+      // It has ended while it was looked at.
+    }
+  }
+  return found;
+}
+
+/** Pids of a folder's hosts and workers. */
+export function engineProcesses(folder: string): { hosts: number[]; workers: number[] } {
+  const found = processesIn(folder);
+  const isWorker = ({ parent }: Found) => found.some(({ pid }) => pid === parent);
+  return {
+    hosts: found.filter((one) => !isWorker(one)).map(({ pid }) => pid),
+    workers: found.filter(isWorker).map(({ pid }) => pid),
+  };
+}
+
+/** Looks until there is something to see; the test's own time limit ends it. */
+export async function until<T>(look: () => T | undefined): Promise<T> {
+  for (;;) {
+    const seen = look();
+    if (seen !== undefined) return seen;
+    await pause(PAUSE_MILLISECONDS);
+  }
+}
