@@ -16,6 +16,9 @@ import { assertValid } from "./published-schemas.ts";
 const QUICK = `{"ML params": {"model": "catboost", "n_splits": 3, "intervals": {},
   "model_params": {"iterations": 3, "depth": 2}}}`;
 
+const PROGRESS_LINE =
+  /^(reading|fitting|evaluating|writing): [\d.]+( MB)?( of [\d.]+( MB)?)?(, \d+ s to go)?$/;
+
 let clean: BlobPair;
 let dirty: BlobPair;
 before(async () => {
@@ -83,7 +86,9 @@ describe("a job that succeeds", { concurrency: 2 }, () => {
       BLOB_URL: blobUrl,
       OPERATION_ID: "op-7",
     };
-    const { record } = await outputOf(await mucast(["run_ml_job"], { env }));
+    const ended = await mucast(["run_ml_job"], { env });
+    const { record } = await outputOf(ended);
+    for (const line of ended.stderr.trimEnd().split("\n")) assert.match(line, PROGRESS_LINE);
     assert.equal(record.output_name, "ml_engine_op-7.json");
     assert.deepEqual(readdirSync(join(blobUrl, "data")), ["ml_engine_op-7.json"]);
   });

@@ -102,9 +102,7 @@ def rows_of(prices, features, feature_days, start, end, cut):
     if len(whole) < len(row_days):
         worst = max(missing.values())
         costliest = [name for name in columns if missing[name] == worst]
-        told.append(
-            {"code": "missing_features", "count": len(row_days) - len(whole), "features": costliest}
-        )
+        told.append({"code": "missing_features", "count": len(row_days) - len(whole), "features": costliest})
 
     fit = [d for d in candidates if d in whole]
     score = [d for d in whole if fit and d > fit[-1]]
@@ -372,9 +370,7 @@ def run_ticker(params, rows):
         },
         "out_of_fold": out_of_fold,
         "score": [(d, label[d], p, training_mean) for d, p in zip(score, predicted) if d in label],
-        "covered": [
-            (label[d], lo, up) for d, lo, up in zip(score, lower, upper) if d in label
-        ],
+        "covered": [(label[d], lo, up) for d, lo, up in zip(score, lower, upper) if d in label],
         "warnings": told,
     }
 
@@ -445,9 +441,7 @@ def main():
     for entry in request:
         bounds, prices = read_prices(entry["prices"])
         features, feature_days = read_features(entry["features"])
-        results.append(
-            [run(bounds, prices, features, feature_days, json.loads(text)) for text in entry["configs"]]
-        )
+        results.append([run(bounds, prices, features, feature_days, json.loads(text)) for text in entry["configs"]])
     json.dump(results, sys.stdout, allow_nan=False)
 
 
