@@ -92,7 +92,7 @@ class Document {
     } else yield* this.#attempt(level, this.#readTicker(level, name, offset));
   }
 
-  /** Shared dates, or under `dates` the bounds of the window; any other value says something else. */
+  /** Shared dates, or under `dates` the bounds of the window; a single `date` or `timestamp` says something else. */
   *#readDates(level: Level, name: string): Steps<void> {
     const { json } = this.#reading;
     const token = yield* json.take();
@@ -103,6 +103,7 @@ class Document {
       yield* level.setCalendar(list.calendar(), offset);
     } else if (token === Token.objectStart && WINDOW_HOLDERS.has(name)) yield* this.#bounds.readHolder();
     else if (token === Token.objectStart) yield* json.skip(json.depth - 1);
+    else if (name === "dates" && token !== Token.null) throw this.#unknown(token, name);
   }
 
   *#readHolder(): Steps<void> {

@@ -214,6 +214,11 @@ describe("a data-extraction blob", () => {
     await refused({ columns: ["A"], index: [D1] }, /split table without data/);
     await refused({ index: [D1], data: [[1]] }, /split table without columns/);
     await refused({ columns: ["A"], data: [[1]] }, /split table without index/);
+    await refused(
+      { columns: ["close", "volume"], index: [D1], data: [[1, 2]] },
+      /"close", but without tickers/,
+    );
+    await refused({ dates: D1, prices: { A: [1] } }, /dates is a string/);
     await refused({ columns: ["ticker", "date"], index: [0], data: [["A", D1]] }, /column of tickers/);
   });
 

@@ -132,6 +132,10 @@ export class SplitTable {
           "is a split table with a column of tickers; write it as records, or as one table a ticker";
         throw invalid(placeOf(this.#reading, this.#offset), what);
       }
+      if (role === "price") {
+        const what = `the blob is one split table with the column ${quote(ticker)}, but without tickers`;
+        throw invalid(placeOf(this.#reading, this.#offset), what);
+      }
       claimTicker(this.#reading, { ticker, offset: this.#offset, columns: ["price"], n: rows.rows });
       const values = new Float64Array(rows.rows);
       this.#column(j, values);
