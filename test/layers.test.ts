@@ -36,7 +36,7 @@ function importsOf(file: string): Import[] {
 }
 
 const imports = globSync("src/**/*.ts")
-  .filter((file) => !file.endsWith(".test.ts"))
+  .filter((file) => !/\.(test|testing)\.ts$/.test(file))
   .flatMap(importsOf);
 
 test("every folder of src has its place among the layers", () => {
