@@ -24,7 +24,9 @@ before(() => {
     run("npm", ["pack", "--json", "--pack-destination", folder], REPOSITORY).stdout,
   );
   assert.deepEqual(
-    files.filter(({ path }: { path: string }) => /\.test\.|__pycache__|\.npmrc|(^|\/)tests?\//.test(path)),
+    files.filter(({ path }: { path: string }) =>
+      /\.test(ing)?\.|__pycache__|\.npmrc|(^|\/)tests?\//.test(path),
+    ),
     [],
     "the package carries no tests and no leftovers",
   );
