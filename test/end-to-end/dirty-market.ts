@@ -73,8 +73,9 @@ const FAULTS: readonly (readonly [name: string, fault: Fault])[] = [
   ["TEN_DAYS", ({ prices }, end) => set(prices, indexBefore(end, 10) + 1, DATES.length, null)],
   ["ELEVEN_DAYS", ({ prices }, end) => set(prices, indexBefore(end, 11) + 1, DATES.length, null)],
   ["LATE_FEATURES", ({ columns }, end) => set(columns.get("2")!, end - 5, DATES.length, null)],
-  ["FEW_FOLDS", ({ prices }) => set(prices, 0, LEARNED - 54, null)],
-  ["NO_FOLDS", ({ prices }) => set(prices, 0, LEARNED - 40, null)],
+  // With a Learning_end 45 and 44 fit rows: just enough for one fold of 15 rows, and just too few.
+  ["ONE_FOLD", ({ prices }) => set(prices, 0, LEARNED - 45, null)],
+  ["NO_FOLDS", ({ prices }) => set(prices, 0, LEARNED - 44, null)],
 ];
 
 /**
