@@ -54,6 +54,8 @@ def run_host(libraries: list[str], folder: Path, start: str) -> None:
         }
     )
     host.run()
+    sys.stderr.flush()
+    os._exit(0)  # Every worker is gone; taking a large interpreter apart would only make the caller wait.
 
 
 def run_spawned_worker(libraries: list[str], folder: Path, parent: int, descriptor: int) -> None:

@@ -18,7 +18,9 @@ export function crashError(job: Job): MucastError {
 
 /** A host that ended before it greeted. */
 export function startError(python: string, { reason, stderrTail }: HostEnd): MucastError {
-  const lastWords = stderrTail.split("\n").at(-1);
+  // The option that keeps foreign modules out is as old as the oldest Python that we take.
+  const isOld = /unknown option:? -P/i.test(stderrTail);
+  const lastWords = isOld ? "it is older than Python 3.11" : stderrTail.split("\n").at(-1);
   return new MucastError(
     "engine_unavailable",
     `the engine did not start with ${python} (${reason})${lastWords ? `: ${lastWords}` : ""}`,
