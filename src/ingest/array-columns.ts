@@ -4,6 +4,7 @@ import { Token } from "./json-reader.ts";
 import type { Level } from "./level.ts";
 import {
   checkColumnCount,
+  checkValueCount,
   claimTicker,
   nameOf,
   pathOf,
@@ -119,6 +120,7 @@ export class ArrayColumns {
       let token = json.numbers(room);
       if (token === Token.arrayEnd) break;
       if (token === Token.more) {
+        checkValueCount(this.#reading, room.length, offset, this.#ticker);
         yield;
         continue;
       }

@@ -33,7 +33,17 @@ function describe(place: Place, what: string): string {
 
 const LONGEST_QUOTE = 60;
 
-/** `text` in quotes, shortened so that a name of a megabyte does not fill a log. */
+/**
+ * `text` in quotes, shortened so that a name of a megabyte does not fill a log, and escaped wherever it could steer a
+ * terminal: JSON itself lets the control characters from U+007F on and marks of direction stand.
+ */
 export function quote(text: string): string {
-  return JSON.stringify(text.length > LONGEST_QUOTE ? `${text.slice(0, LONGEST_QUOTE)}…` : text);
+  const short = text.length > LONGEST_QUOTE ? `${text.slice(0, LONGEST_QUOTE)}…` : text;
+  return JSON.stringify(short).replaceAll(/\p{C}/gu, escaped);
+}
+
+function escaped(character: string): string {
+  return Array.from({ length: character.length }, (_, i) => {
+    return `\\u${character.charCodeAt(i).toString(16).padStart(4, "0")}`;
+  }).join("");
 }

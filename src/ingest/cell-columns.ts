@@ -7,6 +7,7 @@ import { Doubles } from "./doubles.ts";
 import { Token } from "./json-reader.ts";
 import {
   checkColumnCount,
+  checkValueCount,
   claimTicker,
   nameOf,
   pathOf,
@@ -65,6 +66,7 @@ export class CellColumns {
     if (kind === "prices" && role !== "price") yield* json.skip(json.depth - (isOpen ? 1 : 0));
     else if (token === Token.objectStart) {
       this.#columns.push(name);
+      checkValueCount(this.#reading, this.#columns.length * this.#days.length, json.offset, this.#ticker);
       yield* this.#readCells(name);
     } else
       throw invalid(this.#placeOf(json.offset, name), `is ${nameOf(token)}; an object by date is expected`);
@@ -105,6 +107,8 @@ export class CellColumns {
     const known = this.#rows.get(day);
     if (known !== undefined) return known;
     const row = this.#days.length;
+    // Every column may be as long as there are rows.
+    checkValueCount(this.#reading, this.#columns.length * (row + 1), this.#reading.json.offset, this.#ticker);
     this.#rows.set(day, row);
     this.#days.push(day);
     this.#filled.push(0);

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { formatDay } from "../contract/dates.ts";
 import { MucastError } from "../contract/errors.ts";
 import { sourceOf } from "./chunks.testing.ts";
 import { readFeatures } from "./read-features.ts";
-import { MOST_COLUMNS, MOST_TICKERS } from "./reading.ts";
+import { MOST_COLUMNS, MOST_TICKERS, MOST_VALUES } from "./reading.ts";
 
 const D1 = "2020-01-02";
 const D2 = "2020-01-03";
@@ -162,6 +163,28 @@ describe("a feature blob", () => {
       [{ ticker: "A", date: D1, ...Object.fromEntries(columns.map((name) => [name, 1])) }],
     ];
     for (const document of wide) await assert.rejects(read(document), { code: "too_large" });
+  });
+
+  it("is refused where few bytes stand for more values than a ticker may have", async () => {
+    // One fewer than there may be, because the date of a record counts as a key.
+    const columns = Array.from({ length: MOST_COLUMNS - 1 }, (_, i) => `c${i}`);
+    const days = Array.from({ length: Math.ceil(MOST_VALUES / MOST_COLUMNS) + 3 }, (_, i) => formatDay(i));
+    const [first, ...others] = columns;
+    const byDay = Object.fromEntries(days.map((day) => [day, 1]));
+    const empty = others.map((name) => [name, {}]);
+    const row = Object.fromEntries(columns.map((name) => [name, 1]));
+    const sparse = [
+      { A: { ...Object.fromEntries(empty), [first!]: byDay } },
+      { A: { [first!]: byDay, ...Object.fromEntries(empty) } },
+      { A: [...days.map((date) => ({ date })), { date: "2100-01-01", ...row }] },
+    ];
+    const message = /has more than 134217728 values/;
+    for (const document of sparse) await assert.rejects(read(document), { code: "too_large", message });
+  });
+
+  it("names a ticker without its control characters", async () => {
+    const document = { "A\u001b[31m\u009b1m\u202e": { x: [true] } };
+    await refused(document, /^[\x20-\x7e]*$/, Object.keys(document)[0]);
   });
 
   it("passes on what its source throws, and needs no work folder unless it spills", async () => {

@@ -8,6 +8,11 @@ import { type JsonReader, Token } from "./json-reader.ts";
 /** Most tickers in a blob, and most columns of a ticker. */
 export const MOST_TICKERS = 100_000;
 export const MOST_COLUMNS = 10_000;
+/**
+ * Most values of a ticker, columns times rows: 1 GiB. A few bytes of a sparse layout stand for many values that are
+ * missing, so the size of the blob does not bound them.
+ */
+export const MOST_VALUES = 2 ** 27;
 
 /**
  * A piece of reading. It yields each ticker as soon as it is complete (of a price blob: with its price columns
@@ -52,8 +57,9 @@ export interface FoundTicker {
  * @throws MucastError invalid_data where it was there already, or has no price column in a price blob; too_large
  *   beyond the limit.
  */
-export function claimTicker(reading: Reading, { ticker, offset, columns }: FoundTicker): void {
+export function claimTicker(reading: Reading, { ticker, offset, columns, n }: FoundTicker): void {
   const place = placeOf(reading, offset, ticker);
+  checkValueCount(reading, columns.length * n, offset, ticker);
   if (reading.tickers.has(ticker)) throw invalid(place, "comes twice");
   if (reading.kind === "prices") priceColumn(reading.roles, columns, place);
   checkTickerCount(reading, reading.tickers.size, ticker, offset);
@@ -71,6 +77,13 @@ export function checkTickerCount(reading: Reading, count: number, ticker: string
 export function checkColumnCount(reading: Reading, count: number, offset: number, ticker?: string): void {
   if (count < MOST_COLUMNS) return;
   throw tooLarge(placeOf(reading, offset, ticker), `has more than ${MOST_COLUMNS} columns`);
+}
+
+/** @throws MucastError too_large where a ticker has more values than it may. */
+export function checkValueCount(reading: Reading, count: number, offset: number, ticker?: string): void {
+  if (count <= MOST_VALUES) return;
+  const what = `has more than ${MOST_VALUES} values, columns times rows`;
+  throw tooLarge(placeOf(reading, offset, ticker), what);
 }
 
 /** What a token is, in the words of an error. */
@@ -100,5 +113,5 @@ export function pathOf(ticker: string, ...keys: readonly (string | number)[]): s
 }
 
 function shortened(ticker: string): string {
-  return /^[^\s"[\]]{1,60}$/.test(ticker) ? ticker : quote(ticker);
+  return /^[^\s"[\]\p{C}]{1,60}$/u.test(ticker) ? ticker : quote(ticker);
 }

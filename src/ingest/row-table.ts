@@ -3,7 +3,7 @@ import type { Day } from "../contract/dates.ts";
 import type { BlockPlace } from "./block-store.ts";
 import { Calendar } from "./calendar.ts";
 import { Doubles } from "./doubles.ts";
-import { checkColumnCount, placeOf, type Reading } from "./reading.ts";
+import { checkColumnCount, checkValueCount, placeOf, type Reading } from "./reading.ts";
 
 /** Columns that stand before the values of a row. */
 const DAY = 0;
@@ -71,6 +71,7 @@ export class RowTable {
 
   /** Ends the row. */
   end(): void {
+    checkValueCount(this.#reading, this.rows * this.columns.length, this.#row[OFFSET]!);
     const width = LEADING + this.columns.length;
     if (width > this.#width) {
       if (this.#pending.length > 0) this.#runs.push(this.#seal());

@@ -4,7 +4,15 @@ import { CellColumns } from "./cell-columns.ts";
 import { standsForDate } from "./date-text.ts";
 import { Token } from "./json-reader.ts";
 import type { Level } from "./level.ts";
-import { claimTicker, nameOf, pathOf, placeOf, type Reading, type Steps } from "./reading.ts";
+import {
+  checkValueCount,
+  claimTicker,
+  nameOf,
+  pathOf,
+  placeOf,
+  type Reading,
+  type Steps,
+} from "./reading.ts";
 import { readByDate, readTickerRecords } from "./row-layouts.ts";
 
 /**
@@ -29,6 +37,7 @@ function* readArray(reading: Reading, level: Level, ticker: string, offset: numb
     let token = json.numbers(room);
     if (token === Token.arrayEnd) break;
     if (token === Token.more) {
+      checkValueCount(reading, room.length, offset, ticker);
       yield;
       continue;
     }
