@@ -10,7 +10,7 @@ import sys
 import time
 from pathlib import Path
 
-from mucast_engine.process import claim_stdout, die_with_parent, silence_input, thread_count, watch_parent
+from mucast_engine.process import claim_stdout, die_with_parent, has_hung_up, silence_input, thread_count, watch_parent
 
 
 def main() -> None:
@@ -33,6 +33,8 @@ def main() -> None:
 def run_host(libraries: list[str], folder: Path, start: str) -> None:
     """Greets on stdout once workers can be started, then serves until stdin ends."""
     die_with_parent(os.getppid())
+    if has_hung_up(0):
+        os._exit(1)  # The caller was gone before the kernel was asked to tell of it; imports would take seconds.
     stdin, stdout = os.dup(0), claim_stdout()
     silence_input()
     from mucast_engine.host import Host

@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import select
 import signal
 import sys
 import threading
@@ -18,6 +19,13 @@ def die_with_parent(parent: int) -> None:
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:  # It died before the signal was asked for.
         os._exit(1)
+
+
+def has_hung_up(descriptor: int) -> bool:
+    """Whether the other end of a pipe or socket is closed."""
+    poll = select.poll()
+    poll.register(descriptor, select.POLLHUP)
+    return any(event & select.POLLHUP for _, event in poll.poll(0))
 
 
 def watch_parent(parent: int) -> None:

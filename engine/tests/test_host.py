@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -207,3 +208,14 @@ def test_a_library_that_cannot_be_imported_ends_the_host_with_its_words(tmp_path
     assert done.returncode == 1
     assert done.stdout == ""
     assert "nosuch" in done.stderr
+
+
+def test_a_host_whose_caller_is_already_gone_ends_before_it_imports(tmp_path: Path) -> None:
+    command = [sys.executable, "-P", "-m", "mucast_engine", "host", "--libraries", "nosuch", "--folder", str(tmp_path)]
+    ours, theirs = socket.socketpair()
+    ours.close()
+    env = {**os.environ, "PYTHONPATH": str(ENGINE)}
+    ended = subprocess.run(command, stdin=theirs, capture_output=True, env=env, check=False)
+    theirs.close()
+    # An import of `nosuch` would have been told on stdout.
+    assert (ended.returncode, ended.stdout) == (1, b"")

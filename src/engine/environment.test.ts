@@ -82,6 +82,13 @@ describe("in an installed package", () => {
     assert.deepEqual(JSON.parse(stdout), { python: "/opt/python" });
   });
 
+  test("a relative MUCAST_PYTHON is one from the folder of the caller, a bare name one of PATH", async () => {
+    const relative = await inPackage(INSTALL, "/nowhere", "some/python");
+    assert.match(JSON.parse(relative.stdout).python, /^\/.*\/some\/python$/);
+    const bare = await inPackage(INSTALL, "/nowhere", "python3.12");
+    assert.deepEqual(JSON.parse(bare.stdout), { python: "python3.12" });
+  });
+
   test("the status without an environment says so", async () => {
     const { stdout } = await inPackage("m.engineStatus()", "/nowhere");
     const { ready, lines } = JSON.parse(stdout);

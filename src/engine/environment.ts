@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { join, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { MucastError } from "../contract/errors.ts";
 import { isBuilt } from "./build-folder.ts";
@@ -44,9 +44,11 @@ function environmentsFolder(): string {
   return join(cache, "mucast", "env");
 }
 
-/** The interpreter named in MUCAST_PYTHON. */
+/** The interpreter named in MUCAST_PYTHON; a relative path is one from here, a bare name is looked up in PATH. */
 export function namedPython(): string | undefined {
-  return process.env[PYTHON_VARIABLE] || undefined;
+  const named = process.env[PYTHON_VARIABLE];
+  if (!named) return undefined;
+  return named.includes(sep) ? resolve(named) : named;
 }
 
 /** The installed environment of a flavour, whatever MUCAST_PYTHON says; its interpreter may have been removed. */
