@@ -1,3 +1,4 @@
+import { compareCodePoints } from "../contract/code-points.ts";
 import type { TickerPrices } from "../contract/columns.ts";
 import { type Day, formatDay } from "../contract/dates.ts";
 import { MucastError } from "../contract/errors.ts";
@@ -75,7 +76,7 @@ function featuresEndEarly(panel: PanelDates): boolean {
 
 /**
  * The error of a job in which no ticker has a `mu`. It can be told from the panels, before anything is trained.
- * @param panels the tickers that could be fitted, at least one.
+ * @param panels the tickers that could be fitted, at least one, in any order.
  */
 export function noForecast(panels: readonly PanelDates[], asOf: Day): MucastError {
   const byFeatures = panels.filter(featuresEndEarly).length;
@@ -103,11 +104,13 @@ export function noForecast(panels: readonly PanelDates[], asOf: Day): MucastErro
       ends_early: blobs.map((entry) => entry.blob),
       last_feature_date: lastFeature ?? null,
       last_price_date: lastPrice ?? null,
-      failures: panels.map((panel) => ({
-        ticker: panel.ticker,
-        code: "stale_ticker",
-        message: staleCauses(panel, asOf).join("; "),
-      })),
+      failures: panels
+        .toSorted((a, b) => compareCodePoints(a.ticker, b.ticker))
+        .map((panel) => ({
+          ticker: panel.ticker,
+          code: "stale_ticker",
+          message: staleCauses(panel, asOf).join("; "),
+        })),
     },
   );
 }

@@ -5,10 +5,10 @@ import { noTickerLeft, pairTickers } from "./pairing.ts";
 
 test("tickers in one blob only are warned about, the others ascend by code point", () => {
   const { tickers, warnings } = pairTickers(
-    ["b", "10", "X", "9", "__proto__"],
-    ["9", "10", "Z", "__proto__"],
+    ["\u{1F600}", "b", "10", "X", "9", "__proto__", "\uFF21"],
+    ["9", "10", "\u{1F600}", "\uFF21", "Z", "__proto__"],
   );
-  assert.deepEqual(tickers, ["10", "9", "__proto__"]);
+  assert.deepEqual(tickers, ["10", "9", "__proto__", "\uFF21", "\u{1F600}"]);
   assert.deepEqual(
     warnings.map(({ code, ticker }) => [code, ticker]),
     [

@@ -133,6 +133,14 @@ test("every fault at once leaves exactly the rows that can be trusted", () => {
   assert.equal(formatDay(panel.lastFeatureDay!), dates[49]);
 });
 
+test("features dated past the window do not hide that those inside it end early", () => {
+  const { quotes, dates } = clean(60);
+  const features = new Map([...quotes.features].filter(([date]) => date !== dates[49]));
+  const panel = build({ ...quotes, features }, dates[0]!, dates[49]!, dates[45]!);
+  assert.equal(formatDay(panel.lastPriceDay), dates[49]);
+  assert.equal(formatDay(panel.lastFeatureDay!), dates[48]);
+});
+
 /** A clean history of n weekdays. */
 function clean(n: number): { quotes: Quotes; dates: string[] } {
   const rates = { noPrice: 0, badPrice: 0, longGap: 0, noFeatureRow: 0, missingValue: 0, lateFeature: 9 };
