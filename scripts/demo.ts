@@ -2,10 +2,10 @@
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
+import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { explain } from "../src/cli/explain.ts";
 import { Reporter } from "../src/cli/reporter.ts";
-import { table } from "../src/cli/table.ts";
 import { untilSignal } from "../src/cli/until-signal.ts";
 import type { OutputBlob } from "../src/contract/output-blob.ts";
 import { runMlJob } from "../src/jobs/run-ml-job.ts";
@@ -42,11 +42,12 @@ async function demo(signal: AbortSignal): Promise<void> {
   );
   reporter.finish();
   const seconds = (performance.now() - started) / 1_000;
-  const output: OutputBlob = JSON.parse(readFileSync(fileURLToPath(record.output_url), "utf8"));
-  process.stdout.write(`${JSON.stringify(record)}\n\n${summary(output, seconds)}\n`);
+  const place = fileURLToPath(record.output_url);
+  const output: OutputBlob = JSON.parse(readFileSync(place, "utf8"));
+  process.stdout.write(`${JSON.stringify(record)}\n\n${summary(output, seconds, place)}\n`);
 }
 
-function summary(output: OutputBlob, seconds: number): string {
+function summary(output: OutputBlob, seconds: number, place: string): string {
   const { score, intervals, baselines } = output.metrics;
   const { cross_section: across, pooled } = score;
   const percent = (share: number | null | undefined) =>
@@ -57,7 +58,7 @@ function summary(output: OutputBlob, seconds: number): string {
   );
   const rows: [string, string][] = [
     ["tickers with a forecast", `${Object.keys(output.mu).length} as of ${output.window.as_of}`],
-    ["rows learned from (last fold)", String(fitRows.reduce((sum, n) => sum + n, 0))],
+    ["rows learned from, last fold", String(fitRows.reduce((sum, n) => sum + n, 0))],
     ["rows scored, with labels", String(pooled.n)],
     [`IC (mean of ${across.dates} dates)`, figure(across.ic_mean)],
     ["RankIC", figure(across.rank_ic_mean)],
@@ -71,8 +72,10 @@ function summary(output: OutputBlob, seconds: number): string {
       `${percent(intervals && 1 - intervals.alpha)}, ${percent(intervals?.pooled.coverage)}`,
     ],
     ["time", `${seconds.toFixed(1)} s`],
+    ["output", relative(".", place)],
   ];
-  return table(["score rows", ""], rows);
+  const width = Math.max(...rows.map(([label]) => label.length));
+  return rows.map(([label, value]) => `${label.padEnd(width)}  ${value}`).join("\n");
 }
 
 try {
