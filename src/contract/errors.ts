@@ -21,7 +21,7 @@ export const ERROR_TABLE = {
     status: 400,
     exit: 2,
     title: "The model parameters are not accepted",
-    advice: "Correct the parameter named; see docs/config.md for what may be passed.",
+    advice: "Correct the parameter named; see docs/model-params.md for what may be passed.",
   },
   url_not_allowed: {
     status: 400,

@@ -27,13 +27,22 @@ export function unknownKey(path: string, key: string, known: readonly string[]):
   );
 }
 
+/** A fault in the words of a message: its path, what is wrong, and the right name where one is near. */
+export function faultLine({ path, message, suggestion }: Fault): string {
+  return `${path}: ${message}${suggestion === undefined ? "" : ` (did you mean ${suggestion}?)`}`;
+}
+
 function fault(path: string, message: string, suggestion: string | undefined): Fault {
   return suggestion === undefined ? { path, message } : { path, message, suggestion };
 }
 
 function valueFault(path: string, issue: z.core.$ZodIssue, input: unknown): Fault {
   const value = valueAt(input, issue.path);
-  if (value === undefined) return fault(path, "is required", misspelt(input, issue.path));
+  if (value === undefined) {
+    const given = misspelt(input, issue.path);
+    if (given === undefined) return fault(path, "is required", undefined);
+    return fault(path, `is required, and ${show(given)} was given`, String(issue.path.at(-1)));
+  }
   const accepted = issue.code === "invalid_value" ? issue.values.map(String) : [];
   return fault(path, `${rule(issue)}, got ${show(value)}`, nearestName(String(value), accepted));
 }
@@ -50,6 +59,7 @@ function rule(issue: z.core.$ZodIssue): string {
 
 function withArticle(type: string): string {
   if (type === "int") return "an integer";
+  if (type === "record") return "an object";
   return `${/^[aeio]/.test(type) ? "an" : "a"} ${type}`;
 }
 
@@ -57,10 +67,7 @@ function withArticle(type: string): string {
 function misspelt(input: unknown, path: readonly PropertyKey[]): string | undefined {
   const parent = valueAt(input, path.slice(0, -1));
   if (typeof parent !== "object" || parent === null) return undefined;
-  const given = nearestName(String(path.at(-1)), Object.keys(parent));
-  return given === undefined
-    ? undefined
-    : `${JSON.stringify(given)} was given; write ${JSON.stringify(path.at(-1))}`;
+  return nearestName(String(path.at(-1)), Object.keys(parent));
 }
 
 const LONGEST_SHOWN = 80;

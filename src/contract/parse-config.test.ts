@@ -66,7 +66,7 @@ test("all faults are told at once, each with its path, its value and the nearest
     }),
   );
   assert.deepEqual(Object.fromEntries(found.map(({ path, suggestion }) => [path, suggestion])), {
-    "config.ML params.model": '"modle" was given; write "model"',
+    "config.ML params.model": "model",
     "config.ML params.modle": "model",
     "config.ML params.n_splits": undefined,
     "config.ML params.cv_test_size": undefined,
@@ -94,10 +94,15 @@ test("a section of another service is ignored with a warning, a stray value is a
 
 test("a misspelt section is told as the missing one", () => {
   const found = faults(() => parseConfig('{"ML parms": {"model": "rf"}}', mlConfigSchema, ["ML params"]));
-  assert.deepEqual(
-    found.map(({ path, suggestion }) => [path, suggestion]),
-    [["config.ML params", '"ML parms" was given; write "ML params"']],
-  );
+  assert.deepEqual(found, [
+    { path: "config.ML params", message: 'is required, and "ML parms" was given', suggestion: "ML params" },
+  ]);
+});
+
+test("a wrong type is told in the words of JSON", () => {
+  for (const wrong of [{ model_params: null }, { model_params: [] }, { intervals: 3 }]) {
+    assert.match(faults(() => ml({ model: "rf", ...wrong }))[0]!.message, /^must be an object, got /);
+  }
 });
 
 test("ranges are held", () => {

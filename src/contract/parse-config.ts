@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import { type Fault, MucastError } from "./errors.ts";
-import { faultsOf, joinPath, show, unknownKey } from "./faults.ts";
+import { faultLine, faultsOf, joinPath, show, unknownKey } from "./faults.ts";
 import { parseJson } from "./json-text.ts";
 import { LIMITS } from "./limits.ts";
 import type { Warning } from "./warnings.ts";
@@ -48,11 +48,8 @@ export function parseConfig<T>(
 
 /** The error of a payload or config with faults, told in one message. */
 export function invalidRequest(faults: readonly Fault[]): MucastError {
-  const [first] = faults;
-  const lines = faults.map(({ path, message, suggestion }) => {
-    return `${path}: ${message}${suggestion === undefined ? "" : ` (did you mean ${suggestion}?)`}`;
-  });
-  return new MucastError("invalid_request", lines.join("; "), { path: first?.path ?? "config", faults });
+  const message = faults.map(faultLine).join("; ");
+  return new MucastError("invalid_request", message, { path: faults[0]?.path ?? "config", faults });
 }
 
 function sectionsBeside(plain: unknown, wanted: readonly string[]): { warnings: Warning[]; faults: Fault[] } {

@@ -28,9 +28,6 @@ export interface ConstructorParameters {
   readonly byAnyName: ReadonlyMap<string, Parameter>;
 }
 
-/** Versions of the libraries the catalogue was made from, by the names people call them. */
-export const LIBRARY_VERSIONS: Readonly<Record<string, string>> = catalogue.versions;
-
 /** The parameters of a model's constructor. */
 export function parametersOf(model: ModelName): ConstructorParameters {
   let known = cache.get(model);

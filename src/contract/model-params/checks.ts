@@ -3,22 +3,24 @@ import { show } from "../faults.ts";
 import { nearestName } from "../nearest.ts";
 import type { Parameter } from "./catalogue.ts";
 import { hasType, inWords, jsonType, stringsOf } from "./json-types.ts";
-import type { Library, Model } from "./models.ts";
+import type { Model } from "./models.ts";
 import { isAllowedObjective, isOneQuantile, objectivesOf } from "./objectives.ts";
 
 /** What can be said about one value without the library: its type, its choices, its characters. */
-export function valueFaults(library: Library, parameter: Parameter, raw: unknown, path: string): Fault[] {
+export function valueFaults(model: Model, parameter: Parameter, raw: unknown, path: string): Fault[] {
   const { types, choices } = parameter;
   if (types !== undefined && !hasType(raw, types)) {
     return [{ path, message: `must be ${inWords(types)}, got ${show(raw)}` }];
   }
-  if (library === "lightgbm" && stringsOf(raw).some((text) => /[\s=#"']/.test(text))) {
+  if (model.library === "lightgbm" && stringsOf(raw).some((text) => /[\s=#"']/.test(text))) {
     // lightgbm hands its parameters on as one text, "name=value name=value": a space in a value starts another
     // parameter, so `"metric": "l2 input_model=..."` would set what is refused here. Quotes it strips, so that
     // `"'gpu'"` would mean gpu.
     return [{ path, message: `may not hold spaces, quotes, "=" or "#", got ${show(raw)}` }];
   }
-  if (choices !== undefined && typeof raw === "string" && !choices.includes(raw)) {
+  // Of losses fewer are allowed than the library lists; `ruleFaults` tells which.
+  const isLoss = objectivesOf(model.name)?.parameter === parameter.name;
+  if (!isLoss && choices !== undefined && typeof raw === "string" && !choices.includes(raw)) {
     const suggestion = nearestName(raw, choices);
     const fault = { path, message: `must be one of ${choices.join(", ")}, got ${show(raw)}` };
     return [suggestion === undefined ? fault : { ...fault, suggestion }];

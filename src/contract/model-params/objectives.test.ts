@@ -43,7 +43,7 @@ const ACCEPTED: [string, string, string[]][] = [
 ];
 
 const REFUSED: [string, string, string[]][] = [
-  ["random_forest", "criterion", ["poisson"]],
+  ["random_forest", "criterion", ["poisson", "mse", ""]],
   [
     "xgboost",
     "objective",
@@ -107,6 +107,7 @@ describe("losses", () => {
       for (const loss of losses) {
         const said = outcome(model, { [parameter]: loss });
         assert.match(said, /^invalid_model_params: .*only regression is allowed, got .*; accepted: /, loss);
+        assert.doesNotMatch(said, /must be one of/, "what the library lists beside is not offered");
       }
     });
   }

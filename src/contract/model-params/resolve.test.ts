@@ -147,6 +147,10 @@ describe("names", () => {
     assert.ok(!accepted?.includes("machines") && !accepted?.includes("input_model"));
   });
 
+  it("are not listed where a value alone is wrong", () => {
+    assert.equal(refusal("lightgbm", '{"num_leaves": "many"}').data.accepted, undefined);
+  });
+
   for (const name of ["__proto__", "constructor", "toString", "self", "kwargs", ""]) {
     it(`such as ${JSON.stringify(name)} mean nothing special`, () => {
       for (const { name: model, className } of MODELS) {

@@ -1,5 +1,5 @@
 import { type Fault, MucastError } from "../errors.ts";
-import { show } from "../faults.ts";
+import { faultLine, show } from "../faults.ts";
 import { isRawNumber, type RawJson, type RawObject } from "../json-text.ts";
 import { nearestName } from "../nearest.ts";
 import type { Warning } from "../warnings.ts";
@@ -49,7 +49,7 @@ export function resolveModelParams(request: ModelParamsRequest): ResolvedModelPa
   const known = parametersOf(model.name);
   const named = nameArguments(rawParams as RawObject, model, known, path);
   const faults = [...named.faults, ...ruleFaults(model, named.params, named.given, path)];
-  if (faults.length > 0 || named.gpu.length > 0) throw refuse(model, faults, named.gpu, known);
+  if (faults.length > 0 || named.gpu.length > 0) throw refuse(model, faults, named, known);
   const takes = (name: string) => known.byName.has(name);
   const warnings = addDefaults(model.library, named.params, takes, named.given);
   return {
@@ -71,6 +71,8 @@ interface NamedArguments {
   readonly faults: Fault[];
   /** Faults that only say that there is no GPU. */
   readonly gpu: Fault[];
+  /** Whether a name is unknown. */
+  hasUnknown: boolean;
 }
 
 function nameArguments(
@@ -79,7 +81,13 @@ function nameArguments(
   known: ConstructorParameters,
   path: string,
 ): NamedArguments {
-  const found: NamedArguments = { params: new Map(), given: new Map(), faults: [], gpu: [] };
+  const found: NamedArguments = {
+    params: new Map(),
+    given: new Map(),
+    faults: [],
+    gpu: [],
+    hasUnknown: false,
+  };
   for (const [name, value] of Object.entries(raw)) {
     const place = `${path}.${name}`;
     const parameter = known.byAnyName.get(name);
@@ -90,10 +98,11 @@ function nameArguments(
     } else if (reason !== undefined) {
       found.faults.push({ path: place, message: `is not allowed: it ${reason}` });
     } else if (parameter === undefined) {
+      found.hasUnknown = true;
       found.faults.push(unknownName(place, name, model, known));
     } else {
       keep(found, parameter, name, value, place);
-      found.faults.push(...valueFaults(model.library, parameter, value, place));
+      found.faults.push(...valueFaults(model, parameter, value, place));
     }
   }
   return found;
@@ -133,20 +142,17 @@ function unknownName(path: string, name: string, model: Model, known: Constructo
 function refuse(
   model: Model,
   faults: readonly Fault[],
-  gpu: readonly Fault[],
+  { gpu, hasUnknown }: NamedArguments,
   known: ConstructorParameters,
 ): MucastError {
   const all = [...faults, ...gpu];
-  const message = all
-    .map(
-      (fault) =>
-        `${fault.path}: ${fault.message}${fault.suggestion ? ` (did you mean ${fault.suggestion}?)` : ""}`,
-    )
-    .join("; ");
+  const message = all.map(faultLine).join("; ");
   return new MucastError(faults.length > 0 ? "invalid_model_params" : "device_unavailable", message, {
     path: all[0]!.path,
     faults: all,
-    accepted: [...known.byName.keys()].filter((name) => mayBeGiven(model.library, name)),
+    ...(hasUnknown
+      ? { accepted: [...known.byName.keys()].filter((name) => mayBeGiven(model.library, name)) }
+      : {}),
   });
 }
 
