@@ -63,25 +63,27 @@ function endAt(value: number): number {
   return Number.isFinite(value) ? value : Number.NaN;
 }
 
-/** The warning of a ticker whose m residuals support no interval at the alpha asked for. */
-export function intervalUnsupported(ticker: string, m: number, alpha: number): Warning {
-  const smallest = smallestAlpha(m);
-  const support =
-    smallest === undefined ? "no residuals support any" : `the smallest alpha they support is ${smallest}`;
+/**
+ * The warning of a ticker whose m residuals support no interval at the alpha asked for.
+ * @returns undefined where they do, and for m = 0, where no alpha would help: the ticker has no fold.
+ */
+export function intervalUnsupported(ticker: string, m: number, alpha: number): Warning | undefined {
+  if (m === 0 || conformalRank(m, alpha) <= m) return undefined;
   return {
     code: "interval_unsupported",
     ticker,
     count: m,
-    message: `${ticker}: ${m} out-of-fold residuals hold no finite interval at alpha ${alpha}; ${support}.`,
+    message:
+      `${ticker}: ${m} out-of-fold residuals hold no finite interval at alpha ${alpha}; ` +
+      `the smallest alpha they support is ${smallestAlpha(m)}.`,
   };
 }
 
 /**
  * The smallest alpha with a finite interval, 1 / (m + 1), rounded up to six digits so that the number shown works.
- * @returns undefined for m = 0.
+ * @param m at least 1.
  */
-export function smallestAlpha(m: number): number | undefined {
-  if (m === 0) return undefined;
+export function smallestAlpha(m: number): number {
   const exact = 1 / (m + 1);
   const unit = 10 ** (Math.floor(Math.log10(exact)) - 5);
   return Number((Math.ceil(exact / unit - RANK_TOLERANCE) * unit).toPrecision(6));

@@ -5,20 +5,20 @@ import { MucastError } from "../contract/errors.ts";
 import type { MlSettings } from "../contract/ml-settings.ts";
 import type { Failure } from "../contract/output-blob.ts";
 import type { Warning } from "../contract/warnings.ts";
-import { type ArrayRef, readNpy } from "../engine/npy.ts";
+import { readNpy } from "../engine/npy.ts";
 import type { EnginePool } from "../engine/pool.ts";
-import type { ConstantDescription, FitPredictResult } from "../engine/protocol.ts";
-import type { PanelDates } from "../panel/as-of.ts";
-import { type Fold, fewerFolds } from "../panel/folds.ts";
+import type { FitPredictResult } from "../engine/protocol.ts";
+import { concatenate } from "../evaluate/forecast-rows.ts";
+import { datesOf, type PanelDates } from "../panel/as-of.ts";
+import type { Fold } from "../panel/folds.ts";
 import type { TickerPanel } from "../panel/ticker-panel.ts";
 import { constantWarning } from "./constant-warning.ts";
-import { cutFits, type PlannedFit, planFits } from "./plan-fits.ts";
+import { cutFits, type PlannedFit, planFits, planWarnings } from "./plan-fits.ts";
 import { labelsOf, type TickerMatrix, writeTickerMatrix } from "./ticker-matrix.ts";
 
 /** What fitting one ticker gave, its matrix let go. */
 export interface FittedTicker {
   readonly ticker: string;
-  readonly columns: readonly string[];
   readonly dates: PanelDates;
   readonly folds: readonly Fold[];
   /** The fit rows, shape (n): their dates and labels. */
@@ -181,14 +181,13 @@ function fittedTicker(
   results: readonly FitPredictResult[],
   settings: MlSettings,
 ): FittedTicker {
-  const predicted = concatenated(results.map((result) => result.predictions));
+  const predicted = concatenate(results.map((result) => readNpy(result.predictions)));
   const tested = folds.reduce((sum, fold) => sum + fold.testEnd - fold.testStart, 0);
-  const { ticker, columns, days, lastPriceDay, lastFeatureDay } = panel;
+  const { ticker, days } = panel;
   const constant = results.at(-1)?.constant;
   return {
     ticker,
-    columns,
-    dates: { ticker, days, lastPriceDay, lastFeatureDay },
+    dates: datesOf(panel),
     folds,
     fit: { days: Int32Array.from(panel.fit, (row) => days[row]!), labels: labelsOf(panel) },
     outOfFold: predicted.subarray(0, tested),
@@ -198,31 +197,8 @@ function fittedTicker(
       predicted: predicted.subarray(tested),
     },
     warnings: [
-      ...panel.warnings,
-      ...foldWarnings(panel, folds.length, settings),
-      ...constantWarnings(ticker, constant),
+      ...planWarnings(panel, folds.length, settings),
+      ...(constant === undefined ? [] : [constantWarning(ticker, constant)]),
     ],
   };
-}
-
-function foldWarnings(panel: WrittenPanel, got: number, settings: MlSettings): Warning[] {
-  const { ticker, fit } = panel;
-  const facts = { ticker, fitRows: fit.length, testSize: settings.cvTestSize, asked: settings.nSplits, got };
-  const warning = fewerFolds(facts);
-  return warning === undefined ? [] : [warning];
-}
-
-function constantWarnings(ticker: string, constant: ConstantDescription | undefined): Warning[] {
-  return constant === undefined ? [] : [constantWarning(ticker, constant)];
-}
-
-function concatenated(refs: readonly ArrayRef[]): Float64Array {
-  const parts = refs.map((ref) => readNpy(ref));
-  const whole = new Float64Array(parts.reduce((length, part) => length + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
 }

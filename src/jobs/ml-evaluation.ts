@@ -93,11 +93,9 @@ function boundsOf(
 ): Bounds {
   if (choice === undefined) return intervalsAround(score.predicted, undefined, "both");
   const residuals = conformityScores(outOfFold.realised, outOfFold.predicted, choice.bound);
-  const quantile = conformalQuantile(residuals, choice.alpha);
-  // Without any fold, `fewer_folds` says already that there is no interval.
-  if (quantile === undefined && residuals.length > 0)
-    warnings.push(intervalUnsupported(ticker, residuals.length, choice.alpha));
-  return intervalsAround(score.predicted, quantile, choice.bound);
+  const unsupported = intervalUnsupported(ticker, residuals.length, choice.alpha);
+  if (unsupported !== undefined) warnings.push(unsupported);
+  return intervalsAround(score.predicted, conformalQuantile(residuals, choice.alpha), choice.bound);
 }
 
 function metricsByFold(rows: ForecastRows, folds: readonly Fold[]): Metrics[] {

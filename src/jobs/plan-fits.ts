@@ -1,4 +1,7 @@
-import { type Fold, walkForwardFolds } from "../panel/folds.ts";
+import type { MlSettings } from "../contract/ml-settings.ts";
+import type { Warning } from "../contract/warnings.ts";
+import { type Fold, fewerFolds, walkForwardFolds } from "../panel/folds.ts";
+import type { TickerPanel } from "../panel/ticker-panel.ts";
 
 /** Half-open row range of a ticker's matrix, whose rows are the fit rows followed by the score rows. */
 export type RowRange = readonly [from: number, to: number];
@@ -26,6 +29,16 @@ export function planFits(fitRows: number, scoreRows: number, testSize: number, n
   }));
   fits.push({ train: [0, fitRows], predict: [fitRows, fitRows + scoreRows], diagnose: true });
   return { folds, fits };
+}
+
+/** What is known of a ticker before anything is fitted: the warnings of its rows, then that of its folds. */
+export function planWarnings(
+  { ticker, fit, warnings }: Pick<TickerPanel, "ticker" | "fit" | "warnings">,
+  folds: number,
+  { cvTestSize: testSize, nSplits: asked }: MlSettings,
+): readonly Warning[] {
+  const fewer = fewerFolds({ ticker, fitRows: fit.length, testSize, asked, got: folds });
+  return fewer === undefined ? warnings : [...warnings, fewer];
 }
 
 /** Tasks a worker should get over a job, so that the last ones to end leave the other workers little to wait for. */

@@ -2,7 +2,7 @@ import { MucastError } from "../contract/errors.ts";
 import type { MlSettings } from "../contract/ml-settings.ts";
 import type { Failure } from "../contract/output-blob.ts";
 import type { EnginePool } from "../engine/pool.ts";
-import { muRow, noForecast, type PanelDates } from "../panel/as-of.ts";
+import { datesOf, muRow, noForecast, type PanelDates } from "../panel/as-of.ts";
 import { noTickerLeft } from "../panel/pairing.ts";
 import type { TickerPanel } from "../panel/ticker-panel.ts";
 import { type FitOutcome, fitTickers } from "./fit-tickers.ts";
@@ -81,10 +81,6 @@ async function* withForecast(inputs: Inputs): AsyncGenerator<TickerPanel | Failu
   }
   if (dates.length > 0 && !dates.some((panel) => hasMu(panel, inputs.asOf)))
     throw noForecast(dates, inputs.asOf);
-}
-
-function datesOf({ ticker, days, lastPriceDay, lastFeatureDay }: TickerPanel): PanelDates {
-  return { ticker, days, lastPriceDay, lastFeatureDay };
 }
 
 function hasMu(panel: PanelDates, asOf: number): boolean {

@@ -1,13 +1,15 @@
 import { compareCodePoints } from "../contract/code-points.ts";
 import { formatDay } from "../contract/dates.ts";
+import type { MucastError } from "../contract/errors.ts";
 import { type MlSettings, parseMlSettings } from "../contract/ml-settings.ts";
 import type { Failure } from "../contract/output-blob.ts";
 import type { Warning } from "../contract/warnings.ts";
-import { muRow } from "../panel/as-of.ts";
-import { fewerFolds } from "../panel/folds.ts";
+import { intervalUnsupported } from "../evaluate/conformal.ts";
+import { datesOf, muRow, noForecast, type PanelDates } from "../panel/as-of.ts";
+import { noTickerLeft } from "../panel/pairing.ts";
 import type { TickerPanel } from "../panel/ticker-panel.ts";
 import type { JobContext, JobRequest } from "./job.ts";
-import { planFits } from "./plan-fits.ts";
+import { planFits, planWarnings } from "./plan-fits.ts";
 import { type Inputs, openInputs } from "./read-inputs.ts";
 import { openWorkFolder } from "./work-folder.ts";
 
@@ -18,7 +20,10 @@ export interface Understanding {
   /** Ascending by code point. */
   readonly tickers: readonly TickerUnderstanding[];
   readonly failures: readonly Failure[];
+  /** Those of run_ml_job, in its order, but for what only fitting can tell. */
   readonly warnings: readonly Warning[];
+  /** What run_ml_job would end with although both blobs can be read: insufficient_history or no_forecast. */
+  readonly error?: MucastError;
 }
 
 export interface TickerUnderstanding {
@@ -55,10 +60,14 @@ async function understand(
   configWarnings: readonly Warning[],
 ): Promise<Understanding> {
   const tickers: (TickerUnderstanding & { warnings: readonly Warning[] })[] = [];
+  const dates: PanelDates[] = [];
   const failures: Failure[] = [];
   for await (const panel of inputs.panels()) {
     if ("code" in panel) failures.push(panel);
-    else tickers.push(understandTicker(panel, inputs.asOf, settings));
+    else {
+      tickers.push(understandTicker(panel, inputs.asOf, settings));
+      dates.push(datesOf(panel));
+    }
   }
   tickers.sort((a, b) => compareCodePoints(a.ticker, b.ticker));
   const { start, end, learningEnd } = inputs.window;
@@ -78,19 +87,19 @@ async function understand(
       ...inputs.unpaired(),
       ...tickers.flatMap(({ warnings }) => warnings),
     ],
+    ...(tickers.some(({ mu }) => mu) ? {} : { error: withoutMu(dates, failures, inputs.asOf) }),
   };
 }
 
-function understandTicker(panel: TickerPanel, asOf: number, { cvTestSize, nSplits }: MlSettings) {
+function withoutMu(dates: readonly PanelDates[], failures: readonly Failure[], asOf: number): MucastError {
+  return dates.length === 0 ? noTickerLeft(failures) : noForecast(dates, asOf);
+}
+
+function understandTicker(panel: TickerPanel, asOf: number, settings: MlSettings) {
   const { ticker, fit, score, columns, days } = panel;
+  const { cvTestSize, nSplits, intervals } = settings;
   const { folds } = planFits(fit.length, score.length, cvTestSize, nSplits);
-  const fewer = fewerFolds({
-    ticker,
-    fitRows: fit.length,
-    testSize: cvTestSize,
-    asked: nSplits,
-    got: folds.length,
-  });
+  const unsupported = intervals && intervalUnsupported(ticker, folds.length * cvTestSize, intervals.alpha);
   const mu = muRow(panel, asOf);
   return {
     ticker,
@@ -101,6 +110,8 @@ function understandTicker(panel: TickerPanel, asOf: number, { cvTestSize, nSplit
     first_fit: formatDay(days[fit[0]!]!),
     last_fit: formatDay(days[fit.at(-1)!]!),
     mu: mu.row !== undefined,
-    warnings: [...panel.warnings, fewer, mu.warning].filter((warning) => warning !== undefined),
+    warnings: [...planWarnings(panel, folds.length, settings), unsupported, mu.warning].filter(
+      (warning) => warning !== undefined,
+    ),
   };
 }

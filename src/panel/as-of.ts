@@ -28,6 +28,11 @@ export function asOf(prices: Iterable<TickerPrices>, window: ResolvedWindow): Da
 /** What of a panel decides whether its ticker has a `mu`. */
 export type PanelDates = Pick<TickerPanel, "ticker" | "days" | "lastPriceDay" | "lastFeatureDay">;
 
+/** Those parts alone, so that a panel's features can be let go. */
+export function datesOf({ ticker, days, lastPriceDay, lastFeatureDay }: PanelDates): PanelDates {
+  return { ticker, days, lastPriceDay, lastFeatureDay };
+}
+
 /** The row whose prediction is a ticker's `mu`, or the `stale_ticker` warning that says why there is none. */
 export type MuRow =
   | { readonly row: number; readonly warning?: undefined }

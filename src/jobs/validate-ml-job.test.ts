@@ -1,0 +1,107 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { type Understanding, validateMlJob } from "./validate-ml-job.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "mucast-validate-"));
+after(() => rmSync(folder, { recursive: true }));
+
+const TINY = "examples/tiny/data";
+const CONFIG =
+  '{"ML params": {"model": "ridge", "cv_test_size": 3, "n_splits": 5, "intervals": {"alpha": 0.2}}}';
+
+/** The tiny example: three tickers, 60 dates. */
+interface Blobs {
+  readonly prices: { start: string; end: string; dates: string[]; prices: Record<string, (number | null)[]> };
+  readonly features: { dates: string[]; features: Record<string, Record<string, (number | null)[]>> };
+}
+
+function validate(change: (blobs: Blobs) => void = () => undefined, config = CONFIG): Promise<Understanding> {
+  const blobs: Blobs = {
+    prices: JSON.parse(readFileSync(join(TINY, "data_extractor_tiny.json"), "utf8")),
+    features: JSON.parse(readFileSync(join(TINY, "feature_engine_tiny.json"), "utf8")),
+  };
+  change(blobs);
+  const [featureUrl, dataExtractorUrl] = [join(folder, "features.json"), join(folder, "prices.json")];
+  writeFileSync(featureUrl, JSON.stringify(blobs.features));
+  writeFileSync(dataExtractorUrl, JSON.stringify(blobs.prices));
+  return validateMlJob(
+    { featureUrl, dataExtractorUrl, config, id: "validate" },
+    {
+      workers: 1,
+      policy: { allowed: [] },
+      report: () => undefined,
+      signal: new AbortController().signal,
+    },
+  );
+}
+
+function codes({ warnings }: Understanding): string[] {
+  return warnings.map(({ code, ticker }) => `${code} ${ticker ?? ""}`.trim());
+}
+
+test("what can be forecast is told with its rows and folds, and no error", async () => {
+  const understanding = await validate();
+  assert.ok(!("error" in understanding));
+  assert.deepEqual(
+    understanding.tickers.map(({ ticker, fit_rows, score_rows, folds, mu }) => [
+      ticker,
+      fit_rows,
+      score_rows,
+      folds,
+      mu,
+    ]),
+    [
+      ["ALFA", 46, 9, 5, true],
+      ["BETA", 46, 9, 5, true],
+      ["GAMA", 46, 9, 5, true],
+    ],
+  );
+  assert.deepEqual(codes(understanding), [
+    "missing_features ALFA",
+    "missing_features BETA",
+    "missing_features GAMA",
+  ]);
+});
+
+test("features that end a day early are the no_forecast that the job would end with", async () => {
+  const { error, tickers } = await validate(({ features }) => {
+    features.dates.pop();
+    for (const columns of Object.values(features.features)) {
+      for (const values of Object.values(columns)) values.pop();
+    }
+  });
+  assert.equal(error?.code, "no_forecast");
+  assert.deepEqual(error.data.ends_early, ["feature_url"]);
+  assert.equal(tickers.length, 3, "their rows are told all the same");
+});
+
+test("a history that is too short for every ticker is insufficient_history", async () => {
+  const { error, failures } = await validate(({ prices }) => {
+    prices.start = prices.dates[35]!;
+  });
+  assert.equal(error?.code, "insufficient_history");
+  assert.deepEqual(error.data.failures, failures);
+  assert.deepEqual(
+    failures.map(({ ticker }) => ticker),
+    ["ALFA", "BETA", "GAMA"],
+  );
+});
+
+test("an alpha that the folds cannot support is warned about before anything is fitted", async () => {
+  const understanding = await validate(undefined, CONFIG.replace("0.2", "0.01").replace("5,", "9,"));
+  assert.deepEqual(codes(understanding).slice(0, 3), [
+    "missing_features ALFA",
+    "fewer_folds ALFA",
+    "interval_unsupported ALFA",
+  ]);
+  assert.match(understanding.warnings[2]!.message, /15 out-of-fold residuals .* they support is 0\.0625\./);
+});
+
+test("without a fold there is no interval either, and fewer_folds says so alone", async () => {
+  const understanding = await validate(undefined, CONFIG.replace('"cv_test_size": 3', '"cv_test_size": 40'));
+  assert.deepEqual(codes(understanding).slice(0, 2), ["missing_features ALFA", "fewer_folds ALFA"]);
+  assert.ok(!codes(understanding).includes("interval_unsupported ALFA"));
+});
