@@ -6,7 +6,10 @@ export function addDoctor(program: Command): void {
   program
     .command("doctor")
     .description("tell what is installed, where, and what is missing")
-    .addHelpText("after", "\nThe exit code is 4 where jobs cannot run; the last line then says what to do.")
+    .addHelpText(
+      "after",
+      "\nExample:\n  mucast doctor\n\nThe exit code is 4 where jobs cannot run; the last line then says what to do.",
+    )
     .action(async () => {
       const engine = await engineStatus();
       const lines = [

@@ -1,4 +1,5 @@
-import { MucastError, type Problem, problemOf } from "../contract/errors.ts";
+import { type Fault, MucastError, type Problem, problemOf } from "../contract/errors.ts";
+import { faultLine } from "../contract/faults.ts";
 import type { Reporter } from "./reporter.ts";
 
 /** Tells an error on stderr and gives the exit code of its kind; stdout stays empty. */
@@ -14,15 +15,11 @@ export function explain(error: unknown, reporter: Reporter): number {
 
 function problemText(problem: Problem): string {
   const lines = [`error: ${problem.code}: ${problem.title}`];
-  const faults = problem.faults as
-    | readonly { path: string; message: string; suggestion?: string }[]
-    | undefined;
-  if (faults && faults.length > 0) {
-    for (const { path, message, suggestion } of faults) {
-      lines.push(`  ${path}: ${message}${suggestion === undefined ? "" : ` (did you mean ${suggestion}?)`}`);
-    }
-  } else {
-    lines.push(`  ${problem.detail}`);
+  const faults = (problem.faults ?? []) as readonly Fault[];
+  lines.push(...(faults.length > 0 ? faults.map(faultLine) : [problem.detail]).map((line) => `  ${line}`));
+  // unknown_model lists its few names in the sentence already.
+  if (problem.code === "invalid_model_params" && Array.isArray(problem.accepted)) {
+    lines.push(`  accepted: ${problem.accepted.join(", ")}`);
   }
   const failures = problem.failures as
     | readonly { ticker: string; code: string; message: string }[]

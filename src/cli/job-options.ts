@@ -1,9 +1,10 @@
 import { readFileSync, statSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { type Fault, MucastError } from "../contract/errors.ts";
 import { LIMITS } from "../contract/limits.ts";
 import { invalidRequest } from "../contract/parse-config.ts";
+import { Reporter } from "./reporter.ts";
 
 /** The flags of run_ml_job and validate, as commander gives them. */
 export interface JobFlags {
@@ -43,7 +44,9 @@ export function withJobFlags(command: Command): Command {
       "folder whose data/ takes the output; by default the folder of the feature file [env: BLOB_URL]",
     )
     .option("--workers <n>", "processes that fit at the same time; by default one a core")
-    .option("--log <format>", "how stderr speaks: text or json", "text")
+    .addOption(
+      new Option("--log <format>", "how stderr speaks").choices(["text", "json"] as const).default("text"),
+    )
     .option("--quiet", "no progress; warnings and errors are still told");
 }
 
@@ -72,6 +75,12 @@ export function jobInputs(flags: JobFlags, env: NodeJS.ProcessEnv): JobInputs {
     blobUrl: flags.blobUrl ?? env.BLOB_URL,
     workers: Number(workers),
   };
+}
+
+/** Tells what happens on stderr, as the flags want it. */
+export function reporterOf({ log, quiet = false }: JobFlags, tickersTold?: number): Reporter {
+  const told = tickersTold === undefined ? {} : { tickersTold };
+  return new Reporter({ format: log, quiet, stream: process.stderr, ...told });
 }
 
 /** The config's JSON text: the value itself where it begins like JSON, else the content of the file it names. */

@@ -10,11 +10,21 @@ import { addSchema } from "./schema.ts";
 import { addSetup } from "./setup.ts";
 import { addValidate } from "./validate.ts";
 
+const HELP = `
+Example, from a price CSV to forecasts:
+  mucast setup
+  mucast prepare --prices prices.csv --out blobs --learning-end 2020-12-31
+  mucast run_ml_job --feature-url blobs/data/feature_engine_ID.json \\
+      --data-extractor-url blobs/data/data_extractor_ID.json --config '{"ML params": {"model": "lightgbm"}}'
+
+Each command has a --help of its own.`;
+
 const program = new Command("mucast")
   .description("Trains next-day return forecasts and leaves one blob that a portfolio optimizer reads.")
   .version(MUCAST_VERSION, "--version")
   .exitOverride()
-  .showHelpAfterError("Run with --help for the flags.");
+  .showHelpAfterError("Run with --help for the flags.")
+  .addHelpText("after", HELP);
 
 for (const add of [addRunMlJob, addValidate, addPrepare, addSchema, addDoctor, addSetup]) add(program);
 

@@ -5,7 +5,9 @@ export interface ReporterOptions {
   readonly format: "text" | "json";
   /** Silences progress; warnings are always told. */
   readonly quiet: boolean;
-  readonly stream: NodeJS.WriteStream;
+  readonly stream: NodeJS.WritableStream & { readonly isTTY?: boolean };
+  /** Of how many tickers a text stream tells the same warning; the others are counted. All of them by default. */
+  readonly tickersTold?: number;
 }
 
 const LABELS: Record<Stage, string> = {
@@ -16,7 +18,6 @@ const LABELS: Record<Stage, string> = {
 };
 const MILLISECONDS_BETWEEN = { bar: 80, line: 2_000 };
 const BAR_CELLS = 24;
-const TICKERS_TOLD = 3;
 
 /** Tells a job's events on stderr: a bar with ETA on a terminal, lines elsewhere, JSON objects with `--log json`. */
 export class Reporter {
@@ -25,9 +26,11 @@ export class Reporter {
   #lastTold = Number.NEGATIVE_INFINITY;
   #barShown = false;
   readonly #warned = new Map<string, number>();
+  readonly #tickersTold: number;
 
   constructor(options: ReporterOptions) {
     this.#options = options;
+    this.#tickersTold = options.tickersTold ?? Number.POSITIVE_INFINITY;
   }
 
   readonly report: Report = (event: JobEvent) => {
@@ -35,11 +38,11 @@ export class Reporter {
     else if (!this.#options.quiet) this.#progress(event);
   };
 
-  /** On a text stream the first three tickers with a warning are told, the rest are counted at the end. */
+  /** On a text stream the first tickers with a warning are told, the rest are counted at the end. */
   warn(warning: Warning): void {
     const told = (this.#warned.get(warning.code) ?? 0) + 1;
     this.#warned.set(warning.code, told);
-    if (this.#options.format === "text" && warning.ticker !== undefined && told > TICKERS_TOLD) return;
+    if (this.#options.format === "text" && warning.ticker !== undefined && told > this.#tickersTold) return;
     this.#line({ level: "warning", ...warning }, () => `warning: ${warning.code}: ${warning.message}`);
   }
 
@@ -52,11 +55,9 @@ export class Reporter {
   finish(): void {
     if (this.#options.format === "text") {
       for (const [code, count] of this.#warned) {
-        if (count <= TICKERS_TOLD) continue;
-        this.#line(
-          {},
-          () => `warning: ${code}: ${count - TICKERS_TOLD} more tickers, all listed in the output`,
-        );
+        if (count <= this.#tickersTold) continue;
+        const more = count - this.#tickersTold;
+        this.#line({}, () => `warning: ${code}: ${more} more tickers, all listed in the output`);
       }
     }
     this.#warned.clear();

@@ -2,8 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Command } from "commander";
 import { blobPolicy } from "../blob/policy.ts";
 import { runMlJob } from "../jobs/run-ml-job.ts";
-import { type JobFlags, jobInputs, withJobFlags } from "./job-options.ts";
-import { Reporter } from "./reporter.ts";
+import { type JobFlags, jobInputs, reporterOf, withJobFlags } from "./job-options.ts";
 import { untilSignal } from "./until-signal.ts";
 
 const HELP = `
@@ -15,29 +14,31 @@ Examples:
 stdout carries the result record as one JSON object and nothing else. OPERATION_ID, where set, names the output.
 Exit codes: 0 succeeded, 2 the request, 3 the data or the storage, 4 the engine, 130 cancelled, 1 a defect of mucast.`;
 
+/** Of a warning that many tickers have; the output lists them all. */
+const TICKERS_TOLD = 3;
+
 export function addRunMlJob(program: Command): void {
   withJobFlags(program.command("run_ml_job"))
     .description("train one regressor per ticker and write the output blob")
     .addHelpText("after", HELP)
     .action(async (flags: JobFlags) => {
       const { workers, ...inputs } = jobInputs(flags, process.env);
-      const reporter = new Reporter({
-        format: flags.log,
-        quiet: flags.quiet ?? false,
-        stream: process.stderr,
-      });
-      const record = await untilSignal((signal) =>
-        runMlJob(
-          { ...inputs, id: process.env.OPERATION_ID || randomUUID() },
-          {
-            workers,
-            policy: blobPolicy({ ...process.env, BLOB_URL: inputs.blobUrl }),
-            report: reporter.report,
-            signal,
-          },
-        ),
-      );
-      reporter.finish();
-      process.stdout.write(`${JSON.stringify(record)}\n`);
+      const reporter = reporterOf(flags, TICKERS_TOLD);
+      try {
+        const record = await untilSignal((signal) =>
+          runMlJob(
+            { ...inputs, id: process.env.OPERATION_ID || randomUUID() },
+            {
+              workers,
+              policy: blobPolicy({ ...process.env, BLOB_URL: inputs.blobUrl }),
+              report: reporter.report,
+              signal,
+            },
+          ),
+        );
+        process.stdout.write(`${JSON.stringify(record)}\n`);
+      } finally {
+        reporter.finish();
+      }
     });
 }

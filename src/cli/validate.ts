@@ -1,38 +1,42 @@
 import type { Command } from "commander";
 import { blobPolicy } from "../blob/policy.ts";
 import { type Understanding, validateMlJob } from "../jobs/validate-ml-job.ts";
-import { type JobFlags, jobInputs, withJobFlags } from "./job-options.ts";
-import { Reporter } from "./reporter.ts";
+import { type JobFlags, jobInputs, reporterOf, withJobFlags } from "./job-options.ts";
 import { table } from "./table.ts";
 import { untilSignal } from "./until-signal.ts";
+
+const HELP = `
+Example:
+  mucast validate --feature-url data/feature_engine_1.json --data-extractor-url data/data_extractor_1.json \\
+      --config '{"ML params": {"model": "lightgbm", "intervals": {}}}'
+
+stdout carries a table, or one JSON object with --log json; stderr carries every warning. Takes the flags of
+run_ml_job. Where run_ml_job would find nothing to learn or to forecast, its error follows, with its exit code.`;
 
 export function addValidate(program: Command): void {
   withJobFlags(program.command("validate"))
     .description("tell what run_ml_job would understand of both blobs and the config; train nothing")
-    .addHelpText(
-      "after",
-      "\nstdout carries a table, or one JSON object with --log json. Takes the flags of run_ml_job.",
-    )
+    .addHelpText("after", HELP)
     .action(async (flags: JobFlags) => {
       const { workers, ...inputs } = jobInputs(flags, process.env);
-      const reporter = new Reporter({
-        format: flags.log,
-        quiet: flags.quiet ?? false,
-        stream: process.stderr,
-      });
-      const policy = blobPolicy({ ...process.env, BLOB_URL: inputs.blobUrl });
-      const understanding = await untilSignal((signal) =>
-        validateMlJob({ ...inputs, id: "validate" }, { workers, policy, report: reporter.report, signal }),
-      );
-      for (const warning of understanding.warnings) reporter.warn(warning);
-      reporter.finish();
-      process.stdout.write(
-        flags.log === "json" ? `${JSON.stringify(understanding)}\n` : asText(understanding),
-      );
+      const reporter = reporterOf(flags);
+      try {
+        const policy = blobPolicy({ ...process.env, BLOB_URL: inputs.blobUrl });
+        const { error, ...understanding } = await untilSignal((signal) =>
+          validateMlJob({ ...inputs, id: "validate" }, { workers, policy, report: reporter.report, signal }),
+        );
+        for (const warning of understanding.warnings) reporter.warn(warning);
+        process.stdout.write(
+          flags.log === "json" ? `${JSON.stringify(understanding)}\n` : asText(understanding),
+        );
+        if (error !== undefined) throw error;
+      } finally {
+        reporter.finish();
+      }
     });
 }
 
-function asText({ model, window, tickers, failures }: Understanding): string {
+function asText({ model, window, tickers, failures }: Omit<Understanding, "error">): string {
   const { start, end, learning_end, as_of } = window;
   const rows = tickers.map((t) => [
     t.ticker,

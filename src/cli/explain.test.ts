@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { PassThrough } from "node:stream";
+import { test } from "node:test";
+import { MucastError } from "../contract/errors.ts";
+import { parseMlSettings } from "../contract/ml-settings.ts";
+import { explain } from "./explain.ts";
+import { Reporter } from "./reporter.ts";
+
+/** What a person reads, and the exit code. */
+function told(body: () => unknown): { text: string; exit: number } {
+  const stream = new PassThrough();
+  try {
+    body();
+  } catch (error) {
+    const reporter = new Reporter({ format: "text", quiet: true, stream });
+    const exit = explain(error, reporter);
+    return { text: String(stream.read()), exit };
+  }
+  return assert.fail("nothing was thrown");
+}
+
+test("an unknown parameter is told with its path, the nearest name, and all accepted ones", () => {
+  const config = '{"ML params": {"model": "ridge", "model_params": {"alhpa": 1}}}';
+  assert.deepEqual(told(() => parseMlSettings(config)).text.split("\n"), [
+    "error: invalid_model_params: The model parameters are not accepted",
+    '  config.ML params.model_params.alhpa: Ridge of scikit-learn has no parameter called "alhpa" (did you mean alpha?)',
+    "  accepted: alpha, copy_X, fit_intercept, max_iter, positive, random_state, solver, tol",
+    "  Correct the parameter named; see docs/model-params.md for what may be passed.",
+    "",
+  ]);
+});
+
+test("every fault of a config has a line of its own", () => {
+  const { text, exit } = told(() => parseMlSettings('{"ML parms": {}, "x": 1}'));
+  assert.equal(exit, 2);
+  assert.match(
+    text,
+    /^ {2}config\.ML params: is required, and "ML parms" was given \(did you mean ML params\?\)$/m,
+  );
+  assert.match(text, /^ {2}config\.x: unknown key "x"/m);
+});
+
+test("what is no error of ours is a defect, told with its stack", () => {
+  const { text, exit } = told(() => {
+    throw new TypeError("boom");
+  });
+  assert.equal(exit, 1);
+  assert.match(text, /^error: internal: /);
+  assert.match(text, /TypeError: boom\n\s+at /);
+});
+
+test("the reasons of the tickers stand under the error that they led to", () => {
+  const failures = [{ ticker: "A", code: "fit_failed", message: "singular" }];
+  const { text, exit } = told(() => {
+    throw new MucastError("all_failed", "No ticker is left of 1", { failures });
+  });
+  assert.equal(exit, 3);
+  assert.match(text, /^ {2}No ticker is left of 1\n {2}A: fit_failed: singular$/m);
+});

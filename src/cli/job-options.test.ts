@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Command } from "commander";
+import { MucastError } from "../contract/errors.ts";
+import { type JobFlags, jobInputs, withJobFlags } from "./job-options.ts";
+
+const NAMED = ["--feature-url", "f.json", "--data-extractor-url", "p.json", "--config", "{}"];
+
+function flags(...args: string[]): JobFlags {
+  const command = withJobFlags(new Command("run_ml_job"))
+    .exitOverride()
+    .configureOutput({ writeErr: () => undefined });
+  return command.parse(args, { from: "user" }).opts();
+}
+
+test("stderr speaks text unless json is asked for, and nothing else can be asked for", () => {
+  assert.equal(flags(...NAMED).log, "text");
+  assert.equal(flags(...NAMED, "--log", "json").log, "json");
+  assert.throws(() => flags(...NAMED, "--log", "xml"), /Allowed choices are text, json/);
+});
+
+test("a flag wins over its variable, and a variable stands in for a missing flag", () => {
+  const env = { FEATURE_URL: "e.json", BLOB_URL: "folder" };
+  assert.equal(jobInputs(flags(...NAMED), env).featureUrl, "f.json");
+  const inputs = jobInputs(flags(...NAMED.slice(2)), env);
+  assert.deepEqual([inputs.featureUrl, inputs.blobUrl], ["e.json", "folder"]);
+});
+
+test("all that is missing is told at once", () => {
+  try {
+    jobInputs(flags("--workers", "0"), {});
+  } catch (error) {
+    assert.ok(error instanceof MucastError);
+    assert.deepEqual(
+      error.data.faults?.map(({ path }) => path),
+      ["--feature-url", "--data-extractor-url", "--config", "--workers"],
+    );
+    return;
+  }
+  assert.fail("nothing was thrown");
+});

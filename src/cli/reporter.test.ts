@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+import { PassThrough } from "node:stream";
+import { test } from "node:test";
+import { Reporter, type ReporterOptions } from "./reporter.ts";
+
+/** What a reporter writes. */
+function written(options: Partial<ReporterOptions>, body: (reporter: Reporter) => void): string {
+  const stream = new PassThrough();
+  body(new Reporter({ format: "text", quiet: false, stream, ...options }));
+  return String(stream.read() ?? "");
+}
+
+const stale = (ticker: string) => ({ code: "stale_ticker" as const, ticker, message: `${ticker} ended` });
+
+test("every warning is told, unless a number of tickers is given: then the rest are counted at the end", () => {
+  const tell = (reporter: Reporter) => {
+    for (const ticker of ["A", "B", "C", "D"]) reporter.warn(stale(ticker));
+    reporter.finish();
+  };
+  assert.equal(written({}, tell).match(/ended/g)?.length, 4);
+  assert.equal(
+    written({ tickersTold: 3 }, tell),
+    "warning: stale_ticker: A ended\nwarning: stale_ticker: B ended\nwarning: stale_ticker: C ended\n" +
+      "warning: stale_ticker: 1 more tickers, all listed in the output\n",
+  );
+  assert.equal(written({ tickersTold: 3, format: "json" }, tell).match(/ended/g)?.length, 4);
+});
+
+test("--quiet silences progress and no warning", () => {
+  const text = written({ quiet: true }, (reporter) => {
+    reporter.report({ kind: "progress", stage: "fit", done: 1, total: 2 });
+    reporter.report({ kind: "warning", warning: stale("A") });
+    reporter.finish();
+  });
+  assert.equal(text, "warning: stale_ticker: A ended\n");
+});
+
+test("the bar of a terminal is gone before anything else is written, and at the end", () => {
+  const stream = Object.assign(new PassThrough(), { isTTY: true });
+  const reporter = new Reporter({ format: "text", quiet: false, stream });
+  reporter.report({ kind: "progress", stage: "fit", done: 1, total: 4 });
+  reporter.warn(stale("A"));
+  reporter.report({ kind: "progress", stage: "fit", done: 4, total: 4 });
+  reporter.finish();
+  const text = String(stream.read());
+  assert.ok(text.includes("\r\x1b[Kwarning: stale_ticker: A ended\n"));
+  assert.ok(text.endsWith("4 of 4\r\x1b[K"));
+});
