@@ -26,18 +26,36 @@ interface Import {
   readonly target: string;
 }
 
+/** What a source imports: by name, for its effects, or while it runs. */
+function targetsOf(source: string): string[] {
+  return [...source.matchAll(IMPORT)].map(([, named, bare, dynamic]) => (named ?? bare ?? dynamic)!);
+}
+
 function importsOf(file: string): Import[] {
   const folder = file.split("/")[1]!;
-  return [...readFileSync(file, "utf8").matchAll(IMPORT)].map((match) => ({
-    file,
-    folder,
-    target: match[1]!,
-  }));
+  return targetsOf(readFileSync(file, "utf8")).map((target) => ({ file, folder, target }));
 }
 
 const imports = globSync("src/**/*.ts")
   .filter((file) => !/\.(test|testing)\.ts$/.test(file))
   .flatMap(importsOf);
+
+test("every way to import is seen", () => {
+  const source = [
+    'import { a } from "./a.ts";',
+    'import type {\n  B,\n} from "./b.ts";',
+    'export * from "./c.ts";',
+    'import "./d.ts";',
+    'const e = await import("./e.ts");',
+    'import f from "./f.json" with { type: "json" };',
+    'export const text = "from a place";',
+  ].join("\n");
+  const names = ["a.ts", "b.ts", "c.ts", "d.ts", "e.ts", "f.json"];
+  assert.deepEqual(
+    targetsOf(source),
+    names.map((name) => `./${name}`),
+  );
+});
 
 test("every folder of src has its place among the layers", () => {
   assert.deepEqual([...new Set(imports.map(({ folder }) => folder))].sort(), Object.keys(MAY_IMPORT).sort());

@@ -15,7 +15,10 @@ test("an id that could leave its folder or hide a name is refused", () => {
   for (const id of ["", "a/b", "..", "a.b", "a b", "é", "a\n", "a".repeat(65), "a\0"]) {
     assert.throws(
       () => checkId(id),
-      (error) => error instanceof MucastError && error.code === "invalid_request",
+      (error) =>
+        error instanceof MucastError &&
+        error.code === "invalid_request" &&
+        error.message.endsWith(`got ${JSON.stringify(id)}`),
       JSON.stringify(id),
     );
   }

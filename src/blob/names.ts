@@ -13,10 +13,9 @@ const ID = /^[A-Za-z0-9_-]{1,64}$/;
 /** @throws MucastError invalid_request where `id` is not 1 to 64 letters, digits, `_` or `-`. */
 export function checkId(id: string, path = "OPERATION_ID"): string {
   if (ID.test(id)) return id;
-  throw new MucastError("invalid_request", `${path} must be 1 to 64 letters, digits, "_" or "-"`, {
-    path,
-    value: id.slice(0, 100),
-  });
+  const value = id.slice(0, 100);
+  const message = `${path} must be 1 to 64 letters, digits, "_" or "-", got ${JSON.stringify(value)}`;
+  throw new MucastError("invalid_request", message, { path, value });
 }
 
 /** @returns `ml_engine_<id>.json` or `nn_engine_<id>.json`. */
