@@ -1,7 +1,10 @@
 import type { Warning } from "../contract/warnings.ts";
 import type { ConstantDescription } from "../engine/protocol.ts";
 
-/** The warning of a model that predicts one constant, with the parameter to lower. */
+/**
+ * The warning of a model that predicts one constant, with the parameter to look at. It blames none: the features of
+ * the score rows may be all the same.
+ */
 export function constantWarning(ticker: string, constant: ConstantDescription): Warning {
   return {
     code: "constant_predictions",
@@ -12,11 +15,10 @@ export function constantWarning(ticker: string, constant: ConstantDescription): 
 
 function remedy({ largest_alpha, min_child_samples, train_rows }: ConstantDescription): string {
   if (typeof largest_alpha === "number") {
-    return ` Every coefficient is 0; an alpha below ${largest_alpha} keeps one.`;
+    return ` An alpha of ${largest_alpha} or more makes every coefficient 0; a smaller one keeps some.`;
   }
-  if (largest_alpha === null) return " Every coefficient is 0, and no alpha keeps one.";
   if (min_child_samples !== undefined) {
-    return ` min_child_samples is ${min_child_samples} and there are ${train_rows} training rows; lower it to let trees split.`;
+    return ` min_child_samples is ${min_child_samples} and there are ${train_rows} training rows; where no tree splits, lower it.`;
   }
   return "";
 }
