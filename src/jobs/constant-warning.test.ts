@@ -9,7 +9,7 @@ test("the largest alpha that keeps a coefficient is named, without saying that a
   const { message } = constantWarning("AAA", { ...CONSTANT, largest_alpha: 0.001 });
   assert.equal(
     message,
-    "AAA: every score row is predicted as 0.25. An alpha of 0.001 or more makes every coefficient 0; a smaller one keeps some.",
+    "AAA: every score row is predicted as 0.25. An alpha below 0.001 keeps a coefficient, and none is kept from there on.",
   );
 });
 

@@ -15,7 +15,7 @@ export function constantWarning(ticker: string, constant: ConstantDescription): 
 
 function remedy({ largest_alpha, min_child_samples, train_rows }: ConstantDescription): string {
   if (typeof largest_alpha === "number") {
-    return ` An alpha of ${largest_alpha} or more makes every coefficient 0; a smaller one keeps some.`;
+    return ` An alpha below ${largest_alpha} keeps a coefficient, and none is kept from there on.`;
   }
   if (min_child_samples !== undefined) {
     return ` min_child_samples is ${min_child_samples} and there are ${train_rows} training rows; where no tree splits, lower it.`;
