@@ -288,6 +288,14 @@ describe("the record", () => {
     assert.ok(!Object.hasOwn(resolved, "eta"));
   });
 
+  it("leaves open what xgboost's linear booster decides otherwise than its trees", () => {
+    const { resolved } = resolve("xgboost", '{"booster": "gblinear", "learning_rate": null}');
+    assert.deepEqual([resolved.learning_rate, resolved.reg_lambda], [null, null]);
+    const given = resolve("xgboost", '{"booster": "gblinear", "lambda": 2}').resolved;
+    assert.equal(JSON.stringify(given.reg_lambda), "2");
+    assert.equal(JSON.stringify(resolve("xgboost", '{"booster": "dart"}').resolved.reg_lambda), "1.0");
+  });
+
   it("shows the default that null stands for outside scikit-learn", () => {
     assert.equal(resolve("catboost", '{"depth": null}').resolved.depth, 6);
     assert.equal(resolve("random_forest", '{"max_depth": null}').resolved.max_depth, null);

@@ -166,18 +166,23 @@ function effective(
   known: ConstructorParameters,
   params: ReadonlyMap<string, unknown>,
 ): Map<string, unknown> {
+  const isLinear = library === "xgboost" && params.get("booster") === "gblinear";
+  const defaultOf = (name: string) =>
+    isLinear && OTHER_IN_GBLINEAR.has(name) ? null : (known.byName.get(name)?.default ?? null);
   const merged = new Map<string, unknown>();
-  for (const parameter of known.byName.values()) {
-    if (!parameter.native && mayBeGiven(library, parameter.name))
-      merged.set(parameter.name, parameter.default);
+  for (const { name, native } of known.byName.values()) {
+    if (!native && mayBeGiven(library, name)) merged.set(name, defaultOf(name));
   }
   for (const [name, value] of params) {
     // Outside scikit-learn, None stands for the library's own default.
     const isLeftToLibrary = value === null && library !== "sklearn";
-    merged.set(name, isLeftToLibrary ? (known.byName.get(name)?.default ?? null) : value);
+    merged.set(name, isLeftToLibrary ? defaultOf(name) : value);
   }
   return merged;
 }
+
+/** xgboost's linear booster has other defaults for these than its trees, whose defaults the catalogue holds. */
+const OTHER_IN_GBLINEAR = new Set(["learning_rate", "reg_lambda"]);
 
 /** Own properties, so that a key called `__proto__` is one too. */
 function toObject(entries: ReadonlyMap<string, unknown>): RawObject {
