@@ -5,7 +5,9 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { runCommand } from "./command.ts";
-import { engineStatus, findEnvironment, installEnvironment } from "./environment.ts";
+import { engineStatus } from "./engine-status.ts";
+import { findEnvironment } from "./environment.ts";
+import { installEnvironment } from "./install-environment.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -28,11 +30,15 @@ function packageCopy(): string {
   return copy;
 }
 
-/** What `expression` over the copy's environment module gives, printed; only `path` is searched for commands. */
+/** What `expression` over the copy's modules gives, printed; only `path` is searched for commands. */
 function inPackage(expression: string, path: string, named = "") {
-  const module = JSON.stringify(join(packageCopy(), "src/engine/environment.ts"));
+  const engine = join(packageCopy(), "src/engine");
+  const modules = ["environment", "engine-status", "install-environment"].map((name) =>
+    join(engine, `${name}.ts`),
+  );
   const program = `
-    import(${module}).then(async (m) => console.log(JSON.stringify(await ${expression})))
+    Promise.all(${JSON.stringify(modules)}.map((path) => import(path)))
+      .then(async (parts) => { const m = Object.assign({}, ...parts); console.log(JSON.stringify(await ${expression})); })
       .catch((error) => { console.log(error.code, error.message); });`;
   const env = { PATH: path, XDG_CACHE_HOME: join(folder, "cache"), HOME: folder, MUCAST_PYTHON: named };
   return runCommand(process.execPath, ["--no-warnings", "-e", program], env);

@@ -82,6 +82,3 @@ export function findEnvironment(flavour: EnvironmentFlavour = "ml"): Environment
 export function requireEnvironment(): Environment {
   return findEnvironment("ml");
 }
-
-export { type EngineStatus, engineStatus } from "./engine-status.ts";
-export { installEnvironment } from "./install-environment.ts";
