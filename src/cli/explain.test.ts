@@ -49,6 +49,13 @@ test("what is no error of ours is a defect, told with its stack", () => {
   assert.match(text, /TypeError: boom\n\s+at /);
 });
 
+test("lines inside a message stand under it, and cannot pass for lines of ours", () => {
+  const { text } = told(() => {
+    throw new MucastError("engine_unavailable", "uv failed: one\nerror: two\u001b[2J");
+  });
+  assert.match(text, /^ {2}uv failed: one\n {4}error: two\\u001b\[2J$/m);
+});
+
 test("the reasons of the tickers stand under the error that they led to", () => {
   const failures = [{ ticker: "A", code: "fit_failed", message: "singular" }];
   const { text, exit } = told(() => {

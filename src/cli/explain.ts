@@ -1,5 +1,6 @@
 import { type Fault, MucastError, type Problem, problemOf } from "../contract/errors.ts";
 import { faultLine } from "../contract/faults.ts";
+import { printable } from "./printable.ts";
 import type { Reporter } from "./reporter.ts";
 
 /** Tells an error on stderr and gives the exit code of its kind; stdout stays empty. */
@@ -16,7 +17,7 @@ export function explain(error: unknown, reporter: Reporter): number {
 function problemText(problem: Problem): string {
   const lines = [`error: ${problem.code}: ${problem.title}`];
   const faults = (problem.faults ?? []) as readonly Fault[];
-  lines.push(...(faults.length > 0 ? faults.map(faultLine) : [problem.detail]).map((line) => `  ${line}`));
+  lines.push(...(faults.length > 0 ? faults.map(faultLine) : [problem.detail]).map(indented));
   // unknown_model lists its few names in the sentence already.
   if (problem.code === "invalid_model_params" && Array.isArray(problem.accepted)) {
     lines.push(`  accepted: ${problem.accepted.join(", ")}`);
@@ -24,7 +25,16 @@ function problemText(problem: Problem): string {
   const failures = problem.failures as
     | readonly { ticker: string; code: string; message: string }[]
     | undefined;
-  for (const { ticker, code, message } of failures ?? []) lines.push(`  ${ticker}: ${code}: ${message}`);
+  for (const { ticker, code, message } of failures ?? [])
+    lines.push(indented(`${ticker}: ${code}: ${message}`));
   lines.push(`  ${problem.advice}`);
   return lines.join("\n");
+}
+
+/** A tool's words may have lines of their own; none begins where ours do. */
+function indented(text: string): string {
+  return text
+    .split("\n")
+    .map((line, i) => `${i === 0 ? "  " : "    "}${printable(line)}`)
+    .join("\n");
 }

@@ -26,6 +26,11 @@ test("every warning is told, unless a number of tickers is given: then the rest 
   assert.equal(written({ tickersTold: 3, format: "json" }, tell).match(/ended/g)?.length, 4);
 });
 
+test("a ticker cannot begin a line of its own, nor steer the terminal", () => {
+  const text = written({}, (reporter) => reporter.warn(stale("A\nerror: \u001b[2J")));
+  assert.equal(text, "warning: stale_ticker: A\\u000aerror: \\u001b[2J ended\n");
+});
+
 test("--quiet silences progress and no warning", () => {
   const text = written({ quiet: true }, (reporter) => {
     reporter.report({ kind: "progress", stage: "fit", done: 1, total: 2 });

@@ -1,5 +1,6 @@
 import type { JobEvent, Report, Stage } from "../contract/events.ts";
 import type { Warning } from "../contract/warnings.ts";
+import { printable } from "./printable.ts";
 
 export interface ReporterOptions {
   readonly format: "text" | "json";
@@ -43,7 +44,9 @@ export class Reporter {
     const told = (this.#warned.get(warning.code) ?? 0) + 1;
     this.#warned.set(warning.code, told);
     if (this.#options.format === "text" && warning.ticker !== undefined && told > this.#tickersTold) return;
-    this.#line({ level: "warning", ...warning }, () => `warning: ${warning.code}: ${warning.message}`);
+    this.#line({ level: "warning", ...warning }, () =>
+      printable(`warning: ${warning.code}: ${warning.message}`),
+    );
   }
 
   /** A line of its own, such as the problem at the end. */

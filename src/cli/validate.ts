@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { blobPolicy } from "../blob/policy.ts";
 import { type Understanding, validateMlJob } from "../jobs/validate-ml-job.ts";
 import { type JobFlags, jobInputs, reporterOf, withJobFlags } from "./job-options.ts";
+import { printable } from "./printable.ts";
 import { table } from "./table.ts";
 import { untilSignal } from "./until-signal.ts";
 
@@ -39,7 +40,7 @@ export function addValidate(program: Command): void {
 function asText({ model, window, tickers, failures }: Omit<Understanding, "error">): string {
   const { start, end, learning_end, as_of } = window;
   const rows = tickers.map((t) => [
-    t.ticker,
+    printable(t.ticker),
     String(t.features),
     String(t.fit_rows),
     String(t.score_rows),
@@ -53,7 +54,7 @@ function asText({ model, window, tickers, failures }: Omit<Understanding, "error
     `window  ${start} to ${end}, learning ends ${learning_end ?? "with the window"}, forecasts as of ${as_of}`,
     "",
     table(["ticker", "features", "fit rows", "score rows", "folds", "first fit", "last fit", "mu"], rows),
-    ...failures.map(({ ticker, code, message }) => `left out: ${ticker}: ${code}: ${message}`),
+    ...failures.map(({ ticker, code, message }) => printable(`left out: ${ticker}: ${code}: ${message}`)),
   ];
   return `${lines.join("\n")}\n`;
 }
