@@ -33,6 +33,7 @@ Bad input gets one error with its place, its value and what to do. On the comman
 JSON object with \`--log json\`), stdout stays empty, and the process ends with the exit code below. \`status\` is the
 HTTP status of the same problem (RFC 9457). \`fit_failed\` costs one ticker, which is listed in the output's
 \`failures\`, and so does \`engine_crashed\` where a worker died twice on one task; the other tickers go on.
+\`mucast validate\` prints what it understood before an error that only the job itself would end with.
 
 | code | exit | status | what it says | what to do |
 |---|---|---|---|---|
