@@ -72,15 +72,21 @@ export class RowTable {
   /** Ends the row. */
   end(): void {
     checkValueCount(this.#reading, this.rows * this.columns.length, this.#row[OFFSET]!);
-    const width = LEADING + this.columns.length;
-    if (width > this.#width) {
-      if (this.#pending.length > 0) this.#runs.push(this.#seal());
-      this.#width = width;
-    }
+    const needed = LEADING + this.columns.length;
+    if (needed > this.#width) this.#widen(needed);
+    const width = this.#width;
     const pending = this.#pending;
     pending.reserve(pending.length + width);
     for (let i = 0; i < width; i++) pending.values[pending.length + i] = this.#row[i]!;
     pending.length += width;
+  }
+
+  /** Begins a run of wider rows; the first has no room to spare, because most tickers keep to their first columns. */
+  #widen(needed: number): void {
+    if (this.#pending.length > 0) this.#runs.push(this.#seal());
+    // With a column more in every row, runs of one row each would make reading a column as slow as reading them all.
+    const spare = this.#width === LEADING ? 0 : needed >> 2;
+    this.#width = Math.min(needed + spare, this.#row.length);
   }
 
   /** Adds a column that no row has a value for yet. */
