@@ -182,6 +182,22 @@ describe("a feature blob", () => {
     for (const document of sparse) await assert.rejects(read(document), { code: "too_large", message });
   });
 
+  it("is refused where a name is longer than any that is one", async () => {
+    const name = "A".repeat(1_001);
+    const long = [
+      { [name]: { x: {} } },
+      { A: { [name]: {} } },
+      [{ ticker: name, date: D1 }],
+      [{ ticker: "A", date: D1, [name]: 1 }],
+      { A: { columns: [name], index: [], data: [] } },
+    ];
+    for (const document of long) await assert.rejects(read(document), { code: "too_large" });
+    const metadata = { note: { [name]: name } };
+    assert.deepEqual(await read({ metadata, dates: [], features: { [name.slice(1)]: {} } }), {
+      [name.slice(1)]: {},
+    });
+  });
+
   it("names a ticker without its control characters", async () => {
     const document = { "A\u001b[31m\u009b1m\u202e": { x: [true] } };
     await refused(document, /^[\x20-\x7e]*$/, Object.keys(document)[0]);

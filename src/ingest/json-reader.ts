@@ -1,6 +1,6 @@
 import type { Day } from "../contract/dates.ts";
 import type { MucastError } from "../contract/errors.ts";
-import { quote, unreadable } from "./blob-errors.ts";
+import { quote, tooLarge, unreadable } from "./blob-errors.ts";
 import type { ByteWindow } from "./byte-window.ts";
 import { scanNumber } from "./decimal.ts";
 import type { Doubles } from "./doubles.ts";
@@ -32,6 +32,12 @@ export type Token = (typeof Token)[keyof typeof Token];
 export type Waiting<T> = Generator<undefined, T, void>;
 
 export const DEEPEST = 64;
+
+/**
+ * Most characters of a key that is not skipped, and of a ticker or column elsewhere. Names stay in memory, and
+ * JavaScript tells very long ones apart slowly: from 16 Ki characters on their hash is their length.
+ */
+export const LONGEST_NAME = 1_000;
 
 /** What the grammar lets stand next. */
 const Expect = { value: 0, valueOrEnd: 1, keyOrEnd: 2, key: 3, colon: 4, commaOrEnd: 5 } as const;
@@ -216,8 +222,16 @@ export class JsonReader {
   #key(p: number, c: number): Token {
     if (c !== 34) throw this.#unexpected(p, "a key in double quotes");
     if (!this.#string(p)) return this.#starved();
+    if (!this.#skipping) this.checkName();
     this.#expect = Expect.colon;
     return Token.key;
+  }
+
+  /** @throws MucastError too_large where the last key or string is longer than a name may be. */
+  checkName(): void {
+    if (this.text.length <= LONGEST_NAME) return;
+    const place = { source: this.#window.source, offset: this.offset };
+    throw tooLarge(place, `${quote(this.text)} has more than the ${LONGEST_NAME} characters of a name`);
   }
 
   #value(p: number, c: number): Token {

@@ -93,7 +93,9 @@ export class BlobRecord {
   #keep(name: string, role: ColumnRole, token: Token): void {
     const { json } = this.#reading;
     const value = token === Token.number ? json.number : Number.NaN;
-    const text = token === Token.string ? json.text : "";
+    if (role.role === "ticker" && token === Token.string) json.checkName();
+    // Elsewhere a string is a fault, which is told without it.
+    const text = token === Token.string && role.role !== "value" ? json.text : "";
     const day = token === Token.string ? json.day : Number.NaN;
     const { offset } = json;
     checkColumnCount(this.#reading, this.#length, offset);

@@ -69,6 +69,7 @@ export class SplitTable {
       const place = this.#placeOf(json.offset, "columns", headers.size);
       if (token !== Token.string)
         throw invalid(place, `is ${nameOf(token)}; the name of a column is expected`);
+      json.checkName();
       if (headers.has(json.text)) throw invalid(place, `is ${quote(json.text)}, which comes twice`);
       checkColumnCount(this.#reading, headers.size, json.offset, this.#ticker);
       headers.add(json.text);
