@@ -1,8 +1,8 @@
 #!/usr/bin/env node
-// Old syntax on purpose: an old Node has to get as far as the sentence below.
-var version = process.versions.node.split(".").map(Number);
+// Every Node since 14 reads this file, so an old one gets as far as the sentence below.
+const version = process.versions.node.split(".").map(Number);
 if (version[0] < 22 || (version[0] === 22 && version[1] < 12)) {
-  process.stderr.write("mucast needs Node 22.12 or later; this is Node " + process.versions.node + "\n");
+  process.stderr.write(`mucast needs Node 22.12 or later; this is Node ${process.versions.node}\n`);
   process.exit(1);
 }
 import("../dist/cli/main.js").catch((error) => {
