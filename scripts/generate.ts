@@ -23,7 +23,7 @@ function generated(): Map<string, string> {
 function errorsPage(): string {
   const rows = Object.entries(ERROR_TABLE).map(
     ([code, { status, exit, title, advice }]) =>
-      `| \`${code}\` | ${exit} | ${status} | ${title} | ${advice} |`,
+      `| \`${code}\` | ${exit ?? ""} | ${status} | ${title} | ${advice} |`,
   );
   return `# Errors
 

@@ -43,4 +43,5 @@ def _min_child_samples(params: dict[str, Any]) -> int:
     from lightgbm.basic import _ConfigAliases
 
     given = _ConfigAliases.get("min_data_in_leaf") & params.keys()
-    return int(params[given.pop()]) if given else 20
+    value = params[given.pop()] if given else None
+    return 20 if value is None else int(value)

@@ -17,27 +17,27 @@ def fit_predict(task: Message, store: ArrayStore, progress: Callable[[Message], 
     """Runs the fits of `task` in order and writes their predictions, concatenated, as one array.
 
     `task["fits"]` is a list of `{"train": [a, b], "predict": [c, d], "diagnose"?: true}`, half-open row ranges of
-    `x` (n, k) and `y` (m), m <= n. Returns `{"predictions": ref, "seconds": [...], "convergence_warnings": count}` and,
+    `x` (n, k) and `y` (m), m <= n. Returns `{"predictions": ref, "seconds": [...], "unconverged_fits": count}` and,
     where a fit marked `diagnose` predicts one constant for at least two rows, `"constant": {...}`.
     Raises TaskError `fit_failed` where the library raises or its predictions cannot be used.
     """
     x, y = store.read(task["x"]), store.read(task["y"])
     predictions: list[Matrix] = []
     seconds: list[float] = []
-    result: Message = {}
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        for index, fit in enumerate(task["fits"]):
-            started = time.perf_counter()
+    result: Message = {"unconverged_fits": 0}
+    for index, fit in enumerate(task["fits"]):
+        started = time.perf_counter()
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
             predicted, constant = _one_fit(task, fit, x, y)
-            seconds.append(time.perf_counter() - started)
-            predictions.append(predicted)
-            if constant is not None:
-                result["constant"] = constant
-            progress({"fit": index, "seconds": seconds[-1]})
+        result["unconverged_fits"] += any(w.category.__name__ == "ConvergenceWarning" for w in caught)
+        seconds.append(time.perf_counter() - started)
+        predictions.append(predicted)
+        if constant is not None:
+            result["constant"] = constant
+        progress({"fit": index, "seconds": seconds[-1]})
     result["predictions"] = store.write(task["predictions"]["ref"], np.concatenate(predictions))
     result["seconds"] = seconds
-    result["convergence_warnings"] = sum(w.category.__name__ == "ConvergenceWarning" for w in caught)
     return result
 
 

@@ -57,9 +57,10 @@ def test_fewer_than_two_rows_or_two_values_are_no_constant(predicted: list[float
 
 
 @pytest.mark.parametrize(
-    ("params", "expected"), [({}, 20), ({"min_child_samples": 7}, 7), ({"min_data_in_leaf": 8}, 8)]
+    ("params", "expected"),
+    [({}, 20), ({"min_child_samples": 7}, 7), ({"min_data_in_leaf": 8}, 8), ({"min_child_samples": None}, 20)],
 )
-def test_min_child_samples_is_found_under_any_of_its_names(params: dict[str, int], expected: int) -> None:
+def test_min_child_samples_is_found_under_any_of_its_names(params: dict[str, int | None], expected: int) -> None:
     x = np.ones((3, 1))
     spec = {"class": "LGBMRegressor", "params": params}
     described = describe_constant(spec, x, x[:, 0], np.zeros(2))

@@ -170,7 +170,7 @@ def test_rows_outside_the_arrays_are_a_defect_of_the_caller(make_task: Callable[
 
 def test_fits_that_stop_before_they_converge_are_counted(make_task: Callable[..., Task], store: ArrayStore) -> None:
     _, result, _ = run(make_task(spec_of("Lasso", alpha=1e-9, max_iter=1)), store)
-    assert result["convergence_warnings"] == 3
+    assert result["unconverged_fits"] == 3
 
 
 def test_a_final_fit_that_predicts_one_constant_is_described(make_task: Callable[..., Task], store: ArrayStore) -> None:

@@ -11,7 +11,7 @@ export function explain(error: unknown, reporter: Reporter): number {
   if (!(error instanceof MucastError) && error instanceof Error) {
     reporter.tell({ level: "error", stack: error.stack }, String(error.stack));
   }
-  return error instanceof MucastError ? error.entry.exit : 1;
+  return error instanceof MucastError ? (error.entry.exit ?? 1) : 1;
 }
 
 function problemText(problem: Problem): string {

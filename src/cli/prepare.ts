@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { type PrepareOptions, preparePrices } from "../prepare/prepare-prices.ts";
+import { type PreparedBlobs, type PrepareOptions, preparePrices } from "../prepare/prepare-prices.ts";
 import { untilSignal } from "./until-signal.ts";
 
 interface PrepareFlags extends Omit<PrepareOptions, "tickers"> {
@@ -37,6 +37,17 @@ export function addPrepare(program: Command): void {
           signal,
         }),
       );
-      process.stdout.write(`${JSON.stringify(prepared, null, 2)}\n`);
+      process.stdout.write(`${JSON.stringify(asRecord(prepared), null, 2)}\n`);
     });
+}
+
+function asRecord({ featurePath, dataExtractorPath, learningEnd, ...rest }: PreparedBlobs): object {
+  const { id, ...others } = rest;
+  return {
+    id,
+    feature_url: featurePath,
+    data_extractor_url: dataExtractorPath,
+    ...others,
+    learning_end: learningEnd ?? null,
+  };
 }

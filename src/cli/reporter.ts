@@ -1,4 +1,5 @@
 import type { JobEvent, Report, Stage } from "../contract/events.ts";
+import type { Failure } from "../contract/output-blob.ts";
 import type { Warning } from "../contract/warnings.ts";
 import { printable } from "./printable.ts";
 
@@ -36,6 +37,7 @@ export class Reporter {
 
   readonly report: Report = (event: JobEvent) => {
     if (event.kind === "warning") this.warn(event.warning);
+    else if (event.kind === "failure") this.fail(event.failure);
     else if (!this.#options.quiet) this.#progress(event);
   };
 
@@ -46,6 +48,13 @@ export class Reporter {
     if (this.#options.format === "text" && warning.ticker !== undefined && told > this.#tickersTold) return;
     this.#line({ level: "warning", ...warning }, () =>
       printable(`warning: ${warning.code}: ${warning.message}`),
+    );
+  }
+
+  /** A ticker that the job goes on without; each is told, also with `--quiet`. */
+  fail({ ticker, code, message }: Failure): void {
+    this.#line({ level: "failure", ticker, code, message }, () =>
+      printable(`failed: ${ticker}: ${code}: ${message}`),
     );
   }
 

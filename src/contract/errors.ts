@@ -9,7 +9,7 @@ export const ERROR_TABLE = {
     status: 400,
     exit: 2,
     title: "The payload or the config is not valid",
-    advice: "Correct the fields listed in `faults`; `mucast schema` prints the accepted shape.",
+    advice: "Correct what is named; `mucast schema` prints the accepted shapes, `--help` the flags.",
   },
   unknown_model: {
     status: 400,
@@ -120,6 +120,72 @@ export const ERROR_TABLE = {
     title: "The job was cancelled",
     advice: "No output was written; submit it again if that was not meant.",
   },
+  diverged: {
+    status: 422,
+    exit: 3,
+    title: "The loss is not finite",
+    advice: "Lower the learning rate or clip gradients; other tickers are not affected.",
+  },
+  constant_target: {
+    status: 422,
+    exit: 3,
+    title: "All training labels are equal",
+    advice: "There is nothing to learn for this ticker; check its prices.",
+  },
+  unauthorized: {
+    status: 401,
+    exit: null,
+    title: "No valid credentials",
+    advice: "Send a valid key or token.",
+  },
+  forbidden: {
+    status: 403,
+    exit: null,
+    title: "Not allowed for these credentials",
+    advice: "Ask the operator for the right.",
+  },
+  not_found: {
+    status: 404,
+    exit: null,
+    title: "There is no such operation",
+    advice: "Check the id; ended operations are kept for a stated time.",
+  },
+  method_not_allowed: {
+    status: 405,
+    exit: null,
+    title: "The method is not allowed here",
+    advice: "Use a method that the Allow header names.",
+  },
+  idempotency_conflict: {
+    status: 409,
+    exit: null,
+    title: "The idempotency key is in use",
+    advice: "Wait for the first request to end, or use a new key for another body.",
+  },
+  unsupported_media_type: {
+    status: 415,
+    exit: null,
+    title: "The media type is not supported",
+    advice: "Send application/json.",
+  },
+  rate_limited: {
+    status: 429,
+    exit: null,
+    title: "Too many requests",
+    advice: "Try again after the time that Retry-After states.",
+  },
+  execution_lost: {
+    status: 500,
+    exit: null,
+    title: "The job's process vanished twice",
+    advice: "Submit it again; look at the memory of the machine.",
+  },
+  unavailable: {
+    status: 503,
+    exit: null,
+    title: "The service cannot take work now",
+    advice: "Try again later.",
+  },
   internal: {
     status: 500,
     exit: 1,
@@ -130,7 +196,8 @@ export const ERROR_TABLE = {
 
 export interface ErrorEntry {
   readonly status: number;
-  readonly exit: number;
+  /** Null for errors of the service alone, which end no process. */
+  readonly exit: number | null;
   readonly title: string;
   readonly advice: string;
 }

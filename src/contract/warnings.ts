@@ -42,6 +42,10 @@ export const WARNING_TABLE = {
     cause: "The model predicts one constant on the score rows: it learned nothing from the features.",
     cure: "Loosen the regularisation that the message names.",
   },
+  not_converged: {
+    cause: "The library stopped some fits at its largest number of iterations, before they had converged.",
+    cure: "Raise max_iter or alpha, loosen tol, or set scaler.",
+  },
   interval_unsupported: {
     cause:
       "There are too few out-of-fold residuals for a finite interval at this alpha; its bounds are null.",

@@ -43,11 +43,10 @@ export function hostError({ reason, stderrTail }: HostEnd): MucastError {
 }
 
 /** How a worker ended, in words. */
-export function endOf({ signal, exit_code, max_rss_bytes }: WorkerEnd): string {
-  const most = `after holding at most ${Math.round(max_rss_bytes / 2 ** 20)} MiB`;
-  if (signal === null) return `it ended with exit code ${exit_code}, ${most}`;
+export function endOf({ signal, exit_code }: WorkerEnd): string {
+  if (signal === null) return `it ended with exit code ${exit_code}`;
   const hint = signal === constants.signals.SIGKILL ? ", as happens where the machine's memory runs out" : "";
-  return `it was ended by ${signalName(signal)}${hint}, ${most}`;
+  return `it was ended by ${signalName(signal)}${hint}`;
 }
 
 function signalName(signal: number): string {

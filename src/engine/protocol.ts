@@ -55,8 +55,8 @@ export interface FitPredictResult {
   readonly predictions: ArrayRef;
   /** Of each fit, with its prediction. */
   readonly seconds: readonly number[];
-  /** Warnings of the kind scikit-learn calls ConvergenceWarning. */
-  readonly convergence_warnings: number;
+  /** How many of the fits the library stopped before they had converged. */
+  readonly unconverged_fits: number;
   /** Present where a fit marked `diagnose` predicts one value for two rows or more. */
   readonly constant?: ConstantDescription;
 }

@@ -199,6 +199,13 @@ function fittedTicker(
     warnings: [
       ...planWarnings(panel, folds.length, settings),
       ...(constant === undefined ? [] : [constantWarning(ticker, constant)]),
+      ...convergenceWarnings(ticker, results),
     ],
   };
+}
+
+function convergenceWarnings(ticker: string, results: readonly FitPredictResult[]): Warning[] {
+  const count = results.reduce((sum, result) => sum + result.unconverged_fits, 0);
+  if (count === 0) return [];
+  return [{ code: "not_converged", ticker, count, message: `${ticker}: ${count} fits did not converge.` }];
 }

@@ -24,8 +24,43 @@ export function stringifyOrdered(value: OrderedJson): string {
   if (value === null || typeof value !== "object" || isRawNumber(value)) return JSON.stringify(value);
   if (value instanceof Float64Array || Array.isArray(value))
     return printArray(value as ArrayLike<OrderedJson>);
-  if (value instanceof Map) return printMembers(value.entries());
-  return printMembers(Object.entries(value as Record<string, OrderedJson | undefined>));
+  return printMembers(membersOf(value as ReadonlyMap<string, OrderedJson>));
+}
+
+/** Levels of objects that are given apart: those of the document, of its parts, and so of each ticker. */
+const LEVELS_APART = 2;
+
+/**
+ * The text of `stringifyOrdered` piece by piece: the output of a thousand tickers can be longer than a string may be
+ * (2^29 - 24 characters), that of one ticker never is.
+ */
+export function* orderedPieces(value: OrderedJson, levels = LEVELS_APART): Generator<string> {
+  if (levels === 0 || !hasMembers(value)) {
+    yield stringifyOrdered(value);
+    return;
+  }
+  let mark = "{";
+  for (const [key, member] of membersOf(value)) {
+    if (member === undefined) continue;
+    yield `${mark}${JSON.stringify(key)}:`;
+    yield* orderedPieces(member, levels - 1);
+    mark = ",";
+  }
+  yield mark === "{" ? "{}" : "}";
+}
+
+type WithMembers = Extract<
+  OrderedJson,
+  ReadonlyMap<string, OrderedJson> | { readonly [key: string]: unknown }
+>;
+
+function hasMembers(value: OrderedJson): value is WithMembers {
+  const isObject = value !== null && typeof value === "object" && !isRawNumber(value);
+  return isObject && !Array.isArray(value) && !(value instanceof Float64Array);
+}
+
+function membersOf(value: WithMembers): Iterable<[string, OrderedJson | undefined]> {
+  return value instanceof Map ? value : Object.entries(value as Record<string, OrderedJson | undefined>);
 }
 
 function printNumber(value: number): string {

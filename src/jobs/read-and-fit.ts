@@ -49,6 +49,7 @@ async function fitInputs(
 ): Promise<{ inputs: Inputs; outcome: FitOutcome }> {
   const { report, signal, workers } = context;
   const inputs = await openInputs(request, context, workFolder);
+  for (const warning of inputs.warnings) report({ kind: "warning", warning });
   try {
     const outcome = await fitTickers(withForecast(inputs), {
       settings,

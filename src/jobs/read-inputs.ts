@@ -1,3 +1,4 @@
+import { basename } from "node:path";
 import { type Blob, openBlob } from "../blob/open-blob.ts";
 import type { TickerFeatures, TickerPrices } from "../contract/columns.ts";
 import type { Day } from "../contract/dates.ts";
@@ -31,7 +32,7 @@ export interface Inputs {
 }
 
 export interface InputDigest {
-  /** Place of the blob, without query string. */
+  /** An https URL without its query string, or the name of a local file without its folder. */
   readonly name: string;
   readonly sha256: string;
 }
@@ -101,7 +102,8 @@ function* everyPrice(prices: PriceBlob): Generator<TickerPrices> {
 }
 
 function digestOf(blob: Blob): InputDigest {
-  return { name: blob.name, sha256: blob.digest() };
+  const name = blob.name.startsWith("https:") ? blob.name : basename(blob.name);
+  return { name, sha256: blob.digest() };
 }
 
 /** The blobs as sources whose reading is reported, in bytes after decompression. */

@@ -11,7 +11,7 @@ import type { JobContext, JobRequest } from "./job.ts";
 import { tickerWarnings } from "./job-warnings.ts";
 import { evaluateMl } from "./ml-evaluation.ts";
 import { mlOutput } from "./ml-output.ts";
-import { stringifyOrdered } from "./ordered-json.ts";
+import { orderedPieces } from "./ordered-json.ts";
 import { provenance } from "./provenance.ts";
 import { readAndFit } from "./read-and-fit.ts";
 import { openWorkFolder } from "./work-folder.ts";
@@ -40,7 +40,7 @@ export async function runMlJob(request: JobRequest, context: JobContext): Promis
     const { inputs, outcome } = await readAndFit(request, context, settings, pool, work.path);
     const evaluation = evaluateMl(outcome.fitted, settings.intervals);
     context.report({ kind: "progress", stage: "evaluate", done: 1, total: 1 });
-    const told = [...warnings, ...inputs.warnings, ...tickerWarnings(inputs, outcome, evaluation.warnings)];
+    const aboutTickers = tickerWarnings(inputs, outcome, evaluation.warnings);
     const { versions } = await pool.greeting;
     const document = mlOutput({
       id: request.id,
@@ -49,7 +49,7 @@ export async function runMlJob(request: JobRequest, context: JobContext): Promis
       asOf: inputs.asOf,
       settings,
       evaluation,
-      warnings: told,
+      warnings: [...warnings, ...inputs.warnings, ...aboutTickers],
       failures: outcome.failures,
       provenance: provenance({
         digests: inputs.digests(),
@@ -58,8 +58,9 @@ export async function runMlJob(request: JobRequest, context: JobContext): Promis
         seed: seedOf(settings),
       }),
     });
-    for (const warning of told.slice(warnings.length)) context.report({ kind: "warning", warning });
-    const url = await writeOutput(folder, name, stringifyOrdered(document), { signal: context.signal });
+    for (const warning of aboutTickers) context.report({ kind: "warning", warning });
+    for (const failure of outcome.failures) context.report({ kind: "failure", failure });
+    const url = await writeOutput(folder, name, orderedPieces(document), { signal: context.signal });
     context.report({ kind: "progress", stage: "write", done: 1, total: 1 });
     return {
       status: "Succeeded",

@@ -59,6 +59,11 @@ describe("a job that succeeds", { concurrency: 2 }, () => {
       warnings.map(({ time: _, level: __, ...warning }) => warning),
       output.warnings,
     );
+    const failures = lines.filter(({ level }) => level === "failure");
+    assert.deepEqual(
+      failures.map(({ time: _, level: __, ...failure }) => failure),
+      output.failures,
+    );
     const stages = lines.filter(({ kind }) => kind === "progress").map(({ stage }) => stage);
     assert.deepEqual([...new Set(stages)], ["read", "fit", "evaluate", "write"]);
     assert.deepEqual(
@@ -67,12 +72,13 @@ describe("a job that succeeds", { concurrency: 2 }, () => {
     );
   });
 
-  test("--quiet silences progress and no warning", async () => {
+  test("--quiet silences progress, and neither a warning nor a ticker that is left out", async () => {
     const { stderr } = await mucast(jobArguments(dirty, QUICK, "--quiet"));
     assert.match(stderr, /^warning: window_defaulted: /m);
     assert.match(stderr, /^warning: nonpositive_price: /m);
+    assert.match(stderr, /^failed: \S+: insufficient_history: /m);
     assert.deepEqual(
-      stderr.split("\n").filter((line) => !line.startsWith("warning: ")),
+      stderr.split("\n").filter((line) => !/^(warning|failed): /.test(line)),
       [""],
     );
   });
