@@ -31,6 +31,13 @@ test("a ticker cannot begin a line of its own, nor steer the terminal", () => {
   assert.equal(text, "warning: stale_ticker: A\\u000aerror: \\u001b[2J ended\n");
 });
 
+test("nor can it with --log json, whose lines stay JSON that says the same", () => {
+  const ticker = "A\u009b31m\u202e\u007f\n";
+  const line = written({ format: "json" }, (reporter) => reporter.warn(stale(ticker)));
+  assert.match(line, /^[\x20-\x7e]*\n$/);
+  assert.equal(JSON.parse(line).ticker, ticker);
+});
+
 test("--quiet silences progress and no warning", () => {
   const text = written({ quiet: true }, (reporter) => {
     reporter.report({ kind: "progress", stage: "fit", done: 1, total: 2 });

@@ -109,7 +109,7 @@ export class Reporter {
     this.#clearBar();
     const line =
       this.#options.format === "json"
-        ? JSON.stringify({ time: new Date().toISOString(), ...record })
+        ? printable(JSON.stringify({ time: new Date().toISOString(), ...record }))
         : text();
     this.#options.stream.write(`${line}\n`);
   }
