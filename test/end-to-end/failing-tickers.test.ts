@@ -226,6 +226,17 @@ describe("a job tells", { concurrency: 2 }, () => {
     assert.match(told[0]!.message, /min_child_samples is 200 .*\b214\b/);
   });
 
+  test("how many fits of a ticker stopped before they converged", async () => {
+    const config =
+      '{"ML params": {"model": "lasso", "n_splits": 2, "model_params": {"alpha": 1e-9, "max_iter": 1}}}';
+    const { output } = await runJob(await writeMarket(cleanMarket()), config);
+    const told = output.warnings.filter(({ code }) => code === "not_converged");
+    assert.deepEqual(
+      told.map(({ ticker, count }) => [ticker, count]),
+      [...ALL].sort().map((ticker) => [ticker, 3]),
+    );
+  });
+
   test("that threads are capped, and gives the numbers of one thread", async () => {
     const pair = await writeMarket(cleanMarket());
     const trees = (more: string) =>
