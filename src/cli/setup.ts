@@ -7,7 +7,7 @@ export function addSetup(program: Command): void {
     .description("install the Python environment of run_ml_job: scikit-learn, xgboost, lightgbm, catboost")
     .addHelpText(
       "after",
-      "\nExample:\n  mucast setup && mucast doctor\n\nNeeds Python 3.11 or later and the package index. What is right already is left alone. MUCAST_PYTHON\n" +
+      "\nExample:\n  mucast setup && mucast doctor\n\nNeeds Python 3.11 to 3.14 and the package index. What is right already is left alone. MUCAST_PYTHON\n" +
         "names a ready interpreter instead.",
     )
     .action(async () => {
