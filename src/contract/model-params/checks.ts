@@ -1,8 +1,9 @@
 import type { Fault } from "../errors.ts";
 import { show } from "../faults.ts";
+import { isRawNumber, type RawObject } from "../json-text.ts";
 import { nearestName } from "../nearest.ts";
 import type { Parameter } from "./catalogue.ts";
-import { hasType, inWords, jsonType, stringsOf } from "./json-types.ts";
+import { type AcceptedType, hasType, inWords, jsonType, stringsOf } from "./json-types.ts";
 import type { Model } from "./models.ts";
 import { isAllowedObjective, isOneQuantile, objectivesOf } from "./objectives.ts";
 
@@ -12,11 +13,13 @@ export function valueFaults(model: Model, parameter: Parameter, raw: unknown, pa
   if (types !== undefined && !hasType(raw, types)) {
     return [{ path, message: `must be ${inWords(types)}, got ${show(raw)}` }];
   }
-  if (model.library === "lightgbm" && stringsOf(raw).some((text) => /[\s=#"']/.test(text))) {
+  if (model.library === "lightgbm" && stringsOf(raw).some((text) => /[\s\p{Cc}=#"']/u.test(text))) {
     // lightgbm hands its parameters on as one text, "name=value name=value": a space in a value starts another
     // parameter, so `"metric": "l2 input_model=..."` would set what is refused here. Quotes it strips, so that
-    // `"'gpu'"` would mean gpu.
-    return [{ path, message: `may not hold spaces, quotes, "=" or "#", got ${show(raw)}` }];
+    // `"'gpu'"` would mean gpu; and a NUL ends the whole text, so that the parameters after it would be lost.
+    return [
+      { path, message: `may not hold spaces, control characters, quotes, "=" or "#", got ${show(raw)}` },
+    ];
   }
   // Of losses fewer are allowed than the library lists; `ruleFaults` tells which.
   const isLoss = objectivesOf(model.name)?.parameter === parameter.name;
@@ -71,16 +74,52 @@ function libraryFaults(model: Model, params: ReadonlyMap<string, unknown>, place
     const message = '"update" changes the trees of an existing model, and every fit starts anew';
     return [{ path: place("process_type"), message }];
   }
+  if (model.name === "xgboost") return xgboostVerbosityFaults(params, place);
   const options = params.get("solver_options") ?? null;
-  if (
-    model.name === "quantile" &&
-    jsonType(options) === "object" &&
-    Object.hasOwn(options as object, "time_limit")
-  ) {
-    const message = "is not allowed: a result that depends on the clock cannot be repeated; use maxiter";
-    return [{ path: `${place("solver_options")}.time_limit`, message }];
-  }
-  return [];
+  if (model.name !== "quantile" || jsonType(options) !== "object") return [];
+  return solverOptionFaults(options as RawObject, place("solver_options"));
+}
+
+/** The trial fit sets its own verbosity, so it cannot find a wrong one. */
+function xgboostVerbosityFaults(params: ReadonlyMap<string, unknown>, place: Place): Fault[] {
+  const verbosity = params.get("verbosity") ?? null;
+  const text = isRawNumber(verbosity) ? verbosity.rawJSON : verbosity;
+  if (text === null || (typeof text === "string" && /^[0-3]$/.test(text))) return [];
+  return [{ path: place("verbosity"), message: `must be an integer from 0 to 3, got ${show(verbosity)}` }];
+}
+
+/**
+ * What scipy's `linprog` documents for the HiGHS solvers, but for time_limit. Every other option it hands on to HiGHS
+ * verbatim, which has some that name files to read and to write.
+ */
+const SOLVER_OPTIONS: Readonly<Record<string, readonly AcceptedType[]>> = {
+  maxiter: ["int"],
+  presolve: ["bool"],
+  disp: ["bool"],
+  dual_feasibility_tolerance: ["int", "float"],
+  primal_feasibility_tolerance: ["int", "float"],
+  ipm_optimality_tolerance: ["int", "float"],
+  simplex_dual_edge_weight_strategy: ["string"],
+};
+
+function solverOptionFaults(options: RawObject, path: string): Fault[] {
+  const names = Object.keys(SOLVER_OPTIONS);
+  return Object.entries(options).flatMap(([name, value]) => {
+    const place = `${path}.${name}`;
+    if (name === "time_limit") {
+      const message = "is not allowed: a result that depends on the clock cannot be repeated; use maxiter";
+      return [{ path: place, message }];
+    }
+    const types = Object.hasOwn(SOLVER_OPTIONS, name) ? SOLVER_OPTIONS[name] : undefined;
+    if (types !== undefined) {
+      return hasType(value, types)
+        ? []
+        : [{ path: place, message: `must be ${inWords(types)}, got ${show(value)}` }];
+    }
+    const fault = { path: place, message: `is not one of the options ${names.join(", ")}` };
+    const suggestion = nearestName(name, names);
+    return [suggestion === undefined ? fault : { ...fault, suggestion }];
+  });
 }
 
 const CATBOOST_VERBOSITY = ["verbose", "silent", "logging_level"];

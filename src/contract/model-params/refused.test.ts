@@ -128,6 +128,14 @@ describe("what reaches outside the model", () => {
     );
   });
 
+  it("is refused of the solver behind scikit-learn's quantile regression", () => {
+    for (const name of ["solution_file", "log_file", "write_model_file", "read_basis_file", "threads", "__proto__"]) {
+      const error = refusal("quantile", { solver_options: Object.fromEntries([[name, "/tmp/x"]]) });
+      assert.equal(error?.code, "invalid_model_params", name);
+      assert.match(error.message, new RegExp(`solver_options.${name}: is not one of the options`));
+    }
+  });
+
   it("cannot hide behind another case, which no library reads", () => {
     assert.match(refusal("lightgbm", { Machines: "x" })?.message ?? "", /has no parameter called "Machines"/);
   });
@@ -154,6 +162,8 @@ describe("what needs an evaluation set", () => {
   }
 
   it("may be given as its own default", () => {
+    assert.equal(refusal("lightgbm", { num_class: 1 }), undefined);
+    assert.match(refusal("lightgbm", { num_classes: 1_000_000_000 })?.message ?? "", /only regression/);
     assert.equal(refusal("lightgbm", { early_stopping_rounds: 0, first_metric_only: false }), undefined);
     assert.equal(refusal("catboost", { use_best_model: false, eval_fraction: 0.0 }), undefined);
   });

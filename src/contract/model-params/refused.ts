@@ -68,6 +68,12 @@ const LIGHTGBM: readonly Refusal[] = [
     ],
     unlessDefault: true,
   },
+  {
+    // A trial with a large one would exhaust the memory before lightgbm refuses it.
+    reason: "counts classes, and only regression is allowed",
+    names: ["num_class"],
+    unlessDefault: true,
+  },
 ];
 
 const XGBOOST: readonly Refusal[] = [

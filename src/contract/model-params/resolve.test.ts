@@ -204,6 +204,15 @@ describe("types", () => {
     ["ridge", '{"solver": "sagg"}', /must be one of auto, .*, got "sagg"/],
     ["lasso", '{"max_iter": 10.0}', /must be an integer or null, got 10\.0/],
     ["quantile", '{"solver_options": []}', /must be null or an object/],
+    [
+      "quantile",
+      '{"solver_options": {"maxiter": "9"}}',
+      /must be an integer, got "9"/,
+    ],
+    ["quantile", '{"solver_options": {"maxitre": 9}}', /is not one of the options maxiter/],
+    ["xgboost", '{"verbosity": "/etc/passwd"}', /must be an integer from 0 to 3/],
+    ["xgboost", '{"verbosity": -1}', /must be an integer from 0 to 3/],
+    ["lightgbm", '{"metric": "l2\\u0000"}', /may not hold spaces, control characters/],
     ["random_forest", '{"n_estimators": 1e2}', /must be an integer, got 1e2/],
     ["random_forest", '{"max_features": "auto"}', /must be one of log2, sqrt/],
     ["lightgbm", '{"num_leaves": 31.0}', /must be an integer or null, got 31\.0/],
@@ -232,7 +241,13 @@ describe("types", () => {
     ["xgboost", '{"max_depth": "6", "learning_rate": null, "monotone_constraints": "(1,0,0)"}'],
     ["xgboost", '{"booster": "dart", "rate_drop": 0.1, "eval_metric": ["rmse", "mae"]}'],
     ["catboost", '{"depth": 6.0, "l2_leaf_reg": 3, "ignored_features": [0], "eval_metric": "MAE"}'],
-    ["quantile", '{"solver_options": {"maxiter": 100}}'],
+    [
+      "quantile",
+      '{"solver_options": {"maxiter": 100, "presolve": false, "primal_feasibility_tolerance": 1e-9}}',
+    ],
+    ["xgboost", '{"verbosity": 3}'],
+    ["xgboost", '{"verbosity": null}'],
+    ["lightgbm", '{"num_class": 1}'],
   ];
   for (const [model, text] of right) {
     it(`of ${model} ${text} are right`, () => assert.doesNotThrow(() => resolve(model, text)));
