@@ -13,6 +13,13 @@ ITERATIONS = {
     "catboost": {"iterations", "n_estimators", "num_boost_round", "num_trees"},
 }
 
+TREES_AN_ITERATION = {
+    "sklearn": set[str](),
+    "xgboost": {"num_parallel_tree"},
+    "lightgbm": set[str](),
+    "catboost": set[str](),
+}
+
 # Shares of the rows, of which a small one leaves none of so few rows.
 ROW_SHARES = {
     "sklearn": set[str](),
@@ -57,7 +64,7 @@ def shortened(spec: dict[str, Any]) -> dict[str, Any]:
     silenced = VERBOSITY_ALIASES.get(library, set())
     params = {name: value for name, value in spec["params"].items() if name not in silenced}
     params |= VERBOSITY[library]
-    for name in ITERATIONS[library] & params.keys():
+    for name in (ITERATIONS[library] | TREES_AN_ITERATION[library]) & params.keys():
         params[name] = _at_most(2, params[name])
     if library != "sklearn" and not ITERATIONS[library] & params.keys():
         params["n_estimators"] = 2
@@ -67,8 +74,10 @@ def shortened(spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def _at_most(limit: int, value: Any) -> Any:
-    """`value`, or `limit` where it is a larger integer; what is no integer stays for the library to judge."""
-    return limit if isinstance(value, int) and not isinstance(value, bool) and value > limit else value
+    """`value`, or `limit` of its type where it is a larger whole number; the rest stays for the library to judge."""
+    if isinstance(value, int) and not isinstance(value, bool) and value > limit:
+        return limit
+    return float(limit) if isinstance(value, float) and value.is_integer() and value > limit else value
 
 
 def _at_least_half(value: Any) -> Any:

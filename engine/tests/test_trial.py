@@ -5,6 +5,7 @@ from regressors import spec_of
 
 from mucast_engine.failure import TaskError
 from mucast_engine.trial import trial
+from mucast_engine.trial_params import shortened
 
 
 def attempt(name: str, scaler: str = "none", **params: Any) -> None:
@@ -182,3 +183,20 @@ def test_a_long_value_is_not_repeated_whole() -> None:
     with pytest.raises(TaskError) as raised:
         attempt("Ridge", solver="x" * 10_000)
     assert len(raised.value.message) < 1_000
+
+
+@pytest.mark.parametrize(
+    ("name", "parameter", "value", "tried"),
+    [
+        ("CatBoostRegressor", "iterations", 1e9, 2.0),
+        ("CatBoostRegressor", "iterations", 1e9 + 0.5, 1e9 + 0.5),
+        ("XGBRegressor", "num_parallel_tree", 1_000_000_000, 2),
+        ("RandomForestRegressor", "n_estimators", True, True),
+    ],
+)
+def test_a_trial_is_short_however_the_number_of_trees_is_written(
+    name: str, parameter: str, value: Any, tried: Any
+) -> None:
+    params = shortened(spec_of(name, **{parameter: value}))
+    assert params[parameter] == tried
+    assert type(params[parameter]) is type(tried)
