@@ -39,11 +39,10 @@ function isGzipEncoded(answer: IncomingMessage, name: string): boolean {
   const encoding = (answer.headers["content-encoding"] ?? "identity").trim().toLowerCase();
   if (encoding === "gzip" || encoding === "x-gzip") return true;
   if (encoding === "identity" || encoding === "") return false;
-  throw new MucastError(
-    "unreadable_blob",
-    `${name} has the content encoding "${encoding.slice(0, 40)}"; only gzip is understood`,
-    { source: name },
-  );
+  const shown = /^[a-z-]{1,20}$/.test(encoding)
+    ? `the content encoding "${encoding}"`
+    : "an unusual content encoding";
+  throw new MucastError("unreadable_blob", `${name} has ${shown}; only gzip is understood`, { source: name });
 }
 
 class HttpsReader {

@@ -3,7 +3,7 @@ import { access, lstat, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { MucastError } from "../contract/errors.ts";
 import { filePath, isUrl } from "./place.ts";
-import { shownUrl } from "./policy.ts";
+import { shownPath, shownUrl } from "./policy.ts";
 import { causeOf, codeOf } from "./system-error.ts";
 
 const DATA = "data";
@@ -17,6 +17,9 @@ const DATA = "data";
 export function resolveOutput(place: { blobUrl?: string | undefined; featureLocation: string }): string {
   const { blobUrl, featureLocation } = place;
   if (blobUrl !== undefined && blobUrl !== "") {
+    if (shownPath(blobUrl) !== blobUrl) {
+      throw unwritable(`BLOB_URL ${shownUrl(blobUrl)} carries a SAS, which no folder has in its name`);
+    }
     if (!isUrl(blobUrl)) return resolve(blobUrl, DATA);
     if (/^file:/i.test(blobUrl)) return resolve(filePath(blobUrl), DATA);
     throw unwritable(

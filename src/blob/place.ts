@@ -1,15 +1,15 @@
 import { fileURLToPath } from "node:url";
 import { MucastError } from "../contract/errors.ts";
-import { type BlobPolicy, checkBlobUrl, shownUrl } from "./policy.ts";
+import { type BlobPolicy, checkBlobUrl, shownPath, shownUrl } from "./policy.ts";
 
 /** Where a blob is, and what errors and outputs call it. */
 export type BlobPlace =
   | { readonly kind: "file"; readonly path: string; readonly name: string }
   | { readonly kind: "https"; readonly url: URL; readonly name: string };
 
-const URL_LIKE = /^(?:[a-z][a-z0-9+.-]*:\/\/|file:|https?:)/i;
+const URL_LIKE = /:\/\/|^\W*(?:file|https?):/i;
 
-/** True where `location` is meant as a URL rather than a path. */
+/** True where `location` is meant as a URL rather than a path, also where quotes or spaces stand around it. */
 export function isUrl(location: string): boolean {
   return URL_LIKE.test(location);
 }
@@ -21,7 +21,7 @@ export function isUrl(location: string): boolean {
 export function placeOf(location: string, policy: BlobPolicy): BlobPlace {
   if (location === "")
     throw new MucastError("invalid_request", "the location of a blob is empty", { value: "" });
-  if (!isUrl(location)) return { kind: "file", path: location, name: location };
+  if (!isUrl(location)) return { kind: "file", path: location, name: shownPath(location) };
   if (/^file:/i.test(location)) return { kind: "file", path: filePath(location), name: shownUrl(location) };
   return { kind: "https", url: checkBlobUrl(location, policy), name: shownUrl(location) };
 }

@@ -82,12 +82,23 @@ function spellingFault(text: string): string | undefined {
     .split("/")
     .slice(1);
   const odd = segments.find((segment) => !SEGMENT.test(segment));
-  return odd === undefined ? undefined : `has an unusual part in its path, "${odd.slice(0, 40)}"`;
+  return odd === undefined ? undefined : `has an unusual part in its path, "${shownUrl(odd).slice(0, 40)}"`;
 }
 
-/** A URL as it may be shown: without query, fragment, user name and password. */
+/**
+ * A URL as it may be shown: without query, fragment, user name and password, also where it is misspelt so that these
+ * would count as something else.
+ */
 export function shownUrl(text: string): string {
-  return text.split(/[?#]/)[0]!.replace(/\/\/[^/]*@/, "//");
+  const place = text.split(/[?#&;]|%3f/i)[0]!;
+  return place.replace(/(:[/\\]*|[/\\]{2}).*@/s, "$1");
+}
+
+const SIGNATURE = /\bsig=[^&;#\s"'<>]*/gi;
+
+/** A path as it may be shown: without the signature of a SAS, if a URL was meant whose `https://` is missing. */
+export function shownPath(text: string): string {
+  return text.replaceAll(SIGNATURE, "sig=…");
 }
 
 function notAllowed(text: string, fault: string): MucastError {

@@ -1,6 +1,7 @@
-import { readFileSync, statSync } from "node:fs";
+import { closeSync, openSync, readSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { type Command, Option } from "commander";
+import { shownPath } from "../blob/policy.ts";
 import { type Fault, MucastError } from "../contract/errors.ts";
 import { LIMITS } from "../contract/limits.ts";
 import { invalidRequest } from "../contract/parse-config.ts";
@@ -86,27 +87,37 @@ export function reporterOf({ log, quiet = false }: JobFlags, tickersTold?: numbe
 /** The config's JSON text: the value itself where it begins like JSON, else the content of the file it names. */
 function configText(value: string): string {
   if (/^\s*[{["]/.test(value)) return value;
+  const name = shownPath(value);
+  const bytes = configBytes(value, name);
+  if (bytes.length <= LIMITS.configBytes) return bytes.toString("utf8");
+  throw new MucastError("too_large", `${name} has more than the ${LIMITS.configBytes} bytes of a config`, {
+    path: "--config",
+    limit: LIMITS.configBytes,
+  });
+}
+
+/** The file's content, one byte more than a config may have at most: a device never ends. */
+function configBytes(path: string, name: string): Buffer {
+  const most = LIMITS.configBytes + 1;
+  const bytes = Buffer.alloc(most);
+  let length = 0;
   try {
-    const { size } = statSync(value);
-    if (size > LIMITS.configBytes) {
-      throw new MucastError(
-        "too_large",
-        `${value} has ${size} bytes; a config has at most ${LIMITS.configBytes}`,
-        {
-          path: "--config",
-          value: size,
-        },
-      );
+    const file = openSync(path, "r");
+    try {
+      for (let read = -1; read !== 0 && length < most; length += read) {
+        read = readSync(file, bytes, length, most - length, null);
+      }
+    } finally {
+      closeSync(file);
     }
-    return readFileSync(value, "utf8");
   } catch (cause) {
-    if (cause instanceof MucastError) throw cause;
     const reason = (cause as NodeJS.ErrnoException).code ?? String(cause);
     throw new MucastError(
       "invalid_request",
-      `--config ${value} is neither JSON text nor a file that can be read (${reason})`,
-      { path: "--config", value },
+      `--config ${name} is neither JSON text nor a file that can be read (${reason})`,
+      { path: "--config", value: name },
       { cause },
     );
   }
+  return bytes.subarray(0, length);
 }

@@ -129,7 +129,14 @@ describe("what reaches outside the model", () => {
   });
 
   it("is refused of the solver behind scikit-learn's quantile regression", () => {
-    for (const name of ["solution_file", "log_file", "write_model_file", "read_basis_file", "threads", "__proto__"]) {
+    for (const name of [
+      "solution_file",
+      "log_file",
+      "write_model_file",
+      "read_basis_file",
+      "threads",
+      "__proto__",
+    ]) {
       const error = refusal("quantile", { solver_options: Object.fromEntries([[name, "/tmp/x"]]) });
       assert.equal(error?.code, "invalid_model_params", name);
       assert.match(error.message, new RegExp(`solver_options.${name}: is not one of the options`));

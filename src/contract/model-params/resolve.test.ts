@@ -204,11 +204,7 @@ describe("types", () => {
     ["ridge", '{"solver": "sagg"}', /must be one of auto, .*, got "sagg"/],
     ["lasso", '{"max_iter": 10.0}', /must be an integer or null, got 10\.0/],
     ["quantile", '{"solver_options": []}', /must be null or an object/],
-    [
-      "quantile",
-      '{"solver_options": {"maxiter": "9"}}',
-      /must be an integer, got "9"/,
-    ],
+    ["quantile", '{"solver_options": {"maxiter": "9"}}', /must be an integer, got "9"/],
     ["quantile", '{"solver_options": {"maxitre": 9}}', /is not one of the options maxiter/],
     ["xgboost", '{"verbosity": "/etc/passwd"}', /must be an integer from 0 to 3/],
     ["xgboost", '{"verbosity": -1}', /must be an integer from 0 to 3/],
