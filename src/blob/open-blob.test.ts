@@ -217,3 +217,15 @@ test("no file stays open: read to the end, left early, failed, or closed unread"
   for (let turn = 0; turn < 100 && openFiles() > 0; turn++) await new Promise(setImmediate);
   assert.equal(openFiles(), 0);
 });
+
+test("a URL in quotes or without its scheme is refused without its signature", async () => {
+  for (const [location, code] of [
+    ['"https://a.example/c/data/feature_engine_1.json?sig=SECRET"', "url_not_allowed"],
+    [" https://a.example/c/data/feature_engine_1.json?sig=SECRET", "url_not_allowed"],
+    ["BlobEndpoint=https://a.example/;SharedAccessSignature=sv=1&sig=SECRET", "url_not_allowed"],
+    ["a.example/c/data/feature_engine_1.json?sv=1&sig=SECRET%2B", "blob_not_found"],
+  ] as const) {
+    const error = await failure(code, openBlob(location, NO_HTTPS));
+    assert.doesNotMatch(JSON.stringify([error.message, error.data]), /SECRET/);
+  }
+});

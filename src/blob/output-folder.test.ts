@@ -57,3 +57,17 @@ test("a place that cannot take the output is known before the job, and looking c
     rmSync(folder, { recursive: true });
   }
 });
+
+test("a BLOB_URL that misses its scheme, or stands in quotes, is no folder named after its SAS", () => {
+  for (const blobUrl of [
+    "a.example/c?sig=SECRET",
+    '"https://a.example/c?sig=SECRET"',
+    " https://a.example/c?sig=SECRET",
+  ]) {
+    assert.throws(
+      () => resolveOutput({ blobUrl, featureLocation: "f.json" }),
+      (error: MucastError) =>
+        error.code === "invalid_request" && !/SECRET/.test(error.message + JSON.stringify(error.data)),
+    );
+  }
+});

@@ -22,7 +22,7 @@ export function placeOf(location: string, policy: BlobPolicy): BlobPlace {
   if (location === "")
     throw new MucastError("invalid_request", "the location of a blob is empty", { value: "" });
   if (!isUrl(location)) return { kind: "file", path: location, name: shownPath(location) };
-  if (/^file:/i.test(location)) return { kind: "file", path: filePath(location), name: shownUrl(location) };
+  if (/^file:/i.test(location)) return { kind: "file", path: filePath(location), name: shownPath(location) };
   return { kind: "https", url: checkBlobUrl(location, policy), name: shownUrl(location) };
 }
 

@@ -197,6 +197,14 @@ test("a refusal shows neither query nor password", () => {
     "https://me:SECRET@a.example/c",
     "https://a b?SECRET",
     `${GOOD}#SECRET`,
+    "https://me:SEC/SECRET@a.example/c",
+    "https:\\\\me:SECRET@a.example/c",
+    "https:me:SECRET@a.example/c",
+    `${GOOD};sig=SECRET`,
+    `${GOOD}&sig=SECRET`,
+    `${GOOD}%3Fsig=SECRET`,
+    `"${GOOD}?sig=SECRET"`,
+    ` ${GOOD}?sig=SECRET`,
   ]) {
     const error = refusal(url);
     assert.doesNotMatch(JSON.stringify([error.message, error.data, String(error.cause)]), /SECRET/);

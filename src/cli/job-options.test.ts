@@ -39,3 +39,11 @@ test("all that is missing is told at once", () => {
   }
   assert.fail("nothing was thrown");
 });
+
+test("a config that is no file is named without the signature of a SAS, and one that never ends is too large", () => {
+  const withConfig = (config: string) => jobInputs(flags(...NAMED.slice(0, 4), "--config", config), {});
+  const isRefusal = (code: string) => (error: MucastError) =>
+    error.code === code && !/SECRET/.test(error.message + JSON.stringify(error.data));
+  assert.throws(() => withConfig("https://a.example/c.json?sv=1&sig=SECRET"), isRefusal("invalid_request"));
+  assert.throws(() => withConfig("/dev/zero"), isRefusal("too_large"));
+});
