@@ -3,7 +3,7 @@ import { access, lstat, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { MucastError } from "../contract/errors.ts";
 import { filePath, isUrl } from "./place.ts";
-import { shownPath, shownUrl } from "./policy.ts";
+import { shownUrl, withoutSignature } from "./policy.ts";
 import { causeOf, codeOf } from "./system-error.ts";
 
 const DATA = "data";
@@ -17,10 +17,7 @@ const DATA = "data";
 export function resolveOutput(place: { blobUrl?: string | undefined; featureLocation: string }): string {
   const { blobUrl, featureLocation } = place;
   if (blobUrl !== undefined && blobUrl !== "") {
-    if (shownPath(blobUrl) !== blobUrl) {
-      throw unwritable(`BLOB_URL ${shownUrl(blobUrl)} carries a SAS, which no folder has in its name`);
-    }
-    if (!isUrl(blobUrl)) return resolve(blobUrl, DATA);
+    if (!isUrl(blobUrl)) return resolve(withoutSas(blobUrl), DATA);
     if (/^file:/i.test(blobUrl)) return resolve(filePath(blobUrl), DATA);
     throw unwritable(
       `BLOB_URL ${shownUrl(blobUrl)} is not a folder, and outputs are only written to folders so far; name a ` +
@@ -34,6 +31,12 @@ export function resolveOutput(place: { blobUrl?: string | undefined; featureLoca
   const file = isUrl(featureLocation) ? filePath(featureLocation) : featureLocation;
   const folder = dirname(resolve(file));
   return basename(folder) === DATA ? folder : join(folder, DATA);
+}
+
+/** @throws MucastError invalid_request for a URL without its `https://`: a folder would be named after the SAS. */
+function withoutSas(folder: string): string {
+  if (withoutSignature(folder) === folder) return folder;
+  throw unwritable(`BLOB_URL ${shownUrl(folder)} carries a SAS, which no folder has in its name`);
 }
 
 function unwritable(message: string, value?: string): MucastError {

@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { MucastError } from "../contract/errors.ts";
-import { type BlobPolicy, checkBlobUrl, shownPath, shownUrl } from "./policy.ts";
+import { type BlobPolicy, checkBlobUrl, shownUrl, withoutSignature } from "./policy.ts";
 
 /** Where a blob is, and what errors and outputs call it. */
 export type BlobPlace =
@@ -21,8 +21,9 @@ export function isUrl(location: string): boolean {
 export function placeOf(location: string, policy: BlobPolicy): BlobPlace {
   if (location === "")
     throw new MucastError("invalid_request", "the location of a blob is empty", { value: "" });
-  if (!isUrl(location)) return { kind: "file", path: location, name: shownPath(location) };
-  if (/^file:/i.test(location)) return { kind: "file", path: filePath(location), name: shownPath(location) };
+  if (!isUrl(location)) return { kind: "file", path: location, name: withoutSignature(location) };
+  if (/^file:/i.test(location))
+    return { kind: "file", path: filePath(location), name: withoutSignature(location) };
   return { kind: "https", url: checkBlobUrl(location, policy), name: shownUrl(location) };
 }
 

@@ -94,10 +94,11 @@ export function shownUrl(text: string): string {
   return place.replace(/(:[/\\]*|[/\\]{2}).*@/s, "$1");
 }
 
-const SIGNATURE = /\bsig=[^&;#\s"'<>]*/gi;
+// Not the backslash: in a line of JSON it may belong to the quote behind.
+const SIGNATURE = /\bsig=[^&;#\s"'<>\\]*/gi;
 
-/** A path as it may be shown: without the signature of a SAS, if a URL was meant whose `https://` is missing. */
-export function shownPath(text: string): string {
+/** Text as it may be shown: without the signature of a SAS, which is its secret part. */
+export function withoutSignature(text: string): string {
   return text.replaceAll(SIGNATURE, "sig=…");
 }
 

@@ -1,7 +1,7 @@
 import { closeSync, openSync, readSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { type Command, Option } from "commander";
-import { shownPath } from "../blob/policy.ts";
+import { withoutSignature } from "../blob/policy.ts";
 import { type Fault, MucastError } from "../contract/errors.ts";
 import { LIMITS } from "../contract/limits.ts";
 import { invalidRequest } from "../contract/parse-config.ts";
@@ -87,7 +87,7 @@ export function reporterOf({ log, quiet = false }: JobFlags, tickersTold?: numbe
 /** The config's JSON text: the value itself where it begins like JSON, else the content of the file it names. */
 function configText(value: string): string {
   if (/^\s*[{["]/.test(value)) return value;
-  const name = shownPath(value);
+  const name = withoutSignature(value);
   const bytes = configBytes(value, name);
   if (bytes.length <= LIMITS.configBytes) return bytes.toString("utf8");
   throw new MucastError("too_large", `${name} has more than the ${LIMITS.configBytes} bytes of a config`, {

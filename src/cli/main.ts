@@ -1,4 +1,5 @@
 import { Command, CommanderError } from "commander";
+import { withoutSignature } from "../blob/policy.ts";
 import { MucastError } from "../contract/errors.ts";
 import { MUCAST_VERSION } from "../contract/version.ts";
 import { addDoctor } from "./doctor.ts";
@@ -23,6 +24,7 @@ const program = new Command("mucast")
   .description("Trains next-day return forecasts and leaves one blob that a portfolio optimizer reads.")
   .version(MUCAST_VERSION, "--version")
   .exitOverride()
+  .configureOutput({ writeErr: (text) => process.stderr.write(withoutSignature(text)) })
   .showHelpAfterError("Run with --help for the flags.")
   .addHelpText("after", HELP);
 

@@ -58,3 +58,12 @@ test("the bar of a terminal is gone before anything else is written, and at the 
   assert.ok(text.includes("\r\x1b[Kwarning: stale_ticker: A ended\n"));
   assert.ok(text.endsWith("4 of 4\r\x1b[K"));
 });
+
+test("the signature of a SAS is not told, whatever a message repeats", () => {
+  const url = 'https://a.example/c?sv=1&sig=SECRET%2B"';
+  for (const format of ["text", "json"] as const) {
+    const line = written({ format }, (reporter) => reporter.tell({ value: url }, `got ${url}`));
+    assert.doesNotMatch(line, /SECRET/);
+    if (format === "json") assert.equal(JSON.parse(line).value, 'https://a.example/c?sv=1&sig=…"');
+  }
+});

@@ -1,3 +1,4 @@
+import { withoutSignature } from "../blob/policy.ts";
 import type { JobEvent, Report, Stage } from "../contract/events.ts";
 import type { Failure } from "../contract/output-blob.ts";
 import type { Warning } from "../contract/warnings.ts";
@@ -111,7 +112,7 @@ export class Reporter {
       this.#options.format === "json"
         ? printable(JSON.stringify({ time: new Date().toISOString(), ...record }))
         : text();
-    this.#options.stream.write(`${line}\n`);
+    this.#options.stream.write(`${withoutSignature(line)}\n`);
   }
 }
 

@@ -360,4 +360,11 @@ describe("a job that is refused leaves stdout empty, no file, and says", { concu
     assert.deepEqual([ended.code, ended.stdout], [2, ""]);
     assert.match(ended.stderr, /--feature-url/);
   });
+
+  test("no SAS, also where a flag is misspelt", async () => {
+    const ended = await mucast(["run_ml_job", "--feature_url=https://a.example/c?sv=1&sig=SECRET"]);
+    assert.deepEqual([ended.code, ended.stdout], [2, ""]);
+    assert.match(ended.stderr, /unknown option '--feature_url=/);
+    assert.doesNotMatch(ended.stderr, /SECRET/);
+  });
 });
