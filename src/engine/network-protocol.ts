@@ -1,0 +1,103 @@
+import type { NetworkSpec, TrainingSpec } from "../contract/network-spec.ts";
+import type { ArrayRef } from "./npy.ts";
+
+/** What every task that trains a network carries. */
+interface NetworkTask {
+  /** What an error calls the task: its ticker, or `portfolio`. The engine does not use it. */
+  readonly label?: string;
+  readonly network: NetworkSpec;
+  readonly training: TrainingSpec;
+  readonly scaler: "standard" | "minmax" | "robust" | "maxabs";
+  /** Rows of one window. */
+  readonly lookback: number;
+  readonly seed: number;
+  /** As the engine's `device` task resolved it: `cpu` or `cuda:N`. */
+  readonly device: string;
+  /** Where the predictions are written; the file must be under the work folder. */
+  readonly predictions: { readonly ref: string };
+}
+
+/** How many samples, in the order of `ends`, each part has. */
+export interface SampleParts {
+  readonly train: number;
+  readonly validate: number;
+  /** Calibration and score together: the engine only predicts them. */
+  readonly predict: number;
+}
+
+/** Trains one network on one ticker. A sample is a window. */
+export interface TrainNetworkTask extends NetworkTask {
+  readonly task: "train_network";
+  /** Seeds derive from (seed, ticker, purpose). */
+  readonly ticker: string;
+  /** Shape (rows, k): every row in date order, labelled or not, all finite. */
+  readonly x: ArrayRef;
+  /** Shape (train + validate + predict): the row of x on which each window ends; ascending within each part. */
+  readonly ends: ArrayRef;
+  /** Shape (train + validate): next-day log-returns, all finite. */
+  readonly labels: ArrayRef;
+  readonly parts: SampleParts;
+}
+
+/** Trains one network on all tickers. A sample is a date. */
+export interface TrainJointTask extends NetworkTask {
+  readonly task: "train_joint";
+  /** Ascending by code point. */
+  readonly tickers: readonly JointTicker[];
+  /** Size of the union of the tickers' features. */
+  readonly features: number;
+  /** Shape (train + validate + predict, tickers): the row of the ticker's x on which its window ends, -1 for none. */
+  readonly ends: ArrayRef;
+  /** Shape (train + validate, tickers): log-returns to learn from or to watch, NaN where there is none. */
+  readonly labels: ArrayRef;
+  readonly parts: SampleParts;
+}
+
+export interface JointTicker {
+  readonly ticker: string;
+  /** Shape (rows, k): every row in date order, all finite. */
+  readonly x: ArrayRef;
+  /** Shape (k): where each of its columns stands in the union. */
+  readonly columns: readonly number[];
+  /** The scaler sees rows [0, scaleRows) alone: those up to the ticker's last training window. */
+  readonly scale_rows: number;
+}
+
+/** Tells the device that a job asking for `device` gets. @throws device_unavailable where it is not there. */
+export interface DeviceTask {
+  readonly task: "device";
+  readonly label?: string;
+  /** auto, cpu, cuda or cuda:N. */
+  readonly device: string;
+}
+
+export interface DeviceResult {
+  /** `cpu` or `cuda:N`. */
+  readonly device: string;
+}
+
+/** Losses of one epoch, on scaled returns. */
+export interface EpochLosses {
+  readonly train_loss: number;
+  readonly validation_loss: number;
+}
+
+export interface TrainResult {
+  /** Log-returns. train_network: shape (predict). train_joint: shape (predict * tickers), row-major, NaN where no window. */
+  readonly predictions: ArrayRef;
+  /** Those that were run, in order. */
+  readonly epochs: readonly EpochLosses[];
+  /** Counted from 1; its weights made the predictions. */
+  readonly best_epoch: number;
+  /** How many numbers the network learned. */
+  readonly parameters: number;
+  /** Loss `directional` only: what raw predictions were multiplied by to be returns. */
+  readonly prediction_scale?: number;
+  readonly seconds: number;
+}
+
+/** One epoch is done. */
+export interface EpochProgress extends EpochLosses {
+  /** Counted from 1. */
+  readonly epoch: number;
+}
