@@ -1,0 +1,137 @@
+/**
+ * Markets whose returns hold a known signal, so that what a network finds can be held against what there is to find.
+ *
+ * Features are independent standard normals. A return is a signal in the features plus noise, of daily volatility 1 %;
+ * prices are made from the returns, so the label of a day is exactly its planted return. Usage:
+ *
+ *     node bench/planted-signals.ts --signal memory --seed 3 --out FOLDER
+ */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { formatDay, parseDay } from "../src/contract/dates.ts";
+import { seededRandom } from "../test/twins/random.ts";
+
+const TICKERS = ["AAA", "BBB", "CCC", "DDD", "EEE", "FFF", "GGG", "HHH"];
+const FEATURES = ["f1", "f2", "f3", "f4", "f5", "f6"];
+const DAYS = 1_500;
+const VOLATILITY = 0.01;
+/** How many rows back `memory` looks. */
+const LAG = 4;
+const FIRST_DAY = parseDay("2015-01-01")!;
+
+/** Value of a feature of a ticker on a day; days down to -LAG exist. */
+type Drawn = (ticker: number, feature: number, day: number) => number;
+
+interface Signal {
+  /** Best possible IC: correlation of the signal with the return. */
+  readonly bestIc: number;
+  /** Variance 1, except where there is no signal. */
+  readonly at: (drawn: Drawn, ticker: number, day: number) => number;
+}
+
+/** The four signals. What a return holds beside its signal is noise, independent across tickers and days. */
+export const SIGNALS = {
+  /** Two features of the same day. */
+  linear: {
+    bestIc: Math.sqrt(0.32),
+    at: (drawn, ticker, day) => (drawn(ticker, 0, day) - drawn(ticker, 1, day)) / Math.sqrt(2),
+  },
+  /** A feature from four rows ago: only a window sees it. */
+  memory: { bestIc: Math.sqrt(1 / 3), at: (drawn, ticker, day) => drawn(ticker, 0, day - LAG) },
+  /** The mean of a feature over all tickers: only a joint network sees it. */
+  cross: {
+    bestIc: Math.sqrt(1 / 3),
+    at: (drawn, _, day) =>
+      TICKERS.reduce((sum, _, other) => sum + drawn(other, 0, day), 0) / Math.sqrt(TICKERS.length),
+  },
+  /** No signal. */
+  null: { bestIc: 0, at: () => 0 },
+} satisfies Record<string, Signal>;
+
+export type SignalName = keyof typeof SIGNALS;
+
+export interface PlantedMarket {
+  readonly dates: readonly string[];
+  /** The first four fifths of the days; later labels are scored. */
+  readonly learningEnd: string;
+  /** By ticker, then feature, then day. */
+  readonly features: readonly (readonly Float64Array[])[];
+  /** By ticker, then day: the return from that day to the next. The last one lies beyond the prices. */
+  readonly returns: readonly Float64Array[];
+  /** By ticker, then day: the best forecast that anyone can make of it. */
+  readonly bestForecasts: readonly Float64Array[];
+}
+
+/** The market of a seed: the same numbers on every machine. */
+export function plantedMarket(name: SignalName, seed: number, days = DAYS): PlantedMarket {
+  const random = seededRandom(seed);
+  const series = (length: number) => Float64Array.from({ length }, () => random.normal());
+  const drawnFrom = TICKERS.map(() => FEATURES.map(() => series(days + LAG)));
+  const noise = TICKERS.map(() => series(days));
+  const drawn: Drawn = (ticker, feature, day) => drawnFrom[ticker]![feature]![day + LAG]!;
+  const { bestIc, at }: Signal = SIGNALS[name];
+  const bestForecasts = noise.map((values, ticker) =>
+    values.map((_, day) => VOLATILITY * bestIc * at(drawn, ticker, day)),
+  );
+  const noiseSize = VOLATILITY * Math.sqrt(1 - bestIc ** 2);
+  const dates = businessDays(days);
+  return {
+    dates,
+    learningEnd: dates[Math.floor(0.8 * days) - 1]!,
+    features: drawnFrom.map((columns) => columns.map((column) => column.subarray(LAG))),
+    returns: noise.map((values, t) =>
+      values.map((value, day) => bestForecasts[t]![day]! + noiseSize * value),
+    ),
+    bestForecasts,
+  };
+}
+
+/** Writes the two input blobs of a market into a folder. @returns where they are. */
+export function writePlantedBlobs(market: PlantedMarket, folder: string) {
+  const { dates, learningEnd } = market;
+  const byTicker = <T>(values: readonly T[]) => Object.fromEntries(values.map((v, t) => [TICKERS[t], v]));
+  const features = market.features.map((columns) =>
+    Object.fromEntries(columns.map((column, j) => [FEATURES[j], [...column]])),
+  );
+  const prices = byTicker(market.returns.map(pricesOf));
+  const blobs = {
+    featurePath: join(folder, "feature_engine.json"),
+    dataExtractorPath: join(folder, "data_extractor.json"),
+  };
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(blobs.featurePath, JSON.stringify({ dates, features: byTicker(features) }));
+  const window = { start: dates[0], end: dates.at(-1), Learning_end: learningEnd };
+  writeFileSync(blobs.dataExtractorPath, JSON.stringify({ ...window, dates, prices }));
+  return blobs;
+}
+
+/** From 100 on; as many as there are returns, so the last return is not in them. */
+function pricesOf(returns: Float64Array): number[] {
+  let logPrice = Math.log(100);
+  return Array.from(returns, (value) => {
+    const price = Math.exp(logPrice);
+    logPrice += value;
+    return price;
+  });
+}
+
+function businessDays(count: number): string[] {
+  const dates: string[] = [];
+  for (let day = FIRST_DAY; dates.length < count; day++) {
+    // 1970-01-01 was a Thursday; 2 and 3 are Saturday and Sunday.
+    if (day % 7 !== 2 && day % 7 !== 3) dates.push(formatDay(day));
+  }
+  return dates;
+}
+
+if (import.meta.main) {
+  const { values } = parseArgs({
+    options: { signal: { type: "string" }, seed: { type: "string", default: "1" }, out: { type: "string" } },
+  });
+  const { signal, seed, out } = values;
+  if (signal === undefined || !Object.hasOwn(SIGNALS, signal) || out === undefined)
+    throw new Error(`give --signal ${Object.keys(SIGNALS).join("|")} and --out FOLDER`);
+  const market = plantedMarket(signal as SignalName, Number(seed));
+  process.stdout.write(`${JSON.stringify(writePlantedBlobs(market, out))}\n`);
+}
