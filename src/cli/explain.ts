@@ -1,6 +1,6 @@
 import { type Fault, MucastError, type Problem, problemOf } from "../contract/errors.ts";
 import { faultLine } from "../contract/faults.ts";
-import { printable } from "./printable.ts";
+import { printable } from "../contract/printable.ts";
 import type { Reporter } from "./reporter.ts";
 
 /** Tells an error on stderr and gives the exit code of its kind; stdout stays empty. */

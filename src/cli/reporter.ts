@@ -1,8 +1,8 @@
 import { withoutSignature } from "../blob/policy.ts";
 import type { JobEvent, Report, Stage } from "../contract/events.ts";
 import type { Failure } from "../contract/output-blob.ts";
+import { printable } from "../contract/printable.ts";
 import type { Warning } from "../contract/warnings.ts";
-import { printable } from "./printable.ts";
 
 export interface ReporterOptions {
   readonly format: "text" | "json";

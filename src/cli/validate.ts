@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import { blobPolicy } from "../blob/policy.ts";
+import { printable } from "../contract/printable.ts";
 import { type Understanding, validateMlJob } from "../jobs/validate-ml-job.ts";
 import { type JobFlags, jobInputs, reporterOf, withJobFlags } from "./job-options.ts";
-import { printable } from "./printable.ts";
 import { table } from "./table.ts";
 import { untilSignal } from "./until-signal.ts";
 

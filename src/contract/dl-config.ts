@@ -5,9 +5,12 @@ import { LIMITS } from "./limits.ts";
 const layerWidths = z.array(z.int().min(1).max(LIMITS.layerWidth)).min(1).max(LIMITS.layers);
 const dropout = (value: number) => z.number().min(0).lt(1).default(value);
 
-const lstmSchema = z.strictObject({ hidden_dims: layerWidths.default([64, 32]), dropout: dropout(0.2) });
+export const lstmSchema = z.strictObject({
+  hidden_dims: layerWidths.default([64, 32]),
+  dropout: dropout(0.2),
+});
 
-const transformerSchema = z.strictObject({
+export const transformerSchema = z.strictObject({
   d_model: z.int().min(1).max(LIMITS.layerWidth).default(64),
   nhead: z.int().min(1).max(LIMITS.heads).default(4),
   num_layers: z.int().min(1).max(LIMITS.layers).default(2),
@@ -20,14 +23,17 @@ const transformerSchema = z.strictObject({
   dropout: dropout(0.1),
 });
 
-const cnnSchema = z.strictObject({
+export const cnnSchema = z.strictObject({
   filters: layerWidths.default([32, 64]),
   kernel_size: z.int().min(1).max(LIMITS.kernelSize).default(3),
   pool_size: z.int().min(1).max(LIMITS.kernelSize).default(2),
   dropout: dropout(0.2),
 });
 
-const mlpSchema = z.strictObject({ hidden_dims: layerWidths.default([128, 64]), dropout: dropout(0.2) });
+export const mlpSchema = z.strictObject({
+  hidden_dims: layerWidths.default([128, 64]),
+  dropout: dropout(0.2),
+});
 
 export const ARCHITECTURES = [
   "lstm",

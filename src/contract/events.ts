@@ -5,9 +5,27 @@ import type { Warning } from "./warnings.ts";
 export const STAGES = ["read", "fit", "evaluate", "write"] as const;
 export type Stage = (typeof STAGES)[number];
 
-/** What a running job tells. Progress counts are whole units of work: bytes while reading, fits while fitting. */
+/**
+ * How far a stage is. Counts are whole units of work: bytes while reading; while fitting, fits of run_ml_job and
+ * epochs of run_dl_job, where an epoch that early stopping saves counts as done when its network is.
+ */
+export interface Progress {
+  readonly kind: "progress";
+  readonly stage: Stage;
+  readonly done: number;
+  readonly total?: number;
+  /** Whose network has done an epoch; `portfolio` for a joint one. */
+  readonly ticker?: string;
+  /** Counted from 1. */
+  readonly epoch?: number;
+  /** Losses of that epoch, on scaled returns. */
+  readonly train_loss?: number;
+  readonly validation_loss?: number;
+}
+
+/** What a running job tells. */
 export type JobEvent =
-  | { readonly kind: "progress"; readonly stage: Stage; readonly done: number; readonly total?: number }
+  | Progress
   | { readonly kind: "warning"; readonly warning: Warning }
   | { readonly kind: "failure"; readonly failure: Failure };
 

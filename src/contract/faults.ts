@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import type { Fault } from "./errors.ts";
 import { nearestName } from "./nearest.ts";
+import { printable } from "./printable.ts";
 
 /**
  * Every fault zod found, in words: the path, what is wrong with the value there, and for an unknown key the
@@ -72,9 +73,9 @@ function misspelt(input: unknown, path: readonly PropertyKey[]): string | undefi
 
 const LONGEST_SHOWN = 80;
 
-/** A value as error messages show it: JSON, cut after 80 characters. */
+/** A value as error messages show it: JSON, printable, cut after 80 characters. */
 export function show(value: unknown): string {
-  const text = JSON.stringify(value) ?? String(value);
+  const text = printable(JSON.stringify(value) ?? String(value));
   return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text;
 }
 

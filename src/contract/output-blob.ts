@@ -79,8 +79,12 @@ const crossValidationSchema = z.strictObject({
 
 const trainingSchema = z.strictObject({
   epochs: z.array(z.strictObject({ train_loss: z.number(), validation_loss: z.number() })),
-  best_epoch: count,
-  parameters: count,
+  best_epoch: z.int().positive().describe("Counted from 1; its weights made the forecasts."),
+  parameters: count.describe("How many numbers the network learned."),
+  prediction_scale: z
+    .number()
+    .optional()
+    .describe("Loss directional only: what the network's raw predictions were multiplied by."),
 });
 
 export const OUTPUT_SCHEMA_NAME = "mucast.forecast/1";
