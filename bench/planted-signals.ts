@@ -12,7 +12,7 @@ import { parseArgs } from "node:util";
 import { formatDay, parseDay } from "../src/contract/dates.ts";
 import { seededRandom } from "../test/twins/random.ts";
 
-const TICKERS = ["AAA", "BBB", "CCC", "DDD", "EEE", "FFF", "GGG", "HHH"];
+const TICKERS = 8;
 const FEATURES = ["f1", "f2", "f3", "f4", "f5", "f6"];
 const DAYS = 1_500;
 const VOLATILITY = 0.01;
@@ -42,8 +42,11 @@ export const SIGNALS = {
   /** The mean of a feature over all tickers: only a joint network sees it. */
   cross: {
     bestIc: Math.sqrt(1 / 3),
-    at: (drawn, _, day) =>
-      TICKERS.reduce((sum, _, other) => sum + drawn(other, 0, day), 0) / Math.sqrt(TICKERS.length),
+    at: (drawn, _, day) => {
+      let sum = 0;
+      for (let ticker = 0; ticker < TICKERS; ticker++) sum += drawn(ticker, 0, day);
+      return sum / Math.sqrt(TICKERS);
+    },
   },
   /** No signal. */
   null: { bestIc: 0, at: () => 0 },
@@ -52,6 +55,8 @@ export const SIGNALS = {
 export type SignalName = keyof typeof SIGNALS;
 
 export interface PlantedMarket {
+  /** Named after the signal, so that markets of several signals fit into one blob. */
+  readonly tickers: readonly string[];
   readonly dates: readonly string[];
   /** The first four fifths of the days; later labels are scored. */
   readonly learningEnd: string;
@@ -67,8 +72,9 @@ export interface PlantedMarket {
 export function plantedMarket(name: SignalName, seed: number, days = DAYS): PlantedMarket {
   const random = seededRandom(seed);
   const series = (length: number) => Float64Array.from({ length }, () => random.normal());
-  const drawnFrom = TICKERS.map(() => FEATURES.map(() => series(days + LAG)));
-  const noise = TICKERS.map(() => series(days));
+  const tickers = Array.from({ length: TICKERS }, (_, t) => `${name}_${t}`);
+  const drawnFrom = tickers.map(() => FEATURES.map(() => series(days + LAG)));
+  const noise = tickers.map(() => series(days));
   const drawn: Drawn = (ticker, feature, day) => drawnFrom[ticker]![feature]![day + LAG]!;
   const { bestIc, at }: Signal = SIGNALS[name];
   const bestForecasts = noise.map((values, ticker) =>
@@ -77,6 +83,7 @@ export function plantedMarket(name: SignalName, seed: number, days = DAYS): Plan
   const noiseSize = VOLATILITY * Math.sqrt(1 - bestIc ** 2);
   const dates = businessDays(days);
   return {
+    tickers,
     dates,
     learningEnd: dates[Math.floor(0.8 * days) - 1]!,
     features: drawnFrom.map((columns) => columns.map((column) => column.subarray(LAG))),
@@ -87,23 +94,26 @@ export function plantedMarket(name: SignalName, seed: number, days = DAYS): Plan
   };
 }
 
-/** Writes the two input blobs of a market into a folder. @returns where they are. */
-export function writePlantedBlobs(market: PlantedMarket, folder: string) {
-  const { dates, learningEnd } = market;
-  const byTicker = <T>(values: readonly T[]) => Object.fromEntries(values.map((v, t) => [TICKERS[t], v]));
-  const features = market.features.map((columns) =>
-    Object.fromEntries(columns.map((column, j) => [FEATURES[j], [...column]])),
-  );
-  const prices = byTicker(market.returns.map(pricesOf));
+/** Writes the two input blobs of markets of one length into a folder. @returns where they are. */
+export function writePlantedBlobs(markets: readonly PlantedMarket[], folder: string) {
+  const { dates, learningEnd } = markets[0]!;
+  const byTicker = <T>(valuesOf: (market: PlantedMarket) => readonly T[]) =>
+    Object.fromEntries(markets.flatMap((m) => valuesOf(m).map((value, t) => [m.tickers[t], value])));
+  const features = byTicker((market) => market.features.map(byName));
+  const prices = byTicker((market) => market.returns.map(pricesOf));
   const blobs = {
     featurePath: join(folder, "feature_engine.json"),
     dataExtractorPath: join(folder, "data_extractor.json"),
   };
   mkdirSync(folder, { recursive: true });
-  writeFileSync(blobs.featurePath, JSON.stringify({ dates, features: byTicker(features) }));
+  writeFileSync(blobs.featurePath, JSON.stringify({ dates, features }));
   const window = { start: dates[0], end: dates.at(-1), Learning_end: learningEnd };
   writeFileSync(blobs.dataExtractorPath, JSON.stringify({ ...window, dates, prices }));
   return blobs;
+}
+
+function byName(columns: readonly Float64Array[]): Record<string, readonly number[]> {
+  return Object.fromEntries(columns.map((column, j) => [FEATURES[j], [...column]]));
 }
 
 /** From 100 on; as many as there are returns, so the last return is not in them. */
@@ -133,5 +143,5 @@ if (import.meta.main) {
   if (signal === undefined || !Object.hasOwn(SIGNALS, signal) || out === undefined)
     throw new Error(`give --signal ${Object.keys(SIGNALS).join("|")} and --out FOLDER`);
   const market = plantedMarket(signal as SignalName, Number(seed));
-  process.stdout.write(`${JSON.stringify(writePlantedBlobs(market, out))}\n`);
+  process.stdout.write(`${JSON.stringify(writePlantedBlobs([market], out))}\n`);
 }

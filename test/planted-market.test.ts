@@ -66,14 +66,16 @@ test("the blobs hold the planted returns as labels, 300 of them after the end of
   const folder = mkdtempSync(join(tmpdir(), "mucast-planted-"));
   try {
     const market = plantedMarket("linear", 1);
-    const paths = writePlantedBlobs(market, folder);
+    const paths = writePlantedBlobs([market], folder);
     const { dates, prices, Learning_end } = JSON.parse(readFileSync(paths.dataExtractorPath, "utf8"));
     const { features } = JSON.parse(readFileSync(paths.featurePath, "utf8"));
     assert.equal(dates.length, 1_500);
     assert.deepEqual(Object.keys(prices), Object.keys(features));
     assert.equal(Object.keys(prices).length, 8);
-    assert.deepEqual(features.BBB.f2, [...market.features[1]![1]!]);
-    const labels = prices.BBB.slice(1).map((price: number, i: number) => Math.log(price / prices.BBB[i]));
+    assert.deepEqual(features.linear_1.f2, [...market.features[1]![1]!]);
+    const labels = prices.linear_1
+      .slice(1)
+      .map((price: number, i: number) => Math.log(price / prices.linear_1[i]));
     assert.ok(labels.every((label: number, i: number) => Math.abs(label - market.returns[1]![i]!) < 1e-12));
     assert.equal(dates.length - 1 - dates.indexOf(Learning_end), 300);
     assert.ok(dates.every((date: string) => new Date(date).getUTCDay() % 6 !== 0));

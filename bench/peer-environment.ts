@@ -1,0 +1,34 @@
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { environmentFolder } from "../src/engine/environment.ts";
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+
+/**
+ * Python of an environment that holds one peer, made from `bench/peers/requirements-<peer>.txt` at the first run and
+ * whenever that lock has changed.
+ */
+export function peerPython(peer: string): string {
+  const lock = join(ROOT, "bench", "peers", `requirements-${peer}.txt`);
+  const folder = join(ROOT, ".mucast", `bench-${peer}`);
+  const python = join(folder, "bin", "python");
+  const marker = join(folder, "installed.txt");
+  const wanted = createHash("sha256").update(readFileSync(lock)).digest("hex");
+  if (existsSync(marker) && readFileSync(marker, "utf8") === wanted) return python;
+  process.stderr.write(`bench: making the environment of ${peer} …\n`);
+  rmSync(folder, { recursive: true, force: true });
+  const uv = join(environmentFolder("uv"), "bin", "uv");
+  run(uv, ["venv", "--quiet", folder]);
+  run(uv, ["pip", "sync", "--quiet", "--require-hashes", "--no-build", "--python", python, lock]);
+  writeFileSync(marker, wanted);
+  return python;
+}
+
+function run(command: string, args: readonly string[]): void {
+  const { status, error } = spawnSync(command, args, { stdio: ["ignore", 2, 2] });
+  if (error) throw error;
+  if (status !== 0) throw new Error(`${command} ${args[0]} ended with exit code ${status}`);
+}

@@ -1,0 +1,95 @@
+/**
+ * What run_dl_job finds of planted signals with all defaults, beside what it must find, and what each loss finds.
+ * Market and training are drawn anew with each seed. Usage: node bench/planted-table.ts [--seeds 10] [--loss-seeds 3]
+ */
+import { parseArgs } from "node:util";
+import { table } from "../src/cli/table.ts";
+import { LOSS_TYPES } from "../src/contract/dl-config.ts";
+import { isJoint, MINIMA, OPTIONS } from "./planted-minima.ts";
+import { type PlantedRun, plantedIcs, twoAtATime } from "./planted-runs.ts";
+import { SIGNALS, type SignalName } from "./planted-signals.ts";
+import type { Table } from "./table.ts";
+
+const NAMES = Object.keys(SIGNALS) as SignalName[];
+
+/** Takes about two minutes a seed on two cores. */
+export async function benchPlanted(seeds = 10, lossSeeds = 3): Promise<readonly Table[]> {
+  return [await signalTable(seeds), await lossTable(lossSeeds)];
+}
+
+async function signalTable(seeds: number): Promise<Table> {
+  const runs = OPTIONS.flatMap((option) =>
+    (isJoint(option) ? NAMES.map((name) => [name]) : [NAMES]).flatMap((signals) =>
+      seedsUpTo(seeds).map((seed) => ({ option, signals, seed, workers: 1 })),
+    ),
+  );
+  const found = await allIcs(runs);
+  return {
+    title: `mean IC of ${seeds} seeds (smallest to largest), then what every seed should reach`,
+    header: ["", ...NAMES.map((name) => `${name} (best ${SIGNALS[name].bestIc.toFixed(3)})`)],
+    rows: OPTIONS.map((option) => [
+      option,
+      ...NAMES.map((signal) => {
+        const required = MINIMA[option]![signal];
+        const bound =
+          required === undefined ? "" : `, ${signal === "null" ? "abs <" : ">="} ${required.toFixed(2)}`;
+        return `${spread(found.get(`${option} ${signal}`)!)}${bound}`;
+      }),
+    ]),
+  };
+}
+
+async function lossTable(seeds: number): Promise<Table> {
+  const signals = ["linear"] as const;
+  const runs = OPTIONS.flatMap((option) =>
+    LOSS_TYPES.flatMap((loss) =>
+      seedsUpTo(seeds).map((seed) => ({ option, signals, seed, loss, workers: 1 })),
+    ),
+  );
+  const found = await allIcs(runs);
+  return {
+    title: `linear, every loss: mean IC of ${seeds} seeds (smallest to largest)`,
+    header: ["", ...LOSS_TYPES],
+    rows: OPTIONS.map((option) => [
+      option,
+      ...LOSS_TYPES.map((loss) => spread(found.get(`${option} linear ${loss}`)!)),
+    ]),
+  };
+}
+
+/** ICs of all seeds, by option, signal and loss. */
+async function allIcs(runs: readonly PlantedRun[]): Promise<Map<string, number[]>> {
+  const found = new Map<string, number[]>();
+  const ics = await twoAtATime(runs, async (run, i) => {
+    const icOf = await plantedIcs(run);
+    const told = [...icOf].map(([signal, ic]) => `${signal} ${ic.toFixed(3)}`).join(", ");
+    const name = [run.option, run.loss, `seed ${run.seed}`].filter((part) => part !== undefined).join(", ");
+    process.stderr.write(`${i + 1} of ${runs.length}: ${name}: ${told}\n`);
+    return icOf;
+  });
+  for (const [i, { option, loss }] of runs.entries()) {
+    for (const [signal, ic] of ics[i]!) {
+      const key = [option, signal, loss].filter((part) => part !== undefined).join(" ");
+      found.set(key, [...(found.get(key) ?? []), ic]);
+    }
+  }
+  return found;
+}
+
+function spread(ics: readonly number[]): string {
+  const mean = ics.reduce((sum, ic) => sum + ic, 0) / ics.length;
+  if (ics.length === 1) return mean.toFixed(3);
+  return `${mean.toFixed(3)} (${Math.min(...ics).toFixed(2)} to ${Math.max(...ics).toFixed(2)})`;
+}
+
+function seedsUpTo(count: number): number[] {
+  return Array.from({ length: count }, (_, i) => i + 1);
+}
+
+if (import.meta.main) {
+  const count = { type: "string" } as const;
+  const { values } = parseArgs({ options: { seeds: count, "loss-seeds": count } });
+  const tables = await benchPlanted(Number(values.seeds ?? 10), Number(values["loss-seeds"] ?? 3));
+  for (const { title, header, rows } of tables)
+    process.stdout.write(`${title}\n\n${table(header, rows)}\n\n`);
+}
