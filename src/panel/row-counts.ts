@@ -73,7 +73,8 @@ export function rowWarnings(facts: {
   return warnings;
 }
 
-function listNames(names: readonly string[]): string {
+/** Names for a sentence: the first ones, and how many more there are. */
+export function listNames(names: readonly string[]): string {
   const shown = names.slice(0, NAMES_SHOWN).join(", ");
   return names.length > NAMES_SHOWN ? `${shown} and ${names.length - NAMES_SHOWN} more` : shown;
 }

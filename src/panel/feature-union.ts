@@ -1,0 +1,45 @@
+import { compareCodePoints } from "../contract/code-points.ts";
+import type { Warning } from "../contract/warnings.ts";
+import { listNames } from "./row-counts.ts";
+
+/** The features of several tickers as one list, and where each ticker's own stand in it. */
+export interface FeatureUnion {
+  /** In the order of first appearance, tickers ascending by code point. */
+  readonly names: readonly string[];
+  /** Per ticker, in the order given: place of each of its columns among `names`. */
+  readonly columns: readonly (readonly number[])[];
+  /** `feature_absent` for each ticker that lacks some, ascending. */
+  readonly warnings: readonly Warning[];
+}
+
+interface Featured {
+  readonly ticker: string;
+  readonly columns: readonly string[];
+}
+
+/** Unites the features of the tickers of a joint network; one that a ticker lacks is 0 there after scaling. */
+export function uniteFeatures(tickers: readonly Featured[]): FeatureUnion {
+  const ascending = tickers.toSorted((a, b) => compareCodePoints(a.ticker, b.ticker));
+  const places = new Map<string, number>();
+  for (const { columns } of ascending) {
+    for (const name of columns) if (!places.has(name)) places.set(name, places.size);
+  }
+  const names = [...places.keys()];
+  return {
+    names,
+    columns: tickers.map(({ columns }) => columns.map((name) => places.get(name)!)),
+    warnings: ascending.flatMap((ticker) => absentWarning(ticker, names) ?? []),
+  };
+}
+
+function absentWarning({ ticker, columns }: Featured, names: readonly string[]): Warning | undefined {
+  const own = new Set(columns);
+  const absent = names.filter((name) => !own.has(name));
+  if (absent.length === 0) return undefined;
+  return {
+    code: "feature_absent",
+    ticker,
+    count: absent.length,
+    message: `${ticker}: features that other tickers have and it lacks, 0 for it after scaling: ${listNames(absent)}.`,
+  };
+}

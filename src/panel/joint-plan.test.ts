@@ -1,0 +1,176 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { asColumns, FAULTS, faultyQuotes } from "../../test/twins/market.ts";
+import { slowJoint, type TwinTicker } from "../../test/twins/network-plan-twin.ts";
+import { slowPanel } from "../../test/twins/panel-twin.ts";
+import { seededRandom } from "../../test/twins/random.ts";
+import { formatDay, parseDay } from "../contract/dates.ts";
+import { uniteFeatures } from "./feature-union.ts";
+import { type JointPlan, planJoint } from "./joint-plan.ts";
+import { jointSamples, ownSamples } from "./joint-samples.ts";
+import { buildTickerPanel, type TickerPanel } from "./ticker-panel.ts";
+
+const NAMES = ["B", "10", "A", "9"];
+
+/** Tickers with faults of their own, some listed late; those with too few fit rows are gone already. */
+const MARKET = fc
+  .record({
+    faults: fc.array(FAULTS, { minLength: NAMES.length, maxLength: NAMES.length }),
+    lookback: fc.integer({ min: 1, max: 12 }),
+    percent: fc.integer({ min: 60, max: 100 }),
+    calibrates: fc.boolean(),
+  })
+  .map(({ faults, lookback, percent, calibrates }) => {
+    const quotes = faults.map((fault) => faultyQuotes({ ...fault, dates: 60 + fault.dates }));
+    const dates = [...quotes[0]!.prices.keys()];
+    const cut = dates[Math.floor((percent / 100) * (dates.length - 1))]!;
+    const window = { start: parseDay("2019-01-01")!, end: parseDay("2029-12-31")!, cut: parseDay(cut)! };
+    const panels: TickerPanel[] = [];
+    const twins: TwinTicker[] = [];
+    for (const [i, ticker] of NAMES.entries()) {
+      const panel = slowPanel(quotes[i]!, "2019-01-01", "2029-12-31", cut);
+      if (panel.fit.length < 30) continue;
+      twins.push({ ticker, panel });
+      panels.push(buildTickerPanel({ ticker, ...asColumns(ticker, quotes[i]!), window }));
+    }
+    return { panels, twins, window, options: { lookback, calibrates } };
+  });
+
+const told = (days: Int32Array) => Array.from(days, formatDay);
+
+test("the plan of tickers with faults is that of the slow twin", () => {
+  const seen = { joint: 0, left: 0, masked: 0 };
+  const property = fc.property(MARKET, ({ panels, twins, options }) => {
+    const slow = slowJoint(twins, options.lookback, options.calibrates);
+    const plan = planJoint(panels, options);
+    const tickers = plan.members.map(({ panel }) => panel.ticker);
+    assert.deepEqual(tickers, slow.tickers);
+    assert.deepEqual(Object.fromEntries(plan.left.map(({ data, code }) => [data.ticker, code])), slow.left);
+    for (const part of ["train", "validate", "calibrate", "score"] as const) {
+      assert.deepEqual(told(plan.dates[part]), slow.dates[part]);
+    }
+    const samples = jointSamples(plan, options.lookback);
+    const cell = (i: number, j: number) => samples.ends[i * tickers.length + j]!;
+    const windows = slow.windows.map((_, i) =>
+      plan.members.map(({ panel }, j) => (cell(i, j) < 0 ? null : formatDay(panel.days[cell(i, j)]!))),
+    );
+    assert.deepEqual(windows, slow.windows);
+    const labels = slow.labels.map((row, i) =>
+      row.map((_, j) => samples.labels[i * tickers.length + j]!).map((y) => (Number.isNaN(y) ? null : y)),
+    );
+    assert.deepEqual(labels, slow.labels);
+    assert.equal(samples.ends.length, slow.windows.length * tickers.length);
+    assert.equal(samples.labels.length, slow.labels.length * tickers.length);
+    if (tickers.length > 1) seen.joint++;
+    if (plan.left.length > 0) seen.left++;
+    if (windows.some((row) => row.includes(null))) seen.masked++;
+  });
+  fc.assert(property, { seed: 7, numRuns: 120 });
+  for (const [what, times] of Object.entries(seen)) assert.ok(times > 10, `${what}: ${times} of 120`);
+});
+
+test("no label is learned, watched or calibrated on before it is known", () => {
+  let late = 0;
+  const property = fc.property(MARKET, ({ panels, window, options }) => {
+    const { dates, members } = planJoint(panels, options);
+    for (const { panel, train, validate, calibrate } of members) {
+      const knownBy = (rows: Int32Array, day: number | undefined) =>
+        assert.ok(rows.every((row) => panel.labelDays[row]! <= (day ?? window.cut)));
+      knownBy(train, dates.validate[0]);
+      knownBy(validate, dates.calibrate[0]);
+      knownBy(calibrate, window.cut);
+      late += panel.fit.filter(
+        (row) => panel.days[row]! < dates.validate[0]! && panel.labelDays[row]! > dates.validate[0]!,
+      ).length;
+    }
+  });
+  fc.assert(property, { seed: 8, numRuns: 120 });
+  assert.ok(late > 10, `labels that come out late must occur: ${late} did`);
+});
+
+test("the plan does not depend on the order of the tickers", () => {
+  const property = fc.property(MARKET, fc.nat(), ({ panels, options }, seed) => {
+    const shuffled = planJoint(seededRandom(seed).shuffled(panels), options);
+    assert.deepEqual(shuffled, planJoint(panels, options));
+  });
+  fc.assert(property, { seed: 9, numRuns: 50 });
+});
+
+test("a ticker's own forecasts stand where its calibration and score rows are predicted", () => {
+  const property = fc.property(MARKET, ({ panels, options }) => {
+    const plan = planJoint(panels, options);
+    const { ends, parts } = jointSamples(plan, options.lookback);
+    for (const [j, member] of plan.members.entries()) {
+      const predictedRow = (sample: number) =>
+        ends[(parts.train + parts.validate + sample) * plan.members.length + j];
+      const own = ownSamples(plan, member);
+      assert.deepEqual(Array.from(own.calibrate, predictedRow), Array.from(member.calibrate));
+      assert.deepEqual(Array.from(own.score, predictedRow), Array.from(member.score));
+    }
+  });
+  fc.assert(property, { seed: 10, numRuns: 50 });
+});
+
+/** A ticker on consecutive days from `first`, all rows to learn from but the last. */
+function ticker(name: string, first: number, rows: number, label = (day: number) => (day % 7) / 100) {
+  const days = Int32Array.from({ length: rows }, (_, i) => first + i);
+  const index = days.map((_, i) => i);
+  return {
+    ticker: name,
+    days,
+    y: Float64Array.from(days, label),
+    labelDays: days.map((day) => day + 1),
+    fit: index.subarray(0, rows - 1),
+    score: index.subarray(rows - 1),
+  };
+}
+
+const OPTIONS = { lookback: 1, calibrates: false };
+
+const leaving = (plan: JointPlan) => plan.left.map(({ code, data }) => `${data.ticker}: ${code}`);
+
+test("a ticker that leaves takes its dates along, which may cost another one its labels", () => {
+  // C validates, so it learns nothing; without its 10 dates B keeps 29 labels of the 37 it had.
+  const plan = planJoint([ticker("A", 0, 40), ticker("B", 60, 46), ticker("C", 110, 11)], OPTIONS);
+  assert.deepEqual(leaving(plan), ["C: insufficient_history", "B: insufficient_history"]);
+  assert.deepEqual([plan.dates.train.length, plan.dates.validate.length], [32, 7]);
+  const without = planJoint([ticker("A", 0, 40), ticker("B", 60, 46)], OPTIONS);
+  assert.deepEqual(leaving(without), ["B: insufficient_history"]);
+});
+
+test("a ticker whose training labels are all equal leaves, and the others stay", () => {
+  const plan = planJoint([ticker("Flat", 0, 101, () => 0.01), ticker("Long", 0, 101)], OPTIONS);
+  assert.deepEqual(leaving(plan), ["Flat: constant_target"]);
+  assert.deepEqual(
+    plan.members.map(({ panel }) => panel.ticker),
+    ["Long"],
+  );
+});
+
+test("without a ticker that can stay, the plan is empty", () => {
+  const plan = planJoint([ticker("A", 0, 31), ticker("B", 0, 36, () => 0)], OPTIONS);
+  assert.deepEqual(leaving(plan), ["A: insufficient_history", "B: insufficient_history"]);
+  assert.deepEqual([plan.members.length, plan.dates.train.length, plan.dates.score.length], [0, 0, 0]);
+});
+
+test("features are united in the order of first appearance, and what a ticker lacks is told", () => {
+  const union = uniteFeatures([
+    { ticker: "b", columns: ["x", "mom"] },
+    { ticker: "B", columns: ["mom", "10"] },
+  ]);
+  assert.deepEqual(union.names, ["mom", "10", "x"]);
+  assert.deepEqual(union.columns, [
+    [2, 0],
+    [0, 1],
+  ]);
+  assert.deepEqual(
+    union.warnings.map(({ ticker, count }) => [ticker, count]),
+    [
+      ["B", 1],
+      ["b", 1],
+    ],
+  );
+  assert.match(union.warnings[0]!.message, /^B: features that other tickers have and it lacks, .*: x\.$/);
+  assert.deepEqual(uniteFeatures([{ ticker: "b", columns: ["x"] }]).warnings, []);
+});

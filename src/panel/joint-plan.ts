@@ -1,0 +1,124 @@
+import { compareCodePoints } from "../contract/code-points.ts";
+import type { Day } from "../contract/dates.ts";
+import { MucastError } from "../contract/errors.ts";
+import { NO_LABEL_DAY } from "./labels.ts";
+import { isConstantTarget, LEAST_TRAINING_SAMPLES, splitSizes } from "./sample-split.ts";
+import type { TickerPanel } from "./ticker-panel.ts";
+import { constantTarget, type WindowOptions } from "./window-plan.ts";
+
+/** What of a panel decides about its part in a joint network. */
+export type JointRows = Pick<TickerPanel, "ticker" | "days" | "y" | "labelDays" | "fit" | "score">;
+
+/** The dates of a joint network's samples; each list ascends. */
+export interface JointDates {
+  readonly train: Int32Array;
+  readonly validate: Int32Array;
+  readonly calibrate: Int32Array;
+  /** Dates on which some ticker has a score window. */
+  readonly score: Int32Array;
+}
+
+/** A ticker that takes part, and which of its rows serve what. All row lists ascend and hold full windows only. */
+export interface JointMember<P extends JointRows = JointRows> {
+  readonly panel: P;
+  /** Rows whose labels are learned. */
+  readonly train: Int32Array;
+  /** Rows whose labels early stopping watches. */
+  readonly validate: Int32Array;
+  readonly calibrate: Int32Array;
+  readonly score: Int32Array;
+}
+
+/** A network for all tickers at once: a sample is a date with every ticker that has a window on it. */
+export interface JointPlan<P extends JointRows = JointRows> {
+  readonly dates: JointDates;
+  /** Ascending by code point. */
+  readonly members: readonly JointMember<P>[];
+  /** Why each of the other tickers takes no part. */
+  readonly left: readonly MucastError[];
+}
+
+/**
+ * Splits the dates of all fit windows by time and settles who takes part, before anything is trained.
+ *
+ * Timing: a label is learned only where it is realised by the first validation date, and watched only where it is
+ * realised by the first calibration date: with prices missing here and there, a ticker's label may come out later
+ * than the next date of the others.
+ *
+ * A ticker with too few labels to learn, or with constant ones, leaves. That takes its dates away, so the split is
+ * made anew without it, until nobody leaves.
+ *
+ * @param panels in any order; the plan is the same.
+ */
+export function planJoint<P extends JointRows>(panels: readonly P[], options: WindowOptions): JointPlan<P> {
+  let present = panels.toSorted((a, b) => compareCodePoints(a.ticker, b.ticker));
+  const left: MucastError[] = [];
+  for (;;) {
+    const dates = jointDates(present, options);
+    const members = present.map((panel) => memberOf(panel, dates, options.lookback));
+    const staying: P[] = [];
+    for (const member of members) {
+      const reason = whyNot(member, options.lookback);
+      if (reason === undefined) staying.push(member.panel);
+      else left.push(reason);
+    }
+    if (staying.length === present.length) return { dates, members, left };
+    present = staying;
+  }
+}
+
+function jointDates(panels: readonly JointRows[], { lookback, calibrates }: WindowOptions): JointDates {
+  const fit = datesOfRows(panels, (panel) => fullWindows(panel.fit, lookback));
+  const { train, validate } = splitSizes(fit.length, calibrates);
+  return {
+    train: fit.subarray(0, train),
+    validate: fit.subarray(train, train + validate),
+    calibrate: fit.subarray(train + validate),
+    score: datesOfRows(panels, (panel) => fullWindows(panel.score, lookback)),
+  };
+}
+
+function datesOfRows<P extends JointRows>(panels: readonly P[], rows: (panel: P) => Int32Array): Int32Array {
+  const dates = new Set<Day>();
+  for (const panel of panels) for (const row of rows(panel)) dates.add(panel.days[row]!);
+  return Int32Array.from(dates).sort();
+}
+
+function fullWindows(rows: Int32Array, lookback: number): Int32Array {
+  return rows.filter((row) => row >= lookback - 1);
+}
+
+/** Later than any date. */
+const NEVER = 2_147_483_647;
+
+function memberOf<P extends JointRows>(panel: P, dates: JointDates, lookback: number): JointMember<P> {
+  const fit = fullWindows(panel.fit, lookback);
+  // Dates before the first of a part belong to the parts before it.
+  const validateFrom = dates.validate[0] ?? NEVER;
+  const calibrateFrom = dates.calibrate[0] ?? NEVER;
+  const dated = (from: Day, before: Day) =>
+    fit.filter((row) => panel.days[row]! >= from && panel.days[row]! < before);
+  const knownBy = (day: Day) => (row: number) => panel.labelDays[row]! <= day;
+  return {
+    panel,
+    train: dated(NO_LABEL_DAY, validateFrom).filter(knownBy(validateFrom)),
+    validate: dated(validateFrom, calibrateFrom).filter(knownBy(calibrateFrom)),
+    calibrate: dated(calibrateFrom, NEVER),
+    score: fullWindows(panel.score, lookback),
+  };
+}
+
+function whyNot({ panel, train }: JointMember, lookback: number): MucastError | undefined {
+  const { ticker, fit, y } = panel;
+  if (train.length < LEAST_TRAINING_SAMPLES) {
+    return new MucastError(
+      "insufficient_history",
+      `${ticker} has ${train.length} labels to learn, at least ${LEAST_TRAINING_SAMPLES} are needed: of ` +
+        `${fit.length} fit rows ${fullWindows(fit, lookback).length} end a window of ${lookback} rows, and ` +
+        "not all of those are dated and realised before the validation begins",
+      { ticker, fit_rows: fit.length, training_labels: train.length, lookback },
+    );
+  }
+  const labels = Float64Array.from(train, (row) => y[row]!);
+  return isConstantTarget(labels) ? constantTarget(ticker, train.length) : undefined;
+}

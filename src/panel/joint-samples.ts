@@ -1,0 +1,86 @@
+import type { JointMember, JointPlan } from "./joint-plan.ts";
+
+/** A joint plan as matrices; row-major, tickers in the plan's order. */
+export interface JointSamples {
+  /**
+   * Shape (samples, tickers): the row on which the ticker's window ends on the sample's date, -1 for none. Samples are
+   * the dates that train, validate and calibrate, then those with a score window.
+   */
+  readonly ends: Float64Array;
+  /** Shape (train + validate, tickers): the label to learn or to watch, NaN where there is none. */
+  readonly labels: Float64Array;
+  readonly parts: { readonly train: number; readonly validate: number; readonly predict: number };
+}
+
+/**
+ * Lays the samples out. On every date each ticker with a full window is there, whether its label counts or not: the
+ * others may see it. Nothing is carried over to dates on which a ticker has no row.
+ */
+export function jointSamples({ dates, members }: JointPlan, lookback: number): JointSamples {
+  const { train, validate, calibrate, score } = dates;
+  const predict = calibrate.length + score.length;
+  const samples = train.length + validate.length + predict;
+  const width = members.length;
+  const ends = new Float64Array(samples * width).fill(-1);
+  const labels = new Float64Array((train.length + validate.length) * width).fill(Number.NaN);
+  for (const [j, member] of members.entries()) {
+    const { days, y } = member.panel;
+    let sample = 0;
+    // The dates of one part ascend; those of the score rows may begin before the calibration ends.
+    for (const part of [train, validate, calibrate, score]) {
+      for (const row of rowsOn(days, part)) {
+        if (row >= lookback - 1) ends[sample * width + j] = row;
+        sample++;
+      }
+    }
+    const learned = positions(member.train, days, train);
+    for (const [i, row] of member.train.entries()) labels[learned[i]! * width + j] = y[row]!;
+    const watched = positions(member.validate, days, validate);
+    for (const [i, row] of member.validate.entries()) {
+      labels[(train.length + watched[i]!) * width + j] = y[row]!;
+    }
+  }
+  return { ends, labels, parts: { train: train.length, validate: validate.length, predict } };
+}
+
+/**
+ * Which row of a ticker is dated so.
+ * @param days ascending; `dates` likewise.
+ * @returns shape (dates): -1 where the ticker has no row on that date.
+ */
+export function rowsOn(days: Int32Array, dates: Int32Array): Int32Array {
+  const rows = new Int32Array(dates.length).fill(-1);
+  for (let i = 0, row = 0; i < dates.length && row < days.length; ) {
+    const difference = days[row]! - dates[i]!;
+    if (difference === 0) rows[i++] = row++;
+    else if (difference < 0) row++;
+    else i++;
+  }
+  return rows;
+}
+
+/** Where each row's date stands among `dates`, which holds it. */
+function positions(rows: Int32Array, days: Int32Array, dates: Int32Array): Int32Array {
+  return rowsOn(
+    dates,
+    rows.map((row) => days[row]!),
+  );
+}
+
+/** Where a ticker's own forecasts stand among the predicted dates of a joint network. */
+export interface OwnSamples {
+  /** Shape (calibrate rows of the ticker). */
+  readonly calibrate: Int32Array;
+  /** Shape (score rows of the ticker). */
+  readonly score: Int32Array;
+}
+
+/** A ticker is predicted on every date on which it has a window; its own are its calibration and score rows. */
+export function ownSamples({ dates }: JointPlan, member: JointMember): OwnSamples {
+  const { days } = member.panel;
+  const score = positions(member.score, days, dates.score);
+  return {
+    calibrate: positions(member.calibrate, days, dates.calibrate),
+    score: score.map((at) => dates.calibrate.length + at),
+  };
+}

@@ -1,0 +1,34 @@
+/** A network that learned from fewer samples says nothing; as many as a ticker needs fit rows. */
+export const LEAST_TRAINING_SAMPLES = 30;
+
+/** How many samples each part has; in time they follow one another in this order. */
+export interface SplitSizes {
+  /** The weights are learned from these. */
+  readonly train: number;
+  /** Early stopping watches the loss on these. */
+  readonly validate: number;
+  /** Neither learns nor stops: the residuals of these make the intervals. 0 without intervals. */
+  readonly calibrate: number;
+}
+
+/**
+ * Splits n samples by time: 80 / 20, or 70 / 15 / 15 where intervals need a part of their own. Parts are rounded
+ * down, to no less than 1, and the first takes the rest, which may then be too few, or none.
+ */
+export function splitSizes(n: number, calibrates: boolean): SplitSizes {
+  const percent = calibrates ? 15 : 20;
+  const part = Math.max(1, Math.floor((percent * n) / 100));
+  const parts = calibrates ? 2 : 1;
+  return { train: Math.max(0, n - parts * part), validate: part, calibrate: calibrates ? part : 0 };
+}
+
+/**
+ * Whether labels leave a network nothing to learn: all are equal, or so close that their standard deviation (ddof 0),
+ * by which targets are divided, is 0.
+ * @param labels shape (n), finite, n >= 1.
+ */
+export function isConstantTarget(labels: Float64Array): boolean {
+  const mean = labels.reduce((sum, y) => sum + y, 0) / labels.length;
+  const variance = labels.reduce((sum, y) => sum + (y - mean) ** 2, 0) / labels.length;
+  return labels.every((y) => y === labels[0]) || variance === 0;
+}

@@ -1,0 +1,121 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { asColumns, FAULTS, faultyQuotes } from "../../test/twins/market.ts";
+import { slowWindows } from "../../test/twins/network-plan-twin.ts";
+import { slowPanel, type TwinRow } from "../../test/twins/panel-twin.ts";
+import { formatDay, parseDay } from "../contract/dates.ts";
+import { MucastError } from "../contract/errors.ts";
+import { isConstantTarget, splitSizes } from "./sample-split.ts";
+import { buildTickerPanel } from "./ticker-panel.ts";
+import { planWindows, type WindowPlan, type WindowRows } from "./window-plan.ts";
+
+const WINDOW = { start: parseDay("2019-01-01")!, end: parseDay("2029-12-31")! };
+
+/** A panel whose rows are all to learn from but for the last `score`. */
+function plainPanel(fit: number, score: number, label = (row: number) => row / 100): WindowRows {
+  const rows = Int32Array.from({ length: fit + score }, (_, i) => i);
+  return {
+    ticker: "AAA",
+    y: Float64Array.from(rows, label),
+    fit: rows.subarray(0, fit),
+    score: rows.subarray(fit),
+  };
+}
+
+test("the windows of histories with faults are those of the slow twin", () => {
+  let planned = 0;
+  const property = fc.property(
+    FAULTS,
+    fc.integer({ min: 1, max: 30 }),
+    fc.integer({ min: 50, max: 100 }),
+    fc.boolean(),
+    (faults, lookback, percent, calibrates) => {
+      const quotes = faultyQuotes(faults);
+      const dates = [...quotes.prices.keys()];
+      const cut = dates[Math.floor((percent / 100) * (dates.length - 1))]!;
+      const twin = slowPanel(quotes, "2019-01-01", "2029-12-31", cut);
+      if (twin.fit.length < 30) return;
+      const window = { ...WINDOW, cut: parseDay(cut)! };
+      const panel = buildTickerPanel({ ticker: "AAA", ...asColumns("AAA", quotes), window });
+      const slow = slowWindows({ ticker: "AAA", panel: twin }, lookback, calibrates);
+      if (typeof slow === "string") {
+        assert.throws(() => planWindows(panel, { lookback, calibrates }), { code: slow });
+        return;
+      }
+      const plan = planWindows(panel, { lookback, calibrates });
+      const told = (rows: Int32Array) => Array.from(rows, (row) => formatDay(panel.days[row]!));
+      for (const part of ["train", "validate", "calibrate", "score"] as const) {
+        assert.deepEqual(
+          told(plan[part]),
+          slow[part].map((row: TwinRow) => row.date),
+        );
+      }
+      assertNoLeak(plan, panel.days, panel.labelDays, window.cut);
+      planned++;
+    },
+  );
+  fc.assert(property, { seed: 5, numRuns: 300 });
+  assert.ok(planned > 50, `the histories must be good enough to plan: ${planned} were`);
+});
+
+/** Each part's labels are known when the next part begins, and all that is learned by the cut. */
+function assertNoLeak(plan: WindowPlan, days: Int32Array, labelDays: Int32Array, cut: number): void {
+  const parts = [plan.train, plan.validate, plan.calibrate, plan.score].filter((rows) => rows.length > 0);
+  for (const [i, rows] of parts.entries()) {
+    const next = parts[i + 1];
+    if (next === undefined) continue;
+    assert.ok(rows.every((row) => labelDays[row]! <= days[next[0]!]!));
+    assert.ok(rows.at(-1)! < next[0]!);
+  }
+  const learned = [...plan.train, ...plan.validate, ...plan.calibrate];
+  assert.ok(learned.every((row) => labelDays[row]! <= cut));
+}
+
+test("of forty fit rows and ten rows a window, thirty-one windows are too few to train thirty", () => {
+  assert.throws(
+    () => planWindows(plainPanel(40, 1), { lookback: 10, calibrates: false }),
+    (error) => {
+      assert.ok(error instanceof MucastError);
+      assert.equal(error.code, "insufficient_history");
+      assert.match(error.message, /AAA has 25 training windows.*of 40 fit rows 31 end a window of 10 rows/);
+      return true;
+    },
+  );
+});
+
+test("a lookback longer than the history is told as too little history", () => {
+  const plan = () => planWindows(plainPanel(100, 5), { lookback: 200, calibrates: false });
+  assert.throws(plan, { code: "insufficient_history" });
+});
+
+test("parts follow one another, and the first score window reaches back into them", () => {
+  const plan = planWindows(plainPanel(109, 3), { lookback: 10, calibrates: true });
+  const ends = [plan.train, plan.validate, plan.calibrate, plan.score].map((rows) => [rows[0], rows.at(-1)]);
+  assert.deepEqual(ends, [
+    [9, 78],
+    [79, 93],
+    [94, 108],
+    [109, 111],
+  ]);
+});
+
+test("training labels that are all equal are constant, whatever comes after them", () => {
+  const panel = plainPanel(100, 1, (row) => (row < 80 ? 0.01 : 0.02));
+  assert.throws(() => planWindows(panel, { lookback: 1, calibrates: false }), { code: "constant_target" });
+  const barely = plainPanel(100, 1, (row) => (row < 79 ? 0.01 : 0.02));
+  assert.equal(planWindows(barely, { lookback: 1, calibrates: false }).train.length, 80);
+});
+
+test("labels whose variance vanishes are constant too", () => {
+  assert.equal(isConstantTarget(Float64Array.of(0, 1e-200, 0)), true);
+  assert.equal(isConstantTarget(Float64Array.of(0, 1e-100, 0)), false);
+});
+
+test("samples are split in fifths, or in parts of fifteen per cent, rounded down to one at least", () => {
+  assert.deepEqual(splitSizes(100, false), { train: 80, validate: 20, calibrate: 0 });
+  assert.deepEqual(splitSizes(100, true), { train: 70, validate: 15, calibrate: 15 });
+  assert.deepEqual(splitSizes(44, true), { train: 32, validate: 6, calibrate: 6 });
+  assert.deepEqual(splitSizes(4, false), { train: 3, validate: 1, calibrate: 0 });
+  assert.deepEqual(splitSizes(1, true), { train: 0, validate: 1, calibrate: 1 });
+});

@@ -1,0 +1,68 @@
+import { MucastError } from "../contract/errors.ts";
+import { isConstantTarget, LEAST_TRAINING_SAMPLES, splitSizes } from "./sample-split.ts";
+import type { TickerPanel } from "./ticker-panel.ts";
+
+/** How sequences are cut from a ticker's rows. */
+export interface WindowOptions {
+  /** Rows of one window, at least 1. */
+  readonly lookback: number;
+  /** Whether intervals are asked for: a part is set aside for them. */
+  readonly calibrates: boolean;
+}
+
+/**
+ * The windows of one ticker. Each entry is the row of the panel on which a window ends: it holds that row and the
+ * lookback - 1 rows before it, labelled or not, and predicts the label of its last row. Rows ascend, also from part
+ * to part.
+ */
+export interface WindowPlan {
+  readonly train: Int32Array;
+  readonly validate: Int32Array;
+  readonly calibrate: Int32Array;
+  /** These may reach back into the parts before. */
+  readonly score: Int32Array;
+}
+
+/** What of a panel decides about its windows. */
+export type WindowRows = Pick<TickerPanel, "ticker" | "y" | "fit" | "score">;
+
+/**
+ * Splits a ticker's fit windows by time and lists its score windows. Rows without a full window are in no part.
+ *
+ * Timing: a window knows nothing later than its last row. The label of a part's last window is realised no later
+ * than the date of the next part's first one, so each part's labels are known when the next begins.
+ *
+ * @throws MucastError `insufficient_history` where fewer than LEAST_TRAINING_SAMPLES windows train,
+ *   `constant_target` where the labels to learn are all the same. Only this ticker fails.
+ */
+export function planWindows(panel: WindowRows, { lookback, calibrates }: WindowOptions): WindowPlan {
+  const isFull = (row: number): boolean => row >= lookback - 1;
+  const fit = panel.fit.filter(isFull);
+  const { train, validate } = splitSizes(fit.length, calibrates);
+  if (train < LEAST_TRAINING_SAMPLES) throw tooFewWindows(panel, fit.length, train, lookback);
+  const plan = {
+    train: fit.subarray(0, train),
+    validate: fit.subarray(train, train + validate),
+    calibrate: fit.subarray(train + validate),
+    score: panel.score.filter(isFull),
+  };
+  if (isConstantTarget(Float64Array.from(plan.train, (row) => panel.y[row]!))) {
+    throw constantTarget(panel.ticker, train);
+  }
+  return plan;
+}
+
+function tooFewWindows(panel: WindowRows, windows: number, train: number, lookback: number): MucastError {
+  const { ticker, fit } = panel;
+  return new MucastError(
+    "insufficient_history",
+    `${ticker} has ${train} training windows, at least ${LEAST_TRAINING_SAMPLES} are needed: ` +
+      `of ${fit.length} fit rows ${windows} end a window of ${lookback} rows, and the last of these validate`,
+    { ticker, fit_rows: fit.length, windows, training_windows: train, lookback },
+  );
+}
+
+/** The error of a ticker whose labels to learn are all the same. */
+export function constantTarget(ticker: string, count: number): MucastError {
+  return new MucastError("constant_target", `${ticker}: all ${count} training labels are equal`, { ticker });
+}
