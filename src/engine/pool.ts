@@ -5,7 +5,7 @@ import { type HostEnd, HostProcess } from "./host-process.ts";
 import type { Job, Worker } from "./job.ts";
 import { MemoryWatch } from "./memory-watch.ts";
 import { untilGone } from "./processes.ts";
-import type { EngineMessage, EngineTask, Greeting, ResultOf, TaskFault, TaskProgress } from "./protocol.ts";
+import type { EngineMessage, EngineTask, Greeting, ProgressOf, ResultOf, TaskFault } from "./protocol.ts";
 
 export interface PoolOptions {
   /** Interpreter of an environment that has the libraries. */
@@ -24,10 +24,10 @@ export interface PoolOptions {
   readonly log?: (line: string) => void;
 }
 
-export interface RunOptions {
+export interface RunOptions<T extends EngineTask = EngineTask> {
   /** Kills the worker of this task, and whatever it started, at once. */
   readonly signal?: AbortSignal;
-  readonly onProgress?: (progress: TaskProgress) => void;
+  readonly onProgress?: (progress: ProgressOf<T>) => void;
 }
 
 const ATTEMPTS = 2;
@@ -78,18 +78,19 @@ export class EnginePool {
 
   /**
    * Runs `task` on the next free worker, first come first served.
-   * @throws MucastError of the task (`fit_failed`, `invalid_model_params`, `device_unavailable`), `engine_crashed`
+   * @throws MucastError of the task (such as `fit_failed`, `diverged` or `device_unavailable`), `engine_crashed`
    *   with `ticker` where the worker died twice on it, `engine_unavailable`, or `canceled` after `close`; the reason
    *   of `signal` where that was aborted, once the task's worker is gone.
    */
-  run<T extends EngineTask>(task: T, { signal, onProgress }: RunOptions = {}): Promise<ResultOf<T>> {
+  run<T extends EngineTask>(task: T, { signal, onProgress }: RunOptions<T> = {}): Promise<ResultOf<T>> {
     if (signal?.aborted) return Promise.reject(signal.reason);
     if (this.#failure) return Promise.reject(this.#failure);
     return new Promise((resolve, reject) => {
       const onAbort = () => this.#abort(job, signal?.reason);
       const job: Job = {
         task,
-        onProgress,
+        // The engine tells of a task what the protocol says of its kind.
+        onProgress: onProgress as Job["onProgress"],
         deaths: [],
         settle: (outcome) => {
           signal?.removeEventListener("abort", onAbort);

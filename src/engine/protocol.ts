@@ -2,6 +2,14 @@ import type { ErrorData } from "../contract/errors.ts";
 import type { ScalerName } from "../contract/intervals.ts";
 import type { Library } from "../contract/model-params/models.ts";
 import type { Estimator } from "../contract/model-params/resolve.ts";
+import type {
+  DeviceResult,
+  DeviceTask,
+  EpochProgress,
+  TrainJointTask,
+  TrainNetworkTask,
+  TrainResult,
+} from "./network-protocol.ts";
 import type { ArrayRef } from "./npy.ts";
 
 /** Half-open range of rows. */
@@ -38,7 +46,7 @@ export interface TrialTask {
   readonly scaler: ScalerName;
 }
 
-export type EngineTask = FitPredictTask | TrialTask;
+export type EngineTask = FitPredictTask | TrialTask | DeviceTask | TrainNetworkTask | TrainJointTask;
 
 /** Why a model predicts one constant. */
 export interface ConstantDescription {
@@ -63,13 +71,35 @@ export interface FitPredictResult {
 
 export type TrialResult = Record<string, never>;
 
-export type ResultOf<T extends EngineTask> = T extends FitPredictTask ? FitPredictResult : TrialResult;
+/** What a worker answers to each kind of task. */
+interface Results {
+  readonly fit_predict: FitPredictResult;
+  readonly trial: TrialResult;
+  readonly device: DeviceResult;
+  readonly train_network: TrainResult;
+  readonly train_joint: TrainResult;
+}
 
-/** One fit of a task is done. */
-export interface TaskProgress {
+export type ResultOf<T extends EngineTask> = Results[T["task"]];
+
+/** One fit of a `fit_predict` task is done. */
+export interface FitProgress {
   readonly fit: number;
   readonly seconds: number;
 }
+
+/** What a worker tells on its way through each kind of task. */
+interface Progresses {
+  readonly fit_predict: FitProgress;
+  readonly trial: never;
+  readonly device: never;
+  readonly train_network: EpochProgress;
+  readonly train_joint: EpochProgress;
+}
+
+export type ProgressOf<T extends EngineTask> = Progresses[T["task"]];
+
+export type TaskProgress = FitProgress | EpochProgress;
 
 /** The engine's first message. */
 export interface Greeting {
@@ -108,7 +138,7 @@ export type EngineRequest =
   | { readonly op: "start" | "kill"; readonly worker: number }
   | { readonly op: "task"; readonly worker: number; readonly id: number };
 
-/** The modules a job needs: the regressor's library, and scikit-learn where a scaler is asked for. */
+/** The modules run_ml_job needs: the regressor's library, and scikit-learn where a scaler is asked for. */
 export function librariesFor(library: Library, scaler: ScalerName): Library[] {
   return library === "sklearn" || scaler === "none" ? [library] : [library, "sklearn"];
 }
