@@ -2,10 +2,10 @@ import type { ForecastRows } from "./forecast-rows.ts";
 import { type ForecastTable, forecastTable } from "./forecast-table.ts";
 import { mean } from "./statistics.ts";
 
-/** The tables of one forecast: on the score rows and out of fold. */
+/** The tables of one forecast: on the score rows and, where there are folds, out of fold. */
 export interface ForecastTables {
   readonly score: ForecastTable;
-  readonly out_of_fold: ForecastTable;
+  readonly out_of_fold?: ForecastTable;
 }
 
 /** What any model has to beat, on the very rows of the model. */
@@ -16,17 +16,13 @@ export interface Baselines {
   readonly mean: ForecastTables;
 }
 
-export function baselines(score: readonly ForecastRows[], outOfFold: readonly ForecastRows[]): Baselines {
-  return {
-    zero: {
-      score: forecastTable(score.map(zeroForecast)),
-      out_of_fold: forecastTable(outOfFold.map(zeroForecast)),
-    },
-    mean: {
-      score: forecastTable(score.map(meanForecast)),
-      out_of_fold: forecastTable(outOfFold.map(meanForecast)),
-    },
-  };
+/** @param outOfFold absent where a model has no folds. */
+export function baselines(score: readonly ForecastRows[], outOfFold?: readonly ForecastRows[]): Baselines {
+  const tables = (forecast: (rows: ForecastRows) => ForecastRows): ForecastTables => ({
+    score: forecastTable(score.map(forecast)),
+    ...(outOfFold === undefined ? {} : { out_of_fold: forecastTable(outOfFold.map(forecast)) }),
+  });
+  return { zero: tables(zeroForecast), mean: tables(meanForecast) };
 }
 
 function zeroForecast(rows: ForecastRows): ForecastRows {

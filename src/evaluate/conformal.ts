@@ -12,7 +12,7 @@ export interface Bounds {
 
 /**
  * How far a forecast missed on the side that is bounded: |y - p| for both, p - y for lower, y - p for upper.
- * @param realised shape (m), labels of the out-of-fold rows; `predicted` likewise.
+ * @param realised shape (m), labels of rows that the forecasts were not learned from; `predicted` likewise.
  */
 export function conformityScores(
   realised: Float64Array,
@@ -65,7 +65,8 @@ function endAt(value: number): number {
 
 /**
  * The warning of a ticker whose m residuals support no interval at the alpha asked for.
- * @returns undefined where they do, and for m = 0, where no alpha would help: the ticker has no fold.
+ * @returns undefined where they do, and for m = 0, where no alpha would help: the ticker has no row to
+ *   take a residual from.
  */
 export function intervalUnsupported(ticker: string, m: number, alpha: number): Warning | undefined {
   if (m === 0 || conformalRank(m, alpha) <= m) return undefined;
@@ -74,7 +75,7 @@ export function intervalUnsupported(ticker: string, m: number, alpha: number): W
     ticker,
     count: m,
     message:
-      `${ticker}: ${m} out-of-fold residuals hold no finite interval at alpha ${alpha}; ` +
+      `${ticker}: ${m} residuals hold no finite interval at alpha ${alpha}; ` +
       `the smallest alpha they support is ${smallestAlpha(m)}.`,
   };
 }

@@ -282,8 +282,8 @@ test("a perfect forecast and the benchmarks themselves get exact skills", () => 
   assert.equal(zero.score.pooled.correlation, null);
   assert.equal(zero.score.pooled.hit_rate, null);
   assert.equal(zero.score.cross_section.dates, 0);
-  assert.equal(mean.out_of_fold.pooled.r2_mean, 0);
-  assert.equal(mean.out_of_fold.by_ticker.get("9")!.correlation, null);
+  assert.equal(mean.out_of_fold!.pooled.r2_mean, 0);
+  assert.equal(mean.out_of_fold!.by_ticker.get("9")!.correlation, null);
 });
 
 test("the historical mean of a fold is that of its own training labels", () => {

@@ -13,6 +13,7 @@ import { datesOf, type PanelDates } from "../panel/as-of.ts";
 import type { Fold } from "../panel/folds.ts";
 import type { TickerPanel } from "../panel/ticker-panel.ts";
 import { constantWarning } from "./constant-warning.ts";
+import type { ScoreRows } from "./evidence.ts";
 import { cutFits, type PlannedFit, planFits, planWarnings } from "./plan-fits.ts";
 import { labelsOf, type TickerMatrix, writeTickerMatrix } from "./ticker-matrix.ts";
 
@@ -25,12 +26,7 @@ export interface FittedTicker {
   readonly fit: { readonly days: Int32Array; readonly labels: Float64Array };
   /** Shape (sum of the folds' test rows): forecasts out of fold, in time order. */
   readonly outOfFold: Float64Array;
-  /** The score rows, shape (m): labels are NaN where the future holds them. */
-  readonly score: {
-    readonly days: Int32Array;
-    readonly labels: Float64Array;
-    readonly predicted: Float64Array;
-  };
+  readonly score: ScoreRows;
   readonly warnings: readonly Warning[];
 }
 

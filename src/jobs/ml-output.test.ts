@@ -28,6 +28,7 @@ function outputOf(config: string) {
       config,
       engineVersions: { python: "3.12.0" },
       seed: null,
+      device: "cpu",
     }),
   };
   return outputBlobSchema.parse(JSON.parse(stringifyOrdered(mlOutput(parts))));

@@ -13,6 +13,8 @@ export function provenance(facts: {
   /** Versions of Python and of each library, by name. */
   readonly engineVersions: Readonly<Record<string, string>>;
   readonly seed: OrderedJson;
+  /** What the models were fitted on: `cpu` or `cuda:N`; `none` where nothing was. */
+  readonly device: string;
 }): OrderedJson {
   const { feature, dataExtractor } = facts.digests;
   return {
@@ -24,6 +26,6 @@ export function provenance(facts: {
     versions: { mucast: MUCAST_VERSION, node: process.versions.node, ...facts.engineVersions },
     seed: facts.seed,
     threads_per_fit: 1,
-    device: "cpu",
+    device: facts.device,
   };
 }

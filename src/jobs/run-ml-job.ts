@@ -1,17 +1,13 @@
-import { randomUUID } from "node:crypto";
-import { executionName, outputName } from "../blob/names.ts";
-import { checkOutput, resolveOutput } from "../blob/output-folder.ts";
-import { writeOutput } from "../blob/write-output.ts";
 import { parseMlSettings, seedOf } from "../contract/ml-settings.ts";
 import type { ResultRecord } from "../contract/result-record.ts";
 import { requireEnvironment } from "../engine/environment.ts";
 import { EnginePool } from "../engine/pool.ts";
 import { librariesFor } from "../engine/protocol.ts";
 import type { JobContext, JobRequest } from "./job.ts";
+import { openPlace } from "./job-place.ts";
 import { tickerWarnings } from "./job-warnings.ts";
 import { evaluateMl } from "./ml-evaluation.ts";
 import { mlOutput } from "./ml-output.ts";
-import { orderedPieces } from "./ordered-json.ts";
 import { provenance } from "./provenance.ts";
 import { readAndFit } from "./read-and-fit.ts";
 import { openWorkFolder } from "./work-folder.ts";
@@ -25,9 +21,7 @@ import { openWorkFolder } from "./work-folder.ts";
 export async function runMlJob(request: JobRequest, context: JobContext): Promise<ResultRecord> {
   const { settings, warnings } = parseMlSettings(request.config);
   for (const warning of warnings) context.report({ kind: "warning", warning });
-  const folder = resolveOutput({ blobUrl: request.blobUrl, featureLocation: request.featureUrl });
-  const name = outputName("run_ml_job", request.id);
-  await checkOutput(folder, name);
+  const place = await openPlace("run_ml_job", request);
   const { python: interpreter } = requireEnvironment();
   const work = openWorkFolder();
   const pool = EnginePool.start({
@@ -40,7 +34,7 @@ export async function runMlJob(request: JobRequest, context: JobContext): Promis
     const { inputs, outcome } = await readAndFit(request, context, settings, pool, work.path);
     const evaluation = evaluateMl(outcome.fitted, settings.intervals);
     context.report({ kind: "progress", stage: "evaluate", done: 1, total: 1 });
-    const aboutTickers = tickerWarnings(inputs, outcome, evaluation.warnings);
+    const aboutTickers = tickerWarnings(inputs, outcome.fitted, evaluation.warnings);
     const { versions } = await pool.greeting;
     const document = mlOutput({
       id: request.id,
@@ -56,18 +50,11 @@ export async function runMlJob(request: JobRequest, context: JobContext): Promis
         config: request.config,
         engineVersions: versions,
         seed: seedOf(settings),
+        device: "cpu",
       }),
     });
-    for (const warning of aboutTickers) context.report({ kind: "warning", warning });
-    for (const failure of outcome.failures) context.report({ kind: "failure", failure });
-    const url = await writeOutput(folder, name, orderedPieces(document), { signal: context.signal });
-    context.report({ kind: "progress", stage: "write", done: 1, total: 1 });
-    return {
-      status: "Succeeded",
-      output_url: url,
-      output_name: name,
-      execution_name: executionName("run_ml_job", randomUUID().slice(0, 8)),
-    };
+    const news = { warnings: aboutTickers, failures: outcome.failures };
+    return await place.leave(document, news, context);
   } finally {
     await pool.close();
     work.remove();

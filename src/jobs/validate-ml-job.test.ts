@@ -97,7 +97,7 @@ test("an alpha that the folds cannot support is warned about before anything is 
     "fewer_folds ALFA",
     "interval_unsupported ALFA",
   ]);
-  assert.match(understanding.warnings[2]!.message, /15 out-of-fold residuals .* they support is 0\.0625\./);
+  assert.match(understanding.warnings[2]!.message, /15 residuals .* they support is 0\.0625\./);
 });
 
 test("without a fold there is no interval either, and fewer_folds says so alone", async () => {

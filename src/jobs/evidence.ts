@@ -1,0 +1,74 @@
+import type { Warning } from "../contract/warnings.ts";
+import { type Baselines, baselines, scoreMeans } from "../evaluate/baselines.ts";
+import type { Bounds } from "../evaluate/conformal.ts";
+import { type CoverageTable, coverageTable } from "../evaluate/coverage.ts";
+import type { ForecastRows } from "../evaluate/forecast-rows.ts";
+import { type ForecastTable, forecastTable } from "../evaluate/forecast-table.ts";
+import { type IntervalChoice, type Residuals, scoreBounds } from "../evaluate/score-bounds.ts";
+import type { PanelDates } from "../panel/as-of.ts";
+
+/** The score rows of one ticker: shape (n) each; labels are NaN where the future holds them. */
+export interface ScoreRows {
+  readonly days: Int32Array;
+  readonly labels: Float64Array;
+  /** Next-day log-return. */
+  readonly predicted: Float64Array;
+}
+
+/** The forecasts of one ticker with their intervals. */
+export interface ScoredTicker {
+  readonly dates: PanelDates;
+  readonly score: ForecastRows;
+  readonly bounds: Bounds;
+}
+
+/** How good the forecasts are. */
+export interface Evidence {
+  readonly score: ForecastTable;
+  /** Absent where there are no folds. */
+  readonly outOfFold?: ForecastTable;
+  readonly baselines: Baselines;
+  /** Absent where no intervals were asked for. */
+  readonly coverage?: CoverageTable;
+}
+
+/**
+ * Puts the historical mean and the intervals beside a ticker's forecasts.
+ * @param facts `fitLabels`: labels of all its fit rows; `residuals`: of rows that it was not learned from.
+ */
+export function scoreTicker(
+  facts: {
+    readonly dates: PanelDates;
+    readonly fitLabels: Float64Array;
+    readonly score: ScoreRows;
+    readonly residuals: Residuals;
+  },
+  intervals: IntervalChoice,
+): { readonly scored: ScoredTicker; readonly warnings: readonly Warning[] } {
+  const { dates, fitLabels, residuals } = facts;
+  const { days, labels, predicted } = facts.score;
+  const { ticker } = dates;
+  const trainingMean = scoreMeans(fitLabels, days.length);
+  const { bounds, warnings } = scoreBounds(ticker, predicted, residuals, intervals);
+  const score = { ticker, days, predicted, realised: labels, trainingMean };
+  return { scored: { dates, score, bounds }, warnings };
+}
+
+/** The tables of all tickers. @param outOfFold absent where there are no folds. */
+export function evidenceOf(
+  tickers: readonly ScoredTicker[],
+  intervals: IntervalChoice,
+  outOfFold?: readonly ForecastRows[],
+): Evidence {
+  const score = tickers.map((ticker) => ticker.score);
+  return {
+    score: forecastTable(score),
+    ...(outOfFold === undefined ? {} : { outOfFold: forecastTable(outOfFold) }),
+    baselines: baselines(score, outOfFold),
+    ...(intervals === undefined ? {} : { coverage: coverageTable(tickers.map(intervalRows)) }),
+  };
+}
+
+function intervalRows({ score, bounds }: ScoredTicker) {
+  return { ticker: score.ticker, realised: score.realised, ...bounds };
+}

@@ -1,0 +1,106 @@
+import type { Operation } from "../blob/names.ts";
+import { formatDay } from "../contract/dates.ts";
+import type { Failure } from "../contract/output-blob.ts";
+import { OUTPUT_SCHEMA_NAME } from "../contract/output-blob.ts";
+import type { Warning } from "../contract/warnings.ts";
+import type { IntervalChoice } from "../evaluate/score-bounds.ts";
+import { muRow } from "../panel/as-of.ts";
+import type { ResolvedWindow } from "../panel/window.ts";
+import type { Evidence, ScoredTicker } from "./evidence.ts";
+import type { OrderedJson } from "./ordered-json.ts";
+
+/** Everything the output blob of a job is made of. */
+export interface DocumentParts {
+  readonly operation: Operation;
+  readonly id: string;
+  readonly createdAt: Date;
+  readonly window: ResolvedWindow;
+  readonly asOf: number;
+  /** Ascending by code point. */
+  readonly tickers: readonly ScoredTicker[];
+  /** How the models came to be: `cross_validation` or `training`. */
+  readonly making: { readonly [member: string]: OrderedJson };
+  readonly evidence: Evidence;
+  readonly intervals: IntervalChoice;
+  readonly model: OrderedJson;
+  readonly warnings: readonly Warning[];
+  readonly failures: readonly Failure[];
+  readonly provenance: OrderedJson;
+}
+
+/** The output blob, members in the order of the published schema, tickers ascending by code point. */
+export function jobDocument(parts: DocumentParts): OrderedJson {
+  const { window, tickers } = parts;
+  return {
+    schema: OUTPUT_SCHEMA_NAME,
+    operation: parts.operation,
+    id: parts.id,
+    created_at: parts.createdAt.toISOString(),
+    window: {
+      start: formatDay(window.start),
+      end: formatDay(window.end),
+      learning_end: window.learningEnd === undefined ? null : formatDay(window.learningEnd),
+      as_of: formatDay(parts.asOf),
+    },
+    mu: muOf(tickers, parts.asOf),
+    forecasts: new Map(tickers.map((ticker) => [ticker.score.ticker, forecastOf(ticker)])),
+    ...parts.making,
+    metrics: metricsOf(parts.evidence, parts.intervals),
+    model: parts.model,
+    warnings: plain(parts.warnings),
+    failures: plain(parts.failures),
+    provenance: parts.provenance,
+  };
+}
+
+/** Next-day log-return at `asOf` of each ticker that has one. */
+function muOf(tickers: readonly ScoredTicker[], asOf: number): OrderedJson {
+  const mu = new Map<string, number>();
+  for (const { dates, score } of tickers) {
+    if (muRow(dates, asOf).row !== undefined) mu.set(score.ticker, score.predicted.at(-1)!);
+  }
+  return mu;
+}
+
+function forecastOf({ score, bounds }: ScoredTicker): OrderedJson {
+  return {
+    dates: dateTexts(score.days),
+    predicted: score.predicted,
+    realised: nullable(score.realised),
+    lower: nullable(bounds.lower),
+    upper: nullable(bounds.upper),
+  };
+}
+
+function metricsOf(evidence: Evidence, intervals: IntervalChoice): OrderedJson {
+  const { score, outOfFold, baselines, coverage } = evidence;
+  return {
+    score: plain(score),
+    ...(outOfFold === undefined ? {} : { out_of_fold: plain(outOfFold) }),
+    baselines: plain(baselines),
+    intervals:
+      coverage === undefined || intervals === undefined
+        ? null
+        : { ...intervals, pooled: plain(coverage.pooled), by_ticker: plain(coverage.by_ticker) },
+  };
+}
+
+/** Intervals as the resolved configuration records them. */
+export function recordedIntervals(intervals: IntervalChoice): OrderedJson {
+  return intervals === undefined ? null : { enabled: true, ...intervals };
+}
+
+/** Shape (n): each day as `YYYY-MM-DD`. */
+export function dateTexts(days: Int32Array): string[] {
+  return Array.from(days, formatDay);
+}
+
+/** NaN as null. */
+function nullable(values: Float64Array): (number | null)[] {
+  return Array.from(values, (value) => (Number.isNaN(value) ? null : value));
+}
+
+/** Interfaces have no index signature, so what is plain JSON data says so here. */
+export function plain<T extends object>(value: T): T & OrderedJson {
+  return value as T & OrderedJson;
+}
