@@ -1,13 +1,13 @@
-import { MucastError } from "../contract/errors.ts";
 import type { MlSettings } from "../contract/ml-settings.ts";
 import type { Failure } from "../contract/output-blob.ts";
 import type { EnginePool } from "../engine/pool.ts";
-import { datesOf, muRow, noForecast, type PanelDates } from "../panel/as-of.ts";
-import { noTickerLeft } from "../panel/pairing.ts";
+import { datesOf, type PanelDates } from "../panel/as-of.ts";
 import type { TickerPanel } from "../panel/ticker-panel.ts";
 import { type FitOutcome, fitTickers } from "./fit-tickers.ts";
+import { checkCurrent, checkLeft } from "./forecasts-left.ts";
 import type { JobContext, JobRequest } from "./job.ts";
 import { type Inputs, openInputs } from "./read-inputs.ts";
+import { together } from "./together.ts";
 
 /**
  * Reads both blobs and fits every ticker, each as soon as it is read; meanwhile the engine imports its libraries
@@ -23,20 +23,13 @@ export async function readAndFit(
   pool: EnginePool,
   workFolder: string,
 ): Promise<{ inputs: Inputs; outcome: FitOutcome }> {
-  const stop = new AbortController();
-  const inner = { ...context, signal: AbortSignal.any([context.signal, stop.signal]) };
-  const { estimator } = settings;
-  const trial = pool.run({ task: "trial", estimator, scaler: settings.scaler }, { signal: inner.signal });
-  const fitting = fitInputs(request, inner, settings, pool, workFolder, trial);
-  try {
-    const [, done] = await Promise.all([trial, fitting]);
-    return done;
-  } catch (error) {
-    stop.abort(error);
-    throw error;
-  } finally {
-    await Promise.allSettled([trial, fitting]);
-  }
+  const { estimator, scaler } = settings;
+  const [, done] = await together(
+    context.signal,
+    (signal) => pool.run({ task: "trial", estimator, scaler }, { signal }),
+    (signal, trial) => fitInputs(request, { ...context, signal }, settings, pool, workFolder, trial),
+  );
+  return done;
 }
 
 async function fitInputs(
@@ -63,10 +56,8 @@ async function fitInputs(
         report({ kind: "progress", stage: "fit", done, ...(complete ? { total: planned } : {}) });
       },
     });
-    if (outcome.fitted.length === 0) throw noTickerLeft(outcome.failures);
     const dates = outcome.fitted.map((ticker) => ticker.dates);
-    if (!dates.some((panel) => hasMu(panel, inputs.asOf)))
-      throw everyCurrentTickerFailed(dates, inputs, outcome);
+    checkLeft(dates, outcome.failures, inputs.asOf);
     return { inputs, outcome };
   } finally {
     await inputs.close();
@@ -80,23 +71,5 @@ async function* withForecast(inputs: Inputs): AsyncGenerator<TickerPanel | Failu
     if (!("code" in panel)) dates.push(datesOf(panel));
     yield panel;
   }
-  if (dates.length > 0 && !dates.some((panel) => hasMu(panel, inputs.asOf)))
-    throw noForecast(dates, inputs.asOf);
-}
-
-function hasMu(panel: PanelDates, asOf: number): boolean {
-  return muRow(panel, asOf).row !== undefined;
-}
-
-/** Those with a `mu` to come all failed in fitting; what is left ends early. */
-function everyCurrentTickerFailed(
-  dates: readonly PanelDates[],
-  { asOf }: Inputs,
-  { failures }: FitOutcome,
-): MucastError {
-  const { message, data } = noForecast(dates, asOf);
-  return new MucastError("no_forecast", `${message}; the tickers that have one failed`, {
-    ...data,
-    failures,
-  });
+  checkCurrent(dates, inputs.asOf);
 }
