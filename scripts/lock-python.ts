@@ -23,4 +23,5 @@ function lock(name: string, ...more: string[]): void {
 
 lock("uv");
 lock("ml");
-lock("dev", "--constraint", "requirements-ml.txt");
+lock("dl", "--constraint", "requirements-ml.txt");
+lock("dev", "--constraint", "requirements-dl.txt");

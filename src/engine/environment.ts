@@ -6,8 +6,14 @@ import { fileURLToPath } from "node:url";
 import { MucastError } from "../contract/errors.ts";
 import { isBuilt } from "./build-folder.ts";
 
-/** `ml` has the libraries of run_ml_job, `dev` adds what the engine's own checks need. */
-export type EnvironmentFlavour = "ml" | "dev";
+/** `ml` has the libraries of run_ml_job, `dl` adds torch for run_dl_job, `dev` what the engine's own checks need. */
+export type EnvironmentFlavour = "ml" | "dl" | "dev";
+
+/** The environments of the two jobs. */
+export type JobEnvironment = Exclude<EnvironmentFlavour, "dev">;
+
+/** The command that makes the environment of each job. */
+export const SETUP_COMMANDS = { ml: "mucast setup", dl: "mucast setup --dl" } as const;
 
 export interface Environment {
   /** Its interpreter. */
@@ -67,18 +73,19 @@ export function findEnvironment(flavour: EnvironmentFlavour = "ml"): Environment
   if (named !== undefined) return { python: named };
   const found = installedEnvironment(flavour);
   if (found) return found;
+  const command = flavour === "dev" ? "npm test" : SETUP_COMMANDS[flavour];
   throw new MucastError(
     "engine_unavailable",
-    `there is no Python environment at ${environmentFolder(flavour)}; \`mucast setup\` makes it, ` +
+    `there is no Python environment at ${environmentFolder(flavour)}; \`${command}\` makes it, ` +
       `or ${PYTHON_VARIABLE} names a ready interpreter`,
     { path: environmentFolder(flavour) },
   );
 }
 
 /**
- * The environment of run_ml_job.
+ * The environment of a job: `ml` of run_ml_job, `dl` of run_dl_job.
  * @throws MucastError engine_unavailable where there is none.
  */
-export function requireEnvironment(): Environment {
-  return findEnvironment("ml");
+export function requireEnvironment(flavour: JobEnvironment = "ml"): Environment {
+  return findEnvironment(flavour);
 }
