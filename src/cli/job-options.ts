@@ -7,7 +7,7 @@ import { LIMITS } from "../contract/limits.ts";
 import { invalidRequest } from "../contract/parse-config.ts";
 import { Reporter } from "./reporter.ts";
 
-/** The flags of run_ml_job and validate, as commander gives them. */
+/** The flags of the job commands and of validate, as commander gives them. */
 export interface JobFlags {
   readonly featureUrl?: string;
   readonly dataExtractorUrl?: string;

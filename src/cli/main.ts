@@ -6,6 +6,7 @@ import { addDoctor } from "./doctor.ts";
 import { explain } from "./explain.ts";
 import { addPrepare } from "./prepare.ts";
 import { Reporter } from "./reporter.ts";
+import { addRunDlJob } from "./run-dl-job.ts";
 import { addRunMlJob } from "./run-ml-job.ts";
 import { addSchema } from "./schema.ts";
 import { addSetup } from "./setup.ts";
@@ -28,7 +29,8 @@ const program = new Command("mucast")
   .showHelpAfterError("Run with --help for the flags.")
   .addHelpText("after", HELP);
 
-for (const add of [addRunMlJob, addValidate, addPrepare, addSchema, addDoctor, addSetup]) add(program);
+for (const add of [addRunMlJob, addRunDlJob, addValidate, addPrepare, addSchema, addDoctor, addSetup])
+  add(program);
 
 try {
   await program.parseAsync();

@@ -67,3 +67,20 @@ test("the signature of a SAS is not told, whatever a message repeats", () => {
     if (format === "json") assert.equal(JSON.parse(line).value, 'https://a.example/c?sv=1&sig=…"');
   }
 });
+
+test("an epoch is told with its ticker, its losses and the time to go", () => {
+  const epoch = { ticker: "A\n", epoch: 3, train_loss: 0.98765, validation_loss: 1 };
+  const event = { kind: "progress", stage: "fit", done: 8, total: 8, ...epoch } as const;
+  const tell = (reporter: Reporter) => reporter.report(event);
+  assert.equal(written({}, tell), "fitting: 8 of 8, A\\u000a epoch 3: loss 0.9877, validation 1.000\n");
+  const { time: _, eta_seconds, ...told } = JSON.parse(written({ format: "json" }, tell));
+  assert.deepEqual(told, { level: "info", ...event });
+  assert.equal(eta_seconds, 0);
+});
+
+test("a bar names no more of a long ticker than leaves it on one line", () => {
+  const stream = Object.assign(new PassThrough(), { isTTY: true });
+  const reporter = new Reporter({ format: "text", quiet: false, stream });
+  reporter.report({ kind: "progress", stage: "fit", done: 1, total: 4, ticker: "LONG".repeat(9), epoch: 2 });
+  assert.match(String(stream.read()), / 1 of 4, LONGLONGLONG epoch 2(, \d+ s to go)?$/);
+});

@@ -1,5 +1,5 @@
 import { withoutSignature } from "../blob/policy.ts";
-import type { JobEvent, Report, Stage } from "../contract/events.ts";
+import type { JobEvent, Progress, Report, Stage } from "../contract/events.ts";
 import type { Failure } from "../contract/output-blob.ts";
 import { printable } from "../contract/printable.ts";
 import type { Warning } from "../contract/warnings.ts";
@@ -82,7 +82,7 @@ export class Reporter {
     this.#barShown = false;
   }
 
-  #progress(event: JobEvent & { kind: "progress" }): void {
+  #progress(event: Progress): void {
     const now = performance.now();
     const first = !this.#started.has(event.stage);
     if (first) this.#started.set(event.stage, now);
@@ -96,12 +96,12 @@ export class Reporter {
     else this.#line({ level: "info", ...event, eta_seconds: eta }, () => progressLine(event, eta));
   }
 
-  #drawBar(event: JobEvent & { kind: "progress" }, eta: number | undefined): void {
+  #drawBar(event: Progress, eta: number | undefined): void {
     const share = event.total ? Math.min(1, event.done / event.total) : 0;
     const filled = Math.round(share * BAR_CELLS);
     const bar = "█".repeat(filled) + "░".repeat(BAR_CELLS - filled);
     this.#options.stream.write(
-      `\r\x1b[K${LABELS[event.stage].padEnd(10)} ${bar} ${amount(event)}${etaText(eta)}`,
+      `\r\x1b[K${LABELS[event.stage].padEnd(10)} ${bar} ${amount(event)}${whose(event, event.ticker?.slice(0, TICKER_CELLS))}${etaText(eta)}`,
     );
     this.#barShown = true;
   }
@@ -122,11 +122,26 @@ function etaSeconds(event: { done: number; total?: number }, elapsed: number): n
   return Math.round(((event.total - event.done) / event.done) * elapsed);
 }
 
-function progressLine(event: JobEvent & { kind: "progress" }, eta: number | undefined): string {
-  return `${LABELS[event.stage]}: ${amount(event)}${etaText(eta)}`;
+function progressLine(event: Progress, eta: number | undefined): string {
+  return `${LABELS[event.stage]}: ${amount(event)}${epochText(event)}${etaText(eta)}`;
 }
 
-function amount(event: JobEvent & { kind: "progress" }): string {
+/** The network that has done an epoch, and the losses of that epoch. */
+function epochText(event: Progress): string {
+  if (event.epoch === undefined) return "";
+  const loss = (value: number | undefined) => value?.toPrecision(4) ?? "-";
+  const { train_loss, validation_loss } = event;
+  return `${whose(event, event.ticker)}: loss ${loss(train_loss)}, validation ${loss(validation_loss)}`;
+}
+
+/** A ticker longer than this would wrap the bar. */
+const TICKER_CELLS = 12;
+
+function whose({ epoch }: Progress, ticker = ""): string {
+  return epoch === undefined ? "" : printable(`, ${ticker} epoch ${epoch}`);
+}
+
+function amount(event: Progress): string {
   const unit = event.stage === "read" ? (n: number) => `${(n / 1e6).toFixed(1)} MB` : String;
   return event.total === undefined ? unit(event.done) : `${unit(event.done)} of ${unit(event.total)}`;
 }

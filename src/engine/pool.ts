@@ -10,7 +10,7 @@ import type { EngineMessage, EngineTask, Greeting, ProgressOf, ResultOf, TaskFau
 export interface PoolOptions {
   /** Interpreter of an environment that has the libraries. */
   readonly python: string;
-  /** Modules to import: sklearn, xgboost, lightgbm, catboost. Only what the job's tasks need. */
+  /** Modules to import: sklearn, xgboost, lightgbm, catboost, torch. Only what the job's tasks need. */
   readonly libraries: readonly string[];
   /** Tasks at a time, each on one thread; by default the cores this process may use. */
   readonly workers?: number;

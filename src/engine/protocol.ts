@@ -2,6 +2,7 @@ import type { ErrorData } from "../contract/errors.ts";
 import type { ScalerName } from "../contract/intervals.ts";
 import type { Library } from "../contract/model-params/models.ts";
 import type { Estimator } from "../contract/model-params/resolve.ts";
+import type { TrainingSpec } from "../contract/network-spec.ts";
 import type {
   DeviceResult,
   DeviceTask,
@@ -141,4 +142,12 @@ export type EngineRequest =
 /** The modules run_ml_job needs: the regressor's library, and scikit-learn where a scaler is asked for. */
 export function librariesFor(library: Library, scaler: ScalerName): Library[] {
   return library === "sklearn" || scaler === "none" ? [library] : [library, "sklearn"];
+}
+
+/** The modules run_dl_job needs: scikit-learn estimates the covariance of a joint network's loss. */
+export function networkLibraries(settings: {
+  joint: boolean;
+  training: Pick<TrainingSpec, "loss">;
+}): string[] {
+  return settings.joint && settings.training.loss === "mahalanobis" ? ["torch", "sklearn"] : ["torch"];
 }

@@ -1,0 +1,99 @@
+import type { DlSettings } from "../contract/dl-settings.ts";
+import type { MucastError } from "../contract/errors.ts";
+import type { Failure } from "../contract/output-blob.ts";
+import { datesOf } from "../panel/as-of.ts";
+import { type FeatureUnion, uniteFeatures } from "../panel/feature-union.ts";
+import { type JointPlan, planJoint } from "../panel/joint-plan.ts";
+import { jointSamples, ownSamples } from "../panel/joint-samples.ts";
+import type { PanelOnDisk } from "./panels-on-disk.ts";
+import {
+  type NetworkPlan,
+  type PlannedNetwork,
+  type TrainedTicker,
+  trainedTicker,
+  trainingOf,
+  writeSamples,
+} from "./planned-network.ts";
+
+/** What a joint network is called where single ones go by their ticker. */
+const PORTFOLIO = "portfolio";
+
+/**
+ * One network for all tickers that can take part; none where nobody can.
+ * @throws MucastError invalid_request where it is too large for the features of all.
+ */
+export function planJointNetwork(
+  panels: readonly PanelOnDisk[],
+  settings: DlSettings,
+  workFolder: string,
+): NetworkPlan {
+  const { lookback, intervals } = settings;
+  const plan = planJoint(panels, { lookback, calibrates: intervals !== undefined });
+  const failures = plan.left.map(failureOf);
+  if (plan.members.length === 0) return { networks: [], failures };
+  const union = uniteFeatures(plan.members.map((member) => member.panel));
+  return { networks: [jointNetwork(plan, union, settings, workFolder)], failures };
+}
+
+function failureOf({ code, message, data }: MucastError): Failure {
+  return { ticker: data.ticker!, code, message };
+}
+
+function jointNetwork(
+  plan: JointPlan<PanelOnDisk>,
+  union: FeatureUnion,
+  settings: DlSettings,
+  workFolder: string,
+): PlannedNetwork {
+  return {
+    name: PORTFOLIO,
+    joint: true,
+    size: plan.members.length * plan.dates.train.length * union.names.length,
+    dates: plan.members.map(({ panel }) => datesOf(panel)),
+    task(device) {
+      const samples = jointSamples(plan, settings.lookback);
+      const written = writeSamples(samples, [plan.members.length], workFolder, 0);
+      return {
+        task: {
+          ...trainingOf(settings),
+          ...written,
+          task: "train_joint",
+          label: PORTFOLIO,
+          device,
+          features: union.names.length,
+          parts: samples.parts,
+          tickers: plan.members.map(({ panel, train }, j) => ({
+            ticker: panel.ticker,
+            x: panel.x,
+            columns: union.columns[j]!,
+            scale_rows: train.at(-1)! + 1,
+          })),
+        },
+        files: [
+          ...plan.members.map(({ panel }) => panel.x.ref),
+          written.ends.ref,
+          written.labels.ref,
+          written.predictions.ref,
+        ],
+      };
+    },
+    forecasts: (predictions) => memberForecasts(plan, union, predictions),
+  };
+}
+
+/** @param predictions shape (predicted dates, tickers), NaN where a ticker has no window. */
+function memberForecasts(
+  plan: JointPlan<PanelOnDisk>,
+  union: FeatureUnion,
+  predictions: Float64Array,
+): TrainedTicker[] {
+  const width = plan.members.length;
+  const absent = Map.groupBy(union.warnings, (warning) => warning.ticker);
+  return plan.members.map((member, j) => {
+    const own = ownSamples(plan, member);
+    const at = (samples: Int32Array) => Float64Array.from(samples, (i) => predictions[i * width + j]!);
+    const { panel } = member;
+    const warnings = [...panel.warnings, ...(absent.get(panel.ticker) ?? [])];
+    return trainedTicker(panel, member, { calibrate: at(own.calibrate), score: at(own.score) }, warnings);
+  });
+}

@@ -1,0 +1,85 @@
+import type { DlSettings } from "../contract/dl-settings.ts";
+import { MucastError } from "../contract/errors.ts";
+import type { Failure } from "../contract/output-blob.ts";
+import { datesOf } from "../panel/as-of.ts";
+import { planWindows, type WindowPlan } from "../panel/window-plan.ts";
+import type { PanelOnDisk } from "./panels-on-disk.ts";
+import {
+  labelsAt,
+  type NetworkPlan,
+  type PlannedNetwork,
+  trainedTicker,
+  trainingOf,
+  writeSamples,
+} from "./planned-network.ts";
+
+/**
+ * One network a ticker. A ticker with too few windows, or with constant labels, fails alone.
+ * @throws MucastError invalid_request where a network is too large for a ticker's features.
+ */
+export function planTickerNetworks(
+  panels: readonly PanelOnDisk[],
+  settings: DlSettings,
+  workFolder: string,
+): NetworkPlan {
+  const { lookback, intervals } = settings;
+  const networks: PlannedNetwork[] = [];
+  const failures: Failure[] = [];
+  for (const [index, panel] of panels.entries()) {
+    try {
+      const windows = planWindows(panel, { lookback, calibrates: intervals !== undefined });
+      networks.push(tickerNetwork(panel, windows, settings, workFolder, index));
+    } catch (error) {
+      if (!(error instanceof MucastError)) throw error;
+      failures.push({ ticker: panel.ticker, code: error.code, message: error.message });
+    }
+  }
+  return { networks, failures };
+}
+
+function tickerNetwork(
+  panel: PanelOnDisk,
+  windows: WindowPlan,
+  settings: DlSettings,
+  workFolder: string,
+  index: number,
+): PlannedNetwork {
+  const { train, validate, calibrate, score } = windows;
+  const { ticker, x } = panel;
+  return {
+    name: ticker,
+    joint: false,
+    size: (train.length + validate.length) * panel.columns.length,
+    dates: [datesOf(panel)],
+    task(device) {
+      const parts = {
+        train: train.length,
+        validate: validate.length,
+        predict: calibrate.length + score.length,
+      };
+      const ends = Float64Array.from([...train, ...validate, ...calibrate, ...score]);
+      const labels = labelsAt(panel, [...train, ...validate]);
+      const written = writeSamples({ ends, labels, parts }, [], workFolder, index);
+      return {
+        task: {
+          ...trainingOf(settings),
+          ...written,
+          task: "train_network",
+          label: ticker,
+          ticker,
+          device,
+          x,
+          parts,
+        },
+        files: [x.ref, written.ends.ref, written.labels.ref, written.predictions.ref],
+      };
+    },
+    forecasts(predictions) {
+      const predicted = {
+        calibrate: predictions.subarray(0, calibrate.length),
+        score: predictions.subarray(calibrate.length),
+      };
+      return [trainedTicker(panel, windows, predicted)];
+    },
+  };
+}

@@ -1,0 +1,103 @@
+import { join } from "node:path";
+import type { DlSettings } from "../contract/dl-settings.ts";
+import type { Failure } from "../contract/output-blob.ts";
+import type { Warning } from "../contract/warnings.ts";
+import type { SampleParts, TrainJointTask, TrainNetworkTask } from "../engine/network-protocol.ts";
+import { type ArrayRef, writeNpy } from "../engine/npy.ts";
+import type { Residuals } from "../evaluate/score-bounds.ts";
+import { datesOf, type PanelDates } from "../panel/as-of.ts";
+import type { ScoreRows } from "./evidence.ts";
+import type { PanelOnDisk } from "./panels-on-disk.ts";
+import { labelsOf } from "./ticker-matrix.ts";
+
+/** One network to be trained: of one ticker, or of all. */
+export interface PlannedNetwork {
+  /** Its ticker, or `portfolio`. */
+  readonly name: string;
+  /** One for all tickers: where it fails the job does. */
+  readonly joint: boolean;
+  /** Numbers it reads in an epoch; the largest networks are started first. */
+  readonly size: number;
+  /** Of the tickers that it forecasts. */
+  readonly dates: readonly PanelDates[];
+  /**
+   * Writes its matrices.
+   * @param device as the engine resolved it.
+   * @returns the task, and the files that can go once it is done.
+   * @throws MucastError output_failed where the work folder's disk is full.
+   */
+  task(device: string): {
+    readonly task: TrainNetworkTask | TrainJointTask;
+    readonly files: readonly string[];
+  };
+  /**
+   * Takes the forecasts of its tickers, ascending by code point, from what the engine predicted.
+   * @param predictions as the protocol lays them out.
+   */
+  forecasts(predictions: Float64Array): TrainedTicker[];
+}
+
+export interface NetworkPlan {
+  readonly networks: readonly PlannedNetwork[];
+  /** Tickers that cannot take part. */
+  readonly failures: readonly Failure[];
+}
+
+/** What a network gave for one ticker. */
+export interface TrainedTicker {
+  readonly ticker: string;
+  readonly dates: PanelDates;
+  /** Shape (n): labels of all fit rows. */
+  readonly fitLabels: Float64Array;
+  /** The calibration part; empty without intervals. */
+  readonly residuals: Residuals;
+  readonly score: ScoreRows;
+  readonly warnings: readonly Warning[];
+}
+
+/** A ticker's rows beside what was predicted for them. */
+export function trainedTicker(
+  panel: PanelOnDisk,
+  rows: { readonly calibrate: Int32Array; readonly score: Int32Array },
+  predicted: { readonly calibrate: Float64Array; readonly score: Float64Array },
+  warnings: readonly Warning[] = panel.warnings,
+): TrainedTicker {
+  return {
+    ticker: panel.ticker,
+    dates: datesOf(panel),
+    fitLabels: labelsOf(panel),
+    residuals: { realised: labelsAt(panel, rows.calibrate), predicted: predicted.calibrate },
+    score: {
+      days: Int32Array.from(rows.score, (row) => panel.days[row]!),
+      labels: labelsAt(panel, rows.score),
+      predicted: predicted.score,
+    },
+    warnings,
+  };
+}
+
+/** Shape (rows): labels, NaN where there is none. */
+export function labelsAt({ y }: Pick<PanelOnDisk, "y">, rows: ArrayLike<number>): Float64Array {
+  return Float64Array.from(rows, (row) => y[row]!);
+}
+
+/** The matrices of one network as files, named by its number within the job. */
+export function writeSamples(
+  samples: { readonly ends: Float64Array; readonly labels: Float64Array; readonly parts: SampleParts },
+  width: readonly number[],
+  workFolder: string,
+  index: number,
+): { readonly ends: ArrayRef; readonly labels: ArrayRef; readonly predictions: { readonly ref: string } } {
+  const { train, validate, predict } = samples.parts;
+  const file = (name: string) => join(workFolder, `${name}${index}.npy`);
+  return {
+    ends: writeNpy(file("ends"), samples.ends, [train + validate + predict, ...width]),
+    labels: writeNpy(file("labels"), samples.labels, [train + validate, ...width]),
+    predictions: { ref: file("predictions") },
+  };
+}
+
+/** What of the settings every training task carries. */
+export function trainingOf({ network, training, scaler, lookback, seed }: DlSettings) {
+  return { network, training, scaler, lookback, seed };
+}

@@ -1,0 +1,84 @@
+import { compareCodePoints } from "../contract/code-points.ts";
+import type { DlSettings } from "../contract/dl-settings.ts";
+import type { EnginePool } from "../engine/pool.ts";
+import { datesOf } from "../panel/as-of.ts";
+import { checkCurrent, checkLeft } from "./forecasts-left.ts";
+import type { JobContext, JobRequest } from "./job.ts";
+import { writePanels } from "./panels-on-disk.ts";
+import { planJointNetwork } from "./plan-joint-network.ts";
+import { planTickerNetworks } from "./plan-ticker-networks.ts";
+import type { NetworkPlan } from "./planned-network.ts";
+import { type Inputs, openInputs } from "./read-inputs.ts";
+import { together } from "./together.ts";
+import { type TrainOutcome, trainNetworks } from "./train-networks.ts";
+
+/** Both blobs, read, and what was made of them. */
+export interface ReadAndTrained {
+  readonly inputs: Inputs;
+  readonly outcome: TrainOutcome;
+  /** `cpu` or `cuda:N`. */
+  readonly device: string;
+}
+
+/**
+ * Reads both blobs while the engine imports its libraries and looks for the device; then plans every network, and
+ * trains only when all of them can be built.
+ * @throws MucastError device_unavailable; what reading, planning and training throw; insufficient_history,
+ *   all_failed or no_forecast where nothing useful is left. The first fault stops everything else, and nothing is
+ *   still running when it is thrown.
+ */
+export async function readAndTrain(
+  request: JobRequest,
+  context: JobContext,
+  settings: DlSettings,
+  pool: EnginePool,
+  workFolder: string,
+): Promise<ReadAndTrained> {
+  const [{ device }, { inputs, plan }] = await together(
+    context.signal,
+    (signal) => pool.run({ task: "device", device: settings.device }, { signal }),
+    (signal) => readAndPlan(request, { ...context, signal }, settings, workFolder),
+  );
+  const { signal, report } = context;
+  const trained = await trainNetworks(plan.networks, {
+    pool,
+    device,
+    epochs: settings.training.epochs,
+    signal,
+    report,
+  });
+  const failures = [...plan.failures, ...trained.failures].sort((a, b) =>
+    compareCodePoints(a.ticker, b.ticker),
+  );
+  checkLeft(
+    trained.trained.map(({ dates }) => dates),
+    failures,
+    inputs.asOf,
+  );
+  return { inputs, outcome: { ...trained, failures }, device };
+}
+
+async function readAndPlan(
+  request: JobRequest,
+  context: JobContext,
+  settings: DlSettings,
+  workFolder: string,
+): Promise<{ inputs: Inputs; plan: NetworkPlan }> {
+  const inputs = await openInputs(request, context, workFolder);
+  try {
+    for (const warning of inputs.warnings) context.report({ kind: "warning", warning });
+    const { panels, failures } = await writePanels(inputs, workFolder, context.signal);
+    checkCurrent(panels.map(datesOf), inputs.asOf);
+    const planNetworks = settings.joint ? planJointNetwork : planTickerNetworks;
+    const { networks, failures: left } = planNetworks(panels, settings, workFolder);
+    const plan = { networks, failures: [...failures, ...left] };
+    checkLeft(
+      networks.flatMap(({ dates }) => dates),
+      plan.failures,
+      inputs.asOf,
+    );
+    return { inputs, plan };
+  } finally {
+    await inputs.close();
+  }
+}

@@ -1,0 +1,92 @@
+import { type DlSettings, parseDlSettings } from "../contract/dl-settings.ts";
+import type { ResultRecord } from "../contract/result-record.ts";
+import { findEnvironment } from "../engine/environment.ts";
+import { EnginePool } from "../engine/pool.ts";
+import { networkLibraries } from "../engine/protocol.ts";
+import { evaluateDl } from "./dl-evaluation.ts";
+import { dlOutput } from "./dl-output.ts";
+import type { JobContext, JobRequest } from "./job.ts";
+import { openPlace } from "./job-place.ts";
+import { tickerWarnings } from "./job-warnings.ts";
+import { provenance } from "./provenance.ts";
+import { readAndTrain } from "./read-and-train.ts";
+import { DISABLED, readDisabled } from "./read-disabled.ts";
+import type { Inputs } from "./read-inputs.ts";
+import type { TrainOutcome } from "./train-networks.ts";
+import { openWorkFolder } from "./work-folder.ts";
+
+/**
+ * Neural networks, one a ticker or one for all: reads both blobs, plans every network, trains them, and leaves one
+ * output blob. The engine imports its libraries while the blobs are read. A config that is switched off trains
+ * nothing, needs no engine, and leaves an output without forecasts.
+ *
+ * @throws MucastError of every code in docs/errors.md with an exit code; then no output is left.
+ */
+export async function runDlJob(request: JobRequest, context: JobContext): Promise<ResultRecord> {
+  const { settings, warnings: aboutConfig } = parseDlSettings(request.config);
+  const warnings = settings.enabled ? aboutConfig : [...aboutConfig, DISABLED];
+  for (const warning of warnings) context.report({ kind: "warning", warning });
+  const place = await openPlace("run_dl_job", request);
+  const work = settings.enabled ? makeForecasts : makeNone;
+  const { inputs, outcome, versions, device } = await work(request, context, settings);
+  const evaluation = evaluateDl(outcome.trained, settings.intervals);
+  context.report({ kind: "progress", stage: "evaluate", done: 1, total: 1 });
+  const aboutTickers = tickerWarnings(inputs, outcome.trained, evaluation.warnings);
+  const document = dlOutput({
+    id: request.id,
+    createdAt: new Date(),
+    window: inputs.window,
+    asOf: inputs.asOf,
+    settings,
+    evaluation,
+    training: outcome.training,
+    warnings: [...warnings, ...inputs.warnings, ...aboutTickers],
+    failures: outcome.failures,
+    provenance: provenance({
+      digests: inputs.digests(),
+      config: request.config,
+      engineVersions: versions,
+      seed: settings.seed,
+      device,
+    }),
+  });
+  return place.leave(document, { warnings: aboutTickers, failures: outcome.failures }, context);
+}
+
+/** What a job has made before it is judged. */
+interface Made {
+  readonly inputs: Inputs;
+  readonly outcome: TrainOutcome;
+  /** Of Python and of each library, by name. */
+  readonly versions: Readonly<Record<string, string>>;
+  readonly device: string;
+}
+
+async function makeForecasts(request: JobRequest, context: JobContext, settings: DlSettings): Promise<Made> {
+  const { python } = findEnvironment("dl");
+  const work = openWorkFolder();
+  const pool = EnginePool.start({
+    python,
+    libraries: networkLibraries(settings),
+    workers: context.workers,
+    workFolder: work.path,
+  });
+  try {
+    const made = await readAndTrain(request, context, settings, pool, work.path);
+    const { versions } = await pool.greeting;
+    return { ...made, versions };
+  } finally {
+    await pool.close();
+    work.remove();
+  }
+}
+
+async function makeNone(request: JobRequest, context: JobContext): Promise<Made> {
+  const inputs = await readDisabled(request, context);
+  return {
+    inputs,
+    outcome: { trained: [], training: new Map(), failures: [] },
+    versions: {},
+    device: "none",
+  };
+}
