@@ -52,17 +52,13 @@ export async function mucast(args: readonly string[], options: CommandOptions = 
 }
 
 /** The arguments of run_ml_job on two blobs; the output goes to the folder of the feature blob. */
-export function jobArguments({ features, prices }: BlobPair, config: string, ...more: string[]): string[] {
-  return [
-    "run_ml_job",
-    "--feature-url",
-    features,
-    "--data-extractor-url",
-    prices,
-    "--config",
-    config,
-    ...more,
-  ];
+export function jobArguments(blobs: BlobPair, config: string, ...more: string[]): string[] {
+  return ["run_ml_job", ...inputArguments(blobs, config), ...more];
+}
+
+/** What every job command is given: two blobs and a config. */
+export function inputArguments({ features, prices }: BlobPair, config: string): string[] {
+  return ["--feature-url", features, "--data-extractor-url", prices, "--config", config];
 }
 
 function watch(child: ChildProcess): Running {

@@ -1,4 +1,4 @@
-/** Runs run_ml_job in this process, and reads what it left. */
+/** Runs a job in this process, run_ml_job unless another is named, and reads what it left. */
 import { readFileSync } from "node:fs";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -6,6 +6,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { JobEvent } from "../../src/contract/events.ts";
 import type { OutputBlob } from "../../src/contract/output-blob.ts";
+import type { ResultRecord } from "../../src/contract/result-record.ts";
+import type { JobContext, JobRequest } from "../../src/jobs/job.ts";
 import { runMlJob } from "../../src/jobs/run-ml-job.ts";
 import { featureBlob, type Market, priceBlob } from "./market.ts";
 
@@ -53,12 +55,19 @@ export interface JobRun {
   readonly events: readonly JobEvent[];
 }
 
+export type Job = (request: JobRequest, context: JobContext) => Promise<ResultRecord>;
+
 let runs = 0;
 
 /** One job in this process. @param config JSON text. */
-export async function runJob(blobs: BlobPair, config: string, workers = 1): Promise<JobRun> {
+export async function runJob(
+  blobs: BlobPair,
+  config: string,
+  workers = 1,
+  job: Job = runMlJob,
+): Promise<JobRun> {
   const events: JobEvent[] = [];
-  const record = await runMlJob(
+  const record = await job(
     { featureUrl: blobs.features, dataExtractorUrl: blobs.prices, config, id: `run-${++runs}` },
     {
       workers,

@@ -9,7 +9,7 @@ import type { OutputBlob } from "../../src/contract/output-blob.ts";
 import { requireEnvironment } from "../../src/engine/environment.ts";
 import { type BlobPair, newFolder } from "./job-runs.ts";
 
-interface TwinWarning {
+export interface TwinWarning {
   readonly code: string;
   readonly ticker?: string;
   readonly count?: number;
@@ -27,17 +27,22 @@ export interface TwinResult extends Pick<OutputBlob, "window" | "mu" | "forecast
   readonly failures: readonly { readonly ticker: string; readonly code: string }[];
 }
 
-const TWIN = fileURLToPath(new URL("plain_job.py", import.meta.url));
 const run = promisify(execFile);
 
 /** One array of results per pair of blobs, one result per config (JSON text). */
 export async function plainResults(
   requests: readonly { readonly blobs: BlobPair; readonly configs: readonly string[] }[],
 ): Promise<TwinResult[][]> {
-  const request = join(await newFolder(), "request.json");
   const entries = requests.map(({ blobs: { features, prices }, configs }) => ({ features, prices, configs }));
-  await writeFile(request, JSON.stringify(entries));
-  const { stdout } = await run(requireEnvironment().python, [TWIN, request], { maxBuffer: 2 ** 28 });
+  return askTwin("plain_job.py", requireEnvironment().python, entries);
+}
+
+/** What a script beside this file answers to a request: JSON on both sides. */
+export async function askTwin<T>(script: string, python: string, request: unknown): Promise<T> {
+  const file = join(await newFolder(), "request.json");
+  await writeFile(file, JSON.stringify(request));
+  const twin = fileURLToPath(new URL(script, import.meta.url));
+  const { stdout } = await run(python, [twin, file], { maxBuffer: 2 ** 28 });
   return JSON.parse(stdout);
 }
 
@@ -102,7 +107,11 @@ export function assertSameAsTwin(output: OutputBlob, twin: TwinResult, tolerance
   return largest;
 }
 
-function assertSameWarnings(output: OutputBlob, twin: TwinResult): void {
+/** Asserts that both tell the same of the same tickers, whatever the words. */
+export function assertSameWarnings(
+  output: Pick<OutputBlob, "warnings">,
+  twin: Pick<TwinResult, "warnings">,
+): void {
   const short = ({ code, ticker }: { code: string; ticker?: string | undefined }) =>
     `${code} ${ticker ?? ""}`;
   // One warning may speak of several features, or of both bounds of the window.
@@ -129,7 +138,7 @@ function assertSameWarnings(output: OutputBlob, twin: TwinResult): void {
 }
 
 /** Same structure, same strings and nulls, numbers within `tolerance`, relative where they are larger than 1. */
-function assertClose(
+export function assertClose(
   actual: unknown,
   expected: unknown,
   tolerance: number,

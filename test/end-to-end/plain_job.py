@@ -111,6 +111,7 @@ def rows_of(prices, features, feature_days, start, end, cut):
         "fit": fit,
         "score": score,
         "label": label,
+        "label_day": label_day,
         "last_price": price_days[-1] if price_days else None,
         "warnings": told,
         "x": {d: [features[name][d] for name in columns] for d in whole},

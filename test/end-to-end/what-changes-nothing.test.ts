@@ -4,8 +4,8 @@
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import type { OutputBlob } from "../../src/contract/output-blob.ts";
 import { otherLayouts } from "./blob-layouts.ts";
+import { corruptedAfter, upTo } from "./corrupted-market.ts";
 import { dirtyMarket } from "./dirty-market.ts";
 import {
   type BlobPair,
@@ -17,7 +17,7 @@ import {
   writeMarket,
   writeTexts,
 } from "./job-runs.ts";
-import { type Cell, cleanMarket, type Market } from "./market.ts";
+import { cleanMarket, type Market } from "./market.ts";
 import { Seeded } from "./seeded.ts";
 
 const RIDGE = '{"ML params": {"model": "ridge", "n_splits": 4, "intervals": {}}}';
@@ -30,50 +30,6 @@ before(async () => {
   dirty = await writeMarket(dirtyMarket({ learningEnd: true }));
 });
 after(removeFolders);
-
-/** What an output says of the days up to and including `last`. A label is known on its own date. */
-function upTo(last: string, { forecasts, cross_validation }: OutputBlob): string {
-  const seen = Object.entries(forecasts).map(([ticker, { dates, predicted, realised, lower, upper }]) => {
-    const kept = dates.filter((date) => date <= last).length;
-    return [
-      ticker,
-      {
-        dates: dates.slice(0, kept),
-        predicted: predicted.slice(0, kept),
-        realised: realised.slice(0, kept - 1),
-      },
-      { lower: lower.slice(0, kept), upper: upper.slice(0, kept) },
-    ];
-  });
-  return JSON.stringify([seen, cross_validation]);
-}
-
-/** The market with other prices and features on every date after `last`, of every kind that a cell can be. */
-function corruptedAfter(last: string, market: Market): Market {
-  const random = new Seeded(77);
-  const wild = (): Cell =>
-    [null, Number.NaN, Number.POSITIVE_INFINITY, -1e12, 0, 1e12, random.normal(), 50 + random.uniform()][
-      Math.floor(8 * random.uniform())
-    ]!;
-  const corrupt = (dates: readonly string[], cells: readonly Cell[]) =>
-    cells.map((cell, i) => (dates[i]!.slice(0, 10) > last ? wild() : cell));
-  // Somebody still trades on the last day, or there would be nothing to forecast.
-  const price = (dates: readonly string[], cells: readonly Cell[]) =>
-    corrupt(dates, cells).map((cell, i) => (dates[i]!.slice(0, 10) > "2021-12-15" ? cells[i]! : cell));
-  const kept = [...market.features.keys()][0]!;
-  return {
-    ...market,
-    prices: new Map([...market.prices].map(([t, cells]) => [t, price(market.priceDates, cells)])),
-    features: new Map(
-      [...market.features].map(([t, columns]) => [
-        t,
-        t === kept
-          ? columns
-          : new Map([...columns].map(([name, cells]) => [name, corrupt(market.featureDates, cells)])),
-      ]),
-    ),
-  };
-}
 
 describe("the future", { concurrency: 2 }, () => {
   const markets = [
