@@ -1,6 +1,9 @@
-/** `npm run bench [-- reading | jobs | steps]`: ratios, each measured side by side in one run. */
+/** `npm run bench [-- reading | steps | jobs | dl | dl-memory | planted]`: ratios, each measured side by side in one run. */
 import { cpus, totalmem } from "node:os";
 import { table } from "../src/cli/table.ts";
+import { benchNetworkMemory } from "./network-memory.ts";
+import { benchNetworks } from "./networks.ts";
+import { benchPlanted } from "./planted-table.ts";
 import { benchReading } from "./reading.ts";
 import { benchSteps } from "./steps.ts";
 import type { Table } from "./table.ts";
@@ -10,6 +13,9 @@ const BENCHES: Record<string, () => Promise<readonly Table[]>> = {
   reading: benchReading,
   steps: benchSteps,
   jobs: async () => [await benchWholeJob()],
+  dl: benchNetworks,
+  "dl-memory": benchNetworkMemory,
+  planted: benchPlanted,
 };
 
 const [cpu] = cpus();

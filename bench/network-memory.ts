@@ -1,0 +1,92 @@
+/**
+ * Peak memory of run_dl_job on 500 tickers x 5,000 days x 50 features: a gzip blob made as a stream, one epoch, and
+ * the memory of every process of the job, watched while it runs. Linux only.
+ *
+ * Usage: node bench/network-memory.ts [--options lstm] [--tickers 500] [--days 5000] [--features 50]
+ */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { parseArgs } from "node:util";
+import { table } from "../src/cli/table.ts";
+import { writeLargeMarket } from "./large-market.ts";
+import { memoryOf } from "./process-tree.ts";
+import type { Table } from "./table.ts";
+
+const SIZE = { tickers: 500, days: 5_000, features: 50 };
+const OPTIONS = ["lstm", "transformer", "portfolio_lstm"];
+const MILLISECONDS_BETWEEN_LOOKS = 200;
+
+export async function benchNetworkMemory(options = OPTIONS, size = SIZE): Promise<readonly Table[]> {
+  const folder = mkdtempSync(join(tmpdir(), "mucast-bench-"));
+  try {
+    const blobs = await writeLargeMarket(folder, size);
+    const rows: string[][] = [];
+    for (const option of options) {
+      const { anonymous, withFiles, seconds } = await runWatched(
+        option,
+        blobs.featurePath,
+        blobs.dataExtractorPath,
+      );
+      rows.push([
+        option,
+        ...[anonymous, withFiles].map((bytes) => (bytes / 1e9).toFixed(2)),
+        seconds.toFixed(0),
+      ]);
+      process.stderr.write(`${rows.at(-1)!.join(" ")}\n`);
+    }
+    const blob = `${(statSync(blobs.featurePath).size / 1e9).toFixed(1)} GB gzip`;
+    return [
+      {
+        title: `peak memory: ${size.tickers} tickers x ${size.days} days x ${size.features} features, ${blob}, one epoch`,
+        header: ["", "peak GB", "with mapped files GB", "seconds"],
+        rows,
+      },
+    ];
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function runWatched(option: string, features: string, prices: string) {
+  const prediction = { "current option": option, training_params: { epochs: 1 } };
+  const args = [
+    "src/cli/main.ts",
+    "run_dl_job",
+    "--quiet",
+    ...["--feature-url", features],
+    ...["--data-extractor-url", prices],
+    ...["--config", JSON.stringify({ "NN params": { "Dot prediction": prediction } })],
+  ];
+  const started = performance.now();
+  const job = spawn(process.execPath, args, { stdio: ["ignore", "ignore", "pipe"] });
+  const peak = { anonymous: 0, withFiles: 0 };
+  const look = () => {
+    const now = memoryOf(job.pid!);
+    peak.anonymous = Math.max(peak.anonymous, now.anonymous);
+    peak.withFiles = Math.max(peak.withFiles, now.withFiles);
+  };
+  const looking = setInterval(look, MILLISECONDS_BETWEEN_LOOKS);
+  const told = text(job.stderr);
+  const [code] = await once(job, "exit");
+  clearInterval(looking);
+  if (code !== 0) throw new Error(`run_dl_job ${option} ended with exit code ${code}:\n${await told}`);
+  return { ...peak, seconds: (performance.now() - started) / 1_000 };
+}
+
+if (import.meta.main) {
+  const number = { type: "string" } as const;
+  const { values } = parseArgs({
+    options: { options: number, tickers: number, days: number, features: number },
+  });
+  const size = {
+    tickers: Number(values.tickers ?? SIZE.tickers),
+    days: Number(values.days ?? SIZE.days),
+    features: Number(values.features ?? SIZE.features),
+  };
+  for (const { title, header, rows } of await benchNetworkMemory(values.options?.split(","), size))
+    process.stdout.write(`${title}\n\n${table(header, rows)}\n\n`);
+}

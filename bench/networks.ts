@@ -1,0 +1,158 @@
+/**
+ * Training on the demo data, side by side in one run and for the same number of steps: run_dl_job, the loop that a
+ * competent person writes with PyTorch's DataLoader, networks of comparable size in neuralforecast, and the ideal, which
+ * is the time of a bare step on one thread x steps / cores.
+ *
+ * Usage: node bench/networks.ts [--options lstm,mlp] [--repeats 3] [--tickers 20] [--epochs 20]
+ */
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { availableParallelism, tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs, promisify } from "node:util";
+import { table } from "../src/cli/table.ts";
+import { findEnvironment } from "../src/engine/environment.ts";
+import { type PreparedBlobs, preparePrices } from "../src/prepare/prepare-prices.ts";
+import { peerPython } from "./peer-environment.ts";
+import { isJoint, OPTIONS } from "./planted-minima.ts";
+import type { Table } from "./table.ts";
+import { timeTraining } from "./training-phase.ts";
+
+const run = promisify(execFile);
+const PEERS = fileURLToPath(new URL("peers/networks", import.meta.url));
+const PRICES = "examples/sp500-prices/prices.csv.gz";
+const WINDOW = { start: "2005-01-01", learningEnd: "2018-12-31" };
+/** neuralforecast has networks like these. */
+const IN_NEURALFORECAST = ["lstm", "cnn", "mlp"];
+
+interface Asked {
+  readonly options: readonly string[];
+  readonly repeats: number;
+  readonly tickers: number;
+  readonly epochs: number;
+}
+
+/** One repeat: seconds of each way to train. */
+interface Measured {
+  readonly steps: number;
+  readonly ours: number;
+  readonly loop: number;
+  readonly ideal: number;
+  readonly neuralforecast: number | undefined;
+}
+
+const ALL: Asked = { options: OPTIONS, repeats: 3, tickers: 20, epochs: 20 };
+
+/** Takes about half an hour. */
+export async function benchNetworks(asked: Asked = ALL): Promise<readonly Table[]> {
+  const folder = mkdtempSync(join(tmpdir(), "mucast-bench-"));
+  try {
+    const blobs = await demoBlobs(folder, asked.tickers);
+    const measured = new Map<string, Measured[]>(asked.options.map((option) => [option, []]));
+    for (let repeat = 1; repeat <= asked.repeats; repeat++) {
+      for (const option of asked.options) {
+        const figures = await measure(option, blobs, asked.epochs);
+        process.stderr.write(`${repeat} of ${asked.repeats}, ${option}: ${JSON.stringify(figures)}\n`);
+        measured.get(option)!.push(figures);
+      }
+    }
+    const data = `${blobs.tickers.length} tickers, ${blobs.dates} days, ${blobs.features.length} features`;
+    return [
+      {
+        title: `training, ${data}: seconds and ratios, means of ${asked.repeats} repeats (smallest to largest)`,
+        header: [
+          ...["", "steps", "mucast s", "loop s", "loop/mucast"],
+          ...["neuralforecast s", "neuralforecast/mucast", "ideal s", "mucast/ideal"],
+        ],
+        rows: [...measured].map(([option, repeats]) => [option, ...rowOf(repeats)]),
+      },
+    ];
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function demoBlobs(folder: string, tickers: number): Promise<PreparedBlobs> {
+  const all = await preparePrices({ csvPath: PRICES, outFolder: folder, options: WINDOW });
+  if (tickers >= all.tickers.length) return all;
+  const options = { ...WINDOW, tickers: all.tickers.slice(0, tickers) };
+  return preparePrices({ csvPath: PRICES, outFolder: folder, options });
+}
+
+async function measure(option: string, blobs: PreparedBlobs, epochs: number): Promise<Measured> {
+  const config = {
+    "NN params": {
+      "Dot prediction": {
+        "current option": option,
+        global_settings: { device: "cpu" },
+        training_params: { epochs, patience: 5 },
+      },
+    },
+  };
+  const { featurePath, dataExtractorPath } = blobs;
+  const cores = availableParallelism();
+  const ours = await timeTraining(featurePath, dataExtractorPath, config, cores);
+  const replayed = [featurePath, dataExtractorPath, option, JSON.stringify(ours.epochs)];
+  const torch = findEnvironment("dl").python;
+  const loop = await peer(torch, "loop.py", replayed);
+  const tickers = String(blobs.tickers.length);
+  const bareSteps = isJoint(option) ? "20" : "400";
+  const { step } = await peer(torch, "step.py", [option, String(blobs.features.length), tickers, bareSteps]);
+  const forecast = IN_NEURALFORECAST.includes(option)
+    ? await peer(peerPython("neuralforecast"), "neural_forecast.py", replayed)
+    : undefined;
+  process.stderr.write(
+    `parameters: mucast ${ours.parameters}, loop ${loop.parameters}, neuralforecast ${forecast?.parameters}\n`,
+  );
+  return {
+    steps: loop.steps!,
+    ours: ours.seconds,
+    loop: loop.train!,
+    ideal: (step! * loop.steps!) / cores,
+    neuralforecast: forecast?.train,
+  };
+}
+
+/** The figures that a peer prints. */
+async function peer(
+  python: string,
+  script: string,
+  args: readonly string[],
+): Promise<Record<string, number>> {
+  const { stdout } = await run(python, [join(PEERS, script), ...args], { maxBuffer: 2 ** 26 });
+  return JSON.parse(stdout.trim().split("\n").at(-1)!);
+}
+
+function rowOf(repeats: readonly Measured[]): string[] {
+  const over = (figure: (measured: Measured) => number | undefined, digits: number, spread: boolean) => {
+    const values = repeats.map(figure).filter((value) => value !== undefined);
+    if (values.length === 0) return "";
+    const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+    const ends = `${Math.min(...values).toFixed(digits)} to ${Math.max(...values).toFixed(digits)}`;
+    return spread && values.length > 1 ? `${mean.toFixed(digits)} (${ends})` : mean.toFixed(digits);
+  };
+  return [
+    over(({ steps }) => steps, 0, false),
+    over(({ ours }) => ours, 1, false),
+    over(({ loop }) => loop, 1, false),
+    over(({ loop, ours }) => loop / ours, 2, true),
+    over(({ neuralforecast }) => neuralforecast, 1, false),
+    over(({ neuralforecast, ours }) => neuralforecast && neuralforecast / ours, 2, true),
+    over(({ ideal }) => ideal, 1, false),
+    over(({ ours, ideal }) => ours / ideal, 2, true),
+  ];
+}
+
+if (import.meta.main) {
+  const text = { type: "string" } as const;
+  const { values } = parseArgs({ options: { options: text, repeats: text, tickers: text, epochs: text } });
+  const tables = await benchNetworks({
+    options: values.options?.split(",") ?? ALL.options,
+    repeats: Number(values.repeats ?? ALL.repeats),
+    tickers: Number(values.tickers ?? ALL.tickers),
+    epochs: Number(values.epochs ?? ALL.epochs),
+  });
+  for (const { title, header, rows } of tables)
+    process.stdout.write(`${title}\n\n${table(header, rows)}\n\n`);
+}
