@@ -1,0 +1,43 @@
+"""Convolutions over the rows of a window."""
+
+from collections.abc import Sequence
+
+from torch import Tensor, nn
+from torch.nn import functional
+
+from mucast_engine.networks.dropout import Masks, dropped
+
+
+class CnnEncoder(nn.Module):
+    """Blocks of a convolution that keeps the length, ReLU, max-pooling and dropout; what is left is laid side by side.
+
+    Pools end on the window's last row: where they do not come out even, its oldest rows are left out.
+    """
+
+    def __init__(self, features: int, lookback: int, filters: Sequence[int], kernel: int, pool: int) -> None:
+        super().__init__()
+        inputs = (features, *filters[:-1])
+        self.layers = nn.ModuleList(
+            nn.Conv1d(before, after, kernel) for before, after in zip(inputs, filters, strict=True)
+        )
+        self._padding = (kernel // 2, (kernel - 1) // 2)
+        self._pool = pool
+        self._filters = tuple(filters)
+        self._lengths = pooled_lengths(lookback, pool, len(filters))
+        self.width = filters[-1] * self._lengths[-1]
+
+    def forward(self, windows: Tensor, masks: Masks) -> Tensor:
+        """Windows (n, lookback, features) to (n, width)."""
+        x = windows.transpose(1, 2)
+        for layer, length in zip(self.layers, self._lengths, strict=True):
+            x = functional.relu(layer(functional.pad(x, self._padding)))
+            x = dropped(functional.max_pool1d(x[..., -length * self._pool :], self._pool), masks)
+        return x.flatten(1)
+
+    def mask_shapes(self, n: int) -> list[tuple[int, ...]]:
+        return [(n, width, length) for width, length in zip(self._filters, self._lengths, strict=True)]
+
+
+def pooled_lengths(lookback: int, pool: int, blocks: int) -> list[int]:
+    """Rows that are left after each block."""
+    return [lookback // pool**block for block in range(1, blocks + 1)]

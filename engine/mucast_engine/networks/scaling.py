@@ -1,0 +1,57 @@
+"""Feature scalers, with scikit-learn's definitions and two repairs: a spread of 0 never divides."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from mucast_engine.arrays import Matrix
+
+
+class Scaling(NamedTuple):
+    """Scaled features are (x - center) / spread; shape (k) each."""
+
+    center: Matrix
+    spread: Matrix
+
+
+def fit_scaling(scaler: str, x: Matrix) -> Scaling:
+    """`x` (rows, k): the rows to learn from, at least one. A feature that is constant there becomes 0."""
+    center, spread = SCALERS[scaler](x)
+    constant = x.max(axis=0) == x.min(axis=0)
+    usable = np.isfinite(spread) & (spread > 0) & ~constant
+    # An infinite spread takes every finite value to 0, also those that differ later on.
+    return Scaling(np.where(usable, center, 0.0), np.where(usable, spread, np.inf))
+
+
+def scaled(x: Matrix, scaling: Scaling) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
+    """Shape (rows, k), float32. Values beyond its range are cut to it."""
+    limit = float(np.finfo(np.float32).max)
+    return np.clip((x - scaling.center) / scaling.spread, -limit, limit).astype(np.float32)
+
+
+def _standard(x: Matrix) -> tuple[Matrix, Matrix]:
+    return x.mean(axis=0), x.std(axis=0)
+
+
+def _minmax(x: Matrix) -> tuple[Matrix, Matrix]:
+    low = x.min(axis=0)
+    return low, x.max(axis=0) - low
+
+
+def _robust(x: Matrix) -> tuple[Matrix, Matrix]:
+    first, median, third = np.quantile(x, [0.25, 0.5, 0.75], axis=0)
+    quartiles = third - first
+    return median, np.where(quartiles > 0, quartiles, x.std(axis=0))
+
+
+def _maxabs(x: Matrix) -> tuple[Matrix, Matrix]:
+    return np.zeros(x.shape[1]), np.abs(x).max(axis=0)
+
+
+SCALERS: dict[str, Callable[[Matrix], tuple[Matrix, Matrix]]] = {
+    "standard": _standard,
+    "minmax": _minmax,
+    "robust": _robust,
+    "maxabs": _maxabs,
+}

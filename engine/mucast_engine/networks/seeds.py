@@ -1,0 +1,16 @@
+"""Seeds that depend on what is drawn and for whom, never on the order of the work or on the worker that does it."""
+
+import hashlib
+
+import torch
+
+
+def derive_seed(seed: int, ticker: str, purpose: str) -> int:
+    """63 bits for one `purpose` (weights, order, dropout) of one network; `ticker` is its name in the job."""
+    text = f"{seed}\0{ticker}\0{purpose}".encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.sha256(text).digest()[:8], "little") >> 1
+
+
+def generator_for(seed: int, ticker: str, purpose: str) -> torch.Generator:
+    """On the CPU whatever the device, so that a network starts and shuffles the same way everywhere."""
+    return torch.Generator().manual_seed(derive_seed(seed, ticker, purpose))
