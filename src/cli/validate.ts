@@ -1,7 +1,8 @@
 import type { Command } from "commander";
 import { blobPolicy } from "../blob/policy.ts";
 import { printable } from "../contract/printable.ts";
-import { type Understanding, validateMlJob } from "../jobs/validate-ml-job.ts";
+import type { TickerUnderstanding, Understanding } from "../jobs/understanding.ts";
+import { validateJob } from "../jobs/validate-job.ts";
 import { type JobFlags, jobInputs, reporterOf, withJobFlags } from "./job-options.ts";
 import { table } from "./table.ts";
 import { untilSignal } from "./until-signal.ts";
@@ -11,12 +12,13 @@ Example:
   mucast validate --feature-url data/feature_engine_1.json --data-extractor-url data/data_extractor_1.json \\
       --config '{"ML params": {"model": "lightgbm", "intervals": {}}}'
 
-stdout carries a table, or one JSON object with --log json; stderr carries every warning. Takes the flags of
-run_ml_job. Where run_ml_job would find nothing to learn or to forecast, its error follows, with its exit code.`;
+stdout carries a table, or one JSON object with --log json; stderr carries every warning. Takes the flags of the
+jobs; a config with "NN params" and no "ML params" is run_dl_job's. Where the job would find nothing to learn or to
+forecast, its error follows, with its exit code.`;
 
 export function addValidate(program: Command): void {
   withJobFlags(program.command("validate"))
-    .description("tell what run_ml_job would understand of both blobs and the config; train nothing")
+    .description("tell what a job would understand of both blobs and the config; train nothing")
     .addHelpText("after", HELP)
     .action(async (flags: JobFlags) => {
       const { workers, ...inputs } = jobInputs(flags, process.env);
@@ -24,7 +26,7 @@ export function addValidate(program: Command): void {
       try {
         const policy = blobPolicy({ ...process.env, BLOB_URL: inputs.blobUrl });
         const { error, ...understanding } = await untilSignal((signal) =>
-          validateMlJob({ ...inputs, id: "validate" }, { workers, policy, report: reporter.report, signal }),
+          validateJob({ ...inputs, id: "validate" }, { workers, policy, report: reporter.report, signal }),
         );
         for (const warning of understanding.warnings) reporter.warn(warning);
         process.stdout.write(
@@ -39,22 +41,36 @@ export function addValidate(program: Command): void {
 
 function asText({ model, window, tickers, failures }: Omit<Understanding, "error">): string {
   const { start, end, learning_end, as_of } = window;
-  const rows = tickers.map((t) => [
-    printable(t.ticker),
-    String(t.features),
-    String(t.fit_rows),
-    String(t.score_rows),
-    String(t.folds),
-    t.first_fit,
-    t.last_fit,
-    t.mu ? "yes" : "no",
-  ]);
   const lines = [
     `model   ${model.name} ${JSON.stringify(model.params)}`,
     `window  ${start} to ${end}, learning ends ${learning_end ?? "with the window"}, forecasts as of ${as_of}`,
     "",
-    table(["ticker", "features", "fit rows", "score rows", "folds", "first fit", "last fit", "mu"], rows),
+    tickerTable(tickers),
     ...failures.map(({ ticker, code, message }) => printable(`left out: ${ticker}: ${code}: ${message}`)),
   ];
   return `${lines.join("\n")}\n`;
+}
+
+/** A row a ticker; the counts between the rows and the dates are those of the job. */
+function tickerTable(tickers: readonly TickerUnderstanding[]): string {
+  const counts = tickers.map(countsOf);
+  const names = Object.keys(counts[0] ?? {});
+  const rows = tickers.map((t, i) => [
+    printable(t.ticker),
+    String(t.features),
+    String(t.fit_rows),
+    String(t.score_rows),
+    ...Object.values(counts[i]!).map(String),
+    t.first_fit,
+    t.last_fit,
+    t.mu ? "yes" : "no",
+  ]);
+  const titles = ["ticker", "features", "fit rows", "score rows", ...names, "first fit", "last fit", "mu"];
+  return table(titles, rows);
+}
+
+function countsOf({ folds, windows }: TickerUnderstanding): Record<string, number> {
+  if (windows === undefined) return { folds: folds ?? 0 };
+  const { train, validate, calibrate } = windows;
+  return { "train windows": train, validate, calibrate };
 }

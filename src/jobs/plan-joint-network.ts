@@ -5,6 +5,7 @@ import { datesOf } from "../panel/as-of.ts";
 import { type FeatureUnion, uniteFeatures } from "../panel/feature-union.ts";
 import { type JointPlan, planJoint } from "../panel/joint-plan.ts";
 import { jointSamples, ownSamples } from "../panel/joint-samples.ts";
+import type { TickerPanel } from "../panel/ticker-panel.ts";
 import type { PanelOnDisk } from "./panels-on-disk.ts";
 import {
   type NetworkPlan,
@@ -18,21 +19,29 @@ import {
 /** What a joint network is called where single ones go by their ticker. */
 const PORTFOLIO = "portfolio";
 
+/** What of a panel a plan needs. */
+type Rows = Omit<TickerPanel, "x">;
+
 /**
- * One network for all tickers that can take part; none where nobody can.
- * @throws MucastError invalid_request where it is too large for the features of all.
+ * Who takes part in a joint network, on which dates, and with which features.
+ * @throws MucastError invalid_request where the network is too large for the features of all.
  */
+export function planJointWindows<P extends Rows>(panels: readonly P[], settings: DlSettings) {
+  const { lookback, intervals } = settings;
+  const plan = planJoint(panels, { lookback, calibrates: intervals !== undefined });
+  const union = uniteFeatures(plan.members.map((member) => member.panel));
+  return { plan, union, failures: plan.left.map(failureOf) };
+}
+
+/** One network for all tickers that can take part; none where nobody can. @throws MucastError as planJointWindows does. */
 export function planJointNetwork(
   panels: readonly PanelOnDisk[],
   settings: DlSettings,
   workFolder: string,
 ): NetworkPlan {
-  const { lookback, intervals } = settings;
-  const plan = planJoint(panels, { lookback, calibrates: intervals !== undefined });
-  const failures = plan.left.map(failureOf);
-  if (plan.members.length === 0) return { networks: [], failures };
-  const union = uniteFeatures(plan.members.map((member) => member.panel));
-  return { networks: [jointNetwork(plan, union, settings, workFolder)], failures };
+  const { plan, union, failures } = planJointWindows(panels, settings);
+  const networks = plan.members.length > 0 ? [jointNetwork(plan, union, settings, workFolder)] : [];
+  return { networks, failures };
 }
 
 function failureOf({ code, message, data }: MucastError): Failure {

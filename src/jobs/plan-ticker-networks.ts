@@ -2,6 +2,7 @@ import type { DlSettings } from "../contract/dl-settings.ts";
 import { MucastError } from "../contract/errors.ts";
 import type { Failure } from "../contract/output-blob.ts";
 import { datesOf } from "../panel/as-of.ts";
+import type { TickerPanel } from "../panel/ticker-panel.ts";
 import { planWindows, type WindowPlan } from "../panel/window-plan.ts";
 import type { PanelOnDisk } from "./panels-on-disk.ts";
 import {
@@ -13,27 +14,39 @@ import {
   writeSamples,
 } from "./planned-network.ts";
 
+/** What of a panel a plan needs. */
+type Rows = Omit<TickerPanel, "x">;
+
 /**
- * One network a ticker. A ticker with too few windows, or with constant labels, fails alone.
+ * The windows of every ticker on its own. A ticker with too few, or with constant labels, fails alone.
  * @throws MucastError invalid_request where a network is too large for a ticker's features.
  */
-export function planTickerNetworks(
-  panels: readonly PanelOnDisk[],
-  settings: DlSettings,
-  workFolder: string,
-): NetworkPlan {
+export function planTickerWindows<P extends Rows>(panels: readonly P[], settings: DlSettings) {
   const { lookback, intervals } = settings;
-  const networks: PlannedNetwork[] = [];
+  const planned: { readonly panel: P; readonly windows: WindowPlan }[] = [];
   const failures: Failure[] = [];
-  for (const [index, panel] of panels.entries()) {
+  for (const panel of panels) {
     try {
       const windows = planWindows(panel, { lookback, calibrates: intervals !== undefined });
-      networks.push(tickerNetwork(panel, windows, settings, workFolder, index));
+      planned.push({ panel, windows });
     } catch (error) {
       if (!(error instanceof MucastError)) throw error;
       failures.push({ ticker: panel.ticker, code: error.code, message: error.message });
     }
   }
+  return { planned, failures };
+}
+
+/** One network a ticker. @throws MucastError as planTickerWindows does. */
+export function planTickerNetworks(
+  panels: readonly PanelOnDisk[],
+  settings: DlSettings,
+  workFolder: string,
+): NetworkPlan {
+  const { planned, failures } = planTickerWindows(panels, settings);
+  const networks = planned.map(({ panel, windows }, index) =>
+    tickerNetwork(panel, windows, settings, workFolder, index),
+  );
   return { networks, failures };
 }
 

@@ -3,7 +3,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { type Understanding, validateMlJob } from "./validate-ml-job.ts";
+import type { Understanding } from "./understanding.ts";
+import { validateJob } from "./validate-job.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-validate-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -11,6 +12,10 @@ after(() => rmSync(folder, { recursive: true }));
 const TINY = "examples/tiny/data";
 const CONFIG =
   '{"ML params": {"model": "ridge", "cv_test_size": 3, "n_splits": 5, "intervals": {"alpha": 0.2}}}';
+
+/** A network of its own for each ticker, or one for all. */
+const networks = (option: string, more: object = {}) =>
+  JSON.stringify({ "NN params": { "Dot prediction": { "current option": option, ...more } } });
 
 /** The tiny example: three tickers, 60 dates. */
 interface Blobs {
@@ -27,7 +32,7 @@ function validate(change: (blobs: Blobs) => void = () => undefined, config = CON
   const [featureUrl, dataExtractorUrl] = [join(folder, "features.json"), join(folder, "prices.json")];
   writeFileSync(featureUrl, JSON.stringify(blobs.features));
   writeFileSync(dataExtractorUrl, JSON.stringify(blobs.prices));
-  return validateMlJob(
+  return validateJob(
     { featureUrl, dataExtractorUrl, config, id: "validate" },
     {
       workers: 1,
@@ -104,4 +109,57 @@ test("without a fold there is no interval either, and fewer_folds says so alone"
   const understanding = await validate(undefined, CONFIG.replace('"cv_test_size": 3', '"cv_test_size": 40'));
   assert.deepEqual(codes(understanding).slice(0, 2), ["missing_features ALFA", "fewer_folds ALFA"]);
   assert.ok(!codes(understanding).includes("interval_unsupported ALFA"));
+});
+
+test("a config of networks is understood with the windows of each part", async () => {
+  const understanding = await validate(undefined, networks("mlp", { data_processing: { lookback: 5 } }));
+  assert.ok(!("error" in understanding));
+  assert.deepEqual(understanding.model, { name: "mlp", params: { hidden_dims: [128, 64], dropout: 0.2 } });
+  assert.deepEqual(
+    understanding.tickers.map(({ ticker, windows, mu }) => [ticker, windows, mu]),
+    ["ALFA", "BETA", "GAMA"].map((ticker) => [
+      ticker,
+      { train: 34, validate: 8, calibrate: 0, score: 9 },
+      true,
+    ]),
+  );
+});
+
+test("windows too long for the history are told as the job would end", async () => {
+  const { error, failures } = await validate(
+    undefined,
+    networks("lstm", { data_processing: { lookback: 11 } }),
+  );
+  assert.equal(error?.code, "insufficient_history");
+  assert.deepEqual(error.data.failures, failures);
+  assert.match(failures[0]!.message, /ALFA has 29 training windows/);
+});
+
+test("a joint network is understood over the dates of all, with what a ticker lacks", async () => {
+  const drop = ({ features }: Blobs) => {
+    const columns = features.features.BETA!;
+    delete columns[Object.keys(columns)[0]!];
+  };
+  const config = networks("portfolio_lstm", { data_processing: { lookback: 3 }, intervals: { alpha: 0.01 } });
+  const understanding = await validate(drop, config);
+  assert.deepEqual(
+    understanding.tickers.map(({ windows }) => windows?.train),
+    [32, 32, 32],
+  );
+  assert.deepEqual(codes(understanding), [
+    "missing_features ALFA",
+    "interval_unsupported ALFA",
+    "missing_features BETA",
+    "feature_absent BETA",
+    "interval_unsupported BETA",
+    "missing_features GAMA",
+    "interval_unsupported GAMA",
+  ]);
+});
+
+test("a config that is switched off says so and is understood all the same", async () => {
+  const config = networks("mlp", { status: false, data_processing: { lookback: 1 } });
+  const understanding = await validate(undefined, config);
+  assert.equal(codes(understanding)[0], "disabled");
+  assert.equal(understanding.tickers.length, 3);
 });

@@ -1,0 +1,27 @@
+import { type MlSettings, parseMlSettings } from "../contract/ml-settings.ts";
+import { intervalUnsupported } from "../evaluate/conformal.ts";
+import { planFits, planWarnings } from "./plan-fits.ts";
+import type { PanelRows, PlannedTicker, Subject } from "./understanding.ts";
+
+/** The config of run_ml_job and what it would plan. @throws MucastError as run_ml_job does. */
+export function understandMl(config: string): Subject {
+  const { settings, warnings } = parseMlSettings(config);
+  return {
+    model: { name: settings.model.name, params: settings.resolvedParams },
+    warnings,
+    plan: (panels) => ({ tickers: panels.map((panel) => planTicker(panel, settings)), failures: [] }),
+  };
+}
+
+function planTicker(panel: PanelRows, settings: MlSettings): PlannedTicker {
+  const { cvTestSize, nSplits, intervals } = settings;
+  const { folds } = planFits(panel.fit.length, panel.score.length, cvTestSize, nSplits);
+  const residuals = folds.length * cvTestSize;
+  const unsupported = intervals && intervalUnsupported(panel.ticker, residuals, intervals.alpha);
+  const warnings = planWarnings(panel, folds.length, settings);
+  return {
+    panel,
+    counts: { folds: folds.length },
+    warnings: unsupported === undefined ? warnings : [...warnings, unsupported],
+  };
+}
