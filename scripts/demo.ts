@@ -1,4 +1,4 @@
-/** The whole way on real prices: CSV, two input blobs, run_ml_job, and what a quant wants to see of it. */
+/** The whole way on real prices: CSV, two input blobs, both jobs, and what a quant wants to see of them. */
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
@@ -6,76 +6,99 @@ import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { explain } from "../src/cli/explain.ts";
 import { Reporter } from "../src/cli/reporter.ts";
+import { table } from "../src/cli/table.ts";
 import { untilSignal } from "../src/cli/until-signal.ts";
 import type { OutputBlob } from "../src/contract/output-blob.ts";
+import type { ResultRecord } from "../src/contract/result-record.ts";
+import type { JobContext, JobRequest } from "../src/jobs/job.ts";
+import { runDlJob } from "../src/jobs/run-dl-job.ts";
 import { runMlJob } from "../src/jobs/run-ml-job.ts";
 import { preparePrices } from "../src/prepare/prepare-prices.ts";
 
-const PRICES = "examples/sp500-prices/prices.csv.gz";
-const CONFIG = "examples/sp500-prices/ml-config.json";
+const EXAMPLE = "examples/sp500-prices";
 const FOLDER = ".mucast/demo";
 const WINDOW = { start: "2005-01-01", learningEnd: "2018-12-31" };
 
 const reporter = new Reporter({ format: "text", quiet: false, stream: process.stderr });
 const say = (sentence: string) => process.stderr.write(`${sentence}\n`);
 
-async function demo(signal: AbortSignal): Promise<void> {
-  const started = performance.now();
-  say(`1. prepare: ${PRICES} into two input blobs`);
-  const blobs = await preparePrices({
-    csvPath: PRICES,
-    outFolder: FOLDER,
-    options: WINDOW,
-    report: say,
-    signal,
-  });
-  say(`   ${blobs.featurePath}\n   ${blobs.dataExtractorPath}`);
-  say(`2. run_ml_job: lightgbm, walk-forward folds, intervals; learning ends ${blobs.learningEnd}`);
-  const record = await runMlJob(
-    {
-      featureUrl: blobs.featurePath,
-      dataExtractorUrl: blobs.dataExtractorPath,
-      config: readFileSync(CONFIG, "utf8"),
-      id: randomUUID(),
-    },
-    { workers: availableParallelism(), policy: { allowed: [] }, report: reporter.report, signal },
-  );
-  reporter.finish();
-  const seconds = (performance.now() - started) / 1_000;
-  const place = fileURLToPath(record.output_url);
-  const output: OutputBlob = JSON.parse(readFileSync(place, "utf8"));
-  process.stdout.write(`${JSON.stringify(record)}\n\n${summary(output, seconds, place)}\n`);
+/** A job that has run: its record, its output, and how long it took. */
+interface Run {
+  readonly name: string;
+  readonly record: ResultRecord;
+  readonly output: OutputBlob;
+  readonly seconds: number;
 }
 
-function summary(output: OutputBlob, seconds: number, place: string): string {
+async function demo(signal: AbortSignal): Promise<void> {
+  const csvPath = `${EXAMPLE}/prices.csv.gz`;
+  say(`1. prepare: ${csvPath} into two input blobs`);
+  const blobs = await preparePrices({ csvPath, outFolder: FOLDER, options: WINDOW, report: say, signal });
+  say(`   ${blobs.featurePath}\n   ${blobs.dataExtractorPath}`);
+  const inputs = { featureUrl: blobs.featurePath, dataExtractorUrl: blobs.dataExtractorPath };
+  say(`2. run_ml_job: lightgbm, walk-forward folds, intervals; learning ends ${blobs.learningEnd}`);
+  const ml = await run("lightgbm", runMlJob, { ...inputs, config: config("ml") }, signal);
+  say("3. run_dl_job: an lstm for each ticker, intervals, the same rows");
+  const dl = await run("lstm", runDlJob, { ...inputs, config: config("dl") }, signal);
+  for (const { record } of [ml, dl]) process.stdout.write(`${JSON.stringify(record)}\n`);
+  process.stdout.write(`\n${summary([ml, dl])}\n`);
+}
+
+function config(kind: "ml" | "dl"): string {
+  return readFileSync(`${EXAMPLE}/${kind}-config.json`, "utf8");
+}
+
+async function run(
+  name: string,
+  job: (request: JobRequest, context: JobContext) => Promise<ResultRecord>,
+  inputs: Omit<JobRequest, "id">,
+  signal: AbortSignal,
+): Promise<Run> {
+  const started = performance.now();
+  const workers = availableParallelism();
+  const context = { workers, policy: { allowed: [] }, report: reporter.report, signal };
+  const record = await job({ ...inputs, id: randomUUID() }, context);
+  reporter.finish();
+  const seconds = (performance.now() - started) / 1_000;
+  const output: OutputBlob = JSON.parse(readFileSync(fileURLToPath(record.output_url), "utf8"));
+  return { name, record, output, seconds };
+}
+
+/** One column a job; both forecast the same rows. */
+function summary(runs: readonly Run[]): string {
+  const columns = runs.map(columnOf);
+  const rows = columns[0]!.map(([label], i) => [label, ...columns.map((column) => column[i]![1])]);
+  const outputs = runs.map(
+    ({ name, record }) => `${name}: ${relative(".", fileURLToPath(record.output_url))}`,
+  );
+  return [table(["", ...runs.map(({ name }) => name)], rows), "", ...outputs].join("\n");
+}
+
+function columnOf({ output, seconds }: Run): [label: string, value: string][] {
   const { score, intervals, baselines } = output.metrics;
   const { cross_section: across, pooled } = score;
-  const percent = (share: number | null | undefined) =>
-    share == null ? "-" : `${(100 * share).toFixed(1)} %`;
-  const figure = (value: number | null) => (value === null ? "-" : value.toFixed(4));
-  const fitRows = Object.values(output.cross_validation ?? {}).map(
-    (entry) => entry.folds.at(-1)?.train_rows ?? 0,
-  );
-  const rows: [string, string][] = [
+  const { zero, mean } = baselines;
+  return [
     ["tickers with a forecast", `${Object.keys(output.mu).length} as of ${output.window.as_of}`],
-    ["rows learned from, last fold", String(fitRows.reduce((sum, n) => sum + n, 0))],
     ["rows scored, with labels", String(pooled.n)],
     [`IC (mean of ${across.dates} dates)`, figure(across.ic_mean)],
     ["RankIC", figure(across.rank_ic_mean)],
-    [
-      "hit rate (model, historical mean)",
-      `${percent(pooled.hit_rate)}, ${percent(baselines.mean.score.pooled.hit_rate)}`,
-    ],
-    ["RMSE (model, zero forecast)", `${figure(pooled.rmse)}, ${figure(baselines.zero.score.pooled.rmse)}`],
-    [
-      "coverage asked, got",
-      `${percent(intervals && 1 - intervals.alpha)}, ${percent(intervals?.pooled.coverage)}`,
-    ],
+    ["hit rate", percent(pooled.hit_rate)],
+    ["  of the historical mean", percent(mean.score.pooled.hit_rate)],
+    ["RMSE", figure(pooled.rmse)],
+    ["  of the zero forecast", figure(zero.score.pooled.rmse)],
+    ["coverage asked", percent(intervals && 1 - intervals.alpha)],
+    ["  got", percent(intervals?.pooled.coverage)],
     ["time", `${seconds.toFixed(1)} s`],
-    ["output", relative(".", place)],
   ];
-  const width = Math.max(...rows.map(([label]) => label.length));
-  return rows.map(([label, value]) => `${label.padEnd(width)}  ${value}`).join("\n");
+}
+
+function percent(share: number | null | undefined): string {
+  return share == null ? "-" : `${(100 * share).toFixed(1)} %`;
+}
+
+function figure(value: number | null): string {
+  return value === null ? "-" : value.toFixed(4);
 }
 
 try {
