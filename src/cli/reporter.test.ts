@@ -84,3 +84,17 @@ test("a bar names no more of a long ticker than leaves it on one line", () => {
   reporter.report({ kind: "progress", stage: "fit", done: 1, total: 4, ticker: "LONG".repeat(9), epoch: 2 });
   assert.match(String(stream.read()), / 1 of 4, LONGLONGLONG epoch 2(, \d+ s to go)?$/);
 });
+
+test("JSON lines tell every epoch, text only what a person can follow", () => {
+  const tell = (reporter: Reporter) => {
+    for (const epoch of [1, 2, 3]) {
+      reporter.report({ kind: "progress", stage: "fit", done: epoch, total: 9, ticker: "A", epoch });
+    }
+  };
+  const lines = written({ format: "json" }, tell).trimEnd().split("\n");
+  assert.deepEqual(
+    lines.map((line) => JSON.parse(line).epoch),
+    [1, 2, 3],
+  );
+  assert.equal(written({}, tell).match(/\n/g)?.length, 1);
+});

@@ -89,7 +89,8 @@ export class Reporter {
     const ended = event.total !== undefined && event.done >= event.total;
     const asBar = this.#options.stream.isTTY && this.#options.format === "text";
     const pause = asBar ? MILLISECONDS_BETWEEN.bar : MILLISECONDS_BETWEEN.line;
-    if (!first && !ended && now - this.#lastTold < pause) return;
+    const isOnRecord = this.#options.format === "json" && event.epoch !== undefined;
+    if (!first && !ended && !isOnRecord && now - this.#lastTold < pause) return;
     this.#lastTold = now;
     const eta = etaSeconds(event, (now - this.#started.get(event.stage)!) / 1_000);
     if (asBar) this.#drawBar(event, eta);
