@@ -76,26 +76,53 @@ class Single(nn.Module):
         return self.head(self.encoder(x)).squeeze(-1)
 
 
-class Joint(nn.Module):
-    """Windows (batch, tickers, lookback, features) to forecasts (batch, tickers): one encoder, then attention across."""
+class MeanContext(nn.Module):
+    """Adds to each ticker what a dense layer makes of it and of the mean of those present."""
 
-    def __init__(self, encoder, heads=4, dropout=0.1):
+    def __init__(self, width, dropout=0.2):
         super().__init__()
-        self.encoder = encoder
-        width = encoder.width
-        self.across = nn.TransformerEncoderLayer(
+        self.meet = nn.Linear(2 * width, width)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, states, present):
+        weights = present.unsqueeze(-1).to(states.dtype)
+        mean = (states * weights).sum(dim=1, keepdim=True) / weights.sum(dim=1, keepdim=True)
+        both = torch.cat([states, mean.expand_as(states)], dim=-1)
+        return states + self.dropout(torch.relu(self.meet(both)))
+
+
+class AttentionContext(nn.Module):
+    """A transformer layer over the tickers of a date."""
+
+    def __init__(self, width, heads=4, dropout=0.1):
+        super().__init__()
+        self.layer = nn.TransformerEncoderLayer(
             width, heads, 4 * width, dropout, activation="gelu", batch_first=True, norm_first=True
         )
-        self.head = nn.Linear(width, 1)
+        self.norm = nn.LayerNorm(width)
+
+    def forward(self, states, present):
+        return self.norm(self.layer(states, src_key_padding_mask=~present))
+
+
+class Joint(nn.Module):
+    """Windows (batch, tickers, lookback, features) to forecasts (batch, tickers): one encoder, then tickers see each other."""
+
+    def __init__(self, encoder, context):
+        super().__init__()
+        self.encoder = encoder
+        self.context = context(encoder.width)
+        self.head = nn.Linear(encoder.width, 1)
 
     def forward(self, x, present):
         states = self.encoder(x.flatten(0, 1)).unflatten(0, x.shape[:2])
-        return self.head(self.across(states, src_key_padding_mask=~present)).squeeze(-1)
+        return self.head(self.context(states, present)).squeeze(-1)
 
 
 ENCODERS = {"lstm": LstmEncoder, "cnn": CnnEncoder, "transformer": TransformerEncoder, "mlp": MlpEncoder}
+CONTEXTS = {"portfolio_lstm": MeanContext, "portfolio_transformer": AttentionContext}
 
 
 def build(option, features):
     encoder = ENCODERS[option.removeprefix("portfolio_")](features)
-    return Joint(encoder) if option.startswith("portfolio_") else Single(encoder)
+    return Joint(encoder, CONTEXTS[option]) if option in CONTEXTS else Single(encoder)
