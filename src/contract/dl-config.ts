@@ -59,6 +59,13 @@ const modelsParamsSchema = z
 
 const DEVICE = /^(auto|cpu|cuda(:\d{1,3})?)$/;
 
+export const lookbackSchema = z
+  .int()
+  .min(1)
+  .max(LIMITS.lookback)
+  .default(10)
+  .describe("Rows of one input window.");
+
 /** `Dot prediction` of run_dl_job's config, as the caller writes it. */
 export const dotPredictionSchema = z.strictObject({
   status: z.boolean().default(true).describe("false: the job succeeds without training."),
@@ -78,7 +85,7 @@ export const dotPredictionSchema = z.strictObject({
   data_processing: z
     .strictObject({
       scaler: z.enum(SCALERS).exclude(["none"]).default("robust"),
-      lookback: z.int().min(1).max(LIMITS.lookback).default(10).describe("Rows of one input window."),
+      lookback: lookbackSchema,
       batch_size: z.int().min(1).max(LIMITS.batchSize).default(64),
     })
     .prefault({}),

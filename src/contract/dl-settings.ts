@@ -9,6 +9,8 @@ import {
 } from "./dl-config.ts";
 import { show } from "./faults.ts";
 import type { Intervals, ScalerName } from "./intervals.ts";
+import { networkFaults } from "./network-faults.ts";
+import { checkNetworkSize } from "./network-size.ts";
 import type { NetworkSpec, TrainingSpec } from "./network-spec.ts";
 import { parseConfig } from "./parse-config.ts";
 import type { Warning } from "./warnings.ts";
@@ -31,13 +33,18 @@ export interface DlSettings {
   readonly joint: boolean;
 }
 
+const WANTED = ["NN params", "Dot prediction"];
+
+/** Of any ticker: a network too large even for them is refused before a blob is read. */
+const LEAST_FEATURES = 1;
+
 /**
  * Reads the config of run_dl_job from its JSON text.
  * @returns the settings; warnings `ignored_section` and `unknown_loss_type`.
  * @throws MucastError invalid_request or too_large.
  */
 export function parseDlSettings(text: string): { settings: DlSettings; warnings: readonly Warning[] } {
-  const { value, warnings } = parseConfig(text, dlConfigSchema, ["NN params", "Dot prediction"]);
+  const { value, warnings } = parseConfig(text, dlConfigSchema, WANTED, networkFaults);
   const prediction = value["NN params"]["Dot prediction"];
   const { global_settings, data_processing, training_params, intervals } = prediction;
   const { loss_type, ...training } = training_params;
@@ -53,6 +60,7 @@ export function parseDlSettings(text: string): { settings: DlSettings; warnings:
     ...(intervals?.enabled ? { intervals: { alpha: intervals.alpha, bound: intervals.bound } } : {}),
     joint: isJoint(prediction["current option"]),
   };
+  checkNetworkSize(settings, LEAST_FEATURES);
   return { settings, warnings: known === undefined ? [...warnings, unknownLoss(loss_type)] : warnings };
 }
 

@@ -11,4 +11,7 @@ export const LIMITS = {
   layerWidth: 4_096,
   kernelSize: 101,
   heads: 64,
+  networkParameters: 50_000_000,
+  /** Numbers in the input of one batch. */
+  batchElements: 2 ** 28,
 } as const;

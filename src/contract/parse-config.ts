@@ -17,12 +17,14 @@ export interface CheckedConfig<T> {
  * @param wanted keys on the way to the job's own section: `["ML params"]` or `["NN params", "Dot prediction"]`.
  *   Objects beside these are other services' settings and give the warning `ignored_section`; anything else
  *   beside them is an unknown key.
+ * @param more finds faults that no schema can tell; it gets the config unchecked, so that these are told with the rest.
  * @throws MucastError `too_large` over 32 KiB, `invalid_request` with every fault otherwise.
  */
 export function parseConfig<T>(
   text: string,
   schema: z.ZodType<T>,
   wanted: readonly string[],
+  more: (config: unknown) => readonly Fault[] = () => [],
 ): CheckedConfig<T> {
   const bytes = Buffer.byteLength(text);
   if (bytes > LIMITS.configBytes) {
@@ -41,6 +43,7 @@ export function parseConfig<T>(
   const faults = [
     ...(parsed.success ? [] : faultsOf(parsed.error, schema, "config", plain)),
     ...beside.faults,
+    ...more(plain),
   ];
   if (!parsed.success || faults.length > 0) throw invalidRequest(faults);
   return { value: parsed.data, warnings: beside.warnings };

@@ -1,0 +1,68 @@
+import type { DlSettings } from "./dl-settings.ts";
+import type { Fault } from "./errors.ts";
+import { LIMITS } from "./limits.ts";
+import { settingPath } from "./network-faults.ts";
+import type { NetworkSpec } from "./network-spec.ts";
+import { parameterCount } from "./parameter-count.ts";
+import { invalidRequest } from "./parse-config.ts";
+
+/**
+ * Refuses a network that is beyond the limits of docs/config.md.
+ * @param features columns of its input; for a joint network the union of the tickers'.
+ * @param tickers that one sample holds: 1, unless the network is a joint one.
+ * @throws MucastError invalid_request.
+ */
+export function checkNetworkSize(settings: DlSettings, features: number, tickers = 1): void {
+  const faults = [...parameterFaults(settings, features), ...batchFaults(settings, features, tickers)];
+  if (faults.length > 0) throw invalidRequest(faults);
+}
+
+function parameterFaults({ network, lookback }: DlSettings, features: number): Fault[] {
+  const count = parameterCount(network, features, lookback);
+  if (count <= LIMITS.networkParameters) return [];
+  return [
+    {
+      path: settingPath("models_params", network.architecture),
+      message:
+        `makes a network of ${grouped(count)} parameters with ${features} feature${features === 1 ? "" : "s"}; ` +
+        `at most ${grouped(LIMITS.networkParameters)} are accepted: lower ${widths(network, lookback)}`,
+    },
+  ];
+}
+
+function batchFaults({ training, lookback, joint }: DlSettings, features: number, tickers: number): Fault[] {
+  const count = training.batch_size * lookback * features * tickers;
+  if (count <= LIMITS.batchElements) return [];
+  const of = `lookback ${lookback} x ${features} features${joint ? ` x ${tickers} tickers` : ""}`;
+  return [
+    {
+      path: settingPath("data_processing", "batch_size"),
+      message:
+        `makes batches of ${grouped(count)} numbers (batch_size ${training.batch_size} x ${of}); ` +
+        `at most ${grouped(LIMITS.batchElements)} are accepted: lower batch_size or lookback`,
+    },
+  ];
+}
+
+/** The settings that decide how large a network is, with their values. */
+function widths(network: NetworkSpec, lookback: number): string {
+  switch (network.architecture) {
+    case "lstm":
+    case "portfolio_lstm":
+      return `hidden_dims ${JSON.stringify(network.hidden_dims)}`;
+    case "mlp":
+      return `hidden_dims ${JSON.stringify(network.hidden_dims)} or lookback ${lookback}`;
+    case "cnn":
+      return `filters ${JSON.stringify(network.filters)} or kernel_size ${network.kernel_size}`;
+    case "transformer":
+    case "portfolio_transformer":
+      return (
+        `d_model ${network.d_model}, dim_feedforward ${network.dim_feedforward} ` +
+        `or num_layers ${network.num_layers}`
+      );
+  }
+}
+
+function grouped(count: number): string {
+  return count.toLocaleString("en-US");
+}
