@@ -1,5 +1,6 @@
 import type { DlSettings } from "../contract/dl-settings.ts";
 import type { MucastError } from "../contract/errors.ts";
+import { checkNetworkSize } from "../contract/network-size.ts";
 import type { Failure } from "../contract/output-blob.ts";
 import { datesOf } from "../panel/as-of.ts";
 import { type FeatureUnion, uniteFeatures } from "../panel/feature-union.ts";
@@ -30,6 +31,8 @@ export function planJointWindows<P extends Rows>(panels: readonly P[], settings:
   const { lookback, intervals } = settings;
   const plan = planJoint(panels, { lookback, calibrates: intervals !== undefined });
   const union = uniteFeatures(plan.members.map((member) => member.panel));
+  const { length } = plan.members;
+  if (length > 0) checkNetworkSize(settings, union.names.length, length);
   return { plan, union, failures: plan.left.map(failureOf) };
 }
 

@@ -1,5 +1,6 @@
 import type { DlSettings } from "../contract/dl-settings.ts";
 import { MucastError } from "../contract/errors.ts";
+import { checkNetworkSize } from "../contract/network-size.ts";
 import type { Failure } from "../contract/output-blob.ts";
 import { datesOf } from "../panel/as-of.ts";
 import type { TickerPanel } from "../panel/ticker-panel.ts";
@@ -26,6 +27,7 @@ export function planTickerWindows<P extends Rows>(panels: readonly P[], settings
   const planned: { readonly panel: P; readonly windows: WindowPlan }[] = [];
   const failures: Failure[] = [];
   for (const panel of panels) {
+    checkNetworkSize(settings, panel.columns.length);
     try {
       const windows = planWindows(panel, { lookback, calibrates: intervals !== undefined });
       planned.push({ panel, windows });
