@@ -41,6 +41,10 @@ def _run(task: Message, store: ArrayStore, progress: Callable[[Message], None]) 
             return fit_predict(task, store, progress)
         case "trial":
             return trial(task)
+        case "device" | "train_network" | "train_joint":
+            from mucast_engine.networks.tasks import run_network_task
+
+            return run_network_task(task, store, progress)
         case unknown:
             raise TaskError("internal", f"no task {unknown!r}")
 

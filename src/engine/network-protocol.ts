@@ -51,6 +51,8 @@ export interface TrainJointTask extends NetworkTask {
   /** Shape (train + validate, tickers): log-returns to learn from or to watch, NaN where there is none. */
   readonly labels: ArrayRef;
   readonly parts: SampleParts;
+  /** Threads to work with; results do not depend on it. */
+  readonly threads: number;
 }
 
 export interface JointTicker {
@@ -59,7 +61,7 @@ export interface JointTicker {
   readonly x: ArrayRef;
   /** Shape (k): where each of its columns stands in the union. */
   readonly columns: readonly number[];
-  /** The scaler sees rows [0, scaleRows) alone: those up to the ticker's last training window. */
+  /** The scaler sees rows [0, scale_rows) alone: those up to the ticker's last training window. */
   readonly scale_rows: number;
 }
 

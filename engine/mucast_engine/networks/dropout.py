@@ -43,10 +43,10 @@ class DropoutMasks:
 
     def _uniform16(self, start: int, count: int) -> Tensor:
         """Shape (count), int16, uniform over all 65,536 values."""
-        words = (count + 3) // 4
-        if self._counters.numel() < words:
-            self._counters = torch.arange(1, words + 1, device=self._counters.device).mul_(GOLDEN)
-        return splitmix(self._counters[:words] + start).view(torch.int16)[:count]
+        words, counters = (count + 3) // 4, self._counters
+        if counters.numel() < words:
+            self._counters = counters = torch.arange(1, words + 1, device=counters.device).mul_(GOLDEN)
+        return splitmix(counters[:words] + start).view(torch.int16)[:count]
 
 
 def splitmix(x: Tensor) -> Tensor:

@@ -1,0 +1,120 @@
+"""Batches of dates in pieces, each worked on by one thread; the pieces depend on the request and on no machine."""
+
+import math
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+
+import torch
+from torch import Tensor
+
+from mucast_engine.networks.dropout import DropoutMasks
+from mucast_engine.networks.joint import JointNetwork
+from mucast_engine.networks.joint_panel import ABSENT, JointPanel
+from mucast_engine.networks.losses import Labels, Loss, prediction_scale
+from mucast_engine.networks.weights import FlatWeights
+
+# A batch is cut into at least this many pieces, so that as many threads find work; each slot adds up the gradients
+# of every SLOTS-th piece, and the slots are added up in order, whichever thread was first.
+SLOTS = 4
+# Cells (dates x tickers) in one piece at most, which bounds the memory of a large panel.
+LARGEST_PIECE = 2_048
+
+
+class JointObjective:
+    """Dates of a joint panel. A context manager: it owns threads."""
+
+    def __init__(
+        self,
+        *,
+        network: JointNetwork,
+        panel: JointPanel,
+        train_samples: int,
+        batch_size: int,
+        loss: Loss,
+        masks: DropoutMasks,
+        threads: int,
+    ) -> None:
+        self.weights = FlatWeights(network)
+        self.train_samples = train_samples
+        self._panel, self._loss, self._masks = panel, loss, masks
+        self._network = network
+        self._replicas = [self.weights.replica(network) for _ in range(SLOTS)]
+        tickers = panel.ends.shape[1]
+        even = math.ceil(min(batch_size, train_samples) / SLOTS)
+        self._piece_dates = max(1, min(even, LARGEST_PIECE // tickers))
+        self._threads = ThreadPoolExecutor(max(1, min(threads, SLOTS)), initializer=torch.set_num_threads, initargs=(1,))
+
+    def __enter__(self) -> "JointObjective":
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        self._threads.shutdown(cancel_futures=True)
+
+    def gradient(self, batch: Tensor, step: int) -> Tensor:
+        batch = batch.to(self._panel.ends.device)
+        denominator = self._loss.denominator(self._labels(batch))
+        denominator = torch.where(denominator > 0, denominator, 1.0)  # No label in the batch: its loss is 0.
+        pieces = list(enumerate(batch.split(self._piece_dates)))
+        slots = [pieces[slot::SLOTS] for slot in range(SLOTS)]
+
+        def work(slot: int) -> Tensor:
+            network, gradients = self._replicas[slot]
+            gradients.zero_()
+            total = gradients.new_zeros(())
+            for number, piece in slots[slot]:
+                total += self._piece_gradient(network, piece, step, number, denominator)
+            return total
+
+        totals = list(self._threads.map(work, range(SLOTS)))
+        self.weights.gradients.copy_(self._replicas[0][1])
+        for _, gradients in self._replicas[1:]:
+            self.weights.gradients.add_(gradients)
+        return torch.stack(totals).sum()
+
+    def _piece_gradient(
+        self, network: JointNetwork, dates: Tensor, step: int, number: int, denominator: Tensor
+    ) -> Tensor:
+        ends = self._panel.ends[dates]
+        present = ends != ABSENT
+        cells = torch.nonzero(present.flatten()).flatten()
+        masks = self._masks.draw(step, network.mask_shapes(len(cells), *ends.shape), number)
+        windows = self._panel.windows.gather(ends.flatten()[cells])
+        everyone = len(cells) == present.numel()
+        predictions = network(windows, present, None if everyone else cells, masks)
+        loss = self._loss.total(predictions, self._labels(dates), dates) / denominator
+        loss.backward()
+        return loss.detach()
+
+    def _labels(self, dates: Tensor) -> Labels:
+        return Labels(self._panel.labels.values[dates], self._panel.labels.known[dates])
+
+    def validation_loss(self) -> float:
+        predictions, labels = self._validation()
+        return float(self._loss.total(predictions, labels, torch.arange(0)) / self._loss.denominator(labels))
+
+    def prediction_scale(self) -> float:
+        return prediction_scale(*self._validation())
+
+    def _validation(self) -> tuple[Tensor, Labels]:
+        part = slice(self.train_samples, len(self._panel.labels.values))
+        return self.predict(part), Labels(*(column[part] for column in self._panel.labels))
+
+    def predict(self, part: slice) -> Tensor:
+        """Scaled predictions (dates, tickers) of a part of the dates; what stands for an absent ticker means nothing.
+
+        Pieces have one size, and an absent ticker is worked on like the others: so that no forecast depends, in
+        its last bit, on which cells of other dates are there.
+        """
+        ends = self._panel.ends[part]
+        if len(ends) == 0:
+            return ends.new_empty(ends.shape, dtype=torch.float32)
+        pieces = list(ends.split(self._piece_dates))
+        missing = self._piece_dates - len(pieces[-1])
+        pieces[-1] = torch.cat([pieces[-1], pieces[-1][-1:].expand(missing, -1)])
+        return torch.cat(list(self._threads.map(self._predict_piece, pieces)))[: len(ends)]
+
+    @torch.no_grad()
+    def _predict_piece(self, ends: Tensor) -> Tensor:
+        present = ends != ABSENT
+        windows = self._panel.windows.gather(ends.flatten().clamp(min=self._panel.windows.lookback - 1))
+        return self._network(windows, present, None, None) * present

@@ -1,0 +1,62 @@
+"""The rows of all tickers in one matrix, and which windows meet on which date."""
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from mucast_engine.arrays import ArrayStore, Matrix, Message
+from mucast_engine.networks.losses import Labels
+from mucast_engine.networks.scaling import fit_scaling, scaled
+from mucast_engine.networks.train_network import target_scale
+from mucast_engine.networks.windows import Windows
+
+ABSENT = -1
+
+
+class JointPanel(NamedTuple):
+    windows: Windows
+    """Over the rows of all tickers, one ticker after the other."""
+    ends: Tensor
+    """Shape (dates, tickers): the row on which a ticker's window ends, ABSENT where it has none."""
+    labels: Labels
+    """Shape (train + validate, tickers), scaled."""
+    scales: Matrix
+    """Shape (tickers): standard deviation of the training labels, log-return."""
+    means: Tensor
+    """Shape (tickers): mean of the scaled training labels."""
+
+
+def read_joint_panel(task: Message, store: ArrayStore, device: torch.device) -> JointPanel:
+    """Scales each ticker by what it knew when its training ended. Raises TaskError `constant_target`."""
+    ends, first_rows = store.read(task["ends"]).astype(np.int64), _first_rows(task)
+    labels = np.array(store.read(task["labels"]))
+    train = labels[: task["parts"]["train"]]
+    scales = np.array([target_scale(column[~np.isnan(column)]) for column in train.T])
+    relative = labels / scales
+    values = torch.from_numpy(np.nan_to_num(relative, nan=0.0).astype(np.float32)).to(device)
+    return JointPanel(
+        windows=Windows(torch.from_numpy(_all_rows(task, store)).to(device), task["lookback"]),
+        ends=torch.from_numpy(np.where(ends >= 0, ends + first_rows, ABSENT)).to(device),
+        labels=Labels(values, torch.from_numpy((~np.isnan(labels)).astype(np.float32)).to(device)),
+        scales=scales,
+        means=torch.from_numpy(np.nanmean(relative[: len(train)], axis=0).astype(np.float32)).to(device),
+    )
+
+
+def _first_rows(task: Message) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Shape (tickers): where each ticker's rows begin in the matrix of all."""
+    counts = [ticker["x"]["shape"][0] for ticker in task["tickers"]]
+    return np.cumsum([0, *counts[:-1]], dtype=np.int64)
+
+
+def _all_rows(task: Message, store: ArrayStore) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
+    """Shape (rows of all tickers, features of the union); 0 where a ticker lacks the feature."""
+    total = sum(ticker["x"]["shape"][0] for ticker in task["tickers"])
+    rows = np.zeros((total, task["features"]), dtype=np.float32)
+    for ticker, first in zip(task["tickers"], _first_rows(task), strict=True):
+        x = store.read(ticker["x"])
+        own = scaled(x, fit_scaling(task["scaler"], x[: ticker["scale_rows"]]))
+        rows[first : first + len(x), ticker["columns"]] = own
+    return rows

@@ -1,0 +1,101 @@
+"""The six losses, on scaled returns. Each is a sum over labelled cells divided by what the labels alone decide.
+
+So a batch can be worked on in pieces, in any number of threads, and its loss is the sum of theirs.
+"""
+
+from typing import NamedTuple, Protocol
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+HUBER_DELTA = 1.0
+# r2 divides by no less than this per label, so that a batch of nearly equal labels does not explode.
+LEAST_VARIANCE = 0.1
+GMADL_SLOPE = 10.0
+
+
+class Labels(NamedTuple):
+    """Labels of a batch, (n) windows or (dates, tickers) cells."""
+
+    values: Tensor
+    """Scaled returns; 0 where there is no label."""
+    known: Tensor
+    """1 where there is a label and 0 elsewhere, of the values' dtype."""
+
+
+class Loss(Protocol):
+    def denominator(self, labels: Labels) -> Tensor:
+        """What the sum is divided by, at least one label; a scalar of the whole batch."""
+        ...
+
+    def total(self, predictions: Tensor, labels: Labels, samples: Tensor) -> Tensor:
+        """The sum over `samples` of the batch, whose numbers in the whole data those are; a scalar."""
+        ...
+
+
+class CellLoss:
+    """mse, mae, huber or directional: a mean over labels."""
+
+    def __init__(self, name: str) -> None:
+        self._term = {"mse": _squared, "mae": _absolute, "huber": _huber, "directional": _directional}[name]
+
+    def denominator(self, labels: Labels) -> Tensor:
+        return labels.known.sum()
+
+    def total(self, predictions: Tensor, labels: Labels, samples: Tensor) -> Tensor:
+        return (self._term(predictions, labels.values) * labels.known).sum()
+
+
+class R2Loss:
+    """SSE / max(sum of (y - mean)^2, 0.1 n): 1 - R2 against the `mean` of the training labels, one a ticker."""
+
+    def __init__(self, mean: Tensor) -> None:
+        self._mean = mean
+
+    def denominator(self, labels: Labels) -> Tensor:
+        spread = (labels.values - self._mean).square().mul(labels.known).sum()
+        return torch.maximum(spread, LEAST_VARIANCE * labels.known.sum())
+
+    def total(self, predictions: Tensor, labels: Labels, samples: Tensor) -> Tensor:
+        return (_squared(predictions, labels.values) * labels.known).sum()
+
+
+def _squared(p: Tensor, y: Tensor) -> Tensor:
+    return (p - y).square()
+
+
+def _absolute(p: Tensor, y: Tensor) -> Tensor:
+    return (p - y).abs()
+
+
+def _huber(p: Tensor, y: Tensor) -> Tensor:
+    return functional.huber_loss(p, y, reduction="none", delta=HUBER_DELTA)
+
+
+def _directional(p: Tensor, y: Tensor) -> Tensor:
+    """Generalised mean absolute directional loss with a = 10 and b = 1 (Stefaniuk, Ślepaczuk, arXiv 2412.18405)."""
+    return -(torch.sigmoid(GMADL_SLOPE * y * p) - 0.5) * y.abs()
+
+
+def make_loss(name: str, mean: Tensor, precision: "Loss | None" = None) -> Loss:
+    """`mean`: of the scaled training labels, a scalar or (tickers). `precision`: the loss across tickers.
+
+    For one ticker alone mahalanobis is mse: its covariance is the number 1.
+    """
+    match name:
+        case "r2":
+            return R2Loss(mean)
+        case "mahalanobis" if precision is not None:
+            return precision
+        case "mahalanobis":
+            return CellLoss("mse")
+        case _:
+            return CellLoss(name)
+
+
+def prediction_scale(predictions: Tensor, labels: Labels) -> float:
+    """max(0, sum(y p) / sum(p^2)): the least-squares size of predictions whose loss leaves it open."""
+    p, y = (predictions * labels.known).double(), labels.values.double()
+    size = p.square().sum()
+    return max(0.0, float((p * y).sum() / size)) if size > 0 else 0.0

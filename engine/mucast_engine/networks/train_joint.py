@@ -1,0 +1,63 @@
+"""Task `train_joint`: one network on all tickers; a sample is a date with the tickers that have a window there."""
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+import torch
+
+from mucast_engine.arrays import ArrayStore, Message
+from mucast_engine.networks.architectures import build_joint_network, parameter_count
+from mucast_engine.networks.dropout import DropoutMasks
+from mucast_engine.networks.joint_objective import JointObjective
+from mucast_engine.networks.joint_panel import ABSENT, JointPanel, read_joint_panel
+from mucast_engine.networks.losses import Loss, make_loss
+from mucast_engine.networks.mahalanobis import MahalanobisLoss, label_correlation
+from mucast_engine.networks.seeds import derive_seed, generator_for
+from mucast_engine.networks.train_network import finite
+from mucast_engine.networks.training import train
+
+NAME = "portfolio"
+
+
+def train_joint(task: Message, store: ArrayStore, progress: Callable[[Message], None]) -> Message:
+    """Trains on the first `parts.train` dates, stops by the next `parts.validate`, predicts the rest.
+
+    Writes predictions (predict * tickers), log-returns, NaN where a ticker has no window. Raises TaskError
+    `diverged` or `constant_target`.
+    """
+    started = time.perf_counter()
+    torch.set_num_threads(1)
+    device, parts, seed = torch.device(task["device"]), task["parts"], (task["seed"], NAME)
+    panel = read_joint_panel(task, store, device)
+    network = build_joint_network(task["network"], task["features"], task["lookback"], generator_for(*seed, "weights"))
+    masks = DropoutMasks(task["network"]["dropout"], derive_seed(*seed, "dropout"), device)
+    loss = _loss(task["training"]["loss"], panel, parts["train"], device)
+    with JointObjective(
+        network=network.to(device),
+        panel=panel,
+        train_samples=parts["train"],
+        batch_size=task["training"]["batch_size"],
+        loss=loss,
+        masks=masks,
+        threads=task["threads"],
+    ) as objective:
+        history = train(objective, task["training"], generator_for(*seed, "order"), progress)
+        result: Message = {**history._asdict(), "parameters": parameter_count(network)}
+        predicted = objective.predict(slice(parts["train"] + parts["validate"], None))
+        if task["training"]["loss"] == "directional":
+            result["prediction_scale"] = objective.prediction_scale()
+            predicted = predicted * result["prediction_scale"]
+    returns = predicted.double().cpu().numpy() * panel.scales
+    absent = panel.ends[-len(returns) or len(panel.ends) :].cpu().numpy() == ABSENT
+    finite(returns[~absent])
+    result["predictions"] = store.write(task["predictions"]["ref"], np.where(absent, np.nan, returns).ravel())
+    return {**result, "seconds": time.perf_counter() - started}
+
+
+def _loss(name: str, panel: JointPanel, train_samples: int, device: torch.device) -> Loss:
+    if name != "mahalanobis":
+        return make_loss(name, panel.means)
+    labels = panel.labels.values[:train_samples].double().cpu().numpy()
+    known = panel.labels.known[:train_samples].cpu().numpy() > 0
+    return MahalanobisLoss(label_correlation(np.where(known, labels, np.nan)), device)

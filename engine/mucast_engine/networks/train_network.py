@@ -1,0 +1,118 @@
+"""Task `train_network`: one network on the windows of one ticker."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from mucast_engine.arrays import ArrayStore, Matrix, Message
+from mucast_engine.failure import TaskError
+from mucast_engine.networks.architectures import Network, build_network, parameter_count
+from mucast_engine.networks.dropout import DropoutMasks
+from mucast_engine.networks.losses import Labels, make_loss, prediction_scale
+from mucast_engine.networks.scaling import fit_scaling, scaled
+from mucast_engine.networks.seeds import derive_seed, generator_for
+from mucast_engine.networks.training import train
+from mucast_engine.networks.weights import FlatWeights
+from mucast_engine.networks.windows import Windows
+
+
+def train_network(task: Message, store: ArrayStore, progress: Callable[[Message], None]) -> Message:
+    """Trains on the first `parts.train` of `ends`, stops by the next `parts.validate`, predicts the rest.
+
+    Writes predictions (predict), log-returns. Raises TaskError `diverged` or `constant_target`.
+    """
+    started = time.perf_counter()
+    torch.set_num_threads(1)
+    device = torch.device(task["device"])
+    x, labels = store.read(task["x"]), store.read(task["labels"])
+    ends = store.read(task["ends"]).astype(np.int64)
+    parts = task["parts"]
+    seed = (task["seed"], task["ticker"])
+    target = target_scale(labels[: parts["train"]])
+    rows = scaled(x, fit_scaling(task["scaler"], x[: ends[parts["train"] - 1] + 1]))
+    network = build_network(task["network"], x.shape[1], task["lookback"], generator_for(*seed, "weights"))
+    objective = TickerObjective(
+        network=network.to(device),
+        windows=Windows(torch.from_numpy(rows).to(device), task["lookback"]),
+        ends=torch.from_numpy(ends).to(device),
+        labels=torch.from_numpy((labels / target).astype(np.float32)).to(device),
+        train_samples=parts["train"],
+        loss=task["training"]["loss"],
+        masks=DropoutMasks(task["network"]["dropout"], derive_seed(*seed, "dropout"), device),
+    )
+    history = train(objective, task["training"], generator_for(*seed, "order"), progress)
+    result: Message = {**history._asdict(), "parameters": parameter_count(network)}
+    predicted = objective.predict(slice(parts["train"] + parts["validate"], None))
+    if task["training"]["loss"] == "directional":
+        result["prediction_scale"] = objective.prediction_scale()
+        predicted = predicted * result["prediction_scale"]
+    result["predictions"] = store.write(task["predictions"]["ref"], finite(predicted.double().cpu().numpy() * target))
+    return {**result, "seconds": time.perf_counter() - started}
+
+
+class TickerObjective:
+    """Windows of one ticker; `labels` (train + validate) are scaled."""
+
+    def __init__(
+        self,
+        *,
+        network: Network,
+        windows: Windows,
+        ends: Tensor,
+        labels: Tensor,
+        train_samples: int,
+        loss: str,
+        masks: DropoutMasks,
+    ) -> None:
+        self.weights = FlatWeights(network)
+        self.train_samples = train_samples
+        self._network, self._windows, self._ends, self._masks = network, windows, ends, masks
+        self._labels, self._known = labels, torch.ones_like(labels)
+        self._loss = make_loss(loss, labels[:train_samples].mean())
+
+    def gradient(self, batch: Tensor, step: int) -> Tensor:
+        self.weights.gradients.zero_()
+        batch = batch.to(self._ends.device)
+        masks = self._masks.draw(step, self._network.mask_shapes(len(batch)))
+        labels = Labels(self._labels[batch], self._known[: len(batch)])
+        predictions = self._network(self._windows.gather(self._ends[batch]), masks)
+        loss = self._loss.total(predictions, labels, batch) / self._loss.denominator(labels)
+        loss.backward()
+        return loss.detach()
+
+    def validation_loss(self) -> float:
+        predictions, labels = self._validation()
+        return float(self._loss.total(predictions, labels, self._ends) / self._loss.denominator(labels))
+
+    def prediction_scale(self) -> float:
+        return prediction_scale(*self._validation())
+
+    def _validation(self) -> tuple[Tensor, Labels]:
+        part = slice(self.train_samples, len(self._labels))
+        return self.predict(part), Labels(self._labels[part], self._known[part])
+
+    @torch.no_grad()
+    def predict(self, part: slice) -> Tensor:
+        """Scaled predictions of a part of the samples."""
+        ends = self._ends[part]
+        pieces = [self._network(self._windows.gather(piece), None) for piece in self._windows.batches(ends)]
+        return torch.cat([*pieces, self._labels[:0]])[: len(ends)]
+
+
+def target_scale(labels: Matrix) -> float:
+    """Standard deviation (ddof 0) of the labels to learn from. Raises TaskError `constant_target` where it is 0."""
+    deviation = float(labels.std())
+    if deviation == 0 or not np.isfinite(deviation) or labels.max() == labels.min():
+        raise TaskError("constant_target", f"every label to learn from is {labels[0]}: there is nothing to learn")
+    return deviation
+
+
+def finite(predictions: Matrix) -> Matrix:
+    """Raises TaskError `diverged` where a forecast cannot be used."""
+    if not np.isfinite(predictions).all():
+        raise TaskError("diverged", "some forecasts are not finite; lower learning_rate")
+    return predictions

@@ -1,0 +1,77 @@
+"""The training loop that every network goes through: shuffled batches, early stopping, the best epoch's weights."""
+
+import math
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+import torch
+from torch import Tensor
+
+from mucast_engine.failure import TaskError
+from mucast_engine.networks.weights import FlatWeights, Optimiser
+
+# On scaled returns the zero forecast has a loss of about 1.
+EXPLODED = 1e6
+
+
+class Objective(Protocol):
+    """What is trained, on samples that are windows or dates."""
+
+    weights: FlatWeights
+    train_samples: int
+
+    def gradient(self, batch: Tensor, step: int) -> Tensor:
+        """Puts the gradient of the batch's loss into the weights' gradients and returns the loss, a scalar."""
+        ...
+
+    def validation_loss(self) -> float:
+        """Over the whole validation part."""
+        ...
+
+
+class History(NamedTuple):
+    epochs: list[dict[str, float]]
+    best_epoch: int
+    """Counted from 1."""
+
+
+def train(
+    objective: Objective, training: dict[str, Any], order: torch.Generator, progress: Callable[[dict[str, Any]], None]
+) -> History:
+    """Trains until `patience` epochs in a row have brought no lower validation loss; keeps the best epoch's weights.
+
+    Raises TaskError `diverged` as soon as a loss is not finite or beyond EXPLODED.
+    """
+    optimiser = Optimiser(objective.weights, training)
+    epochs: list[dict[str, float]] = []
+    best, best_epoch, best_values, steps = math.inf, 0, objective.weights.values.clone(), 0
+    for epoch in range(1, training["epochs"] + 1):
+        started = time.perf_counter()
+        losses = torch.zeros((), dtype=torch.float64, device=best_values.device)
+        for batch in torch.randperm(objective.train_samples, generator=order).split(training["batch_size"]):
+            losses += objective.gradient(batch, steps) * (len(batch) / objective.train_samples)
+            optimiser.step()
+            steps += 1
+        record = {"train_loss": losses.item(), "validation_loss": objective.validation_loss()}
+        _check(record, epoch)
+        epochs.append(record)
+        progress({"epoch": epoch, **record, "seconds": time.perf_counter() - started})
+        if record["validation_loss"] < best:
+            best, best_epoch = record["validation_loss"], epoch
+            best_values.copy_(objective.weights.values)
+        elif epoch - best_epoch >= training["patience"]:
+            break
+    objective.weights.values.copy_(best_values)
+    return History(epochs, best_epoch)
+
+
+def _check(record: dict[str, float], epoch: int) -> None:
+    for name, loss in record.items():
+        if not abs(loss) <= EXPLODED:
+            said = f"{loss:.3g}" if math.isfinite(loss) else "not finite"
+            raise TaskError(
+                "diverged",
+                f"the {name.replace('_', ' ')} of epoch {epoch} is {said}; lower learning_rate or set grad_clip",
+                {"epoch": epoch},
+            )
