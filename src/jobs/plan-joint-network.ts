@@ -62,7 +62,7 @@ function jointNetwork(
     joint: true,
     size: plan.members.length * plan.dates.train.length * union.names.length,
     dates: plan.members.map(({ panel }) => datesOf(panel)),
-    task(device) {
+    task({ device, threads }) {
       const samples = jointSamples(plan, settings.lookback);
       const written = writeSamples(samples, [plan.members.length], workFolder, 0);
       return {
@@ -72,6 +72,7 @@ function jointNetwork(
           task: "train_joint",
           label: PORTFOLIO,
           device,
+          threads,
           features: union.names.length,
           parts: samples.parts,
           tickers: plan.members.map(({ panel, train }, j) => ({

@@ -66,7 +66,7 @@ function tickerNetwork(
     joint: false,
     size: (train.length + validate.length) * panel.columns.length,
     dates: [datesOf(panel)],
-    task(device) {
+    task({ device }) {
       const parts = {
         train: train.length,
         validate: validate.length,

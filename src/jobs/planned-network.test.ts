@@ -70,7 +70,7 @@ test("the task of a ticker names its rows, where its windows end, and the labels
     [["BBB", "insufficient_history"]],
   );
   const [network] = networks;
-  const { task, files } = network!.task("cpu");
+  const { task, files } = network!.task({ device: "cpu", threads: 2 });
   const { x, ends, labels, parts, ...told } = task as TrainNetworkTask;
   assert.deepEqual(parts, { train: 70, validate: 15, predict: 18 });
   assert.deepEqual(Array.from(readNpy(ends)), range(3, 106));
@@ -116,7 +116,7 @@ test("the task of a joint network holds a row a date and a column a ticker", asy
   assert.deepEqual(failures, [
     { ticker: "flat", code: "constant_target", message: "flat: all 78 training labels are equal" },
   ]);
-  const { task } = networks[0]!.task("cpu");
+  const { task } = networks[0]!.task({ device: "cpu", threads: 2 });
   const { tickers, features, ends, labels, parts, label } = task as TrainJointTask;
   assert.equal(label, "portfolio");
   assert.equal(features, 3);
@@ -143,7 +143,7 @@ test("of a joint network's predictions each ticker keeps its own, with what it l
   const work = newFolder();
   const panels = await onDisk(work, panel("A", 0, 103, ["f"]), panel("B", 0, 102, ["f", "g"]));
   const { networks } = planJointNetwork(panels, settingsOf("portfolio_lstm"), work);
-  const { task } = networks[0]!.task("cpu");
+  const { task } = networks[0]!.task({ device: "cpu", threads: 2 });
   // B's score rows begin a day earlier, so there are four dates: A's on the last three, B's on the first three.
   assert.equal(task.parts.predict, 4);
   const trained = networks[0]!.forecasts(Float64Array.of(0, 10, 1, 11, 2, 12, 3, 13));

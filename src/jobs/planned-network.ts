@@ -22,11 +22,11 @@ export interface PlannedNetwork {
   readonly dates: readonly PanelDates[];
   /**
    * Writes its matrices.
-   * @param device as the engine resolved it.
+   * @param means `device` as the engine resolved it; `threads` for one network that is trained alone.
    * @returns the task, and the files that can go once it is done.
    * @throws MucastError output_failed where the work folder's disk is full.
    */
-  task(device: string): {
+  task(means: { readonly device: string; readonly threads: number }): {
     readonly task: TrainNetworkTask | TrainJointTask;
     readonly files: readonly string[];
   };

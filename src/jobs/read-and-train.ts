@@ -39,10 +39,11 @@ export async function readAndTrain(
     (signal) => pool.run({ task: "device", device: settings.device }, { signal }),
     (signal) => readAndPlan(request, { ...context, signal }, settings, workFolder),
   );
-  const { signal, report } = context;
+  const { signal, report, workers: threads } = context;
   const trained = await trainNetworks(plan.networks, {
     pool,
     device,
+    threads,
     epochs: settings.training.epochs,
     signal,
     report,

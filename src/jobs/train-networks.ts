@@ -26,6 +26,8 @@ export interface TrainOptions {
   readonly pool: EnginePool;
   /** As the engine resolved it. */
   readonly device: string;
+  /** What a network that is trained alone may use. */
+  readonly threads: number;
   /** The most that a network trains. */
   readonly epochs: number;
   readonly signal: AbortSignal;
@@ -68,11 +70,11 @@ export async function trainNetworks(
 
 async function train(
   network: PlannedNetwork,
-  { pool, device, signal }: TrainOptions,
+  { pool, device, threads, signal }: TrainOptions,
   count: EpochCount,
 ): Promise<Trained> {
   const { name } = network;
-  const { task, files } = network.task(device);
+  const { task, files } = network.task({ device, threads });
   try {
     const onProgress = (progress: EpochProgress) => count.epoch(name, progress);
     const result = await pool.run(task, { signal, onProgress });
