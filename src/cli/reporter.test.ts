@@ -98,3 +98,12 @@ test("JSON lines tell every epoch, text only what a person can follow", () => {
   );
   assert.equal(written({}, tell).match(/\n/g)?.length, 1);
 });
+
+test("a job that follows another begins anew, with its first progress told at once", () => {
+  const text = written({}, (reporter) => {
+    reporter.report({ kind: "progress", stage: "fit", done: 1, total: 3 });
+    reporter.finish();
+    reporter.report({ kind: "progress", stage: "fit", done: 1, total: 2 });
+  });
+  assert.equal(text, "fitting: 1 of 3\nfitting: 1 of 2\n");
+});

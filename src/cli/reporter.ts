@@ -64,7 +64,7 @@ export class Reporter {
     this.#line(record, () => text);
   }
 
-  /** Ends the reporting: counts the warnings that were held back. */
+  /** Ends the reporting of a job: counts the warnings that were held back. Another job may follow. */
   finish(): void {
     if (this.#options.format === "text") {
       for (const [code, count] of this.#warned) {
@@ -74,6 +74,7 @@ export class Reporter {
       }
     }
     this.#warned.clear();
+    this.#started.clear();
     this.#clearBar();
   }
 
