@@ -3,6 +3,8 @@ import { spawn } from "node:child_process";
 import { constants } from "node:os";
 import { ensureSetup, orExplain } from "./setup.mjs";
 
+const JOB_NEEDS = { run_ml_job: ["ml"], run_dl_job: ["dl"] };
+
 const [file, ...args] = process.argv.slice(2);
 const node = orExplain(() => ensureSetup(environmentsFor(file, args)));
 
@@ -15,11 +17,13 @@ child.on("exit", (code, signal) => process.exit(code ?? 128 + (constants.signals
 /** The Python environments that a script needs. */
 function environmentsFor(script, scriptArgs) {
   const needs = {
+    "bench/main.ts": ["ml", "dl"],
     "scripts/build.ts": [],
-    "scripts/test.ts": ["ml", "dev"],
-    "scripts/generate.ts": ["ml", "dev"],
+    "scripts/demo.ts": ["ml", "dl"],
+    "scripts/test.ts": ["ml", "dl", "dev"],
+    "scripts/generate.ts": ["ml"],
     "scripts/format.ts": ["dev"],
-    "src/cli/main.ts": scriptArgs[0] === "run_ml_job" && !scriptArgs.includes("--help") ? ["ml"] : [],
+    "src/cli/main.ts": scriptArgs.includes("--help") ? [] : (JOB_NEEDS[scriptArgs[0]] ?? []),
   };
   return needs[script] ?? ["ml"];
 }

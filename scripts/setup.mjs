@@ -1,4 +1,4 @@
-// Brings a bare clone to a state in which everything runs: Node 24, the Node packages, the Python environment.
+// Brings a bare clone to a state in which everything runs: Node 24, the Node packages, the Python environments.
 // Runs under Node 20 with built-ins alone. Each step leaves a stamp with the hash of its lock file as its last act,
 // so a step that is right is never done again and one that was interrupted is done anew. Speaks on stderr only.
 import { spawnSync } from "node:child_process";
@@ -18,7 +18,7 @@ class SetupError extends Error {}
 
 /**
  * Does what is missing.
- * @param {("ml" | "dev")[]} environments the Python environments that must be there afterwards
+ * @param {("ml" | "dl" | "dev")[]} environments the Python environments that must be there afterwards
  * @returns {string} path of a Node of version 24 or later
  */
 export function ensureSetup(environments) {
@@ -121,6 +121,6 @@ export function orExplain(body) {
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
-  orExplain(() => ensureSetup(process.argv.includes("--dev") ? ["ml", "dev"] : ["ml"]));
+  orExplain(() => ensureSetup(process.argv.includes("--dev") ? ["ml", "dl", "dev"] : ["ml", "dl"]));
   say("setup: everything is in place");
 }

@@ -15,18 +15,23 @@ DISTRIBUTIONS = {
     "xgboost": ("xgboost-cpu", "xgboost"),
     "lightgbm": ("lightgbm",),
     "catboost": ("catboost",),
+    "torch": ("torch",),
 }
+
+# What a job of networks imports; of scikit-learn only what one of the losses needs.
+NETWORK_MODULES = {"torch": ["mucast_engine.networks.tasks"], "sklearn": ["sklearn.covariance"]}
 
 
 def import_libraries(names: list[str]) -> None:
-    """Imports `names` (keys of DISTRIBUTIONS) with the modules that their regressors need.
+    """Imports `names` (keys of DISTRIBUTIONS) with the modules that a job needs: one of networks where torch is there.
 
     All but catboost take pandas where it is there and do without where it is not. It is a fifth of their import, and
-    only NumPy arrays are handed to them, so it is hidden from them.
+    only NumPy arrays are handed to them, so it is hidden from them. Of what torch imports nothing of weight is
+    optional.
     """
     with _no_collections(), _hidden([] if "catboost" in names else ["pandas"]):
         for name in names:
-            for module in sorted(set(MODULES[name].values())):
+            for module in NETWORK_MODULES[name] if "torch" in names else sorted(set(MODULES[name].values())):
                 importlib.import_module(module)
 
 

@@ -8,17 +8,22 @@ export function addDoctor(program: Command): void {
     .description("tell what is installed, where, and what is missing")
     .addHelpText(
       "after",
-      "\nExample:\n  mucast doctor\n\nThe exit code is 4 where jobs cannot run; the last line then says what to do.",
+      "\nExample:\n  mucast doctor\n\nThe exit code is 4 where run_ml_job cannot run. What is missing is told with the command that installs it.",
     )
     .action(async () => {
-      const engine = await engineStatus();
+      const [classical, networks] = await Promise.all([engineStatus("ml"), engineStatus("dl")]);
       const lines = [
         `mucast  ${MUCAST_VERSION}`,
         `node    ${process.versions.node} (${process.execPath})`,
         `system  ${process.platform}-${process.arch}${process.platform === "linux" ? "" : ", untested"}`,
-        ...engine.lines,
+        "",
+        `run_ml_job, classical models: ${classical.ready ? "ready" : "not ready"}`,
+        ...classical.lines,
+        "",
+        `run_dl_job, networks: ${networks.ready ? "ready" : "not ready"}`,
+        ...networks.lines,
       ];
       process.stdout.write(`${lines.join("\n")}\n`);
-      if (!engine.ready) process.exitCode = 4;
+      if (!classical.ready) process.exitCode = 4;
     });
 }

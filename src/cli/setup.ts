@@ -1,20 +1,23 @@
 import type { Command } from "commander";
+import type { EnvironmentFlavour } from "../engine/environment.ts";
 import { installEnvironment } from "../engine/install-environment.ts";
 
 export function addSetup(program: Command): void {
   program
     .command("setup")
     .description("install the Python environment of run_ml_job: scikit-learn, xgboost, lightgbm, catboost")
+    .option("--dl", "that of run_dl_job too: PyTorch, about 6 GB")
     .addHelpText(
       "after",
       "\nExample:\n  mucast setup && mucast doctor\n\nNeeds Python 3.11 to 3.14 and the package index. What is right already is left alone. MUCAST_PYTHON\n" +
         "names a ready interpreter instead.",
     )
-    .action(async () => {
-      const { python } = await installEnvironment({
-        flavour: "ml",
-        report: (line) => process.stderr.write(`${line}\n`),
-      });
-      process.stderr.write(`setup: ${python} is ready\n`);
+    .action(async ({ dl }: { dl?: true }) => {
+      const flavours: EnvironmentFlavour[] = dl ? ["ml", "dl"] : ["ml"];
+      const report = (line: string) => process.stderr.write(`${line}\n`);
+      for (const flavour of flavours) {
+        const { python } = await installEnvironment({ flavour, report });
+        report(`setup: ${python} is ready`);
+      }
     });
 }

@@ -94,7 +94,8 @@ export const ERROR_TABLE = {
     status: 500,
     exit: 4,
     title: "The Python engine is not installed",
-    advice: "Run `mucast setup`, or name a ready interpreter in MUCAST_PYTHON.",
+    advice:
+      "Run `mucast setup` (`mucast setup --dl` for run_dl_job), or name a ready interpreter in MUCAST_PYTHON.",
   },
   engine_crashed: {
     status: 500,

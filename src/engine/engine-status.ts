@@ -1,48 +1,46 @@
 import { MucastError } from "../contract/errors.ts";
-import { runCommand } from "./command.ts";
-import { findEnvironment, namedPython, PYTHON_VARIABLE } from "./environment.ts";
-import { engineEnvironment } from "./host-process.ts";
+import {
+  findEnvironment,
+  type JobEnvironment,
+  namedPython,
+  PYTHON_VARIABLE,
+  SETUP_COMMANDS,
+} from "./environment.ts";
+import { type ImportedLibraries, importLibraries } from "./libraries.ts";
 
 export interface EngineStatus {
-  /** Whether jobs can run. */
+  /** Whether the jobs of the environment can run. */
   readonly ready: boolean;
   /** For people: where the engine is, what it has, what is missing. */
   readonly lines: readonly string[];
 }
 
-interface Probed {
-  readonly python: string;
-  /** Version of each library, or why it cannot be imported. */
-  readonly libraries: Readonly<Record<string, { readonly version?: string; readonly fault?: string }>>;
-}
-
-/** Imports every library once and tells what came of it. Never rejects. */
-export async function engineStatus(): Promise<EngineStatus> {
+/** Imports every library of one of the environments and tells what came of it. Never rejects. */
+export async function engineStatus(flavour: JobEnvironment): Promise<EngineStatus> {
   try {
-    const { python } = findEnvironment("ml");
+    const { python } = findEnvironment(flavour);
     const from = namedPython() === undefined ? "" : `, named by ${PYTHON_VARIABLE}`;
-    const { code, stdout, stderr } = await runCommand(
-      python,
-      ["-s", "-P", "-m", "mucast_engine.status"],
-      engineEnvironment(),
-    );
-    if (code !== 0) {
-      const words = stderr.trim().split("\n").at(-1) ?? "";
-      return { ready: false, lines: [`engine  ${python}${from}`, `missing: ${words}; run \`mucast setup\``] };
-    }
-    return told(python + from, JSON.parse(stdout));
+    const { code, stdout, stderr } = await importLibraries(python, flavour);
+    if (code === 0) return told(python + from, JSON.parse(stdout), flavour);
+    const words = stderr.trim().split("\n").at(-1) ?? "";
+    return { ready: false, lines: [`engine  ${python}${from}`, missing(words, flavour)] };
   } catch (error) {
     if (!(error instanceof MucastError)) throw error;
     return { ready: false, lines: [`engine  none: ${error.message}`] };
   }
 }
 
-function told(where: string, probed: Probed): EngineStatus {
-  const lines = [`engine  ${where}`, `python  ${probed.python}`];
+function told(where: string, imported: ImportedLibraries, flavour: JobEnvironment): EngineStatus {
+  const lines = [`engine  ${where}`, `python  ${imported.python}`];
   const faults: string[] = [];
-  for (const [name, { version, fault }] of Object.entries(probed.libraries)) {
+  for (const [name, { version, fault }] of Object.entries(imported.libraries)) {
     lines.push(`        ${name} ${version ?? "missing"}`);
-    if (fault !== undefined) faults.push(`missing: ${name}: ${fault}`);
+    if (fault !== undefined) faults.push(missing(`${name}: ${fault}`, flavour));
   }
+  if (flavour === "dl") lines.push(`        CUDA devices: ${imported.devices.join(", ") || "none"}`);
   return { ready: faults.length === 0, lines: [...lines, ...faults] };
+}
+
+function missing(what: string, flavour: JobEnvironment): string {
+  return `missing: ${what}; \`${SETUP_COMMANDS[flavour]}\` installs what is needed`;
 }

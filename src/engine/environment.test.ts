@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, test } from "node:test";
@@ -28,6 +28,18 @@ function packageCopy(): string {
   });
   writeFileSync(join(copy, "package.json"), '{"type": "module"}');
   return copy;
+}
+
+/** An interpreter that finds no torch, also where MUCAST_PYTHON names one that has it. */
+function withoutTorch(): string {
+  const bin = join(folder, "bin");
+  mkdirSync(join(folder, "hiding"), { recursive: true });
+  mkdirSync(bin, { recursive: true });
+  writeFileSync(join(folder, "hiding", "torch.py"), "raise ImportError(\"No module named 'torch'\")\n");
+  const command = `PYTHONPATH="$PYTHONPATH:${folder}/hiding" exec "${findEnvironment("ml").python}" "$@"`;
+  writeFileSync(join(bin, "python-without-torch"), `#!/bin/sh\n${command}\n`);
+  chmodSync(join(bin, "python-without-torch"), 0o755);
+  return join(bin, "python-without-torch");
 }
 
 /** What `expression` over the copy's modules gives, printed; only `path` is searched for commands. */
@@ -65,23 +77,35 @@ describe("in a checkout", () => {
     assert.deepEqual(lines, []);
   });
 
-  test("the status names the interpreter and every library", async () => {
-    const { ready, lines } = await engineStatus();
-    assert.equal(ready, true);
-    const text = lines.join("\n");
-    assert.ok(text.includes(findEnvironment("ml").python));
-    for (const name of ["numpy", "scipy", "scikit-learn", "xgboost", "lightgbm", "catboost"]) {
-      assert.match(text, new RegExp(`${name} \\d`));
-    }
-  });
+  const libraries = {
+    ml: ["numpy", "scipy", "scikit-learn", "xgboost", "lightgbm", "catboost"],
+    dl: ["numpy", "scipy", "scikit-learn", "torch"],
+  } as const;
+  for (const flavour of ["ml", "dl"] as const) {
+    test(`the status of ${flavour} names the interpreter and every library`, async () => {
+      const { ready, lines } = await engineStatus(flavour);
+      assert.equal(ready, true, lines.join("\n"));
+      const text = lines.join("\n");
+      assert.ok(text.includes(findEnvironment(flavour).python));
+      for (const name of libraries[flavour]) assert.match(text, new RegExp(`^ +${name} \\d`, "m"));
+      assert.equal(/CUDA devices: (none|cuda:0 .+)/.test(text), flavour === "dl");
+    });
+  }
 });
 
 describe("in an installed package", () => {
-  test("without an environment every job is told to run `mucast setup`, and nothing is downloaded", async () => {
-    const { stdout } = await inPackage("m.requireEnvironment()", "/nowhere");
-    assert.match(stdout, /^engine_unavailable there is no Python environment at .*mucast setup/);
-    assert.ok(stdout.includes(join(folder, "cache", "mucast", "env", "ml-")));
-  });
+  for (const [flavour, command] of [
+    ["ml", "mucast setup"],
+    ["dl", "mucast setup --dl"],
+  ]) {
+    test(`without an environment a job of ${flavour} is told to run ${command}, and nothing is downloaded`, async () => {
+      const { stdout } = await inPackage(`m.requireEnvironment("${flavour}")`, "/nowhere");
+      assert.match(stdout, /^engine_unavailable there is no Python environment at /);
+      assert.ok(stdout.includes(`; \`${command}\` makes it`), stdout);
+      assert.ok(stdout.includes(join(folder, "cache", "mucast", "env", `${flavour}-`)));
+      assert.ok(!existsSync(join(folder, "cache")));
+    });
+  }
 
   test("MUCAST_PYTHON names the interpreter, and nothing is set up", async () => {
     const { stdout } = await inPackage(INSTALL, "/nowhere", "/opt/python");
@@ -96,7 +120,7 @@ describe("in an installed package", () => {
   });
 
   test("the status without an environment says so", async () => {
-    const { stdout } = await inPackage("m.engineStatus()", "/nowhere");
+    const { stdout } = await inPackage('m.engineStatus("ml")', "/nowhere");
     const { ready, lines } = JSON.parse(stdout);
     assert.equal(ready, false);
     assert.match(lines[0], /none: there is no Python environment/);
@@ -106,10 +130,23 @@ describe("in an installed package", () => {
     const { python } = findEnvironment("ml");
     const bare = join(folder, "bare");
     assert.equal((await runCommand(python, ["-m", "venv", "--without-pip", bare])).code, 0);
-    const { stdout } = await inPackage("m.engineStatus()", "/nowhere", join(bare, "bin/python"));
+    const { stdout } = await inPackage('m.engineStatus("ml")', "/nowhere", join(bare, "bin/python"));
     const { ready, lines } = JSON.parse(stdout);
     assert.equal(ready, false);
     assert.match(lines.join("\n"), /missing: .*numpy/);
+  });
+
+  test("an interpreter with the classical libraries alone is ready for run_ml_job, and told to lack torch", async () => {
+    const only = withoutTorch();
+    const { stdout } = await inPackage(
+      `[await m.engineStatus("ml"), await m.engineStatus("dl")]`,
+      "/nowhere",
+      only,
+    );
+    const [classical, networks] = JSON.parse(stdout);
+    assert.equal(classical.ready, true, classical.lines.join("\n"));
+    assert.equal(networks.ready, false);
+    assert.match(networks.lines.join("\n"), /missing: torch: .*torch.*; `mucast setup --dl` installs/);
   });
 });
 

@@ -11,6 +11,7 @@ import {
   lockFile,
   namedPython,
 } from "./environment.ts";
+import { importLibraries } from "./libraries.ts";
 
 export interface InstallOptions {
   readonly flavour: EnvironmentFlavour;
@@ -71,8 +72,11 @@ async function fillEnvironment(
 ): Promise<void> {
   // Relocatable, because it is moved into place when it is whole.
   await orThrow("uv", uv, ["venv", "--quiet", "--relocatable", "--python", base.path, folder]);
-  const sync = ["pip", "sync", "--quiet", "--require-hashes", "--no-build", "--compile-bytecode"];
-  await orThrow("uv", uv, [...sync, "--python", join(folder, "bin", "python"), lockFile(flavour)]);
+  const python = join(folder, "bin", "python");
+  const sync = ["pip", "sync", "--quiet", "--require-hashes", "--no-build"];
+  await orThrow("uv", uv, [...sync, "--python", python, lockFile(flavour)]);
+  // Compiles what jobs import and no more: every module of torch would be 300 MB and several times as long.
+  await importLibraries(python, flavour);
 }
 
 async function orThrow(
