@@ -1,0 +1,156 @@
+from collections.abc import Callable
+
+import loss_twins
+import numpy as np
+import pytest
+import torch
+
+from mucast_engine.arrays import Matrix
+from mucast_engine.networks.losses import Labels, Loss, make_loss, prediction_scale
+from mucast_engine.networks.mahalanobis import MahalanobisLoss, label_correlation
+
+DATES, TICKERS = 13, 4
+MEANS = [0.1, -0.2, 0.05, 0.3]
+CORRELATION = loss_twins.correlation(np.random.default_rng(3).standard_normal((40, TICKERS)) @ np.tri(TICKERS))
+ELEMENTWISE = ["mse", "mae", "huber", "directional"]
+CPU = torch.device("cpu")
+
+Twin = Callable[[Matrix, Matrix], float]
+
+
+def labels_of(y: Matrix) -> Labels:
+    known = ~np.isnan(y)
+    return Labels(torch.from_numpy(np.where(known, y, 0.0)), torch.from_numpy(known.astype(np.float64)))
+
+
+def joint_cases() -> dict[str, tuple[Loss, Twin]]:
+    means = torch.tensor(MEANS, dtype=torch.float64)
+    cases: dict[str, tuple[Loss, Twin]] = {
+        name: (make_loss(name, means), getattr(loss_twins, name)) for name in ELEMENTWISE
+    }
+    cases["r2"] = (make_loss("r2", means), lambda p, y: loss_twins.r2(p, y, MEANS))
+    cases["mahalanobis"] = (
+        make_loss("mahalanobis", means, InFloat64(CORRELATION, CPU)),
+        lambda p, y: loss_twins.mahalanobis(p, y, CORRELATION),
+    )
+    return cases
+
+
+class InFloat64(MahalanobisLoss):
+    """The same loss on float64 errors; its inverses stay as exact as float32."""
+
+    def _inverse(self, key: bytes, known: np.ndarray) -> torch.Tensor:
+        return super()._inverse(key, known).double()
+
+
+def data(missing: float) -> tuple[Matrix, Matrix]:
+    """Predictions and labels (dates, tickers); every ticker keeps a label, the last date loses all where any miss."""
+    random = np.random.default_rng(5)
+    p, y = random.standard_normal((2, DATES, TICKERS))
+    if missing > 0:
+        y[random.random(y.shape) < missing] = np.nan
+        y[0], y[-1] = 0.7, np.nan
+    return p, y
+
+
+def value(loss: Loss, p: torch.Tensor, labels: Labels) -> torch.Tensor:
+    return loss.total(p, labels, torch.arange(len(p))) / loss.denominator(labels)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.4])
+@pytest.mark.parametrize("name", joint_cases())
+def test_a_loss_and_its_gradient_are_those_of_plain_loops(name: str, missing: float) -> None:
+    loss, twin = joint_cases()[name]
+    p, y = data(missing)
+    predictions = torch.from_numpy(p).requires_grad_()
+    found = value(loss, predictions, labels_of(y))
+    found.backward()
+    assert found.item() == pytest.approx(twin(p, y), rel=1e-6)
+    expected = loss_twins.finite_differences(lambda at: twin(at, y), p)
+    assert np.abs(expected).max() > 1e-3
+    np.testing.assert_allclose(predictions.grad, expected, atol=1e-6)
+    assert not predictions.grad.numpy()[np.isnan(y)].any()
+
+
+@pytest.mark.parametrize("name", [*ELEMENTWISE, "r2"])
+def test_one_ticker_has_the_same_losses(name: str) -> None:
+    p, y = (column[:, 0] for column in data(0.0))
+    mean = 0.25
+    twin = (lambda p, y: loss_twins.r2(p, y, [mean])) if name == "r2" else getattr(loss_twins, name)
+    loss = make_loss(name, torch.tensor(mean, dtype=torch.float64))
+    assert value(loss, torch.from_numpy(p), labels_of(y)).item() == pytest.approx(twin(p, y), rel=1e-12)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.4])
+@pytest.mark.parametrize("name", joint_cases())
+def test_the_loss_of_a_batch_is_the_sum_of_the_losses_of_its_pieces(name: str, missing: float) -> None:
+    loss, _ = joint_cases()[name]
+    p, y = data(missing)
+    predictions, labels = torch.from_numpy(p), labels_of(y)
+    pieces = zip(*(column.split(5) for column in (predictions, *labels, torch.arange(DATES))), strict=True)
+    total = sum(loss.total(p, Labels(values, known), dates) for p, values, known, dates in pieces)
+    torch.testing.assert_close(total / loss.denominator(labels), value(loss, predictions, labels))
+
+
+@pytest.mark.parametrize(("deviation", "divisor"), [(0.05, 0.1), (0.5, 0.25)])
+def test_r2_divides_by_the_spread_of_the_batch_but_not_by_less_than_a_tenth_a_label(
+    deviation: float, divisor: float
+) -> None:
+    mean, y = 0.3, torch.tensor([-1.0, 1.0, 1.0, -1.0], dtype=torch.float64) * deviation + 0.3
+    loss = make_loss("r2", torch.tensor(mean, dtype=torch.float64))
+    labels = Labels(y, torch.ones_like(y))
+    assert value(loss, y + 0.2, labels).item() == pytest.approx(0.04 / divisor)
+    assert value(loss, torch.full_like(y, mean), labels).item() == pytest.approx(deviation**2 / divisor)
+
+
+def test_directional_rewards_the_sign_by_the_size_of_the_return() -> None:
+    loss, labels = make_loss("directional", torch.tensor(0.0)), labels_of(np.array([0.5, -2.0]))
+    right, wrong = torch.tensor([9.0, -9.0]), torch.tensor([9.0, 9.0])
+    assert value(loss, right, labels).item() == pytest.approx(-(0.5 + 2.0) / 2 / 2)
+    assert value(loss, wrong, labels).item() == pytest.approx((2.0 - 0.5) / 2 / 2)
+
+
+def test_mahalanobis_of_one_ticker_is_mse() -> None:
+    p, y = (column[:, :1] for column in data(0.0))
+    across = InFloat64(label_correlation(y), CPU)
+    mse = make_loss("mahalanobis", torch.tensor(0.0))
+    found = [value(loss, torch.from_numpy(p), labels_of(y)).item() for loss in (across, mse)]
+    assert found == pytest.approx([loss_twins.mse(p, y)] * 2)
+
+
+def test_the_correlation_of_labels_is_that_of_ledoit_and_wolf_to_a_diagonal_of_one() -> None:
+    random = np.random.default_rng(11)
+    labels = random.standard_normal((50, 5)) @ random.standard_normal((5, 5)) + [0, 1, 0, -2, 0]
+    labels[random.random(labels.shape) < 0.2] = np.nan
+    found = label_correlation(labels)
+    np.testing.assert_allclose(found, loss_twins.correlation(labels), atol=1e-12)
+    np.testing.assert_array_equal(np.diag(found), np.ones(5))
+    assert np.abs(found - np.eye(5)).max() > 0.1
+
+
+def test_dates_with_many_sets_of_tickers_use_the_block_of_each() -> None:
+    tickers = 8
+    random = np.random.default_rng(2)
+    s = loss_twins.correlation(random.standard_normal((60, tickers)) @ random.standard_normal((tickers, tickers)))
+    p, y = random.standard_normal((2, 150, tickers))
+    y[random.random(y.shape) < 0.5] = np.nan
+    loss, labels = InFloat64(s, CPU), labels_of(y)
+    assert len({row.tobytes() for row in np.isnan(y)}) > 64
+    for _ in range(2):
+        found = value(loss, torch.from_numpy(p), labels).item()
+        assert found == pytest.approx(loss_twins.mahalanobis(p, y, s), rel=1e-5)
+
+
+def test_predictions_of_open_size_are_scaled_by_least_squares() -> None:
+    p, y = data(0.4)
+    y = np.where(np.isnan(y), np.nan, y + p)
+    pairs = [(prediction, label) for prediction, label, _ in loss_twins.cells(p, y)]
+    expected = sum(a * b for a, b in pairs) / sum(a * a for a, _ in pairs)
+    assert expected > 0.5
+    assert prediction_scale(torch.from_numpy(p), labels_of(y)) == pytest.approx(expected)
+
+
+def test_predictions_against_the_returns_or_of_zero_are_scaled_to_zero() -> None:
+    y = np.array([0.5, -1.0, 2.0])
+    assert prediction_scale(torch.from_numpy(-3 * y), labels_of(y)) == 0.0
+    assert prediction_scale(torch.zeros(3, dtype=torch.float64), labels_of(y)) == 0.0
