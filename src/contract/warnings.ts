@@ -40,7 +40,7 @@ export const WARNING_TABLE = {
   },
   constant_predictions: {
     cause: "The model predicts one constant on the score rows: it learned nothing from the features.",
-    cure: "Loosen the regularisation that the message names.",
+    cure: "Loosen the regularisation that the message names; a network may need another loss or learning_rate.",
   },
   not_converged: {
     cause: "The library stopped some fits at its largest number of iterations, before they had converged.",
@@ -48,8 +48,8 @@ export const WARNING_TABLE = {
   },
   interval_unsupported: {
     cause:
-      "There are too few out-of-fold residuals for a finite interval at this alpha; its bounds are null.",
-    cure: "Raise n_splits or cv_test_size, or ask for the alpha that the message names.",
+      "There are too few residuals, out of fold or of the calibration part, for a finite interval at this alpha; its bounds are null.",
+    cure: "Ask for the alpha that the message names, give a longer history, or for run_ml_job raise n_splits or cv_test_size.",
   },
   unknown_loss_type: {
     cause: "The loss is not known; mse was used.",
