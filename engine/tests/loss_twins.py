@@ -13,11 +13,8 @@ Cells = list[tuple[float, float, int]]
 
 def cells(p: Matrix, y: Matrix) -> Cells:
     """(prediction, label, ticker) of every label that is there; `p` and `y` are (n) or (dates, tickers)."""
-    found = []
-    for place in np.ndindex(*y.shape):
-        if not math.isnan(y[place]):
-            found.append((float(p[place]), float(y[place]), place[-1] if y.ndim == 2 else 0))
-    return found
+    places = [place for place in np.ndindex(*y.shape) if not math.isnan(y[place])]
+    return [(float(p[place]), float(y[place]), place[-1] if y.ndim == 2 else 0) for place in places]
 
 
 def mse(p: Matrix, y: Matrix) -> float:

@@ -1,0 +1,98 @@
+import itertools
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from network_tasks import ALONE, FEATURES, JOINT, LOOKBACK, PARTS, SPECS, TICKERS, make, run, seeded
+
+from mucast_engine.arrays import ArrayStore
+from mucast_engine.networks.architectures import build_joint_network, build_network, parameter_count
+
+# The caller limits networks by these counts: its own tests read the same file.
+CASES = json.loads((Path(__file__).parents[2] / "test" / "cases" / "network-sizes.json").read_text())["cases"]
+NAMES = [f"{case['network']['architecture']}-{place}" for place, case in enumerate(CASES)]
+
+
+def lstm(features: int, widths: list[int]) -> int:
+    """Four gates of one matrix on the input, one on the state and two biases."""
+    return sum(4 * to * (before + to + 2) for before, to in itertools.pairwise([features, *widths]))
+
+
+def attention(d: int, wide: int) -> int:
+    """Query, key, value and their join; in and out of the feed-forward part; two norms."""
+    return 4 * (d * d + d) + (d * wide + wide) + (wide * d + d) + 2 * (2 * d)
+
+
+def transformer(spec: dict[str, Any], features: int, lookback: int) -> int:
+    d, wide = spec["d_model"], spec["dim_feedforward"]
+    return (features * d + d) + lookback * d + spec["num_layers"] * attention(d, wide) + 2 * d
+
+
+def counted(spec: dict[str, Any], features: int, lookback: int) -> int:
+    """Numbers that a network learns, by its description; each ends in a read-out of its width and a bias."""
+    match spec["architecture"]:
+        case "lstm":
+            return lstm(features, spec["hidden_dims"]) + spec["hidden_dims"][-1] + 1
+        case "portfolio_lstm":
+            width = spec["hidden_dims"][-1]
+            return lstm(features, spec["hidden_dims"]) + (2 * width * width + width) + width + 1
+        case "mlp":
+            widths = [lookback * features, *spec["hidden_dims"], 1]
+            return sum(before * to + to for before, to in itertools.pairwise(widths))
+        case "cnn":
+            before, length, total = features, lookback, 0
+            for filters in spec["filters"]:
+                total += before * spec["kernel_size"] * filters + filters
+                before, length = filters, length // spec["pool_size"]
+            return total + before * length + 1
+        case "transformer":
+            return transformer(spec, features, lookback) + spec["d_model"] + 1
+        case _:
+            d = spec["d_model"]
+            return transformer(spec, features, lookback) + attention(d, spec["dim_feedforward"]) + 2 * d + d + 1
+
+
+@pytest.mark.parametrize("case", CASES, ids=NAMES)
+def test_a_network_has_as_many_parameters_as_its_description_says(case: dict[str, Any]) -> None:
+    spec, features, lookback = case["network"], case["features"], case["lookback"]
+    build = build_joint_network if spec["architecture"].startswith("portfolio") else build_network
+    found = parameter_count(build(spec, features, lookback, seeded(1)))
+    assert (found, case["parameters"]) == (counted(spec, features, lookback),) * 2
+
+
+def test_the_cases_hold_every_architecture() -> None:
+    assert {case["network"]["architecture"] for case in CASES} == set(SPECS)
+
+
+@pytest.mark.parametrize("architecture", ALONE)
+@pytest.mark.parametrize("n", [1, 5])
+def test_every_window_gets_one_return(architecture: str, n: int) -> None:
+    network = build_network(SPECS[architecture], FEATURES, LOOKBACK, seeded(1))
+    windows = torch.randn(n, LOOKBACK, FEATURES, generator=seeded(2))
+    assert network.encoder(windows, None).shape == (n, network.readout.in_features)
+    found = network(windows, None)
+    assert found.shape == (n,)
+    torch.testing.assert_close(found[0], network(windows[:1], None)[0])
+
+
+@pytest.mark.parametrize("architecture", JOINT)
+def test_every_ticker_of_every_date_gets_one_return(architecture: str) -> None:
+    network = build_joint_network(SPECS[architecture], FEATURES, LOOKBACK, seeded(1))
+    present = torch.ones(5, TICKERS, dtype=torch.bool)
+    windows = torch.randn(5 * TICKERS, LOOKBACK, FEATURES, generator=seeded(2))
+    assert network(windows, present, None, None).shape == (5, TICKERS)
+
+
+@pytest.mark.parametrize("architecture", [*ALONE, *JOINT])
+def test_a_task_tells_how_many_numbers_were_learned_and_forecasts_every_sample(
+    architecture: str, tmp_path: Path, store: ArrayStore
+) -> None:
+    predicted, result, told = run(make(tmp_path, architecture, training={"epochs": 1}), store)
+    assert result["parameters"] == counted(SPECS[architecture], FEATURES, LOOKBACK)
+    assert predicted.shape == (PARTS["predict"] * (TICKERS if architecture in JOINT else 1),)
+    assert np.unique(predicted[~np.isnan(predicted)]).size > 20
+    assert [update["epoch"] for update in told] == [1]
+    assert result["epochs"] == [{name: told[0][name] for name in ("train_loss", "validation_loss")}]

@@ -1,0 +1,13 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { NetworkSpec } from "../src/contract/network-spec.ts";
+import { parameterCount } from "../src/contract/parameter-count.ts";
+import stored from "./cases/network-sizes.json" with { type: "json" };
+
+test("networks are limited by as many parameters as the engine's own have", () => {
+  assert.ok(stored.cases.length > 6);
+  for (const { network, features, lookback, parameters } of stored.cases) {
+    const said = `${JSON.stringify(network)} with ${features} features and ${lookback} rows`;
+    assert.equal(parameterCount(network as NetworkSpec, features, lookback), parameters, said);
+  }
+});
