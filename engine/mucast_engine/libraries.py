@@ -18,8 +18,12 @@ DISTRIBUTIONS = {
     "torch": ("torch",),
 }
 
-# What a job of networks imports; of scikit-learn only what one of the losses needs.
-NETWORK_MODULES = {"torch": ["mucast_engine.networks.tasks"], "sklearn": ["sklearn.covariance"]}
+# What a job of networks imports. Every worker would import torch._dynamo (1 s, 150 MB) with its first optimiser, and
+# numpy.ma with its first quantile; of scikit-learn only one of the losses needs something.
+NETWORK_MODULES = {
+    "torch": ["mucast_engine.networks.tasks", "torch._dynamo", "numpy.ma"],
+    "sklearn": ["sklearn.covariance"],
+}
 
 
 def import_libraries(names: list[str]) -> None:

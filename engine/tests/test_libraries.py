@@ -3,6 +3,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from regressors import NAMES, REGRESSORS
@@ -40,10 +41,88 @@ def test_the_import_starts_no_thread_and_leaves_nothing_for_the_first_fit_to_imp
     assert found == {"threads": 1, "late": [], "pandas": library == "catboost"}
 
 
-def test_the_status_tells_the_version_of_every_library() -> None:
-    command = [sys.executable, "-P", "-m", "mucast_engine.status"]
+# Imports PyTorch as the host does, trains one small network of each kind, and tells what that changed.
+NETWORK_PROBE = """
+import json, sys
+from pathlib import Path
+from mucast_engine.libraries import import_libraries
+import numpy, numpy.random, mucast_engine.worker
+folder, loss = Path(sys.argv[1]), sys.argv[2]
+import_libraries(["torch", "sklearn"] if loss == "mahalanobis" else ["torch"])
+from mucast_engine.process import thread_count
+threads, modules = thread_count(), set(sys.modules)
+from mucast_engine.arrays import ArrayStore
+from mucast_engine.networks.tasks import run_network_task
+import torch
+rng = numpy.random.default_rng(0)
+def save(name, values):
+    numpy.save(folder / name, values)
+    kind = values.dtype.str
+    return {"ref": str(folder / name), "dtype": kind, "shape": list(values.shape), "order": "C"}
+x, rows = save("x.npy", rng.standard_normal((80, 3))), numpy.arange(3, 80, dtype=numpy.float64)
+labels = 0.01 * rng.standard_normal(60)
+task = {
+    "lookback": 4, "seed": 1, "device": "cpu", "scaler": "robust", "threads": 1,
+    "predictions": {"ref": str(folder / "p.npy")},
+    "parts": {"train": 50, "validate": 10, "predict": len(rows) - 60},
+    "training": {"epochs": 2, "batch_size": 16, "learning_rate": 1e-3, "patience": 2, "optimizer": "adam",
+                 "weight_decay": 0.0, "grad_clip": 1.0, "loss": loss},
+}
+one = {"ticker": "A", "x": x, "ends": save("e.npy", rows), "labels": save("l.npy", labels)}
+two = {
+    "tickers": [{"ticker": name, "x": x, "columns": [0, 1, 2], "scale_rows": 60} for name in "AB"], "features": 3,
+    "ends": save("e2.npy", numpy.stack([rows, rows], 1)),
+    "labels": save("l2.npy", numpy.stack([labels, rng.permutation(labels)], 1)),
+}
+attention = {"d_model": 8, "nhead": 2, "num_layers": 1, "dim_feedforward": 16, "dropout": 0.1}
+networks = {
+    "lstm": {"hidden_dims": [4], "dropout": 0.1}, "mlp": {"hidden_dims": [4], "dropout": 0.1}, "transformer": attention,
+    "cnn": {"filters": [4], "kernel_size": 3, "pool_size": 2, "dropout": 0.1},
+    "portfolio_lstm": {"hidden_dims": [4], "dropout": 0.1}, "portfolio_transformer": attention,
+}
+for name, spec in networks.items():
+    kind = {"task": "train_joint", **two} if name.startswith("portfolio") else {"task": "train_network", **one}
+    network = {"architecture": name, **spec}
+    run_network_task({**task, **kind, "network": network}, ArrayStore(folder), lambda update: None)
+late = sorted(set(sys.modules) - modules)
+cuda, pandas = torch.cuda.is_initialized(), "pandas" in modules
+print(json.dumps({"threads": threads, "late": late, "cuda": cuda, "pandas": pandas}))
+"""
+
+
+@pytest.mark.parametrize("loss", ["r2", "mahalanobis"])
+def test_the_import_of_torch_starts_no_thread_and_leaves_nothing_for_the_first_training(
+    loss: str, tmp_path: Path
+) -> None:
+    command = [sys.executable, "-P", "-c", NETWORK_PROBE, str(tmp_path), loss]
+    env = {**os.environ, "PYTHONPATH": str(ENGINE)}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == {"threads": 1, "late": [], "cuda": False, "pandas": False}
+
+
+def status_of(*names: str) -> dict[str, Any]:
+    command = [sys.executable, "-P", "-m", "mucast_engine.status", *names]
     env = {**os.environ, "PYTHONPATH": str(ENGINE)}
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
-    libraries = json.loads(done.stdout)["libraries"]
-    assert set(libraries) == {"numpy", "scipy", "scikit-learn", "xgboost", "lightgbm", "catboost"}
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+def test_the_status_tells_the_version_of_every_library() -> None:
+    libraries = status_of("sklearn", "xgboost", "lightgbm", "catboost", "torch")["libraries"]
+    assert set(libraries) == {"numpy", "scipy", "scikit-learn", "xgboost", "lightgbm", "catboost", "torch"}
     assert all(found["version"] for found in libraries.values())
+
+
+def test_the_status_tells_of_a_library_that_cannot_be_imported_and_of_the_others() -> None:
+    libraries = status_of("nosuch", "lightgbm")["libraries"]
+    assert "nosuch" in libraries["nosuch"]["fault"]
+    assert libraries["lightgbm"]["version"]
+
+
+def test_the_status_tells_the_devices_that_torch_sees() -> None:
+    import torch
+
+    devices = status_of("torch")["devices"]
+    assert [device.split()[0] for device in devices] == [f"cuda:{n}" for n in range(torch.cuda.device_count())]

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 ENGINE = Path(__file__).parent.parent
-LOCKS = ["ml", "dev", "uv"]
+LOCKS = ["ml", "dl", "dev", "uv"]
 
 
 def pins(name: str) -> dict[str, str]:
@@ -29,5 +29,11 @@ def test_every_requirement_is_pinned_and_hashed_and_names_no_registry(name: str)
     assert "--index" not in text
 
 
-def test_the_development_lock_has_the_libraries_of_the_other_one() -> None:
-    assert pins("ml").items() <= pins("dev").items()
+def test_each_lock_has_the_versions_of_the_smaller_one_before_it() -> None:
+    assert pins("ml").items() <= pins("dl").items() <= pins("dev").items()
+
+
+def test_torch_is_no_part_of_the_classical_lock() -> None:
+    libraries = {name: {requirement.split()[0] for requirement in pins(name)} for name in ["ml", "dl"]}
+    assert "torch" not in libraries["ml"]
+    assert "torch" in libraries["dl"]
