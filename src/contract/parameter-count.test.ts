@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import type { NetworkSpec } from "./network-spec.ts";
 import { parameterCount } from "./parameter-count.ts";
@@ -36,3 +37,19 @@ for (const [network, shapes] of CASES) {
     assert.equal(parameterCount(network, 3, 10), weights(...shapes));
   });
 }
+
+interface Case {
+  readonly network: NetworkSpec;
+  readonly features: number;
+  readonly lookback: number;
+  readonly parameters: number;
+}
+
+test("the counts are those of the engine's own networks, which its tests compare with the same file", () => {
+  const file = new URL("../../test/cases/network-sizes.json", import.meta.url);
+  const { cases }: { cases: readonly Case[] } = JSON.parse(readFileSync(file, "utf8"));
+  assert.equal(new Set(cases.map(({ network }) => network.architecture)).size, 6);
+  for (const { network, features, lookback, parameters } of cases) {
+    assert.equal(parameterCount(network, features, lookback), parameters, JSON.stringify(network));
+  }
+});
