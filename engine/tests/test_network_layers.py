@@ -1,0 +1,152 @@
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from network_tasks import ALONE, FEATURES, JOINT, LOOKBACK, SPECS, seeded
+from network_twins import twin_of
+from torch import Tensor, nn
+
+from mucast_engine.networks.architectures import build_joint_network, build_network
+from mucast_engine.networks.attention import LAST, AttentionLayer
+from mucast_engine.networks.convolution import CnnEncoder, pooled_lengths
+
+SPEC_OF_ATTENTION: dict[str, Any] = {"d_model": 8, "nhead": 2, "dim_feedforward": 12}
+
+
+def windows_of(n: int, lookback: int = LOOKBACK, features: int = FEATURES) -> Tensor:
+    return torch.randn(n, lookback, features, generator=seeded(2))
+
+
+@pytest.mark.parametrize("architecture", ALONE)
+@pytest.mark.parametrize("lookback", [4, LOOKBACK, 9])
+def test_a_network_computes_what_pytorchs_own_layers_do(architecture: str, lookback: int) -> None:
+    network = build_network(SPECS[architecture], FEATURES, lookback, seeded(1))
+    windows = windows_of(7, lookback)
+    twin = twin_of(network, SPECS[architecture], FEATURES, lookback)
+    torch.testing.assert_close(network(windows, None), twin(windows), atol=1e-6, rtol=1e-5)
+
+
+def plain_block(x: Tensor, layer: nn.Conv1d, pool: int) -> list[list[float]]:
+    """One window (rows, features) through a convolution, ReLU and a pool, number by number."""
+    weight, bias = layer.weight.detach().double(), layer.bias.detach().double()
+    kernel, rows = weight.shape[2], len(x)
+    found = []
+    for row in range(rows):
+        sums = [float(b) for b in bias]
+        for place in range(kernel):
+            seen = row + place - kernel // 2
+            if 0 <= seen < rows:
+                for out in range(len(sums)):
+                    sums[out] += float(weight[out, :, place] @ x[seen].double())
+        found.append([max(0.0, value) for value in sums])
+    newest_first = [found[max(0, end - pool) : end] for end in range(rows, pool - 1, -pool)]
+    return [[max(column) for column in zip(*rows, strict=True)] for rows in reversed(newest_first)]
+
+
+@pytest.mark.parametrize("pool", [1, 2, 3])
+@pytest.mark.parametrize("kernel", [1, 2, 3, 4, 7])
+@pytest.mark.parametrize("lookback", [9, 10])
+def test_a_convolution_keeps_the_length_and_pools_end_on_the_last_row(lookback: int, kernel: int, pool: int) -> None:
+    encoder = CnnEncoder(FEATURES, lookback, [3, 4], kernel, pool)
+    found = encoder(windows_of(2, lookback), None)
+    for window, encoded in zip(windows_of(2, lookback), found, strict=True):
+        x = window
+        for layer in encoder.layers:
+            x = torch.tensor(plain_block(x, layer, pool))
+        assert len(x) == pooled_lengths(lookback, pool, 2)[-1]
+        assert encoded.shape == (encoder.width,)
+        np.testing.assert_allclose(sorted(encoded.tolist()), sorted(x.flatten().tolist()), atol=1e-6)
+
+
+def test_rows_that_pools_leave_out_are_the_oldest() -> None:
+    encoder = CnnEncoder(FEATURES, 11, [3], 1, 4)
+    changed = windows_of(1, 11)
+    before = encoder(changed, None)
+    changed[0, :3] += 10
+    torch.testing.assert_close(encoder(changed, None), before, rtol=0, atol=0)
+    changed[0, 3:] += 10
+    assert (encoder(changed, None) != before).any()
+
+
+@pytest.mark.parametrize("absent", [[], [0, 4]])
+@pytest.mark.parametrize("asked", [LAST, slice(1, 3)])
+def test_positions_that_are_not_asked_for_are_looked_at_all_the_same(asked: slice, absent: list[int]) -> None:
+    layer = AttentionLayer(8, 2, 12)
+    x = torch.randn(3, 6, 8, generator=seeded(2))
+    present = torch.ones(3, 6, dtype=torch.bool)
+    present[:, absent] = False
+    whole = layer(x, None, present=present)
+    torch.testing.assert_close(layer(x, None, asked=asked, present=present), whole[:, asked], atol=1e-6, rtol=1e-5)
+    if not absent:
+        torch.testing.assert_close(layer(x, None), whole, atol=1e-6, rtol=1e-5)
+
+
+def test_attention_does_not_look_at_absent_positions() -> None:
+    layer = AttentionLayer(8, 2, 12)
+    x = torch.randn(3, 6, 8, generator=seeded(2))
+    present = torch.ones(3, 6, dtype=torch.bool)
+    present[:, 2] = False
+    before = layer(x, None, present=present)
+    x[:, 2] += 5
+    others = [0, 1, 3, 4, 5]
+    torch.testing.assert_close(layer(x, None, present=present)[:, others], before[:, others], rtol=0, atol=0)
+    assert (layer(x, None)[:, others] != before[:, others]).any()
+
+
+@pytest.mark.parametrize("architecture", ALONE)
+def test_the_order_of_a_windows_rows_matters(architecture: str) -> None:
+    network = build_network(SPECS[architecture], FEATURES, LOOKBACK, seeded(1))
+    windows = windows_of(5)
+    turned = torch.cat([windows[:, :-1].flip(1), windows[:, -1:]], dim=1)
+    assert ((network(turned, None) - network(windows, None)).abs() > 1e-4).all()
+
+
+def test_without_its_positions_a_transformer_could_not_tell_the_order_of_earlier_rows() -> None:
+    network = build_network(SPECS["transformer"], FEATURES, LOOKBACK, seeded(1))
+    with torch.no_grad():
+        network.encoder.position.zero_()
+    windows = windows_of(5)
+    turned = torch.cat([windows[:, :-1].flip(1), windows[:, -1:]], dim=1)
+    torch.testing.assert_close(network(turned, None), network(windows, None), atol=1e-6, rtol=1e-5)
+
+
+@pytest.mark.parametrize("architecture", [*ALONE, *JOINT])
+def test_first_weights_follow_the_seed_alone(architecture: str) -> None:
+    build = build_joint_network if architecture in JOINT else build_network
+
+    def first_weights(seed: int) -> dict[str, Tensor]:
+        torch.rand(3)
+        return build(SPECS[architecture], FEATURES, LOOKBACK, seeded(seed)).state_dict()
+
+    one, same, other = first_weights(1), first_weights(1), first_weights(2)
+    assert all(torch.equal(one[name], same[name]) for name in one)
+    drawn = [name for name in one if "norm" not in name and "bias_" not in name]
+    assert not any(torch.equal(one[name], other[name]) for name in drawn)
+    assert all(weight.isfinite().all() for weight in one.values())
+
+
+@pytest.mark.parametrize("architecture", ALONE)
+def test_first_weights_of_layers_are_uniform_within_the_root_of_their_inputs(architecture: str) -> None:
+    spec = {**SPECS[architecture], "d_model": 64, "dim_feedforward": 128, "filters": [40, 50], "hidden_dims": [80, 60]}
+    network = build_network(spec, 20, LOOKBACK, seeded(1))
+    layers = [layer for layer in network.modules() if isinstance(layer, nn.Linear | nn.Conv1d)]
+    for layer in layers:
+        bound = 1 / math.sqrt(layer.weight[0].numel())
+        assert layer.weight.abs().max() <= bound
+        assert layer.bias.abs().max() <= bound
+        if layer.weight.numel() > 1000:
+            assert layer.weight.std().item() == pytest.approx(bound / math.sqrt(3), rel=0.1)
+    assert layers
+
+
+def test_an_lstm_starts_with_orthogonal_recurrent_weights_and_forgetting_gates() -> None:
+    network = build_network(SPECS["lstm"], FEATURES, LOOKBACK, seeded(1))
+    for layer in network.encoder.layers:
+        width = layer.hidden_size
+        for gate in layer.weight_hh_l0.split(width):
+            torch.testing.assert_close(gate @ gate.T, torch.eye(width), atol=1e-5, rtol=0)
+        bias = (layer.bias_ih_l0 + layer.bias_hh_l0).split(width)
+        assert (bias[1] < -1).all()
+        assert not any(bias[gate].any() for gate in (0, 2, 3))
