@@ -16,6 +16,7 @@ import { findEnvironment } from "../src/engine/environment.ts";
 import { type PreparedBlobs, preparePrices } from "../src/prepare/prepare-prices.ts";
 import { peerPython } from "./peer-environment.ts";
 import { isJoint, OPTIONS } from "./planted-minima.ts";
+import { withEngine } from "./shared-engine.ts";
 import type { Table } from "./table.ts";
 import { timeTraining } from "./training-phase.ts";
 
@@ -92,7 +93,7 @@ async function measure(option: string, blobs: PreparedBlobs, epochs: number): Pr
   };
   const { featurePath, dataExtractorPath } = blobs;
   const cores = availableParallelism();
-  const ours = await timeTraining(featurePath, dataExtractorPath, config, cores);
+  const ours = await withEngine(cores, ["torch"], (train) => timeTraining(train, blobs, config, cores));
   const replayed = [featurePath, dataExtractorPath, option, JSON.stringify(ours.epochs)];
   const torch = findEnvironment("dl").python;
   const loop = await peer(torch, "loop.py", replayed);

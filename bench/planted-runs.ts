@@ -1,15 +1,11 @@
-/** Runs run_dl_job on planted signals, as a user does, and tells what of them its forecasts found. */
-import { execFile } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+/** Trains on planted signals as run_dl_job does, and tells what of them the forecasts found. */
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
-import type { OutputBlob } from "../src/contract/output-blob.ts";
+import { evaluateDl } from "../src/jobs/dl-evaluation.ts";
+import type { ReadAndTrained } from "../src/jobs/read-and-train.ts";
 import { plantedMarket, type SignalName, writePlantedBlobs } from "./planted-signals.ts";
-
-const run = promisify(execFile);
-const MUCAST = fileURLToPath(new URL("../src/cli/main.ts", import.meta.url));
+import type { Train } from "./shared-engine.ts";
 
 export interface PlantedRun {
   readonly option: string;
@@ -19,29 +15,19 @@ export interface PlantedRun {
   readonly seed: number;
   /** The job's default where it is missing. */
   readonly loss?: string;
-  readonly workers: number;
 }
 
 /**
  * For each signal the IC of the forecasts: correlation of predicted and realised over the score rows of a ticker,
  * averaged over the tickers. A constant forecast counts as 0.
  */
-export async function plantedIcs(planned: PlantedRun): Promise<Map<SignalName, number>> {
+export async function plantedIcs(train: Train, planned: PlantedRun): Promise<Map<SignalName, number>> {
   const folder = mkdtempSync(join(tmpdir(), "mucast-planted-"));
   try {
     const markets = planned.signals.map((signal) => plantedMarket(signal, planned.seed));
-    const { featurePath, dataExtractorPath } = writePlantedBlobs(markets, folder);
-    const { stdout } = await run(process.execPath, [
-      MUCAST,
-      "run_dl_job",
-      "--quiet",
-      ...["--feature-url", featurePath],
-      ...["--data-extractor-url", dataExtractorPath],
-      ...["--config", JSON.stringify(configOf(planned))],
-      ...["--workers", String(planned.workers)],
-    ]);
-    const output: OutputBlob = JSON.parse(readFileSync(fileURLToPath(JSON.parse(stdout).output_url), "utf8"));
-    return new Map(planned.signals.map((signal, i) => [signal, meanIc(output, markets[i]!.tickers)]));
+    const blobs = writePlantedBlobs(markets, folder);
+    const trained = await train({ ...blobs, config: configOf(planned), workers: 1 });
+    return new Map(planned.signals.map((signal, i) => [signal, meanIc(trained, markets[i]!.tickers)]));
   } finally {
     rmSync(folder, { recursive: true });
   }
@@ -59,11 +45,12 @@ function configOf({ option, seed, loss }: PlantedRun): object {
   };
 }
 
-function meanIc({ metrics, failures }: OutputBlob, tickers: readonly string[]): number {
+function meanIc({ outcome }: ReadAndTrained, tickers: readonly string[]): number {
+  const metrics = evaluateDl(outcome.trained, undefined).evidence.score.by_ticker;
   const ics = tickers.map((ticker) => {
-    const metric = metrics.score.by_ticker[ticker];
+    const metric = metrics.get(ticker);
     if (metric?.n !== 300)
-      throw new Error(`${ticker} has ${metric?.n} scored rows: ${JSON.stringify(failures)}`);
+      throw new Error(`${ticker} has ${metric?.n} scored rows: ${JSON.stringify(outcome.failures)}`);
     return metric.correlation ?? 0;
   });
   return ics.reduce((sum, ic) => sum + ic, 0) / ics.length;

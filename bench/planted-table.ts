@@ -8,6 +8,7 @@ import { LOSS_TYPES } from "../src/contract/dl-config.ts";
 import { isJoint, MINIMA, OPTIONS } from "./planted-minima.ts";
 import { type PlantedRun, plantedIcs, twoAtATime } from "./planted-runs.ts";
 import { SIGNALS, type SignalName } from "./planted-signals.ts";
+import { type Train, withEngine } from "./shared-engine.ts";
 import type { Table } from "./table.ts";
 
 const NAMES = Object.keys(SIGNALS) as SignalName[];
@@ -20,7 +21,7 @@ export async function benchPlanted(seeds = 10, lossSeeds = 3): Promise<readonly 
 async function signalTable(seeds: number): Promise<Table> {
   const runs = OPTIONS.flatMap((option) =>
     (isJoint(option) ? NAMES.map((name) => [name]) : [NAMES]).flatMap((signals) =>
-      seedsUpTo(seeds).map((seed) => ({ option, signals, seed, workers: 1 })),
+      seedsUpTo(seeds).map((seed) => ({ option, signals, seed })),
     ),
   );
   const found = await allIcs(runs);
@@ -42,9 +43,7 @@ async function signalTable(seeds: number): Promise<Table> {
 async function lossTable(seeds: number): Promise<Table> {
   const signals = ["linear"] as const;
   const runs = OPTIONS.flatMap((option) =>
-    LOSS_TYPES.flatMap((loss) =>
-      seedsUpTo(seeds).map((seed) => ({ option, signals, seed, loss, workers: 1 })),
-    ),
+    LOSS_TYPES.flatMap((loss) => seedsUpTo(seeds).map((seed) => ({ option, signals, seed, loss }))),
   );
   const found = await allIcs(runs);
   return {
@@ -60,13 +59,14 @@ async function lossTable(seeds: number): Promise<Table> {
 /** ICs of all seeds, by option, signal and loss. */
 async function allIcs(runs: readonly PlantedRun[]): Promise<Map<string, number[]>> {
   const found = new Map<string, number[]>();
-  const ics = await twoAtATime(runs, async (run, i) => {
-    const icOf = await plantedIcs(run);
+  const inTurn = (train: Train) => async (run: PlantedRun, i: number) => {
+    const icOf = await plantedIcs(train, run);
     const told = [...icOf].map(([signal, ic]) => `${signal} ${ic.toFixed(3)}`).join(", ");
     const name = [run.option, run.loss, `seed ${run.seed}`].filter((part) => part !== undefined).join(", ");
     process.stderr.write(`${i + 1} of ${runs.length}: ${name}: ${told}\n`);
     return icOf;
-  });
+  };
+  const ics = await withEngine(2, ["torch", "sklearn"], (train) => twoAtATime(runs, inTurn(train)));
   for (const [i, { option, loss }] of runs.entries()) {
     for (const [signal, ic] of ics[i]!) {
       const key = [option, signal, loss].filter((part) => part !== undefined).join(" ");

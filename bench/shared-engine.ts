@@ -1,0 +1,52 @@
+import { randomUUID } from "node:crypto";
+import { mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { parseDlSettings } from "../src/contract/dl-settings.ts";
+import type { JobEvent } from "../src/contract/events.ts";
+import { findEnvironment } from "../src/engine/environment.ts";
+import { EnginePool } from "../src/engine/pool.ts";
+import { type ReadAndTrained, readAndTrain } from "../src/jobs/read-and-train.ts";
+import { openWorkFolder } from "../src/jobs/work-folder.ts";
+
+export interface TrainRequest {
+  readonly featurePath: string;
+  readonly dataExtractorPath: string;
+  readonly config: object;
+  /** Threads of a joint network. */
+  readonly workers: number;
+  readonly report?: (event: JobEvent) => void;
+}
+
+/** Reads and trains as run_dl_job does, in the engine of a whole run of measurements. */
+export type Train = (request: TrainRequest) => Promise<ReadAndTrained>;
+
+/** Starts an engine, waits until it has imported its libraries, and hands out what trains with it. */
+export async function withEngine<T>(
+  workers: number,
+  libraries: readonly string[],
+  body: (train: Train) => Promise<T>,
+): Promise<T> {
+  const work = openWorkFolder();
+  const { python } = findEnvironment("dl");
+  const pool = EnginePool.start({ python, libraries: [...libraries], workers, workFolder: work.path });
+  const { signal } = new AbortController();
+  let jobs = 0;
+  const train: Train = async ({ featurePath, dataExtractorPath, config, workers, report }) => {
+    const folder = join(work.path, `job${jobs++}`);
+    mkdirSync(folder);
+    const text = JSON.stringify(config);
+    const request = { featureUrl: featurePath, dataExtractorUrl: dataExtractorPath, config: text };
+    const context = { workers, policy: { allowed: [] }, report: report ?? (() => undefined), signal };
+    const { settings } = parseDlSettings(text);
+    const trained = await readAndTrain({ ...request, id: randomUUID() }, context, settings, pool, folder);
+    rmSync(folder, { recursive: true });
+    return trained;
+  };
+  try {
+    await pool.run({ task: "device", device: "cpu" }, { signal });
+    return await body(train);
+  } finally {
+    await pool.close();
+    work.remove();
+  }
+}
