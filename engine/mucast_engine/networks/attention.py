@@ -1,7 +1,5 @@
 """Transformer layers (Vaswani et al. 2017), normalised before each part (Xiong et al. 2020)."""
 
-import math
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -12,7 +10,11 @@ LAST = slice(-1, None)
 
 
 class AttentionLayer(nn.Module):
-    """Attention over the positions of a sequence, then a feed-forward part, each added to what came in."""
+    """Attention over the positions of a sequence, then a feed-forward part, each added to what came in.
+
+    Dropout acts on what is added and inside the feed-forward part: a unit is dropped on all positions of a sequence
+    or on none, where `shared`, and position by position otherwise.
+    """
 
     def __init__(self, width: int, heads: int, feedforward: int) -> None:
         super().__init__()
@@ -37,13 +39,11 @@ class AttentionLayer(nn.Module):
         heads = (n, -1, self._heads, width // self._heads)
         normed = self.norm_attention(x)
         query = self.query(normed[:, asked]).view(heads).transpose(1, 2)
-        key, value = (part.reshape(heads).transpose(1, 2) for part in self.key_value(normed).chunk(2, dim=-1))
-        scores = (query @ key.transpose(2, 3)) * (1.0 / math.sqrt(heads[-1]))
-        if present is not None:
-            scores = scores.masked_fill(~present[:, None, None, :], -torch.inf)
-        mixed = (scores.softmax(-1) @ value).transpose(1, 2).reshape(n, -1, width)
-        x = x[:, asked] + dropped(self.join(mixed), masks)
-        hidden = dropped(functional.gelu(self.widen(self.norm_feedforward(x))), masks)
+        key, value = (part.view(heads).transpose(1, 2) for part in self.key_value(normed).chunk(2, dim=-1))
+        seen = None if present is None else present[:, None, None, :]
+        mixed = functional.scaled_dot_product_attention(query, key, value, attn_mask=seen)
+        x = x[:, asked] + dropped(self.join(mixed.transpose(1, 2).reshape(n, -1, width)), masks)
+        hidden = dropped(functional.relu(self.widen(self.norm_feedforward(x))), masks)
         return x + dropped(self.narrow(hidden), masks)
 
     def mask_shapes(self, n: int, positions: int) -> list[tuple[int, ...]]:

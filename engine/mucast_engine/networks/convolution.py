@@ -21,21 +21,24 @@ class CnnEncoder(nn.Module):
             nn.Conv1d(before, after, kernel) for before, after in zip(inputs, filters, strict=True)
         )
         self._padding = (kernel // 2, (kernel - 1) // 2)
-        self._pool = pool
+        self._kernel, self._pool = kernel, pool
         self._filters = tuple(filters)
         self._lengths = pooled_lengths(lookback, pool, len(filters))
         self.width = filters[-1] * self._lengths[-1]
 
     def forward(self, windows: Tensor, masks: Masks) -> Tensor:
         """Windows (n, lookback, features) to (n, width)."""
-        x = windows.transpose(1, 2)
+        x = windows
         for layer, length in zip(self.layers, self._lengths, strict=True):
-            x = functional.relu(layer(functional.pad(x, self._padding)))
-            x = dropped(functional.max_pool1d(x[..., -length * self._pool :], self._pool), masks)
+            # As a matrix product over the rows under the kernel: faster than a convolution of so few.
+            rows = functional.pad(x, (0, 0, *self._padding)).unfold(1, self._kernel, 1)
+            x = functional.linear(rows.flatten(2), layer.weight.flatten(1), layer.bias)
+            pools = x[:, -length * self._pool :].unflatten(1, (length, self._pool))
+            x = dropped(functional.relu(pools.amax(2)), masks)
         return x.flatten(1)
 
     def mask_shapes(self, n: int) -> list[tuple[int, ...]]:
-        return [(n, width, length) for width, length in zip(self._filters, self._lengths, strict=True)]
+        return [(n, length, width) for width, length in zip(self._filters, self._lengths, strict=True)]
 
 
 def pooled_lengths(lookback: int, pool: int, blocks: int) -> list[int]:

@@ -23,20 +23,21 @@ class LstmEncoder(nn.Module):
         super().__init__()
         inputs = (features, *widths[:-1])
         self.layers = nn.ModuleList(
-            nn.LSTM(before, after, batch_first=True) for before, after in zip(inputs, widths, strict=True)
+            nn.LSTM(before, after) for before, after in zip(inputs, widths, strict=True)
         )
         self.widths = tuple(widths)
         self.width = widths[-1]
 
     def forward(self, windows: Tensor, masks: Masks) -> Tensor:
         """Windows (n, lookback, features) to (n, width)."""
-        states = windows
+        states = windows.transpose(0, 1)  # Row by row is how the layers work.
         for layer in self.layers[:-1]:
             states = dropped(layer(states)[0], masks)
-        return dropped(self.layers[-1](states)[0][:, -1], masks)
+        _, (last, _) = self.layers[-1](states)
+        return dropped(last[0], masks)
 
     def mask_shapes(self, n: int) -> list[tuple[int, ...]]:
-        return [(n, 1, width) for width in self.widths[:-1]] + [(n, self.width)]
+        return [(1, n, width) for width in self.widths[:-1]] + [(n, self.width)]
 
 
 def initialise_lstm(layer: nn.LSTM, generator: torch.Generator) -> None:

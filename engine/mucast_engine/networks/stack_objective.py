@@ -1,0 +1,99 @@
+"""One step and one validation of all networks of a stack, on tensors that stay where they are."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from mucast_engine.networks.architectures import Network
+from mucast_engine.networks.losses import Labels, prediction_scale
+from mucast_engine.networks.stack_batches import StackBatches
+from mucast_engine.networks.stack_graph import replayable
+from mucast_engine.networks.stack_masks import StackMasks
+from mucast_engine.networks.stack_network import StackedNetwork, stacked_losses, stacked_values
+from mucast_engine.networks.stack_optimiser import StackOptimiser
+from mucast_engine.networks.stack_samples import Part, StackSamples
+from mucast_engine.networks.stack_ticker import StackTicker
+
+
+class StackObjective:
+    """The networks of `tickers` (S); `network` is one of their shape without LSTM layers, `dropout` its rate."""
+
+    def __init__(
+        self,
+        network: Network,
+        tickers: Sequence[StackTicker],
+        *,
+        lookback: int,
+        dropout: float,
+        training: dict[str, Any],
+        device: torch.device,
+    ) -> None:
+        count = len(tickers)
+        self._network = StackedNetwork(network, stacked_values([ticker.weights for ticker in tickers], device))
+        self._samples = StackSamples(tickers, lookback, device)
+        batch = min(training["batch_size"], max(ticker.train for ticker in tickers))
+        seeds = [ticker.dropout_seed for ticker in tickers]
+        self._masks = StackMasks(dropout, seeds, network.mask_shapes, batch, device)
+        self._batches = StackBatches(tickers, training["batch_size"], self._masks.starts, device)
+        self._optimiser = StackOptimiser(self._network.values, training)
+        self._loss = training["loss"]
+        self._trains = torch.tensor([ticker.train for ticker in tickers], device=device)
+        self._means = torch.tensor([float(torch.from_numpy(t.labels[: t.train]).mean()) for t in tickers], device=device)
+        self._validation = self._samples.part([t.train for t in tickers], [t.validate for t in tickers])
+        self._places = torch.arange(batch, device=device)
+        self._train_losses = torch.zeros(count, dtype=torch.float64, device=device)
+        self._validation_losses = torch.zeros(count, device=device)
+        self._best = self._network.values.detach().clone()
+        self._step = replayable(self._work_step, device)
+        self._validate = replayable(self._work_validation, device)
+
+    def epoch(self, running: Sequence[bool]) -> tuple[list[float], list[float]]:
+        """One epoch of the networks that are `running` (S): their training and validation losses (S)."""
+        self._batches.plan(running)
+        self._train_losses.zero_()
+        for _ in range(self._batches.steps):
+            self._step()
+        self._validate()
+        return self._train_losses.tolist(), self._validation_losses.tolist()
+
+    def keep(self, improved: Sequence[bool]) -> None:
+        """The networks that have `improved` (S) have their best weights now."""
+        rows = torch.tensor(improved, device=self._best.device)[:, None]
+        self._best.copy_(torch.where(rows, self._network.values.detach(), self._best))
+
+    @torch.no_grad()
+    def restore(self) -> None:
+        """Every network gets its best weights back."""
+        self._network.values.copy_(self._best)
+
+    def predict(self, begins: Sequence[int], counts: Sequence[int]) -> list[Tensor]:
+        """Scaled predictions of `counts` (S) samples of each network from `begins` (S) on."""
+        predictions = self._predict(self._samples.part(begins, counts))
+        return [row[:count] for row, count in zip(predictions, counts, strict=True)]
+
+    def prediction_scales(self) -> list[float]:
+        predictions, labels = self._predict(self._validation), self._samples.labels(*self._validation)
+        rows = zip(predictions, *labels, strict=True)
+        return [prediction_scale(row, Labels(values, known)) for row, values, known in rows]
+
+    def _work_step(self) -> None:
+        samples, counts, starts = self._batches.next()
+        known = (self._places < counts[:, None]).to(torch.float32)
+        predictions = self._network(self._samples.windows(samples), self._masks.draw(starts, counts))
+        losses = stacked_losses(self._loss, predictions, self._samples.labels(samples, known), self._means)
+        (gradients,) = torch.autograd.grad(losses.sum(), self._network.values)
+        self._optimiser.step(gradients, counts > 0)
+        self._train_losses += losses.detach() * (counts / self._trains)
+
+    def _work_validation(self) -> None:
+        labels = self._samples.labels(*self._validation)
+        losses = stacked_losses(self._loss, self._predict(self._validation), labels, self._means)
+        self._validation_losses.copy_(losses)
+
+    @torch.no_grad()
+    def _predict(self, part: Part) -> Tensor:
+        """Shape (S, n), in pieces of one size, as a network alone predicts."""
+        pieces = part.samples.split(self._samples.piece, dim=1)
+        return torch.cat([self._network(self._samples.windows(piece), []) for piece in pieces], dim=1)

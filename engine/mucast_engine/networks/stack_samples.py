@@ -1,0 +1,57 @@
+"""The rows, windows and labels of a stack's tickers side by side, filled up to the longest of them."""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from mucast_engine.networks.losses import Labels
+from mucast_engine.networks.stack_ticker import StackTicker
+from mucast_engine.networks.windows import LARGEST_BATCH, PREDICTED_TOGETHER, Windows
+
+
+class Part(NamedTuple):
+    """Samples of each network that are predicted and not learned from."""
+
+    samples: Tensor
+    """Shape (S, n): numbers of samples; a network that has fewer repeats its last."""
+    known: Tensor
+    """Shape (S, n), float32: 1 for its own, 0 for what fills up."""
+
+
+class StackSamples:
+    """Sample i of network s ends on a row of its own. `piece` samples of each network are predicted at once."""
+
+    def __init__(self, tickers: Sequence[StackTicker], lookback: int, device: torch.device) -> None:
+        rows = _filled([torch.from_numpy(ticker.rows) for ticker in tickers])
+        count, longest, features = rows.shape
+        ends = _filled([torch.from_numpy(ticker.ends) for ticker in tickers]).clamp_(min=lookback - 1)
+        self._ends = (ends + torch.arange(count)[:, None] * longest).to(device)
+        self._windows = Windows(rows.view(-1, features).to(device), lookback)
+        self._labels = _filled([torch.from_numpy(ticker.labels) for ticker in tickers]).to(device)
+        self._lengths = [len(ticker.ends) for ticker in tickers]
+        self._device = device
+        self.piece = max(1, min(PREDICTED_TOGETHER, LARGEST_BATCH // (lookback * features)))
+
+    def windows(self, samples: Tensor) -> Tensor:
+        """Shape (S, n, lookback, features), of `samples` (S, n)."""
+        return self._windows.gather(self._ends.gather(1, samples))
+
+    def labels(self, samples: Tensor, known: Tensor) -> Labels:
+        return Labels(self._labels.gather(1, samples), known)
+
+    def part(self, begins: Sequence[int], counts: Sequence[int]) -> Part:
+        """`counts` (S) samples of each network from `begins` (S) on, filled up to whole pieces of predictions."""
+        n = math.ceil(max(1, *counts) / self.piece) * self.piece
+        places = torch.arange(n)[None]
+        begin, count = torch.tensor(begins)[:, None], torch.tensor(counts)[:, None]
+        samples = begin + torch.minimum(places, (count - 1).clamp(min=0))
+        inside = torch.minimum(samples, torch.tensor(self._lengths)[:, None] - 1)
+        return Part(inside.to(self._device), (places < count).to(torch.float32).to(self._device))
+
+
+def _filled(pieces: Sequence[Tensor]) -> Tensor:
+    """Pieces (n, ...) one above the other, with zeros up to the longest."""
+    return torch.nn.utils.rnn.pad_sequence(list(pieces), batch_first=True)

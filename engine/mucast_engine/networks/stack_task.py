@@ -1,0 +1,115 @@
+"""Task `train_stack`: the networks of many tickers at once, each as `train_network` trains it alone."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+
+import torch
+from torch import Tensor
+
+from mucast_engine.arrays import ArrayStore, Message
+from mucast_engine.failure import TaskError
+from mucast_engine.networks.architectures import Network, build_network, parameter_count
+from mucast_engine.networks.stack_lstm import unfused
+from mucast_engine.networks.stack_memory import networks_at_once
+from mucast_engine.networks.stack_objective import StackObjective
+from mucast_engine.networks.stack_ticker import StackTicker, read_ticker
+from mucast_engine.networks.stack_training import train_stacked
+from mucast_engine.networks.train_network import finite
+from mucast_engine.networks.training import History
+
+# Codes of errors that cost one network and not the task.
+OWN_CODES = {"constant_target", "diverged"}
+
+
+def train_stack(task: Message, store: ArrayStore, progress: Callable[[Message], None]) -> Message:
+    """Trains `networks`, tasks `train_network` that differ in their ticker and its data alone.
+
+    Returns `results` in their order: what train_network returns, `seconds` being those of all that were trained at
+    once, or code, message and data where it raises. Progress is that of train_network, with the `ticker`.
+    """
+    torch.set_num_threads(1)
+    device = torch.device(task["device"])
+    if device.type == "cuda":
+        torch.cuda.set_device(device)
+    results: dict[int, Message] = {}
+    tickers: dict[int, StackTicker] = {}
+    for number, own in enumerate(task["networks"]):
+        try:
+            tickers[number] = read_ticker(own, store)
+        except TaskError as error:
+            results[number] = _failure(error)
+    for numbers in _stacks(tickers, task["networks"][0]):
+        own = _train([tickers[number] for number in numbers], task["networks"][0], device, store, progress)
+        results |= zip(numbers, own, strict=True)
+    return {"results": [results[number] for number in sorted(results)]}
+
+
+def _stacks(tickers: dict[int, StackTicker], shared: Message) -> Iterator[list[int]]:
+    """Numbers of the tickers that have as many features, as many as fit into the memory."""
+    by_features: dict[int, list[int]] = {}
+    for number, ticker in tickers.items():
+        by_features.setdefault(ticker.rows.shape[1], []).append(number)
+    for features, numbers in by_features.items():
+        most = networks_at_once(
+            _structure(shared, features),
+            rows=max(len(tickers[number].rows) for number in numbers),
+            features=features,
+            lookback=shared["lookback"],
+            batch_size=shared["training"]["batch_size"],
+        )
+        yield from (numbers[first : first + most] for first in range(0, len(numbers), most))
+
+
+def _structure(shared: Message, features: int) -> Network:
+    return unfused(build_network(shared["network"], features, shared["lookback"], torch.Generator()))
+
+
+def _train(
+    tickers: Sequence[StackTicker],
+    shared: Message,
+    device: torch.device,
+    store: ArrayStore,
+    progress: Callable[[Message], None],
+) -> list[Message]:
+    started = time.perf_counter()
+    network = _structure(shared, tickers[0].rows.shape[1])
+    objective = StackObjective(
+        network,
+        tickers,
+        lookback=shared["lookback"],
+        dropout=shared["network"]["dropout"],
+        training=shared["training"],
+        device=device,
+    )
+    histories = train_stacked(objective, [ticker.name for ticker in tickers], shared["training"], progress)
+    begins = [ticker.train + ticker.validate for ticker in tickers]
+    counts = [len(ticker.ends) - begin for ticker, begin in zip(tickers, begins, strict=True)]
+    predictions = objective.predict(begins, counts)
+    directional = shared["training"]["loss"] == "directional"
+    scales = objective.prediction_scales() if directional else [None] * len(tickers)
+    common = {"parameters": parameter_count(network), "seconds": time.perf_counter() - started}
+    rows = zip(tickers, histories, predictions, scales, strict=True)
+    return [{**_result(*row, store), **common} for row in rows]
+
+
+def _result(
+    ticker: StackTicker, history: History | TaskError, predicted: Tensor, scale: float | None, store: ArrayStore
+) -> Message:
+    try:
+        if isinstance(history, TaskError):
+            raise history
+        result: Message = history._asdict()
+        if scale is not None:
+            result["prediction_scale"] = scale
+            predicted = predicted * scale
+        returns = finite(predicted.double().cpu().numpy() * ticker.target)
+        return {**result, "predictions": store.write(ticker.predictions, returns)}
+    except TaskError as error:
+        return _failure(error)
+
+
+def _failure(error: TaskError) -> Message:
+    """The error as the result of its network. Raises it where it is not that network's own."""
+    if error.code not in OWN_CODES:
+        raise error
+    return {"code": error.code, "message": error.message, "data": error.data}

@@ -1,0 +1,56 @@
+"""The training loop of a stack: each network stops, fails and keeps its best epoch for itself."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from mucast_engine.arrays import Message
+from mucast_engine.failure import TaskError
+from mucast_engine.networks.stack_objective import StackObjective
+from mucast_engine.networks.training import History, _check
+
+
+def train_stacked(
+    objective: StackObjective, names: Sequence[str], training: dict[str, Any], progress: Callable[[Message], None]
+) -> list[History | TaskError]:
+    """Trains the networks `names` (S) until the last has stopped; each keeps the weights of its best epoch.
+
+    A network that diverges gives TaskError `diverged` in its place.
+    """
+    courses = [Course(name, training["patience"], progress) for name in names]
+    for epoch in range(1, training["epochs"] + 1):
+        running = [course.running for course in courses]
+        if not any(running):
+            break
+        losses = zip(courses, *objective.epoch(running), strict=True)
+        objective.keep([course.running and course.improves(epoch, *own) for course, *own in losses])
+    objective.restore()
+    return [course.failure or History(course.epochs, course.best_epoch) for course in courses]
+
+
+class Course:
+    """One network on its way through the epochs."""
+
+    def __init__(self, name: str, patience: int, progress: Callable[[Message], None]) -> None:
+        self._name, self._patience, self._progress = name, patience, progress
+        self.running = True
+        self.failure: TaskError | None = None
+        self.epochs: list[dict[str, float]] = []
+        self.best_epoch = 0
+        self._best = math.inf
+
+    def improves(self, epoch: int, train_loss: float, validation_loss: float) -> bool:
+        """Takes the losses of an epoch that it was running in; tells whether it is the best so far."""
+        record = {"train_loss": train_loss, "validation_loss": validation_loss}
+        try:
+            _check(record, epoch)
+        except TaskError as failure:
+            self.failure, self.running = failure, False
+            return False
+        self.epochs.append(record)
+        self._progress({"ticker": self._name, "epoch": epoch, **record})
+        if validation_loss < self._best:
+            self._best, self.best_epoch = validation_loss, epoch
+            return True
+        self.running = epoch - self.best_epoch < self._patience
+        return False
