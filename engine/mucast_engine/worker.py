@@ -41,7 +41,7 @@ def _run(task: Message, store: ArrayStore, progress: Callable[[Message], None]) 
             return fit_predict(task, store, progress)
         case "trial":
             return trial(task)
-        case "device" | "train_network" | "train_joint":
+        case "device" | "train_network" | "train_stack" | "train_joint":
             from mucast_engine.networks.tasks import run_network_task
 
             return run_network_task(task, store, progress)

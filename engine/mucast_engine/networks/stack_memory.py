@@ -51,4 +51,3 @@ def bytes_kept(network: Network, weights: int, windows: tuple[int, int, int, int
         last = stack(torch.empty(windows, device=meta), masks)
     del last
     return sum(storages.values())
-

@@ -40,7 +40,7 @@ class StackObjective:
         self._optimiser = StackOptimiser(self._network.values, training)
         self._loss = training["loss"]
         self._trains = torch.tensor([ticker.train for ticker in tickers], device=device)
-        self._means = torch.tensor([float(torch.from_numpy(t.labels[: t.train]).mean()) for t in tickers], device=device)
+        self._means = torch.stack([torch.from_numpy(t.labels[: t.train]).mean() for t in tickers]).to(device)
         self._validation = self._samples.part([t.train for t in tickers], [t.validate for t in tickers])
         self._places = torch.arange(batch, device=device)
         self._train_losses = torch.zeros(count, dtype=torch.float64, device=device)
