@@ -24,3 +24,9 @@ test("min_child_samples is told against the rows there are", () => {
   assert.match(warning.message, /min_child_samples is 50 and there are 40 training rows/);
   assert.deepEqual([warning.code, warning.ticker], ["constant_predictions", "AAA"]);
 });
+
+test("of a network whose forecasts were scaled to 0 the loss is named", () => {
+  const { message } = constantWarning("AAA", { value: 0, prediction_scale: 0 });
+  assert.match(message, /^AAA: every score row is predicted as 0\. The loss directional leaves the size/);
+  assert.doesNotMatch(constantWarning("AAA", { value: 0.1, prediction_scale: 0.5 }).message, /directional/);
+});

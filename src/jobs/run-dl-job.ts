@@ -1,6 +1,6 @@
 import { type DlSettings, parseDlSettings } from "../contract/dl-settings.ts";
 import type { ResultRecord } from "../contract/result-record.ts";
-import { findEnvironment } from "../engine/environment.ts";
+import { requireEnvironment } from "../engine/environment.ts";
 import { EnginePool } from "../engine/pool.ts";
 import { networkLibraries } from "../engine/protocol.ts";
 import { evaluateDl } from "./dl-evaluation.ts";
@@ -63,7 +63,7 @@ interface Made {
 }
 
 async function makeForecasts(request: JobRequest, context: JobContext, settings: DlSettings): Promise<Made> {
-  const { python } = findEnvironment("dl");
+  const { python } = requireEnvironment("dl");
   const work = openWorkFolder();
   const pool = EnginePool.start({
     python,
