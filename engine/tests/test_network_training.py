@@ -1,0 +1,131 @@
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+import torch
+from conftest import Task
+from dropout_twin import mask_twins
+from network_tasks import ALONE, FEATURES, LOOKBACK, LOSSES, PARTS, run, ticker_task
+from network_twins import twin_of
+from torch import Tensor, nn
+from training_twin import Trained, check_weights, loss_of, seed_for, standardised, train_plainly, window
+
+from mucast_engine.arrays import ArrayStore, Matrix, Message
+from mucast_engine.networks import train_network
+from mucast_engine.networks.architectures import build_network
+from mucast_engine.networks.seeds import generator_for
+
+TRAIN, FITTED = PARTS["train"], PARTS["train"] + PARTS["validate"]
+CHANGES: list[dict[str, Any]] = [
+    {"optimizer": "adam"},
+    {"optimizer": "sgd", "learning_rate": 0.1},
+    {"optimizer": "rmsprop"},
+    {"optimizer": "adam", "weight_decay": 0.1, "grad_clip": 0},
+    {"optimizer": "sgd", "learning_rate": 0.1, "weight_decay": 0.1, "grad_clip": 0},
+    {"optimizer": "rmsprop", "weight_decay": 0.1, "grad_clip": 0.05},
+]
+
+
+class Plain(NamedTuple):
+    trained: Trained
+    predictions: Matrix
+    prediction_scale: float
+
+
+def train_twin(task: Task) -> Plain:
+    """The task's network, trained and used by the plain script."""
+    x, ends, labels = (np.load(task[name]["ref"]) for name in ("x", "ends", "labels"))
+    rows, deviation = standardised(x, int(ends[TRAIN - 1]) + 1), np.std(labels[:TRAIN])
+    y = torch.from_numpy((labels / deviation).astype(np.float32))
+    windows = torch.stack([window(rows, end, LOOKBACK) for end in ends])
+    spec, loss, seed = task["network"], task["training"]["loss"], task["seed"]
+    network = build_network(spec, FEATURES, LOOKBACK, generator_for(seed, task["ticker"], "weights"))
+    twin = twin_of(network, spec, FEATURES, LOOKBACK)
+    mean = float(y[:TRAIN].mean())
+
+    def batch_loss(batch: Tensor, step: int) -> Tensor:
+        masks = None
+        if spec["dropout"] > 0:
+            drop_seed = seed_for(seed, task["ticker"], "dropout")
+            masks = iter(mask_twins(spec["dropout"], drop_seed, step, network.mask_shapes(len(batch))))
+        return loss_of(loss, y[batch], twin(windows[batch], masks), mean)
+
+    def validation_loss() -> Tensor:
+        return loss_of(loss, y[TRAIN:], twin(windows[TRAIN:FITTED]), mean)
+
+    order = seed_for(seed, task["ticker"], "order")
+    trained = train_plainly(twin, task["training"], TRAIN, order, batch_loss, validation_loss)
+    with torch.no_grad():
+        predicted = twin(windows).double().numpy()
+    scale = 1.0
+    if loss == "directional":
+        p, watched = predicted[TRAIN:FITTED], y[TRAIN:].double().numpy()
+        scale = max(0.0, float((p * watched).sum() / (p * p).sum()))
+    return Plain(trained, predicted[FITTED:] * scale * deviation, scale)
+
+
+@pytest.fixture
+def networks(monkeypatch: pytest.MonkeyPatch) -> list[nn.Module]:
+    """Those that tasks build from here on, in order."""
+    built: list[nn.Module] = []
+
+    def build(*arguments: Any) -> nn.Module:
+        built.append(build_network(*arguments))
+        return built[-1]
+
+    monkeypatch.setattr(train_network, "build_network", build)
+    return built
+
+
+def check(task: Task, store: ArrayStore, networks: list[nn.Module]) -> tuple[Message, Plain]:
+    """Trains both ways and compares losses, weights and predictions."""
+    predicted, result, told = run(task, store)
+    plain = train_twin(task)
+    losses = [(epoch["train_loss"], epoch["validation_loss"]) for epoch in result["epochs"]]
+    np.testing.assert_allclose(losses, plain.trained.epochs, rtol=1e-5, atol=1e-6)
+    assert result["best_epoch"] == plain.trained.best_epoch
+    assert [update["epoch"] for update in told] == list(range(1, len(losses) + 1))
+    check_weights(networks[-1], plain.trained.weights)
+    np.testing.assert_allclose(predicted, plain.predictions, atol=1e-7)
+    assert np.abs(predicted).max() > 1e-4
+    return result, plain
+
+
+@pytest.mark.parametrize("changes", CHANGES, ids=lambda changes: "-".join(str(value) for value in changes.values()))
+@pytest.mark.parametrize("architecture", ALONE)
+def test_training_is_that_of_a_plain_script(
+    architecture: str, changes: dict[str, Any], tmp_path: Path, store: ArrayStore, networks: list[nn.Module]
+) -> None:
+    result, _ = check(ticker_task(tmp_path, architecture, training=changes), store, networks)
+    assert len(result["epochs"]) == 3
+
+
+@pytest.mark.parametrize("architecture", ALONE)
+def test_training_under_dropout_is_that_of_a_plain_script_with_the_same_masks(
+    architecture: str, tmp_path: Path, store: ArrayStore, networks: list[nn.Module]
+) -> None:
+    check(ticker_task(tmp_path, architecture, spec={"dropout": 0.3}), store, networks)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_training_with_every_loss_is_that_of_a_plain_script(
+    loss: str, tmp_path: Path, store: ArrayStore, networks: list[nn.Module]
+) -> None:
+    training = {"loss": loss, "learning_rate": 0.01}
+    result, plain = check(ticker_task(tmp_path, "mlp", training=training), store, networks)
+    if loss == "directional":
+        assert result["prediction_scale"] == pytest.approx(plain.prediction_scale, rel=1e-4)
+        assert plain.prediction_scale > 0
+    else:
+        assert "prediction_scale" not in result
+
+
+@pytest.mark.parametrize(("architecture", "rate"), [("mlp", 0.005), ("lstm", 0.02)])
+def test_the_best_epochs_weights_make_the_predictions(
+    architecture: str, rate: float, tmp_path: Path, store: ArrayStore, networks: list[nn.Module]
+) -> None:
+    training = {"epochs": 40, "patience": 3, "learning_rate": rate, "batch_size": 60}
+    result, _ = check(ticker_task(tmp_path, architecture, training=training), store, networks)
+    assert 1 < result["best_epoch"] < len(result["epochs"]) < 40
+    assert len(result["epochs"]) == result["best_epoch"] + 3

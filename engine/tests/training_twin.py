@@ -1,0 +1,105 @@
+"""Training as a plain PyTorch script does it: one optimiser over separate parameters, one loop, a copy of the best."""
+
+import hashlib
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from network_twins import weights_by_name
+from torch import Tensor, nn
+from torch.nn import functional
+
+from mucast_engine.arrays import Matrix
+
+OPTIMISERS = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD, "rmsprop": torch.optim.RMSprop}
+
+
+class Trained(NamedTuple):
+    epochs: list[tuple[float, float]]
+    """Training and validation loss."""
+    best_epoch: int
+    weights: dict[str, Tensor]
+    """Of the best epoch; the network that was trained has them too."""
+
+
+def seed_for(seed: int, ticker: str, purpose: str) -> int:
+    digest = hashlib.sha256(f"{seed}\0{ticker}\0{purpose}".encode()).digest()
+    return int.from_bytes(digest[:8], "little") // 2
+
+
+def loss_of(name: str, y: Tensor, p: Tensor, mean: Any = 0.0) -> Tensor:
+    """One ticker's labels (n) and predictions (n); `mean` of the training labels."""
+    match name:
+        case "mse" | "mahalanobis":
+            return functional.mse_loss(p, y)
+        case "mae":
+            return functional.l1_loss(p, y)
+        case "huber":
+            return functional.smooth_l1_loss(p, y)
+        case "r2":
+            spread = float(((y - mean) ** 2).sum())
+            return ((y - p) ** 2).sum() / max(spread, 0.1 * len(y))
+        case _:
+            return -(((10 * y * p).sigmoid() - 0.5) * y.abs()).mean()
+
+
+def train_plainly(
+    network: nn.Module,
+    training: dict[str, Any],
+    samples: int,
+    order_seed: int,
+    batch_loss: Callable[[Tensor, int], Tensor],
+    validation_loss: Callable[[], Tensor],
+) -> Trained:
+    """`batch_loss` takes the samples of a batch and the number of the step."""
+    optimiser = OPTIMISERS[training["optimizer"]](
+        network.parameters(), lr=training["learning_rate"], weight_decay=training["weight_decay"], foreach=False
+    )
+    order, step = torch.Generator().manual_seed(order_seed), 0
+    epochs: list[tuple[float, float]] = []
+    best, best_epoch, weights = math.inf, 0, {}
+    for epoch in range(1, training["epochs"] + 1):
+        shuffled, losses = torch.randperm(samples, generator=order), 0.0
+        for first in range(0, samples, training["batch_size"]):
+            batch = shuffled[first : first + training["batch_size"]]
+            optimiser.zero_grad()
+            loss = batch_loss(batch, step)
+            loss.backward()
+            if training["grad_clip"]:
+                nn.utils.clip_grad_norm_(network.parameters(), training["grad_clip"])
+            optimiser.step()
+            losses += loss.item() * len(batch) / samples
+            step += 1
+        with torch.no_grad():
+            epochs.append((losses, validation_loss().item()))
+        if epochs[-1][1] < best:
+            best, best_epoch = epochs[-1][1], epoch
+            weights = {name: weight.detach().clone() for name, weight in weights_by_name(network)}
+        elif epoch == best_epoch + training["patience"]:
+            break
+    with torch.no_grad():
+        for name, weight in weights_by_name(network):
+            weight.copy_(weights[name])
+    return Trained(epochs, best_epoch, weights)
+
+
+def standardised(x: Matrix, known_rows: int) -> Tensor:
+    known = x[:known_rows]
+    return torch.from_numpy(((x - known.mean(axis=0)) / known.std(axis=0)).astype(np.float32))
+
+
+def window(rows: Tensor, end: float, lookback: int) -> Tensor:
+    return rows[int(end) - lookback + 1 : int(end) + 1]
+
+
+def check_weights(network: nn.Module, expected: dict[str, Tensor]) -> None:
+    """To 1e-5. A bias of attention keys changes no weight of attention, so its gradient is rounding alone: left out."""
+    weights = dict(network.named_parameters())
+    assert set(weights) == set(expected)
+    for name, weight in expected.items():
+        own = weights[name].detach()
+        if name.endswith("key_value.bias"):
+            own, weight = own[len(own) // 2 :], weight[len(weight) // 2 :]
+        np.testing.assert_allclose(own, weight, atol=1e-5, rtol=1e-5, err_msg=name)
