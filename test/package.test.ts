@@ -62,6 +62,18 @@ for (const [name, node] of Object.entries(NODES)) {
       assert.ok(!existsSync(cache));
     });
 
+    test("names `mucast setup --dl` where there is no environment for networks", () => {
+      const config = '{"NN params": {"Dot prediction": {"current option": "mlp"}}}';
+      const done = mucastOn(
+        node,
+        ["run_dl_job", ...tinyJob().slice(0, -1), config],
+        { XDG_CACHE_HOME: join(folder, "empty-cache") },
+        4,
+      );
+      assert.match(done.stderr, /engine_unavailable/);
+      assert.match(done.stderr, /`mucast setup --dl` makes it/);
+    });
+
     test("prints the schemas that the repository publishes", () => {
       const { stdout } = mucastOn(node, ["schema", "output-blob"]);
       assert.equal(stdout, readFileSync("schemas/output-blob.json", "utf8"));

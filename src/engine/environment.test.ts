@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { pythonWithoutTorch } from "../../test/engine/python-without-torch.ts";
 import { runCommand } from "./command.ts";
 import { engineStatus } from "./engine-status.ts";
 import { findEnvironment } from "./environment.ts";
@@ -28,18 +29,6 @@ function packageCopy(): string {
   });
   writeFileSync(join(copy, "package.json"), '{"type": "module"}');
   return copy;
-}
-
-/** An interpreter that finds no torch, also where MUCAST_PYTHON names one that has it. */
-function withoutTorch(): string {
-  const bin = join(folder, "bin");
-  mkdirSync(join(folder, "hiding"), { recursive: true });
-  mkdirSync(bin, { recursive: true });
-  writeFileSync(join(folder, "hiding", "torch.py"), "raise ImportError(\"No module named 'torch'\")\n");
-  const command = `PYTHONPATH="$PYTHONPATH:${folder}/hiding" exec "${findEnvironment("ml").python}" "$@"`;
-  writeFileSync(join(bin, "python-without-torch"), `#!/bin/sh\n${command}\n`);
-  chmodSync(join(bin, "python-without-torch"), 0o755);
-  return join(bin, "python-without-torch");
 }
 
 /** What `expression` over the copy's modules gives, printed; only `path` is searched for commands. */
@@ -137,7 +126,7 @@ describe("in an installed package", () => {
   });
 
   test("an interpreter with the classical libraries alone is ready for run_ml_job, and told to lack torch", async () => {
-    const only = withoutTorch();
+    const only = pythonWithoutTorch(folder);
     const { stdout } = await inPackage(
       `[await m.engineStatus("ml"), await m.engineStatus("dl")]`,
       "/nowhere",

@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { pythonWithoutTorch } from "../../test/engine/python-without-torch.ts";
+
+const MAIN = fileURLToPath(new URL("main.ts", import.meta.url));
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "mucast-doctor-"));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+function doctor(env: NodeJS.ProcessEnv = {}) {
+  return spawnSync(process.execPath, [MAIN, "doctor"], {
+    env: { ...process.env, ...env },
+    encoding: "utf8",
+  });
+}
+
+test("where both environments are, both jobs are ready and the libraries of each are named", () => {
+  const { status, stdout, stderr } = doctor();
+  assert.equal(status, 0, stderr);
+  const [, classical, networks] = stdout.split("\n\n");
+  assert.match(classical!, /^run_ml_job, classical models: ready\n.*lightgbm \d/s);
+  assert.match(networks!, /^run_dl_job, networks: ready\n.*torch \d.*CUDA devices: /s);
+});
+
+test("a missing torch is told with the command that installs it, and is no failure", () => {
+  const { status, stdout } = doctor({ MUCAST_PYTHON: pythonWithoutTorch(folder) });
+  assert.equal(status, 0);
+  assert.match(stdout, /run_ml_job, classical models: ready/);
+  assert.match(stdout, /run_dl_job, networks: not ready.*missing: torch: .*; `mucast setup --dl` installs/s);
+});
+
+test("where run_ml_job cannot run the exit code is 4", () => {
+  const { status, stdout } = doctor({ MUCAST_PYTHON: join(folder, "nothing") });
+  assert.equal(status, 4);
+  assert.match(
+    stdout,
+    /run_ml_job, classical models: not ready\n.*nothing.*missing: .*; `mucast setup` installs/s,
+  );
+});
