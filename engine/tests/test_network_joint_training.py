@@ -1,0 +1,188 @@
+import math
+from pathlib import Path
+from typing import Any
+
+import loss_twins
+import numpy as np
+import pytest
+import torch
+from conftest import Task, save
+from dropout_twin import mask_twins
+from network_tasks import FEATURES, JOINT, LOOKBACK, LOSSES, PARTS, TICKERS, joint_data, joint_task, run
+from network_twins import twin_of
+from torch import Tensor, nn
+from training_twin import Trained, check_weights, loss_of, seed_for, standardised, train_plainly, window
+
+from mucast_engine.arrays import ArrayStore, Matrix
+from mucast_engine.networks import train_joint
+from mucast_engine.networks.architectures import build_joint_network
+from mucast_engine.networks.seeds import generator_for
+
+TRAIN, FITTED = PARTS["train"], PARTS["train"] + PARTS["validate"]
+# A step's batch is cut into this many pieces, each with dropout masks of its own.
+PIECES = 4
+
+
+class Market:
+    """What a joint task holds, date by date."""
+
+    def __init__(self, task: Task) -> None:
+        self.task, self.spec = task, task["network"]
+        self.ends, labels = (np.load(task[name]["ref"]) for name in ("ends", "labels"))
+        self.deviations = np.nanstd(labels[:TRAIN], axis=0)
+        self.labels = torch.from_numpy((labels / self.deviations).astype(np.float32))
+        self.known = ~self.labels.isnan()
+        self.means = np.nanmean(self.labels[:TRAIN].numpy(), axis=0)
+        self.rows = [self.union(ticker) for ticker in task["tickers"]]
+        self.correlation = loss_twins.correlation(self.labels[:TRAIN].double().numpy())
+
+    def union(self, ticker: dict[str, Any]) -> Tensor:
+        x = np.load(ticker["x"]["ref"])
+        rows = torch.zeros(len(x), self.task["features"])
+        rows[:, ticker["columns"]] = standardised(x, ticker["scale_rows"])
+        return rows
+
+    def present(self, date: int) -> list[int]:
+        return [ticker for ticker, end in enumerate(self.ends[date]) if end >= 0]
+
+    def windows(self, date: int) -> Tensor:
+        return torch.stack([window(self.rows[i], self.ends[date, i], LOOKBACK) for i in self.present(date)])
+
+    def loss(self, dates: list[int], predictions: list[Tensor]) -> Tensor:
+        """Of a batch: predictions of the present tickers of each date."""
+        p = torch.full((len(dates), TICKERS), torch.nan)
+        for place, date in enumerate(dates):
+            p[place, self.present(date)] = predictions[place]
+        known, y, name = self.known[dates], self.labels[dates], self.task["training"]["loss"]
+        if name != "mahalanobis":
+            mean = torch.from_numpy(self.means).expand(y.shape)[known]
+            return loss_of(name, y[known], p[known], mean)
+        terms = []
+        for place in range(len(dates)):
+            there = known[place].nonzero().flatten()
+            if len(there):
+                block = torch.from_numpy(self.correlation).float()[there][:, there]
+                error = (p - y)[place, there]
+                terms.append(error @ torch.linalg.solve(block, error) / len(there))
+        return torch.stack(terms).mean()
+
+
+def train_twin(market: Market) -> tuple[Trained, Matrix]:
+    """The task's network, trained and used by the plain script."""
+    task, spec = market.task, market.spec
+    network = build_joint_network(spec, FEATURES, LOOKBACK, generator_for(task["seed"], "portfolio", "weights"))
+    twin = twin_of(network, spec, FEATURES, LOOKBACK)
+    drop_seed = seed_for(task["seed"], "portfolio", "dropout")
+
+    def under_dropout(dates: list[int], step: int, part: int) -> list[Tensor]:
+        """One piece; its cells are masked in order, and its tickers date by date, absent or not."""
+        present = [market.present(date) for date in dates]
+        shapes = network.mask_shapes(sum(len(tickers) for tickers in present), len(dates), TICKERS)
+        masks = mask_twins(spec["dropout"], drop_seed, step, shapes, part)
+        of_encoder = len(network.encoder.mask_shapes(1))
+        predictions, first = [], 0
+        for place, (date, tickers) in enumerate(zip(dates, present, strict=True)):
+            cells = range(first, first + len(tickers))
+            own = [mask.index_select(1 if len(mask) == 1 else 0, torch.tensor(cells)) for mask in masks[:of_encoder]]
+            met = [mask[place, tickers] for mask in masks[of_encoder:]]
+            predictions.append(twin(market.windows(date), iter(own), iter(met)))
+            first += len(tickers)
+        return predictions
+
+    def batch_loss(batch: Tensor, step: int) -> Tensor:
+        dates = batch.tolist()
+        if spec["dropout"] == 0:
+            return market.loss(dates, [twin(market.windows(date)) for date in dates])
+        size = math.ceil(task["training"]["batch_size"] / PIECES)
+        pieces = [dates[first : first + size] for first in range(0, len(dates), size)]
+        return market.loss(dates, [p for i, piece in enumerate(pieces) for p in under_dropout(piece, step, i)])
+
+    def validation_loss() -> Tensor:
+        watched = list(range(TRAIN, FITTED))
+        return market.loss(watched, [twin(market.windows(date)) for date in watched])
+
+    order = seed_for(task["seed"], "portfolio", "order")
+    trained = train_plainly(twin, task["training"], TRAIN, order, batch_loss, validation_loss)
+    predicted = np.full((PARTS["predict"], TICKERS), np.nan)
+    with torch.no_grad():
+        for place in range(PARTS["predict"]):
+            predicted[place, market.present(FITTED + place)] = twin(market.windows(FITTED + place)).numpy()
+    return trained, predicted * market.deviations
+
+
+@pytest.fixture
+def networks(monkeypatch: pytest.MonkeyPatch) -> list[nn.Module]:
+    """Those that tasks build from here on, in order."""
+    built: list[nn.Module] = []
+
+    def build(*arguments: Any) -> nn.Module:
+        built.append(build_joint_network(*arguments))
+        return built[-1]
+
+    monkeypatch.setattr(train_joint, "build_joint_network", build)
+    return built
+
+
+def check(task: Task, store: ArrayStore, networks: list[nn.Module]) -> None:
+    """Trains both ways and compares losses, weights and predictions."""
+    predicted, result, _ = run(task, store)
+    trained, expected = train_twin(Market(task))
+    losses = [(epoch["train_loss"], epoch["validation_loss"]) for epoch in result["epochs"]]
+    np.testing.assert_allclose(losses, trained.epochs, rtol=1e-5, atol=1e-6)
+    assert result["best_epoch"] == trained.best_epoch
+    check_weights(networks[-1], trained.weights)
+    np.testing.assert_allclose(
+        predicted.reshape(expected.shape), expected * result.get("prediction_scale", 1), atol=1e-7
+    )
+
+
+@pytest.mark.parametrize("optimizer", ["adam", "sgd", "rmsprop"])
+@pytest.mark.parametrize("architecture", JOINT)
+def test_training_is_that_of_a_plain_script_date_by_date(
+    architecture: str, optimizer: str, tmp_path: Path, store: ArrayStore, networks: list[nn.Module]
+) -> None:
+    check(joint_task(tmp_path, architecture, training={"optimizer": optimizer, "weight_decay": 0.05}), store, networks)
+
+
+@pytest.mark.parametrize("architecture", JOINT)
+def test_training_under_dropout_is_that_of_a_plain_script_with_the_same_masks(
+    architecture: str, tmp_path: Path, store: ArrayStore, networks: list[nn.Module]
+) -> None:
+    check(joint_task(tmp_path, architecture, spec={"dropout": 0.3}), store, networks)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_training_with_every_loss_is_that_of_a_plain_script(
+    loss: str, tmp_path: Path, store: ArrayStore, networks: list[nn.Module]
+) -> None:
+    check(joint_task(tmp_path, "portfolio_lstm", training={"loss": loss, "grad_clip": 0}), store, networks)
+
+
+def test_columns_stand_where_the_union_has_them_and_are_zero_where_it_lacks_them(
+    tmp_path: Path, store: ArrayStore, networks: list[nn.Module]
+) -> None:
+    task = joint_task(tmp_path, "portfolio_lstm")
+    x = np.ascontiguousarray(joint_data()[0][0][:, [1, 0]])
+    task["tickers"][0] |= {"x": save(tmp_path, "x0.npy", x), "columns": [2, 0]}
+    check(task, store, networks)
+
+
+def test_a_ticker_without_a_window_has_no_forecast_and_all_others_have_one(tmp_path: Path, store: ArrayStore) -> None:
+    predicted, _, _ = run(joint_task(tmp_path, "portfolio_lstm"), store)
+    absent = joint_data()[1][FITTED:] < 0
+    assert absent.any()
+    np.testing.assert_array_equal(np.isnan(predicted), absent.ravel())
+
+
+@pytest.mark.parametrize("architecture", JOINT)
+def test_the_rows_of_one_ticker_move_the_forecast_of_another(
+    architecture: str, tmp_path: Path, store: ArrayStore
+) -> None:
+    before, _, _ = run(joint_task(tmp_path, architecture), store)
+    rows, ends, _ = joint_data()
+    date = next(date for date in range(FITTED, sum(PARTS.values())) if (ends[date] >= 0).all())
+    rows[0][int(ends[date, 0])] += 2 * rows[0].std(axis=0)
+    after, _, _ = run(joint_task(tmp_path, architecture, rows=rows), store)
+    moved = np.abs(after - before).reshape(-1, TICKERS)
+    assert (moved[date - FITTED] > 1e-7).all()
+    assert not np.nan_to_num(moved[: date - FITTED]).any()

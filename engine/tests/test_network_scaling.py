@@ -1,0 +1,70 @@
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
+
+from mucast_engine.arrays import Matrix
+from mucast_engine.networks.scaling import fit_scaling, scaled
+
+SCALERS = {"standard": StandardScaler, "minmax": MinMaxScaler, "robust": RobustScaler, "maxabs": MaxAbsScaler}
+LARGEST = float(np.finfo(np.float32).max)
+
+# NumPy says that sums of squares overflow; what matters is what becomes of them.
+overflowing = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+
+# Eighths: sums of them are exact, so that a feature is constant for both or for neither.
+eighths = st.integers(-80_000, 80_000).map(lambda number: number / 8)
+panels = st.tuples(st.integers(2, 40), st.integers(1, 4)).flatmap(
+    lambda shape: arrays(np.float64, shape, elements=eighths)
+)
+
+
+@pytest.mark.parametrize("scaler", SCALERS)
+@given(x=panels, share=st.floats(0.1, 1.0))
+def test_a_scaler_is_scikit_learns(scaler: str, x: Matrix, share: float) -> None:
+    known = x[: max(2, round(share * len(x)))]
+    assume((known.max(axis=0) > known.min(axis=0)).all())
+    if scaler == "robust":
+        assume((np.subtract(*np.quantile(known, [0.75, 0.25], axis=0)) > 0).all())
+    expected = SCALERS[scaler]().fit(known).transform(x)
+    found = scaled(x, fit_scaling(scaler, known))
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
+
+
+@given(x=panels, value=eighths)
+def test_quartiles_that_coincide_give_way_to_the_standard_deviation(x: Matrix, value: float) -> None:
+    assume((x != value).any(axis=0).all())
+    rows = np.concatenate([x, np.full((3 * len(x) + 1, x.shape[1]), value)])
+    expected = (rows - value) / rows.std(axis=0)
+    np.testing.assert_allclose(scaled(rows, fit_scaling("robust", rows)), expected, rtol=1e-6, atol=1e-6)
+
+
+@overflowing
+@pytest.mark.parametrize("scaler", SCALERS)
+@given(value=st.floats(-1e200, 1e200), later=st.floats(-1e200, 1e200), rows=st.integers(1, 30))
+def test_a_feature_that_is_constant_becomes_zero_also_where_it_differs_later(
+    scaler: str, value: float, later: float, rows: int
+) -> None:
+    x = np.column_stack([np.full(rows + 1, value), np.arange(rows + 1.0)])
+    x[-1, 0] = later
+    found = scaled(x, fit_scaling(scaler, x[:rows]))
+    np.testing.assert_array_equal(found[:, 0], np.zeros(rows + 1))
+    assert rows == 1 or found[:, 1].any()
+
+
+@overflowing
+@pytest.mark.parametrize("scaler", SCALERS)
+@given(x=arrays(np.float64, (6, 2), elements=st.floats(allow_nan=False, allow_infinity=False)))
+def test_whatever_is_finite_stays_finite(scaler: str, x: Matrix) -> None:
+    found = scaled(x, fit_scaling(scaler, x[:4]))
+    assert found.dtype == np.float32
+    assert np.isfinite(found).all()
+
+
+@pytest.mark.parametrize("scaler", SCALERS)
+def test_a_later_row_far_beyond_the_known_ones_is_cut_to_the_range_of_the_networks(scaler: str) -> None:
+    x = np.array([[-1.0], [0.0], [2.0], [3.0], [1e300], [-1e300]])
+    np.testing.assert_array_equal(scaled(x, fit_scaling(scaler, x[:4]))[4:, 0], np.float32([LARGEST, -LARGEST]))
