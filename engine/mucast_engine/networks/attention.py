@@ -12,8 +12,7 @@ LAST = slice(-1, None)
 class AttentionLayer(nn.Module):
     """Attention over the positions of a sequence, then a feed-forward part, each added to what came in.
 
-    Dropout acts on what is added and inside the feed-forward part: a unit is dropped on all positions of a sequence
-    or on none, where `shared`, and position by position otherwise.
+    Dropout acts on what is added and inside the feed-forward part.
     """
 
     def __init__(self, width: int, heads: int, feedforward: int) -> None:
@@ -47,11 +46,15 @@ class AttentionLayer(nn.Module):
         return x + dropped(self.narrow(hidden), masks)
 
     def mask_shapes(self, n: int, positions: int) -> list[tuple[int, ...]]:
+        """With one position for all, a unit is dropped on every position of a sequence or on none."""
         return [(n, positions, self._width), (n, positions, self._feedforward), (n, positions, self._width)]
 
 
 class TransformerEncoder(nn.Module):
-    """Attention within a window; its last position, which looks at all others, describes the window."""
+    """Attention within a window; its last position, which looks at all others, describes the window.
+
+    A unit is dropped on all rows of a window or on none.
+    """
 
     def __init__(self, features: int, lookback: int, width: int, heads: int, layers: int, feedforward: int) -> None:
         super().__init__()
@@ -60,7 +63,6 @@ class TransformerEncoder(nn.Module):
         self.layers = nn.ModuleList(AttentionLayer(width, heads, feedforward) for _ in range(layers))
         self.norm = nn.LayerNorm(width)
         self.width = width
-        self._lookback = lookback
 
     def forward(self, windows: Tensor, masks: Masks) -> Tensor:
         """Windows (n, lookback, features) to (n, width)."""
@@ -70,5 +72,4 @@ class TransformerEncoder(nn.Module):
         return self.norm(self.layers[-1](x, masks, asked=LAST)[:, 0])
 
     def mask_shapes(self, n: int) -> list[tuple[int, ...]]:
-        whole = [shape for layer in self.layers[:-1] for shape in layer.mask_shapes(n, self._lookback)]
-        return whole + self.layers[-1].mask_shapes(n, 1)
+        return [shape for layer in self.layers for shape in layer.mask_shapes(n, 1)]

@@ -84,8 +84,10 @@ class StackObjective:
         predictions = self._network(self._samples.windows(samples), self._masks.draw(starts, counts))
         losses = stacked_losses(self._loss, predictions, self._samples.labels(samples, known), self._means)
         (gradients,) = torch.autograd.grad(losses.sum(), self._network.values)
-        self._optimiser.step(gradients, counts > 0)
-        self._train_losses += losses.detach() * (counts / self._trains)
+        active = counts > 0
+        self._optimiser.step(gradients, active)
+        # Weights that explode in the last batch of an epoch leave its loss as it was.
+        self._train_losses += (losses.detach() * (counts / self._trains)).masked_fill(~active, 0.0)
 
     def _work_validation(self) -> None:
         labels = self._samples.labels(*self._validation)

@@ -51,7 +51,7 @@ def _stacks(tickers: dict[int, StackTicker], shared: Message) -> Iterator[list[i
         by_features.setdefault(ticker.rows.shape[1], []).append(number)
     for features, numbers in by_features.items():
         most = networks_at_once(
-            _structure(shared, features),
+            build_structure(shared, features),
             rows=max(len(tickers[number].rows) for number in numbers),
             features=features,
             lookback=shared["lookback"],
@@ -60,7 +60,7 @@ def _stacks(tickers: dict[int, StackTicker], shared: Message) -> Iterator[list[i
         yield from (numbers[first : first + most] for first in range(0, len(numbers), most))
 
 
-def _structure(shared: Message, features: int) -> Network:
+def build_structure(shared: Message, features: int) -> Network:
     return unfused(build_network(shared["network"], features, shared["lookback"], torch.Generator()))
 
 
@@ -72,7 +72,7 @@ def _train(
     progress: Callable[[Message], None],
 ) -> list[Message]:
     started = time.perf_counter()
-    network = _structure(shared, tickers[0].rows.shape[1])
+    network = build_structure(shared, tickers[0].rows.shape[1])
     objective = StackObjective(
         network,
         tickers,
@@ -89,16 +89,21 @@ def _train(
     scales = objective.prediction_scales() if directional else [None] * len(tickers)
     common = {"parameters": parameter_count(network), "seconds": time.perf_counter() - started}
     rows = zip(tickers, histories, predictions, scales, strict=True)
-    return [{**_result(*row, store), **common} for row in rows]
+    return [_result(*row, common, store) for row in rows]
 
 
 def _result(
-    ticker: StackTicker, history: History | TaskError, predicted: Tensor, scale: float | None, store: ArrayStore
+    ticker: StackTicker,
+    history: History | TaskError,
+    predicted: Tensor,
+    scale: float | None,
+    common: Message,
+    store: ArrayStore,
 ) -> Message:
     try:
         if isinstance(history, TaskError):
             raise history
-        result: Message = history._asdict()
+        result: Message = {**history._asdict(), **common}
         if scale is not None:
             result["prediction_scale"] = scale
             predicted = predicted * scale
