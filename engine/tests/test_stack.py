@@ -1,74 +1,15 @@
 """A stack of networks learns what each of them learns alone."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from conftest import Task
-from network_tasks import ALONE, FEATURES, LOOKBACK, LOSSES, ticker_task
+from network_tasks import ALONE, LOSSES
+from stack_tasks import alone, assert_alike, assert_as_alone, own_task, own_tasks, stacked
 
-from mucast_engine.arrays import ArrayStore, Matrix, Message
-from mucast_engine.networks.tasks import run_network_task
-
-# Of 16 a batch: several batches with a shorter last one, one batch fewer, and no whole batch.
-LENGTHS = {"LONG": (59, 15, 25), "FEWER": (39, 10, 5), "SHORT": (13, 4, 1)}
-
-
-def tasks(folder: Path, architecture: str, **changes: Any) -> list[Task]:
-    """One `train_network` task a ticker of LENGTHS."""
-    return [own_task(folder, ticker, architecture, **changes) for ticker in LENGTHS]
-
-
-def own_task(folder: Path, ticker: str, architecture: str, **changes: Any) -> Task:
-    counts = LENGTHS[ticker]
-    random = np.random.default_rng(counts)
-    features = changes.pop("features", FEATURES)
-    x = random.standard_normal((sum(counts) + LOOKBACK - 1, features)) * 3 + 1
-    y = 0.004 * x[LOOKBACK - 1 :, 0] + 0.01 * random.standard_normal(sum(counts))
-    own = folder / f"{ticker}{len(list(folder.iterdir()))}"
-    own.mkdir()
-    given = {
-        "x": x,
-        "labels": y[: counts[0] + counts[1]],
-        "parts": dict(zip(("train", "validate", "predict"), counts, strict=True)),
-        "ticker": ticker,
-        **changes,
-    }
-    return ticker_task(own, architecture, **given)
-
-
-def alone(task: Task, store: ArrayStore) -> tuple[Message, Matrix]:
-    result = run_network_task(task, store, lambda told: None)
-    return result, np.load(result["predictions"]["ref"])
-
-
-def stacked(networks: list[Task], store: ArrayStore) -> tuple[list[Message], list[Message]]:
-    """Results and progress; what the networks wrote alone is gone."""
-    for task in networks:
-        Path(task["predictions"]["ref"]).unlink(missing_ok=True)
-    told: list[Message] = []
-    task = {"task": "train_stack", "networks": networks, "device": networks[0]["device"]}
-    return run_network_task(task, store, told.append)["results"], told
-
-
-def assert_alike(result: Message, own: tuple[Message, Matrix]) -> None:
-    expected, predictions = own
-    assert result["best_epoch"] == expected["best_epoch"]
-    assert result["parameters"] == expected["parameters"]
-    assert result.get("prediction_scale", 0.0) == pytest.approx(expected.get("prediction_scale", 0.0), rel=1e-4)
-    for epoch, other in zip(result["epochs"], expected["epochs"], strict=True):
-        assert epoch == pytest.approx(other, rel=1e-4, abs=1e-6)
-    np.testing.assert_allclose(
-        np.load(result["predictions"]["ref"]), predictions, rtol=1e-4, atol=1e-4 * np.abs(predictions).max()
-    )
-
-
-def assert_as_alone(networks: list[Task], store: ArrayStore) -> None:
-    expected = [alone(task, store) for task in networks]
-    results, _ = stacked(networks, store)
-    for result, own in zip(results, expected, strict=True):
-        assert_alike(result, own)
+from mucast_engine.arrays import ArrayStore
+from mucast_engine.failure import TaskError
+from mucast_engine.networks import stack_memory
 
 
 @pytest.mark.parametrize("optimizer", ["adam", "sgd", "rmsprop"])
@@ -77,9 +18,97 @@ def test_networks_of_different_lengths_learn_as_alone(
     architecture: str, optimizer: str, tmp_path: Path, store: ArrayStore
 ) -> None:
     training = {"optimizer": optimizer, "learning_rate": 1e-2 if optimizer == "sgd" else 1e-3}
-    assert_as_alone(tasks(tmp_path, architecture, training=training, spec={"dropout": 0.3}), store)
+    assert_as_alone(own_tasks(tmp_path, architecture, training=training, spec={"dropout": 0.3}), store)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_every_loss_is_that_of_a_network_alone(loss: str, tmp_path: Path, store: ArrayStore) -> None:
-    assert_as_alone(tasks(tmp_path, "mlp", training={"loss": loss}), store)
+    assert_as_alone(own_tasks(tmp_path, "mlp", training={"loss": loss}), store)
+
+
+def test_a_stack_of_one_is_that_network(tmp_path: Path, store: ArrayStore) -> None:
+    assert_as_alone([own_task(tmp_path, "LONG", "transformer", spec={"dropout": 0.1})], store)
+
+
+def test_each_network_stops_early_for_itself(tmp_path: Path, store: ArrayStore) -> None:
+    training = {"epochs": 12, "patience": 1, "learning_rate": 2e-2}
+    results = assert_as_alone(own_tasks(tmp_path, "mlp", training=training), store)
+    assert len({len(result["epochs"]) for result in results}) == len(results)
+
+
+def test_tickers_with_other_features_are_in_stacks_of_their_own(tmp_path: Path, store: ArrayStore) -> None:
+    widths = [("LONG", 3), ("FEWER", 2), ("SHORT", 3)]
+    assert_as_alone([own_task(tmp_path, ticker, "lstm", features=width) for ticker, width in widths], store)
+
+
+def test_tickers_beyond_the_memory_are_in_a_stack_of_their_own(
+    tmp_path: Path, store: ArrayStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stack_memory, "STACK_BYTES", 1)
+    _, told = stacked(own_tasks(tmp_path, "mlp"), store)
+    assert [update["ticker"] for update in told] == ["LONG"] * 3 + ["FEWER"] * 3 + ["SHORT"] * 3
+
+
+def test_a_ticker_may_have_nothing_to_predict(tmp_path: Path, store: ArrayStore) -> None:
+    parts = {"train": 39, "validate": 10, "predict": 0}
+    usual, without = own_task(tmp_path, "FEWER", "cnn"), own_task(tmp_path, "FEWER", "cnn", parts=parts)
+    (expected, result), _ = stacked([usual, without], store)
+    assert result["epochs"] == expected["epochs"]
+    assert result["predictions"]["shape"] == [0]
+
+
+def test_every_epoch_of_every_ticker_is_told(tmp_path: Path, store: ArrayStore) -> None:
+    tasks = own_tasks(tmp_path, "mlp")
+    expected = {task["ticker"]: alone(task, store)[2] for task in tasks}
+    _, told = stacked(tasks, store)
+    assert [(update["ticker"], update["epoch"]) for update in told] == [
+        (task["ticker"], epoch) for epoch in (1, 2, 3) for task in tasks
+    ]
+    for update in told:
+        own = expected[update["ticker"]][update["epoch"] - 1]
+        for loss in ("train_loss", "validation_loss"):
+            assert update[loss] == pytest.approx(own[loss], rel=1e-4)
+
+
+def test_a_ticker_that_diverges_changes_no_other(tmp_path: Path, store: ArrayStore) -> None:
+    changes = {"spec": {"dropout": 0.2}, "scaler": "robust"}
+    tasks = own_tasks(tmp_path, "mlp", **changes)
+    before, _ = stacked(tasks, store)
+    predicted = [np.load(result["predictions"]["ref"]) for result in before]
+    outlier = np.random.default_rng(1).standard_normal((61, 3))
+    outlier[20] = 1e30
+    results, told = stacked([tasks[0], own_task(tmp_path, "FEWER", "mlp", x=outlier, **changes), tasks[2]], store)
+    assert (results[1]["code"], results[1]["data"]) == ("diverged", {"epoch": 1})
+    assert "FEWER" not in {update["ticker"] for update in told}
+    for number in (0, 2):
+        assert results[number]["epochs"] == before[number]["epochs"]
+        np.testing.assert_array_equal(np.load(results[number]["predictions"]["ref"]), predicted[number])
+
+
+def test_a_stack_fails_as_its_networks_do(tmp_path: Path, store: ArrayStore) -> None:
+    tasks = own_tasks(tmp_path, "mlp", training={"optimizer": "sgd", "learning_rate": 1e30, "grad_clip": 0.0})
+    results, told = stacked(tasks, store)
+    for result, task in zip(results, tasks, strict=True):
+        with pytest.raises(TaskError) as failure:
+            alone(task, store)
+        assert result == {"code": "diverged", "message": failure.value.message, "data": failure.value.data}
+    assert told == []
+
+
+def test_a_ticker_with_a_constant_target_costs_only_itself(tmp_path: Path, store: ArrayStore) -> None:
+    constant = own_task(tmp_path, "FEWER", "mlp", labels=np.full(49, 0.5))
+    with pytest.raises(TaskError) as failure:
+        alone(constant, store)
+    good = own_task(tmp_path, "LONG", "mlp")
+    expected, predictions, _ = alone(good, store)
+    results, _ = stacked([constant, good], store)
+    assert results[0] == {"code": "constant_target", "message": failure.value.message, "data": {}}
+    assert_alike(results[1], expected, predictions)
+
+
+def test_predictions_that_cannot_be_written_end_the_task(tmp_path: Path, store: ArrayStore) -> None:
+    nowhere = {"ref": str(tmp_path / "missing" / "predictions.npy")}
+    task = own_task(tmp_path, "SHORT", "mlp") | {"predictions": nowhere}
+    with pytest.raises(TaskError) as failure:
+        stacked([task], store)
+    assert failure.value.code == "output_failed"
