@@ -3,7 +3,8 @@
 import torch
 from torch import Tensor
 
-# Numbers in one gathered batch of prediction windows.
+# Windows in one batch of predictions, and numbers in it at most.
+PREDICTED_TOGETHER = 256
 LARGEST_BATCH = 1 << 22
 
 
@@ -26,11 +27,7 @@ class Windows:
         prediction does not change when later ones come or go.
         """
         size = max(1, min(PREDICTED_TOGETHER, LARGEST_BATCH // (self.lookback * self.features)))
-        pieces = list(ends.split(size))
-        if pieces:
-            missing = size - len(pieces[-1])
-            pieces[-1] = torch.cat([pieces[-1], pieces[-1][-1:].expand(missing)])
-        return pieces
-
-
-PREDICTED_TOGETHER = 64
+        if len(ends) == 0:
+            return []
+        missing = -len(ends) % size
+        return list(torch.cat([ends, ends[-1:].expand(missing)]).split(size))
