@@ -1,0 +1,97 @@
+/** portfolio_lstm and portfolio_transformer: one network for all tickers, where those that are missing do not disturb. */
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import type { OutputBlob } from "../../src/contract/output-blob.ts";
+import { type JobRun, removeFolders, writeMarket } from "./job-runs.ts";
+import { type Cell, type Market, weekdays } from "./market.ts";
+import { FROZEN, JOINT, networkConfig, runNetworkJob } from "./network-jobs.ts";
+import { smallMarket, TICKERS, withFeatures, without, withPrices } from "./network-market.ts";
+
+after(removeFolders);
+
+const MARKET = smallMarket();
+const DATES = weekdays(160);
+const LAST = DATES.at(-1)!;
+
+const jobOn = async (market: Market, config: string) => runNetworkJob(await writeMarket(market), config);
+
+/** One ticker's forecasts by date. */
+function predicted({ forecasts }: OutputBlob, ticker: string): Map<string, number> {
+  const { dates, predicted } = forecasts[ticker]!;
+  return new Map(dates.map((date, i) => [date, predicted[i]!]));
+}
+
+/** JPM is listed late and lacks prices on some dates to forecast from. */
+const ABSENT = new Set([...DATES.slice(0, 50), ...DATES.slice(133, 141)]);
+const COMING_AND_GOING = withPrices(MARKET, "JPM", (cell, date) => (ABSENT.has(date) ? null : cell));
+const OTHERS = TICKERS.filter((ticker) => ticker !== "JPM");
+
+for (const option of JOINT) {
+  // The weights stay those of the seed, with that ticker and without.
+  const config = networkConfig(option, { training: FROZEN });
+  let trained: Promise<JobRun> | undefined;
+  const there = async () => {
+    trained ??= jobOn(COMING_AND_GOING, config);
+    return (await trained).output;
+  };
+
+  test(`moving one ticker's features on the last date moves every other's mu in ${option}, and nothing else`, async () => {
+    const last = (cell: Cell, date: string) => (date === LAST ? 3 + Number(cell) * 2 : cell);
+    const [one, other] = [
+      await there(),
+      (await jobOn(withFeatures(COMING_AND_GOING, "JPM", last), config)).output,
+    ];
+    assert.deepEqual(other.training, one.training);
+    for (const ticker of OTHERS) {
+      assert.notEqual(other.mu[ticker], one.mu[ticker], ticker);
+      const [before, after] = [one.forecasts[ticker]!.predicted, other.forecasts[ticker]!.predicted];
+      assert.deepEqual(after.slice(0, -1), before.slice(0, -1));
+    }
+  });
+
+  test(`a ticker without a window leaves the others in ${option} as if there were no such ticker, that day alone`, async () => {
+    const [one, never] = [await there(), (await jobOn(without(MARKET, "JPM"), config)).output];
+    assert.equal(one.training!.portfolio!.parameters, never.training!.portfolio!.parameters);
+    for (const ticker of OTHERS) {
+      const alone = predicted(never, ticker);
+      const largest = Math.max(...[...alone.values()].map(Math.abs));
+      const [absent, present]: [number[], number[]] = [[], []];
+      for (const [date, value] of predicted(one, ticker)) {
+        (ABSENT.has(date) ? absent : present).push(Math.abs(value - alone.get(date)!) / largest);
+      }
+      assert.equal(absent.length, 8);
+      // The same sums in another shape are rounded otherwise.
+      assert.ok(Math.max(...absent) < 1e-5, `${ticker}: ${Math.max(...absent)} apart without JPM`);
+      assert.ok(Math.max(...present) > 100 * Math.max(...absent), `JPM moves ${ticker} where it is there`);
+    }
+    assert.deepEqual(
+      one.forecasts.JPM!.dates.filter((date) => ABSENT.has(date)),
+      [],
+    );
+  });
+}
+
+test("a feature that a ticker lacks is one that is constant, with a warning", async () => {
+  const config = networkConfig("portfolio_lstm");
+  const columns = [...MARKET.features.get("KO")!].filter(([name]) => name !== "level" && name !== "2");
+  const lacking = { ...MARKET, features: new Map([...MARKET.features, ["KO", new Map(columns)]]) };
+  const constant = withFeatures(MARKET, "KO", () => 17, ["level", "2"]);
+  const [one, other] = [(await jobOn(constant, config)).output, (await jobOn(lacking, config)).output];
+  assert.deepEqual(one.warnings, []);
+  assert.deepEqual(
+    other.warnings.map(({ code, ticker, count }) => ({ code, ticker, count })),
+    [{ code: "feature_absent", ticker: "KO", count: 2 }],
+  );
+  for (const name of [/level/, /\b2\b/]) assert.match(other.warnings[0]!.message, name);
+  assert.deepEqual([other.mu, other.forecasts, other.training], [one.mu, one.forecasts, one.training]);
+});
+
+test("one ticker alone is a portfolio, whatever the loss", async () => {
+  const config = networkConfig("portfolio_transformer", {
+    training: { loss_type: "mahalanobis" },
+    intervals: {},
+  });
+  const { output } = await jobOn(without(MARKET, ...OTHERS), config);
+  assert.deepEqual(Object.keys(output.mu), ["JPM"]);
+  assert.equal(output.metrics.score.cross_section.dates, 0);
+});

@@ -1,0 +1,103 @@
+/** Holds outputs of run_dl_job against what its plain Python twin says of them. */
+import assert from "node:assert/strict";
+import { dirname, join } from "node:path";
+import type { OutputBlob } from "../../src/contract/output-blob.ts";
+import { requireEnvironment } from "../../src/engine/environment.ts";
+import type { BlobPair, JobRun } from "./job-runs.ts";
+import { askTwin, assertClose, assertSameWarnings, type TwinResult, type TwinWarning } from "./plain-twin.ts";
+
+interface ZeroLosses {
+  /** Of the second epoch, where a batch holds every sample. */
+  readonly train_loss: number;
+  /** Of every epoch; null where no label validates. */
+  readonly validation_loss: number | null;
+  /** null where the contract leaves the layers open. */
+  readonly parameters: number | null;
+}
+
+export interface NetworkTwin
+  extends Pick<TwinResult, "window" | "mu" | "forecasts" | "metrics" | "failures"> {
+  readonly training: Readonly<Record<string, ZeroLosses>>;
+  readonly warnings: readonly TwinWarning[];
+}
+
+export interface JudgedRun {
+  readonly blobs: BlobPair;
+  readonly config: string;
+  readonly run: JobRun;
+  /** Whether training left every weight at about 0. */
+  readonly vanishing: boolean;
+}
+
+/** What the twin says of each run. */
+export async function judgedByTwin(runs: readonly JudgedRun[]): Promise<NetworkTwin[]> {
+  const request = runs.map(({ blobs: { features, prices }, config, run, vanishing }) => {
+    const output = join(dirname(features), `nn_engine_${run.output.id}.json`);
+    return { features, prices, runs: [{ config, output, vanishing }] };
+  });
+  const answers = await askTwin<NetworkTwin[][]>(
+    "plain_network_job.py",
+    requireEnvironment("dl").python,
+    request,
+  );
+  return answers.map(([only]) => only!);
+}
+
+/** Metrics are made of the very forecasts that the output holds. */
+const METRIC_TOLERANCE = 1e-9;
+/** A vanished network forecasts less than this, log-return; its losses are off by about as much. */
+export const VANISHED = 2e-5;
+
+/** Asserts that an output is what the twin says: everything but the forecasts themselves. */
+export function assertJudgedRight({ run, vanishing }: JudgedRun, twin: NetworkTwin): void {
+  const { output } = run;
+  assert.deepEqual(output.window, twin.window);
+  assert.deepEqual(
+    output.failures.map(({ ticker, code }) => ({ ticker, code })),
+    twin.failures,
+  );
+  assertClose(output.mu, twin.mu, 0, "mu");
+  assertClose(output.forecasts, twin.forecasts, vanishing ? VANISHED : 1e-12, "forecasts");
+  assertSameMetrics(output, twin, vanishing);
+  assertSameTraining(output, twin, vanishing);
+  assertSameWarnings(toldOfTrained(output), twin);
+}
+
+function assertSameMetrics(output: OutputBlob, twin: NetworkTwin, vanishing: boolean): void {
+  const { intervals, ...tables } = output.metrics;
+  const { intervals: twinIntervals, ...twinTables } = twin.metrics;
+  assertClose(tables, twinTables, METRIC_TOLERANCE, "metrics");
+  assertClose(intervals, twinIntervals, vanishing ? 1e-3 : METRIC_TOLERANCE, "metrics.intervals");
+}
+
+function assertSameTraining(output: OutputBlob, twin: NetworkTwin, vanishing: boolean): void {
+  assert.deepEqual(Object.keys(output.training!).sort(), Object.keys(twin.training).sort());
+  for (const [name, { epochs, parameters }] of Object.entries(output.training!)) {
+    const known = twin.training[name]!;
+    if (known.parameters !== null) assert.equal(parameters, known.parameters, `parameters of ${name}`);
+    if (!vanishing) continue;
+    assertClose(epochs[1]!.train_loss, known.train_loss, VANISHED, `train_loss of ${name}`);
+    for (const { validation_loss } of epochs) {
+      assertClose(validation_loss, known.validation_loss, VANISHED, `validation_loss of ${name}`);
+    }
+  }
+}
+
+/** The warnings but for those of tickers that failed, and of forecasts that are constant since all weights are 0. */
+function toldOfTrained({ warnings, failures }: OutputBlob): Pick<OutputBlob, "warnings"> {
+  const failed = new Set(failures.map(({ ticker }) => ticker));
+  return {
+    warnings: warnings.filter(
+      ({ code, ticker }) => code !== "constant_predictions" && (ticker === undefined || !failed.has(ticker)),
+    ),
+  };
+}
+
+/** Asserts what early stopping has to leave: the first lowest validation loss, and `patience` epochs after it. */
+export function assertStoppedRight({ output }: JobRun, epochs: number, patience: number): void {
+  for (const [name, { epochs: run, best_epoch }] of Object.entries(output.training!)) {
+    const losses = run.map(({ validation_loss }) => validation_loss);
+    assert.equal(best_epoch, losses.indexOf(Math.min(...losses)) + 1, `best epoch of ${name}: ${losses}`);
+    assert.equal(run.length, Math.min(epochs, best_epoch + patience), `epochs of ${name}: ${losses}`);
+  }
+}

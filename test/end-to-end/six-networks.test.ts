@@ -1,0 +1,160 @@
+/**
+ * run_dl_job does what a plain Python reading of the contract says, on blobs with every fault: which rows, windows and
+ * parts there are, every loss, scale and interval that can be known without training, and every figure made of the
+ * forecasts.
+ */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { type BlobPair, removeFolders, writeMarket } from "./job-runs.ts";
+import { networkConfig, type Option, runNetworkJob, type Sections, VANISHING } from "./network-jobs.ts";
+import { dirtyNetworkMarket } from "./network-market.ts";
+import { assertJudgedRight, assertStoppedRight, type JudgedRun, judgedByTwin } from "./plain-network-twin.ts";
+import { keyOrder } from "./plain-twin.ts";
+import { assertValid } from "./published-schemas.ts";
+
+interface Case {
+  readonly option: Option;
+  readonly sections: Sections;
+  readonly learningEnd: boolean;
+}
+
+/** A batch that holds every sample, so that a training loss is one number of the formula. */
+const WHOLE = { batch_size: 4096 };
+
+const vanishing = (loss_type: string) => ({ ...VANISHING, loss_type });
+
+/**
+ * Networks whose weights vanish. A lookback of 4 with intervals and of 9 without leaves 30 training windows of one
+ * ticker and 29 of another.
+ */
+const VANISHED: readonly Case[] = [
+  {
+    option: "lstm",
+    learningEnd: true,
+    sections: { training: vanishing("mae"), data: { ...WHOLE, lookback: 9 } },
+  },
+  {
+    option: "cnn",
+    learningEnd: true,
+    sections: {
+      training: vanishing("huber"),
+      data: { ...WHOLE, lookback: 4, scaler: "standard" },
+      models: { cnn: { filters: [4], kernel_size: 2, pool_size: 2 } },
+      intervals: { alpha: 0.15 },
+    },
+  },
+  {
+    option: "transformer",
+    learningEnd: false,
+    sections: {
+      training: vanishing("mse"),
+      data: { ...WHOLE, scaler: "minmax" },
+      intervals: { enabled: false },
+    },
+  },
+  {
+    option: "mlp",
+    learningEnd: true,
+    sections: {
+      training: vanishing("r2"),
+      data: { ...WHOLE, lookback: 4 },
+      intervals: { alpha: 0.2, bound: "lower" },
+    },
+  },
+  {
+    option: "portfolio_lstm",
+    learningEnd: true,
+    sections: { training: vanishing("mahalanobis"), data: { ...WHOLE, scaler: "maxabs" } },
+  },
+  {
+    option: "portfolio_transformer",
+    learningEnd: true,
+    sections: { training: vanishing("mse"), data: WHOLE, intervals: {} },
+  },
+  {
+    option: "portfolio_lstm",
+    learningEnd: false,
+    sections: { training: vanishing("r2"), data: { ...WHOLE, lookback: 1 }, intervals: { alpha: 0.03 } },
+  },
+];
+
+const TRAINED: readonly Case[] = [
+  {
+    option: "cnn",
+    learningEnd: false,
+    sections: { training: { loss_type: "directional" }, intervals: { alpha: 0.3, bound: "upper" } },
+  },
+  {
+    option: "mlp",
+    learningEnd: true,
+    sections: {
+      training: { loss_type: "mae", epochs: 12, patience: 2, learning_rate: 0.02, optimizer: "rmsprop" },
+      intervals: { alpha: 0.01 },
+    },
+  },
+  {
+    option: "portfolio_transformer",
+    learningEnd: false,
+    sections: {
+      training: { loss_type: "mahalanobis", epochs: 8, patience: 1, learning_rate: 0.02 },
+      intervals: {},
+    },
+  },
+];
+
+const pairs = new Map<boolean, BlobPair>();
+before(async () => {
+  for (const learningEnd of [true, false]) {
+    pairs.set(learningEnd, await writeMarket(dirtyNetworkMarket({ learningEnd })));
+  }
+});
+after(removeFolders);
+
+async function judged({ option, sections, learningEnd }: Case, vanishing: boolean): Promise<JudgedRun> {
+  const [blobs, config] = [pairs.get(learningEnd)!, networkConfig(option, sections)];
+  const judge = { blobs, config, run: await runNetworkJob(blobs, config), vanishing };
+  const [twin] = await judgedByTwin([judge]);
+  assertJudgedRight(judge, twin!);
+  assertValid("output-blob", judge.run.output);
+  assert.deepEqual(keyOrder(judge.run.text, "forecasts"), Object.keys(twin!.forecasts).sort(byCodePoint));
+  return judge;
+}
+
+const name = ({ option, sections, learningEnd }: Case) =>
+  `${option}, ${JSON.stringify(sections)}, ${learningEnd ? "with" : "without"} Learning_end`;
+
+describe("a network that forecasts 0 has the losses and intervals of a plain reading", {
+  concurrency: 2,
+}, () => {
+  for (const one of VANISHED) test(name(one), async () => void (await judged(one, true)));
+});
+
+describe("a trained network has the rows, figures and early stop of a plain reading", {
+  concurrency: 2,
+}, () => {
+  for (const one of TRAINED) {
+    test(name(one), async () => {
+      const { run } = await judged(one, false);
+      const {
+        epochs = 2,
+        patience = 10,
+        loss_type,
+      } = one.sections.training as {
+        epochs?: number;
+        patience?: number;
+        loss_type: string;
+      };
+      assertStoppedRight(run, epochs, patience);
+      for (const { prediction_scale: scale } of Object.values(run.output.training!)) {
+        // Every other loss fixes the scale of a forecast by itself.
+        if (loss_type === "directional") assert.ok(scale! >= 0);
+        else assert.equal(scale, undefined);
+      }
+    });
+  }
+});
+
+/** UTF-8 keeps the order of code points. */
+function byCodePoint(a: string, b: string): number {
+  return Buffer.compare(Buffer.from(a), Buffer.from(b));
+}
