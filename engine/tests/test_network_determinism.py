@@ -25,6 +25,8 @@ from mucast_engine.networks.seeds import derive_seed, generator_for
 
 TRAIN, FITTED = PARTS["train"], PARTS["train"] + PARTS["validate"]
 WINDOWS = 200
+# SHA-256 of "42", "AAA" and "weights" with zero bytes between them: its first 8 bytes, little-endian, halved.
+DOCUMENTED_SEED = 6770337401143509827
 
 
 def without_time(result: Message) -> Message:
@@ -63,10 +65,6 @@ def test_seeds_of_all_purposes_differ_and_stay_what_they_are() -> None:
     assert torch.equal(
         torch.rand(3, generator=generator_for(1, "A", "order")), torch.rand(3, generator=generator_for(1, "A", "order"))
     )
-
-
-# SHA-256 of "42", "AAA" and "weights" with zero bytes between them: its first 8 bytes, little-endian, halved.
-DOCUMENTED_SEED = 6770337401143509827
 
 
 @pytest.mark.parametrize("loss", ["mse", "r2", "mahalanobis"])

@@ -1,3 +1,5 @@
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 import torch
@@ -9,6 +11,8 @@ from mucast_engine.networks.architectures import build_joint_network
 from mucast_engine.networks.joint import JointNetwork
 
 DATES, TICKERS = 6, 5
+
+Compute = Callable[[JointNetwork, Tensor, Tensor], Tensor]
 
 
 def network_of(architecture: str) -> JointNetwork:
@@ -37,7 +41,7 @@ def packed(network: JointNetwork, windows: Tensor, present: Tensor) -> Tensor:
 
 @pytest.mark.parametrize("compute", [dense, packed])
 @pytest.mark.parametrize("architecture", JOINT)
-def test_every_date_is_what_its_present_tickers_make_of_each_other(architecture: str, compute: type(dense)) -> None:
+def test_every_date_is_what_its_present_tickers_make_of_each_other(architecture: str, compute: Compute) -> None:
     network, (windows, present) = network_of(architecture), market()
     twin = twin_of(network, SPECS[architecture], FEATURES, LOOKBACK)
     found = compute(network, windows, present)

@@ -13,6 +13,7 @@ from torch import Tensor
 from mucast_engine.arrays import ArrayStore, Message
 from mucast_engine.failure import TaskError
 from mucast_engine.networks.device import resolve_device
+from mucast_engine.networks.tasks import run_network_task
 from mucast_engine.networks.training import History, train
 from mucast_engine.networks.weights import FlatWeights
 
@@ -181,6 +182,6 @@ def test_a_device_that_is_not_there_is_an_error(asked: str, devices: int, monkey
     assert asked in caught.value.message
 
 
-def test_auto_is_the_processor_where_there_is_no_gpu() -> None:
+def test_auto_is_the_processor_where_there_is_no_gpu(store: ArrayStore) -> None:
     expected = "cuda:0" if torch.cuda.is_available() else "cpu"
-    assert resolve_device("auto") == {"device": expected}
+    assert run_network_task({"task": "device", "device": "auto"}, store, print) == {"device": expected}
