@@ -18,10 +18,10 @@ DISTRIBUTIONS = {
     "torch": ("torch",),
 }
 
-# What a job of networks imports. Every worker would import torch._dynamo (1 s, 150 MB) with its first optimiser, and
-# numpy.ma with its first quantile; of scikit-learn only one of the losses needs something.
+# What a job of networks imports. Every worker would import numpy.ma with its first quantile and nested_tensor with its
+# first network; of scikit-learn only one of the losses needs something.
 NETWORK_MODULES = {
-    "torch": ["mucast_engine.networks.tasks", "torch._dynamo", "numpy.ma"],
+    "torch": ["mucast_engine.networks.tasks", "torch.nested._internal.nested_tensor", "numpy.ma"],
     "sklearn": ["sklearn.covariance"],
 }
 

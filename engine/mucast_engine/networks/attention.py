@@ -1,5 +1,8 @@
 """Transformer layers (Vaswani et al. 2017), normalised before each part (Xiong et al. 2020)."""
 
+from collections.abc import Sequence
+from typing import Any, cast
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -60,7 +63,8 @@ class TransformerEncoder(nn.Module):
         super().__init__()
         self.embed = nn.Linear(features, width)
         self.position = nn.Parameter(torch.empty(lookback, width))
-        self.layers = nn.ModuleList(AttentionLayer(width, heads, feedforward) for _ in range(layers))
+        blocks = [AttentionLayer(width, heads, feedforward) for _ in range(layers)]
+        self.layers: Sequence[AttentionLayer] = cast(Any, nn.ModuleList(blocks))
         self.norm = nn.LayerNorm(width)
         self.width = width
 
@@ -69,7 +73,7 @@ class TransformerEncoder(nn.Module):
         x = self.embed(windows) + self.position
         for layer in self.layers[:-1]:
             x = layer(x, masks)
-        return self.norm(self.layers[-1](x, masks, asked=LAST)[:, 0])
+        return cast(Tensor, self.norm(self.layers[-1](x, masks, asked=LAST)[:, 0]))
 
     def mask_shapes(self, n: int) -> list[tuple[int, ...]]:
         return [shape for layer in self.layers for shape in layer.mask_shapes(n, 1)]

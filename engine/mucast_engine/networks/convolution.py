@@ -1,6 +1,7 @@
 """Convolutions over the rows of a window."""
 
 from collections.abc import Sequence
+from typing import Any, cast
 
 from torch import Tensor, nn
 from torch.nn import functional
@@ -17,9 +18,8 @@ class CnnEncoder(nn.Module):
     def __init__(self, features: int, lookback: int, filters: Sequence[int], kernel: int, pool: int) -> None:
         super().__init__()
         inputs = (features, *filters[:-1])
-        self.layers = nn.ModuleList(
-            nn.Conv1d(before, after, kernel) for before, after in zip(inputs, filters, strict=True)
-        )
+        layers = [nn.Conv1d(before, after, kernel) for before, after in zip(inputs, filters, strict=True)]
+        self.layers: Sequence[nn.Conv1d] = cast(Any, nn.ModuleList(layers))
         self._padding = (kernel // 2, (kernel - 1) // 2)
         self._kernel, self._pool = kernel, pool
         self._filters = tuple(filters)

@@ -42,7 +42,9 @@ class JointObjective:
         tickers = panel.ends.shape[1]
         even = math.ceil(min(batch_size, train_samples) / SLOTS)
         self._piece_dates = max(1, min(even, LARGEST_PIECE // tickers))
-        self._threads = ThreadPoolExecutor(max(1, min(threads, SLOTS)), initializer=torch.set_num_threads, initargs=(1,))
+        self._threads = ThreadPoolExecutor(
+            max(1, min(threads, SLOTS)), initializer=torch.set_num_threads, initargs=(1,)
+        )
 
     def __enter__(self) -> "JointObjective":
         return self
@@ -117,4 +119,5 @@ class JointObjective:
     def _predict_piece(self, ends: Tensor) -> Tensor:
         present = ends != ABSENT
         windows = self._panel.windows.gather(ends.flatten().clamp(min=self._panel.windows.lookback - 1))
-        return self._network(windows, present, None, None) * present
+        predictions: Tensor = self._network(windows, present, None, None)
+        return predictions * present

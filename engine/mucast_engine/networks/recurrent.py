@@ -22,9 +22,7 @@ class LstmEncoder(nn.Module):
     def __init__(self, features: int, widths: Sequence[int]) -> None:
         super().__init__()
         inputs = (features, *widths[:-1])
-        self.layers = nn.ModuleList(
-            nn.LSTM(before, after) for before, after in zip(inputs, widths, strict=True)
-        )
+        self.layers = nn.ModuleList(nn.LSTM(before, after) for before, after in zip(inputs, widths, strict=True))
         self.widths = tuple(widths)
         self.width = widths[-1]
 
@@ -41,7 +39,7 @@ class LstmEncoder(nn.Module):
 
 
 def initialise_lstm(layer: nn.LSTM, generator: torch.Generator) -> None:
-    """Input weights as PyTorch's; orthogonal recurrent weights gate by gate (Saxe et al. 2014); gates mostly forgetting."""
+    """Input weights as PyTorch's, orthogonal recurrent weights (Saxe et al. 2014), gates that mostly forget."""
     bound = layer.hidden_size**-0.5
     weights = dict(layer.named_parameters())
     nn.init.uniform_(weights["weight_ih_l0"], -bound, bound, generator=generator)
