@@ -39,6 +39,15 @@ export interface TrainNetworkTask extends NetworkTask {
   readonly parts: SampleParts;
 }
 
+/** Trains the networks of many tickers at once, each as it is trained alone, up to rounding. Meant for a GPU. */
+export interface TrainStackTask {
+  readonly task: "train_stack";
+  readonly label?: string;
+  /** At least one; they differ in ticker, x, ends, labels, parts and predictions alone. */
+  readonly networks: readonly TrainNetworkTask[];
+  readonly device: string;
+}
+
 /** Trains one network on all tickers. A sample is a date. */
 export interface TrainJointTask extends NetworkTask {
   readonly task: "train_joint";
@@ -98,8 +107,25 @@ export interface TrainResult {
   readonly seconds: number;
 }
 
+export interface TrainStackResult {
+  /** In the order of `networks`: what a network gave, or the error that it alone ended with. */
+  readonly results: readonly (TrainResult | StackFault)[];
+}
+
+/** An error of one network of a stack: `diverged` or `constant_target`. */
+export interface StackFault {
+  readonly code: string;
+  readonly message: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
 /** One epoch is done. */
 export interface EpochProgress extends EpochLosses {
   /** Counted from 1. */
   readonly epoch: number;
+}
+
+/** One network of a stack has done an epoch. */
+export interface StackProgress extends EpochProgress {
+  readonly ticker: string;
 }

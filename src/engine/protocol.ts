@@ -7,9 +7,12 @@ import type {
   DeviceResult,
   DeviceTask,
   EpochProgress,
+  StackProgress,
   TrainJointTask,
   TrainNetworkTask,
   TrainResult,
+  TrainStackResult,
+  TrainStackTask,
 } from "./network-protocol.ts";
 import type { ArrayRef } from "./npy.ts";
 
@@ -47,7 +50,13 @@ export interface TrialTask {
   readonly scaler: ScalerName;
 }
 
-export type EngineTask = FitPredictTask | TrialTask | DeviceTask | TrainNetworkTask | TrainJointTask;
+export type EngineTask =
+  | FitPredictTask
+  | TrialTask
+  | DeviceTask
+  | TrainNetworkTask
+  | TrainStackTask
+  | TrainJointTask;
 
 /** Why a model predicts one constant. */
 export interface ConstantDescription {
@@ -78,6 +87,7 @@ interface Results {
   readonly trial: TrialResult;
   readonly device: DeviceResult;
   readonly train_network: TrainResult;
+  readonly train_stack: TrainStackResult;
   readonly train_joint: TrainResult;
 }
 
@@ -95,12 +105,13 @@ interface Progresses {
   readonly trial: never;
   readonly device: never;
   readonly train_network: EpochProgress;
+  readonly train_stack: StackProgress;
   readonly train_joint: EpochProgress;
 }
 
 export type ProgressOf<T extends EngineTask> = Progresses[T["task"]];
 
-export type TaskProgress = FitProgress | EpochProgress;
+export type TaskProgress = FitProgress | EpochProgress | StackProgress;
 
 /** The engine's first message. */
 export interface Greeting {

@@ -7,7 +7,7 @@ import { dlOutput } from "./dl-output.ts";
 import { stringifyOrdered } from "./ordered-json.ts";
 import type { TrainedTicker } from "./planned-network.ts";
 import { provenance } from "./provenance.ts";
-import type { TrainingRecord } from "./train-networks.ts";
+import type { TrainingRecord } from "./trained-network.ts";
 
 const SHA = "0".repeat(64);
 

@@ -2,7 +2,7 @@ import type { DlSettings } from "../contract/dl-settings.ts";
 import type { DlEvaluation } from "./dl-evaluation.ts";
 import { type DocumentParts, jobDocument, plain, recordedIntervals } from "./job-document.ts";
 import type { OrderedJson } from "./ordered-json.ts";
-import type { TrainingRecord } from "./train-networks.ts";
+import type { TrainingRecord } from "./trained-network.ts";
 
 /** What the output blob of run_dl_job is made of. */
 export type DlOutputParts = Pick<

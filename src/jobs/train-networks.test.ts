@@ -4,11 +4,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { MucastError } from "../contract/errors.ts";
-import type { TrainNetworkTask, TrainResult } from "../engine/network-protocol.ts";
+import type {
+  TrainNetworkTask,
+  TrainResult,
+  TrainStackResult,
+  TrainStackTask,
+} from "../engine/network-protocol.ts";
 import { writeNpy } from "../engine/npy.ts";
 import type { EnginePool } from "../engine/pool.ts";
 import type { PlannedNetwork, TrainedTicker } from "./planned-network.ts";
 import { trainNetworks } from "./train-networks.ts";
+import { LARGEST_STACK } from "./train-stacks.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-train-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -18,6 +24,8 @@ type Answer = Partial<TrainResult> | MucastError;
 /** A pool that is a fake: it answers by the label of a task, one event loop turn later, and counts what runs. */
 class FakePool {
   readonly started: string[] = [];
+  /** How many networks each stack had. */
+  readonly stacks: number[] = [];
   mostAtOnce = 0;
   #running = 0;
   readonly #answers: Readonly<Record<string, Answer>>;
@@ -26,11 +34,17 @@ class FakePool {
     this.#answers = answers;
   }
 
-  async run({ label }: TrainNetworkTask): Promise<TrainResult> {
-    this.started.push(label!);
+  async run(task: TrainNetworkTask | TrainStackTask): Promise<TrainResult | TrainStackResult> {
     this.mostAtOnce = Math.max(this.mostAtOnce, ++this.#running);
     await new Promise(setImmediate);
     this.#running--;
+    if (task.task !== "train_stack") return this.#answer(task);
+    this.stacks.push(task.networks.length);
+    return { results: task.networks.map((network) => this.#answer(network)) };
+  }
+
+  #answer({ label }: TrainNetworkTask): TrainResult {
+    this.started.push(label!);
     const answer = this.#answers[label!];
     if (answer instanceof MucastError) throw answer;
     const predictions = writeNpy(
@@ -84,10 +98,32 @@ test("the largest networks start first, and what comes back ascends by code poin
   });
 });
 
-test("on a GPU one network is trained at a time", async () => {
+test("on a GPU networks are trained in stacks, the largest first and one stack at a time", async () => {
   const pool = new FakePool();
-  const { trained } = await train(pool, [network("A"), network("B"), network("C")], "cuda:0");
-  assert.deepEqual([pool.mostAtOnce, trained.length], [1, 3]);
+  const names = Array.from({ length: 2 * LARGEST_STACK + 1 }, (_, index) => `T${index}`);
+  const networks = names.map((name, index) => network(name, index));
+  const { trained } = await train(pool, networks, "cuda:0");
+  assert.deepEqual(pool.stacks, [LARGEST_STACK, LARGEST_STACK, 1]);
+  assert.deepEqual(pool.started, names.toReversed());
+  assert.deepEqual([pool.mostAtOnce, trained.length], [1, names.length]);
+});
+
+test("a stack that costs its worker costs all of its tickers, and no other", async () => {
+  const pool = new FakePool({ T0: new MucastError("engine_crashed", "the worker died") });
+  const names = Array.from({ length: LARGEST_STACK + 9 }, (_, index) => `T${index}`);
+  const { trained, failures } = await train(
+    pool,
+    names.map((name, index) => network(name, index)),
+    "cuda:0",
+  );
+  assert.deepEqual([trained.length, failures.length], [LARGEST_STACK, 9]);
+  assert.deepEqual(failures[0], { ticker: "T0", code: "engine_crashed", message: "T0: the worker died" });
+});
+
+test("a joint network is no stack", async () => {
+  const pool = new FakePool();
+  await train(pool, [network("portfolio", 1, true)], "cuda:0");
+  assert.deepEqual([pool.stacks, pool.started], [[], ["portfolio"]]);
 });
 
 for (const code of ["diverged", "constant_target", "fit_failed", "engine_crashed"] as const) {
