@@ -9,7 +9,10 @@ from torch import Tensor
 
 from mucast_engine.networks.losses import Labels
 from mucast_engine.networks.stack_ticker import StackTicker
-from mucast_engine.networks.windows import LARGEST_BATCH, PREDICTED_TOGETHER, Windows
+from mucast_engine.networks.windows import LARGEST_BATCH, Windows
+
+# Windows of each network that are predicted at once; a stack of them fills the device.
+PREDICTED_TOGETHER = 64
 
 
 class Part(NamedTuple):
