@@ -120,8 +120,10 @@ async function judged({ option, sections, learningEnd }: Case, vanishing: boolea
   return judge;
 }
 
-const name = ({ option, sections, learningEnd }: Case) =>
-  `${option}, ${JSON.stringify(sections)}, ${learningEnd ? "with" : "without"} Learning_end`;
+const name = ({ option, sections: { training, intervals }, learningEnd }: Case) =>
+  `${option} by ${(training as { loss_type: string }).loss_type}, ` +
+  `${intervals ? `intervals ${JSON.stringify(intervals)}` : "no intervals"}, ` +
+  `${learningEnd ? "with" : "without"} Learning_end`;
 
 describe("a network that forecasts 0 has the losses and intervals of a plain reading", {
   concurrency: 2,
