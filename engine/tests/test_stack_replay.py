@@ -30,7 +30,8 @@ def recorded(work: Callable[[], None], _: torch.device) -> Callable[[], None]:
 def test_a_step_that_is_recorded_once_can_be_replayed(
     architecture: str, tmp_path: Path, store: ArrayStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tasks = own_tasks(tmp_path, architecture, spec={"dropout": 0.2}, training={"weight_decay": 0.1})
+    """The calls before it counts are more than an epoch has steps."""
+    tasks = own_tasks(tmp_path, architecture, spec={"dropout": 0.2}, training={"weight_decay": 0.1, "batch_size": 32})
     called = make_objective(tasks, store)
     monkeypatch.setattr(stack_objective, "replayable", recorded)
     replayed = make_objective(tasks, store)
