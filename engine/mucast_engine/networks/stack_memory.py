@@ -12,8 +12,8 @@ from mucast_engine.networks.stack_samples import PREDICTED_TOGETHER
 
 # What even a small GPU has to spare beside its display, PyTorch's kernels and the graphs' own pools.
 STACK_BYTES = 2 << 30
-# Weights, best weights, gradient, two moments, and what a step of the optimiser makes of them.
-COPIES_OF_WEIGHTS = 9
+# Weights, best weights, gradient, two moments, and what the backward pass and the optimiser make of them.
+COPIES_OF_WEIGHTS = 12
 # What the backward pass keeps, and as much again for what it makes of it.
 BACKWARD = 2
 # A mask, its bits, and the int64 places where they are taken from.
