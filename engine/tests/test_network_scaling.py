@@ -9,7 +9,7 @@ from mucast_engine.arrays import Matrix
 from mucast_engine.networks.scaling import fit_scaling, scaled
 
 SCALERS = {"standard": StandardScaler, "minmax": MinMaxScaler, "robust": RobustScaler, "maxabs": MaxAbsScaler}
-LARGEST = float(np.finfo(np.float32).max)
+LARGEST = 1e12
 
 # NumPy says that sums of squares overflow; what matters is what becomes of them.
 overflowing = pytest.mark.filterwarnings("ignore::RuntimeWarning")

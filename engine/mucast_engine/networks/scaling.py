@@ -8,6 +8,11 @@ import numpy as np
 from mucast_engine.arrays import Matrix
 
 
+# Scaled features beyond it are cut to it: a network squares them, and float32 ends at 3e38. An absurd value then costs
+# the forecasts of its own windows at most, and not those that were computed beside them.
+LARGEST = 1e12
+
+
 class Scaling(NamedTuple):
     """Scaled features are (x - center) / spread; shape (k) each."""
 
@@ -25,9 +30,9 @@ def fit_scaling(scaler: str, x: Matrix) -> Scaling:
 
 
 def scaled(x: Matrix, scaling: Scaling) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
-    """Shape (rows, k), float32. Values beyond its range are cut to it."""
-    limit = float(np.finfo(np.float32).max)
-    return np.clip((x - scaling.center) / scaling.spread, -limit, limit).astype(np.float32)
+    """Shape (rows, k), float32, within LARGEST."""
+    with np.errstate(over="ignore"):
+        return np.clip((x - scaling.center) / scaling.spread, -LARGEST, LARGEST).astype(np.float32)
 
 
 def _standard(x: Matrix) -> tuple[Matrix, Matrix]:
