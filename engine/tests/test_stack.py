@@ -1,11 +1,13 @@
 """A stack of networks learns what each of them learns alone."""
 
+import math
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from network_tasks import ALONE, LOSSES
-from stack_tasks import alone, assert_alike, assert_as_alone, own_task, own_tasks, stacked
+from stack_tasks import alone, assert_alike, assert_as_alone, make_objective, own_task, own_tasks, stacked
 
 from mucast_engine.arrays import ArrayStore
 from mucast_engine.failure import TaskError
@@ -83,6 +85,20 @@ def test_a_ticker_that_diverges_changes_no_other(tmp_path: Path, store: ArraySto
     for number in (0, 2):
         assert results[number]["epochs"] == before[number]["epochs"]
         np.testing.assert_array_equal(np.load(results[number]["predictions"]["ref"]), predicted[number])
+
+
+@pytest.mark.parametrize("architecture", ALONE)
+def test_weights_that_are_no_numbers_stay_in_their_network(
+    architecture: str, tmp_path: Path, store: ArrayStore
+) -> None:
+    tasks = own_tasks(tmp_path, architecture, spec={"dropout": 0.2})
+    sound, broken = make_objective(tasks, store), make_objective(tasks, store)
+    with torch.no_grad():
+        broken._network.values[1] = torch.nan
+    for _ in range(2):
+        for expected, losses in zip(sound.epoch([True] * 3), broken.epoch([True] * 3), strict=True):
+            assert math.isnan(losses[1])
+            assert losses[::2] == expected[::2]
 
 
 def test_a_stack_fails_as_its_networks_do(tmp_path: Path, store: ArrayStore) -> None:
