@@ -14,6 +14,7 @@ export function understandDl(config: string): Subject {
   return {
     model: { name: architecture, params },
     warnings: settings.enabled ? warnings : [...warnings, DISABLED],
+    trains: settings.enabled,
     plan: (panels) => (settings.joint ? planJoint(panels, settings) : planEach(panels, settings)),
   };
 }

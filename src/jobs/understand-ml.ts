@@ -9,6 +9,7 @@ export function understandMl(config: string): Subject {
   return {
     model: { name: settings.model.name, params: settings.resolvedParams },
     warnings,
+    trains: true,
     plan: (panels) => ({ tickers: panels.map((panel) => planTicker(panel, settings)), failures: [] }),
   };
 }

@@ -38,6 +38,8 @@ export type PanelRows = Omit<TickerPanel, "x">;
 export interface Subject {
   readonly model: Understanding["model"];
   readonly warnings: readonly Warning[];
+  /** False for a config that is switched off: its job forecasts nothing, and lacks nothing either. */
+  readonly trains: boolean;
   /**
    * Plans the tickers that were read, in any order.
    * @throws MucastError as the job would before it trains.

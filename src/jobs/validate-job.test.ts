@@ -161,5 +161,15 @@ test("a config that is switched off says so and is understood all the same", asy
   const config = networks("mlp", { status: false, data_processing: { lookback: 1 } });
   const understanding = await validate(undefined, config);
   assert.equal(codes(understanding)[0], "disabled");
-  assert.equal(understanding.tickers.length, 3);
+  assert.deepEqual(
+    understanding.tickers.map(({ mu }) => mu),
+    [false, false, false],
+  );
+});
+
+test("a config that is switched off ends well, also where its networks would have too little to learn", async () => {
+  const config = networks("lstm", { status: false, data_processing: { lookback: 11 } });
+  const { error, failures } = await validate(undefined, config);
+  assert.equal(error, undefined);
+  assert.equal(failures.length, 3);
 });

@@ -67,7 +67,7 @@ async function understand(inputs: Inputs, subject: Subject): Promise<Understandi
       learning_end: learningEnd === undefined ? null : formatDay(learningEnd),
       as_of: formatDay(inputs.asOf),
     },
-    tickers: tickers.map((ticker) => describe(ticker, inputs.asOf)).sort(byTicker),
+    tickers: tickers.map((ticker) => describe(ticker, subject, inputs.asOf)).sort(byTicker),
     failures: failures.toSorted(byTicker),
     warnings: [
       ...subject.warnings,
@@ -86,7 +86,8 @@ function plan(subject: Subject, panels: readonly PanelRows[], early: readonly Fa
   const planned = subject.plan(panels);
   const failures = [...early, ...planned.failures];
   const dates = planned.tickers.map(({ panel }) => datesOf(panel));
-  return { tickers: planned.tickers, failures, error: endOf(panels, dates, failures, asOf) };
+  const error = subject.trains ? endOf(panels, dates, failures, asOf) : undefined;
+  return { tickers: planned.tickers, failures, error };
 }
 
 function endOf(
@@ -105,7 +106,7 @@ function endOf(
   }
 }
 
-function describe({ panel, counts }: PlannedTicker, asOf: number): TickerUnderstanding {
+function describe({ panel, counts }: PlannedTicker, { trains }: Subject, asOf: number): TickerUnderstanding {
   const { ticker, fit, score, columns, days } = panel;
   return {
     ticker,
@@ -115,6 +116,6 @@ function describe({ panel, counts }: PlannedTicker, asOf: number): TickerUnderst
     ...counts,
     first_fit: formatDay(days[fit[0]!]!),
     last_fit: formatDay(days[fit.at(-1)!]!),
-    mu: muRow(panel, asOf).row !== undefined,
+    mu: trains && muRow(panel, asOf).row !== undefined,
   };
 }
