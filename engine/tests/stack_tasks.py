@@ -10,9 +10,9 @@ from conftest import Task
 from network_tasks import FEATURES, LOOKBACK, ticker_task
 
 from mucast_engine.arrays import ArrayStore, Matrix, Message
-from mucast_engine.networks.stack_objective import StackObjective
-from mucast_engine.networks.stack_task import build_structure
-from mucast_engine.networks.stack_ticker import read_ticker
+from mucast_engine.networks.stack.objective import StackObjective
+from mucast_engine.networks.stack.task import build_structure
+from mucast_engine.networks.stack.ticker import read_ticker
 from mucast_engine.networks.tasks import run_network_task
 
 # Of 16 a batch: several batches with a shorter last one, one batch fewer, and no whole batch.

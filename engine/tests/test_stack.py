@@ -11,7 +11,7 @@ from stack_tasks import alone, assert_alike, assert_as_alone, make_objective, ow
 
 from mucast_engine.arrays import ArrayStore
 from mucast_engine.failure import TaskError
-from mucast_engine.networks import stack_memory
+from mucast_engine.networks.stack import memory
 
 
 @pytest.mark.parametrize("optimizer", ["adam", "sgd", "rmsprop"])
@@ -46,7 +46,7 @@ def test_tickers_with_other_features_are_in_stacks_of_their_own(tmp_path: Path, 
 def test_tickers_beyond_the_memory_are_in_a_stack_of_their_own(
     tmp_path: Path, store: ArrayStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stack_memory, "STACK_BYTES", 1)
+    monkeypatch.setattr(memory, "STACK_BYTES", 1)
     _, told = stacked(own_tasks(tmp_path, "mlp"), store)
     assert [update["ticker"] for update in told] == ["LONG"] * 3 + ["FEWER"] * 3 + ["SHORT"] * 3
 

@@ -8,7 +8,7 @@ from network_tasks import ALONE, FEATURES, LOOKBACK, SPECS, seeded
 
 from mucast_engine.networks.architectures import build_network
 from mucast_engine.networks.dropout import DropoutMasks
-from mucast_engine.networks.stack_masks import StackMasks
+from mucast_engine.networks.stack.masks import StackMasks
 
 CPU = torch.device("cpu")
 BATCH = 16

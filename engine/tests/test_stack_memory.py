@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from network_tasks import ALONE, SPECS
 
-from mucast_engine.networks.stack_memory import bytes_kept, networks_at_once
-from mucast_engine.networks.stack_task import build_structure
+from mucast_engine.networks.stack.memory import bytes_kept, networks_at_once
+from mucast_engine.networks.stack.task import build_structure
 
 SIZE = {"rows": 2_500, "features": 30, "lookback": 20, "batch_size": 64}
 DEFAULTS: dict[str, dict[str, Any]] = {

@@ -7,7 +7,7 @@ import torch
 from network_tasks import TRAINING, seeded
 from torch import Tensor
 
-from mucast_engine.networks.stack_optimiser import StackOptimiser
+from mucast_engine.networks.stack.optimiser import StackOptimiser
 
 NETWORKS, WEIGHTS, STEPS = 3, 40, 30
 OWN = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD, "rmsprop": torch.optim.RMSprop}

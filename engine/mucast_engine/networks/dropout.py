@@ -37,7 +37,7 @@ class DropoutMasks:
         if self._dropped == 0:
             return None
         sizes = [math.prod(shape) for shape in shapes]
-        kept = self._uniform16(_start(self._seed, step, part), sum(sizes)).ge(self._dropped - LEVELS // 2)
+        kept = self._uniform16(first_counter(self._seed, step, part), sum(sizes)).ge(self._dropped - LEVELS // 2)
         flat = kept.to(torch.float32).mul_(self._scale)
         return iter([piece.view(shape) for piece, shape in zip(flat.split(sizes), shapes, strict=True)])
 
@@ -61,7 +61,7 @@ def _xor_shifted(x: Tensor, shift: int) -> Tensor:
     return x.bitwise_xor_(x.bitwise_right_shift(shift).bitwise_and_((1 << (64 - shift)) - 1))
 
 
-def _start(seed: int, step: int, part: int) -> int:
+def first_counter(seed: int, step: int, part: int) -> int:
     digest = hashlib.blake2b(f"{seed} {step} {part}".encode(), digest_size=8).digest()
     return int.from_bytes(digest, "little", signed=True)
 

@@ -7,7 +7,6 @@ import numpy as np
 
 from mucast_engine.arrays import Matrix
 
-
 # Scaled features beyond it are cut to it: a network squares them, and float32 ends at 3e38. An absurd value then costs
 # the forecasts of its own windows at most, and not those that were computed beside them.
 LARGEST = 1e12

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from mucast_engine.arrays import ArrayStore, Message
 from mucast_engine.failure import TaskError
 from mucast_engine.networks.device import resolve_device
-from mucast_engine.networks.stack_task import train_stack
+from mucast_engine.networks.stack.task import train_stack
 from mucast_engine.networks.train_joint import train_joint
 from mucast_engine.networks.train_network import train_network
 

@@ -54,7 +54,7 @@ def train(
             optimiser.step()
             steps += 1
         record = {"train_loss": losses.item(), "validation_loss": objective.validation_loss()}
-        _check(record, epoch)
+        check_losses(record, epoch)
         epochs.append(record)
         progress({"epoch": epoch, **record, "seconds": time.perf_counter() - started})
         if record["validation_loss"] < best:
@@ -66,7 +66,8 @@ def train(
     return History(epochs, best_epoch)
 
 
-def _check(record: dict[str, float], epoch: int) -> None:
+def check_losses(record: dict[str, float], epoch: int) -> None:
+    """Raises TaskError `diverged` where a loss of the epoch is not finite or beyond EXPLODED."""
     for name, loss in record.items():
         if not abs(loss) <= EXPLODED:
             said = f"{loss:.3g}" if math.isfinite(loss) else "not finite"

@@ -8,13 +8,13 @@ from torch import Tensor
 
 from mucast_engine.networks.architectures import Network
 from mucast_engine.networks.losses import Labels, prediction_scale
-from mucast_engine.networks.stack_batches import StackBatches
-from mucast_engine.networks.stack_graph import replayable
-from mucast_engine.networks.stack_masks import StackMasks
-from mucast_engine.networks.stack_network import StackedNetwork, stacked_losses, stacked_values
-from mucast_engine.networks.stack_optimiser import StackOptimiser
-from mucast_engine.networks.stack_samples import Part, StackSamples
-from mucast_engine.networks.stack_ticker import StackTicker
+from mucast_engine.networks.stack.batches import StackBatches
+from mucast_engine.networks.stack.graph import replayable
+from mucast_engine.networks.stack.masks import StackMasks
+from mucast_engine.networks.stack.network import StackedNetwork, stacked_losses, stacked_values
+from mucast_engine.networks.stack.optimiser import StackOptimiser
+from mucast_engine.networks.stack.samples import Part, StackSamples
+from mucast_engine.networks.stack.ticker import StackTicker
 
 
 class StackObjective:

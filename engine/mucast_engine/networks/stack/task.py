@@ -9,11 +9,11 @@ from torch import Tensor
 from mucast_engine.arrays import ArrayStore, Message
 from mucast_engine.failure import TaskError
 from mucast_engine.networks.architectures import Network, build_network, parameter_count
-from mucast_engine.networks.stack_lstm import unfused
-from mucast_engine.networks.stack_memory import networks_at_once
-from mucast_engine.networks.stack_objective import StackObjective
-from mucast_engine.networks.stack_ticker import StackTicker, read_ticker
-from mucast_engine.networks.stack_training import train_stacked
+from mucast_engine.networks.stack.lstm import unfused
+from mucast_engine.networks.stack.memory import networks_at_once
+from mucast_engine.networks.stack.objective import StackObjective
+from mucast_engine.networks.stack.ticker import StackTicker, read_ticker
+from mucast_engine.networks.stack.training import train_stacked
 from mucast_engine.networks.train_network import finite
 from mucast_engine.networks.training import History
 

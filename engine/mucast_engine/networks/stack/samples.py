@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from mucast_engine.networks.losses import Labels
-from mucast_engine.networks.stack_ticker import StackTicker
+from mucast_engine.networks.stack.ticker import StackTicker
 from mucast_engine.networks.windows import LARGEST_BATCH, Windows
 
 # Windows of each network that are predicted at once; a stack of them fills the device.

@@ -6,8 +6,8 @@ from typing import Any
 
 from mucast_engine.arrays import Message
 from mucast_engine.failure import TaskError
-from mucast_engine.networks.stack_objective import StackObjective
-from mucast_engine.networks.training import History, _check
+from mucast_engine.networks.stack.objective import StackObjective
+from mucast_engine.networks.training import History, check_losses
 
 
 def train_stacked(
@@ -43,7 +43,7 @@ class Course:
         """Takes the losses of an epoch that it was running in; tells whether it is the best so far."""
         record = {"train_loss": train_loss, "validation_loss": validation_loss}
         try:
-            _check(record, epoch)
+            check_losses(record, epoch)
         except TaskError as failure:
             self.failure, self.running = failure, False
             return False

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from mucast_engine.networks.dropout import GOLDEN, LEVELS, _start, splitmix
+from mucast_engine.networks.dropout import GOLDEN, LEVELS, first_counter, splitmix
 
 Shapes = Sequence[tuple[int, ...]]
 
@@ -28,7 +28,7 @@ class StackMasks:
 
     def starts(self, steps: Sequence[int]) -> list[int]:
         """Where the generator of each network starts at its own number of steps; the numbers that `draw` takes."""
-        return [_start(seed, step, 0) for seed, step in zip(self._seeds, steps, strict=True)]
+        return [first_counter(seed, step, 0) for seed, step in zip(self._seeds, steps, strict=True)]
 
     def draw(self, starts: Tensor, counts: Tensor) -> list[Tensor]:
         """Masks (S, *shape) in order, none where nothing is dropped. `starts` and `counts` (S): windows of each batch.
