@@ -10,8 +10,15 @@ const SEED = 1;
 /** IC by option and signal. */
 const reached = new Map<string, Map<SignalName, number>>(OPTIONS.map((option) => [option, new Map()]));
 
+/** A ticker's own features hold an eighth of the variance of this signal: a correlation of 0.577 / sqrt(8). */
+const ALONE = { option: "transformer", signals: ["cross"] } as const;
+const BEST_ALONE = 0.204;
+/** By chance alone a mean over 8 tickers scatters by 0.02. */
+const CHANCE = 0.06;
+
 before(async () => {
-  const jobs = OPTIONS.flatMap((option) => jobsOf(option).map((signals) => ({ option, signals })));
+  const asked = OPTIONS.flatMap((option) => jobsOf(option).map((signals) => ({ option, signals })));
+  const jobs: { option: string; signals: readonly SignalName[] }[] = [...asked, ALONE];
   await withEngine(2, ["torch"], (train) =>
     twoAtATime(jobs, async ({ option, signals }) => {
       const ics = await plantedIcs(train, { option, signals, seed: SEED });
@@ -31,3 +38,9 @@ for (const [option, minima] of Object.entries(MINIMA)) {
     assert.deepEqual(short, []);
   });
 }
+
+test("a transformer that sees one ticker alone cannot find what lies across tickers", (t) => {
+  const ic = reached.get(ALONE.option)!.get("cross")!;
+  t.diagnostic(`transformer cross ${ic.toFixed(3)}`);
+  assert.ok(ic < BEST_ALONE + CHANCE, `${ic}`);
+});
