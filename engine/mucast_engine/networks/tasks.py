@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+import torch
+
 from mucast_engine.arrays import ArrayStore, Message
 from mucast_engine.failure import TaskError
 from mucast_engine.networks.device import resolve_device
@@ -9,8 +11,22 @@ from mucast_engine.networks.stack.task import train_stack
 from mucast_engine.networks.train_joint import train_joint
 from mucast_engine.networks.train_network import train_network
 
+# What PyTorch says on a CPU, where it has no type of its own for it.
+NO_MEMORY = "can't allocate memory"
+
 
 def run_network_task(task: Message, store: ArrayStore, progress: Callable[[Message], None]) -> Message:
+    """Raises TaskError of the task; `fit_failed` where the memory does not suffice."""
+    try:
+        return _run(task, store, progress)
+    except (MemoryError, RuntimeError) as error:
+        if isinstance(error, MemoryError | torch.OutOfMemoryError) or NO_MEMORY in str(error):
+            advice = "lower batch_size, lookback or the sizes of the network"
+            raise TaskError("fit_failed", f"the memory of {task['device']} does not suffice; {advice}") from error
+        raise
+
+
+def _run(task: Message, store: ArrayStore, progress: Callable[[Message], None]) -> Message:
     match task["task"]:
         case "device":
             return resolve_device(task["device"])
