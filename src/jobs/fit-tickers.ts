@@ -11,7 +11,7 @@ import type { FitPredictResult } from "../engine/protocol.ts";
 import { concatenate } from "../evaluate/forecast-rows.ts";
 import { datesOf, type PanelDates } from "../panel/as-of.ts";
 import type { Fold } from "../panel/folds.ts";
-import type { TickerPanel } from "../panel/ticker-panel.ts";
+import type { PanelRows, TickerPanel } from "../panel/ticker-panel.ts";
 import { constantWarning } from "./constant-warning.ts";
 import type { ScoreRows } from "./evidence.ts";
 import { cutFits, type PlannedFit, planFits, planWarnings } from "./plan-fits.ts";
@@ -95,9 +95,6 @@ function sortOutcome(results: readonly (FittedTicker | Failure)[], early: readon
   return { fitted: fitted.sort(byTicker), failures: failures.sort(byTicker) };
 }
 
-/** A panel whose features are on disk: thousands may wait for their fits, and only these small parts stay. */
-type WrittenPanel = Omit<TickerPanel, "x">;
-
 function startTicker(
   { x, ...rest }: TickerPanel,
   index: number,
@@ -110,7 +107,7 @@ function startTicker(
 }
 
 async function fitTicker(
-  panel: WrittenPanel,
+  panel: PanelRows,
   matrix: TickerMatrix,
   index: number,
   options: FitOptions,
@@ -172,7 +169,7 @@ function fitTask(
 }
 
 function fittedTicker(
-  panel: WrittenPanel,
+  panel: PanelRows,
   folds: readonly Fold[],
   results: readonly FitPredictResult[],
   settings: MlSettings,

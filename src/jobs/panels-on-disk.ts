@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import type { Failure } from "../contract/output-blob.ts";
 import { type ArrayRef, writeNpy } from "../engine/npy.ts";
-import type { TickerPanel } from "../panel/ticker-panel.ts";
+import type { PanelRows } from "../panel/ticker-panel.ts";
 import type { Inputs } from "./read-inputs.ts";
 
 /** A panel whose features lie in the work folder: of thousands only the small parts stay in memory. */
-export type PanelOnDisk = Omit<TickerPanel, "x"> & {
+export type PanelOnDisk = PanelRows & {
   /** Shape (rows, k): every row, labelled or not. */
   readonly x: ArrayRef;
 };

@@ -6,7 +6,7 @@ import { datesOf } from "../panel/as-of.ts";
 import { type FeatureUnion, uniteFeatures } from "../panel/feature-union.ts";
 import { type JointPlan, planJoint } from "../panel/joint-plan.ts";
 import { jointSamples, ownSamples } from "../panel/joint-samples.ts";
-import type { TickerPanel } from "../panel/ticker-panel.ts";
+import type { PanelRows } from "../panel/ticker-panel.ts";
 import type { PanelOnDisk } from "./panels-on-disk.ts";
 import {
   type NetworkPlan,
@@ -20,14 +20,11 @@ import {
 /** What a joint network is called where single ones go by their ticker. */
 const PORTFOLIO = "portfolio";
 
-/** What of a panel a plan needs. */
-type Rows = Omit<TickerPanel, "x">;
-
 /**
  * Who takes part in a joint network, on which dates, and with which features.
  * @throws MucastError invalid_request where the network is too large for the features of all.
  */
-export function planJointWindows<P extends Rows>(panels: readonly P[], settings: DlSettings) {
+export function planJointWindows<P extends PanelRows>(panels: readonly P[], settings: DlSettings) {
   const { lookback, intervals } = settings;
   const plan = planJoint(panels, { lookback, calibrates: intervals !== undefined });
   const union = uniteFeatures(plan.members.map((member) => member.panel));

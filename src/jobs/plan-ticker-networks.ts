@@ -3,7 +3,7 @@ import { MucastError } from "../contract/errors.ts";
 import { checkNetworkSize } from "../contract/network-size.ts";
 import type { Failure } from "../contract/output-blob.ts";
 import { datesOf } from "../panel/as-of.ts";
-import type { TickerPanel } from "../panel/ticker-panel.ts";
+import type { PanelRows } from "../panel/ticker-panel.ts";
 import { planWindows, type WindowPlan } from "../panel/window-plan.ts";
 import type { PanelOnDisk } from "./panels-on-disk.ts";
 import {
@@ -15,14 +15,11 @@ import {
   writeSamples,
 } from "./planned-network.ts";
 
-/** What of a panel a plan needs. */
-type Rows = Omit<TickerPanel, "x">;
-
 /**
  * The windows of every ticker on its own. A ticker with too few, or with constant labels, fails alone.
  * @throws MucastError invalid_request where a network is too large for a ticker's features.
  */
-export function planTickerWindows<P extends Rows>(panels: readonly P[], settings: DlSettings) {
+export function planTickerWindows<P extends PanelRows>(panels: readonly P[], settings: DlSettings) {
   const { lookback, intervals } = settings;
   const planned: { readonly panel: P; readonly windows: WindowPlan }[] = [];
   const failures: Failure[] = [];

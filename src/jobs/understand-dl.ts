@@ -1,11 +1,12 @@
 import { type DlSettings, parseDlSettings } from "../contract/dl-settings.ts";
 import type { Warning } from "../contract/warnings.ts";
 import { intervalUnsupported } from "../evaluate/conformal.ts";
+import type { PanelRows } from "../panel/ticker-panel.ts";
 import type { WindowPlan } from "../panel/window-plan.ts";
 import { planJointWindows } from "./plan-joint-network.ts";
 import { planTickerWindows } from "./plan-ticker-networks.ts";
 import { DISABLED } from "./read-disabled.ts";
-import type { PanelRows, PlannedTicker, Subject } from "./understanding.ts";
+import type { PlannedTicker, Subject } from "./understanding.ts";
 
 /** The config of run_dl_job and what it would plan. @throws MucastError as run_dl_job does. */
 export function understandDl(config: string): Subject {

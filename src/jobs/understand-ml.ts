@@ -1,7 +1,8 @@
 import { type MlSettings, parseMlSettings } from "../contract/ml-settings.ts";
 import { intervalUnsupported } from "../evaluate/conformal.ts";
+import type { PanelRows } from "../panel/ticker-panel.ts";
 import { planFits, planWarnings } from "./plan-fits.ts";
-import type { PanelRows, PlannedTicker, Subject } from "./understanding.ts";
+import type { PlannedTicker, Subject } from "./understanding.ts";
 
 /** The config of run_ml_job and what it would plan. @throws MucastError as run_ml_job does. */
 export function understandMl(config: string): Subject {

@@ -1,7 +1,7 @@
 import type { MucastError } from "../contract/errors.ts";
 import type { Failure } from "../contract/output-blob.ts";
 import type { Warning } from "../contract/warnings.ts";
-import type { TickerPanel } from "../panel/ticker-panel.ts";
+import type { PanelRows } from "../panel/ticker-panel.ts";
 
 /** What was understood of a request, without training. Counts are rows; dates are `YYYY-MM-DD`. */
 export interface Understanding {
@@ -30,9 +30,6 @@ export interface TickerUnderstanding {
   /** Whether the ticker will have a `mu`. */
   readonly mu: boolean;
 }
-
-/** A panel without its features, of which only the names matter here. */
-export type PanelRows = Omit<TickerPanel, "x">;
 
 /** A job's config, understood. */
 export interface Subject {

@@ -4,18 +4,13 @@ import { MucastError } from "../contract/errors.ts";
 import { parseJson } from "../contract/json-text.ts";
 import type { Failure } from "../contract/output-blob.ts";
 import { datesOf, muRow } from "../panel/as-of.ts";
+import type { PanelRows } from "../panel/ticker-panel.ts";
 import { checkCurrent, checkLeft } from "./forecasts-left.ts";
 import type { JobContext, JobRequest } from "./job.ts";
 import { type Inputs, openInputs } from "./read-inputs.ts";
 import { understandDl } from "./understand-dl.ts";
 import { understandMl } from "./understand-ml.ts";
-import type {
-  PanelRows,
-  PlannedTicker,
-  Subject,
-  TickerUnderstanding,
-  Understanding,
-} from "./understanding.ts";
+import type { PlannedTicker, Subject, TickerUnderstanding, Understanding } from "./understanding.ts";
 import { openWorkFolder } from "./work-folder.ts";
 
 /**

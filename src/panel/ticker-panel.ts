@@ -39,6 +39,9 @@ export interface TickerPanel {
   readonly counts: RowCounts;
 }
 
+/** A panel whose features lie on disk or are not needed: of thousands that wait only these small parts stay. */
+export type PanelRows = Omit<TickerPanel, "x">;
+
 export interface TickerInput {
   readonly ticker: string;
   readonly prices: TickerPrices;
