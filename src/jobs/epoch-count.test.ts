@@ -43,3 +43,11 @@ test("epochs that a second attempt repeats are not counted again", () => {
   });
   assert.deepEqual(done(events), [1, 2, 3, 3, 3, 3, 4]);
 });
+
+test("a network that trained all its epochs ends without saying so again", () => {
+  const events = told((count) => {
+    count.epoch("AAA", { epoch: 10, ...losses });
+    count.end("AAA");
+  });
+  assert.deepEqual(done(events), [10]);
+});

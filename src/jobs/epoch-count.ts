@@ -22,16 +22,18 @@ export class EpochCount {
     this.#tell({ ticker, epoch, train_loss, validation_loss });
   }
 
-  /** A network is done or has failed: what early stopping saved counts as done. */
+  /** A network is done or has failed: what early stopping saved counts as done. Told where that is anything. */
   end(ticker: string): void {
-    this.#advance(ticker, this.#epochs);
-    this.#tell({});
+    if (this.#advance(ticker, this.#epochs) > 0) this.#tell({});
   }
 
-  #advance(ticker: string, epochs: number): void {
+  /** @returns how many epochs are done that were not before. */
+  #advance(ticker: string, epochs: number): number {
     const before = this.#done.get(ticker) ?? 0;
-    this.#done.set(ticker, Math.max(before, epochs));
-    this.#sum += Math.max(0, epochs - before);
+    const more = Math.max(0, epochs - before);
+    this.#done.set(ticker, before + more);
+    this.#sum += more;
+    return more;
   }
 
   #tell(epoch: Partial<EpochProgress> & { readonly ticker?: string }): void {
