@@ -31,9 +31,10 @@ Generated from \`src/contract/errors.ts\`; do not edit.
 
 Bad input gets one error with its place, its value and what to do. On the command line it stands on stderr (as one
 JSON object with \`--log json\`), stdout stays empty, and the process ends with the exit code below. \`status\` is the
-HTTP status of the same problem (RFC 9457). \`fit_failed\`, \`diverged\` and \`constant_target\` cost one ticker, which is listed in the output's
-\`failures\`, and so do \`insufficient_history\` of a single ticker and \`engine_crashed\` where a worker died twice on
-one task; the other tickers go on.
+HTTP status of the same problem (RFC 9457). \`fit_failed\`, \`diverged\` and \`constant_target\` cost one
+ticker, which is listed in the output's \`failures\`, and so do \`insufficient_history\` of a single ticker and
+\`engine_crashed\` where a worker died twice on one task; the other tickers go on. A network that all tickers share is
+the job: where it fails, the job does.
 \`mucast validate\` prints what it understood before an error that only the job itself would end with.
 
 | code | exit | status | what it says | what to do |

@@ -64,7 +64,8 @@ export const ERROR_TABLE = {
     status: 422,
     exit: 3,
     title: "Too few rows to learn from",
-    advice: "Give a longer window or features with fewer gaps; at least 30 fit rows a ticker are needed.",
+    advice:
+      "Give a longer window, features with fewer gaps or a smaller lookback; a ticker needs 30 fit rows, a network 30 windows that train.",
   },
   all_failed: {
     status: 422,
@@ -82,7 +83,7 @@ export const ERROR_TABLE = {
     status: 422,
     exit: 3,
     title: "A fit failed",
-    advice: "See the message of the library; other tickers are not affected.",
+    advice: "See the message; where every ticker has a model of its own, the others go on.",
   },
   device_unavailable: {
     status: 422,
@@ -124,8 +125,9 @@ export const ERROR_TABLE = {
   diverged: {
     status: 422,
     exit: 3,
-    title: "The loss is not finite",
-    advice: "Lower the learning rate or clip gradients; other tickers are not affected.",
+    title: "The loss is not finite, or far too large",
+    advice:
+      "Lower the learning rate or clip gradients; where every ticker has a network of its own, the others go on.",
   },
   constant_target: {
     status: 422,
