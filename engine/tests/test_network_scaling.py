@@ -42,6 +42,15 @@ def test_quartiles_that_coincide_give_way_to_the_standard_deviation(x: Matrix, v
     np.testing.assert_allclose(scaled(rows, fit_scaling("robust", rows)), expected, rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.parametrize("level", [0.0, 0.3, -7e5])
+def test_quartiles_that_differ_by_rounding_alone_coincide(level: float) -> None:
+    x = np.full((300, 1), level)
+    x[::2] += np.spacing(max(abs(level), 0.1))
+    x[::30] += 1.0
+    assert len(np.unique(np.quantile(x, [0.25, 0.75]))) == 2
+    np.testing.assert_allclose(scaled(x, fit_scaling("robust", x)), (x - level) / x.std(), atol=1e-5)
+
+
 @overflowing
 @pytest.mark.parametrize("scaler", SCALERS)
 @given(value=st.floats(-1e200, 1e200), later=st.floats(-1e200, 1e200), rows=st.integers(1, 30))

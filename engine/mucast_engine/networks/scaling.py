@@ -10,6 +10,8 @@ from mucast_engine.arrays import Matrix
 # Scaled features beyond it are cut to it: a network squares them, and float32 ends at 3e38. An absurd value then costs
 # the forecasts of its own windows at most, and not those that were computed beside them.
 LARGEST = 1e12
+# Quartiles no further apart coincide but for rounding, as scikit-learn's scalers take it; above 1 it is relative.
+ROUNDING = 10 * float(np.finfo(np.float64).eps)
 
 
 class Scaling(NamedTuple):
@@ -46,7 +48,8 @@ def _minmax(x: Matrix) -> tuple[Matrix, Matrix]:
 def _robust(x: Matrix) -> tuple[Matrix, Matrix]:
     first, median, third = np.quantile(x, [0.25, 0.5, 0.75], axis=0)
     quartiles = third - first
-    return median, np.where(quartiles > 0, quartiles, x.std(axis=0))
+    apart = quartiles > ROUNDING * np.maximum(1.0, np.maximum(np.abs(first), np.abs(third)))
+    return median, np.where(apart, quartiles, x.std(axis=0))
 
 
 def _maxabs(x: Matrix) -> tuple[Matrix, Matrix]:
