@@ -22,13 +22,16 @@ export function splitSizes(n: number, calibrates: boolean): SplitSizes {
   return { train: Math.max(0, n - parts * part), validate: part, calibrate: calibrates ? part : 0 };
 }
 
+/** Log-returns are no more exact than the ratio of two prices, a number around 1. */
+const ROUNDING = 10 * Number.EPSILON;
+
 /**
- * Whether labels leave a network nothing to learn: all are equal, or so close that their standard deviation (ddof 0),
- * by which targets are divided, is 0.
+ * Whether labels leave a network nothing to learn: all are equal but for rounding, as where a price grows by the same
+ * rate every day. Targets are divided by their standard deviation, which would then be rounding alone.
  * @param labels shape (n), finite, n >= 1.
  */
 export function isConstantTarget(labels: Float64Array): boolean {
-  const mean = labels.reduce((sum, y) => sum + y, 0) / labels.length;
-  const variance = labels.reduce((sum, y) => sum + (y - mean) ** 2, 0) / labels.length;
-  return labels.every((y) => y === labels[0]) || variance === 0;
+  const least = labels.reduce((a, b) => Math.min(a, b));
+  const most = labels.reduce((a, b) => Math.max(a, b));
+  return most - least <= ROUNDING;
 }

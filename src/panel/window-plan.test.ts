@@ -107,9 +107,16 @@ test("training labels that are all equal are constant, whatever comes after them
   assert.equal(planWindows(barely, { lookback: 1, calibrates: false }).train.length, 80);
 });
 
-test("labels whose variance vanishes are constant too", () => {
-  assert.equal(isConstantTarget(Float64Array.of(0, 1e-200, 0)), true);
-  assert.equal(isConstantTarget(Float64Array.of(0, 1e-100, 0)), false);
+test("the returns of a price that grows by the same rate every day are constant, whatever rounding makes of them", () => {
+  const returns = (rate: number) => {
+    const prices = Array.from({ length: 500 }, (_, day) => 100 * (1 + rate) ** day);
+    return Float64Array.from(prices.slice(1), (price, day) => Math.log(price / prices[day]!));
+  };
+  for (const rate of [0.01, -0.003, 0.0001]) {
+    assert.ok(new Set(returns(rate)).size > 1);
+    assert.equal(isConstantTarget(returns(rate)), true, `${rate}`);
+  }
+  assert.equal(isConstantTarget(returns(0.01).with(7, 0.01 + 1e-12)), false);
 });
 
 test("samples are split in fifths, or in parts of fifteen per cent, rounded down to one at least", () => {

@@ -10,7 +10,7 @@ from mucast_engine.arrays import Matrix
 # Scaled features beyond it are cut to it: a network squares them, and float32 ends at 3e38. An absurd value then costs
 # the forecasts of its own windows at most, and not those that were computed beside them.
 LARGEST = 1e12
-# Quartiles no further apart coincide but for rounding, as scikit-learn's scalers take it; above 1 it is relative.
+# Numbers around 1 that are no further apart are equal but for rounding, as scikit-learn's scalers take it.
 ROUNDING = 10 * float(np.finfo(np.float64).eps)
 
 

@@ -12,7 +12,7 @@ from mucast_engine.failure import TaskError
 from mucast_engine.networks.architectures import Network, build_network, parameter_count
 from mucast_engine.networks.dropout import DropoutMasks
 from mucast_engine.networks.losses import Labels, make_loss, prediction_scale
-from mucast_engine.networks.scaling import fit_scaling, scaled
+from mucast_engine.networks.scaling import ROUNDING, fit_scaling, scaled
 from mucast_engine.networks.seeds import derive_seed, generator_for
 from mucast_engine.networks.training import train
 from mucast_engine.networks.weights import FlatWeights
@@ -103,9 +103,12 @@ class TickerObjective:
 
 
 def target_scale(labels: Matrix) -> float:
-    """Standard deviation (ddof 0) of the labels to learn from. Raises TaskError `constant_target` where it is 0."""
+    """Standard deviation (ddof 0) of the labels to learn from.
+
+    Raises TaskError `constant_target` where that is 0, or rounding alone.
+    """
     deviation = float(labels.std())
-    if deviation == 0 or not np.isfinite(deviation) or labels.max() == labels.min():
+    if not np.isfinite(deviation) or labels.max() - labels.min() <= ROUNDING:
         raise TaskError("constant_target", f"every label to learn from is {labels[0]}: there is nothing to learn")
     return deviation
 
