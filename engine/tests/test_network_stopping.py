@@ -14,7 +14,7 @@ from mucast_engine.arrays import ArrayStore, Message
 from mucast_engine.failure import TaskError
 from mucast_engine.networks.device import resolve_device
 from mucast_engine.networks.tasks import run_network_task
-from mucast_engine.networks.training import History, train
+from mucast_engine.networks.training import History, largest_loss, train
 from mucast_engine.networks.weights import FlatWeights
 
 STEPS = 2  # An epoch.
@@ -24,6 +24,7 @@ class FakeObjective:
     """Not a network: one weight that counts steps, and validation losses as told."""
 
     train_samples = STEPS * 4
+    largest_loss = largest_loss(torch.tensor([0.5, -1.0, 0.0]))
 
     def __init__(self, losses: list[float], train_loss: float = 1.0) -> None:
         self.module = torch.nn.Linear(1, 1, bias=False)
@@ -126,6 +127,18 @@ def test_a_network_that_explodes_has_diverged(
         run(make(tmp_path, architecture, training=training), store)
     assert caught.value.code == "diverged"
     assert not (tmp_path / "predictions.npy").exists()
+
+
+@pytest.mark.parametrize("loss", ["mse", "r2"])
+def test_a_ticker_that_gains_steadily_is_learned_however_large_its_scaled_labels_are(
+    loss: str, tmp_path: Path, store: ArrayStore
+) -> None:
+    labels = joint_data()[2]
+    noise = np.random.default_rng(3).standard_normal(len(labels))
+    labels[:, 2] = np.where(np.isnan(labels[:, 2]), np.nan, 2e-4 + 1e-8 * noise)
+    _, result, _ = run(make(tmp_path, "portfolio_lstm", labels=labels, training={"loss": loss}), store)
+    assert len(result["epochs"]) == 3
+    assert max(epoch["train_loss"] for epoch in result["epochs"]) > (1e6 if loss == "mse" else 0)
 
 
 @pytest.mark.parametrize("value", [0.0, 0.01, 0.1 + 0.2])

@@ -11,6 +11,7 @@ from mucast_engine.networks.dropout import DropoutMasks
 from mucast_engine.networks.joint import JointNetwork
 from mucast_engine.networks.joint_panel import ABSENT, JointPanel
 from mucast_engine.networks.losses import Labels, Loss, prediction_scale
+from mucast_engine.networks.training import largest_loss
 from mucast_engine.networks.weights import FlatWeights
 
 # A batch is cut into at least this many pieces, so that as many threads find work; each slot adds up the gradients
@@ -38,6 +39,7 @@ class JointObjective:
         self.train_samples = train_samples
         self._panel, self._loss, self._masks = panel, loss, masks
         self._network = network
+        self.largest_loss = largest_loss(panel.labels.values)
         self._replicas = [self.weights.replica(network) for _ in range(SLOTS)]
         tickers = panel.ends.shape[1]
         even = math.ceil(min(batch_size, train_samples) / SLOTS)
@@ -83,7 +85,7 @@ class JointObjective:
         windows = self._panel.windows.gather(ends.flatten()[cells])
         everyone = len(cells) == present.numel()
         predictions = network(windows, present, None if everyone else cells, masks)
-        loss = self._loss.total(predictions, self._labels(dates), dates) / denominator
+        loss = self._loss.total(predictions, self._labels(dates)) / denominator
         loss.backward()
         return loss.detach()
 
@@ -92,7 +94,7 @@ class JointObjective:
 
     def validation_loss(self) -> float:
         predictions, labels = self._validation()
-        return float(self._loss.total(predictions, labels, torch.arange(0)) / self._loss.denominator(labels))
+        return float(self._loss.total(predictions, labels) / self._loss.denominator(labels))
 
     def prediction_scale(self) -> float:
         return prediction_scale(*self._validation())

@@ -29,8 +29,8 @@ class Loss(Protocol):
         """What the sum is divided by, at least one label; a scalar of the whole batch."""
         ...
 
-    def total(self, predictions: Tensor, labels: Labels, samples: Tensor) -> Tensor:
-        """The sum over `samples` of the batch, whose numbers in the whole data those are; a scalar."""
+    def total(self, predictions: Tensor, labels: Labels) -> Tensor:
+        """The sum over the samples given, the whole batch or a piece of it; a scalar."""
         ...
 
 
@@ -43,7 +43,7 @@ class CellLoss:
     def denominator(self, labels: Labels) -> Tensor:
         return labels.known.sum()
 
-    def total(self, predictions: Tensor, labels: Labels, samples: Tensor) -> Tensor:
+    def total(self, predictions: Tensor, labels: Labels) -> Tensor:
         return (self._term(predictions, labels.values) * labels.known).sum()
 
 
@@ -57,7 +57,7 @@ class R2Loss:
         spread = (labels.values - self._mean).square().mul(labels.known).sum()
         return torch.maximum(spread, LEAST_VARIANCE * labels.known.sum())
 
-    def total(self, predictions: Tensor, labels: Labels, samples: Tensor) -> Tensor:
+    def total(self, predictions: Tensor, labels: Labels) -> Tensor:
         return (_squared(predictions, labels.values) * labels.known).sum()
 
 

@@ -9,8 +9,8 @@ from torch import Tensor
 from mucast_engine.arrays import Matrix
 from mucast_engine.networks.losses import Labels
 
-# Inverses held at a time; dates share the few sets of tickers that there are.
-CACHED = 64
+# Numbers in the inverses held at a time, 256 MiB; dates share the few sets of tickers that there are.
+CACHED = 1 << 26
 
 
 class MahalanobisLoss:
@@ -24,7 +24,7 @@ class MahalanobisLoss:
     def denominator(self, labels: Labels) -> Tensor:
         return (labels.known.sum(1) > 0).to(labels.known.dtype).sum()
 
-    def total(self, predictions: Tensor, labels: Labels, samples: Tensor) -> Tensor:
+    def total(self, predictions: Tensor, labels: Labels) -> Tensor:
         errors = (predictions - labels.values) * labels.known
         patterns = labels.known.bool().cpu().numpy()
         kinds: dict[bytes, list[int]] = {}
@@ -44,7 +44,7 @@ class MahalanobisLoss:
             block = self._correlation[np.ix_(known, known)]
             inverse = torch.from_numpy(np.linalg.inv(block).astype(np.float32)).to(self._device)
         self._inverses[key] = inverse
-        if len(self._inverses) > CACHED:
+        if len(self._inverses) > max(1, CACHED // len(self._correlation) ** 2):
             self._inverses.popitem(last=False)
         return inverse
 

@@ -44,11 +44,11 @@ def train_joint(task: Message, store: ArrayStore, progress: Callable[[Message], 
     ) as objective:
         history = train(objective, task["training"], generator_for(*seed, "order"), progress)
         result: Message = {**history._asdict(), "parameters": parameter_count(network)}
-        predicted = objective.predict(slice(parts["train"] + parts["validate"], None))
+        predicted = objective.predict(slice(parts["train"] + parts["validate"], None)).double()
         if task["training"]["loss"] == "directional":
             result["prediction_scale"] = objective.prediction_scale()
             predicted = predicted * result["prediction_scale"]
-    returns = predicted.double().cpu().numpy() * panel.scales
+    returns = predicted.cpu().numpy() * panel.scales
     absent = panel.ends[-len(returns) or len(panel.ends) :].cpu().numpy() == ABSENT
     finite(returns[~absent])
     result["predictions"] = store.write(task["predictions"]["ref"], np.where(absent, np.nan, returns).ravel())

@@ -14,7 +14,7 @@ from mucast_engine.networks.dropout import DropoutMasks
 from mucast_engine.networks.losses import Labels, make_loss, prediction_scale
 from mucast_engine.networks.scaling import ROUNDING, fit_scaling, scaled
 from mucast_engine.networks.seeds import derive_seed, generator_for
-from mucast_engine.networks.training import train
+from mucast_engine.networks.training import largest_loss, train
 from mucast_engine.networks.weights import FlatWeights
 from mucast_engine.networks.windows import Windows
 
@@ -45,11 +45,11 @@ def train_network(task: Message, store: ArrayStore, progress: Callable[[Message]
     )
     history = train(objective, task["training"], generator_for(*seed, "order"), progress)
     result: Message = {**history._asdict(), "parameters": parameter_count(network)}
-    predicted = objective.predict(slice(parts["train"] + parts["validate"], None))
+    predicted = objective.predict(slice(parts["train"] + parts["validate"], None)).double()
     if task["training"]["loss"] == "directional":
         result["prediction_scale"] = objective.prediction_scale()
         predicted = predicted * result["prediction_scale"]
-    result["predictions"] = store.write(task["predictions"]["ref"], finite(predicted.double().cpu().numpy() * target))
+    result["predictions"] = store.write(task["predictions"]["ref"], finite(predicted.cpu().numpy() * target))
     return {**result, "seconds": time.perf_counter() - started}
 
 
@@ -72,6 +72,7 @@ class TickerObjective:
         self._network, self._windows, self._ends, self._masks = network, windows, ends, masks
         self._labels, self._known = labels, torch.ones_like(labels)
         self._loss = make_loss(loss, labels[:train_samples].mean())
+        self.largest_loss = largest_loss(labels)
 
     def gradient(self, batch: Tensor, step: int) -> Tensor:
         self.weights.gradients.zero_()
@@ -79,13 +80,13 @@ class TickerObjective:
         masks = self._masks.draw(step, self._network.mask_shapes(len(batch)))
         labels = Labels(self._labels[batch], self._known[: len(batch)])
         predictions = self._network(self._windows.gather(self._ends[batch]), masks)
-        loss = self._loss.total(predictions, labels, batch) / self._loss.denominator(labels)
+        loss = self._loss.total(predictions, labels) / self._loss.denominator(labels)
         loss.backward()
         return loss.detach()
 
     def validation_loss(self) -> float:
         predictions, labels = self._validation()
-        return float(self._loss.total(predictions, labels, self._ends) / self._loss.denominator(labels))
+        return float(self._loss.total(predictions, labels) / self._loss.denominator(labels))
 
     def prediction_scale(self) -> float:
         return prediction_scale(*self._validation())

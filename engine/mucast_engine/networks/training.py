@@ -11,7 +11,7 @@ from torch import Tensor
 from mucast_engine.failure import TaskError
 from mucast_engine.networks.weights import FlatWeights, Optimiser
 
-# On scaled returns the zero forecast has a loss of about 1.
+# How many times the largest squared label a loss may be; on scaled returns the zero forecast has about 1.
 EXPLODED = 1e6
 
 
@@ -20,6 +20,8 @@ class Objective(Protocol):
 
     weights: FlatWeights
     train_samples: int
+    largest_loss: float
+    """A training or validation loss beyond it has exploded; see `largest_loss`."""
 
     def gradient(self, batch: Tensor, step: int) -> Tensor:
         """Puts the gradient of the batch's loss into the weights' gradients and returns the loss, a scalar."""
@@ -41,7 +43,7 @@ def train(
 ) -> History:
     """Trains until `patience` epochs in a row have brought no lower validation loss; keeps the best epoch's weights.
 
-    Raises TaskError `diverged` as soon as a loss is not finite or beyond EXPLODED.
+    Raises TaskError `diverged` as soon as a loss is not finite or beyond `largest_loss`.
     """
     optimiser = Optimiser(objective.weights, training)
     epochs: list[dict[str, float]] = []
@@ -54,7 +56,7 @@ def train(
             optimiser.step()
             steps += 1
         record = {"train_loss": losses.item(), "validation_loss": objective.validation_loss()}
-        check_losses(record, epoch)
+        check_losses(record, epoch, objective.largest_loss)
         epochs.append(record)
         progress({"epoch": epoch, **record, "seconds": time.perf_counter() - started})
         if record["validation_loss"] < best:
@@ -66,10 +68,18 @@ def train(
     return History(epochs, best_epoch)
 
 
-def check_losses(record: dict[str, float], epoch: int) -> None:
-    """Raises TaskError `diverged` where a loss of the epoch is not finite or beyond EXPLODED."""
+def largest_loss(labels: Tensor) -> float:
+    """The limit for `labels`, scaled returns with 0 where there is none.
+
+    Most labels are about 1 in size, but returns are not centred: those of a ticker that gains steadily are large.
+    """
+    return EXPLODED * max(1.0, float(labels.abs().max()) ** 2)
+
+
+def check_losses(record: dict[str, float], epoch: int, largest: float) -> None:
+    """Raises TaskError `diverged` where a loss of the epoch is not finite or beyond `largest`."""
     for name, loss in record.items():
-        if not abs(loss) <= EXPLODED:
+        if not abs(loss) <= largest:
             said = f"{loss:.3g}" if math.isfinite(loss) else "not finite"
             raise TaskError(
                 "diverged",

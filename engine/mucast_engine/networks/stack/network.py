@@ -40,7 +40,7 @@ def stacked_losses(name: str, predictions: Tensor, labels: Labels, means: Tensor
     def loss(predictions: Tensor, values: Tensor, known: Tensor, mean: Tensor) -> Tensor:
         measure, own = make_loss(name, mean), Labels(values, known)
         denominator = measure.denominator(own)
-        return measure.total(predictions, own, values) / (denominator + (denominator == 0))
+        return measure.total(predictions, own) / (denominator + (denominator == 0))
 
     return vmap(loss)(predictions, *labels, means)
 

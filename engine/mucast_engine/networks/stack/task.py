@@ -81,7 +81,7 @@ def _train(
         training=shared["training"],
         device=device,
     )
-    histories = train_stacked(objective, [ticker.name for ticker in tickers], shared["training"], progress)
+    histories = train_stacked(objective, tickers, shared["training"], progress)
     begins = [ticker.train + ticker.validate for ticker in tickers]
     counts = [len(ticker.ends) - begin for ticker, begin in zip(tickers, begins, strict=True)]
     predictions = objective.predict(begins, counts)
@@ -106,7 +106,7 @@ def _result(
         result: Message = {**history._asdict(), **common}
         if scale is not None:
             result["prediction_scale"] = scale
-            predicted = predicted * scale
+            predicted = predicted.double() * scale
         returns = finite(predicted.double().cpu().numpy() * ticker.target)
         return {**result, "predictions": store.write(ticker.predictions, returns)}
     except TaskError as error:

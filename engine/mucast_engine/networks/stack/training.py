@@ -4,20 +4,26 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import torch
+
 from mucast_engine.arrays import Message
 from mucast_engine.failure import TaskError
 from mucast_engine.networks.stack.objective import StackObjective
-from mucast_engine.networks.training import History, check_losses
+from mucast_engine.networks.stack.ticker import StackTicker
+from mucast_engine.networks.training import History, check_losses, largest_loss
 
 
 def train_stacked(
-    objective: StackObjective, names: Sequence[str], training: dict[str, Any], progress: Callable[[Message], None]
+    objective: StackObjective,
+    tickers: Sequence[StackTicker],
+    training: dict[str, Any],
+    progress: Callable[[Message], None],
 ) -> list[History | TaskError]:
-    """Trains the networks `names` (S) until the last has stopped; each keeps the weights of its best epoch.
+    """Trains the networks of `tickers` (S) until the last has stopped; each keeps the weights of its best epoch.
 
     A network that diverges gives TaskError `diverged` in its place.
     """
-    courses = [Course(name, training["patience"], progress) for name in names]
+    courses = [Course(ticker, training["patience"], progress) for ticker in tickers]
     for epoch in range(1, training["epochs"] + 1):
         running = [course.running for course in courses]
         if not any(running):
@@ -31,8 +37,9 @@ def train_stacked(
 class Course:
     """One network on its way through the epochs."""
 
-    def __init__(self, name: str, patience: int, progress: Callable[[Message], None]) -> None:
-        self._name, self._patience, self._progress = name, patience, progress
+    def __init__(self, ticker: StackTicker, patience: int, progress: Callable[[Message], None]) -> None:
+        self._name, self._patience, self._progress = ticker.name, patience, progress
+        self._largest = largest_loss(torch.from_numpy(ticker.labels))
         self.running = True
         self.failure: TaskError | None = None
         self.epochs: list[dict[str, float]] = []
@@ -43,7 +50,7 @@ class Course:
         """Takes the losses of an epoch that it was running in; tells whether it is the best so far."""
         record = {"train_loss": train_loss, "validation_loss": validation_loss}
         try:
-            check_losses(record, epoch)
+            check_losses(record, epoch, self._largest)
         except TaskError as failure:
             self.failure, self.running = failure, False
             return False
