@@ -3,7 +3,10 @@ import { spawn } from "node:child_process";
 import { constants } from "node:os";
 import { ensureSetup, orExplain } from "./setup.mjs";
 
-const JOB_NEEDS = { run_ml_job: ["ml"], run_dl_job: ["dl"] };
+const JOB_NEEDS = new Map([
+  ["run_ml_job", ["ml"]],
+  ["run_dl_job", ["dl"]],
+]);
 
 const [file, ...args] = process.argv.slice(2);
 const node = orExplain(() => ensureSetup(environmentsFor(file, args)));
@@ -23,7 +26,7 @@ function environmentsFor(script, scriptArgs) {
     "scripts/test.ts": ["ml", "dl", "dev"],
     "scripts/generate.ts": ["ml"],
     "scripts/format.ts": ["dev"],
-    "src/cli/main.ts": scriptArgs.includes("--help") ? [] : (JOB_NEEDS[scriptArgs[0]] ?? []),
+    "src/cli/main.ts": scriptArgs.includes("--help") ? [] : (JOB_NEEDS.get(scriptArgs[0]) ?? []),
   };
   return needs[script] ?? ["ml"];
 }

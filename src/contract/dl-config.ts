@@ -92,10 +92,10 @@ export const dotPredictionSchema = z.strictObject({
   training_params: z
     .strictObject({
       epochs: z.int().min(1).max(LIMITS.epochs).default(20),
-      learning_rate: z.number().gt(0).default(0.001),
+      learning_rate: z.number().gt(0).max(LIMITS.optimizerNumber).default(0.001),
       patience: z.int().min(1).max(LIMITS.patience).default(5),
       optimizer: z.enum(["adam", "sgd", "rmsprop"]).default("adam"),
-      weight_decay: z.number().min(0).default(0),
+      weight_decay: z.number().min(0).max(LIMITS.optimizerNumber).default(0),
       grad_clip: z.number().min(0).default(1).describe("Largest gradient norm; 0 switches clipping off."),
       loss_type: z
         .unknown()

@@ -140,6 +140,14 @@ test("seeds up to 2^53 - 1 are kept exactly, and larger ones are refused", () =>
   }
 });
 
+test("numbers of the optimiser stay within what float32 can hold", () => {
+  for (const key of ["learning_rate", "weight_decay"]) {
+    const config = (value: number) => ({ "current option": "mlp", training_params: { [key]: value } });
+    parse(config(1e30));
+    assert.throws(() => parse(config(1e39)), new RegExp(`training_params\\.${key}`));
+  }
+});
+
 test("a known loss is known in exactly its own spelling", () => {
   for (const loss of LOSS_TYPES) {
     const { settings, warnings } = parse({ "current option": "cnn", training_params: { loss_type: loss } });

@@ -11,6 +11,8 @@ export const LIMITS = {
   layerWidth: 4_096,
   kernelSize: 101,
   heads: 64,
+  /** learning_rate and weight_decay: networks compute in float32. */
+  optimizerNumber: 1e30,
   networkParameters: 50_000_000,
   /** Numbers in the input of one batch. */
   batchElements: 2 ** 28,

@@ -81,19 +81,27 @@ test("a batch that holds too many numbers is refused with what makes it large", 
   assert.equal(
     messageOf(() => checkNetworkSize(settings, 66)),
     "config.NN params.Dot prediction.data_processing.batch_size: makes batches of 270,336,000 numbers " +
-      "(batch_size 4096 x lookback 1000 x 66 features); at most 268,435,456 are accepted: lower batch_size or lookback",
+      "(4,096 windows x lookback 1000 x 66 features); at most 268,435,456 are accepted: lower batch_size or lookback",
   );
 });
 
-test("a batch of a joint network holds the windows of all tickers", () => {
+test("a batch of a joint network is worked on in pieces, of a date with all its tickers at least", () => {
   const settings = settingsOf({
     "current option": "portfolio_lstm",
-    data_processing: { lookback: 100, batch_size: 64 },
+    data_processing: { lookback: 1000, batch_size: 64 },
   });
-  checkNetworkSize(settings, 50, 800);
+  checkNetworkSize(settings, 131, 500);
   assert.match(
-    messageOf(() => checkNetworkSize(settings, 50, 900)),
-    /batch_size 64 x lookback 100 x 50 features x 900 tickers\)/,
+    messageOf(() => checkNetworkSize(settings, 132, 500)),
+    /\(2,048 windows x lookback 1000 x 132 features\)/,
+  );
+  assert.match(
+    messageOf(() => checkNetworkSize(settings, 90, 3_000)),
+    /\(3,000 windows x lookback 1000 x 90 features\)/,
+  );
+  assert.match(
+    messageOf(() => checkNetworkSize({ ...settings, joint: false }, 4_200)),
+    /\(64 windows/,
   );
 });
 

@@ -30,15 +30,20 @@ function parameterFaults({ network, lookback }: DlSettings, features: number): F
   ];
 }
 
+/** A joint network works on its batch in pieces, whole dates of so many windows at most where one is no larger. */
+const WINDOWS_OF_A_PIECE = 2_048;
+
 function batchFaults({ training, lookback, joint }: DlSettings, features: number, tickers: number): Fault[] {
-  const count = training.batch_size * lookback * features * tickers;
+  const { batch_size: batchSize } = training;
+  const windows = joint ? Math.min(batchSize * tickers, Math.max(WINDOWS_OF_A_PIECE, tickers)) : batchSize;
+  const count = windows * lookback * features;
   if (count <= LIMITS.batchElements) return [];
-  const of = `lookback ${lookback} x ${features} features${joint ? ` x ${tickers} tickers` : ""}`;
+  const of = `lookback ${lookback} x ${features} features`;
   return [
     {
       path: settingPath("data_processing", "batch_size"),
       message:
-        `makes batches of ${grouped(count)} numbers (batch_size ${training.batch_size} x ${of}); ` +
+        `makes batches of ${grouped(count)} numbers (${grouped(windows)} windows x ${of}); ` +
         `at most ${grouped(LIMITS.batchElements)} are accepted: lower batch_size or lookback`,
     },
   ];

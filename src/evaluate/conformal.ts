@@ -80,6 +80,16 @@ export function intervalUnsupported(ticker: string, m: number, alpha: number): W
   };
 }
 
+/** The warning of a ticker without a row in the calibration part of a network that other tickers share. */
+export function withoutResiduals(ticker: string): Warning {
+  return {
+    code: "interval_unsupported",
+    ticker,
+    count: 0,
+    message: `${ticker}: no row falls into the calibration part, so it has no interval.`,
+  };
+}
+
 /**
  * The smallest alpha with a finite interval, 1 / (m + 1), rounded up to six digits so that the number shown works.
  * @param m at least 1.

@@ -17,7 +17,7 @@ function outputOf(
   training: ReadonlyMap<string, TrainingRecord> = new Map(),
 ) {
   const config = JSON.stringify({ "NN params": { "Dot prediction": prediction } });
-  const { settings } = parseDlSettings(config);
+  const { settings, warnings } = parseDlSettings(config);
   const blob = (name: string) => ({ name, sha256: SHA });
   const document = dlOutput({
     id: "1",
@@ -27,7 +27,7 @@ function outputOf(
     settings,
     evaluation: evaluateDl(trained, settings.intervals),
     training,
-    warnings: [],
+    warnings,
     failures: [],
     provenance: provenance({
       digests: { feature: blob("f.json"), dataExtractor: blob("p.json") },
@@ -96,4 +96,25 @@ test("intervals come from the calibration part, and their coverage from labelled
   assert.ok(Math.abs(upper[3]! - 0.4) < 1e-12 && Math.abs(lower[3]! - 0.2) < 1e-12);
   assert.equal(metrics.intervals!.pooled.n, 3);
   assert.equal(metrics.intervals!.pooled.coverage, 2 / 3);
+});
+
+test("a ticker without a row in the calibration part has no interval, and a warning says so", () => {
+  const none = { realised: new Float64Array(), predicted: new Float64Array() };
+  const { warnings, tickers } = evaluateDl([{ ...TICKER, residuals: none }], { alpha: 0.1, bound: "both" });
+  assert.deepEqual(
+    warnings.map(({ code, ticker, count }) => [code, ticker, count]),
+    [["interval_unsupported", "10", 0]],
+  );
+  assert.ok(tickers[0]!.bounds.lower.every(Number.isNaN));
+  assert.deepEqual(evaluateDl([{ ...TICKER, residuals: none }], undefined).warnings, []);
+});
+
+test("no warning carries the signature of a URL into the output", () => {
+  const loss_type = "https://a.example/b?sv=1&sig=SECRET";
+  const { warnings } = outputOf({ "current option": "mlp", training_params: { loss_type } });
+  assert.deepEqual(
+    warnings.map(({ code }) => code),
+    ["unknown_loss_type"],
+  );
+  assert.doesNotMatch(JSON.stringify(warnings), /SECRET/);
 });

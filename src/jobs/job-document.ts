@@ -1,4 +1,5 @@
 import type { Operation } from "../blob/names.ts";
+import { withoutSignature } from "../blob/policy.ts";
 import { formatDay } from "../contract/dates.ts";
 import type { Failure } from "../contract/output-blob.ts";
 import { OUTPUT_SCHEMA_NAME } from "../contract/output-blob.ts";
@@ -47,10 +48,15 @@ export function jobDocument(parts: DocumentParts): OrderedJson {
     ...parts.making,
     metrics: metricsOf(parts.evidence, parts.intervals),
     model: parts.model,
-    warnings: plain(parts.warnings),
+    warnings: plain(parts.warnings.map(withoutSecrets)),
     failures: plain(parts.failures),
     provenance: parts.provenance,
   };
+}
+
+/** What a warning shows of the config may be a URL with its signature. */
+function withoutSecrets(warning: Warning): Warning {
+  return { ...warning, message: withoutSignature(warning.message) };
 }
 
 /** Next-day log-return at `asOf` of each ticker that has one. */

@@ -67,7 +67,6 @@ function jointNetwork(
           ...trainingOf(settings),
           ...written,
           task: "train_joint",
-          label: PORTFOLIO,
           device,
           threads,
           features: union.names.length,

@@ -117,8 +117,7 @@ test("the task of a joint network holds a row a date and a column a ticker", asy
     { ticker: "flat", code: "constant_target", message: "flat: all 78 training labels are equal" },
   ]);
   const { task } = networks[0]!.task({ device: "cpu", threads: 2 });
-  const { tickers, features, ends, labels, parts, label } = task as TrainJointTask;
-  assert.equal(label, "portfolio");
+  const { tickers, features, ends, labels, parts } = task as TrainJointTask;
   assert.equal(features, 3);
   assert.deepEqual(
     tickers.map(({ ticker, columns, scale_rows, x }) => [ticker, columns, scale_rows, x.shape]),

@@ -1,6 +1,6 @@
 import { type DlSettings, parseDlSettings } from "../contract/dl-settings.ts";
 import type { Warning } from "../contract/warnings.ts";
-import { intervalUnsupported } from "../evaluate/conformal.ts";
+import { intervalUnsupported, withoutResiduals } from "../evaluate/conformal.ts";
 import type { PanelRows } from "../panel/ticker-panel.ts";
 import type { WindowPlan } from "../panel/window-plan.ts";
 import { planJointWindows } from "./plan-joint-network.ts";
@@ -44,7 +44,12 @@ function plannedTicker(
   warnings: readonly Warning[],
   { intervals }: DlSettings,
 ): PlannedTicker {
-  const unsupported = intervals && intervalUnsupported(panel.ticker, calibrate.length, intervals.alpha);
+  const { ticker } = panel;
+  const unsupported =
+    intervals &&
+    (calibrate.length === 0
+      ? withoutResiduals(ticker)
+      : intervalUnsupported(ticker, calibrate.length, intervals.alpha));
   const windows = {
     train: train.length,
     validate: validate.length,

@@ -194,7 +194,7 @@ const REFUSALS: readonly Refusal[] = [
   },
   {
     name: "a misspelt key, with the nearest",
-    says: /training_params\.(learning_rat\b.*learning_rate|.*)/,
+    says: /training_params\.learning_rat\b.*learning_rate/,
     config: networkConfig("mlp", { training: { learning_rat: 0.1 } }),
   },
   {

@@ -212,7 +212,7 @@ def judge(rows, plan, forecast, intervals, vanishing):
             "lower": lower,
             "upper": upper,
         },
-        "unsupported": bool(intervals) and q is None and len(plan["calibrate"]) > 0,
+        "unsupported": bool(intervals) and q is None,
         "score": [(d, label[d], p, training_mean) for d, p in zip(score, predicted) if d in label],
         "covered": [(label[d], lo, up) for d, lo, up in zip(score, lower, upper) if d in label],
     }

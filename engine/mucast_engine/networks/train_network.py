@@ -14,7 +14,7 @@ from mucast_engine.networks.dropout import DropoutMasks
 from mucast_engine.networks.losses import Labels, make_loss, prediction_scale
 from mucast_engine.networks.scaling import ROUNDING, fit_scaling, scaled
 from mucast_engine.networks.seeds import derive_seed, generator_for
-from mucast_engine.networks.training import largest_loss, train
+from mucast_engine.networks.training import ADVICE, largest_loss, train
 from mucast_engine.networks.weights import FlatWeights
 from mucast_engine.networks.windows import Windows
 
@@ -117,5 +117,5 @@ def target_scale(labels: Matrix) -> float:
 def finite(predictions: Matrix) -> Matrix:
     """Raises TaskError `diverged` where a forecast cannot be used."""
     if not np.isfinite(predictions).all():
-        raise TaskError("diverged", "some forecasts are not finite; lower learning_rate")
+        raise TaskError("diverged", f"some forecasts are not finite; {ADVICE}")
     return predictions

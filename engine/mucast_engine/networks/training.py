@@ -13,6 +13,7 @@ from mucast_engine.networks.weights import FlatWeights, Optimiser
 
 # How many times the largest squared label a loss may be; on scaled returns the zero forecast has about 1.
 EXPLODED = 1e6
+ADVICE = "lower learning_rate or weight_decay, or look for absurd values among the features"
 
 
 class Objective(Protocol):
@@ -83,6 +84,6 @@ def check_losses(record: dict[str, float], epoch: int, largest: float) -> None:
             said = f"{loss:.3g}" if math.isfinite(loss) else "not finite"
             raise TaskError(
                 "diverged",
-                f"the {name.replace('_', ' ')} of epoch {epoch} is {said}; lower learning_rate or set grad_clip",
+                f"the {name.replace('_', ' ')} of epoch {epoch} is {said}; {ADVICE}",
                 {"epoch": epoch},
             )
