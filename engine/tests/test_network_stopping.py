@@ -159,6 +159,14 @@ def test_a_joint_network_does_not_learn_from_a_ticker_of_equal_labels(tmp_path: 
     assert caught.value.code == "constant_target"
 
 
+def test_a_joint_network_without_a_label_to_watch_is_told_as_that(tmp_path: Path, store: ArrayStore) -> None:
+    labels = joint_data()[2]
+    labels[PARTS["train"] :] = np.nan
+    with pytest.raises(TaskError, match="validate") as caught:
+        run(make(tmp_path, "portfolio_lstm", labels=labels), store)
+    assert caught.value.code == "insufficient_history"
+
+
 def test_labels_that_differ_in_one_row_can_be_learned(tmp_path: Path, store: ArrayStore) -> None:
     labels = np.full(PARTS["train"] + PARTS["validate"], 0.01)
     labels[3] = 0.02

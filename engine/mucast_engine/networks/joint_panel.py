@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from mucast_engine.arrays import ArrayStore, Matrix, Message
+from mucast_engine.failure import TaskError
 from mucast_engine.networks.losses import Labels
 from mucast_engine.networks.scaling import fit_scaling, scaled
 from mucast_engine.networks.train_network import target_scale
@@ -29,10 +30,12 @@ class JointPanel(NamedTuple):
 
 
 def read_joint_panel(task: Message, store: ArrayStore, device: torch.device) -> JointPanel:
-    """Scales each ticker by what it knew when its training ended. Raises TaskError `constant_target`."""
+    """Scales each ticker by what it knew when its training ended. Raises TaskError `constant_target` or `insufficient_history`."""
     ends, first_rows = store.read(task["ends"]).astype(np.int64), _first_rows(task)
     labels = np.array(store.read(task["labels"]))
-    train = labels[: task["parts"]["train"]]
+    train, watched = np.split(labels, [task["parts"]["train"]])
+    if np.isnan(watched).all():
+        raise TaskError("insufficient_history", "no ticker has a label on the dates that validate")
     scales = np.array([target_scale(column[~np.isnan(column)]) for column in train.T])
     relative = labels / scales
     values = torch.from_numpy(np.nan_to_num(relative, nan=0.0).astype(np.float32)).to(device)
