@@ -1,10 +1,17 @@
-import type { DlSettings } from "./dl-settings.ts";
 import type { Fault } from "./errors.ts";
 import { LIMITS } from "./limits.ts";
 import { settingPath } from "./network-faults.ts";
-import type { NetworkSpec } from "./network-spec.ts";
+import type { NetworkSpec, TrainingSpec } from "./network-spec.ts";
 import { parameterCount } from "./parameter-count.ts";
 import { invalidRequest } from "./parse-config.ts";
+
+/** What decides how large a network and its batches are. */
+export interface SizedNetwork {
+  readonly network: NetworkSpec;
+  readonly training: Pick<TrainingSpec, "batch_size">;
+  readonly lookback: number;
+  readonly joint: boolean;
+}
 
 /**
  * Refuses a network that is beyond the limits of docs/config.md.
@@ -12,12 +19,12 @@ import { invalidRequest } from "./parse-config.ts";
  * @param tickers that one sample holds: 1, unless the network is a joint one.
  * @throws MucastError invalid_request.
  */
-export function checkNetworkSize(settings: DlSettings, features: number, tickers = 1): void {
+export function checkNetworkSize(settings: SizedNetwork, features: number, tickers = 1): void {
   const faults = [...parameterFaults(settings, features), ...batchFaults(settings, features, tickers)];
   if (faults.length > 0) throw invalidRequest(faults);
 }
 
-function parameterFaults({ network, lookback }: DlSettings, features: number): Fault[] {
+function parameterFaults({ network, lookback }: SizedNetwork, features: number): Fault[] {
   const count = parameterCount(network, features, lookback);
   if (count <= LIMITS.networkParameters) return [];
   return [
@@ -33,7 +40,11 @@ function parameterFaults({ network, lookback }: DlSettings, features: number): F
 /** A joint network works on its batch in pieces, whole dates of so many windows at most where one is no larger. */
 const WINDOWS_OF_A_PIECE = 2_048;
 
-function batchFaults({ training, lookback, joint }: DlSettings, features: number, tickers: number): Fault[] {
+function batchFaults(
+  { training, lookback, joint }: SizedNetwork,
+  features: number,
+  tickers: number,
+): Fault[] {
   const { batch_size: batchSize } = training;
   const windows = joint ? Math.min(batchSize * tickers, Math.max(WINDOWS_OF_A_PIECE, tickers)) : batchSize;
   const count = windows * lookback * features;

@@ -1,13 +1,17 @@
 import { rmSync } from "node:fs";
 import { compareCodePoints } from "../contract/code-points.ts";
-import type { Report } from "../contract/events.ts";
 import type { Failure } from "../contract/output-blob.ts";
 import type { EpochProgress } from "../engine/network-protocol.ts";
-import type { EnginePool } from "../engine/pool.ts";
 import { EpochCount } from "./epoch-count.ts";
 import type { PlannedNetwork, TrainedTicker } from "./planned-network.ts";
 import { trainStacks } from "./train-stacks.ts";
-import { costsOneTicker, type Trained, type TrainingRecord, trainedNetwork } from "./trained-network.ts";
+import {
+  costsOneTicker,
+  type Trained,
+  type TrainingRecord,
+  type TrainOptions,
+  trainedNetwork,
+} from "./trained-network.ts";
 
 export interface TrainOutcome {
   /** Ascending by code point. */
@@ -15,18 +19,6 @@ export interface TrainOutcome {
   /** By ticker, or `portfolio`; ascending by code point. */
   readonly training: ReadonlyMap<string, TrainingRecord>;
   readonly failures: readonly Failure[];
-}
-
-export interface TrainOptions {
-  readonly pool: EnginePool;
-  /** As the engine resolved it. */
-  readonly device: string;
-  /** What a network that is trained alone may use. */
-  readonly threads: number;
-  /** The most that a network trains. */
-  readonly epochs: number;
-  readonly signal: AbortSignal;
-  readonly report: Report;
 }
 
 /**

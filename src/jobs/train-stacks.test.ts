@@ -10,8 +10,9 @@ import { writeNpy } from "../engine/npy.ts";
 import { EnginePool } from "../engine/pool.ts";
 import { EpochCount } from "./epoch-count.ts";
 import type { PlannedNetwork, TrainedTicker } from "./planned-network.ts";
-import { type TrainOptions, trainNetworks } from "./train-networks.ts";
+import { trainNetworks } from "./train-networks.ts";
 import { trainStacks } from "./train-stacks.ts";
+import type { TrainOptions } from "./trained-network.ts";
 
 const EPOCHS = 3;
 const LOOKBACK = 4;

@@ -2,8 +2,7 @@ import { rmSync } from "node:fs";
 import type { StackProgress, TrainNetworkTask } from "../engine/network-protocol.ts";
 import type { EpochCount } from "./epoch-count.ts";
 import type { PlannedNetwork } from "./planned-network.ts";
-import type { TrainOptions } from "./train-networks.ts";
-import { costsOneTicker, type Trained, trainedNetwork } from "./trained-network.ts";
+import { costsOneTicker, type Trained, type TrainOptions, trainedNetwork } from "./trained-network.ts";
 
 /** Networks of one task; a worker that dies costs no more of them. */
 export const LARGEST_STACK = 64;

@@ -1,10 +1,25 @@
 import { MucastError } from "../contract/errors.ts";
+import type { Report } from "../contract/events.ts";
 import type { Failure } from "../contract/output-blob.ts";
 import type { TrainResult } from "../engine/network-protocol.ts";
 import { readNpy } from "../engine/npy.ts";
+import type { EnginePool } from "../engine/pool.ts";
 import { isConstant } from "../evaluate/statistics.ts";
 import { constantWarning } from "./constant-warning.ts";
 import type { PlannedNetwork, TrainedTicker } from "./planned-network.ts";
+
+/** What networks are trained with. */
+export interface TrainOptions {
+  readonly pool: EnginePool;
+  /** As the engine resolved it. */
+  readonly device: string;
+  /** What a network that is trained alone may use. */
+  readonly threads: number;
+  /** The most that a network trains. */
+  readonly epochs: number;
+  readonly signal: AbortSignal;
+  readonly report: Report;
+}
 
 /** How one network came to be, as the output tells it. */
 export type TrainingRecord = Omit<TrainResult, "predictions" | "seconds">;

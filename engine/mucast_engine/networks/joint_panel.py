@@ -10,7 +10,7 @@ from mucast_engine.arrays import ArrayStore, Matrix, Message
 from mucast_engine.failure import TaskError
 from mucast_engine.networks.losses import Labels
 from mucast_engine.networks.scaling import fit_scaling, scaled
-from mucast_engine.networks.train_network import target_scale
+from mucast_engine.networks.targets import target_scale
 from mucast_engine.networks.windows import Windows
 
 ABSENT = -1

@@ -14,7 +14,7 @@ from mucast_engine.networks.joint_panel import ABSENT, JointPanel, read_joint_pa
 from mucast_engine.networks.losses import Loss, make_loss
 from mucast_engine.networks.mahalanobis import MahalanobisLoss, label_correlation
 from mucast_engine.networks.seeds import derive_seed, generator_for
-from mucast_engine.networks.train_network import finite
+from mucast_engine.networks.targets import finite
 from mucast_engine.networks.training import train
 
 NAME = "portfolio"

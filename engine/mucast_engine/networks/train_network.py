@@ -7,14 +7,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from mucast_engine.arrays import ArrayStore, Matrix, Message
-from mucast_engine.failure import TaskError
+from mucast_engine.arrays import ArrayStore, Message
 from mucast_engine.networks.architectures import Network, build_network, parameter_count
 from mucast_engine.networks.dropout import DropoutMasks
 from mucast_engine.networks.losses import Labels, make_loss, prediction_scale
-from mucast_engine.networks.scaling import ROUNDING, fit_scaling, scaled
+from mucast_engine.networks.scaling import fit_scaling, scaled
 from mucast_engine.networks.seeds import derive_seed, generator_for
-from mucast_engine.networks.training import ADVICE, largest_loss, train
+from mucast_engine.networks.targets import finite, target_scale
+from mucast_engine.networks.training import largest_loss, train
 from mucast_engine.networks.weights import FlatWeights
 from mucast_engine.networks.windows import Windows
 
@@ -101,21 +101,3 @@ class TickerObjective:
         ends = self._ends[part]
         pieces = [self._network(self._windows.gather(piece), None) for piece in self._windows.batches(ends)]
         return torch.cat([*pieces, self._labels[:0]])[: len(ends)]
-
-
-def target_scale(labels: Matrix) -> float:
-    """Standard deviation (ddof 0) of the labels to learn from.
-
-    Raises TaskError `constant_target` where that is 0, or rounding alone.
-    """
-    deviation = float(labels.std())
-    if not np.isfinite(deviation) or labels.max() - labels.min() <= ROUNDING:
-        raise TaskError("constant_target", f"every label to learn from is {labels[0]}: there is nothing to learn")
-    return deviation
-
-
-def finite(predictions: Matrix) -> Matrix:
-    """Raises TaskError `diverged` where a forecast cannot be used."""
-    if not np.isfinite(predictions).all():
-        raise TaskError("diverged", f"some forecasts are not finite; {ADVICE}")
-    return predictions

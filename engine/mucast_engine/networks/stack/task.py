@@ -14,7 +14,7 @@ from mucast_engine.networks.stack.memory import networks_at_once
 from mucast_engine.networks.stack.objective import StackObjective
 from mucast_engine.networks.stack.ticker import StackTicker, read_ticker
 from mucast_engine.networks.stack.training import train_stacked
-from mucast_engine.networks.train_network import finite
+from mucast_engine.networks.targets import finite
 from mucast_engine.networks.training import History
 
 # Codes of errors that cost one network and not the task.

@@ -11,7 +11,7 @@ from mucast_engine.arrays import ArrayStore, Message
 from mucast_engine.networks.architectures import build_network
 from mucast_engine.networks.scaling import fit_scaling, scaled
 from mucast_engine.networks.seeds import derive_seed, generator_for
-from mucast_engine.networks.train_network import target_scale
+from mucast_engine.networks.targets import target_scale
 
 
 class StackTicker(NamedTuple):
