@@ -1,4 +1,6 @@
 import math
+from collections.abc import Iterable
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -26,18 +28,18 @@ class FakeObjective:
     train_samples = STEPS * 4
     largest_loss = largest_loss(torch.tensor([0.5, -1.0, 0.0]))
 
-    def __init__(self, losses: list[float], train_loss: float = 1.0) -> None:
+    def __init__(self, losses: list[float], train_losses: Iterable[float] = repeat(1.0)) -> None:
         self.module = torch.nn.Linear(1, 1, bias=False)
         self.weights = FlatWeights(self.module)
         self.weights.values.zero_()
-        self._losses, self._train_loss = iter(losses), train_loss
+        self._losses, self._train_losses = iter(losses), iter(train_losses)
         self.batches: list[list[int]] = []
 
     def gradient(self, batch: Tensor, step: int) -> Tensor:
         assert step == len(self.batches)
         self.batches.append(batch.tolist())
         self.weights.gradients.fill_(-1.0)
-        return torch.tensor(self._train_loss)
+        return torch.tensor(next(self._train_losses))
 
     def validation_loss(self) -> float:
         return next(self._losses)
@@ -88,10 +90,7 @@ def test_every_epoch_goes_through_all_samples_in_an_order_of_its_own() -> None:
 
 
 def test_the_training_loss_of_an_epoch_is_a_mean_over_samples_not_over_batches() -> None:
-    objective = FakeObjective([1.0])
-    losses = iter([1.0, 4.0])
-    objective.gradient = lambda batch, step: torch.tensor(next(losses))  # type: ignore[method-assign]
-    history, _ = trained(objective, epochs=1, batch_size=6)
+    history, _ = trained(FakeObjective([1.0], [1.0, 4.0]), epochs=1, batch_size=6)
     assert history.epochs[0]["train_loss"] == pytest.approx((6 * 1.0 + 2 * 4.0) / 8)
 
 
@@ -100,7 +99,7 @@ def test_the_training_loss_of_an_epoch_is_a_mean_over_samples_not_over_batches()
 def test_a_loss_that_is_not_finite_or_beyond_a_million_ends_the_training(loss: float, part: str) -> None:
     losses, train_loss = ([1.0, loss], 1.0) if part == "validation" else ([1.0], loss)
     with pytest.raises(TaskError) as caught:
-        trained(FakeObjective(losses, train_loss), epochs=2)
+        trained(FakeObjective(losses, repeat(train_loss)), epochs=2)
     epoch = 2 if part == "validation" else 1
     assert (caught.value.code, caught.value.data) == ("diverged", {"epoch": epoch})
     assert f"the {part} loss of epoch {epoch} is" in caught.value.message

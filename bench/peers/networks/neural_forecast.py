@@ -1,8 +1,9 @@
 """Networks of comparable size in neuralforecast, trained for as many steps, one ticker after the other, default threads.
 
 A step samples 64 windows. Its layers all have one width, `cnn` is its temporal convolutional network, and every network
-also sees the past returns. Its transformers take no features of the past. Usage: neural_forecast.py FEATURES PRICES OPTION EPOCHS, as for loop.py. Prints its timings
-and its number of steps as one JSON object.
+also sees the past returns. Its transformers take no features of the past.
+
+Usage: neural_forecast.py FEATURES PRICES OPTION EPOCHS, as for loop.py, and prints the same.
 """
 
 import json
@@ -12,14 +13,10 @@ import sys
 import time
 import warnings
 
-warnings.filterwarnings("ignore")
-logging.disable(logging.WARNING)
-os.environ["NIXTLA_ID_AS_COL"] = "1"
-started = time.perf_counter()
-import numpy as np  # noqa: E402  the imports are part of what is measured
-import pandas as pd  # noqa: E402
-from neuralforecast import NeuralForecast, models  # noqa: E402
-from neuralforecast.losses.pytorch import MSE  # noqa: E402
+import numpy as np
+import pandas as pd
+from neuralforecast import NeuralForecast, models
+from neuralforecast.losses.pytorch import MSE
 
 LOOKBACK = 10
 BATCH = 64
@@ -43,9 +40,11 @@ def frame_of(name, columns, price, dates, end):
 
 
 def main():
+    warnings.filterwarnings("ignore")
+    logging.disable(logging.WARNING)
+    os.environ["NIXTLA_ID_AS_COL"] = "1"
     feature_path, price_path, option, epochs = sys.argv[1:]
     epochs = json.loads(epochs)
-    imported = time.perf_counter()
     with open(feature_path) as file:
         blob = json.load(file)
     with open(price_path) as file:
@@ -79,9 +78,8 @@ def main():
         NeuralForecast(models=[model], freq=1).fit(frame, val_size=validation)
         steps += model.max_steps
         parameters = sum(p.numel() for p in model.parameters())
-    done = time.perf_counter()
-    times = {"import": imported - started, "read": read - imported, "train": done - read, "total": done - started}
-    print(json.dumps({**times, "steps": steps, "parameters": parameters}))
+    seconds = time.perf_counter() - read
+    print(json.dumps({"train": seconds, "steps": steps, "parameters": parameters}))
 
 
 main()
