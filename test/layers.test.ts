@@ -12,7 +12,10 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   engine: ["contract"],
   prepare: ["contract", "blob"],
   jobs: ["contract", "blob", "ingest", "panel", "evaluate", "engine"],
-  cli: ["contract", "blob", "engine", "prepare", "jobs"],
+  executors: ["contract", "blob", "engine", "jobs"],
+  service: ["contract", "blob", "executors"],
+  client: ["contract"],
+  cli: ["contract", "blob", "engine", "prepare", "jobs", "executors", "service", "client"],
 };
 
 /** Folders of pure functions: arrays in, arrays out. */

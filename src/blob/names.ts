@@ -1,7 +1,5 @@
 import { MucastError } from "../contract/errors.ts";
-
-/** The two jobs, by the names of their operations. */
-export type Operation = "run_ml_job" | "run_dl_job";
+import type { Operation } from "../contract/operation-view.ts";
 
 const JOBS = {
   run_ml_job: { job: "ml-worker-job", outputPrefix: "ml_engine" },

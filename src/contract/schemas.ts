@@ -1,23 +1,11 @@
 import { z } from "zod";
 import { dlConfigSchema } from "./dl-config.ts";
-import { ERROR_TABLE } from "./errors.ts";
 import { mlConfigSchema } from "./ml-config.ts";
 import { outputBlobSchema } from "./output-blob.ts";
 import { payloadSchema } from "./payload.ts";
+import { problemSchema } from "./problem.ts";
 import { resultRecordSchema } from "./result-record.ts";
 import { warningSchema } from "./warnings.ts";
-
-/** RFC 9457 problem details, as failed operations and refused requests carry them. */
-export const problemSchema = z
-  .looseObject({
-    type: z.string(),
-    title: z.string(),
-    status: z.int(),
-    code: z.enum(Object.keys(ERROR_TABLE) as [string, ...string[]]),
-    detail: z.string(),
-    advice: z.string(),
-  })
-  .meta({ id: "Problem", title: "Problem details" });
 
 /** Every published schema by name; `schemas/<name>.json` is generated from it. */
 export const PUBLISHED_SCHEMAS = {

@@ -1,6 +1,6 @@
-import type { Operation } from "../blob/names.ts";
 import { withoutSignature } from "../blob/policy.ts";
 import { formatDay } from "../contract/dates.ts";
+import type { Operation } from "../contract/operation-view.ts";
 import type { Failure } from "../contract/output-blob.ts";
 import { OUTPUT_SCHEMA_NAME } from "../contract/output-blob.ts";
 import type { Warning } from "../contract/warnings.ts";

@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { executionName, type Operation, outputName } from "../blob/names.ts";
+import { executionName, outputName } from "../blob/names.ts";
 import { checkOutput, resolveOutput } from "../blob/output-folder.ts";
 import { writeOutput } from "../blob/write-output.ts";
+import type { Operation } from "../contract/operation-view.ts";
 import type { Failure } from "../contract/output-blob.ts";
 import type { ResultRecord } from "../contract/result-record.ts";
 import type { Warning } from "../contract/warnings.ts";

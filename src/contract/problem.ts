@@ -1,0 +1,14 @@
+import { z } from "zod";
+import { ERROR_TABLE } from "./errors.ts";
+
+/** RFC 9457 problem details, as failed operations and refused requests carry them. */
+export const problemSchema = z
+  .looseObject({
+    type: z.string(),
+    title: z.string(),
+    status: z.int(),
+    code: z.enum(Object.keys(ERROR_TABLE) as [string, ...string[]]),
+    detail: z.string(),
+    advice: z.string(),
+  })
+  .meta({ id: "Problem", title: "Problem details" });

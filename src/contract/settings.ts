@@ -1,0 +1,212 @@
+import { availableParallelism } from "node:os";
+import { z } from "zod";
+import { EVENT_TYPES } from "./stored-event.ts";
+
+/** A setting's other names. Each stands in the settings file under its key. */
+export interface SettingNames {
+  readonly env?: string;
+  readonly flag?: string;
+  /** Never shown or logged. */
+  readonly secret?: true;
+}
+
+/** Every setting has these, and a description, in its metadata. */
+export const settingNames = z.registry<SettingNames>();
+
+const GIB = 2 ** 30;
+
+function words(description: string) {
+  return z
+    .preprocess(
+      (value) => (typeof value === "string" ? value.split(/[\s,]+/).filter((word) => word !== "") : value),
+      z.array(z.string()),
+    )
+    .default([])
+    .describe(description);
+}
+
+function count(least: number, most: number) {
+  return z.coerce.number().int().min(least).max(most);
+}
+
+const port = count(0, 65_535);
+
+/** Where events are sent to; only the operator names them. */
+export const webhookSchema = z.strictObject({
+  name: z.string().regex(/^[a-z0-9-]{1,40}$/),
+  url: z.url({ protocol: /^https?$/ }),
+  /** `whsec_` and base64, as Standard Webhooks writes it. */
+  secret: z
+    .string()
+    .regex(/^whsec_[A-Za-z0-9+/=]{32,}$/, "must be whsec_ and the base64 of 24 bytes or more"),
+  types: z.array(z.enum(EVENT_TYPES)).min(1).default(["succeeded", "failed", "canceled"]),
+});
+
+export type WebhookTarget = z.infer<typeof webhookSchema>;
+
+/** Every setting of `mucast serve`: flag before environment before settings file. docs/configuration.md is made of it. */
+export const settingsSchema = z.strictObject({
+  host: z
+    .string()
+    .default("127.0.0.1")
+    .describe("Address to listen on. Any but a loopback address needs `auth`.")
+    .register(settingNames, { env: "MUCAST_HOST", flag: "--host" }),
+  port: port
+    .default(8080)
+    .describe("Port to listen on; 0 takes a free one.")
+    .register(settingNames, { env: "MUCAST_PORT", flag: "--port" }),
+  data_dir: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      "Folder of the embedded database and, by default, of the blobs; `mucast` in the user's data folder by default.",
+    )
+    .register(settingNames, { env: "MUCAST_DATA_DIR", flag: "--data-dir" }),
+  public_url: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .describe(
+      "How callers reach the service, where that is not its address: stands in `Operation-Location` and in the URLs of outputs.",
+    )
+    .register(settingNames, { env: "MUCAST_PUBLIC_URL", flag: "--public-url" }),
+  allowed_hosts: words(
+    "Further names that a request's Host may carry, with a port where it is not the default one; loopback names and that of `public_url` always may.",
+  ).register(settingNames, { env: "MUCAST_ALLOWED_HOSTS" }),
+  allowed_origins: words("Origins of web pages that may call the service; none by default.").register(
+    settingNames,
+    { env: "MUCAST_ALLOWED_ORIGINS" },
+  ),
+
+  blob_url: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      "Where blobs are: a folder, or an Azure container as https://<account>.blob.core.windows.net/<container>; `blobs` in `data_dir` by default.",
+    )
+    .register(settingNames, { env: "BLOB_URL" }),
+  allowed_blob_urls: words(
+    "https URLs, each with a container, under which inputs may be read; by default `blob_url` where that is one.",
+  ).register(settingNames, { env: "MUCAST_ALLOWED_BLOB_URLS" }),
+  private_origins: words(
+    "Origins among the allowed ones that may resolve to private or loopback addresses; a loopback one may be http.",
+  ).register(settingNames, { env: "MUCAST_PRIVATE_ORIGINS" }),
+
+  database_url: z
+    .string()
+    .regex(/^postgres(ql)?:\/\//, "must begin with postgresql://")
+    .optional()
+    .describe(
+      "A PostgreSQL 14 or later, which several services may share; by default the embedded PGlite in `data_dir`.",
+    )
+    .register(settingNames, { env: "DATABASE_URL", secret: true }),
+  retention_days: count(1, 3650)
+    .default(30)
+    .describe(
+      "How long ended operations, their events and idempotency keys are kept. Outputs are never removed.",
+    )
+    .register(settingNames, { env: "MUCAST_RETENTION_DAYS" }),
+  events_kept: count(10, 100_000)
+    .default(1_000)
+    .describe("Events of one operation that are kept; older progress goes first.")
+    .register(settingNames, { env: "MUCAST_EVENTS_KEPT" }),
+
+  auth: z
+    .enum(["none", "keys", "oidc"])
+    .default("none")
+    .describe("How callers say who they are. `none` is refused on any but a loopback address.")
+    .register(settingNames, { env: "MUCAST_AUTH" }),
+  oidc_issuer: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .describe(
+      "Issuer of the tokens; its keys are found by OpenID discovery unless `oidc_jwks_url` names them.",
+    )
+    .register(settingNames, { env: "MUCAST_OIDC_ISSUER" }),
+  oidc_audience: z
+    .string()
+    .optional()
+    .describe("What `aud` of a token must hold.")
+    .register(settingNames, { env: "MUCAST_OIDC_AUDIENCE" }),
+  oidc_jwks_url: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .describe("Where the issuer's public keys are.")
+    .register(settingNames, { env: "MUCAST_OIDC_JWKS_URL" }),
+  oidc_read_scope: z
+    .string()
+    .default("mucast.read")
+    .describe("Scope (or role) of a token that may read operations and blobs.")
+    .register(settingNames, { env: "MUCAST_OIDC_READ_SCOPE" }),
+  oidc_write_scope: z
+    .string()
+    .default("mucast.write")
+    .describe("Scope (or role) of a token that may submit, cancel and upload.")
+    .register(settingNames, { env: "MUCAST_OIDC_WRITE_SCOPE" }),
+
+  executor: z
+    .enum(["process", "container-apps"])
+    .default("process")
+    .describe("Where jobs run: child processes of the service, or Azure Container Apps jobs.")
+    .register(settingNames, { env: "MUCAST_EXECUTOR" }),
+  azure_subscription: z
+    .string()
+    .optional()
+    .describe("Subscription of the Container Apps jobs.")
+    .register(settingNames, { env: "MUCAST_AZURE_SUBSCRIPTION" }),
+  azure_resource_group: z
+    .string()
+    .optional()
+    .describe("Resource group of the Container Apps jobs `ml-worker-job` and `dl-job`.")
+    .register(settingNames, { env: "MUCAST_AZURE_RESOURCE_GROUP" }),
+  cores: count(1, 1_024)
+    .default(availableParallelism())
+    .meta({ shownDefault: "all of the machine" })
+    .describe("Cores that all running jobs together may use on this machine.")
+    .register(settingNames, { env: "MUCAST_CORES" }),
+  concurrent_jobs: count(1, 1_000)
+    .default(2)
+    .describe("Jobs that this service runs at the same time; on this machine never more than `cores`.")
+    .register(settingNames, { env: "MUCAST_CONCURRENT_JOBS" }),
+  job_seconds: count(1, 7 * 86_400)
+    .default(12 * 3_600)
+    .describe("Longest time an attempt at a job may run (`timed_out`).")
+    .register(settingNames, { env: "MUCAST_JOB_SECONDS" }),
+  drain_seconds: count(0, 3_600)
+    .default(20)
+    .describe(
+      "After SIGTERM, how long running jobs may still finish before they are handed back to the queue.",
+    )
+    .register(settingNames, { env: "MUCAST_DRAIN_SECONDS" }),
+
+  body_bytes: count(1_024, 16 * 2 ** 20)
+    .default(256 * 1_024)
+    .describe("Largest body of a request but for uploads.")
+    .register(settingNames, { env: "MUCAST_BODY_BYTES" }),
+  upload_bytes: count(1, 1_024 * GIB)
+    .default(16 * GIB)
+    .describe("Largest blob that may be uploaded.")
+    .register(settingNames, { env: "MUCAST_UPLOAD_BYTES" }),
+  queued_per_caller: count(1, 1_000_000)
+    .default(1_000)
+    .describe("Operations of one caller that may wait to start.")
+    .register(settingNames, { env: "MUCAST_QUEUED_PER_CALLER" }),
+  requests_per_minute: count(1, 10_000_000)
+    .default(6_000)
+    .describe("Requests a minute of one caller, or of one address that has not said who it is.")
+    .register(settingNames, { env: "MUCAST_REQUESTS_PER_MINUTE" }),
+
+  log_level: z
+    .enum(["trace", "debug", "info", "warn", "error"])
+    .default("info")
+    .describe("What is logged, as JSON lines on stderr.")
+    .register(settingNames, { env: "MUCAST_LOG_LEVEL" }),
+  webhooks: z
+    .array(webhookSchema)
+    .default([])
+    .describe("Targets of events: name, url, secret, types. Only in the settings file.")
+    .register(settingNames, { secret: true }),
+});
+
+export type Settings = z.infer<typeof settingsSchema>;

@@ -1,0 +1,43 @@
+import { z } from "zod";
+import { progressSchema } from "./operation-view.ts";
+import { problemSchema } from "./problem.ts";
+import { resultRecordSchema } from "./result-record.ts";
+import { warningSchema } from "./warnings.ts";
+
+/** How long a job spent on something, for traces. */
+export const timingSchema = z.strictObject({
+  name: z.string(),
+  /** Milliseconds since 1970. */
+  start: z.number(),
+  end: z.number(),
+});
+
+export type Timing = z.infer<typeof timingSchema>;
+
+/**
+ * `status/<id>.<attempt>.json`: what one attempt at a job says of itself, wherever it runs. Rewritten whole at most
+ * every few seconds; the last time with how it ended.
+ */
+export const statusBlobSchema = z
+  .strictObject({
+    schema: z.literal("mucast.status/1"),
+    id: z.string(),
+    attempt: z.int().positive(),
+    config_sha256: z.string(),
+    updated_at: z.iso.datetime(),
+    progress: progressSchema.nullable(),
+    warnings: z.array(warningSchema),
+    timings: z.array(timingSchema),
+    /** Null while it runs. */
+    end: z
+      .union([z.strictObject({ record: resultRecordSchema }), z.strictObject({ problem: problemSchema })])
+      .nullable(),
+  })
+  .meta({ id: "StatusBlob" });
+
+export type StatusBlob = z.infer<typeof statusBlobSchema>;
+
+/** @returns the key of an attempt's status blob beside `data/`. */
+export function statusKey(id: string, attempt: number): string {
+  return `status/${id}.${attempt}.json`;
+}

@@ -1,0 +1,60 @@
+import { z } from "zod";
+import { JOB_OPERATIONS, operationSchema, progressSchema } from "./operation-view.ts";
+import { warningSchema } from "./warnings.ts";
+
+const numbered = {
+  /** Counts from 1 within its operation, without gaps until retention removes the oldest. */
+  seq: z.int().positive(),
+  operation_id: z.string(),
+  time: z.iso.datetime(),
+};
+
+/**
+ * What an operation has gone through, in the order in which it happened; the last one carries the operation as it
+ * ended. `progress` is stored at most once a second.
+ */
+export const storedEventSchema = z
+  .discriminatedUnion("type", [
+    z.strictObject({
+      ...numbered,
+      type: z.literal("queued"),
+      data: z.strictObject({ operation: z.enum(JOB_OPERATIONS) }),
+    }),
+    z.strictObject({
+      ...numbered,
+      type: z.literal("started"),
+      data: z.strictObject({ attempt: z.int().positive() }),
+    }),
+    z.strictObject({ ...numbered, type: z.literal("progress"), data: progressSchema }),
+    z.strictObject({ ...numbered, type: z.literal("warning"), data: warningSchema }),
+    z.strictObject({ ...numbered, type: z.literal("cancel_requested"), data: z.strictObject({}) }),
+    z.strictObject({ ...numbered, type: z.literal("succeeded"), data: operationSchema }),
+    z.strictObject({ ...numbered, type: z.literal("failed"), data: operationSchema }),
+    z.strictObject({ ...numbered, type: z.literal("canceled"), data: operationSchema }),
+  ])
+  .meta({ id: "Event", title: "Event of an operation" });
+
+export type StoredEvent = z.infer<typeof storedEventSchema>;
+export type StoredEventType = StoredEvent["type"];
+
+/** Where events that a reader asks for are gone: the operation as it is, then the events after `seq`. */
+export const snapshotSchema = z
+  .strictObject({ ...numbered, type: z.literal("snapshot"), data: operationSchema })
+  .meta({ id: "Snapshot" });
+
+export type Snapshot = z.infer<typeof snapshotSchema>;
+
+export const EVENT_TYPES = [
+  "queued",
+  "started",
+  "progress",
+  "warning",
+  "cancel_requested",
+  "succeeded",
+  "failed",
+  "canceled",
+] as const satisfies readonly StoredEventType[];
+
+export function isFinal(type: StoredEventType): boolean {
+  return type === "succeeded" || type === "failed" || type === "canceled";
+}
