@@ -1,0 +1,25 @@
+/** Runs one statement. Parameters are `$1`, `$2`, …; `timestamptz` comes back as Date, `jsonb` parsed. */
+export interface Queryable {
+  query<T = Record<string, unknown>>(text: string, params?: readonly unknown[]): Promise<{ rows: T[] }>;
+}
+
+/**
+ * Where operations are kept: the embedded PGlite or a PostgreSQL server, the same SQL on both. Its tables lie in the
+ * schema `mucast`, which stands first in the search path.
+ *
+ * Every method throws MucastError unavailable where the database cannot be reached; that may pass.
+ */
+export interface Database extends Queryable {
+  readonly kind: "pglite" | "postgres";
+  /** Runs several statements, parted by semicolons, without parameters. */
+  exec(text: string): Promise<void>;
+  /** Commits what `body` does, or rolls it back where it throws. On PGlite everything else waits meanwhile. */
+  transaction<T>(body: (statements: Queryable) => Promise<T>): Promise<T>;
+  /**
+   * Calls `told` with the payload of every notification on a channel, from any service on this database, and
+   * `missed` after a time in which some may have been missed.
+   * @returns what ends it.
+   */
+  listen(channel: string, told: (payload: string) => void, missed: () => void): Promise<() => Promise<void>>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,30 @@
+import { join } from "node:path";
+import type { Database } from "./database.ts";
+import { migrate } from "./migrations.ts";
+
+/**
+ * Opens the database of the settings and brings its tables up to date.
+ * @param place `dataDir`: absolute; for PGlite the caller holds its lock.
+ */
+export async function openDatabase(place: {
+  readonly databaseUrl: string | undefined;
+  readonly dataDir: string;
+}): Promise<Database> {
+  const database = await open(place);
+  try {
+    await migrate(database);
+    return database;
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+async function open({ databaseUrl, dataDir }: Parameters<typeof openDatabase>[0]): Promise<Database> {
+  if (databaseUrl !== undefined) {
+    const { openPostgres } = await import("./postgres.ts");
+    return openPostgres(databaseUrl);
+  }
+  const { openPglite } = await import("./pglite.ts");
+  return openPglite(join(dataDir, "database"));
+}
