@@ -1,0 +1,87 @@
+import type { Database, Queryable } from "../database/database.ts";
+import { appendEvent } from "./events.ts";
+import type { OperationRow } from "./operation-row.ts";
+import type { WebhookTypes } from "./webhook-types.ts";
+
+/** How long a service may be silent before another one takes its operations over. */
+export const LEASE_SECONDS = 30;
+
+/** Takes the oldest operation that waits, for `owner`, as its next attempt. Undefined where none waits. */
+export function claimOperation(
+  database: Database,
+  owner: string,
+  webhooks: WebhookTypes,
+): Promise<OperationRow | undefined> {
+  return database.transaction(async (statements) => {
+    const { rows } = await statements.query<OperationRow>(
+      `update operations
+       set status = 'Running', attempt = attempt + 1, owner = $1, handle = null, progress = null,
+         lease_until = now() + make_interval(secs => $2), attempt_started_at = now(),
+         started_at = coalesce(started_at, now())
+       where id = (
+         select id from operations where status = 'NotStarted' and not_before <= now()
+         order by ordinal limit 1 for update skip locked
+       )
+       returning *`,
+      [owner, LEASE_SECONDS],
+    );
+    const row = rows[0];
+    if (row) await appendEvent(statements, row.id, "started", { attempt: row.attempt }, webhooks);
+    return row;
+  });
+}
+
+/** Keeps where an attempt runs. False where it is no longer the current one. */
+export async function keepHandle(
+  statements: Queryable,
+  { id, attempt }: Attempt,
+  handle: string,
+): Promise<boolean> {
+  const { rows } = await statements.query(
+    "update operations set handle = $3 where id = $1 and attempt = $2 and status = 'Running' returning id",
+    [id, attempt, handle],
+  );
+  return rows.length > 0;
+}
+
+/** One attempt at an operation; every change of it names both. */
+export interface Attempt {
+  readonly id: string;
+  readonly attempt: number;
+}
+
+export interface Lease extends Attempt {
+  readonly cancel_requested_at: Date | null;
+}
+
+/** Prolongs the leases of everything `owner` runs. @returns what that still is. */
+export async function renewLeases(statements: Queryable, owner: string): Promise<Lease[]> {
+  const { rows } = await statements.query<Lease>(
+    `update operations set lease_until = now() + make_interval(secs => $2)
+     where owner = $1 and status = 'Running' returning id, attempt, cancel_requested_at`,
+    [owner, LEASE_SECONDS],
+  );
+  return rows;
+}
+
+/**
+ * Takes over one running operation whose service is gone. Undefined where there is none.
+ * @param alone every other service on this database is known to be gone, whatever its leases say.
+ */
+export async function takeOver(
+  statements: Queryable,
+  owner: string,
+  alone: boolean,
+): Promise<OperationRow | undefined> {
+  const { rows } = await statements.query<OperationRow>(
+    `update operations set owner = $1, lease_until = now() + make_interval(secs => $3)
+     where id = (
+       select id from operations
+       where status = 'Running' and owner is distinct from $1 and ($2 or lease_until < now())
+       order by ordinal limit 1 for update skip locked
+     )
+     returning *`,
+    [owner, alone, LEASE_SECONDS],
+  );
+  return rows[0];
+}

@@ -1,0 +1,79 @@
+import type { Problem } from "../../contract/errors.ts";
+import type { ResultRecord } from "../../contract/result-record.ts";
+import type { Database, Queryable } from "../database/database.ts";
+import type { Attempt } from "./claim-operation.ts";
+import { appendEvent, pruneProgress } from "./events.ts";
+import { type OperationRow, viewOf } from "./operation-row.ts";
+import type { WebhookTypes } from "./webhook-types.ts";
+
+/** How an operation ends. */
+export type Ending =
+  | { readonly status: "Succeeded"; readonly record: ResultRecord }
+  | { readonly status: "Failed" | "Canceled"; readonly problem: Problem };
+
+/**
+ * Ends an operation for good: its status, its result or problem and its final event in one transaction; the query
+ * strings of its URLs, which may hold signatures, are forgotten.
+ * @returns undefined where the attempt is no longer the current one, or has ended.
+ */
+export function endOperation(
+  database: Database,
+  attempt: Attempt,
+  ending: Ending,
+  kept: { readonly events: number; readonly webhooks: WebhookTypes },
+): Promise<OperationRow | undefined> {
+  return database.transaction(async (statements) => {
+    const row = await end(statements, attempt, ending);
+    if (!row) return undefined;
+    const type =
+      ending.status === "Succeeded" ? "succeeded" : ending.status === "Failed" ? "failed" : "canceled";
+    await appendEvent(statements, row.id, type, viewOf(row), kept.webhooks);
+    await pruneProgress(statements, row.id, kept.events);
+    return row;
+  });
+}
+
+async function end(
+  statements: Queryable,
+  { id, attempt }: Attempt,
+  ending: Ending,
+): Promise<OperationRow | undefined> {
+  const { rows } = await statements.query<OperationRow>(
+    `update operations
+     set status = $3, finished_at = now(), owner = null, lease_until = null, handle = null,
+       result = $4::jsonb, error = $5::jsonb,
+       feature_url = split_part(feature_url, '?', 1), data_extractor_url = split_part(data_extractor_url, '?', 1)
+     where id = $1 and attempt = $2 and status in ('NotStarted', 'Running')
+     returning *`,
+    [
+      id,
+      attempt,
+      ending.status,
+      ending.status === "Succeeded" ? JSON.stringify(ending.record) : null,
+      ending.status === "Succeeded" ? null : JSON.stringify(ending.problem),
+    ],
+  );
+  return rows[0];
+}
+
+/**
+ * Gives a running attempt back to the queue.
+ * @param lost whether it vanished, which is counted; one that is handed back is not.
+ * @param waitSeconds before another one may begin.
+ * @returns false where it is no longer the current one.
+ */
+export async function releaseOperation(
+  statements: Queryable,
+  { id, attempt }: Attempt,
+  { lost, waitSeconds }: { lost: boolean; waitSeconds: number },
+): Promise<boolean> {
+  const { rows } = await statements.query(
+    `update operations
+     set status = 'NotStarted', owner = null, lease_until = null, handle = null, progress = null,
+       lost = lost + $3, not_before = now() + make_interval(secs => $4)
+     where id = $1 and attempt = $2 and status = 'Running'
+     returning id`,
+    [id, attempt, lost ? 1 : 0, waitSeconds],
+  );
+  return rows.length > 0;
+}

@@ -1,0 +1,55 @@
+import type { Problem } from "../../contract/errors.ts";
+import type { Operation, OperationStatus, OperationView } from "../../contract/operation-view.ts";
+import type { ResultRecord } from "../../contract/result-record.ts";
+import type { Warning } from "../../contract/warnings.ts";
+
+/** A row of `operations`. */
+export interface OperationRow {
+  readonly id: string;
+  /** Decimal digits: it grows with every operation. */
+  readonly ordinal: string | number;
+  readonly caller: string;
+  readonly operation: Operation;
+  readonly feature_url: string;
+  readonly data_extractor_url: string;
+  readonly config: string;
+  readonly config_sha256: string;
+  readonly body_sha256: string;
+  readonly traceparent: string | null;
+  readonly status: OperationStatus;
+  /** How many attempts have begun; 0 before the first. */
+  readonly attempt: number;
+  /** How many of them vanished. */
+  readonly lost: number;
+  /** The service that runs it, while it is Running. */
+  readonly owner: string | null;
+  readonly handle: string | null;
+  readonly cancel_requested_at: Date | null;
+  readonly created_at: Date;
+  readonly started_at: Date | null;
+  readonly attempt_started_at: Date | null;
+  readonly finished_at: Date | null;
+  readonly progress: OperationView["progress"];
+  readonly warnings: readonly Warning[];
+  readonly result: ResultRecord | null;
+  readonly error: Problem | null;
+  readonly last_seq: number;
+  /** The newest event that is no longer kept; 0 where all are. */
+  readonly pruned_seq: number;
+}
+
+/** The operation as its caller sees it. */
+export function viewOf(row: OperationRow): OperationView {
+  return {
+    id: row.id,
+    operation: row.operation,
+    status: row.status,
+    created_at: row.created_at.toISOString(),
+    started_at: row.started_at?.toISOString() ?? null,
+    finished_at: row.finished_at?.toISOString() ?? null,
+    progress: row.progress,
+    warnings: [...row.warnings],
+    result: row.result,
+    error: row.error,
+  };
+}
