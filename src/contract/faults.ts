@@ -53,6 +53,7 @@ function rule(issue: z.core.$ZodIssue): string {
     `must be ${"origin" in issue && issue.origin === "array" ? "a list of length " : ""}${relation}${inclusive ? "=" : ""} ${limit}`;
   if (issue.code === "invalid_type") return `must be ${withArticle(issue.expected)}`;
   if (issue.code === "invalid_value") return `must be one of ${issue.values.join(", ")}`;
+  if (issue.code === "too_small" && issue.origin === "string") return "must not be empty";
   if (issue.code === "too_small") return bound(">", issue.minimum, issue.inclusive);
   if (issue.code === "too_big") return bound("<", issue.maximum, issue.inclusive);
   return issue.message;

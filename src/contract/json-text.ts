@@ -58,7 +58,12 @@ export function parseJson(text: string, root = "config"): unknown {
 export function rawNumbers(text: string, root = "config"): unknown {
   const body = withoutByteOrderMark(text);
   refuseDuplicates(scanJson(body, root, DEEPEST_JSON), root);
-  return json.parse(body, (_key, value, context) =>
+  return rawNumbersOf(body);
+}
+
+/** The tree of `rawNumbers`, of text that a scan has found to be JSON; of a key that stands twice the last one. */
+export function rawNumbersOf(scanned: string): unknown {
+  return json.parse(scanned, (_key, value, context) =>
     typeof value === "number" ? json.rawJSON(context.source!) : value,
   );
 }
@@ -73,7 +78,7 @@ export function rawNumber(text: string): RawNumber {
   return json.rawJSON(text);
 }
 
-function withoutByteOrderMark(text: string): string {
+export function withoutByteOrderMark(text: string): string {
   return text.startsWith("\uFEFF") ? text.slice(1) : text;
 }
 

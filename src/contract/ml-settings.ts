@@ -1,5 +1,6 @@
+import { type Fault, MucastError } from "./errors.ts";
 import type { Intervals, ScalerName } from "./intervals.ts";
-import { rawNumbers } from "./json-text.ts";
+import { isRawNumber, rawNumbers } from "./json-text.ts";
 import { DEFAULT_CV_TEST_SIZE, mlConfigSchema } from "./ml-config.ts";
 import { findModel, type Model } from "./model-params/models.ts";
 import { type Estimator, type RawJson, type RawObject, resolveModelParams } from "./model-params/resolve.ts";
@@ -25,7 +26,10 @@ export interface MlSettings {
  * @throws MucastError invalid_request, unknown_model, invalid_model_params, device_unavailable or too_large.
  */
 export function parseMlSettings(text: string): { settings: MlSettings; warnings: readonly Warning[] } {
-  const { value, warnings } = parseConfig(text, mlConfigSchema, ["ML params"]);
+  const { value, warnings } = parseConfig(text, mlConfigSchema, ["ML params"], (_config, found) =>
+    // A model that alone is at fault has error codes of its own.
+    found.length === 0 ? [] : modelFaults(rawNumbers(text)),
+  );
   const params = value["ML params"];
   const model = findModel(params.model);
   const resolved = resolveModelParams({
@@ -45,6 +49,24 @@ export function parseMlSettings(text: string): { settings: MlSettings; warnings:
     },
     warnings: [...warnings, ...resolved.warnings],
   };
+}
+
+/** What is wrong with the model and its parameters in a config that has other faults too. */
+function modelFaults(config: unknown): readonly Fault[] {
+  const params = isObject(config) ? config["ML params"] : undefined;
+  if (!isObject(params) || typeof params.model !== "string") return [];
+  const { model, model_params } = params;
+  try {
+    resolveModelParams({ model: findModel(model), rawParams: isObject(model_params) ? model_params : {} });
+    return [];
+  } catch (error) {
+    if (error instanceof MucastError) return error.data.faults ?? [];
+    throw error;
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !isRawNumber(value);
 }
 
 /** The seed the regressor was given; null where it takes none. */

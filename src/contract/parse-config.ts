@@ -17,14 +17,15 @@ export interface CheckedConfig<T> {
  * @param wanted keys on the way to the job's own section: `["ML params"]` or `["NN params", "Dot prediction"]`.
  *   Objects beside these are other services' settings and give the warning `ignored_section`; anything else
  *   beside them is an unknown key.
- * @param more finds faults that no schema can tell; it gets the config unchecked, so that these are told with the rest.
+ * @param more finds faults that no schema can tell; it gets the config unchecked, so that these are told with the rest,
+ *   and the faults found so far.
  * @throws MucastError `too_large` over 32 KiB, `invalid_request` with every fault otherwise.
  */
 export function parseConfig<T>(
   text: string,
   schema: z.ZodType<T>,
   wanted: readonly string[],
-  more: (config: unknown) => readonly Fault[] = () => [],
+  more: (config: unknown, found: readonly Fault[]) => readonly Fault[] = () => [],
 ): CheckedConfig<T> {
   const bytes = Buffer.byteLength(text);
   if (bytes > LIMITS.configBytes) {
@@ -40,11 +41,11 @@ export function parseConfig<T>(
   const plain = parseJson(text);
   const beside = sectionsBeside(plain, wanted);
   const parsed = schema.safeParse(plain);
-  const faults = [
+  const found = [
     ...(parsed.success ? [] : faultsOf(parsed.error, schema, "config", plain)),
     ...beside.faults,
-    ...more(plain),
   ];
+  const faults = [...found, ...more(plain, found)];
   if (!parsed.success || faults.length > 0) throw invalidRequest(faults);
   return { value: parsed.data, warnings: beside.warnings };
 }

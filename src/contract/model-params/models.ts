@@ -1,5 +1,5 @@
 import { MucastError } from "../errors.ts";
-import { show } from "../faults.ts";
+import { faultLine, show } from "../faults.ts";
 import { nearestName } from "../nearest.ts";
 
 /** The module Python imports. */
@@ -63,10 +63,14 @@ export function findModel(name: string, path = "config.ML params.model"): Model 
   const model = MODELS.find((candidate) => candidate.name === known);
   if (model !== undefined) return model;
   const suggestion = nearestName(name, MODEL_NAMES);
-  const hint = suggestion === undefined ? "" : ` (did you mean ${suggestion}?)`;
-  throw new MucastError(
-    "unknown_model",
-    `${path}: no model is called ${show(name)}${hint}; the models are ${MODEL_NAMES.join(", ")}`,
-    { path, value: name, accepted: MODEL_NAMES, ...(suggestion === undefined ? {} : { suggestion }) },
-  );
+  const near = suggestion === undefined ? {} : { suggestion };
+  const message = `no model is called ${show(name)}; the models are ${MODEL_NAMES.join(", ")}`;
+  const fault = { path, message, ...near };
+  throw new MucastError("unknown_model", faultLine(fault), {
+    path,
+    value: name,
+    accepted: MODEL_NAMES,
+    ...near,
+    faults: [fault],
+  });
 }
