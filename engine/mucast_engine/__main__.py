@@ -3,14 +3,12 @@
 import argparse
 import json
 import os
-import platform
 import signal
 import socket
 import sys
-import time
 from pathlib import Path
 
-from mucast_engine.process import claim_stdout, die_with_parent, has_hung_up, silence_input, thread_count, watch_parent
+from mucast_engine.process import claim_stdout, die_with_parent, has_hung_up, silence_input, watch_parent
 
 
 def main() -> None:
@@ -38,23 +36,10 @@ def run_host(libraries: list[str], folder: Path, start: str) -> None:
     stdin, stdout = os.dup(0), claim_stdout()
     silence_input()
     from mucast_engine.host import Host
-    from mucast_engine.libraries import import_libraries, library_versions
-    from mucast_engine.starting import forking, spawning
+    from mucast_engine.starting import preparing
 
-    started = time.perf_counter()
-    if start == "fork":
-        import_libraries(libraries)
-        if thread_count() > 1:
-            start = "spawn"  # A fork would take one thread along and leave the locks of the others held for ever.
-    host = Host(stdin, stdout, forking(folder) if start == "fork" else spawning(libraries, folder))
-    host.emit(
-        {
-            "event": "ready",
-            "versions": {"python": platform.python_version(), **library_versions(libraries)},
-            "start": start,
-            "import_seconds": time.perf_counter() - started,
-        }
-    )
+    host = Host(stdin, stdout, preparing(folder, start))
+    host.prepare(libraries)
     host.run()
     sys.stderr.flush()
     os._exit(0)  # Every worker is gone; taking a large interpreter apart would only make the caller wait.

@@ -24,15 +24,24 @@ class Running(NamedTuple):
     pending: bytearray
 
 
+Start = Callable[["Host"], tuple[int, socket.socket]]
+"""Starts a worker: its pid and this side of its socket."""
+
+Prepare = Callable[[list[str]], tuple[Start, Message]]
+"""Makes libraries ready for workers: how these are started from now on, and the greeting that tells of it."""
+
+
 class Host:
     """Requests come as lines from `stdin`: `{"op": "start" | "task" | "kill", "worker": number}`.
 
     That of a task has its `id` too, and after a tab the task's JSON, which goes to the worker unread: nothing in it
-    can break the host.
+    can break the host. A host that was started before its job was known is told `{"op": "import", "libraries": [...]}`
+    ahead of any worker.
     """
 
-    def __init__(self, stdin: int, stdout: int, start: Callable[["Host"], tuple[int, socket.socket]]) -> None:
-        self._stdin, self._stdout, self._start = stdin, stdout, start
+    def __init__(self, stdin: int, stdout: int, prepare: Prepare) -> None:
+        self._stdin, self._stdout, self._prepare = stdin, stdout, prepare
+        self._start: Start | None = None
         self._requests = bytearray()
         self._serving = True
         self._workers: dict[int, Running] = {}
@@ -70,6 +79,12 @@ class Host:
             for worker in self._workers.values():
                 os.waitpid(worker.pid, 0)
 
+    def prepare(self, libraries: list[str]) -> None:
+        """Imports what is not imported yet, and greets with the versions of `libraries` alone."""
+        assert not self._workers
+        self._start, greeting = self._prepare(libraries)
+        self.emit(greeting)
+
     def emit(self, message: Message) -> None:
         self._write(json.dumps(message).encode() + b"\n")
 
@@ -87,6 +102,9 @@ class Host:
         self._serving = bool(chunk)
 
     def _handle(self, request: Message, task: bytes) -> None:
+        if request["op"] == "import":
+            self.prepare(request["libraries"])
+            return
         number = request["worker"]
         worker = self._workers.get(number)
         match request["op"]:
@@ -101,6 +119,7 @@ class Host:
                 _kill_group(worker.pid)
 
     def _start_worker(self, number: int) -> None:
+        assert self._start is not None
         pid, connection = self._start(self)
         worker = Running(pid, connection, bytearray())
         self._workers[number] = worker

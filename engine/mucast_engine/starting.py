@@ -3,16 +3,36 @@
 import contextlib
 import gc
 import os
+import platform
 import socket
 import sys
+import time
 import traceback
-from collections.abc import Callable
 from pathlib import Path
 
-from mucast_engine.host import Host
-from mucast_engine.process import die_with_parent
+from mucast_engine.arrays import Message
+from mucast_engine.host import Host, Prepare, Start
+from mucast_engine.libraries import import_libraries, library_versions
+from mucast_engine.process import die_with_parent, thread_count
 
-Start = Callable[[Host], tuple[int, socket.socket]]
+
+def preparing(folder: Path, start: str) -> Prepare:
+    """What a host does before it starts workers; `start` is `fork` where that is safe, or `spawn`."""
+
+    def prepare(libraries: list[str]) -> tuple[Start, Message]:
+        started = time.perf_counter()
+        if start == "fork":
+            import_libraries(libraries)
+        # A fork would take one thread along and leave the locks of the others held for ever.
+        forks = start == "fork" and thread_count() == 1
+        return forking(folder) if forks else spawning(libraries, folder), {
+            "event": "ready",
+            "versions": {"python": platform.python_version(), **library_versions(libraries)},
+            "start": "fork" if forks else "spawn",
+            "import_seconds": time.perf_counter() - started,
+        }
+
+    return prepare
 
 
 def forking(folder: Path) -> Start:

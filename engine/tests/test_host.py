@@ -35,10 +35,13 @@ class HostUnderTest:
         self.messages: list[dict[str, Any]] = []
 
     def send(self, op: str, worker: int, task: Task | str | None = None, number: int = 0) -> None:
-        assert self.process.stdin is not None
         header = json.dumps({"op": op, "worker": worker, "id": number})
         body = task if isinstance(task, str) else json.dumps(task)
-        self.process.stdin.write((header if task is None else f"{header}\t{body}").encode() + b"\n")
+        self.say(header if task is None else f"{header}\t{body}")
+
+    def say(self, line: str) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(line.encode() + b"\n")
         self.process.stdin.flush()
 
     def wait_for(self, event: str) -> dict[str, Any]:
@@ -117,6 +120,27 @@ def test_every_library_fits_in_forked_workers_also_after_one_was_killed(
     expected = regressor(**params).fit(x[:200], y[:200]).predict(x[200:240])
     for values in predicted:
         np.testing.assert_array_equal(values[:40], expected)
+
+
+@pytest.mark.parametrize("name", ["RandomForestRegressor", "XGBRegressor", "LGBMRegressor", "CatBoostRegressor"])
+def test_a_host_that_had_imported_others_fits_the_same_and_tells_the_versions_of_what_was_asked_for(
+    name: str, start_host: Callable[..., HostUnderTest], make_task: Callable[..., Task]
+) -> None:
+    library, regressor, params = REGRESSORS[NAMES.index(name)]
+    host = start_host("sklearn,xgboost,lightgbm")
+    host.wait_for("ready")
+    host.say(json.dumps({"op": "import", "libraries": [library]}))
+    greeting = host.wait_for("ready")
+    own = {"scikit-learn" if library == "sklearn" else library}
+    assert greeting["versions"].keys() == {"python", "numpy", "scipy", "scikit-learn"} | own
+    assert greeting["start"] == "fork"
+    task = make_task(spec_of(name))
+    host.send("start", 1)
+    host.send("task", 1, task, number=1)
+    predicted = np.load(host.wait_for("result")["result"]["predictions"]["ref"])
+    x, y = np.load(task["x"]["ref"]), np.load(task["y"]["ref"])
+    expected = regressor(**params).fit(x[:200], y[:200]).predict(x[200:240])
+    np.testing.assert_array_equal(predicted[:40], expected)
 
 
 @pytest.mark.parametrize("start", ["fork", "spawn"])
