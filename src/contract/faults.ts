@@ -21,11 +21,27 @@ export function faultsOf(error: z.ZodError, schema: z.ZodType, root: string, inp
 
 /** The fault of one unknown key, with the nearest of the keys that are known there. */
 export function unknownKey(path: string, key: string, known: readonly string[]): Fault {
-  return fault(
-    path,
-    `unknown key ${JSON.stringify(key)}; known here: ${known.join(", ")}`,
-    nearestName(key, known),
-  );
+  return fault(path, `unknown key ${show(key)}; known here: ${known.join(", ")}`, nearestName(key, known));
+}
+
+const MOST_FAULTS = 100;
+const LONGEST_PATH = 300;
+
+/**
+ * Faults as an error tells them, in its message and in its data: the first 100, and how many more there are. An answer
+ * stays small, however many faults a small body holds.
+ */
+export function tellFaults(all: readonly Fault[]): { message: string; faults: readonly Fault[] } {
+  const faults = all
+    .slice(0, MOST_FAULTS)
+    .map((fault) => ({ ...fault, path: cut(fault.path, LONGEST_PATH) }));
+  const more = all.length - faults.length;
+  const lines = [...faults.map(faultLine), ...(more > 0 ? [`and ${more} more`] : [])];
+  return { message: lines.join("; "), faults };
+}
+
+function cut(text: string, longest: number): string {
+  return text.length > longest ? `${text.slice(0, longest)}…` : text;
 }
 
 /** A fault in the words of a message: its path, what is wrong, and the right name where one is near. */
@@ -76,8 +92,7 @@ const LONGEST_SHOWN = 80;
 
 /** A value as error messages show it: JSON, printable, cut after 80 characters. */
 export function show(value: unknown): string {
-  const text = printable(JSON.stringify(value) ?? String(value));
-  return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text;
+  return cut(printable(JSON.stringify(value) ?? String(value)), LONGEST_SHOWN);
 }
 
 export function joinPath(root: string, path: readonly PropertyKey[]): string {

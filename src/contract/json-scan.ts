@@ -6,12 +6,19 @@ import { type Fault, MucastError } from "./errors.ts";
  *
  * @param root what paths begin with.
  * @param deepest levels of arrays and objects that are allowed.
+ * @param members takes, where the value is an object, the text of each of its values by key, as it is written; of a
+ *   key that stands twice the last one.
  * @returns a fault for every key that its object already has.
  * @throws MucastError `invalid_request` at the first fault of syntax; lines and columns count from 1, columns in
  *   UTF-16 units.
  */
-export function scanJson(text: string, root: string, deepest: number): Fault[] {
-  const scanner: Scanner = { text, at: 0, root, deepest, duplicates: [] };
+export function scanJson(
+  text: string,
+  root: string,
+  deepest: number,
+  members = new Map<string, string>(),
+): Fault[] {
+  const scanner: Scanner = { text, at: 0, root, deepest, members, duplicates: [] };
   skipSpace(scanner);
   scanValue(scanner, root, 0);
   if (scanner.at < text.length) fail(scanner, "text after the end of the value");
@@ -23,12 +30,14 @@ interface Scanner {
   at: number;
   readonly root: string;
   readonly deepest: number;
+  readonly members: Map<string, string>;
   readonly duplicates: Fault[];
 }
 
 const SPACE = /[ \t\n\r]*/y;
 // Everything from the space on, but the quote and the backslash: control characters must be escaped.
-const STRING = /"(?:[ !#-[\]-\uffff]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y;
+const PLAIN = /[ !#-[\]-\uffff]*/y;
+const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
 const WORD = /[+-]?[A-Za-z]+/y;
 
@@ -57,7 +66,9 @@ function scanObject(scanner: Scanner, path: string, depth: number): void {
     seen.add(key);
     skipSpace(scanner);
     if (!taken(scanner, ":")) fail(scanner, "a colon is expected after the key");
+    const start = scanner.at;
     scanValue(scanner, place, depth + 1);
+    if (depth === 0) scanner.members.set(key, scanner.text.slice(start, scanner.at).trimEnd());
   } while (taken(scanner, ","));
   if (!taken(scanner, "}", false)) fail(scanner, "a comma or a closing brace is expected here");
 }
@@ -72,10 +83,14 @@ function scanArray(scanner: Scanner, path: string, depth: number): void {
 }
 
 function scanString(scanner: Scanner): string {
-  const source = match(scanner, STRING);
-  if (source === undefined)
-    fail(scanner, "a string that is not closed, or holds a bad escape or a raw line break");
-  return JSON.parse(source) as string;
+  const start = scanner.at;
+  scanner.at += 1;
+  // Not one pattern for all of it: a long string would exhaust the stack of the matcher.
+  do match(scanner, PLAIN);
+  while (match(scanner, ESCAPE) !== undefined);
+  if (taken(scanner, '"', false)) return JSON.parse(scanner.text.slice(start, scanner.at)) as string;
+  scanner.at = start;
+  return fail(scanner, "a string that is not closed, or holds a bad escape or a raw line break");
 }
 
 function scanNumberOrWord(scanner: Scanner): void {

@@ -6,9 +6,13 @@
 export function nearestName(name: string, known: Iterable<string>): string | undefined {
   let best: string | undefined;
   let bestDistance = Number.POSITIVE_INFINITY;
+  const given = normalise(name);
   for (const candidate of known) {
-    const distance = alignmentDistance(normalise(name), normalise(candidate));
+    const other = normalise(candidate);
     const limit = Math.max(1, Math.ceil(Math.max(name.length, candidate.length) / 3));
+    // No distance is less than the difference in length.
+    if (Math.abs(given.length - other.length) > Math.min(limit, bestDistance - 1)) continue;
+    const distance = alignmentDistance(given, other);
     if (distance <= limit && distance < bestDistance) {
       best = candidate;
       bestDistance = distance;

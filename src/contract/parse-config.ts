@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import { type Fault, MucastError } from "./errors.ts";
-import { faultLine, faultsOf, joinPath, show, unknownKey } from "./faults.ts";
+import { faultsOf, joinPath, show, tellFaults, unknownKey } from "./faults.ts";
 import { parseJson } from "./json-text.ts";
 import { LIMITS } from "./limits.ts";
 import type { Warning } from "./warnings.ts";
@@ -50,10 +50,10 @@ export function parseConfig<T>(
   return { value: parsed.data, warnings: beside.warnings };
 }
 
-/** The error of a payload or config with faults, told in one message. */
+/** The error of a payload or config with faults, told in one message; the first 100 of them. */
 export function invalidRequest(faults: readonly Fault[]): MucastError {
-  const message = faults.map(faultLine).join("; ");
-  return new MucastError("invalid_request", message, { path: faults[0]?.path ?? "config", faults });
+  const { message, faults: told } = tellFaults(faults);
+  return new MucastError("invalid_request", message, { path: told[0]?.path ?? "config", faults: told });
 }
 
 function sectionsBeside(plain: unknown, wanted: readonly string[]): { warnings: Warning[]; faults: Fault[] } {

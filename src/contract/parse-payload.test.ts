@@ -223,3 +223,20 @@ it("answers every text with a payload or a MucastError that tells paths", () => 
     }),
   );
 });
+
+it("tells the first 100 faults of a body that is made of them, and how many more there are", () => {
+  const unknown = Array.from({ length: 3_000 }, (_, i) => `"k${i}":1`).join(",");
+  for (const text of [payload(ridge(), `${unknown},`), payload(ridge(`,"model_params":{${unknown}}`))]) {
+    const error = refusal(text);
+    assert.equal(error.data.faults?.length, 100);
+    assert.match(error.message, /; and 2900 more$/);
+  }
+  const deep = `${`{"${"k".repeat(3_000)}":`.repeat(50)}{${'"a":1,'.repeat(2_000)}"a":1}${"}".repeat(50)}`;
+  assert.ok(JSON.stringify(refusal(payload(ridge(), `"deep":${deep},`)).data).length < 100_000);
+});
+
+it("reads strings longer than the stack of a matcher is high", () => {
+  const long = `${"\\n".repeat(2 ** 23)}${"a".repeat(2 ** 24)}`;
+  const { featureUrl } = parsePayload("run_ml_job", payload(ridge()).replace(FEATURES, long));
+  assert.equal(featureUrl.length, 2 ** 23 + 2 ** 24);
+});

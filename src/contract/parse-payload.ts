@@ -2,7 +2,6 @@ import { canonicalJson } from "./canonical-json.ts";
 import { parseDlSettings } from "./dl-settings.ts";
 import { type Fault, MucastError } from "./errors.ts";
 import { faultsOf } from "./faults.ts";
-import { memberTexts } from "./json-members.ts";
 import { scanJson } from "./json-scan.ts";
 import { DEEPEST_JSON, rawNumbersOf, withoutByteOrderMark } from "./json-text.ts";
 import { parseMlSettings } from "./ml-settings.ts";
@@ -39,11 +38,12 @@ const ROOT = "payload";
  */
 export function parsePayload(operation: Operation, text: string, checks: PayloadChecks = {}): ParsedPayload {
   const body = withoutByteOrderMark(text);
+  const members = new Map<string, string>();
   // One level more than a config, which stands inside.
-  const duplicates = scanJson(body, ROOT, DEEPEST_JSON + 1).map(asTwice);
+  const duplicates = scanJson(body, ROOT, DEEPEST_JSON + 1, members).map(asTwice);
   const plain: unknown = JSON.parse(body);
   const payload = isObject(plain) ? plain : {};
-  const config = isObject(payload.config) ? memberTexts(body).get("config")! : undefined;
+  const config = isObject(payload.config) ? members.get("config")! : undefined;
   const shape = [...duplicates, ...shapeFaults(plain)];
   const urls = urlFaults(payload, checks);
   const refused = config === undefined ? undefined : configError(operation, config, duplicates.length > 0);

@@ -1,5 +1,5 @@
 import { type Fault, MucastError } from "../errors.ts";
-import { faultLine, show } from "../faults.ts";
+import { show, tellFaults } from "../faults.ts";
 import { isRawNumber, type RawJson, type RawObject } from "../json-text.ts";
 import { nearestName } from "../nearest.ts";
 import type { Warning } from "../warnings.ts";
@@ -145,11 +145,10 @@ function refuse(
   { gpu, hasUnknown }: NamedArguments,
   known: ConstructorParameters,
 ): MucastError {
-  const all = [...faults, ...gpu];
-  const message = all.map(faultLine).join("; ");
+  const { message, faults: told } = tellFaults([...faults, ...gpu]);
   return new MucastError(faults.length > 0 ? "invalid_model_params" : "device_unavailable", message, {
-    path: all[0]!.path,
-    faults: all,
+    path: told[0]!.path,
+    faults: told,
     ...(hasUnknown
       ? { accepted: [...known.byName.keys()].filter((name) => mayBeGiven(model.library, name)) }
       : {}),
