@@ -150,8 +150,8 @@ export const ERROR_TABLE = {
   not_found: {
     status: 404,
     exit: null,
-    title: "There is no such operation",
-    advice: "Check the id; ended operations are kept for a stated time.",
+    title: "There is nothing of that name",
+    advice: "Check the URL and the id; ended operations are kept for a stated time.",
   },
   method_not_allowed: {
     status: 405,
@@ -165,11 +165,23 @@ export const ERROR_TABLE = {
     title: "The idempotency key is in use",
     advice: "Wait for the first request to end, or use a new key for another body.",
   },
+  precondition_failed: {
+    status: 412,
+    exit: null,
+    title: "The blob is not the version that was asked for",
+    advice: "Read it again and decide by what it holds now.",
+  },
   unsupported_media_type: {
     status: 415,
     exit: null,
     title: "The media type is not supported",
     advice: "Send application/json.",
+  },
+  range_not_satisfiable: {
+    status: 416,
+    exit: null,
+    title: "The range lies outside the blob",
+    advice: "Ask for a part of the size that Content-Range states.",
   },
   rate_limited: {
     status: 429,
