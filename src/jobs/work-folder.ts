@@ -1,7 +1,8 @@
-import { lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { MucastError } from "../contract/errors.ts";
+import { startTimeOf } from "../contract/process-start.ts";
 
 /**
  * A private folder for one job's matrices, under the system's folder for temporary files (TMPDIR). Its name carries
@@ -57,29 +58,5 @@ function sweep(base: string): void {
     if (match && startTimeOf(Number(match[1])) !== match[2]) {
       rmSync(join(base, name), { recursive: true, force: true });
     }
-  }
-}
-
-/**
- * When a process started, in clock ticks since boot (field 22 of /proc/pid/stat); "0" where the system has no
- * /proc and the process is alive; undefined where there is no such process.
- */
-function startTimeOf(pid: number): string | undefined {
-  if (process.platform !== "linux") return isAlive(pid) ? "0" : undefined;
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
-  } catch (error) {
-    if (["ENOENT", "ESRCH"].includes((error as NodeJS.ErrnoException).code ?? "")) return undefined;
-    throw error;
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }

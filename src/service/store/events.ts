@@ -3,7 +3,7 @@ import type { StoredEvent, StoredEventType } from "../../contract/stored-event.t
 import type { Queryable } from "../database/database.ts";
 import type { WebhookTypes } from "./webhook-types.ts";
 
-/** The channel on which every service hears of changes; the payload is the operation's id. */
+/** The channel on which every service hears of changes; the payload is `<event type>:<operation id>`. */
 export const CHANNEL = "mucast_operations";
 
 /**
@@ -33,7 +33,7 @@ export async function appendEvent(
       [id, rows[0]!.seq, targets],
     );
   }
-  await statements.query("select pg_notify($1, $2)", [CHANNEL, id]);
+  await statements.query("select pg_notify($1, $2)", [CHANNEL, `${type}:${id}`]);
 }
 
 interface EventRow {

@@ -1,0 +1,118 @@
+import { randomBytes } from "node:crypto";
+import {
+  linkSync,
+  mkdirSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { hostname } from "node:os";
+import { MucastError } from "../../contract/errors.ts";
+import { startTimeOf } from "../../contract/process-start.ts";
+import { bootId, type Holder, isHeld, lockFile, readLock } from "./holder.ts";
+
+const TOUCH_MILLISECONDS = 10_000;
+const GUARD_MILLISECONDS = 10_000;
+
+/** A data folder that this process alone has open. */
+export interface DataLock {
+  /** What local commands show to be let in. */
+  readonly token: string;
+  /** Says where the service answers. */
+  announce(address: string): void;
+  release(): void;
+}
+
+/**
+ * Takes a data folder for this process, by a file made exclusively beside the database. A holder that is dead is
+ * replaced.
+ * @throws MucastError unavailable that names a holder that lives.
+ */
+export function lockDataFolder(dataDir: string): DataLock {
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  const path = lockFile(dataDir);
+  const holder: Holder = {
+    pid: process.pid,
+    start: startTimeOf(process.pid) ?? "0",
+    boot: bootId(),
+    host: hostname(),
+    address: null,
+    token: randomBytes(32).toString("base64url"),
+  };
+  while (!createLock(path, holder)) {
+    const found = readLock(path);
+    if (found && isHeld(found, path)) throw heldBy(dataDir, found);
+    if (found) removeDead(path);
+  }
+  const touch = setInterval(() => touchLock(path), TOUCH_MILLISECONDS);
+  touch.unref();
+  return {
+    token: holder.token,
+    announce: (address) => replaceLock(path, { ...holder, address }),
+    release: () => {
+      clearInterval(touch);
+      rmSync(path, { force: true });
+    },
+  };
+}
+
+/** The file appears whole or not at all. @returns false where there is one. */
+function createLock(path: string, holder: Holder): boolean {
+  const draft = writeDraft(path, holder);
+  try {
+    linkSync(draft, path);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    throw error;
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}
+
+function replaceLock(path: string, holder: Holder): void {
+  renameSync(writeDraft(path, holder), path);
+}
+
+function writeDraft(path: string, holder: Holder): string {
+  const draft = `${path}.${process.pid}-${randomBytes(4).toString("hex")}`;
+  writeFileSync(draft, `${JSON.stringify(holder)}\n`, { mode: 0o600, flag: "wx" });
+  return draft;
+}
+
+/** Where the folder was removed under the service the next statement of the database tells. */
+function touchLock(path: string): void {
+  const now = new Date();
+  if (statSync(path, { throwIfNoEntry: false })) utimesSync(path, now, now);
+}
+
+/** Only one process at a time removes a dead holder's lock, and looks again before: it may be another's by now. */
+function removeDead(path: string): void {
+  const guard = `${path}.guard`;
+  try {
+    mkdirSync(guard);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    const age = Date.now() - (statSync(guard, { throwIfNoEntry: false })?.mtimeMs ?? Date.now());
+    if (age > GUARD_MILLISECONDS) rmSync(guard, { recursive: true, force: true });
+    return;
+  }
+  try {
+    const found = readLock(path);
+    if (found && !isHeld(found, path)) rmSync(path, { force: true });
+  } finally {
+    rmdirSync(guard);
+  }
+}
+
+function heldBy(dataDir: string, { pid, host, address }: Holder): MucastError {
+  const where = address === null ? "starting" : `at ${address}`;
+  return new MucastError(
+    "unavailable",
+    `${dataDir} is in use by process ${pid} on ${host} (${where}); stop it, or give this one another --data-dir`,
+    { path: dataDir, value: pid },
+  );
+}

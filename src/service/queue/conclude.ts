@@ -1,0 +1,70 @@
+import { MucastError, problemOf } from "../../contract/errors.ts";
+import type { Timing } from "../../contract/status-blob.ts";
+import type { ExecutionEnd } from "../../executors/executor.ts";
+import { type Ending, endOperation, releaseOperation } from "../store/end-operation.ts";
+import type { OperationRow } from "../store/operation-row.ts";
+import { readOperation } from "../store/read-operation.ts";
+import { findOutput } from "./find-output.ts";
+import type { QueueParts } from "./queue-parts.ts";
+
+/** A lost attempt is followed by another one; a second one that is lost ends the operation. */
+const ATTEMPTS_LOST_AT_MOST = 2;
+
+/**
+ * Writes down what became of an attempt, the storage having the last word: an output that is there has succeeded,
+ * whatever was said. A lost attempt goes back to the queue once. Nothing happens where the attempt is no longer the
+ * current one.
+ */
+export async function conclude(
+  parts: QueueParts,
+  row: OperationRow,
+  end: ExecutionEnd,
+  { timings, lookForOutput }: { readonly timings: readonly Timing[]; readonly lookForOutput: boolean },
+): Promise<void> {
+  const { database, log, telemetry, settings, webhooks } = parts;
+  const record = end.kind !== "succeeded" && lookForOutput ? await findOutput(parts.store, row) : undefined;
+  const ending = await endingOf(parts, row, record ? { kind: "succeeded", record } : end);
+  const fields = { operation_id: row.id, attempt: row.attempt };
+  if (ending === "again") {
+    if (!(await releaseOperation(database, row, { lost: true, waitSeconds: 1 }))) return;
+    telemetry.attemptLost(row);
+    log.warn({ ...fields, reason: reasonOf(end) }, "an attempt was lost and is made again");
+    return;
+  }
+  if (end.kind === "lost") telemetry.attemptLost(row);
+  const ended = await endOperation(database, row, ending, { events: settings.events_kept, webhooks });
+  if (!ended) return;
+  telemetry.ended(ended, timings);
+  const code = ending.status === "Succeeded" ? undefined : ending.problem.code;
+  log.info({ ...fields, status: ending.status, code }, "operation ended");
+}
+
+async function endingOf(parts: QueueParts, row: OperationRow, end: ExecutionEnd): Promise<Ending | "again"> {
+  if (end.kind === "succeeded") return { status: "Succeeded", record: end.record };
+  const canceled = await isCancelRequested(parts, row);
+  if (end.kind === "failed") {
+    const status = end.problem.code === "canceled" && canceled ? "Canceled" : "Failed";
+    return { status, problem: end.problem };
+  }
+  if (canceled) return { status: "Canceled", problem: canceledProblem() };
+  if (row.lost + 1 < ATTEMPTS_LOST_AT_MOST) return "again";
+  return { status: "Failed", problem: problemOf(lostTwice(end.reason)) };
+}
+
+async function isCancelRequested({ database }: QueueParts, row: OperationRow): Promise<boolean> {
+  const now = await readOperation(database, row.id);
+  return now?.cancel_requested_at !== null && now !== undefined;
+}
+
+/** What a cancelled operation carries as its error. */
+export function canceledProblem() {
+  return problemOf(new MucastError("canceled", "the operation was cancelled on request"));
+}
+
+function lostTwice(reason: string): MucastError {
+  return new MucastError("execution_lost", `the job's process vanished twice, the second time: ${reason}`);
+}
+
+function reasonOf(end: ExecutionEnd): string | undefined {
+  return end.kind === "lost" ? end.reason : undefined;
+}

@@ -1,0 +1,143 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { MucastError, problemOf } from "../../contract/errors.ts";
+import type { Timing } from "../../contract/status-blob.ts";
+import type { Execution, ExecutionEnd, JobOrder, StopReason } from "../../executors/executor.ts";
+import { keepHandle } from "../store/claim-operation.ts";
+import { releaseOperation } from "../store/end-operation.ts";
+import type { OperationRow } from "../store/operation-row.ts";
+import { recordNews } from "../store/record-news.ts";
+import { conclude } from "./conclude.ts";
+import { NewsFeed } from "./news-feed.ts";
+import type { QueueParts } from "./queue-parts.ts";
+
+const PAUSE_MILLISECONDS = { first: 500, most: 10_000 };
+const REFUSED_WAIT_SECONDS = 5;
+/** How long the storage is asked for an output before what the execution said is believed alone. */
+const STORAGE_PATIENCE_MILLISECONDS = 300_000;
+
+/** One attempt that this service looks after, from its start, or its adoption, until its end is written down. */
+export class RunningJob {
+  readonly row: OperationRow;
+  /** Settles once the operation's row says what became of it, or is no longer ours; never rejects. */
+  readonly done: Promise<void>;
+  readonly #parts: QueueParts;
+  readonly #order: JobOrder;
+  #execution: Execution | undefined;
+  #stopFor: StopReason | undefined;
+  #timings: readonly Timing[] = [];
+  readonly #letGo = new AbortController();
+
+  /** @param row as claimed or taken over; one with a handle is adopted. @param workers cores it may use. */
+  constructor(parts: QueueParts, row: OperationRow, workers: number) {
+    this.#parts = parts;
+    this.row = row;
+    this.#order = orderOf(row, workers);
+    this.done = this.#run();
+  }
+
+  /** Asks it to stop; the first reason stands. */
+  stop(reason: StopReason): void {
+    this.#stopFor ??= reason;
+    this.#execution?.stop(this.#stopFor);
+  }
+
+  /** Stops it without another word: another service has the operation now, or will have it. */
+  letGo(): void {
+    this.#letGo.abort();
+    this.stop("draining");
+  }
+
+  async #run(): Promise<void> {
+    const { parts, fields } = { parts: this.#parts, fields: { operation_id: this.row.id } };
+    const feed = new NewsFeed(
+      (news) =>
+        recordNews(parts.database, this.row, news, {
+          events: parts.settings.events_kept,
+          webhooks: parts.webhooks,
+        }),
+      (error) => parts.log.warn({ ...fields, err: error }, "progress could not be stored"),
+    );
+    const end = await this.#execute(feed);
+    await feed.end();
+    const began = performance.now();
+    const isPatient = () => performance.now() - began < STORAGE_PATIENCE_MILLISECONDS;
+    await this.#insist(() => this.#writeDown(end, isPatient()));
+  }
+
+  /** Runs it to its end. `refused`: it could not be started now. */
+  async #execute(feed: NewsFeed): Promise<ExecutionEnd | "refused"> {
+    try {
+      const execution = await this.#begin(feed);
+      if (execution === undefined) return { kind: "lost", reason: "it was gone when the service came back" };
+      this.#execution = execution;
+      await this.#insist(() => keepHandle(this.#parts.database, this.row, execution.handle));
+      if (this.#stopFor) execution.stop(this.#stopFor);
+      const timer = setTimeout(() => this.stop("timed_out"), this.#millisecondsLeft());
+      return await execution.ended.finally(() => clearTimeout(timer));
+    } catch (error) {
+      if (error instanceof MucastError && error.code === "unavailable") {
+        this.#parts.log.warn({ operation_id: this.row.id, err: error }, "the job could not be started now");
+        return "refused";
+      }
+      this.#parts.log.error({ operation_id: this.row.id, err: error }, "the job could not be started");
+      return { kind: "failed", problem: problemOf(error) };
+    }
+  }
+
+  #begin(feed: NewsFeed): Promise<Execution | undefined> {
+    const { executor } = this.#parts;
+    const listener = {
+      onEvent: feed.take,
+      onTimings: (timings: readonly Timing[]) => {
+        this.#timings = timings;
+      },
+    };
+    const { handle } = this.row;
+    return handle === null
+      ? executor.start(this.#order, listener)
+      : executor.adopt(this.#order, handle, listener);
+  }
+
+  async #writeDown(end: ExecutionEnd | "refused", lookForOutput: boolean): Promise<void> {
+    const handedBack = end !== "refused" && end.kind === "lost" && this.#stopFor === "draining";
+    if (end === "refused" || handedBack) {
+      const waitSeconds = end === "refused" ? REFUSED_WAIT_SECONDS : 0;
+      await releaseOperation(this.#parts.database, this.row, { lost: false, waitSeconds });
+      return;
+    }
+    await conclude(this.#parts, this.row, end, { timings: this.#timings, lookForOutput });
+  }
+
+  /** Until it works: the database or the storage may be away for a while. Given up where the job was let go. */
+  async #insist(action: () => Promise<unknown>): Promise<void> {
+    for (let wait = PAUSE_MILLISECONDS.first; !this.#letGo.signal.aborted; wait *= 2) {
+      try {
+        await action();
+        return;
+      } catch (error) {
+        const fields = { operation_id: this.row.id, err: error };
+        this.#parts.log.warn(fields, "what became of an attempt could not be written down yet");
+      }
+      const most = Math.min(wait, PAUSE_MILLISECONDS.most);
+      await pause(most, undefined, { signal: this.#letGo.signal }).catch(() => undefined);
+    }
+  }
+
+  #millisecondsLeft(): number {
+    const began = this.row.attempt_started_at?.getTime() ?? Date.now();
+    return Math.max(0, began + this.#parts.settings.job_seconds * 1_000 - Date.now());
+  }
+}
+
+function orderOf(row: OperationRow, workers: number): JobOrder {
+  return {
+    id: row.id,
+    attempt: row.attempt,
+    operation: row.operation,
+    featureUrl: row.feature_url,
+    dataExtractorUrl: row.data_extractor_url,
+    config: row.config,
+    workers,
+    traceparent: row.traceparent ?? undefined,
+  };
+}
