@@ -1,0 +1,182 @@
+/** The service as a caller meets it: plain HTTP, with every answer held against the published schemas. */
+import assert from "node:assert/strict";
+import {
+  isEnded,
+  type Operation,
+  type OperationPage,
+  type OperationView,
+  operationPageSchema,
+  operationSchema,
+} from "../../src/contract/operation-view.ts";
+import { problemSchema } from "../../src/contract/problem.ts";
+import { snapshotSchema, storedEventSchema } from "../../src/contract/stored-event.ts";
+import { until } from "../end-to-end/command.ts";
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+/** One event of a stream as it came over the wire. */
+export interface WireEvent {
+  readonly id: string | undefined;
+  readonly type: string;
+  readonly data: unknown;
+}
+
+export interface EventStream {
+  readonly status: number;
+  readonly headers: Headers;
+  /** To the end of the stream. */
+  readonly events: AsyncGenerator<WireEvent, void>;
+  /** Milliseconds that the stream told to wait before connecting again. */
+  retry(): number | undefined;
+}
+
+export class Api {
+  readonly url: string;
+  readonly #headers: Readonly<Record<string, string>>;
+
+  constructor(url: string, headers: Readonly<Record<string, string>> = {}) {
+    this.url = url;
+    this.#headers = headers;
+  }
+
+  async ask(
+    method: string,
+    path: string,
+    body?: string,
+    headers: Record<string, string> = {},
+  ): Promise<Answer> {
+    const answer = await fetch(path.startsWith("http") ? path : `${this.url}${path}`, {
+      method,
+      headers: { ...this.#headers, ...headers },
+      redirect: "manual",
+      ...(body === undefined ? {} : { body }),
+    });
+    return { status: answer.status, headers: answer.headers, text: await answer.text() };
+  }
+
+  /** @param payload JSON text. */
+  post(operation: Operation, payload: string, headers: Record<string, string> = {}): Promise<Answer> {
+    return this.ask("POST", `/v1/${operation}`, payload, { "content-type": "application/json", ...headers });
+  }
+
+  /** Hands in a job that has to be taken. */
+  async submit(
+    payload: string,
+    headers: Record<string, string> = {},
+    operation: Operation = "run_ml_job",
+  ): Promise<OperationView> {
+    return operationOf(await this.post(operation, payload, headers), headers.prefer ? [200, 202] : [202]);
+  }
+
+  async get(id: string): Promise<OperationView> {
+    return operationOf(await this.ask("GET", `/v1/operations/${id}`), [200]);
+  }
+
+  async list(query = ""): Promise<OperationPage> {
+    const answer = await this.ask("GET", `/v1/operations${query}`);
+    assert.equal(answer.status, 200, answer.text);
+    return operationPageSchema.parse(JSON.parse(answer.text));
+  }
+
+  async cancel(id: string): Promise<OperationView> {
+    return operationOf(await this.ask("POST", `/v1/operations/${id}/cancel`), [200, 202]);
+  }
+
+  /** The operation once it has ended. */
+  ended(id: string): Promise<OperationView> {
+    return this.once(id, ({ status }) => isEnded(status));
+  }
+
+  /** The operation once it runs. @throws where it has ended instead. */
+  async running(id: string): Promise<OperationView> {
+    const seen = await this.once(id, ({ status }) => status !== "NotStarted");
+    assert.equal(seen.status, "Running", JSON.stringify(seen.error));
+    return seen;
+  }
+
+  async once(id: string, wanted: (operation: OperationView) => boolean): Promise<OperationView> {
+    return until(async () => {
+      const operation = await this.get(id);
+      return wanted(operation) ? operation : undefined;
+    });
+  }
+
+  async put(name: string, text: string | Uint8Array): Promise<Answer> {
+    return this.ask("PUT", `/data/${name}`, text as string, { "content-type": "application/json" });
+  }
+
+  async events(id: string, lastEventId?: string): Promise<EventStream> {
+    const answer = await fetch(`${this.url}/v1/operations/${id}/events`, {
+      headers: {
+        ...this.#headers,
+        accept: "text/event-stream",
+        ...(lastEventId === undefined ? {} : { "last-event-id": lastEventId }),
+      },
+    });
+    let retry: number | undefined;
+    const told = (milliseconds: number) => {
+      retry = milliseconds;
+    };
+    const { status, headers } = answer;
+    return { status, headers, events: parseEvents(answer.body!, told), retry: () => retry };
+  }
+}
+
+/** Parses what a server-sent event stream carries, as HTML's standard says. */
+async function* parseEvents(
+  body: ReadableStream<Uint8Array>,
+  onRetry: (milliseconds: number) => void,
+): AsyncGenerator<WireEvent, void> {
+  let rest = "";
+  for await (const text of body.pipeThrough(
+    new TextDecoderStream() as never,
+  ) as unknown as AsyncIterable<string>) {
+    const blocks = (rest + text).split("\n\n");
+    rest = blocks.pop()!;
+    for (const block of blocks) {
+      const event = parseBlock(block, onRetry);
+      if (event !== undefined) yield event;
+    }
+  }
+}
+
+function parseBlock(block: string, onRetry: (milliseconds: number) => void): WireEvent | undefined {
+  const fields: Record<string, string> = {};
+  for (const line of block.split("\n")) {
+    const [, name, value] = /^([a-z]+): ?(.*)$/s.exec(line) ?? [];
+    if (name === undefined) continue;
+    fields[name] = name === "data" && fields.data !== undefined ? `${fields.data}\n${value}` : value!;
+  }
+  if (fields.retry !== undefined) onRetry(Number(fields.retry));
+  if (fields.data === undefined) return undefined;
+  return { id: fields.id, type: fields.event ?? "message", data: JSON.parse(fields.data) };
+}
+
+/** Everything a stream carries, held against the published schemas. */
+export async function collect(stream: EventStream): Promise<WireEvent[]> {
+  assert.equal(stream.status, 200);
+  const events: WireEvent[] = [];
+  for await (const event of stream.events) events.push(event);
+  for (const { type, data } of events) {
+    (type === "snapshot" ? snapshotSchema : storedEventSchema).parse(data);
+  }
+  return events;
+}
+
+export function operationOf(answer: Answer, statuses: readonly number[]): OperationView {
+  assert.ok(statuses.includes(answer.status), `${answer.status}: ${answer.text}`);
+  return operationSchema.parse(JSON.parse(answer.text));
+}
+
+/** The problem of a refusal. */
+export function problemOf(answer: Answer, status: number, code: string): Record<string, unknown> {
+  assert.equal(answer.status, status, answer.text);
+  assert.match(answer.headers.get("content-type") ?? "", /^application\/problem\+json/);
+  const problem = problemSchema.parse(JSON.parse(answer.text));
+  assert.equal(problem.code, code, answer.text);
+  return problem;
+}

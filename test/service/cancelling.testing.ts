@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import type { OperationView } from "../../src/contract/operation-view.ts";
+import type { Core } from "./core.testing.ts";
+
+/** Stopping jobs, in every state. */
+export function cancelling(core: () => Core): void {
+  const outputOf = ({ id }: OperationView) =>
+    join(core().serving.dataDir, "blobs/data", `ml_engine_${id}.json`);
+
+  function assertCanceled(operation: OperationView): void {
+    assert.deepEqual([operation.status, operation.error?.code], ["Canceled", "canceled"]);
+    assert.ok(operation.finished_at !== null && operation.result === null);
+    assert.ok(!existsSync(outputOf(operation)));
+  }
+
+  describe("cancel", () => {
+    test("ends at once what waits behind other jobs", async () => {
+      const { api } = core();
+      const [one, other] = [await core().heldRunning(), await core().heldRunning()];
+      const behind = await api.submit(core().own());
+      assert.equal((await api.get(behind.id)).status, "NotStarted");
+      const canceled = await api.cancel(behind.id);
+      assertCanceled(canceled);
+      assert.equal(canceled.started_at, null);
+      for (const { release, operation } of [one, other]) {
+        release();
+        assert.equal((await api.ended(operation.id)).status, "Succeeded");
+      }
+      assert.deepEqual(await api.get(behind.id), canceled);
+    });
+
+    test("ends what runs once its job has stopped, asked for once or twice", async () => {
+      const { api } = core();
+      for (const times of [1, 2]) {
+        const { operation } = await core().heldRunning();
+        for (let i = 0; i < times; i++) {
+          assert.match((await api.cancel(operation.id)).status, /^(Running|Canceled)$/);
+        }
+        assertCanceled(await api.ended(operation.id));
+      }
+    });
+
+    test("needs no body, whatever content type is told", async () => {
+      const { api } = core();
+      const { id } = await api.submit(core().own(), { prefer: "wait=60" });
+      for (const type of [
+        "application/json",
+        "text/plain",
+        "application/x-www-form-urlencoded",
+        "a/b; c=d",
+      ]) {
+        const answer = await api.ask("POST", `/v1/operations/${id}/cancel`, undefined, {
+          "content-type": type,
+        });
+        assert.ok(answer.status === 200 || answer.status === 202, `${type}: ${answer.status} ${answer.text}`);
+      }
+    });
+
+    test("gives back unchanged what has ended", async () => {
+      const { api } = core();
+      const done = await api.submit(core().own(), { prefer: "wait=60" });
+      assert.equal(done.status, "Succeeded");
+      assert.deepEqual(await api.cancel(done.id), done);
+      const { operation } = await core().heldRunning();
+      await api.cancel(operation.id);
+      const canceled = await api.ended(operation.id);
+      assert.deepEqual(await api.cancel(operation.id), canceled);
+    });
+
+    test("racing with success ends in one of the two, whole", async () => {
+      const { api } = core();
+      for (let i = 0; i < 5; i++) {
+        const { operation, release } = await core().heldRunning();
+        release();
+        const stages = ["read", "fit", "evaluate", "write"].slice(0, i);
+        await api.once(
+          operation.id,
+          ({ status, progress }) =>
+            status !== "Running" || i === 0 || (progress !== null && stages.includes(progress.stage)),
+        );
+        await api.cancel(operation.id);
+        const ended = await api.ended(operation.id);
+        if (ended.status === "Succeeded") {
+          assert.equal((await api.ask("GET", ended.result!.output_url)).status, 200);
+        } else {
+          assertCanceled(ended);
+        }
+      }
+    });
+  });
+}

@@ -1,0 +1,72 @@
+/** What the core tests share: one service on one database, a fake storage that holds jobs, and a caller. */
+import type { OperationView } from "../../src/contract/operation-view.ts";
+import { Api } from "./api.testing.ts";
+import type { DatabaseChoice } from "./databases.testing.ts";
+import { FEATURES, PRICES, payload, putInputs, RIDGE } from "./inputs.testing.ts";
+import { type Serving, startServe } from "./service.testing.ts";
+import { type FakeStorage, startFakeStorage } from "./storage.testing.ts";
+
+export class Core {
+  readonly serving: Serving;
+  readonly storage: FakeStorage;
+  readonly api: Api;
+  #count = 0;
+
+  constructor(serving: Serving, storage: FakeStorage) {
+    this.serving = serving;
+    this.storage = storage;
+    this.api = new Api(serving.url);
+  }
+
+  /** A payload whose blobs, `small`, stand in the service's own folder. */
+  own(config = RIDGE): string {
+    return payload(this.serving.url, "small", config);
+  }
+
+  /** A job that waits in the middle of its reading until it is released. @returns it as it was taken, and its key. */
+  async heldJob(config = RIDGE): Promise<{ operation: OperationView; release: () => void; key: string }> {
+    const key = `held-${++this.#count}`;
+    const { storage } = this;
+    hold(storage, key);
+    const operation = await this.api.submit(payload(storage.url, key, config));
+    return { operation, key, release: () => release(storage, key) };
+  }
+
+  /** The same, once it runs and waits. */
+  async heldRunning(config = RIDGE): Promise<{ operation: OperationView; release: () => void }> {
+    const held = await this.heldJob(config);
+    await this.api.running(held.operation.id);
+    await this.storage.asked(`data_extractor_${held.key}.json`);
+    return held;
+  }
+}
+
+/** Both blobs of a job; whichever is read first keeps it waiting. */
+export function hold(storage: FakeStorage, key: string): void {
+  storage.put(`data_extractor_${key}.json`, PRICES, { kind: "hold" });
+  storage.put(`feature_engine_${key}.json`, FEATURES, { kind: "hold" });
+}
+
+export function release(storage: FakeStorage, key: string): void {
+  for (const kind of ["data_extractor", "feature_engine"]) storage.release(`${kind}_${key}.json`);
+}
+
+/** A service that runs two jobs at once, with the blobs `small` put. */
+export async function startCore(
+  database: DatabaseChoice,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Core> {
+  const storage = await startFakeStorage();
+  const serving = await startServe({
+    env: {
+      ...(await database.env()),
+      ...storage.env,
+      MUCAST_CORES: "2",
+      MUCAST_CONCURRENT_JOBS: "2",
+      ...env,
+    },
+  });
+  const core = new Core(serving, storage);
+  await putInputs(core.api, "small");
+  return core;
+}

@@ -1,0 +1,98 @@
+/** What runs, as Linux tells it in /proc. A zombie does not run. */
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+
+export interface SeenProcess {
+  readonly pid: number;
+  readonly parent: number;
+  /** Ticks since boot; with the pid it names a process for good. */
+  readonly started: string;
+  /** Its arguments, parted by spaces. */
+  readonly command: string;
+}
+
+/** Every process that runs and may be looked at. */
+export function allProcesses(): SeenProcess[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map((name) => processOf(Number(name)))
+    .filter((seen) => seen !== undefined);
+}
+
+/** A process and all that descend from it; empty where it does not run. */
+export function treeOf(root: number): SeenProcess[] {
+  const all = allProcesses();
+  const tree = all.filter(({ pid }) => pid === root);
+  for (const { pid } of tree) tree.push(...all.filter(({ parent }) => parent === pid));
+  return tree;
+}
+
+/** Those of `seen` that still run. */
+export function stillRunning(seen: readonly SeenProcess[]): SeenProcess[] {
+  return seen.filter(({ pid, started }) => processOf(pid)?.started === started);
+}
+
+/** Processes that have to do with a folder: they stand in it, name it in their arguments or have it in their environment. */
+export function processesAbout(folder: string): SeenProcess[] {
+  return allProcesses().filter(
+    ({ pid, command }) =>
+      pid !== process.pid &&
+      (command.includes(folder) ||
+        linkOf(`/proc/${pid}/cwd`).startsWith(folder) ||
+        textOf(`/proc/${pid}/environ`).includes(folder)),
+  );
+}
+
+/** Whether it has mapped a file whose path holds `part`; a Python worker maps the matrix of the ticker it fits. */
+export function hasMapped(pid: number, part: RegExp): boolean {
+  return part.test(textOf(`/proc/${pid}/maps`));
+}
+
+/** The process that has a TCP connection over IPv4 from the local port. */
+export function ownerOfPort(port: number): SeenProcess | undefined {
+  const hex = port.toString(16).toUpperCase().padStart(4, "0");
+  const connection = readFileSync("/proc/net/tcp", "utf8")
+    .split("\n")
+    .map((line) => line.trim().split(/\s+/))
+    .find(([, local, , state]) => local?.endsWith(`:${hex}`) && state === "01");
+  const socket = `socket:[${connection?.[9]}]`;
+  return allProcesses().find(({ pid }) =>
+    namesIn(`/proc/${pid}/fd`).some((fd) => linkOf(`/proc/${pid}/fd/${fd}`) === socket),
+  );
+}
+
+export function executableOf(pid: number): string {
+  return linkOf(`/proc/${pid}/exe`);
+}
+
+function processOf(pid: number): SeenProcess | undefined {
+  const stat = textOf(`/proc/${pid}/stat`);
+  if (stat === "") return undefined;
+  // The name, in parentheses, may hold anything.
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  if (fields[0] === "Z" || fields[0] === "X") return undefined;
+  const command = textOf(`/proc/${pid}/cmdline`).replaceAll("\0", " ").trim();
+  return { pid, parent: Number(fields[1]), started: fields[19]!, command };
+}
+
+/** A process may end at any moment, or be another user's: then there is nothing to read. */
+function textOf(path: string): string {
+  return quietly(() => readFileSync(path, "latin1"));
+}
+
+function linkOf(path: string): string {
+  return quietly(() => readlinkSync(path));
+}
+
+function namesIn(path: string): string[] {
+  return quietly(() => readdirSync(path).join(" ")).split(" ");
+}
+
+function quietly(read: () => string): string {
+  try {
+    return read();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ESRCH" || code === "EACCES" || code === "EPERM") return "";
+    throw error;
+  }
+}

@@ -1,0 +1,175 @@
+/** Runs `mucast serve` as users do: a process of its own, seen through HTTP, its logs, its files and /proc. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { until } from "../end-to-end/command.ts";
+import { processesAbout, type SeenProcess, stillRunning, treeOf } from "./processes.testing.ts";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const MAIN = join(ROOT, "src/cli/main.ts");
+
+/** What the service reads must not come from the environment of the tests. */
+const OWN =
+  /^(FEATURE_URL|DATA_EXTRACTOR_URL|CONFIG|BLOB_URL|OPERATION_ID|DATABASE_URL|PG.*|MUCAST_(?!PYTHON$).*|OTEL_.*|AZURE_.*|NODE_.*)$/;
+
+export interface ServeOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly args?: readonly string[];
+  /** Holds the data folder `data` and the folder of temporary files `tmp`; a new one by default. */
+  readonly folder?: string;
+  /** A free one by default. Own-origin URLs of a payload name it, so a restart keeps it. */
+  readonly port?: number;
+  /** What runs it, such as a shell in a namespace of its own: the words before `node`. */
+  readonly through?: readonly string[];
+}
+
+export interface Exit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+export interface Serving {
+  readonly url: string;
+  readonly port: number;
+  readonly pid: number;
+  readonly folder: string;
+  readonly dataDir: string;
+  readonly exited: Promise<Exit>;
+  /** All that it has said, on stdout and on stderr. */
+  logs(): string;
+  /** It and its descendants, now. */
+  processes(): SeenProcess[];
+  signal(name: NodeJS.Signals): void;
+  /** As the kernel would end it. */
+  kill9(): Promise<void>;
+  /** SIGTERM, and its end. */
+  terminate(): Promise<Exit>;
+}
+
+const started = new Set<Serving>();
+const folders = new Set<string>();
+
+/** @returns a folder that `endServices` removes. */
+export async function serviceFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "mucast-service-"));
+  folders.add(folder);
+  return folder;
+}
+
+/** A service that answers. @throws with all that it said, where it ends before. */
+export async function startServe(options: ServeOptions = {}): Promise<Serving> {
+  const launched = await launchServe(options);
+  const exited = launched.exited.then(({ code, signal }) => {
+    throw new Error(`serve ended with ${signal ?? code}:\n${launched.logs()}`);
+  });
+  const ready = until(async () =>
+    (await fetch(`${launched.url}/healthz`).catch(() => undefined))?.ok ? true : undefined,
+  );
+  await Promise.race([ready, exited]);
+  exited.catch(() => undefined);
+  return launched;
+}
+
+/** The same, without waiting for it to answer: it may refuse to start. */
+export async function launchServe(options: ServeOptions = {}): Promise<Serving> {
+  const folder = options.folder ?? (await serviceFolder());
+  const [dataDir, temporary] = [join(folder, "data"), join(folder, "tmp")];
+  await mkdir(temporary, { recursive: true });
+  const port = options.port ?? (await freePort());
+  const { args = [], through = [], env = {} } = options;
+  const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !OWN.test(name)));
+  const words = [...through, process.execPath, MAIN, "serve", "--port", String(port)];
+  if (!args.includes("--data-dir")) words.push("--data-dir", dataDir);
+  const child = spawn(words[0]!, [...words.slice(1), ...args], {
+    cwd: ROOT,
+    env: { ...inherited, TMPDIR: temporary, MUCAST_DRAIN_SECONDS: "0", ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  endWithUs(child, folder);
+  const serving = watch(child, port, folder, dataDir);
+  started.add(serving);
+  return serving;
+}
+
+/** A second line of defence, for a test that is killed: ends the service once this process is gone. */
+function endWithUs(child: ChildProcess, folder: string): void {
+  const script = 'read -r pid; read -r folder; cat >/dev/null; kill -9 "$pid" 2>/dev/null; rm -rf "$folder"';
+  const guard = spawn("sh", ["-c", script], {
+    cwd: "/",
+    detached: true,
+    env: {},
+    stdio: ["pipe", "ignore", "ignore"],
+  });
+  guard.stdin!.write(`${child.pid}\n${folder}\n`);
+  guard.unref();
+  (guard.stdin as unknown as { unref(): void }).unref();
+  child.once("exit", () => guard.kill("SIGKILL"));
+}
+
+function watch(child: ChildProcess, port: number, folder: string, dataDir: string): Serving {
+  let said = "";
+  for (const stream of [child.stdout!, child.stderr!]) {
+    stream.setEncoding("utf8").on("data", (text) => {
+      said += text;
+    });
+  }
+  const exited = new Promise<Exit>((resolve, reject) => {
+    child.once("error", reject);
+    child.once("exit", (code, signal) => resolve({ code, signal }));
+  });
+  const serving: Serving = {
+    url: `http://127.0.0.1:${port}`,
+    port,
+    pid: child.pid!,
+    folder,
+    dataDir,
+    exited,
+    logs: () => said,
+    processes: () => treeOf(child.pid!),
+    signal: (name) => void child.kill(name),
+    kill9: async () => {
+      child.kill("SIGKILL");
+      await exited;
+    },
+    terminate: async () => {
+      child.kill("SIGTERM");
+      return exited;
+    },
+  };
+  return serving;
+}
+
+/** Waits until none of these runs any more; the test's own time limit ends a wait in vain. */
+export async function untilNoneRuns(seen: readonly SeenProcess[]): Promise<void> {
+  await until(async () => (stillRunning(seen).length === 0 ? true : undefined));
+}
+
+/** Waits until no process has anything to do with the folder of a service. */
+export async function untilNobodyIsAbout(folder: string): Promise<void> {
+  await until(async () => (processesAbout(folder).length === 0 ? true : undefined));
+}
+
+/** Ends every service of this file by SIGTERM, waits for all that they have started, and removes their folders. */
+export async function endServices(): Promise<void> {
+  await Promise.all([...started].map((serving) => serving.terminate()));
+  started.clear();
+  for (const folder of folders) {
+    await untilNobodyIsAbout(folder);
+    await rm(folder, { recursive: true, force: true });
+  }
+  folders.clear();
+}
+
+/** A port on which nothing listens. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, "close");
+  return port;
+}
