@@ -1,0 +1,65 @@
+/** What a secret is replaced with. */
+const HIDDEN = "…";
+
+/** Shorter than this, a secret is no secret, and hiding it would spoil every line. */
+const SHORTEST_SECRET = 8;
+
+type Replacement = readonly [pattern: RegExp, replacement: string];
+
+// A value ends before what ends a JSON string, so that the line stays JSON; a backslash begins an escape.
+const FIELDS =
+  "(?:proxy-)?authorization|(?:set-)?cookie|x-api-key|webhook-signature|password|passwd|secret|client_secret|token" +
+  "|access_token|id_token|refresh_token|api_key|connection_?string|database_url|account_?key|sas";
+
+const RULES: readonly Replacement[] = [
+  // Fields by their names; then those of JSON that stands inside a text, its quotes behind one backslash or more.
+  [new RegExp(`("(?:${FIELDS})"\\s*:\\s*)(?:"(?:[^"\\\\]|\\\\.)*"|\\[[^\\]]*\\])`, "gi"), `$1"${HIDDEN}"`],
+  [
+    new RegExp(
+      `(?<!\\\\)((\\\\+)"(?:${FIELDS})\\2"\\s*:\\s*)(?:\\2"(?:\\\\.|[^"\\\\])*?(?<!\\\\)\\2"|\\[(?:\\\\.|[^"\\\\\\]])*\\])`,
+      "gi",
+    ),
+    `$1${HIDDEN}`,
+  ],
+  // User names and passwords in URLs, of databases among them.
+  [/\b([a-z][a-z0-9+.-]{1,20}:\/\/)[^\s"\\<>]*@/gi, `$1${HIDDEN}@`],
+  // Query strings, of whole URLs and of paths.
+  [/\b([a-z][a-z0-9+.-]{1,20}:\/\/[^\s"'\\<>?]*)\?[^\s"'\\<>]*/gi, `$1?${HIDDEN}`],
+  [/\?[\w.~%$-]+=[^\s"'\\<>]*/g, `?${HIDDEN}`],
+  // Pairs of connection strings, of signatures, of forms.
+  [
+    /\b(AccountKey|SharedAccessKey|SharedAccessSignature|Password|Pwd|client_secret|sig)(=|%3D)[^;&\s"'\\<>]*/gi,
+    `$1$2${HIDDEN}`,
+  ],
+  [/\b(Bearer|Basic)\s+[\w.~+/=-]+/gi, `$1 ${HIDDEN}`],
+  [/\bwhsec_[\w+/=]+/g, `whsec_${HIDDEN}`],
+  [/(?<![\w-])eyJ[\w-]{8,}\.[\w-]+\.[\w-]*/g, HIDDEN],
+];
+
+/**
+ * Makes what takes secrets out of a line of JSON, which stays JSON: credentials by the names of their fields and by how
+ * they look, the query of every URL and path, and `known` secrets wherever they stand.
+ */
+export function secretHider(known: readonly string[]): (line: string) => string {
+  const texts = known
+    .flatMap((secret) => [secret, ...passwordsIn(secret)])
+    .filter((text) => text.length >= SHORTEST_SECRET)
+    .map((text) => JSON.stringify(text).slice(1, -1))
+    .sort((a, b) => b.length - a.length);
+  return (line) => {
+    const without = texts.reduce((text, secret) => text.replaceAll(secret, HIDDEN), line);
+    return RULES.reduce((text, [pattern, replacement]) => text.replace(pattern, replacement), without);
+  };
+}
+
+/** The password of a database's URL, and the key of a connection string: they may turn up alone. */
+function passwordsIn(secret: string): string[] {
+  const keys = [...secret.matchAll(/(?:AccountKey|SharedAccessSignature)=([^;]*)/gi)].map(([, key]) => key!);
+  if (!URL.canParse(secret)) return keys;
+  const { password } = new URL(secret);
+  return [...keys, password, decoded(password)];
+}
+
+function decoded(text: string): string {
+  return /%(?![0-9a-f]{2})/i.test(text) ? text : decodeURIComponent(text);
+}
