@@ -21,6 +21,11 @@ export function outputName(operation: Operation, id: string): string {
   return `${JOBS[operation].outputPrefix}_${checkId(id)}.json`;
 }
 
+/** @returns the name of the container job of an operation. */
+export function jobName(operation: Operation): string {
+  return JOBS[operation].job;
+}
+
 /** @returns the name of one execution of a job: `ml-worker-job-<suffix>` or `dl-job-<suffix>`. */
 export function executionName(operation: Operation, suffix: string): string {
   return `${JOBS[operation].job}-${checkId(suffix, "execution suffix")}`;

@@ -44,7 +44,8 @@ export interface Execution {
   readonly ended: Promise<ExecutionEnd>;
   /**
    * Asks it to stop, or ends it where it does not; `ended` tells when that has happened. Stopped for `canceled` it
-   * ends as failed with that code, for `timed_out` with that; for `draining` as lost. Harmless when repeated or late.
+   * ends as failed with that code, for `timed_out` with that; for `draining` as lost, but where it outlives the service
+   * it goes on: it is let go, and `ended` stays open. Harmless when repeated or late.
    */
   stop(reason: StopReason): void;
 }

@@ -1,0 +1,118 @@
+import { after } from "node:test";
+import type { JobEvent } from "../../contract/events.ts";
+import type { StatusBlob, Timing } from "../../contract/status-blob.ts";
+import type { ExecutionListener, JobOrder } from "../executor.ts";
+import { ContainerAppsExecutor, type ContainerAppsOptions } from "./container-apps-executor.ts";
+import { FakeManagementApi } from "./fake-management-api.testing.ts";
+
+export const ORDER: JobOrder = {
+  id: "op-1",
+  attempt: 1,
+  operation: "run_ml_job",
+  featureUrl: "https://account.example/c/data/feature_engine_1.json?sv=1&sig=SAS-SECRET",
+  dataExtractorUrl: "https://account.example/c/data/data_extractor_1.json?sv=1&sig=SAS-SECRET",
+  config: '{"ML params": {"model": "ridge"}}',
+  workers: 2,
+};
+
+/** A job as the API tells it: a container beside ours, secrets by reference, and an init container. */
+export const JOB = {
+  name: "ml-worker-job",
+  location: "here",
+  properties: {
+    template: {
+      initContainers: [{ name: "first", image: "registry/first:1", env: [{ name: "A", value: "1" }] }],
+      containers: [
+        { name: "proxy", image: "registry/proxy:2", env: [{ name: "B", value: "2" }] },
+        {
+          name: "ml-worker-job",
+          image: "registry/mucast:0.1.0",
+          command: ["mucast"],
+          args: ["run_ml_job", "--log", "json"],
+          env: [
+            { name: "BLOB_URL", value: "https://account.example/c" },
+            { name: "PASSWORD", secretRef: "password" },
+            { name: "CONFIG", value: "left over" },
+          ],
+          resources: { cpu: 2, memory: "4Gi" },
+        },
+      ],
+    },
+  },
+};
+
+/** Everything around an executor: the fake API, the status blobs as a map, what was told. */
+export class Stage implements ExecutionListener {
+  readonly api: FakeManagementApi;
+  readonly statuses = new Map<string, StatusBlob>();
+  readonly events: JobEvent[] = [];
+  readonly timings: Timing[] = [];
+  readonly troubles: string[] = [];
+  readonly #executors: ContainerAppsExecutor[] = [];
+
+  private constructor(api: FakeManagementApi) {
+    this.api = api;
+  }
+
+  static async open(): Promise<Stage> {
+    const stage = new Stage(await FakeManagementApi.open());
+    stage.api.jobs.set("ml-worker-job", JOB);
+    after(async () => {
+      for (const executor of stage.#executors) await executor.close();
+      await stage.api.close();
+    });
+    return stage;
+  }
+
+  async executor(options: Partial<ContainerAppsOptions> = {}): Promise<ContainerAppsExecutor> {
+    const executor = await ContainerAppsExecutor.open({
+      subscription: "sub-1",
+      resourceGroup: "group-1",
+      credential: this.api.credential,
+      client: this.api.client,
+      pollMs: 2,
+      patience: { looks: 4, firstPauseMs: 1 },
+      readStatus: async (id, attempt) => this.statuses.get(`${id}.${attempt}`),
+      onTrouble: (message) => this.troubles.push(message),
+      ...options,
+    });
+    this.#executors.push(executor);
+    return executor;
+  }
+
+  onEvent(event: JobEvent): void {
+    this.events.push(event);
+  }
+
+  onTimings(timings: readonly Timing[]): void {
+    this.timings.push(...timings);
+  }
+
+  /** Writes an attempt's status blob. */
+  say(status: Partial<StatusBlob>, { id, attempt } = ORDER): void {
+    this.statuses.set(`${id}.${attempt}`, {
+      schema: "mucast.status/1",
+      id,
+      attempt,
+      config_sha256: "0".repeat(64),
+      updated_at: "2026-01-01T00:00:00.000Z",
+      progress: null,
+      warnings: [],
+      timings: [],
+      end: null,
+      ...status,
+    });
+  }
+
+  /** Waits until `condition` holds, which what runs here or the fake brings about. */
+  async until(condition: () => boolean): Promise<void> {
+    while (!condition()) await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+export const RECORD = {
+  status: "Succeeded",
+  output_url: "https://account.example/c/data/ml_engine_op-1.json",
+  output_name: "ml_engine_op-1.json",
+  execution_name: "ml-worker-job-abc",
+} as const;

@@ -1,0 +1,52 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { MucastError } from "../../contract/errors.ts";
+import { JOB, ORDER } from "./container-apps.testing.ts";
+import { carries, executionTemplate } from "./execution-template.ts";
+
+const job = { location: "here", template: JOB.properties.template };
+const [proxy, own] = job.template.containers;
+
+test("the whole template of the job stays, with the order in the env of the container of its name", () => {
+  const template = executionTemplate(job, "ml-worker-job", { ...ORDER, traceparent: "00-1-2-01" });
+  assert.deepEqual(template.initContainers, job.template.initContainers);
+  assert.deepEqual(template.containers?.[0], proxy);
+  const { env, ...rest } = template.containers![1]!;
+  const { env: _, ...before } = own!;
+  assert.deepEqual(rest, before);
+  assert.deepEqual(env, [
+    { name: "BLOB_URL", value: "https://account.example/c" },
+    { name: "PASSWORD", secretRef: "password" },
+    { name: "FEATURE_URL", value: ORDER.featureUrl },
+    { name: "DATA_EXTRACTOR_URL", value: ORDER.dataExtractorUrl },
+    { name: "CONFIG", value: ORDER.config },
+    { name: "OPERATION_ID", value: "op-1" },
+    { name: "MUCAST_STATUS_ATTEMPT", value: "1" },
+    { name: "TRACEPARENT", value: "00-1-2-01" },
+  ]);
+});
+
+test("a job whose container has another name gets the order in its first one", () => {
+  const template = executionTemplate(job, "another-name", ORDER);
+  assert.equal(template.containers?.[0]?.env?.length, 6);
+  assert.deepEqual(template.containers?.[1], own);
+});
+
+test("a config over 32 KiB is refused before anything is started", () => {
+  const config = JSON.stringify({ text: "é".repeat(16_384) });
+  const attempt = () => executionTemplate(job, "ml-worker-job", { ...ORDER, config });
+  assert.throws(attempt, (error) => error instanceof MucastError && error.code === "too_large");
+});
+
+test("a job without a container is told, with what to do", () => {
+  const attempt = () => executionTemplate({ location: "here" }, "ml-worker-job", ORDER);
+  assert.throws(attempt, /unavailable|deploy the job again/);
+});
+
+test("an execution carries an attempt by its id and its number together", () => {
+  const execution = { template: executionTemplate(job, "ml-worker-job", ORDER) };
+  assert.ok(carries(execution, ORDER));
+  assert.ok(!carries(execution, { ...ORDER, attempt: 2 }));
+  assert.ok(!carries(execution, { ...ORDER, id: "op-2" }));
+  assert.ok(!carries({}, ORDER));
+});

@@ -1,0 +1,64 @@
+import type { EnvironmentVar, Job, JobExecution, JobExecutionTemplate } from "@azure/arm-appcontainers";
+import { MucastError } from "../../contract/errors.ts";
+import { LIMITS } from "../../contract/limits.ts";
+import type { JobOrder } from "../executor.ts";
+
+/** What tells one attempt's execution from all others of its job. */
+const ID = "OPERATION_ID";
+const ATTEMPT = "MUCAST_STATUS_ATTEMPT";
+
+/**
+ * The template of an execution: the job's own, whole, with the order in the env of one container. Azure replaces the
+ * job's template by it, so that what is left out is gone.
+ * @throws MucastError too_large for a config over its limit; unavailable where the job has no container.
+ */
+export function executionTemplate(job: Job, jobName: string, order: JobOrder): JobExecutionTemplate {
+  const containers = job.template?.containers ?? [];
+  const target = containers.find(({ name }) => name === jobName) ?? containers[0];
+  if (target === undefined) {
+    throw new MucastError("unavailable", `${jobName} has no container; deploy the job again`, {
+      path: jobName,
+    });
+  }
+  const ours = orderEnv(order);
+  return {
+    containers: containers.map((container) =>
+      container === target ? { ...container, env: merged(container.env ?? [], ours) } : container,
+    ),
+    ...(job.template?.initContainers ? { initContainers: job.template.initContainers } : {}),
+  };
+}
+
+/** Whether an execution was started for this attempt at this operation. */
+export function carries(execution: JobExecution, { id, attempt }: JobOrder): boolean {
+  return (execution.template?.containers ?? []).some(
+    ({ env = [] }) => envValue(env, ID) === id && envValue(env, ATTEMPT) === String(attempt),
+  );
+}
+
+/** What a job container is told, as environment variables. */
+function orderEnv(order: JobOrder): EnvironmentVar[] {
+  const bytes = Buffer.byteLength(order.config);
+  if (bytes > LIMITS.configBytes) {
+    const message = `config has ${bytes} bytes, more than the ${LIMITS.configBytes} of a config`;
+    throw new MucastError("too_large", message, { path: "config", limit: LIMITS.configBytes });
+  }
+  const values = {
+    FEATURE_URL: order.featureUrl,
+    DATA_EXTRACTOR_URL: order.dataExtractorUrl,
+    CONFIG: order.config,
+    [ID]: order.id,
+    [ATTEMPT]: String(order.attempt),
+    ...(order.traceparent === undefined ? {} : { TRACEPARENT: order.traceparent }),
+  };
+  return Object.entries(values).map(([name, value]) => ({ name, value }));
+}
+
+function merged(own: readonly EnvironmentVar[], ours: readonly EnvironmentVar[]): EnvironmentVar[] {
+  const names = new Set(ours.map(({ name }) => name));
+  return [...own.filter(({ name }) => !names.has(name)), ...ours];
+}
+
+function envValue(env: readonly EnvironmentVar[], wanted: string): string | undefined {
+  return env.find(({ name }) => name === wanted)?.value;
+}

@@ -1,0 +1,114 @@
+import type {
+  ContainerAppsAPIClient,
+  ContainerAppsAPIClientOptionalParams,
+  Job,
+  JobExecution,
+  JobExecutionTemplate,
+} from "@azure/arm-appcontainers";
+import type { TokenCredential } from "@azure/identity";
+import { ApiFault, faultOf } from "./api-fault.ts";
+
+/** Where the jobs are and how they are reached. */
+export interface JobsPlace {
+  readonly subscription: string;
+  readonly resourceGroup: string;
+  /** By default what DefaultAzureCredential finds: environment, managed identity, Azure CLI. */
+  readonly credential?: TokenCredential | undefined;
+  /** Of the SDK's client, such as another endpoint. */
+  readonly client?: ContainerAppsAPIClientOptionalParams | undefined;
+}
+
+/** Longest time for a call, in milliseconds; starting one may take several. */
+const CALL_MS = 30_000;
+const START_MS = 60_000;
+
+/**
+ * The five calls of Azure's management API that running jobs takes, without any retries: what to do about a failure
+ * depends on the call, and the SDK would send a POST again that may have been carried out. Each throws ApiFault.
+ */
+export class JobsApi {
+  readonly #client: ContainerAppsAPIClient;
+  readonly #group: string;
+
+  private constructor(client: ContainerAppsAPIClient, group: string) {
+    this.#client = client;
+    this.#group = group;
+  }
+
+  static async open(place: JobsPlace): Promise<JobsApi> {
+    const { ContainerAppsAPIClient } = await import("@azure/arm-appcontainers");
+    const credential = place.credential ?? (await defaultCredential());
+    const options = { ...place.client, retryOptions: { maxRetries: 0 } };
+    return new JobsApi(
+      new ContainerAppsAPIClient(credential, place.subscription, options),
+      place.resourceGroup,
+    );
+  }
+
+  job(job: string, signal: AbortSignal): Promise<Job> {
+    return called(this.#client.jobs.get(this.#group, job, within(signal, CALL_MS)));
+  }
+
+  /**
+   * Starts an execution; where Azure answers 202, waits until it has.
+   * @returns its name; undefined where Azure took the order and then did not say what became of it.
+   */
+  async start(job: string, template: JobExecutionTemplate, signal: AbortSignal): Promise<string | undefined> {
+    const options = { ...within(signal, START_MS), template, updateIntervalInMs: 1_000 };
+    const poller = this.#client.jobs.start(this.#group, job, options);
+    await called(poller.submitted());
+    return poller.pollUntilDone({ abortSignal: options.abortSignal }).then(
+      ({ name }) => name,
+      // It is found among the executions, or not.
+      () => undefined,
+    );
+  }
+
+  async stop(job: string, execution: string, signal: AbortSignal): Promise<void> {
+    const poller = this.#client.jobs.stopExecution(this.#group, job, execution, within(signal, CALL_MS));
+    await called(poller.submitted());
+  }
+
+  /** Undefined where it is gone. */
+  async execution(job: string, execution: string, signal: AbortSignal): Promise<JobExecution | undefined> {
+    try {
+      const options = within(signal, CALL_MS);
+      return await called(this.#client.jobExecution(this.#group, job, execution, options));
+    } catch (fault) {
+      if (fault instanceof ApiFault && fault.kind === "missing") return undefined;
+      throw fault;
+    }
+  }
+
+  /** The first execution of the job that `wanted` holds for, running or ended. */
+  async find(
+    job: string,
+    wanted: (execution: JobExecution) => boolean,
+    signal: AbortSignal,
+  ): Promise<JobExecution | undefined> {
+    try {
+      const executions = this.#client.jobsExecutions.list(this.#group, job, within(signal, CALL_MS));
+      for await (const execution of executions) if (wanted(execution)) return execution;
+      return undefined;
+    } catch (error) {
+      throw faultOf(error);
+    }
+  }
+}
+
+async function defaultCredential(): Promise<TokenCredential> {
+  const { DefaultAzureCredential } = await import("@azure/identity");
+  return new DefaultAzureCredential();
+}
+
+function within(signal: AbortSignal, ms: number) {
+  return { abortSignal: AbortSignal.any([signal, AbortSignal.timeout(ms)]) };
+}
+
+async function called<T>(call: PromiseLike<T>): Promise<T> {
+  try {
+    return await call;
+  } catch (error) {
+    throw faultOf(error);
+  }
+}

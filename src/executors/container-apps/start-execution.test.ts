@@ -1,0 +1,194 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { inspect } from "node:util";
+import { type ErrorCode, MucastError, problemOf } from "../../contract/errors.ts";
+import { ORDER, Stage } from "./container-apps.testing.ts";
+import { TOKEN } from "./fake-management-api.testing.ts";
+
+/** Every failure is also looked through for what must not be told. */
+async function failure(code: ErrorCode, attempt: Promise<unknown>): Promise<MucastError> {
+  const error = await attempt.then(() => assert.fail("nothing was thrown")).catch((error: unknown) => error);
+  assert.ok(error instanceof MucastError, String(error));
+  assert.equal(error.code, code, error.message);
+  const told = inspect(error, { depth: 20, showHidden: true }) + JSON.stringify(problemOf(error));
+  assert.doesNotMatch(told, /SECRET/);
+  return error;
+}
+
+test("a start sends the job's whole template with the order in it, once", async () => {
+  const stage = await Stage.open();
+  const executor = await stage.executor();
+  const execution = await executor.start(ORDER, stage);
+  assert.equal(stage.api.count("start"), 1);
+  const sent = JSON.parse(stage.api.requests.find(({ call }) => call === "start")!.body);
+  assert.deepEqual(Object.keys(sent).sort(), ["containers", "initContainers"]);
+  const { env, ...rest } = sent.containers[1];
+  assert.deepEqual(rest, {
+    image: "registry/mucast:0.1.0",
+    name: "ml-worker-job",
+    command: ["mucast"],
+    args: ["run_ml_job", "--log", "json"],
+    resources: { cpu: 2, memory: "4Gi" },
+  });
+  assert.ok(env.some((entry: { secretRef?: string }) => entry.secretRef === "password"));
+  assert.ok(env.some((entry: { value?: string }) => entry.value === ORDER.config));
+  assert.equal(execution.handle, `ml-worker-job/${stage.api.executions[0]!.name}`);
+  assert.doesNotMatch(execution.handle, /SECRET/);
+});
+
+test("run_dl_job runs as dl-job", async () => {
+  const stage = await Stage.open();
+  stage.api.jobs.set("dl-job", {
+    location: "here",
+    properties: { template: { containers: [{ name: "x" }] } },
+  });
+  const execution = await (await stage.executor()).start({ ...ORDER, operation: "run_dl_job" }, stage);
+  assert.match(execution.handle, /^dl-job\/dl-job-/);
+});
+
+test("a start that Azure answers later is waited for", async () => {
+  const stage = await Stage.open();
+  stage.api.answers = 202;
+  const execution = await (await stage.executor()).start(ORDER, stage);
+  assert.equal(stage.api.count("result"), 2);
+  assert.equal(stage.api.count("start"), 1);
+  assert.match(execution.handle, /^ml-worker-job\/ml-worker-job-/);
+});
+
+const UNANSWERED = [
+  ["a cut connection", "start", { answer: "cut", after: true }],
+  ["a server error", "start", { answer: { status: 500 }, after: true }],
+  ["a gateway's timeout", "start", { answer: { status: 504 }, after: true }],
+  ["a request timeout", "start", { answer: { status: 408 }, after: true }],
+  ["a result that may not be read", "result", { answer: { status: 403 } }],
+  ["a result that is cut", "result", { answer: "cut" }],
+] as const;
+
+for (const [what, call, fault] of UNANSWERED) {
+  test(`after ${what} the execution that has started is adopted`, async () => {
+    const stage = await Stage.open();
+    stage.api.answers = call === "result" ? 202 : 200;
+    stage.api.hidden = 2;
+    stage.api.fail(call, fault);
+    const execution = await (await stage.executor()).start(ORDER, stage);
+    assert.equal(stage.api.count("start"), 1);
+    assert.equal(stage.api.executions.length, 1);
+    assert.equal(execution.handle, `ml-worker-job/${stage.api.executions[0]!.name}`);
+  });
+}
+
+test("a start that was cut and did not happen is unavailable, and the next one starts it", async () => {
+  const stage = await Stage.open();
+  stage.api.fail("start", { answer: "cut" });
+  const executor = await stage.executor();
+  const error = await failure("unavailable", executor.start(ORDER, stage));
+  assert.match(error.message, /not answered/);
+  assert.equal(stage.api.count("start"), 1);
+  await executor.start(ORDER, stage);
+  assert.equal(stage.api.executions.length, 1);
+});
+
+test("an execution that shows up late is adopted by the next start", async () => {
+  const stage = await Stage.open();
+  stage.api.hidden = 4;
+  stage.api.fail("start", { answer: "cut", after: true });
+  const executor = await stage.executor();
+  await failure("unavailable", executor.start(ORDER, stage));
+  const execution = await executor.start(ORDER, stage);
+  assert.equal(execution.handle, `ml-worker-job/${stage.api.executions[0]!.name}`);
+  assert.equal(stage.api.count("start"), 1);
+});
+
+test("looking for it survives a storm of errors", async () => {
+  const stage = await Stage.open();
+  const executor = await stage.executor();
+  stage.api.fail("start", { answer: "cut", after: true });
+  const started = executor.start(ORDER, stage);
+  await stage.until(() => stage.api.count("start") === 1);
+  stage.api.fail("list", { answer: { status: 500 } });
+  stage.api.fail("list", { answer: { status: 429 } });
+  await started;
+  assert.equal(stage.api.executions.length, 1);
+});
+
+test("an attempt that runs already is adopted among many pages of executions", async () => {
+  const stage = await Stage.open();
+  stage.api.pageSize = 2;
+  const executor = await stage.executor();
+  for (const id of ["a", "b", "c", "d"]) await executor.start({ ...ORDER, id }, stage);
+  const first = await executor.start(ORDER, stage);
+  const again = await (await stage.executor()).start(ORDER, stage);
+  assert.equal(again.handle, first.handle);
+  const next = await executor.start({ ...ORDER, attempt: 2 }, stage);
+  assert.notEqual(next.handle, first.handle);
+  assert.equal(stage.api.executions.length, 6);
+});
+
+test("nothing is started where the executions cannot be listed", async () => {
+  const stage = await Stage.open();
+  stage.api.fail("list", { answer: { status: 503, headers: { "retry-after": "7" } } });
+  const error = await failure("unavailable", (await stage.executor()).start(ORDER, stage));
+  assert.equal(error.data.retryAfter, 7);
+  assert.equal(stage.api.count("start"), 0);
+});
+
+test("a throttled start says when to try again, and is not sent again by itself", async () => {
+  const stage = await Stage.open();
+  stage.api.fail("start", { answer: { status: 429, headers: { "retry-after": "17" } } });
+  const error = await failure("unavailable", (await stage.executor()).start(ORDER, stage));
+  assert.equal(error.data.retryAfter, 17);
+  assert.equal(stage.api.count("start"), 1);
+});
+
+test("missing rights are unavailable, with what to do", async () => {
+  const stage = await Stage.open();
+  const body = { error: { code: "AuthorizationFailed", message: "The client has no permission" } };
+  stage.api.fail("job", { answer: { status: 403, body } });
+  const error = await failure("unavailable", (await stage.executor()).start(ORDER, stage));
+  assert.match(error.message, /AuthorizationFailed.*identity the role/);
+});
+
+test("missing credentials are unavailable, with what to do", async () => {
+  const stage = await Stage.open();
+  const credential = {
+    getToken: async () => {
+      const error = new Error("nothing is configured; client_secret=HIDDEN-SECRET was refused");
+      throw Object.assign(error, { name: "CredentialUnavailableError" });
+    },
+  };
+  const error = await failure("unavailable", (await stage.executor({ credential })).start(ORDER, stage));
+  assert.match(error.message, /no credentials.*identity the role/);
+  assert.equal(stage.api.requests.length, 0);
+});
+
+test("a job that is not deployed is unavailable, with what to do", async () => {
+  const stage = await Stage.open();
+  stage.api.jobs.clear();
+  const error = await failure("unavailable", (await stage.executor()).start(ORDER, stage));
+  assert.match(error.message, /deploy the job/);
+});
+
+test("an order that Azure refuses fails, and no word of it tells a secret that Azure quotes", async () => {
+  const stage = await Stage.open();
+  const quoted = `bad env ${ORDER.featureUrl} or ?sv=1\\u0026sig=SAS-SECRET or sig%3DSAS-SECRET, Bearer ${TOKEN}`;
+  const body = { error: { code: "InvalidParameter", message: quoted } };
+  stage.api.fail("start", { answer: { status: 400, body } });
+  const error = await failure("internal", (await stage.executor()).start(ORDER, stage));
+  assert.match(error.message, /400 InvalidParameter bad env/);
+  assert.equal(stage.api.count("start"), 1);
+});
+
+test("a closed executor starts nothing", async () => {
+  const stage = await Stage.open();
+  const executor = await stage.executor();
+  await executor.close();
+  await failure("unavailable", executor.start(ORDER, stage));
+  assert.equal(stage.api.requests.length, 0);
+});
+
+test("settings that are missing are told at once", async () => {
+  const stage = await Stage.open();
+  const error = await failure("invalid_request", stage.executor({ subscription: undefined }));
+  assert.match(error.message, /MUCAST_AZURE_SUBSCRIPTION/);
+  await failure("invalid_request", stage.executor({ resourceGroup: "" }));
+});

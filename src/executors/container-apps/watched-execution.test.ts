@@ -1,0 +1,228 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { inspect } from "node:util";
+import { MucastError, problemOf } from "../../contract/errors.ts";
+import type { Warning } from "../../contract/warnings.ts";
+import { ORDER, RECORD, Stage } from "./container-apps.testing.ts";
+import type { Fault } from "./fake-management-api.testing.ts";
+
+async function running() {
+  const stage = await Stage.open();
+  const executor = await stage.executor();
+  const execution = await executor.start(ORDER, stage);
+  const there = stage.api.executions[0]!;
+  /** Waits for whole looks that begin from now on. */
+  const looks = async (count: number) => {
+    const before = stage.api.count("execution");
+    await stage.until(() => stage.api.count("execution") > before + count);
+  };
+  return { stage, executor, execution, there, looks };
+}
+
+const warning: Warning = { code: "long_gap", message: "a gap", ticker: "AAPL" };
+
+test("progress and warnings are told as the status blob tells them, each once", async () => {
+  const { stage, execution, there, looks } = await running();
+  stage.say({ progress: { stage: "read", done: 5, total: null }, warnings: [warning] });
+  await looks(2);
+  stage.say({
+    progress: { stage: "fit", done: 1, total: 2 },
+    warnings: [warning, { ...warning, ticker: "B" }],
+  });
+  await looks(2);
+  const timings = [{ name: "fit", start: 1, end: 2 }];
+  stage.say({ warnings: [warning, { ...warning, ticker: "B" }], timings, end: { record: RECORD } });
+  there.properties.status = "Succeeded";
+  assert.deepEqual(await execution.ended, { kind: "succeeded", record: RECORD });
+  assert.deepEqual(stage.events, [
+    { kind: "warning", warning },
+    { kind: "progress", stage: "read", done: 5 },
+    { kind: "warning", warning: { ...warning, ticker: "B" } },
+    { kind: "progress", stage: "fit", done: 1, total: 2 },
+  ]);
+  assert.deepEqual(stage.timings, timings);
+});
+
+test("it goes on through every state that is no end", async () => {
+  const { stage, execution, there, looks } = await running();
+  for (const status of ["Processing", "Running", "Degraded", "Unknown", "SomethingNew"]) {
+    there.properties.status = status;
+    await looks(1);
+  }
+  stage.say({ end: { record: RECORD } });
+  there.properties.status = "Succeeded";
+  assert.equal((await execution.ended).kind, "succeeded");
+});
+
+test("a job that has said it succeeded has, whatever Azure says of its container", async () => {
+  for (const status of ["Running", "Unknown", "Failed"]) {
+    const { stage, execution, there } = await running();
+    there.properties.status = status;
+    stage.say({ end: { record: RECORD } });
+    assert.equal((await execution.ended).kind, "succeeded");
+  }
+});
+
+test("a job that failed by its own word ends with its problem, once it runs no more", async () => {
+  const { stage, execution, there, looks } = await running();
+  const problem = problemOf(new MucastError("all_failed", "every ticker failed"));
+  stage.say({ end: { problem } });
+  await looks(2);
+  there.properties.status = "Failed";
+  assert.deepEqual(await execution.ended, { kind: "failed", problem });
+});
+
+test("an end without a final status is looked at once more, then lost with Azure's reason", async () => {
+  const { execution, there } = await running();
+  const containers = [{ name: "ml-worker-job", code: 137, additionalInformation: "OOMKilled" }];
+  there.properties = {
+    status: "Failed",
+    reason: "BackoffLimitExceeded",
+    detailedStatus: { replicas: [{ name: "r", containers }] },
+  };
+  const end = await execution.ended;
+  assert.equal(end.kind, "lost");
+  assert.match(end.kind === "lost" ? end.reason : "", /Failed.*BackoffLimitExceeded.*137.*OOMKilled/);
+});
+
+test("Succeeded without a final status is lost, Succeeded with a late one is not", async () => {
+  const first = await running();
+  first.there.properties.status = "Succeeded";
+  assert.equal((await first.execution.ended).kind, "lost");
+
+  const stage = await Stage.open();
+  let reads = 0;
+  stage.say({ end: { record: RECORD } });
+  const late = stage.statuses.get("op-1.1");
+  // Two reads a look: the first look that sees the end finds no final status.
+  const executor = await stage.executor({ readStatus: async () => (++reads > 2 ? late : undefined) });
+  const started = executor.start(ORDER, stage);
+  await stage.until(() => stage.api.executions.length === 1);
+  stage.api.executions[0]!.properties.status = "Succeeded";
+  assert.equal((await (await started).ended).kind, "succeeded");
+});
+
+test("a job that somebody else told to stop is lost, not cancelled", async () => {
+  const { stage, execution, there } = await running();
+  stage.say({ end: { problem: problemOf(new MucastError("canceled", "SIGTERM")) } });
+  there.properties.status = "Stopped";
+  assert.equal((await execution.ended).kind, "lost");
+});
+
+test("an execution that is gone for good is lost; one that is not there yet is waited for", async () => {
+  const { stage, execution, there } = await running();
+  there.hidden = 2;
+  await stage.until(() => there.hidden < 0);
+  stage.api.executions.length = 0;
+  const end = await execution.ended;
+  assert.equal(end.kind === "lost" && end.reason, "Azure knows the execution no longer");
+});
+
+test("storms of throttling, errors and cut connections do not end it, and are told once", async () => {
+  const { stage, execution, there } = await running();
+  const faults: Fault["answer"][] = [
+    { status: 429, headers: { "retry-after": "0" } },
+    { status: 429, headers: { "retry-after": new Date(0).toUTCString() } },
+    { status: 500 },
+    { status: 500 },
+    { status: 503 },
+    "cut",
+    { status: 403 },
+    { status: 200, body: {} },
+  ];
+  const told = stage.troubles.length;
+  for (const answer of faults) stage.api.fail("execution", { answer });
+  const before = stage.api.count("execution");
+  await stage.until(() => stage.api.count("execution") >= before + faults.length);
+  stage.say({ end: { record: RECORD } });
+  there.properties.status = "Succeeded";
+  assert.equal((await execution.ended).kind, "succeeded");
+  const troubles = stage.troubles.slice(told);
+  assert.equal(troubles.filter((text) => text.startsWith("500")).length, 1);
+  assert.ok(
+    troubles.some((text) => text.startsWith("429")) && troubles.some((text) => text.startsWith("403")),
+  );
+  assert.doesNotMatch(inspect(troubles), /SECRET/);
+});
+
+test("Retry-After is waited for, also while a stop is wanted", async () => {
+  const { stage, execution } = await running();
+  stage.api.fail("execution", { answer: { status: 429, headers: { "retry-after": "600" } } });
+  await stage.until(() => stage.troubles.length === 1);
+  const asked = stage.api.requests.length;
+  execution.stop("canceled");
+  // Far more turns than a look takes on the loopback address.
+  for (let turn = 0; turn < 2_000; turn++) await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(stage.api.requests.length, asked);
+});
+
+test("storage that fails for a while does not end it", async () => {
+  const stage = await Stage.open();
+  let failures = 3;
+  const executor = await stage.executor({
+    readStatus: async () => {
+      if (failures-- > 0) throw new MucastError("blob_unavailable", "the storage is away");
+      return stage.statuses.get("op-1.1");
+    },
+  });
+  stage.say({ end: { record: RECORD } });
+  const execution = await executor.start(ORDER, stage);
+  assert.equal((await execution.ended).kind, "succeeded");
+  assert.deepEqual(stage.troubles, ["the storage is away"]);
+});
+
+for (const answers of [200, 202] as const) {
+  test(`stop ends it as failed with its code once it has stopped (Azure answers ${answers})`, async () => {
+    for (const code of ["canceled", "timed_out"] as const) {
+      const { stage, execution, there } = await running();
+      stage.api.answers = answers;
+      stage.api.stopping = ["Running", "Processing", "Stopped"];
+      execution.stop(code);
+      execution.stop("canceled");
+      const end = await execution.ended;
+      assert.equal(end.kind === "failed" && end.problem.code, code);
+      assert.equal(there.properties.status, "Stopped");
+      assert.equal(stage.api.count("stop"), 1);
+      execution.stop("canceled");
+    }
+  });
+}
+
+test("a job that succeeded before its stop arrived has succeeded", async () => {
+  const { stage, execution, there } = await running();
+  stage.api.stopping = ["Running", "Succeeded"];
+  execution.stop("canceled");
+  await stage.until(() => stage.api.count("stop") === 1);
+  stage.say({ end: { record: RECORD } });
+  there.properties.status = "Succeeded";
+  assert.equal((await execution.ended).kind, "succeeded");
+});
+
+test("a stop that is throttled, cut or refused is asked for again", async () => {
+  const { stage, execution } = await running();
+  stage.api.fail("stop", { answer: { status: 429, headers: { "retry-after": "0" } } });
+  stage.api.fail("stop", { answer: "cut" });
+  stage.api.fail("stop", { answer: { status: 409 } });
+  execution.stop("canceled");
+  const end = await execution.ended;
+  assert.equal(end.kind === "failed" && end.problem.code, "canceled");
+  assert.equal(stage.api.count("stop"), 4);
+});
+
+test("an execution that may not be stopped is still seen to end", async () => {
+  const { stage, execution, there } = await running();
+  stage.api.fail("stop", { answer: { status: 403 } }, 1_000);
+  execution.stop("timed_out");
+  await stage.until(() => stage.troubles.length > 0);
+  there.properties.status = "Failed";
+  const end = await execution.ended;
+  assert.equal(end.kind === "failed" && end.problem.code, "timed_out");
+});
+
+test("a stop of one that is gone ends it", async () => {
+  const { stage, execution } = await running();
+  stage.api.executions.length = 0;
+  execution.stop("canceled");
+  const end = await execution.ended;
+  assert.equal(end.kind === "failed" && end.problem.code, "canceled");
+});

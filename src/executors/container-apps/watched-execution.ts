@@ -1,0 +1,94 @@
+import type { Execution, ExecutionEnd, StopReason } from "../executor.ts";
+import { ApiFault } from "./api-fault.ts";
+import type { StopCode } from "./execution-end.ts";
+import type { ExecutionLook } from "./execution-look.ts";
+
+/** How an execution is watched. */
+export interface WatchOptions {
+  /** Between two looks, give or take a tenth. */
+  readonly pollMs: number;
+  /** Told once for each kind of trouble in a row; the execution goes on. No secret in the message. */
+  readonly onTrouble: (message: string) => void;
+}
+
+/** The longest pause between looks that fail, in intervals. */
+const LONGEST_BACKOFF = 12;
+
+/** An execution that is looked at again and again until it has ended. What fails here never ends it. */
+export class WatchedExecution implements Execution {
+  readonly handle: string;
+  readonly ended: Promise<ExecutionEnd>;
+  readonly #look: ExecutionLook;
+  readonly #options: WatchOptions;
+  readonly #letGo = new AbortController();
+  #asked: StopCode | undefined;
+  /** Looks in a row that failed, and what was told of them. */
+  #failed = 0;
+  #told: string | undefined;
+  #cutPauseShort: () => void = () => undefined;
+
+  constructor(handle: string, look: ExecutionLook, options: WatchOptions) {
+    this.handle = handle;
+    this.#look = look;
+    this.#options = options;
+    this.ended = new Promise((settle) => void this.#follow(settle));
+  }
+
+  /** `draining` leaves it running: it is let go. */
+  stop(reason: StopReason): void {
+    if (reason === "draining") {
+      this.letGo();
+      return;
+    }
+    this.#asked ??= reason;
+    this.#cutPauseShort();
+  }
+
+  /** Looks at it no more. It goes on, and `ended` stays open: whoever adopts its handle learns how it ends. */
+  letGo(): void {
+    this.#letGo.abort();
+  }
+
+  async #follow(settle: (end: ExecutionEnd) => void): Promise<void> {
+    const { signal } = this.#letGo;
+    while (!signal.aborted) {
+      const before = this.#asked;
+      try {
+        const end = await this.#look.once(() => this.#asked, signal);
+        if (end !== undefined) return settle(end);
+        this.#failed = 0;
+        this.#told = undefined;
+        if (this.#asked === before) await this.#pause(this.#options.pollMs, true);
+      } catch (error) {
+        if (!signal.aborted) await this.#pause(this.#afterFailure(error), false);
+      }
+    }
+  }
+
+  /** Tells of the trouble. @returns how long to wait, at least as long as Azure asks. */
+  #afterFailure(error: unknown): number {
+    const message = error instanceof Error ? error.message : String(error);
+    if (message !== this.#told) this.#options.onTrouble(message);
+    this.#told = message;
+    this.#failed += 1;
+    const backoff = this.#options.pollMs * Math.min(2 ** this.#failed, LONGEST_BACKOFF);
+    const asked = error instanceof ApiFault ? (error.retryAfterMs ?? 0) : 0;
+    return Math.max(backoff, asked);
+  }
+
+  #pause(ms: number, mayBeCut: boolean): Promise<void> {
+    const { signal } = this.#letGo;
+    return new Promise((resolve) => {
+      const done = () => {
+        clearTimeout(timer);
+        signal.removeEventListener("abort", done);
+        this.#cutPauseShort = () => undefined;
+        resolve();
+      };
+      // Services that were started together do not all ask at once.
+      const timer = setTimeout(done, ms * (mayBeCut ? 0.9 + Math.random() / 5 : 1 + Math.random() / 5));
+      signal.addEventListener("abort", done, { once: true });
+      if (mayBeCut) this.#cutPauseShort = done;
+    });
+  }
+}
