@@ -1,0 +1,178 @@
+/** Who may ask: callers with keys see their own, web pages see nothing, and nobody listens openly by mistake. */
+import assert from "node:assert/strict";
+import { request } from "node:http";
+import { after, before, describe, test } from "node:test";
+import { mucast } from "../end-to-end/command.ts";
+import { Api, problemOf } from "./api.testing.ts";
+import { FEATURES, payload, putInputs } from "./inputs.testing.ts";
+import { endServices, launchServe, type Serving, serviceFolder, startServe } from "./service.testing.ts";
+
+/** A GET that says its Host and Origin as no fetch may. @returns the status. */
+function askAs(url: string, headers: Record<string, string>, method = "GET"): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const sent = request(url, { method, headers }, (answer) => {
+      answer.resume();
+      resolve(answer.statusCode!);
+    });
+    sent.once("error", reject);
+    sent.end();
+  });
+}
+
+describe("a service without auth", { timeout: 120_000 }, () => {
+  let serving: Serving;
+  before(async () => {
+    serving = await startServe();
+  });
+  after(endServices);
+
+  for (const host of ["0.0.0.0", "::"]) {
+    test(`does not start on ${host}, and says what to do`, async () => {
+      const refused = await launchServe({ args: ["--host", host] });
+      const { code } = await refused.exited;
+      assert.equal(code, 2, refused.logs());
+      assert.match(refused.logs(), /auth/);
+    });
+  }
+
+  test("answers to loopback names alone, on every route", async () => {
+    const { url, port } = serving;
+    for (const path of [
+      "/v1/operations",
+      "/healthz",
+      "/openapi.json",
+      "/metrics",
+      "/data/feature_engine_a.json",
+    ]) {
+      for (const host of ["evil.example", `evil.example:${port}`, `127.0.0.1.evil.example:${port}`]) {
+        const status = await askAs(url + path, { host });
+        assert.ok(status >= 400 && status < 500 && status !== 404, `${path} as ${host}: ${status}`);
+      }
+      for (const host of [`localhost:${port}`, `127.0.0.1:${port}`, `[::1]:${port}`]) {
+        const status = await askAs(url + path, { host });
+        assert.ok(status === 200 || status === 404, `${path} as ${host}: ${status}`);
+      }
+    }
+  });
+
+  test("refuses what a foreign page sends, also to paths that do not exist", async () => {
+    const { url } = serving;
+    for (const origin of ["https://evil.example", "null", `http://127.0.0.1:${serving.port + 1}`]) {
+      for (const [method, path] of [
+        ["GET", "/v1/operations"],
+        ["POST", "/v1/run_ml_job"],
+        ["PUT", "/data/feature_engine_a.json"],
+        ["OPTIONS", "/v1/run_ml_job"],
+        ["POST", "/mcp"],
+        ["GET", "/nowhere"],
+      ] as const) {
+        const status = await askAs(url + path, { origin }, method);
+        assert.equal(status, 403, `${method} ${path} from ${origin}`);
+      }
+    }
+    assert.equal(await askAs(`${url}/v1/operations`, { origin: url }), 200);
+  });
+});
+
+describe("a service with keys", { timeout: 180_000 }, () => {
+  let serving: Serving;
+  let folder: string;
+  const keys: Record<string, string> = {};
+
+  async function newKey(name: string, ...more: string[]): Promise<string> {
+    const args = ["keys", "create", "--data-dir", serving.dataDir, "--name", name, ...more];
+    const { code, stdout, stderr } = await mucast(args, { env: { MUCAST_AUTH: "keys" } });
+    assert.equal(code, 0, stderr);
+    return /mucast_[0-9a-f]{16}_[\w-]{43}/.exec(stdout)![0];
+  }
+
+  const apiOf = (name: string) => new Api(serving.url, { authorization: `Bearer ${keys[name]}` });
+
+  before(async () => {
+    folder = await serviceFolder();
+    serving = await startServe({ folder, env: { MUCAST_AUTH: "keys" }, args: ["--host", "0.0.0.0"] });
+    for (const name of ["ann", "ben"]) keys[name] = await newKey(name);
+    keys.reader = await newKey("reader", "--scopes", "read");
+  });
+  after(endServices);
+
+  test("asks for one on every route that shows or takes something", async () => {
+    for (const api of [
+      new Api(serving.url),
+      new Api(serving.url, { authorization: "Bearer mucast_0123456789abcdef_" }),
+      new Api(serving.url, { authorization: `Bearer ${keys.ann!.slice(0, -1)}A` }),
+      new Api(serving.url, { authorization: `Basic ${keys.ann}` }),
+    ]) {
+      for (const [method, path] of [
+        ["GET", "/v1/operations"],
+        ["POST", "/v1/run_ml_job"],
+        ["GET", "/v1/operations/x"],
+        ["GET", "/v1/operations/x/events"],
+        ["POST", "/v1/operations/x/cancel"],
+        ["GET", "/data/feature_engine_a.json"],
+        ["PUT", "/data/feature_engine_a.json"],
+        ["POST", "/mcp"],
+      ] as const) {
+        const answer = await api.ask(method, path, method === "GET" ? undefined : "{}");
+        assert.equal(answer.status, 401, `${method} ${path}: ${answer.text}`);
+        assert.match(answer.headers.get("www-authenticate") ?? "", /^Bearer/);
+      }
+    }
+    assert.equal((await new Api(serving.url).ask("GET", "/healthz")).status, 200);
+  });
+
+  test("shows a caller its own operations, events, blobs and outputs alone", async () => {
+    const [ann, ben] = [apiOf("ann"), apiOf("ben")];
+    await putInputs(ann, "hers");
+    const mine = await ann.submit(payload(serving.url, "hers"), {
+      prefer: "wait=60",
+      "idempotency-key": "one",
+    });
+    assert.equal(mine.status, "Succeeded", JSON.stringify(mine.error));
+    assert.equal((await ann.ask("GET", mine.result!.output_url)).status, 200);
+    for (const [method, path] of [
+      ["GET", `/v1/operations/${mine.id}`],
+      ["GET", `/v1/operations/${mine.id}/events`],
+      ["POST", `/v1/operations/${mine.id}/cancel`],
+      ["GET", `/data/${mine.result!.output_name}`],
+      ["GET", "/data/feature_engine_hers.json"],
+    ] as const) {
+      problemOf(await ben.ask(method, path), 404, "not_found");
+    }
+    assert.deepEqual((await ben.list()).operations, []);
+    const replaced = await ben.put("feature_engine_hers.json", "[]");
+    assert.ok(replaced.status === 403 || replaced.status === 404, String(replaced.status));
+    assert.equal((await ann.ask("GET", "/data/feature_engine_hers.json")).text, FEATURES);
+    await putInputs(ben, "his");
+    const his = await ben.submit(payload(serving.url, "his"), { "idempotency-key": "one" });
+    assert.notEqual(his.id, mine.id);
+  });
+
+  test("does not let a caller train on another's blobs", async () => {
+    const ben = apiOf("ben");
+    const answer = await ben.post("run_ml_job", payload(serving.url, "hers"));
+    if (answer.status === 202) {
+      const ended = await ben.ended(JSON.parse(answer.text).id);
+      assert.equal(ended.status, "Failed");
+    } else {
+      assert.ok(answer.status >= 400 && answer.status < 500, answer.text);
+    }
+  });
+
+  test("lets a key that may read read, and nothing else", async () => {
+    const reader = apiOf("reader");
+    assert.deepEqual((await reader.list()).operations, []);
+    problemOf(await reader.post("run_ml_job", payload(serving.url, "x")), 403, "forbidden");
+    problemOf(await reader.put("feature_engine_r.json", "[]"), 403, "forbidden");
+  });
+
+  test("forgets a key that is revoked, at once", async () => {
+    const key = await newKey("gone");
+    const api = new Api(serving.url, { authorization: `Bearer ${key}` });
+    assert.equal((await api.ask("GET", "/v1/operations")).status, 200);
+    const id = key.split("_")[1]!;
+    const revoked = await mucast(["keys", "revoke", id, "--data-dir", serving.dataDir]);
+    assert.equal(revoked.code, 0, revoked.stderr);
+    assert.equal((await api.ask("GET", "/v1/operations")).status, 401);
+  });
+});
