@@ -19,6 +19,17 @@ export interface WatchedOperation {
   readonly error: Problem | null;
 }
 
+/** Methods that are told by their names; others, which a caller may make up, are told as one. */
+export const METHODS: ReadonlySet<string> = new Set([
+  "GET",
+  "HEAD",
+  "POST",
+  "PUT",
+  "PATCH",
+  "DELETE",
+  "OPTIONS",
+]);
+
 /** What HTTP says of a request when it begins. */
 export interface RequestBegun {
   readonly method: string;

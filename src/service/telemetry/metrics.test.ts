@@ -1,0 +1,115 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { MucastError, problemOf } from "../../contract/errors.ts";
+import { noLog } from "./log.ts";
+import { openLog } from "./open-log.ts";
+import { openTelemetry } from "./open-telemetry.ts";
+import type { Telemetry, WatchedOperation } from "./telemetry.ts";
+
+const open = () => openTelemetry({ log: noLog, env: {} });
+
+/** The samples that are there, by name with labels. */
+async function samples(telemetry: Telemetry): Promise<Map<string, number>> {
+  const { body, contentType } = await telemetry.metrics();
+  assert.match(contentType, /^text\/plain; version=0\.0\.4/);
+  const lines = body.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+  return new Map(lines.map((line) => [line.slice(0, line.lastIndexOf(" ")), Number(line.split(" ").at(-1))]));
+}
+
+const operation: WatchedOperation = {
+  id: "op-with-an-id",
+  operation: "run_ml_job",
+  status: "Running",
+  attempt: 1,
+  traceparent: null,
+  created_at: new Date(0),
+  started_at: new Date(2_000),
+  attempt_started_at: new Date(2_000),
+  finished_at: null,
+  error: null,
+};
+
+describe("the metrics", () => {
+  it("count what becomes of operations", async () => {
+    const telemetry = await open();
+    telemetry.queued(operation);
+    telemetry.queued(operation);
+    telemetry.started(operation, 1);
+    telemetry.attemptLost(operation);
+    telemetry.started({ ...operation, attempt: 2, attempt_started_at: new Date(9_000) }, 1);
+    const error = problemOf(new MucastError("timed_out", "after 5 s"));
+    const finished_at = new Date(12_000);
+    telemetry.ended({ ...operation, status: "Failed", error, finished_at }, []);
+    telemetry.ended({ ...operation, status: "Canceled", started_at: null, finished_at }, []);
+    const found = await samples(telemetry);
+    const job = 'operation="run_ml_job"';
+    for (const [sample, value] of [
+      [`mucast_operations_submitted_total{${job}}`, 2],
+      [`mucast_attempts_lost_total{${job}}`, 1],
+      [`mucast_operations_ended_total{${job},status="Failed"}`, 1],
+      [`mucast_operations_ended_total{${job},status="Canceled"}`, 1],
+      [`mucast_operation_failures_total{${job},code="timed_out"}`, 1],
+      [`mucast_operation_queue_seconds_sum{${job}}`, 2],
+      [`mucast_operation_queue_seconds_count{${job}}`, 1],
+      [`mucast_operation_run_seconds_sum{${job},status="Failed"}`, 10],
+      [`mucast_operation_run_seconds_count{${job},status="Canceled"}`, undefined],
+    ] as const) {
+      assert.equal(found.get(sample), value, sample);
+    }
+  });
+
+  it("ask for the queue and what runs when they are read, and tell the rest where that fails", async () => {
+    const lines: string[] = [];
+    const log = openLog({ level: "warn", destination: { write: (line) => void lines.push(line) } });
+    const telemetry = await openTelemetry({ log, env: {} });
+    let queue = async () => 7;
+    telemetry.gauges({ queueLength: () => queue(), runningJobs: () => 2, coresTaken: () => 3 });
+    const before = await samples(telemetry);
+    assert.equal(before.get("mucast_operations_queued"), 7);
+    queue = async () => {
+      throw new Error("the database is away");
+    };
+    const later = await samples(telemetry);
+    assert.deepEqual(
+      [later.get("mucast_operations_queued"), later.get("mucast_jobs_running")],
+      [undefined, 2],
+    );
+    assert.equal(later.get("mucast_cores_in_use"), 3);
+    assert.equal(lines.length, 1);
+    assert.match(lines[0]!, /a metric could not be read/);
+  });
+
+  it("count requests by route, and streams and deliveries", async () => {
+    const telemetry = await open();
+    const route = "/v1/operations/:id";
+    telemetry.requestStarted({ method: "GET" }).ended({ route, status: 200 });
+    const twice = telemetry.requestStarted({ method: "GET" });
+    twice.ended({ route, status: 200 });
+    twice.ended({ route, status: 200 });
+    telemetry.requestStarted({ method: "GET\n{}" }).ended({ route: undefined, status: 404 });
+    const closeStream = telemetry.streamOpened();
+    telemetry.streamOpened();
+    closeStream();
+    closeStream();
+    telemetry.delivery("desk", "retried");
+    const found = await samples(telemetry);
+    assert.equal(found.get(`mucast_http_requests_total{method="GET",route="${route}",status="200"}`), 2);
+    assert.equal(found.get('mucast_http_requests_total{method="other",route="none",status="404"}'), 1);
+    assert.equal(found.get(`mucast_http_request_duration_seconds_count{method="GET",route="${route}"}`), 2);
+    assert.equal(found.get("mucast_event_streams"), 1);
+    assert.equal(found.get('mucast_webhook_deliveries_total{target="desk",outcome="retried"}'), 1);
+  });
+
+  it("tell of the process, hold no id, and belong to one service each", async () => {
+    const [one, other] = [await open(), await open()];
+    one.ended({ ...operation, status: "Succeeded", finished_at: new Date(5_000) }, []);
+    const found = await samples(one);
+    assert.ok(found.get("process_resident_memory_bytes")! > 1_000_000);
+    assert.ok(found.has("nodejs_eventloop_lag_p99_seconds"));
+    assert.ok(![...found.keys()].some((sample) => sample.includes("op-with-an-id")));
+    assert.equal(
+      (await samples(other)).get('mucast_operations_ended_total{operation="run_ml_job",status="Succeeded"}'),
+      undefined,
+    );
+  });
+});

@@ -1,0 +1,165 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import { ERROR_TABLE } from "../../contract/errors.ts";
+import type { Log } from "./log.ts";
+import {
+  type DeliveryOutcome,
+  type Gauges,
+  METHODS,
+  type RequestDone,
+  type WatchedOperation,
+} from "./telemetry.ts";
+
+/** Seconds: from a small job of a warm service to a night's training. */
+const JOB_BUCKETS = [
+  0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600, 7_200, 21_600, 43_200,
+];
+const REQUEST_BUCKETS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+
+/**
+ * The figures of one service for Prometheus, in a registry of their own. No label takes an id, a path or any other
+ * value without end: operations, statuses, codes, routes' patterns and the operator's webhook targets.
+ */
+export class Metrics {
+  readonly #registry = new Registry();
+  readonly #log: Log;
+  #gauges: Gauges | undefined;
+
+  readonly #submitted = this.#counter("operations_submitted", "Operations taken in.", "operation");
+  readonly #ended = this.#counter("operations_ended", "Operations that have ended.", "operation", "status");
+  readonly #failures = this.#counter(
+    "operation_failures",
+    "Operations that failed, by code of the problem.",
+    "operation",
+    "code",
+  );
+  readonly #lost = this.#counter(
+    "attempts_lost",
+    "Attempts whose process or execution vanished.",
+    "operation",
+  );
+  readonly #waited = this.#histogram(
+    "operation_queue_seconds",
+    "From submit to the first attempt.",
+    JOB_BUCKETS,
+    "operation",
+  );
+  readonly #ran = this.#histogram(
+    "operation_run_seconds",
+    "From the first attempt to the end.",
+    JOB_BUCKETS,
+    "operation",
+    "status",
+  );
+  readonly #requests = this.#counter("http_requests", "Requests answered.", "method", "route", "status");
+  readonly #answered = this.#histogram(
+    "http_request_duration_seconds",
+    "From a request to the end of its answer; streams of events last.",
+    REQUEST_BUCKETS,
+    "method",
+    "route",
+  );
+  readonly #deliveries = this.#counter(
+    "webhook_deliveries",
+    "Tries to deliver an event.",
+    "target",
+    "outcome",
+  );
+  readonly #streams = this.#gauge("event_streams", "Streams of events that are open.");
+
+  constructor(log: Log) {
+    this.#log = log;
+    collectDefaultMetrics({ register: this.#registry });
+    this.#asked(
+      "operations_queued",
+      "Operations that wait to start, of all services on the database.",
+      (gauges) => gauges.queueLength(),
+    );
+    this.#asked("jobs_running", "Jobs that this service runs.", (gauges) => gauges.runningJobs());
+    this.#asked("cores_in_use", "Cores that its running jobs have.", (gauges) => gauges.coresTaken());
+  }
+
+  set gauges(gauges: Gauges) {
+    this.#gauges = gauges;
+  }
+
+  queued({ operation }: Pick<WatchedOperation, "operation">): void {
+    this.#submitted.inc({ operation });
+  }
+
+  started({ operation, attempt, created_at, attempt_started_at }: WatchedOperation): void {
+    if (attempt === 1 && attempt_started_at)
+      this.#waited.observe({ operation }, seconds(created_at, attempt_started_at));
+  }
+
+  attemptLost({ operation }: Pick<WatchedOperation, "operation">): void {
+    this.#lost.inc({ operation });
+  }
+
+  ended({ operation, status, started_at, finished_at, error }: WatchedOperation): void {
+    this.#ended.inc({ operation, status });
+    if (status === "Failed") this.#failures.inc({ operation, code: knownCode(error?.code) });
+    if (started_at && finished_at) this.#ran.observe({ operation, status }, seconds(started_at, finished_at));
+  }
+
+  requestEnded(method: string, { route = "none", status }: RequestDone, secondsTaken: number): void {
+    const known = METHODS.has(method) ? method : "other";
+    this.#requests.inc({ method: known, route, status });
+    this.#answered.observe({ method: known, route }, secondsTaken);
+  }
+
+  streams(change: 1 | -1): void {
+    this.#streams.inc(change);
+  }
+
+  delivery(target: string, outcome: DeliveryOutcome): void {
+    this.#deliveries.inc({ target, outcome });
+  }
+
+  async read(): Promise<{ contentType: string; body: string }> {
+    return { contentType: this.#registry.contentType, body: await this.#registry.metrics() };
+  }
+
+  #counter<L extends string>(name: string, help: string, ...labelNames: L[]): Counter<L> {
+    return new Counter({ name: `mucast_${name}_total`, help, labelNames, registers: [this.#registry] });
+  }
+
+  #histogram<L extends string>(
+    name: string,
+    help: string,
+    buckets: number[],
+    ...labelNames: L[]
+  ): Histogram<L> {
+    return new Histogram({ name: `mucast_${name}`, help, labelNames, buckets, registers: [this.#registry] });
+  }
+
+  #gauge(name: string, help: string, collect?: (this: Gauge) => Promise<void>): Gauge {
+    return new Gauge({
+      name: `mucast_${name}`,
+      help,
+      registers: [this.#registry],
+      ...(collect ? { collect } : {}),
+    });
+  }
+
+  /** A gauge that is asked for its figure; where that fails it is left out, and the others are told all the same. */
+  #asked(name: string, help: string, ask: (gauges: Gauges) => number | Promise<number>): void {
+    const metrics = this;
+    this.#gauge(name, help, async function () {
+      try {
+        if (metrics.#gauges) this.set(await ask(metrics.#gauges));
+      } catch (error) {
+        this.remove();
+        metrics.#log.warn({ err: error, metric: name }, "a metric could not be read");
+      }
+    });
+  }
+}
+
+function knownCode(code: string | undefined): string {
+  return code !== undefined && Object.hasOwn(ERROR_TABLE, code) ? code : "other";
+}
+
+/** Never negative: two machines' clocks may have made the two. */
+function seconds(from: Date, to: Date): number {
+  return Math.max(0, to.getTime() - from.getTime()) / 1_000;
+}

@@ -1,0 +1,62 @@
+import type { Log } from "./log.ts";
+import { Metrics } from "./metrics.ts";
+import type { Telemetry } from "./telemetry.ts";
+import { noTraces, type Traces, wantsTraces } from "./traces.ts";
+
+/**
+ * Metrics always; spans where the environment names a place for them.
+ * @param env the process' own: OpenTelemetry's packages read that for everything but whether they are wanted.
+ */
+export async function openTelemetry({
+  log,
+  env,
+}: {
+  readonly log: Log;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}): Promise<Telemetry> {
+  const metrics = new Metrics(log);
+  const traces = wantsTraces(env) ? await openTraces(log) : noTraces;
+  return {
+    requestStarted: (request) => {
+      const begun = performance.now();
+      const watched = traces.request(request);
+      let isOpen = true;
+      return {
+        traceparent: watched.traceparent,
+        ended: (done) => {
+          if (!isOpen) return;
+          isOpen = false;
+          metrics.requestEnded(request.method, done, (performance.now() - begun) / 1_000);
+          watched.ended(done);
+        },
+      };
+    },
+    streamOpened: () => {
+      metrics.streams(1);
+      let isOpen = true;
+      return () => {
+        if (isOpen) metrics.streams(-1);
+        isOpen = false;
+      };
+    },
+    queued: (operation) => metrics.queued(operation),
+    started: (operation) => metrics.started(operation),
+    attemptLost: (operation) => metrics.attemptLost(operation),
+    ended: (operation, timings) => {
+      metrics.ended(operation);
+      traces.operation(operation, timings);
+    },
+    delivery: (target, outcome) => metrics.delivery(target, outcome),
+    gauges: (gauges) => {
+      metrics.gauges = gauges;
+    },
+    metrics: () => metrics.read(),
+    close: () => traces.close(),
+  };
+}
+
+/** What makes and sends spans is loaded by those who use it alone. */
+async function openTraces(log: Log): Promise<Traces> {
+  const { otlpTraces } = await import("./otlp-traces.ts");
+  return otlpTraces(log);
+}

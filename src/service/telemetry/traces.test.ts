@@ -1,0 +1,219 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { after, beforeEach, describe, it } from "node:test";
+import { MucastError, problemOf } from "../../contract/errors.ts";
+import { noLog } from "./log.ts";
+import { openLog } from "./open-log.ts";
+import { openTelemetry } from "./open-telemetry.ts";
+import { FakeOtlpReceiver, type ReceivedSpan } from "./otlp-receiver.testing.ts";
+import type { WatchedOperation } from "./telemetry.ts";
+import { readTraceparent } from "./traceparent.ts";
+
+const TRACE = "0af7651916cd43dd8448eb211c80319c";
+const PARENT = "b7ad6b7169203331";
+const SECOND = 1_000_000_000n;
+
+const receiver = new FakeOtlpReceiver();
+process.env.OTEL_EXPORTER_OTLP_ENDPOINT = await receiver.listen();
+process.env.OTEL_EXPORTER_OTLP_HEADERS = "x-tenant=t1";
+// A little longer than the service waits at its end.
+process.env.OTEL_EXPORTER_OTLP_TIMEOUT = "3500";
+process.env.OTEL_RESOURCE_ATTRIBUTES = "deployment.environment.name=test";
+after(() => receiver.close());
+beforeEach(() => {
+  receiver.spans.length = 0;
+  receiver.status = 200;
+});
+
+const open = () => openTelemetry({ log: noLog, env: process.env });
+
+function span(name: string): ReceivedSpan {
+  const found = receiver.spans.filter((each) => each.name === name);
+  assert.equal(found.length, 1, `${name} among ${receiver.spans.map((each) => each.name)}`);
+  return found[0]!;
+}
+
+function operation(fields: Partial<WatchedOperation> = {}): WatchedOperation {
+  return {
+    id: "op1",
+    operation: "run_ml_job",
+    status: "Succeeded",
+    attempt: 2,
+    traceparent: null,
+    created_at: new Date(1_000_000),
+    started_at: new Date(1_002_500),
+    attempt_started_at: new Date(1_005_000),
+    finished_at: new Date(1_010_000),
+    error: null,
+    ...fields,
+  };
+}
+
+describe("the span of a request", () => {
+  it("continues the trace of who asks, is named by its route, and gives its context to the operation", async () => {
+    const telemetry = await open();
+    const traceparent = `00-${TRACE}-${PARENT}-01`;
+    const request = telemetry.requestStarted({ method: "POST", traceparent });
+    request.ended({ route: "/v1/run_ml_job", status: 202 });
+    request.ended({ route: "/again", status: 500 });
+    await telemetry.close();
+    const { traceId, parentSpanId, spanId, kind, attributes, status } = span("POST /v1/run_ml_job");
+    assert.deepEqual([traceId, parentSpanId, kind, status.code], [TRACE, PARENT, 2, 0]);
+    assert.deepEqual(attributes, {
+      "http.request.method": "POST",
+      "http.route": "/v1/run_ml_job",
+      "http.response.status_code": 202,
+    });
+    assert.equal(request.traceparent, `00-${TRACE}-${spanId}-01`);
+  });
+
+  it("begins a trace where there is none, or no right one, and tells errors", async () => {
+    const telemetry = await open();
+    const given = [
+      undefined,
+      "",
+      "00-xyz-1-01",
+      `00-${"0".repeat(32)}-${PARENT}-01`,
+      `ff-${TRACE}-${PARENT}-01`,
+    ];
+    for (const traceparent of given) {
+      telemetry
+        .requestStarted({ method: "BREW", traceparent })
+        .ended({ route: undefined, status: 503, code: "unavailable" });
+    }
+    await telemetry.close();
+    assert.equal(receiver.spans.length, given.length);
+    assert.equal(new Set(receiver.spans.map(({ traceId }) => traceId)).size, given.length);
+    for (const { name, attributes, status, parentSpanId } of receiver.spans) {
+      assert.deepEqual([name, status.code, parentSpanId], ["HTTP", 2, undefined]);
+      const { "error.type": type, "http.request.method": method } = attributes;
+      assert.deepEqual([type, method], ["unavailable", "_OTHER"]);
+    }
+  });
+
+  it("is not sent where who asks does not sample, and its context still tells so", async () => {
+    const telemetry = await open();
+    const request = telemetry.requestStarted({ method: "GET", traceparent: `00-${TRACE}-${PARENT}-00` });
+    request.ended({ route: "/healthz", status: 200 });
+    await telemetry.close();
+    assert.deepEqual(receiver.spans, []);
+    assert.match(request.traceparent!, new RegExp(`^00-${TRACE}-[0-9a-f]{16}-00$`));
+  });
+});
+
+describe("the span of an operation", () => {
+  it("is a child of its request, from start to end, with the job's timings as children at their own times", async () => {
+    const telemetry = await open();
+    const request = telemetry.requestStarted({ method: "POST", traceparent: `00-${TRACE}-${PARENT}-01` });
+    request.ended({ route: "/v1/run_ml_job", status: 202 });
+    const timings = [
+      { name: "read", start: 1_005_100.25, end: 1_006_000 },
+      { name: "fit", start: 1_006_000, end: 1_009_000 },
+      { name: "never ended", start: 1_009_000, end: Number.NaN },
+    ];
+    telemetry.ended(operation({ traceparent: request.traceparent! }), timings);
+    await telemetry.close();
+    const whole = span("run_ml_job");
+    assert.deepEqual([whole.traceId, whole.parentSpanId], [TRACE, span("POST /v1/run_ml_job").spanId]);
+    assert.equal(BigInt(whole.startTimeUnixNano), (1_002_500n * SECOND) / 1_000n);
+    assert.equal(BigInt(whole.endTimeUnixNano), 1_010n * SECOND);
+    assert.deepEqual(whole.attributes, {
+      "mucast.operation.id": "op1",
+      "mucast.operation.name": "run_ml_job",
+      "mucast.operation.status": "Succeeded",
+      "mucast.operation.attempt": 2,
+      "mucast.operation.queue_seconds": 2.5,
+    });
+    assert.deepEqual(
+      ["read", "fit"].map((name) => [span(name).parentSpanId, span(name).traceId]),
+      [
+        [whole.spanId, TRACE],
+        [whole.spanId, TRACE],
+      ],
+    );
+    assert.equal(span("read").startTimeUnixNano, "1005100250000");
+    assert.equal(span("fit").endTimeUnixNano, "1009000000000");
+    assert.equal(receiver.spans.length, 4);
+  });
+
+  it("tells the code of what failed, and exists for one that never started", async () => {
+    const telemetry = await open();
+    const error = problemOf(new MucastError("timed_out", "after 5 s"));
+    telemetry.ended(operation({ status: "Failed", error }), []);
+    telemetry.ended(operation({ operation: "run_dl_job", status: "Canceled", started_at: null }), []);
+    await telemetry.close();
+    const failed = span("run_ml_job");
+    assert.deepEqual(failed.status, { code: 2, message: "timed_out" });
+    assert.equal(failed.attributes["error.type"], "timed_out");
+    const canceled = span("run_dl_job");
+    assert.equal(canceled.startTimeUnixNano, "1000000000000");
+    assert.equal(canceled.status.code, 0);
+  });
+});
+
+describe("sending", () => {
+  it("goes to the traces of the endpoint, with the headers and the resource of the environment", async () => {
+    const telemetry = await open();
+    telemetry.requestStarted({ method: "GET" }).ended({ route: "/readyz", status: 200 });
+    await telemetry.close();
+    assert.equal(receiver.paths.at(-1), "/v1/traces");
+    assert.equal(receiver.headers.at(-1)!["x-tenant"], "t1");
+    const resource = receiver.resources.at(-1)!;
+    assert.deepEqual([resource["service.name"], resource["deployment.environment.name"]], ["mucast", "test"]);
+  });
+
+  it("that is refused, or gets no answer, is told once and holds nothing up", async () => {
+    for (const status of [400, 0]) {
+      receiver.status = status;
+      const lines: string[] = [];
+      const log = openLog({ level: "warn", destination: { write: (line) => void lines.push(line) } });
+      const telemetry = await openTelemetry({ log, env: process.env });
+      telemetry.requestStarted({ method: "GET" }).ended({ route: "/readyz", status: 200 });
+      await telemetry.close();
+      assert.ok(lines.length >= 1 && /traces (cannot be|were not) sent/.test(lines.join()), lines.join());
+    }
+  });
+});
+
+describe("without an endpoint", () => {
+  it("the context of who asks is handed on, and nothing else", async () => {
+    const telemetry = await openTelemetry({ log: noLog, env: {} });
+    const traceparent = (given: string) =>
+      telemetry.requestStarted({ method: "GET", traceparent: given }).traceparent;
+    assert.equal(traceparent(`00-${TRACE}-${PARENT}-01`), `00-${TRACE}-${PARENT}-01`);
+    assert.equal(traceparent(`01-${TRACE}-${PARENT}-03-later`), `00-${TRACE}-${PARENT}-03`);
+    assert.equal(traceparent("junk\r\nx: y"), undefined);
+    await telemetry.close();
+    assert.deepEqual(receiver.spans, []);
+  });
+
+  it("the packages that make and send spans are not loaded", () => {
+    const script = `
+      import { registerHooks } from "node:module";
+      registerHooks({ load(url, context, next) {
+        if (/@opentelemetry\\/(?!api\\/)/.test(url)) console.log(url);
+        return next(url, context);
+      } });
+      const { openTelemetry } = await import(${JSON.stringify(import.meta.resolve("./open-telemetry.ts"))});
+      const { noLog } = await import(${JSON.stringify(import.meta.resolve("./log.ts"))});
+      const telemetry = await openTelemetry({ log: noLog, env: {} });
+      telemetry.requestStarted({ method: "GET" }).ended({ route: "/", status: 200 });
+      await telemetry.close();`;
+    const { stdout, status, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", script], {
+      encoding: "utf8",
+    });
+    assert.deepEqual([stdout, status], ["", 0], stderr);
+  });
+});
+
+it("a trace context is read as W3C writes it", () => {
+  assert.deepEqual(readTraceparent(`00-${TRACE}-${PARENT}-01`), { traceId: TRACE, spanId: PARENT, flags: 1 });
+  for (const wrong of [
+    undefined,
+    null,
+    `00-${TRACE.toUpperCase()}-${PARENT}-01`,
+    `00-${TRACE}-${"0".repeat(16)}-01`,
+  ]) {
+    assert.equal(readTraceparent(wrong), undefined);
+  }
+});
