@@ -6,6 +6,7 @@ import { ERROR_TABLE } from "../src/contract/errors.ts";
 import { jsonSchema, PUBLISHED_SCHEMAS, type SchemaName } from "../src/contract/schemas.ts";
 import { WARNING_TABLE } from "../src/contract/warnings.ts";
 import { findEnvironment } from "../src/engine/environment.ts";
+import { configurationPage } from "../src/service/settings/configuration-page.ts";
 
 const CATALOGUE = "src/contract/model-params/catalogue.json";
 
@@ -16,6 +17,7 @@ function generated(): Map<string, string> {
   }
   files.set("docs/errors.md", errorsPage());
   files.set("docs/warnings.md", warningsPage());
+  files.set("docs/configuration.md", configurationPage());
   files.set(CATALOGUE, catalogue());
   return files;
 }

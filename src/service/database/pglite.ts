@@ -1,4 +1,6 @@
-import { mkdirSync } from "node:fs";
+import { existsSync } from "node:fs";
+import { mkdir, rename, rm } from "node:fs/promises";
+import { dirname } from "node:path";
 import { PGlite, type Transaction } from "@electric-sql/pglite";
 import type { Database, Queryable } from "./database.ts";
 
@@ -9,7 +11,7 @@ const SEARCH_PATH = "create schema if not exists mucast; set search_path to muca
  * lock of the data folder.
  */
 export async function openPglite(folder: string): Promise<Database> {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  if (!existsSync(folder)) await makeCluster(folder);
   const lite = await PGlite.create(folder);
   await lite.exec(SEARCH_PATH);
   return {
@@ -20,6 +22,19 @@ export async function openPglite(folder: string): Promise<Database> {
     listen: (channel, told) => lite.listen(channel, told),
     close: () => lite.close(),
   };
+}
+
+/** Made in memory, which is faster, then written beside its place and renamed, so that one half-made is never opened. */
+async function makeCluster(folder: string): Promise<void> {
+  await mkdir(dirname(folder), { recursive: true, mode: 0o700 });
+  const staged = `${folder}.new`;
+  await rm(staged, { recursive: true, force: true });
+  const inMemory = await PGlite.create();
+  const cluster = await inMemory.dumpDataDir("none");
+  await inMemory.close();
+  const onDisk = await PGlite.create(staged, { loadDataDir: cluster });
+  await onDisk.close();
+  await rename(staged, folder);
 }
 
 function statementsOf(transaction: Transaction): Queryable {

@@ -1,24 +1,10 @@
 import type { BlobStore } from "../../blob/store.ts";
-import type { StatusBlob, Timing } from "../../contract/status-blob.ts";
+import type { StatusBlob } from "../../contract/status-blob.ts";
 import type { Executor } from "../../executors/executor.ts";
 import type { Database } from "../database/database.ts";
-import type { OperationRow } from "../store/operation-row.ts";
 import type { WebhookTypes } from "../store/webhook-types.ts";
-
-/** What the queue tells telemetry. */
-export interface QueueTelemetry {
-  started(row: OperationRow, cores: number): void;
-  /** For good. @param timings of the job, where it told them. */
-  ended(row: OperationRow, timings: readonly Timing[]): void;
-  attemptLost(row: OperationRow): void;
-}
-
-/** Lines of the log; fields hold no secret. */
-export interface QueueLog {
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-  error(fields: object, message: string): void;
-}
+import type { Log } from "../telemetry/log.ts";
+import type { Telemetry } from "../telemetry/telemetry.ts";
 
 /** What everything in this folder works with. */
 export interface QueueParts {
@@ -37,6 +23,6 @@ export interface QueueParts {
     readonly retention_days: number;
   };
   readonly webhooks: WebhookTypes;
-  readonly telemetry: QueueTelemetry;
-  readonly log: QueueLog;
+  readonly telemetry: Telemetry;
+  readonly log: Log;
 }

@@ -1,0 +1,22 @@
+import { MucastError } from "../../contract/errors.ts";
+
+const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i;
+const LONGEST_TOKEN = 8_192;
+
+/** The token of an `Authorization: Bearer` header; undefined where the header is none. */
+export function tokenIn(authorization: string | undefined): string | undefined {
+  const token = BEARER.exec(authorization ?? "")?.[1];
+  return token !== undefined && token.length <= LONGEST_TOKEN ? token : undefined;
+}
+
+/** The same, where there has to be one. @throws MucastError unauthorized, which tells no part of the header. */
+export function bearerToken(authorization: string | undefined): string {
+  if (authorization === undefined) throw unauthorized("the request has no Authorization header");
+  const token = tokenIn(authorization);
+  if (token === undefined) throw unauthorized("the Authorization header is not `Bearer` and a token");
+  return token;
+}
+
+export function unauthorized(message: string, options?: ErrorOptions): MucastError {
+  return new MucastError("unauthorized", message, { path: "Authorization" }, options);
+}

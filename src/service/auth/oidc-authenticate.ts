@@ -1,0 +1,104 @@
+import { createRemoteJWKSet, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from "jose";
+import { MucastError } from "../../contract/errors.ts";
+import type { Scope } from "../operations.ts";
+import type { Authenticate } from "./authenticate.ts";
+import { bearerToken, unauthorized } from "./bearer-token.ts";
+import { discoverJwksUrl } from "./discover-jwks-url.ts";
+
+export interface OidcOptions {
+  readonly issuer: string;
+  readonly audience: string;
+  /** Found by OpenID discovery where it is missing. */
+  readonly jwksUrl?: string | undefined;
+  /** What a token calls the scopes of this service. */
+  readonly scopes: { readonly read: string; readonly write: string };
+  /** Milliseconds after a fetch of the keys in which an unknown one does not cause another; 30 s by default. */
+  readonly cooldown?: number;
+}
+
+/** Asymmetric ones only: whoever can check a token must not be able to make one. */
+const ALGORITHMS = [
+  ...["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"],
+  ...["ES256", "ES384", "ES512", "EdDSA", "Ed25519"],
+];
+const CLOCK_SKEW_SECONDS = 30;
+const FETCH_MILLISECONDS = 5_000;
+const KEYS_KEPT_MILLISECONDS = 10 * 60_000;
+const LONGEST_SUBJECT = 255;
+
+/**
+ * Callers by the access token (JWT) of an OIDC issuer. Its keys are fetched when they are first needed, kept for ten
+ * minutes, and fetched again where a token names a new one.
+ */
+export function oidcAuthenticate(options: OidcOptions): Authenticate {
+  const keys = keysOf(options);
+  return async (authorization) => {
+    const claims = await verified(bearerToken(authorization), await keys(), options);
+    return { subject: `oidc:${claims.sub}`, scopes: scopesOf(claims, options.scopes) };
+  };
+}
+
+/** The issuer's keys; a discovery that failed is tried again at the next token. */
+function keysOf(options: OidcOptions): () => Promise<JWTVerifyGetKey> {
+  let found: Promise<JWTVerifyGetKey> | undefined;
+  return () => {
+    found ??= remoteKeys(options).catch((error) => {
+      found = undefined;
+      throw error;
+    });
+    return found;
+  };
+}
+
+async function remoteKeys({ issuer, jwksUrl, cooldown }: OidcOptions): Promise<JWTVerifyGetKey> {
+  const url = jwksUrl ?? (await discoverJwksUrl(issuer, FETCH_MILLISECONDS));
+  return createRemoteJWKSet(new URL(url), {
+    timeoutDuration: FETCH_MILLISECONDS,
+    cacheMaxAge: KEYS_KEPT_MILLISECONDS,
+    ...(cooldown === undefined ? {} : { cooldownDuration: cooldown }),
+  });
+}
+
+async function verified(token: string, keys: JWTVerifyGetKey, options: OidcOptions): Promise<JWTPayload> {
+  try {
+    const { payload } = await jwtVerify(token, keys, {
+      issuer: options.issuer,
+      audience: options.audience,
+      algorithms: ALGORITHMS,
+      clockTolerance: CLOCK_SKEW_SECONDS,
+      requiredClaims: ["sub", "exp"],
+    });
+    if (payload.sub === "" || payload.sub!.length > LONGEST_SUBJECT) throw unauthorized("the token's sub is odd");
+    return payload;
+  } catch (error) {
+    throw refusal(error);
+  }
+}
+
+/** The token's fault, or the issuer's: only where its keys cannot be had may it be tried again. */
+function refusal(error: unknown): unknown {
+  if (error instanceof MucastError) return error;
+  if (isTokensFault(error)) return unauthorized(`the token is refused: ${error.message}`, { cause: error });
+  return new MucastError("unavailable", "the keys of the OIDC issuer cannot be read now", {}, { cause: error });
+}
+
+function isTokensFault(error: unknown): error is errors.JOSEError {
+  if (!(error instanceof errors.JOSEError)) return false;
+  // Of the plain class are answers of the issuer that are no key set.
+  return !(error instanceof errors.JWKSTimeout || error instanceof errors.JWKSInvalid) && !isPlain(error);
+}
+
+function isPlain(error: errors.JOSEError): boolean {
+  return error.code === errors.JOSEError.code;
+}
+
+/** Scopes stand in `scope` (RFC 9068), `scp` or `roles` (Microsoft Entra), as words or as a list. */
+function scopesOf(claims: JWTPayload, names: OidcOptions["scopes"]): ReadonlySet<Scope> {
+  const held = new Set([claims.scope, claims.scp, claims.roles].flatMap(words));
+  return new Set((["read", "write"] as const).filter((scope) => held.has(names[scope])));
+}
+
+function words(claim: unknown): string[] {
+  if (typeof claim === "string") return claim.split(" ");
+  return Array.isArray(claim) ? claim.filter((word) => typeof word === "string") : [];
+}

@@ -1,0 +1,60 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe } from "node:test";
+import { type Postgres, startPostgres } from "../../../test/servers/postgres.testing.ts";
+import type { Database } from "./database.ts";
+import { openDatabase } from "./open-database.ts";
+
+/** A database of each kind, for the same tests on both. */
+export interface TestDatabase {
+  readonly kind: Database["kind"];
+  /** Its tables are up to date; opened once for all tests. */
+  database(): Database;
+  /** A second connection as another service would open it; PostgreSQL only. */
+  another(): Promise<Database>;
+}
+
+/** Declares the same tests for PGlite and for a real PostgreSQL server. */
+export function onEachDatabase(declare: (tested: TestDatabase) => void): void {
+  describe("on PGlite", () => {
+    const folder = mkdtempSync(join(tmpdir(), "mucast-database-"));
+    let database: Database;
+    before(async () => {
+      database = await openDatabase({ databaseUrl: undefined, dataDir: folder });
+    });
+    after(async () => {
+      await database.close();
+      rmSync(folder, { recursive: true, force: true });
+    });
+    declare({
+      kind: "pglite",
+      database: () => database,
+      another: () => Promise.reject(new Error("PGlite is opened by one process, once")),
+    });
+  });
+  describe("on PostgreSQL", () => {
+    let server: Postgres;
+    let url: string;
+    let database: Database;
+    const others: Database[] = [];
+    before(async () => {
+      server = await startPostgres();
+      url = await server.newDatabase();
+      database = await openDatabase({ databaseUrl: url, dataDir: "" });
+    });
+    after(async () => {
+      for (const other of others) await other.close();
+      await database.close();
+      await server.stop();
+    });
+    declare({
+      kind: "postgres",
+      database: () => database,
+      another: async () => {
+        others.push(await openDatabase({ databaseUrl: url, dataDir: "" }));
+        return others.at(-1)!;
+      },
+    });
+  });
+}

@@ -1,0 +1,39 @@
+import type { FastifyRequest } from "fastify";
+import { MucastError } from "../../contract/errors.ts";
+import type { Authenticate } from "../auth/authenticate.ts";
+import { addressKey, type TokenBuckets } from "./token-buckets.ts";
+
+/**
+ * Finds out who asks, counts the request, and lets in whom the route is for.
+ *
+ * Who has said who they are is counted as that, so that nobody else at their address (a proxy, say) uses it up.
+ * @throws MucastError unauthorized, forbidden, rate_limited, unavailable.
+ */
+export async function admit(
+  request: FastifyRequest,
+  authenticate: Authenticate,
+  buckets: TokenBuckets,
+): Promise<void> {
+  const { access, isUncounted } = request.routeOptions.config;
+  if (access === undefined || access === "anyone") {
+    if (!isUncounted) count(buckets, addressKey(request.ip));
+    return;
+  }
+  const caller = await authenticate(request.headers.authorization).catch((error) => {
+    count(buckets, addressKey(request.ip));
+    throw error;
+  });
+  request.caller = caller;
+  count(buckets, `caller ${caller.subject}`);
+  if (caller.scopes.has(access)) return;
+  const held = [...caller.scopes].join(", ") || "none";
+  throw new MucastError("forbidden", `this needs the scope ${access}; the credentials have: ${held}`, {
+    scope: access,
+  });
+}
+
+function count(buckets: TokenBuckets, key: string): void {
+  const retryAfter = buckets.take(key);
+  if (retryAfter === 0) return;
+  throw new MucastError("rate_limited", `too many requests; there is room again in ${retryAfter} s`, { retryAfter });
+}

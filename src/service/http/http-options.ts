@@ -1,0 +1,28 @@
+import type { BlobStore } from "../../blob/store.ts";
+import type { Settings } from "../../contract/settings.ts";
+import type { Authenticate } from "../auth/authenticate.ts";
+import type { KeyStore } from "../auth/key-store.ts";
+import type { Operations } from "../operations.ts";
+import type { Log } from "../telemetry/log.ts";
+import type { Telemetry } from "../telemetry/telemetry.ts";
+
+/** One thing the service needs to do its work: `database`, `storage`, `draining`. */
+export interface ReadyCheck {
+  readonly name: string;
+  readonly ok: boolean;
+  /** What is wrong, without secrets. */
+  readonly message?: string | undefined;
+}
+
+/** What HTTP stands on. */
+export interface HttpOptions {
+  readonly settings: Settings;
+  readonly operations: Operations;
+  readonly store: BlobStore;
+  readonly authenticate: Authenticate;
+  readonly keys: KeyStore;
+  readonly log: Log;
+  readonly telemetry: Pick<Telemetry, "requestStarted" | "streamOpened" | "metrics">;
+  /** Looks at everything anew; never rejects. */
+  ready(): Promise<readonly ReadyCheck[]>;
+}

@@ -1,0 +1,77 @@
+import { MucastError, problemOf } from "../../contract/errors.ts";
+import type {
+  Execution,
+  ExecutionEnd,
+  ExecutionListener,
+  Executor,
+  JobOrder,
+  StopReason,
+} from "../../executors/executor.ts";
+
+/** One execution of the fake, which does what its test says. */
+export interface FakeExecution {
+  readonly order: JobOrder;
+  readonly listener: ExecutionListener;
+  readonly stops: StopReason[];
+  end(end: ExecutionEnd): void;
+}
+
+/** A fake: runs nothing, and ends what it has "started" when its test says so. Stopping ends it at once unless told not to. */
+export class FakeExecutor implements Executor {
+  readonly name = "process";
+  readonly outlivesService: boolean;
+  readonly executions: FakeExecution[] = [];
+  obeys = true;
+  readonly #waiting: ((execution: FakeExecution) => void)[] = [];
+  readonly #taken = new Set<FakeExecution>();
+
+  constructor(outlivesService = false) {
+    this.outlivesService = outlivesService;
+  }
+
+  async start(order: JobOrder, listener: ExecutionListener): Promise<Execution> {
+    return this.#run(order, listener, `fake-${order.id}-${order.attempt}`);
+  }
+
+  async adopt(order: JobOrder, handle: string, listener: ExecutionListener): Promise<Execution | undefined> {
+    return this.#run(order, listener, handle);
+  }
+
+  async close(): Promise<void> {
+    for (const execution of this.executions) execution.end({ kind: "lost", reason: "closed" });
+  }
+
+  /** The next execution that nobody has taken yet. */
+  next(): Promise<FakeExecution> {
+    const waiting = this.executions.find((execution) => !this.#taken.has(execution));
+    if (waiting) {
+      this.#taken.add(waiting);
+      return Promise.resolve(waiting);
+    }
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  #run(order: JobOrder, listener: ExecutionListener, handle: string): Execution {
+    const { promise, resolve } = Promise.withResolvers<ExecutionEnd>();
+    const execution: FakeExecution = { order, listener, stops: [], end: resolve };
+    this.executions.push(execution);
+    const waiting = this.#waiting.shift();
+    if (waiting) {
+      this.#taken.add(execution);
+      waiting(execution);
+    }
+    return {
+      handle,
+      ended: promise,
+      stop: (reason) => {
+        execution.stops.push(reason);
+        if (this.obeys) resolve(stopped(reason));
+      },
+    };
+  }
+}
+
+function stopped(reason: StopReason): ExecutionEnd {
+  if (reason === "draining") return { kind: "lost", reason: "stopped" };
+  return { kind: "failed", problem: problemOf(new MucastError(reason, "stopped")) };
+}

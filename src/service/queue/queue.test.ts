@@ -1,0 +1,297 @@
+import assert from "node:assert/strict";
+import { beforeEach, test } from "node:test";
+import { MucastError } from "../../contract/errors.ts";
+import { onEachDatabase } from "../database/databases.testing.ts";
+import { readOperation } from "../store/read-operation.ts";
+import { newCaller, PAYLOAD, recordOf, TestedQueue } from "./queue.testing.ts";
+
+const LOST = { kind: "lost", reason: "killed" } as const;
+const CONFIG = JSON.stringify(JSON.parse(PAYLOAD).config);
+const failed = (code: "fit_failed" | "output_failed") =>
+  ({
+    kind: "failed",
+    problem: { type: "", title: "", status: 422, code, detail: "", advice: "" },
+  }) as const;
+
+onEachDatabase((tested) => {
+  beforeEach(() => tested.database().exec("truncate operations cascade"));
+
+  async function queue(
+    t: { after: (end: () => Promise<void>) => void },
+    ...args: [
+      ...settings: ConstructorParameters<typeof TestedQueue> extends [unknown, ...infer R] ? R : never,
+    ]
+  ): Promise<TestedQueue> {
+    const started = await new TestedQueue(tested.database(), ...args).start();
+    t.after(() => started.close());
+    return started;
+  }
+
+  test("an operation is queued, started, told of and ended, its events numbered without a gap", async (t) => {
+    const tried = await queue(t);
+    const caller = newCaller();
+    const { id } = await tried.submit(caller);
+    const execution = await tried.executor.next();
+    assert.deepEqual([execution.order.id, execution.order.attempt], [id, 1]);
+    assert.equal(execution.order.config, CONFIG);
+    execution.listener.onEvent({ kind: "progress", stage: "fit", done: 3, total: 7 });
+    execution.listener.onEvent({ kind: "warning", warning: { code: "long_gap", message: "A: a gap" } });
+    execution.end({ kind: "succeeded", record: recordOf(id) });
+    const view = await tried.ended(caller, id);
+    assert.equal(view.status, "Succeeded");
+    assert.deepEqual(view.result, recordOf(id));
+    assert.deepEqual(view.progress, { stage: "fit", done: 3, total: 7 });
+    assert.deepEqual(view.warnings, [{ code: "long_gap", message: "A: a gap" }]);
+    const events = await tried.events(caller, id);
+    assert.deepEqual(
+      events.map(({ seq, type }) => `${seq} ${type}`),
+      ["1 queued", "2 started", "3 warning", "4 progress", "5 succeeded"],
+    );
+    assert.deepEqual(events.at(-1)!.data, view);
+  });
+
+  test("what a signature may stand in is forgotten once an operation has ended", async (t) => {
+    const tried = await queue(t);
+    const caller = newCaller();
+    const { id } = await tried.submit(caller);
+    const execution = await tried.executor.next();
+    assert.match(execution.order.featureUrl, /SECRET/);
+    execution.end(failed("fit_failed"));
+    assert.equal((await tried.ended(caller, id)).status, "Failed");
+    const row = await readOperation(tested.database(), id);
+    assert.doesNotMatch(JSON.stringify(row), /SECRET/);
+  });
+
+  test("of submissions with one key at the same moment one is created", async (t) => {
+    const tried = await queue(t);
+    const caller = newCaller();
+    const all = await Promise.all(Array.from({ length: 12 }, () => tried.submit(caller, "key-1")));
+    assert.equal(new Set(all.map(({ id }) => id)).size, 1);
+    const submission = { operation: "run_dl_job", payload: PAYLOAD, idempotencyKey: "key-1" } as const;
+    const networks = PAYLOAD.replace(
+      '"ML params":{"model":"ridge"}',
+      '"NN params":{"Dot prediction":{"current option":"mlp"}}',
+    );
+    await assert.rejects(
+      tried.operations.submit(caller, { ...submission, payload: networks }),
+      (error) => error instanceof MucastError && error.code === "idempotency_conflict",
+    );
+    assert.equal((await tried.submit(newCaller(), "key-1")).id === all[0]!.id, false);
+  });
+
+  test("nobody sees or stops another caller's operation", async (t) => {
+    const tried = await queue(t);
+    const { id } = await tried.submit(newCaller());
+    const other = newCaller();
+    const notFound = (error: unknown) => error instanceof MucastError && error.code === "not_found";
+    await assert.rejects(tried.operations.get(other, id), notFound);
+    await assert.rejects(tried.operations.cancel(other, id), notFound);
+    await assert.rejects(tried.events(other, id), notFound);
+    assert.deepEqual((await tried.operations.list(other, { limit: 10 })).operations, []);
+    (await tried.executor.next()).end({ kind: "succeeded", record: recordOf(id) });
+  });
+
+  test("a caller's operations come in pages, newest first, each once", async (t) => {
+    const tried = await new TestedQueue(tested.database()).start({ dispatch: false });
+    t.after(() => tried.close());
+    const caller = newCaller();
+    const ids: string[] = [];
+    for (let i = 0; i < 7; i++) ids.unshift((await tried.submit(caller)).id);
+    const seen: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await tried.operations.list(caller, { limit: 3, cursor, status: "NotStarted" });
+      seen.push(...page.operations.map(({ id }) => id));
+      cursor = page.next_cursor ?? undefined;
+    } while (cursor !== undefined);
+    assert.deepEqual(seen, ids);
+    assert.deepEqual((await tried.operations.list(caller, { limit: 3, status: "Failed" })).operations, []);
+    for (const id of ids) await tried.operations.cancel(caller, id);
+  });
+
+  test("a full queue takes no more of that caller", async (t) => {
+    const tried = await new TestedQueue(tested.database()).start({ dispatch: false, queuedMost: 2 });
+    t.after(() => tried.close());
+    const caller = newCaller();
+    const ids = [(await tried.submit(caller)).id, (await tried.submit(caller)).id];
+    await assert.rejects(
+      tried.submit(caller),
+      (error) => error instanceof MucastError && error.code === "rate_limited",
+    );
+    const other = newCaller();
+    await tried.operations.cancel(other, (await tried.submit(other)).id);
+    for (const id of ids) await tried.operations.cancel(caller, id);
+  });
+
+  test("an attempt that vanishes is made once more, and a second one ends the operation", async (t) => {
+    const tried = await queue(t);
+    const caller = newCaller();
+    const { id } = await tried.submit(caller);
+    (await tried.executor.next()).end(LOST);
+    const second = await tried.executor.next();
+    assert.equal(second.order.attempt, 2);
+    second.end(LOST);
+    const { status, error } = await tried.ended(caller, id);
+    assert.deepEqual([status, error?.code], ["Failed", "execution_lost"]);
+  });
+
+  test("an output that is there has succeeded, whatever its execution said", async (t) => {
+    const tried = await queue(t);
+    const caller = newCaller();
+    for (const end of [LOST, failed("output_failed")]) {
+      const { id } = await tried.submit(caller);
+      const execution = await tried.executor.next();
+      tried.store.leaveOutput(id, CONFIG);
+      execution.end(end);
+      const { status, result } = await tried.ended(caller, id);
+      assert.deepEqual([status, result?.output_name], ["Succeeded", `ml_engine_${id}.json`]);
+    }
+  });
+
+  test("an output of another config is not taken for the operation's", async (t) => {
+    const tried = await queue(t);
+    const caller = newCaller();
+    const { id } = await tried.submit(caller);
+    const execution = await tried.executor.next();
+    tried.store.leaveOutput(id, `${CONFIG} `);
+    execution.end(failed("output_failed"));
+    assert.equal((await tried.ended(caller, id)).error?.code, "output_failed");
+  });
+
+  test("what waits is cancelled at once and never started", async (t) => {
+    const tried = await new TestedQueue(tested.database()).start({ dispatch: false });
+    t.after(() => tried.close());
+    const caller = newCaller();
+    const { id } = await tried.submit(caller);
+    const view = await tried.operations.cancel(caller, id);
+    assert.deepEqual([view.status, view.error?.code, view.started_at], ["Canceled", "canceled", null]);
+    assert.deepEqual(await tried.operations.cancel(caller, id), view);
+    assert.deepEqual(
+      (await tried.events(caller, id)).map(({ type }) => type),
+      ["queued", "cancel_requested", "canceled"],
+    );
+  });
+
+  test("what runs is cancelled once it has stopped", async (t) => {
+    const tried = await queue(t);
+    tried.executor.obeys = false;
+    const caller = newCaller();
+    const { id } = await tried.submit(caller);
+    const execution = await tried.executor.next();
+    assert.equal((await tried.operations.cancel(caller, id)).status, "Running");
+    assert.equal((await tried.operations.cancel(caller, id)).status, "Running");
+    execution.end(LOST);
+    assert.equal((await tried.ended(caller, id)).status, "Canceled");
+    const types = (await tried.events(caller, id)).map(({ type }) => type);
+    assert.deepEqual(types, ["queued", "started", "cancel_requested", "canceled"]);
+  });
+
+  test("a job that succeeds while it is being cancelled has succeeded", async (t) => {
+    const tried = await queue(t);
+    tried.executor.obeys = false;
+    const caller = newCaller();
+    const { id } = await tried.submit(caller);
+    const execution = await tried.executor.next();
+    await tried.operations.cancel(caller, id);
+    execution.end({ kind: "succeeded", record: recordOf(id) });
+    assert.equal((await tried.ended(caller, id)).status, "Succeeded");
+  });
+
+  test("a job over its time is stopped", async (t) => {
+    const tried = await queue(t, { job_seconds: 0 });
+    const caller = newCaller();
+    const { id } = await tried.submit(caller);
+    const { status, error } = await tried.ended(caller, id);
+    assert.deepEqual([status, error?.code], ["Failed", "timed_out"]);
+  });
+
+  test("draining hands back what does not end, and the next service runs it; that counts as no loss", async (t) => {
+    const first = await new TestedQueue(tested.database()).start();
+    const caller = newCaller();
+    const { id } = await first.submit(caller);
+    await first.executor.next();
+    await first.close();
+    const row = await readOperation(tested.database(), id);
+    assert.deepEqual([row!.status, row!.lost, row!.owner], ["NotStarted", 0, null]);
+    const second = await queue(t);
+    const again = await second.executor.next();
+    assert.deepEqual([again.order.id, again.order.attempt], [id, 2]);
+    again.end({ kind: "succeeded", record: recordOf(id) });
+    assert.equal((await second.ended(caller, id)).status, "Succeeded");
+  });
+
+  test("what a killed service ran is taken over: made again, or copied from its status blob or its output", async (t) => {
+    const first = await new TestedQueue(tested.database(), { concurrent_jobs: 3, cores: 3 }).start();
+    const caller = newCaller();
+    const ids: string[] = [];
+    for (let i = 0; i < 3; i++) {
+      ids.push((await first.submit(caller)).id);
+      await first.executor.next();
+    }
+    await first.die();
+    const second = new TestedQueue(tested.database());
+    second.statuses.set(`${ids[1]}.1`, {
+      schema: "mucast.status/1",
+      id: ids[1]!,
+      attempt: 1,
+      config_sha256: "",
+      updated_at: "",
+      progress: null,
+      warnings: [],
+      timings: [],
+      end: { record: recordOf(ids[1]!) },
+    });
+    second.store.leaveOutput(ids[2]!, CONFIG);
+    await second.start();
+    t.after(() => second.close());
+    const again = await second.executor.next();
+    assert.deepEqual([again.order.id, again.order.attempt], [ids[0], 2]);
+    again.end({ kind: "succeeded", record: recordOf(ids[0]!) });
+    for (const id of ids) assert.equal((await second.ended(caller, id)).status, "Succeeded");
+    // The dead one comes back late and is not listened to.
+    for (const execution of first.executor.executions) execution.end(failed("fit_failed"));
+    await first.close();
+    for (const id of ids) assert.equal((await second.operations.get(caller, id)).status, "Succeeded");
+  });
+
+  test("two services share a queue: each operation runs once", async (t) => {
+    const services = [await queue(t), await queue(t)];
+    for (const { executor } of services) {
+      void (async () => {
+        for (;;) {
+          const { order, end } = await executor.next();
+          end({ kind: "succeeded", record: recordOf(order.id) });
+        }
+      })();
+    }
+    const caller = newCaller();
+    const ids = await Promise.all(
+      Array.from({ length: 40 }, async (_, i) => (await services[i % 2]!.submit(caller)).id),
+    );
+    for (const id of ids) assert.equal((await services[0]!.ended(caller, id)).status, "Succeeded");
+    const run = services.flatMap(({ executor }) => executor.executions.map(({ order }) => order.id));
+    assert.deepEqual(run.toSorted(), ids.toSorted());
+  });
+
+  test("old progress is forgotten, and who asks for it gets a snapshot first", async (t) => {
+    const tried = await queue(t, { events_kept: 10 });
+    const caller = newCaller();
+    const { id } = await tried.submit(caller);
+    const execution = await tried.executor.next();
+    const { recordNews } = await import("../store/record-news.ts");
+    for (let done = 1; done <= 30; done++) {
+      const news = { warnings: [], progress: { stage: "fit", done, total: 30 } } as const;
+      const { webhooks, database } = tried.parts;
+      await recordNews(database, { id, attempt: 1 }, news, { events: 10, webhooks });
+    }
+    execution.end({ kind: "succeeded", record: recordOf(id) });
+    await tried.ended(caller, id);
+    const events = await tried.events(caller, id, 3);
+    assert.deepEqual([events[0]!.type, events.length], ["snapshot", 1]);
+    const late = await tried.events(caller, id, events[0]!.seq - 2);
+    assert.deepEqual(
+      late.map(({ type }) => type),
+      ["progress", "succeeded"],
+    );
+  });
+});

@@ -1,0 +1,167 @@
+import { createHash, randomUUID } from "node:crypto";
+import type { BlobStore } from "../../blob/store.ts";
+import { isEnded, type OperationView } from "../../contract/operation-view.ts";
+import { parsePayload } from "../../contract/parse-payload.ts";
+import type { StatusBlob } from "../../contract/status-blob.ts";
+import type { Snapshot, StoredEvent } from "../../contract/stored-event.ts";
+import type { Database } from "../database/database.ts";
+import type { Caller } from "../operations.ts";
+import { webhookTypes } from "../store/webhook-types.ts";
+import { StoredOperations } from "../stored-operations.ts";
+import { noLog } from "../telemetry/log.ts";
+import { noTelemetry } from "../telemetry/telemetry.ts";
+import { Changes } from "./changes.ts";
+import { Dispatcher } from "./dispatcher.ts";
+import { FakeExecutor } from "./fake-executor.testing.ts";
+import type { QueueParts } from "./queue-parts.ts";
+
+export const PAYLOAD = JSON.stringify({
+  feature_url: "https://acct.example/models/data/feature_engine_1.json?sig=SECRET",
+  data_extractor_url: "https://acct.example/models/data/data_extractor_1.json",
+  config: { "ML params": { model: "ridge" } },
+});
+
+/** Everything between HTTP and the executor, over a real database; the executor and the storage are fakes. */
+export class TestedQueue {
+  readonly executor: FakeExecutor;
+  readonly store = new FakeStore();
+  readonly statuses = new Map<string, StatusBlob>();
+  readonly parts: QueueParts;
+  readonly dispatcher: Dispatcher;
+  operations!: StoredOperations;
+  #changes!: Changes;
+
+  /** Not started yet. */
+  constructor(
+    database: Database,
+    settings: Partial<QueueParts["settings"]> = {},
+    executor = new FakeExecutor(),
+  ) {
+    this.executor = executor;
+    this.parts = {
+      database,
+      owner: randomUUID(),
+      executor,
+      store: this.store,
+      readStatus: async (_store, id, attempt) => this.statuses.get(`${id}.${attempt}`),
+      settings: {
+        events_kept: 1_000,
+        job_seconds: 3_600,
+        concurrent_jobs: 2,
+        cores: 2,
+        retention_days: 30,
+        ...settings,
+      },
+      webhooks: webhookTypes([]),
+      telemetry: noTelemetry,
+      log: noLog,
+    };
+    this.dispatcher = new Dispatcher(this.parts);
+  }
+
+  /** @param dispatch false: operations wait, as if every place were taken. */
+  async start({ dispatch = true, queuedMost = 1_000 } = {}): Promise<this> {
+    const { database, webhooks, settings } = this.parts;
+    this.#changes = await Changes.start(database);
+    this.operations = new StoredOperations({
+      database,
+      changes: this.#changes,
+      webhooks,
+      settings: { ...settings, queued_per_caller: queuedMost },
+      read: async (_caller, { operation, payload }) => parsePayload(operation, payload),
+      onQueued: () => undefined,
+      onCanceled: () => undefined,
+    });
+    if (dispatch) await this.dispatcher.start(this.#changes, false);
+    return this;
+  }
+
+  async submit(caller: Caller, idempotencyKey?: string): Promise<OperationView> {
+    const { operation } = await this.operations.submit(caller, {
+      operation: "run_ml_job",
+      payload: PAYLOAD,
+      idempotencyKey,
+    });
+    return operation;
+  }
+
+  /** The operation once it has ended. */
+  async ended(caller: Caller, id: string): Promise<OperationView> {
+    for (;;) {
+      const view = await this.operations.wait(caller, id, 60);
+      if (isEnded(view.status)) return view;
+    }
+  }
+
+  async events(caller: Caller, id: string, after = 0): Promise<(StoredEvent | Snapshot)[]> {
+    const events: (StoredEvent | Snapshot)[] = [];
+    const { signal } = new AbortController();
+    for await (const event of this.operations.follow(caller, id, after, signal)) events.push(event);
+    return events;
+  }
+
+  /** As a kill would: nothing is written down, and everybody may see that the lease is over. */
+  async die(): Promise<void> {
+    await this.dispatcher.stopTaking();
+    await this.parts.database.query(
+      "update operations set lease_until = now() - interval '1 s' where owner = $1",
+      [this.parts.owner],
+    );
+  }
+
+  async close(): Promise<void> {
+    await this.dispatcher.drain(0);
+    await this.#changes.close();
+  }
+}
+
+/** A caller of its own for each test, as they share a database. */
+export function newCaller(): Caller {
+  return { subject: `key:${randomUUID()}`, scopes: new Set(["read", "write"]) };
+}
+
+export function recordOf(id: string) {
+  return {
+    status: "Succeeded",
+    output_url: `memory:/data/ml_engine_${id}.json`,
+    output_name: `ml_engine_${id}.json`,
+    execution_name: "ml-worker-job-1",
+  } as const;
+}
+
+/** A fake: blobs in memory. */
+export class FakeStore implements BlobStore {
+  readonly url = "memory:";
+  readonly blobs = new Map<string, string>();
+
+  /** As the job of an operation would have left it. */
+  leaveOutput(id: string, config: string): void {
+    const config_sha256 = createHash("sha256").update(config).digest("hex");
+    this.blobs.set(`data/ml_engine_${id}.json`, JSON.stringify({ id, provenance: { config_sha256 } }));
+  }
+
+  async stat(key: string) {
+    const blob = this.blobs.get(key);
+    return blob === undefined ? undefined : { size: blob.length, etag: '"1"' };
+  }
+
+  async *read(key: string, { start = 0, end }: { start?: number; end?: number } = {}) {
+    yield Buffer.from(this.blobs.get(key) ?? "").subarray(start, end);
+  }
+
+  put(): never {
+    throw new Error("not for this fake");
+  }
+
+  create(): never {
+    throw new Error("not for this fake");
+  }
+
+  async remove(key: string): Promise<void> {
+    this.blobs.delete(key);
+  }
+
+  async close(): Promise<void> {
+    this.blobs.clear();
+  }
+}

@@ -1,0 +1,85 @@
+import { z } from "zod";
+import { settingNames, settingsSchema } from "../../contract/settings.ts";
+
+/** docs/configuration.md: every setting with its names, default and limits. */
+export function configurationPage(): string {
+  const { properties } = z.toJSONSchema(settingsSchema, { io: "input" }) as {
+    properties: Record<string, JsonProperty>;
+  };
+  const rows = Object.entries(settingsSchema.shape).map(([key, field]) => {
+    const names = settingNames.get(field) ?? {};
+    const cells = [
+      `\`${key}\``,
+      code(names.flag),
+      code(names.env),
+      shownDefault(properties[key]!),
+      limits(properties[key]!),
+    ];
+    return `| ${cells.join(" | ")} | ${properties[key]!.description ?? ""} |`;
+  });
+  return `# Configuration of \`mucast serve\`
+
+Generated from \`src/contract/settings.ts\`; do not edit.
+
+Each setting is taken from its flag, else its environment variable, else the settings file, else its default. The file is
+JSON, named by \`--settings\` or \`MUCAST_SETTINGS\`, with the keys below; a key that is not known is an error that names the
+nearest one. Lists are JSON arrays in the file, and words parted by spaces or commas in a variable. Secrets may stand in
+the file or in the environment; they are shown and logged nowhere.
+
+| key | flag | variable | default | accepted | what |
+|---|---|---|---|---|---|
+${rows.join("\n")}
+
+## Also read from the environment
+
+| variable | what |
+|---|---|
+| \`MUCAST_SETTINGS\` | the settings file |
+| \`MUCAST_PYTHON\` | a ready Python interpreter for jobs, see [engine.md](engine.md) |
+| \`AZURE_STORAGE_CONNECTION_STRING\`, \`AZURE_STORAGE_SAS_TOKEN\`, \`AZURE_CLIENT_ID\` and others of DefaultAzureCredential | credentials of the storage, see [storage.md](storage.md) |
+| \`OTEL_EXPORTER_OTLP_ENDPOINT\`, \`OTEL_SERVICE_NAME\` and others of OpenTelemetry | where traces go, see [observability.md](observability.md) |
+| \`NODE_EXTRA_CA_CERTS\` | further certificates to trust |
+
+## A settings file
+
+\`\`\`json
+{
+  "port": 8080,
+  "public_url": "https://forecasts.example.com",
+  "auth": "keys",
+  "blob_url": "https://acct.blob.core.windows.net/models",
+  "webhooks": [
+    { "name": "optimizer", "url": "https://optimizer.example.com/hooks", "secret": "whsec_…", "types": ["succeeded"] }
+  ]
+}
+\`\`\`
+`;
+}
+
+interface JsonProperty {
+  readonly type?: string;
+  readonly enum?: readonly unknown[];
+  readonly default?: unknown;
+  readonly shownDefault?: string;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly description?: string;
+}
+
+function code(text: string | undefined): string {
+  return text === undefined ? "" : `\`${text}\``;
+}
+
+function shownDefault(property: JsonProperty): string {
+  if (property.shownDefault !== undefined) return property.shownDefault;
+  if (property.default === undefined) return "";
+  if (Array.isArray(property.default))
+    return property.default.length === 0 ? "none" : property.default.join(", ");
+  return `\`${property.default}\``;
+}
+
+function limits({ type, enum: names, minimum, maximum }: JsonProperty): string {
+  if (names !== undefined) return names.map((name) => `\`${name}\``).join(", ");
+  if (minimum !== undefined && maximum !== undefined) return `${minimum} to ${maximum}`;
+  return type === "array" ? "list" : "text";
+}

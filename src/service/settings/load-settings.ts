@@ -1,0 +1,83 @@
+import { readFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
+import { type Fault, MucastError } from "../../contract/errors.ts";
+import { faultsOf } from "../../contract/faults.ts";
+import { parseJson } from "../../contract/json-text.ts";
+import { invalidRequest } from "../../contract/parse-config.ts";
+import { type Settings, settingNames, settingsSchema } from "../../contract/settings.ts";
+
+/** Settings of a service, with the folders they leave open filled in. */
+export type ServiceSettings = Settings & { readonly data_dir: string; readonly blob_url: string };
+
+/** What the command line gives: values by the key of their setting. */
+export type SettingFlags = Readonly<Record<string, string | undefined>>;
+
+/** Names the optional settings file. */
+export const SETTINGS_FILE = { flag: "--settings", env: "MUCAST_SETTINGS" } as const;
+
+/**
+ * Each setting from its flag, else its environment variable, else the settings file (JSON, named by `--settings` or
+ * MUCAST_SETTINGS), else its default. An empty variable counts as none.
+ * @throws MucastError invalid_request with every fault at once; the value of a secret is in none.
+ */
+export function loadSettings(flags: SettingFlags, env: NodeJS.ProcessEnv): ServiceSettings {
+  const path = flags.settings || env[SETTINGS_FILE.env];
+  const values: Record<string, unknown> = path ? readSettingsFile(path) : {};
+  const places = new Map(Object.keys(values).map((key) => [key, `${path}: ${key}`]));
+  for (const [key, field] of Object.entries(settingsSchema.shape)) {
+    const names = settingNames.get(field) ?? {};
+    const variable = names.env === undefined ? "" : (env[names.env] ?? "");
+    if (variable !== "") set(key, variable, names.env!);
+    const flag = flags[key];
+    if (flag !== undefined && names.flag !== undefined) set(key, flag, names.flag);
+  }
+  const parsed = settingsSchema.safeParse(values);
+  if (!parsed.success) {
+    throw invalidRequest(
+      faultsOf(parsed.error, settingsSchema, "", values).map((fault) => placed(fault, places)),
+    );
+  }
+  return complete(parsed.data, env);
+
+  function set(key: string, value: string, place: string): void {
+    values[key] = value;
+    places.set(key, place);
+  }
+}
+
+function readSettingsFile(path: string): Record<string, unknown> {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (cause) {
+    const reason = (cause as NodeJS.ErrnoException).code ?? String(cause);
+    throw new MucastError(
+      "invalid_request",
+      `the settings file ${path} cannot be read (${reason})`,
+      { path },
+      { cause },
+    );
+  }
+  const values = parseJson(text, path);
+  if (typeof values === "object" && values !== null && !Array.isArray(values)) return { ...values };
+  throw new MucastError("invalid_request", `the settings file ${path} holds no JSON object`, { path });
+}
+
+/** The fault by the name under which its value came in, without the value of a secret. */
+function placed(fault: Fault, places: ReadonlyMap<string, string>): Fault {
+  const key = /^\w+/.exec(fault.path.replace(/^\./, ""))?.[0] ?? "";
+  const field = Object.hasOwn(settingsSchema.shape, key)
+    ? settingsSchema.shape[key as keyof typeof settingsSchema.shape]
+    : undefined;
+  const place = places.get(key) ?? fault.path;
+  const secret = field !== undefined && settingNames.get(field)?.secret === true;
+  const message = secret ? "is not as docs/configuration.md wants it; its value is not shown" : fault.message;
+  return { ...fault, path: place, message };
+}
+
+function complete(settings: Settings, env: NodeJS.ProcessEnv): ServiceSettings {
+  const home = env.XDG_DATA_HOME || join(homedir(), ".local", "share");
+  const dataDir = resolve(settings.data_dir ?? join(home, "mucast"));
+  return { ...settings, data_dir: dataDir, blob_url: settings.blob_url ?? join(dataDir, "blobs") };
+}
