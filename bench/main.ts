@@ -1,10 +1,11 @@
-/** `npm run bench [-- reading | steps | jobs | dl | dl-memory | planted]`: ratios, each measured side by side in one run. */
+/** `npm run bench [-- reading | steps | jobs | dl | dl-memory | planted | service]`: ratios, each measured side by side in one run. */
 import { cpus, totalmem } from "node:os";
 import { table } from "../src/cli/table.ts";
 import { benchNetworkMemory } from "./network-memory.ts";
 import { benchNetworks } from "./networks.ts";
 import { benchPlanted } from "./planted-table.ts";
 import { benchReading } from "./reading.ts";
+import { benchService } from "./service.ts";
 import { benchSteps } from "./steps.ts";
 import type { Table } from "./table.ts";
 import { benchWholeJob } from "./whole-job.ts";
@@ -16,6 +17,7 @@ const BENCHES: Record<string, () => Promise<readonly Table[]>> = {
   dl: benchNetworks,
   "dl-memory": benchNetworkMemory,
   planted: benchPlanted,
+  service: benchService,
 };
 
 const [cpu] = cpus();

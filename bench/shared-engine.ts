@@ -38,7 +38,8 @@ export async function withEngine<T>(
     const request = { featureUrl: featurePath, dataExtractorUrl: dataExtractorPath, config: text };
     const context = { workers, policy: { allowed: [] }, report: report ?? (() => undefined), signal };
     const { settings } = parseDlSettings(text);
-    const trained = await readAndTrain({ ...request, id: randomUUID() }, context, settings, pool, folder);
+    const engine = { pool, workFolder: folder };
+    const trained = await readAndTrain({ ...request, id: randomUUID() }, context, settings, engine);
     rmSync(folder, { recursive: true });
     return trained;
   };

@@ -68,10 +68,10 @@ describe("blobs", { timeout: 120_000 }, () => {
     const begun = (await reader.read()).value!;
     await api.put("feature_engine_swap.json", second);
     let length = begun.length;
-    let onlyFirst = begun.every((byte) => byte === 97);
+    let onlyFirst = begun.every((byte: number) => byte === 97);
     for (let next = await reader.read(); next.value !== undefined; next = await reader.read()) {
       length += next.value.length;
-      onlyFirst &&= next.value.every((byte) => byte === 97);
+      onlyFirst &&= next.value.every((byte: number) => byte === 97);
     }
     assert.deepEqual([length, onlyFirst], [first.length, true]);
   });

@@ -1,0 +1,104 @@
+/** Many submissions at once over loopback: is one lost or doubled, and how long does taking one last. */
+import { randomUUID } from "node:crypto";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { isEnded, type OperationView } from "../src/contract/operation-view.ts";
+import { until } from "../test/end-to-end/command.ts";
+import { Api } from "../test/service/api.testing.ts";
+import { payload } from "../test/service/inputs.testing.ts";
+import type { Serving } from "../test/service/service.testing.ts";
+import { quantile } from "./quantile.ts";
+
+const SUBMISSIONS = 500;
+const CONNECTIONS = 64;
+/** Every fifth is sent again, right away or at the end, with the same key and body. */
+const REPEATED = SUBMISSIONS / 5;
+
+export const LOAD_HEADER = [
+  "database",
+  "submitted",
+  "sent again",
+  "lost",
+  "doubled",
+  "submit p50 ms",
+  "p99 ms",
+  "all taken s",
+  "all ended s",
+  "Succeeded",
+];
+
+/** 500 small jobs from 64 connections while jobs run, to the end of the last one. */
+export async function measureLoad(name: string, serving: Serving): Promise<string[]> {
+  const api = new Api(serving.url);
+  const started = performance.now();
+  const { taken, milliseconds } = await submitAll(serving.url);
+  const allTaken = performance.now() - started;
+  const ids = new Set(taken.values());
+  const ended = await untilAllEnded(api, ids);
+  const allEnded = performance.now() - started;
+  const listed = ended.map(({ id }) => id);
+  const outputs = readdirSync(join(serving.dataDir, "blobs/data")).filter((file) => file.startsWith("ml_"));
+  const lost = [...ids].filter((id) => !listed.includes(id)).length + (SUBMISSIONS - taken.size);
+  const doubled = listed.length - ids.size + (outputs.length - new Set(outputs).size);
+  const succeeded = ended.filter(({ status }) => status === "Succeeded");
+  if (outputs.length !== succeeded.length) throw new Error(`${outputs.length} outputs`);
+  return [
+    name,
+    String(SUBMISSIONS),
+    String(REPEATED),
+    String(lost),
+    String(doubled),
+    quantile(milliseconds, 0.5).toFixed(1),
+    quantile(milliseconds, 0.99).toFixed(1),
+    (allTaken / 1_000).toFixed(1),
+    (allEnded / 1_000).toFixed(1),
+    String(succeeded.length),
+  ];
+}
+
+/** @returns the id that each key was given, and how long each answer took. */
+async function submitAll(url: string): Promise<{ taken: Map<string, string>; milliseconds: number[] }> {
+  const keys = Array.from({ length: SUBMISSIONS }, () => randomUUID());
+  const sent = [
+    ...keys.flatMap((key, i) => (i % 10 === 0 ? [key, key] : [key])),
+    ...keys.slice(0, REPEATED / 2),
+  ];
+  const taken = new Map<string, string>();
+  const milliseconds: number[] = [];
+  let next = 0;
+  const connection = async () => {
+    const api = new Api(url);
+    for (let i = next++; i < sent.length; i = next++) {
+      const key = sent[i]!;
+      const started = performance.now();
+      const { id } = await api.submit(payload(url, "small"), { "idempotency-key": key });
+      milliseconds.push(performance.now() - started);
+      if ((taken.get(key) ?? id) !== id) throw new Error(`two operations for the key ${key}`);
+      taken.set(key, id);
+    }
+  };
+  await Promise.all(Array.from({ length: CONNECTIONS }, connection));
+  return { taken, milliseconds };
+}
+
+/** Every operation there is, once all have ended. */
+async function untilAllEnded(api: Api, ids: ReadonlySet<string>): Promise<OperationView[]> {
+  const last = [...ids].at(-1)!;
+  await api.ended(last);
+  return until(async () => {
+    const all = await everyOperation(api);
+    return all.every(({ status }) => isEnded(status)) ? all : undefined;
+  });
+}
+
+export async function everyOperation(api: Api): Promise<OperationView[]> {
+  const all: OperationView[] = [];
+  let query: string | undefined = "?limit=100";
+  while (query !== undefined) {
+    const page = await api.list(query);
+    all.push(...page.operations);
+    query =
+      page.next_cursor === null ? undefined : `?limit=100&cursor=${encodeURIComponent(page.next_cursor)}`;
+  }
+  return all;
+}
