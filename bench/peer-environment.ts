@@ -7,18 +7,19 @@ import { environmentFolder } from "../src/engine/environment.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
-/**
- * Python of an environment that holds one peer, made from `bench/peers/requirements-<peer>.txt` at the first run and
- * whenever that lock has changed.
- */
+/** Python of an environment that holds one peer, from `bench/peers/requirements-<peer>.txt`. */
 export function peerPython(peer: string): string {
-  const lock = join(ROOT, "bench", "peers", `requirements-${peer}.txt`);
-  const folder = join(ROOT, ".mucast", `bench-${peer}`);
+  return lockedPython(`bench-${peer}`, join(ROOT, "bench", "peers", `requirements-${peer}.txt`));
+}
+
+/** Python of an environment of its own, made from a hashed lock at the first run and whenever that has changed. */
+export function lockedPython(name: string, lock: string): string {
+  const folder = join(ROOT, ".mucast", name);
   const python = join(folder, "bin", "python");
   const marker = join(folder, "installed.txt");
   const wanted = createHash("sha256").update(readFileSync(lock)).digest("hex");
   if (existsSync(marker) && readFileSync(marker, "utf8") === wanted) return python;
-  process.stderr.write(`bench: making the environment of ${peer} …\n`);
+  process.stderr.write(`making the environment ${name} …\n`);
   rmSync(folder, { recursive: true, force: true });
   const uv = join(environmentFolder("uv"), "bin", "uv");
   run(uv, ["venv", "--quiet", folder]);

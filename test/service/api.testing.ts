@@ -1,5 +1,6 @@
 /** The service as a caller meets it: plain HTTP, with every answer held against the published schemas. */
 import assert from "node:assert/strict";
+import { setTimeout as pause } from "node:timers/promises";
 import {
   isEnded,
   type Operation,
@@ -10,7 +11,9 @@ import {
 } from "../../src/contract/operation-view.ts";
 import { problemSchema } from "../../src/contract/problem.ts";
 import { snapshotSchema, storedEventSchema } from "../../src/contract/stored-event.ts";
-import { until } from "../end-to-end/command.ts";
+
+/** Looks cost the service time that its jobs need. */
+const MILLISECONDS_BETWEEN_LOOKS = 20;
 
 export interface Answer {
   readonly status: number;
@@ -99,10 +102,11 @@ export class Api {
   }
 
   async once(id: string, wanted: (operation: OperationView) => boolean): Promise<OperationView> {
-    return until(async () => {
+    for (;;) {
       const operation = await this.get(id);
-      return wanted(operation) ? operation : undefined;
-    });
+      if (wanted(operation)) return operation;
+      await pause(MILLISECONDS_BETWEEN_LOOKS);
+    }
   }
 
   async put(name: string, text: string | Uint8Array): Promise<Answer> {

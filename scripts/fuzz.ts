@@ -1,0 +1,57 @@
+/**
+ * Schemathesis against a running service, from its own /openapi.json: made-up requests, right and wrong, none of which
+ * may be answered by a server error or by anything that the document does not describe. Further arguments go to
+ * Schemathesis, such as `--max-examples 500` or `--seed 1`.
+ */
+import { spawnSync } from "node:child_process";
+import { dirname, join } from "node:path";
+import { lockedPython } from "../bench/peer-environment.ts";
+import { startCore } from "../test/service/core.testing.ts";
+import { DATABASES } from "../test/service/databases.testing.ts";
+import { endServices } from "../test/service/service.testing.ts";
+
+const CHECKS = [
+  "not_a_server_error",
+  "status_code_conformance",
+  "content_type_conformance",
+  "response_headers_conformance",
+  "response_schema_conformance",
+  "negative_data_rejection",
+  "unsupported_method",
+  "allow_header_conformance",
+];
+
+const python = lockedPython("fuzz", "test/fuzz/requirements-schemathesis.txt");
+const core = await startCore(DATABASES[0]!, {
+  MUCAST_REQUESTS_PER_MINUTE: "10000000",
+  MUCAST_QUEUED_PER_CALLER: "1000000",
+});
+try {
+  const { url, logs } = core.serving;
+  // Something to be found by id, in the list and as an output.
+  const { id } = await core.api.submit(core.own(), { prefer: "wait=60" });
+  const args = ["run", `${url}/openapi.json`, "--checks", CHECKS.join(","), "--max-examples", "100"];
+  const plain = [
+    "--generation-database",
+    "none",
+    "--request-timeout",
+    "90",
+    "--continue-on-failure",
+    "--no-color",
+  ];
+  const { status, error } = spawnSync(
+    join(dirname(python), "st"),
+    [...args, ...plain, ...process.argv.slice(2)],
+    { stdio: "inherit", cwd: core.serving.folder },
+  );
+  if (error) throw error;
+  const faults = logs()
+    .split("\n")
+    .filter((line) => /"internal"|unhandled/i.test(line));
+  process.stdout.write(`${faults.length} lines of the log tell a defect\n${faults.slice(0, 5).join("\n")}\n`);
+  await core.api.get(id);
+  process.exitCode = status === 0 && faults.length === 0 ? 0 : 1;
+} finally {
+  await endServices();
+  await core.storage.stop();
+}
