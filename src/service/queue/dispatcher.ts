@@ -1,4 +1,4 @@
-import { claimOperation, renewLeases, takeOver } from "../store/claim-operation.ts";
+import { claimOperation, giveUpLeases, renewLeases, takeOver } from "../store/claim-operation.ts";
 import type { OperationRow } from "../store/operation-row.ts";
 import { readOperation } from "../store/read-operation.ts";
 import type { Changes } from "./changes.ts";
@@ -83,6 +83,7 @@ export class Dispatcher {
     await Promise.all([...this.#running.values()].map((job) => job.done));
     clearTimeout(late);
     clearInterval(leases);
+    await this.#quietly(() => giveUpLeases(this.#parts.database, this.#parts.owner));
   }
 
   #leave(job: RunningJob): void {

@@ -13,6 +13,8 @@ export interface FakeExecution {
   readonly order: JobOrder;
   readonly listener: ExecutionListener;
   readonly stops: StopReason[];
+  /** The handle by which it was adopted. */
+  readonly adopted: string | undefined;
   end(end: ExecutionEnd): void;
 }
 
@@ -34,7 +36,7 @@ export class FakeExecutor implements Executor {
   }
 
   async adopt(order: JobOrder, handle: string, listener: ExecutionListener): Promise<Execution | undefined> {
-    return this.#run(order, listener, handle);
+    return this.#run(order, listener, handle, handle);
   }
 
   async close(): Promise<void> {
@@ -51,9 +53,9 @@ export class FakeExecutor implements Executor {
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
-  #run(order: JobOrder, listener: ExecutionListener, handle: string): Execution {
+  #run(order: JobOrder, listener: ExecutionListener, handle: string, adopted?: string): Execution {
     const { promise, resolve } = Promise.withResolvers<ExecutionEnd>();
-    const execution: FakeExecution = { order, listener, stops: [], end: resolve };
+    const execution: FakeExecution = { order, listener, stops: [], adopted, end: resolve };
     this.executions.push(execution);
     const waiting = this.#waiting.shift();
     if (waiting) {

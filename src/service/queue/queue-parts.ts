@@ -22,6 +22,8 @@ export interface QueueParts {
     readonly cores: number;
     readonly retention_days: number;
   };
+  /** Where an input is, by what its row says: a URL, or the path of a blob of ours, whatever our address is by now. */
+  readonly urlOf: (stored: string) => string;
   readonly webhooks: WebhookTypes;
   readonly telemetry: Telemetry;
   readonly log: Log;

@@ -3,6 +3,7 @@ import { beforeEach, test } from "node:test";
 import { MucastError } from "../../contract/errors.ts";
 import { onEachDatabase } from "../database/databases.testing.ts";
 import { readOperation } from "../store/read-operation.ts";
+import { FakeExecutor } from "./fake-executor.testing.ts";
 import { newCaller, PAYLOAD, recordOf, TestedQueue } from "./queue.testing.ts";
 
 const LOST = { kind: "lost", reason: "killed" } as const;
@@ -252,6 +253,21 @@ onEachDatabase((tested) => {
     for (const execution of first.executor.executions) execution.end(failed("fit_failed"));
     await first.close();
     for (const id of ids) assert.equal((await second.operations.get(caller, id)).status, "Succeeded");
+  });
+
+  test("what outlives its service runs on, and the next service adopts it", async (t) => {
+    const first = await new TestedQueue(tested.database(), {}, new FakeExecutor(true)).start();
+    first.executor.obeys = false;
+    const caller = newCaller();
+    const { id } = await first.submit(caller);
+    const { order } = await first.executor.next();
+    await first.close();
+    assert.equal((await readOperation(tested.database(), id))!.status, "Running");
+    const second = await queue(t, {}, new FakeExecutor(true));
+    const adopted = await second.executor.next();
+    assert.deepEqual([adopted.order, adopted.adopted], [order, `fake-${id}-1`]);
+    adopted.end({ kind: "succeeded", record: recordOf(id) });
+    assert.equal((await second.ended(caller, id)).status, "Succeeded");
   });
 
   test("two services share a queue: each operation runs once", async (t) => {

@@ -52,6 +52,7 @@ export class TestedQueue {
         retention_days: 30,
         ...settings,
       },
+      urlOf: (stored) => stored,
       webhooks: webhookTypes([]),
       telemetry: noTelemetry,
       log: noLog,

@@ -26,12 +26,16 @@ export class RunningJob {
   #stopFor: StopReason | undefined;
   #timings: readonly Timing[] = [];
   readonly #letGo = new AbortController();
+  /** One that outlives the service goes on, and nobody here hears of its end. */
+  readonly #onLetGo = new Promise<ExecutionEnd>((resolve) => {
+    this.#letGo.signal.addEventListener("abort", () => resolve({ kind: "lost", reason: "let go" }));
+  });
 
   /** @param row as claimed or taken over; one with a handle is adopted. @param workers cores it may use. */
   constructor(parts: QueueParts, row: OperationRow, workers: number) {
     this.#parts = parts;
     this.row = row;
-    this.#order = orderOf(row, workers);
+    this.#order = orderOf(row, workers, parts.urlOf);
     this.done = this.#run();
   }
 
@@ -48,7 +52,8 @@ export class RunningJob {
   }
 
   async #run(): Promise<void> {
-    const { parts, fields } = { parts: this.#parts, fields: { operation_id: this.row.id } };
+    const parts = this.#parts;
+    const fields = { operation_id: this.row.id };
     const feed = new NewsFeed(
       (news) =>
         recordNews(parts.database, this.row, news, {
@@ -73,7 +78,7 @@ export class RunningJob {
       await this.#insist(() => keepHandle(this.#parts.database, this.row, execution.handle));
       if (this.#stopFor) execution.stop(this.#stopFor);
       const timer = setTimeout(() => this.stop("timed_out"), this.#millisecondsLeft());
-      return await execution.ended.finally(() => clearTimeout(timer));
+      return await Promise.race([execution.ended, this.#onLetGo]).finally(() => clearTimeout(timer));
     } catch (error) {
       if (error instanceof MucastError && error.code === "unavailable") {
         this.#parts.log.warn({ operation_id: this.row.id, err: error }, "the job could not be started now");
@@ -129,13 +134,13 @@ export class RunningJob {
   }
 }
 
-function orderOf(row: OperationRow, workers: number): JobOrder {
+function orderOf(row: OperationRow, workers: number, urlOf: QueueParts["urlOf"]): JobOrder {
   return {
     id: row.id,
     attempt: row.attempt,
     operation: row.operation,
-    featureUrl: row.feature_url,
-    dataExtractorUrl: row.data_extractor_url,
+    featureUrl: urlOf(row.feature_url),
+    dataExtractorUrl: urlOf(row.data_extractor_url),
     config: row.config,
     workers,
     traceparent: row.traceparent ?? undefined,

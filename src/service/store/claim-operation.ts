@@ -85,3 +85,11 @@ export async function takeOver(
   );
   return rows[0];
 }
+
+/** Lets another service take over at once what `owner` leaves running. */
+export async function giveUpLeases(statements: Queryable, owner: string): Promise<void> {
+  await statements.query(
+    "update operations set lease_until = now() where owner = $1 and status = 'Running'",
+    [owner],
+  );
+}

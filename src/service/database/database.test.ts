@@ -1,0 +1,63 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { MucastError } from "../../contract/errors.ts";
+import { onEachDatabase } from "./databases.testing.ts";
+import { migrate } from "./migrations.ts";
+
+onEachDatabase((tested) => {
+  test("moments, JSON and lists come back as they went in", async () => {
+    const { rows } = await tested
+      .database()
+      .query<{ moment: Date; json: unknown; words: string[]; count: number }>(
+        "select $1::timestamptz as moment, $2::jsonb as json, $3::text[] as words, count(*)::int from operations",
+        ["2026-01-02T03:04:05.678Z", JSON.stringify({ a: [1, null] }), ["x", "y z"]],
+      );
+    const [row] = rows;
+    assert.equal(row!.moment.toISOString(), "2026-01-02T03:04:05.678Z");
+    assert.deepEqual([row!.json, row!.words, row!.count], [{ a: [1, null] }, ["x", "y z"], 0]);
+  });
+
+  test("what throws in a transaction leaves nothing behind", async () => {
+    const database = tested.database();
+    const boom = new Error("boom");
+    const body = database.transaction(async (statements) => {
+      await statements.query("insert into blobs (name, caller) values ('rolled-back', 'me')");
+      throw boom;
+    });
+    await assert.rejects(body, boom);
+    const { rows } = await database.query("select * from blobs where name = 'rolled-back'");
+    assert.deepEqual(rows, []);
+  });
+
+  test("a notification is heard with its payload", async () => {
+    const database = tested.database();
+    const heard = Promise.withResolvers<string>();
+    const end = await database.listen("a_channel", heard.resolve, () => undefined);
+    await database.query("select pg_notify('a_channel', 'started:1')");
+    assert.equal(await heard.promise, "started:1");
+    await end();
+  });
+
+  test("migrating again changes nothing, and a database of a newer program is refused", async () => {
+    const database = tested.database();
+    const versions = () => database.query("select version from migrations order by version");
+    const before = await versions();
+    await migrate(database);
+    assert.deepEqual(await versions(), before);
+    await database.query("insert into migrations (version) values (999)");
+    await assert.rejects(
+      migrate(database),
+      (error) => error instanceof MucastError && /version 999, made by a newer mucast/.test(error.message),
+    );
+    await database.query("delete from migrations where version = 999");
+  });
+
+  test("of programs that migrate at the same time one does it", {
+    skip: tested.kind === "pglite",
+  }, async () => {
+    await tested.database().exec("drop schema mucast cascade; create schema mucast");
+    await Promise.all([tested.another(), tested.another(), tested.another()]);
+    const { rows } = await tested.database().query("select version from migrations");
+    assert.equal(rows.length, 1);
+  });
+});

@@ -1,0 +1,99 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { MucastError } from "../../contract/errors.ts";
+import { lockDataFolder } from "./data-lock.ts";
+import { lockFile, readHolder, readLock } from "./holder.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "mucast-lock-"));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+const fresh = (name: string) => join(folder, name);
+const unavailable = (error: unknown) => error instanceof MucastError && error.code === "unavailable";
+
+/** Another process that takes the lock and says so, then waits for its stdin to end. */
+function holdElsewhere(dataDir: string) {
+  const script = `
+    const { lockDataFolder } = await import(${JSON.stringify(new URL("./data-lock.ts", import.meta.url).href)});
+    try { lockDataFolder(${JSON.stringify(dataDir)}); console.log("held"); }
+    catch (error) { console.log(error.code); process.exit(0); }
+    process.stdin.resume();
+    process.stdin.on("end", () => process.exit(0));`;
+  return spawn(process.execPath, ["--input-type=module", "-e", script], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+}
+
+async function answerOf(child: ReturnType<typeof holdElsewhere>): Promise<string> {
+  const [line] = await once(child.stdout!, "data");
+  return String(line).trim();
+}
+
+test("a folder is held once; the second is told by whom", () => {
+  const lock = lockDataFolder(fresh("once"));
+  lock.announce("http://127.0.0.1:1");
+  assert.throws(
+    () => lockDataFolder(fresh("once")),
+    (error: unknown) =>
+      unavailable(error) && new RegExp(`process ${process.pid} .*http://127.0.0.1:1`).test(String(error)),
+  );
+  assert.equal(readHolder(fresh("once"))!.token, lock.token);
+  assert.equal(statSync(lockFile(fresh("once"))).mode & 0o777, 0o600);
+  lock.release();
+  assert.equal(readHolder(fresh("once")), undefined);
+  lockDataFolder(fresh("once")).release();
+  assert.deepEqual(readdirSync(fresh("once")), []);
+});
+
+test("the lock of a process that was killed is taken over", async () => {
+  const dataDir = fresh("killed");
+  const holder = holdElsewhere(dataDir);
+  assert.equal(await answerOf(holder), "held");
+  assert.throws(() => lockDataFolder(dataDir), unavailable);
+  holder.kill("SIGKILL");
+  await once(holder, "exit");
+  assert.ok(existsSync(lockFile(dataDir)));
+  assert.equal(readHolder(dataDir), undefined);
+  const lock = lockDataFolder(dataDir);
+  assert.equal(readLock(lockFile(dataDir))!.pid, process.pid);
+  lock.release();
+});
+
+test("of many that find a dead holder one gets the folder", async () => {
+  const dataDir = fresh("many");
+  const dead = holdElsewhere(dataDir);
+  await answerOf(dead);
+  dead.kill("SIGKILL");
+  await once(dead, "exit");
+  const all = Array.from({ length: 6 }, () => holdElsewhere(dataDir));
+  const answers = await Promise.all(all.map(answerOf));
+  assert.deepEqual(answers.toSorted(), ["held", ...Array(5).fill("unavailable")]);
+  for (const child of all) child.stdin!.end();
+});
+
+test("a holder on another machine is believed as long as it touches its lock", () => {
+  const dataDir = fresh("elsewhere");
+  const lock = lockDataFolder(dataDir);
+  const path = lockFile(dataDir);
+  const holder = readLock(path)!;
+  lock.release();
+  writeFileSync(path, JSON.stringify({ ...holder, host: "another-machine" }));
+  assert.throws(() => lockDataFolder(dataDir), unavailable);
+  const longAgo = new Date(Date.now() - 120_000);
+  utimesSync(path, longAgo, longAgo);
+  lockDataFolder(dataDir).release();
+});
+
+test("a lock file that is none is not thrown away", () => {
+  const dataDir = fresh("odd");
+  lockDataFolder(dataDir).release();
+  writeFileSync(lockFile(dataDir), "my notes");
+  assert.throws(
+    () => lockDataFolder(dataDir),
+    (error: unknown) => error instanceof MucastError && error.code === "invalid_data",
+  );
+});

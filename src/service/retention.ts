@@ -1,0 +1,44 @@
+import type { BlobStore } from "../blob/store.ts";
+import { statusKey } from "../contract/status-blob.ts";
+import type { Database } from "./database/database.ts";
+import { removeExpired } from "./store/retention.ts";
+import type { Log } from "./telemetry/log.ts";
+
+const HOUR = 3_600_000;
+
+/** Removes operations that ended long ago, at once and then every hour. @returns what ends it. */
+export function keepRetention(parts: {
+  readonly database: Database;
+  readonly store: BlobStore;
+  readonly days: number;
+  readonly log: Log;
+}): () => Promise<void> {
+  const stop = new AbortController();
+  let removing = Promise.resolve();
+  const remove = () => {
+    removing = removing
+      .then(() => removeAll(parts, stop.signal))
+      .catch((error: unknown) => parts.log.warn({ err: error }, "old operations could not be removed yet"));
+  };
+  const timer = setInterval(remove, HOUR);
+  remove();
+  return async () => {
+    clearInterval(timer);
+    stop.abort();
+    await removing;
+  };
+}
+
+async function removeAll(
+  { database, store, days, log }: Parameters<typeof keepRetention>[0],
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    const removed = await removeExpired(database, days);
+    if (removed.length === 0) return;
+    for (const { id, attempt } of removed) {
+      for (let made = 1; made <= attempt; made++) await store.remove(statusKey(id, made));
+    }
+    log.info({ operations: removed.length }, "removed operations that ended long ago");
+  }
+}
