@@ -20,7 +20,7 @@ child.on("exit", (code, signal) => process.exit(code ?? 128 + (constants.signals
 /** The Python environments that a script needs. */
 function environmentsFor(script, scriptArgs) {
   const needs = {
-    "bench/main.ts": ["ml", "dl"],
+    "bench/main.ts": ["ml", "dl", "dev"],
     "scripts/build.ts": [],
     "scripts/demo.ts": ["ml", "dl"],
     "scripts/test.ts": ["ml", "dl", "dev"],
