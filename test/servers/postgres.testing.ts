@@ -178,6 +178,7 @@ async function newDatabase(url: string): Promise<string> {
 /** Lets the watcher do its work, and waits for it. */
 async function ended(watcher: ChildProcess): Promise<void> {
   const gone = once(watcher, "exit");
+  watcher.ref();
   watcher.stdin!.end();
   if (watcher.exitCode === null) await gone;
 }
