@@ -5,7 +5,7 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { randomBytes, randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { chmod, chown, cp, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { chown, cp, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -102,10 +102,12 @@ async function startIn(folder: string, watcher: ChildProcess): Promise<Postgres>
 /** @returns the folder of the binaries; a copy where their user may not reach them, as under a private folder. */
 async function readableBinaries(folder: string): Promise<string> {
   const tried = spawnSync(join(NATIVE, "bin/postgres"), ["--version"], { ...owner, cwd: "/" });
-  if (tried.status === 0) return NATIVE;
+  if (tried.status === 0 || !asRoot) return NATIVE;
   const copy = join(folder, "native");
   await cp(NATIVE, copy, { recursive: true, verbatimSymlinks: true });
-  await chmod(copy, 0o755);
+  // So that the watcher, of the same user, can remove it.
+  const owned = spawnSync("chown", ["-R", `${NOBODY}:${NOBODY}`, copy]);
+  if (owned.status !== 0) throw new Error(`chown ended with ${owned.status}: ${owned.stderr}`);
   return copy;
 }
 
