@@ -1,0 +1,173 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { MucastApiError } from "./api-error.ts";
+import { MucastClient } from "./client.ts";
+import {
+  type Answer,
+  broken,
+  FakeService,
+  json,
+  operation,
+  refusal,
+  SUCCEEDED,
+} from "./fake-service.testing.ts";
+
+const PAYLOAD = {
+  feature_url: "http://127.0.0.1:8080/data/feature_engine_1.json",
+  data_extractor_url: "http://127.0.0.1:8080/data/data_extractor_1.json",
+  config: { "ML params": { model: "ridge" } },
+};
+
+async function against(
+  answers: readonly Answer[],
+  use: (client: MucastClient, service: FakeService) => Promise<void>,
+): Promise<void> {
+  await using service = new FakeService(...answers);
+  await use(new MucastClient({ baseUrl: await service.listen(), apiKey: "a key of the test" }), service);
+}
+
+test("a job is submitted with its key, its credentials and the seconds to wait", () =>
+  against([json(202, operation())], async (client, { asked }) => {
+    assert.deepEqual(await client.runMlJob(PAYLOAD, { idempotencyKey: "k1", wait: 5 }), operation());
+    const [{ method, url, headers, body }] = asked as [(typeof asked)[0]];
+    assert.deepEqual([method, url], ["POST", "/v1/run_ml_job"]);
+    assert.equal(headers["idempotency-key"], "k1");
+    assert.equal(headers.prefer, "wait=5");
+    assert.equal(headers.authorization, "Bearer a key of the test");
+    assert.deepEqual(JSON.parse(body), PAYLOAD);
+  }));
+
+test("a config that is text is sent unchanged", () =>
+  against([json(202, operation())], async (client, { asked }) => {
+    const config =
+      '{"ML params": {"model": "ridge", "model_params": {"alpha": 1.0, "seed": 1152921504606846977}}}';
+    await client.runMlJob({ ...PAYLOAD, config });
+    assert.ok(asked[0]!.body.endsWith(`"config":${config}}`));
+    assert.deepEqual(Object.keys(JSON.parse(asked[0]!.body)), Object.keys(PAYLOAD));
+  }));
+
+test("a config whose text is not JSON is refused before anything is sent", () =>
+  against([json(202, operation())], async (client, { asked }) => {
+    assert.throws(() => client.runMlJob({ ...PAYLOAD, config: '{}, "feature_url": "x"' }), SyntaxError);
+    assert.equal(asked.length, 0);
+  }));
+
+test("a refusal carries the problem", () =>
+  against([refusal("unknown_model")], async (client, { asked }) => {
+    await assert.rejects(client.runMlJob(PAYLOAD, { idempotencyKey: "k" }), (error) => {
+      assert.ok(error instanceof MucastApiError);
+      assert.deepEqual([error.code, error.status], ["unknown_model", 400]);
+      assert.match(error.problem.advice, /names listed/);
+      return true;
+    });
+    assert.equal(asked.length, 1);
+  }));
+
+test("an answer of something between says where it comes from", () =>
+  against(
+    [
+      (_asked, response) => {
+        response.writeHead(404, { "content-type": "text/html" });
+        response.end("<h1>no such site</h1>");
+      },
+    ],
+    (client) =>
+      assert.rejects(
+        client.getOperation("one"),
+        /not_found: http:\/\/127\.0\.0\.1:\d+\/v1\/operations\/one answered 404: <h1>no such site<\/h1>/,
+      ),
+  ));
+
+test("a submit with a key outlives a lost answer, a full queue and a request in flight", () =>
+  against(
+    [
+      broken,
+      refusal("rate_limited", { "retry-after": "0" }),
+      refusal("idempotency_conflict", { "retry-after": "0" }),
+      json(202, operation()),
+    ],
+    async (client, { asked }) => {
+      assert.equal((await client.runMlJob(PAYLOAD, { idempotencyKey: "k" })).id, "one");
+      assert.deepEqual(
+        asked.map(({ headers }) => headers["idempotency-key"]),
+        ["k", "k", "k", "k"],
+      );
+    },
+  ));
+
+test("a submit without a key is sent once", () =>
+  against([broken], async (client, { asked }) => {
+    await assert.rejects(client.runMlJob(PAYLOAD), TypeError);
+    assert.equal(asked.length, 1);
+  }));
+
+test("a service that asks for a long pause is not waited for", () =>
+  against([refusal("rate_limited", { "retry-after": "3600" })], async (client, { asked }) => {
+    await assert.rejects(client.getOperation("one"), /rate_limited/);
+    assert.equal(asked.length, 1);
+  }));
+
+test("after five repetitions the last refusal is told", () =>
+  against([refusal("unavailable", { "retry-after": "0" })], async (client, { asked }) => {
+    await assert.rejects(client.getOperation("one"), /unavailable/);
+    assert.equal(asked.length, 6);
+  }));
+
+test("an abort ends a call at once, also between attempts", () =>
+  against([refusal("unavailable", { "retry-after": "30" })], async (client) => {
+    const controller = new AbortController();
+    const asking = client.getOperation("one", { signal: controller.signal });
+    controller.abort(new Error("no longer wanted"));
+    await assert.rejects(asking, /no longer wanted/);
+  }));
+
+test("all operations come page by page", () =>
+  against(
+    [
+      json(200, { operations: [operation({ id: "c" }), operation({ id: "b" })], next_cursor: "after b" }),
+      json(200, { operations: [operation({ id: "a" })], next_cursor: null }),
+    ],
+    async (client, { asked }) => {
+      const ids: string[] = [];
+      for await (const { id } of client.allOperations({ status: "NotStarted", limit: 2 })) ids.push(id);
+      assert.deepEqual(ids, ["c", "b", "a"]);
+      assert.deepEqual(
+        asked.map(({ url }) => url),
+        [
+          "/v1/operations?status=NotStarted&limit=2",
+          "/v1/operations?status=NotStarted&limit=2&cursor=after+b",
+        ],
+      );
+    },
+  ));
+
+test("an id cannot leave its place in the path", () =>
+  against([json(200, SUCCEEDED)], async (client, { asked }) => {
+    await client.cancelOperation("../x?y");
+    assert.equal(asked[0]!.url, "/v1/operations/..%2Fx%3Fy/cancel");
+  }));
+
+test("a blob is uploaded, and read again", () =>
+  against([json(201, {}), json(200, { mu: { AAPL: 0.001 } })], async (client, { asked }) => {
+    const { url, created } = await client.putBlob("feature_engine_1.json", '{"a": 1}');
+    assert.equal(created, true);
+    assert.equal(new URL(url).pathname, "/data/feature_engine_1.json");
+    assert.deepEqual([asked[0]!.method, asked[0]!.body], ["PUT", '{"a": 1}']);
+    const blob = await client.getBlob("ml_engine_one.json");
+    assert.deepEqual(await blob.json(), { mu: { AAPL: 0.001 } });
+  }));
+
+test("a blob that is a stream is sent once", () =>
+  against([refusal("unavailable", { "retry-after": "0" })], async (client, { asked }) => {
+    const body = new Blob(["{}"]).stream();
+    await assert.rejects(client.putBlob("feature_engine_1.json", body), /unavailable/);
+    assert.equal(asked.length, 1);
+  }));
+
+test("a path before /v1 is kept", async () => {
+  await using service = new FakeService(json(200, operation()));
+  const client = new MucastClient({ baseUrl: `${await service.listen()}/forecasts/` });
+  await client.getOperation("one");
+  assert.equal(service.asked[0]!.url, "/forecasts/v1/operations/one");
+  assert.equal(service.asked[0]!.headers.authorization, undefined);
+});

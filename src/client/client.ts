@@ -1,0 +1,151 @@
+import type { Operation, OperationPage, OperationStatus, OperationView } from "../contract/operation-view.ts";
+import type { Snapshot, StoredEvent } from "../contract/stored-event.ts";
+import { type ClientOptions, Connection } from "./connection.ts";
+import { type FollowOptions, followEvents } from "./follow-events.ts";
+import { type JobPayload, payloadText } from "./payload-text.ts";
+import { type RunOptions, runAndWait } from "./run-and-wait.ts";
+
+export interface SubmitOptions {
+  /**
+   * Chosen by the caller, once per job that is meant: the same key and payload give the same operation. With a key
+   * a lost answer is asked for again; without one it is an error.
+   */
+  readonly idempotencyKey?: string | undefined;
+  /** Seconds, at most 60, that the answer may wait for the end of the job. */
+  readonly wait?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface ListOptions {
+  readonly status?: OperationStatus | undefined;
+  readonly operation?: Operation | undefined;
+  /** 1 to 100 operations on a page. */
+  readonly limit?: number | undefined;
+  readonly cursor?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface CallOptions {
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * The mucast service, from Node or a browser. Every method throws MucastApiError with the problem of what the
+ * service refuses, and fetch's TypeError where there is no answer. What is safe to repeat is repeated: reading,
+ * cancelling, uploading, and submitting with an idempotency key.
+ */
+export class MucastClient {
+  readonly #connection: Connection;
+
+  constructor(options: ClientOptions) {
+    this.#connection = new Connection(options);
+  }
+
+  /** One regressor per ticker. @returns the operation, NotStarted; or as it is after `wait`. */
+  runMlJob(payload: JobPayload, options: SubmitOptions = {}): Promise<OperationView> {
+    return this.#submit("run_ml_job", payload, options);
+  }
+
+  /** Networks, one per ticker or one for all. @returns the operation, NotStarted; or as it is after `wait`. */
+  runDlJob(payload: JobPayload, options: SubmitOptions = {}): Promise<OperationView> {
+    return this.#submit("run_dl_job", payload, options);
+  }
+
+  /** @throws MucastApiError not_found. */
+  async getOperation(id: string, { signal }: CallOptions = {}): Promise<OperationView> {
+    return this.#json({ method: "GET", path: operationPath(id), repeatable: true, signal });
+  }
+
+  /** One page of the caller's operations, newest first. */
+  async listOperations({ signal, ...query }: ListOptions = {}): Promise<OperationPage> {
+    return this.#json({
+      method: "GET",
+      path: "/v1/operations",
+      query: { ...query },
+      repeatable: true,
+      signal,
+    });
+  }
+
+  /** All operations that `listOperations` would give, page after page. */
+  async *allOperations(options: Omit<ListOptions, "cursor"> = {}): AsyncGenerator<OperationView, void> {
+    let cursor: string | undefined;
+    do {
+      const page = await this.listOperations({ ...options, cursor });
+      yield* page.operations;
+      cursor = page.next_cursor ?? undefined;
+    } while (cursor !== undefined);
+  }
+
+  /** Asks a job to stop; it stays Running until it has. One that has ended is given back as it is. */
+  async cancelOperation(id: string, { signal }: CallOptions = {}): Promise<OperationView> {
+    return this.#json({ method: "POST", path: `${operationPath(id)}/cancel`, repeatable: true, signal });
+  }
+
+  /** What an operation goes through, up to its end; see followEvents. */
+  events(id: string, options: FollowOptions = {}): AsyncGenerator<StoredEvent | Snapshot, void> {
+    return followEvents(this.#connection, id, options);
+  }
+
+  /** Submits a job and waits for its end; see runAndWait. */
+  runAndWait(operation: Operation, payload: JobPayload, options: RunOptions = {}): Promise<OperationView> {
+    const calls = {
+      submit: this.#submit.bind(this),
+      getOperation: this.getOperation.bind(this),
+      events: this.events.bind(this),
+    };
+    return runAndWait(calls, operation, payload, options);
+  }
+
+  /**
+   * Uploads an input blob, whole or not at all; an older one of this name is replaced. A stream is sent once, anything
+   * else again where it is interrupted.
+   * @param name `feature_engine_<id>.json` or `data_extractor_<id>.json`.
+   * @returns the URL to submit.
+   */
+  async putBlob(
+    name: string,
+    body: NonNullable<RequestInit["body"]>,
+    { signal }: CallOptions = {},
+  ): Promise<{ url: string; created: boolean }> {
+    const repeatable = !(body instanceof ReadableStream);
+    const headers = { "content-type": "application/json" };
+    const path = blobPath(name);
+    const response = await this.#connection.send({ method: "PUT", path, headers, body, repeatable, signal });
+    await response.body?.cancel();
+    return { url: this.#connection.urlOf(path), created: response.status === 201 };
+  }
+
+  /** A blob, an input or an output: `.json()`, or `.body` for a large one. */
+  async getBlob(name: string, { signal }: CallOptions = {}): Promise<Response> {
+    return this.#connection.send({ method: "GET", path: blobPath(name), repeatable: true, signal });
+  }
+
+  #submit(operation: Operation, payload: JobPayload, { idempotencyKey, wait, signal }: SubmitOptions) {
+    return this.#json<OperationView>({
+      method: "POST",
+      path: `/v1/${operation}`,
+      headers: {
+        "content-type": "application/json",
+        ...(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey }),
+        ...(wait === undefined ? {} : { prefer: `wait=${wait}` }),
+      },
+      body: payloadText(payload),
+      repeatable: idempotencyKey !== undefined,
+      signal,
+    });
+  }
+
+  async #json<T>(call: Parameters<Connection["send"]>[0]): Promise<T> {
+    const response = await this.#connection.send(call);
+    return (await response.json()) as T;
+  }
+}
+
+function operationPath(id: string): string {
+  return `/v1/operations/${encodeURIComponent(id)}`;
+}
+
+function blobPath(name: string): string {
+  return `/data/${encodeURIComponent(name)}`;
+}

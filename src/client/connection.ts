@@ -1,0 +1,102 @@
+import { errorOf } from "./api-error.ts";
+import { backoff, pause } from "./pause.ts";
+
+export interface ClientOptions {
+  /** Where the service is, such as `http://127.0.0.1:8080`; a path before `/v1` may be part of it. */
+  readonly baseUrl: string | URL;
+  /** A key of `mucast keys create`, or an OIDC access token: sent as `Authorization: Bearer`. */
+  readonly apiKey?: string;
+  /** In the place of the global one. */
+  readonly fetch?: typeof fetch;
+}
+
+export interface Call {
+  readonly method: "GET" | "POST" | "PUT";
+  /** Begins with a slash. */
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string | number | undefined>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: RequestInit["body"];
+  /** Whether sending it twice does the same as sending it once. */
+  readonly repeatable: boolean;
+  readonly signal?: AbortSignal | undefined;
+}
+
+const RETRIES = 5;
+/** Seconds; a service that asks for more is not waited for. */
+const LONGEST_RETRY_AFTER = 60;
+const OFF_FOR_NOW = new Set([429, 502, 503, 504]);
+
+/** Requests to one service, with its credentials. */
+export class Connection {
+  readonly #base: string;
+  readonly #headers: Record<string, string>;
+  readonly #fetch: typeof fetch;
+
+  constructor({ baseUrl, apiKey, fetch: ownFetch }: ClientOptions) {
+    this.#base = new URL(baseUrl).href.replace(/\/+$/, "");
+    this.#headers = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
+    // Called as a plain function: browsers refuse fetch as a method of another object.
+    this.#fetch = ownFetch ?? ((input, init) => fetch(input, init));
+  }
+
+  urlOf(path: string, query: Call["query"] = {}): string {
+    const search = new URLSearchParams();
+    for (const [name, value] of Object.entries(query)) {
+      if (value !== undefined) search.set(name, String(value));
+    }
+    return `${this.#base}${path}${search.size === 0 ? "" : `?${search}`}`;
+  }
+
+  /** One attempt. @returns any answer. @throws TypeError where there is none. */
+  once({ method, path, query, headers, body, signal }: Call): Promise<Response> {
+    return this.#fetch(this.urlOf(path, query), {
+      method,
+      headers: { ...this.#headers, ...headers },
+      signal: signal ?? null,
+      ...(body === undefined ? {} : { body }),
+      // What fetch asks for where a body is a stream.
+      ...(body instanceof ReadableStream ? { duplex: "half" } : {}),
+    } as RequestInit);
+  }
+
+  /**
+   * A 2xx answer. A repeatable call is sent up to five times more where there is no answer, or one of 429, 502, 503,
+   * 504, or 409 for a key whose first request still runs.
+   * @throws MucastApiError of any other answer; TypeError where there is none; the signal's reason.
+   */
+  async send(call: Call): Promise<Response> {
+    for (let failures = 1; ; failures += 1) {
+      const mayRepeat = call.repeatable && failures <= RETRIES;
+      const wait = await this.#attempt(call, mayRepeat, failures);
+      if (typeof wait !== "number") return wait;
+      await pause(wait, call.signal);
+    }
+  }
+
+  /** The answer, or the milliseconds to wait before the next attempt. */
+  async #attempt(call: Call, mayRepeat: boolean, failures: number): Promise<Response | number> {
+    let response: Response;
+    try {
+      response = await this.once(call);
+    } catch (error) {
+      if (!mayRepeat || call.signal?.aborted) throw error;
+      return backoff(failures);
+    }
+    if (response.ok) return response;
+    const error = await errorOf(response);
+    const isInFlight = error.status === 409 && error.code === "idempotency_conflict";
+    const asked = secondsAsked(response);
+    if (!mayRepeat || !(OFF_FOR_NOW.has(response.status) || isInFlight)) throw error;
+    if (asked !== undefined && asked > LONGEST_RETRY_AFTER) throw error;
+    return asked === undefined ? backoff(failures) : asked * 1_000;
+  }
+}
+
+/** Seconds of Retry-After, which may also be a date. */
+function secondsAsked({ headers }: Response): number | undefined {
+  const text = headers.get("retry-after");
+  if (text === null) return undefined;
+  const seconds = /^\d+$/.test(text) ? Number(text) : (Date.parse(text) - Date.now()) / 1_000;
+  return Number.isNaN(seconds) ? undefined : Math.max(0, seconds);
+}

@@ -1,0 +1,205 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { MucastClient } from "./client.ts";
+import {
+  type Answer,
+  broken,
+  FakeService,
+  json,
+  operation,
+  refusal,
+  SUCCEEDED,
+  sent,
+  stream,
+} from "./fake-service.testing.ts";
+
+const QUEUED = sent(1, "queued", { operation: "run_ml_job" });
+const STARTED = sent(2, "started", { attempt: 1 });
+const ENDED = sent(3, "succeeded", SUCCEEDED);
+
+async function against(
+  answers: readonly Answer[],
+  use: (client: MucastClient, service: FakeService) => Promise<void>,
+): Promise<void> {
+  await using service = new FakeService(...answers);
+  await use(new MucastClient({ baseUrl: await service.listen() }), service);
+}
+
+async function typesOf(client: MucastClient, lastEventId?: number): Promise<string[]> {
+  const types: string[] = [];
+  for await (const { type } of client.events("one", { lastEventId })) types.push(type);
+  return types;
+}
+
+test("events come in their order and end with the final one", () =>
+  against([stream("retry: 1", ": a comment", QUEUED, STARTED, ENDED)], async (client, { asked }) => {
+    assert.deepEqual(await typesOf(client), ["queued", "started", "succeeded"]);
+    assert.equal(asked.length, 1);
+    assert.equal(asked[0]!.headers.accept, "text/event-stream");
+  }));
+
+test("a stream that breaks off goes on after the last event", () =>
+  against(
+    [stream("retry: 1", QUEUED), broken, stream("retry: 1", STARTED, "id: 3\ndata: {cut"), stream(ENDED)],
+    async (client, { asked }) => {
+      assert.deepEqual(await typesOf(client), ["queued", "started", "succeeded"]);
+      assert.deepEqual(
+        asked.map(({ headers }) => headers["last-event-id"]),
+        [undefined, "1", "1", "2"],
+      );
+    },
+  ));
+
+test("a reader may begin after an event that it knows", () =>
+  against([stream(ENDED)], async (client, { asked }) => {
+    assert.deepEqual(await typesOf(client, 2), ["succeeded"]);
+    assert.equal(asked[0]!.headers["last-event-id"], "2");
+  }));
+
+test("a snapshot of an operation that has ended is the end", () =>
+  against([stream(sent(7, "snapshot", SUCCEEDED))], async (client) => {
+    assert.deepEqual(await typesOf(client, 3), ["snapshot"]);
+  }));
+
+test("every kind of line end and every cut of the bytes gives the same events", async () => {
+  const text = ["retry: 5", QUEUED, ENDED].join("\n");
+  for (const end of ["\n", "\r\n", "\r"]) {
+    const bytes = Buffer.from(`${text}\n`.replaceAll("\n", end));
+    const cut: Answer = async (_asked, response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      for (const byte of bytes) {
+        if (!response.write(Buffer.of(byte))) await new Promise((drained) => response.once("drain", drained));
+      }
+      response.end();
+    };
+    await against([cut], async (client) =>
+      assert.deepEqual(await typesOf(client), ["queued", "succeeded"], JSON.stringify(end)),
+    );
+  }
+});
+
+test("an operation that is not there is told at once", () =>
+  against([refusal("not_found")], async (client, { asked }) => {
+    await assert.rejects(typesOf(client), /not_found/);
+    assert.equal(asked.length, 1);
+  }));
+
+test("runAndWait gives the operation and its events, and submits under a key of its own", () =>
+  against([json(202, operation()), stream(QUEUED, STARTED, ENDED)], async (client, { asked }) => {
+    const types: string[] = [];
+    const payload = { feature_url: "f", data_extractor_url: "d", config: {} };
+    const ended = await client.runAndWait("run_ml_job", payload, { onEvent: ({ type }) => types.push(type) });
+    assert.deepEqual(ended, SUCCEEDED);
+    assert.deepEqual(types, ["queued", "started", "succeeded"]);
+    assert.match(String(asked[0]!.headers["idempotency-key"]), /^[0-9a-f]{32}$/);
+  }));
+
+test("runAndWait throws the problem of an operation that failed", () =>
+  against(
+    [
+      json(202, operation()),
+      stream(
+        sent(
+          2,
+          "failed",
+          operation({
+            status: "Failed",
+            error: {
+              type: "urn:mucast:error:all_failed",
+              title: "Every ticker failed",
+              status: 422,
+              code: "all_failed",
+              detail: "none of 3 tickers could be fitted",
+              advice: "See failures.",
+            },
+          }),
+        ),
+      ),
+    ],
+    (client) =>
+      assert.rejects(
+        client.runAndWait("run_dl_job", { feature_url: "f", data_extractor_url: "d", config: {} }),
+        (error: Error & { operation?: { status: string } }) => {
+          assert.equal(error.message, "all_failed: none of 3 tickers could be fitted");
+          assert.equal(error.operation?.status, "Failed");
+          return true;
+        },
+      ),
+  ));
+
+test("a stream that falls silent is opened again, and one that never speaks is told", async (context) => {
+  context.mock.timers.enable({ apis: ["setTimeout"] });
+  let opened = 0;
+  const client = new MucastClient({
+    baseUrl: "http://fake",
+    fetch: async (_url, init) => mute(init!.signal!, opened++ === 0 ? `${QUEUED}\n` : undefined),
+  });
+  const events = client.events("one");
+  assert.equal((await events.next()).value?.type, "queued");
+  const next = assert.rejects(events.next(), /nothing was heard for 45 s/);
+  await tickUntil(context, next);
+  assert.equal(opened, 2);
+});
+
+test("runAndWait asks for the operation itself where no event stream gets through", async (context) => {
+  context.mock.timers.enable({ apis: ["setTimeout"] });
+  let polled = 0;
+  const client = new MucastClient({
+    baseUrl: "http://fake",
+    fetch: async (url, init) => {
+      if (init!.method === "POST") return Response.json(operation(), { status: 202 });
+      if (String(url).endsWith("/events")) return mute(init!.signal!);
+      polled += 1;
+      return Response.json(polled < 3 ? operation({ status: "Running" }) : SUCCEEDED);
+    },
+  });
+  const payload = { feature_url: "f", data_extractor_url: "d", config: {} };
+  const ended = client.runAndWait("run_ml_job", payload);
+  await tickUntil(context, ended);
+  assert.deepEqual(await ended, SUCCEEDED);
+  assert.equal(polled, 3);
+});
+
+/** A fake answer that stays open and says nothing more than `text`. */
+function mute(signal: AbortSignal, text?: string): Response {
+  const body = new ReadableStream({
+    start(controller) {
+      if (text !== undefined) controller.enqueue(new TextEncoder().encode(text));
+      signal.addEventListener("abort", () => controller.error(signal.reason));
+    },
+  });
+  return new Response(body, { headers: { "content-type": "text/event-stream" } });
+}
+
+/** Lets seconds of the mocked clock pass until a promise settles. */
+async function tickUntil(context: TestContext, settled: Promise<unknown>): Promise<void> {
+  let isSettled = false;
+  const settle = () => {
+    isSettled = true;
+  };
+  settled.then(settle, settle);
+  while (!isSettled) {
+    context.mock.timers.tick(1_000);
+    await new Promise(setImmediate);
+  }
+}
+
+test("a time that is over, or an abort, ends the waiting and cancels nothing", () => {
+  const silent: Answer = (asked, response) => {
+    if (asked.method === "POST") json(202, operation())(asked, response);
+    else response.writeHead(200, { "content-type": "text/event-stream" }).write(`${QUEUED}\n`);
+  };
+  return against([silent], async (client, { asked }) => {
+    const payload = { feature_url: "f", data_extractor_url: "d", config: {} };
+    await assert.rejects(client.runAndWait("run_ml_job", payload, { timeout: 200 }), {
+      name: "TimeoutError",
+    });
+    const controller = new AbortController();
+    const onEvent = () => controller.abort(new Error("enough"));
+    await assert.rejects(
+      client.runAndWait("run_ml_job", payload, { signal: controller.signal, onEvent }),
+      /enough/,
+    );
+    assert.ok(asked.every(({ url }) => !url.endsWith("/cancel")));
+  });
+});

@@ -1,0 +1,15 @@
+export type { ErrorCode, Fault, Problem } from "../contract/errors.ts";
+export type { Operation, OperationPage, OperationStatus, OperationView } from "../contract/operation-view.ts";
+export type { ResultRecord } from "../contract/result-record.ts";
+export type { Snapshot, StoredEvent } from "../contract/stored-event.ts";
+export { MucastApiError } from "./api-error.ts";
+export {
+  type CallOptions,
+  type ListOptions,
+  MucastClient,
+  type SubmitOptions,
+} from "./client.ts";
+export type { ClientOptions } from "./connection.ts";
+export type { FollowOptions } from "./follow-events.ts";
+export type { JobPayload } from "./payload-text.ts";
+export type { RunOptions } from "./run-and-wait.ts";

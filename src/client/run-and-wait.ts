@@ -1,0 +1,87 @@
+import type { Operation, OperationView } from "../contract/operation-view.ts";
+import type { Snapshot, StoredEvent } from "../contract/stored-event.ts";
+import { MucastApiError } from "./api-error.ts";
+import { endedBy, type FollowOptions, hasEnded } from "./follow-events.ts";
+import { pause } from "./pause.ts";
+import type { JobPayload } from "./payload-text.ts";
+
+export interface RunOptions {
+  /** Stops the waiting; the job goes on. */
+  readonly signal?: AbortSignal | undefined;
+  /** Milliseconds to wait in all; then a TimeoutError, and the job goes on. */
+  readonly timeout?: number | undefined;
+  readonly onEvent?: ((event: StoredEvent | Snapshot) => void) | undefined;
+}
+
+/** The calls that it takes. */
+export interface JobCalls {
+  submit(
+    operation: Operation,
+    payload: JobPayload,
+    options: { idempotencyKey: string; signal: AbortSignal },
+  ): Promise<OperationView>;
+  getOperation(id: string, options: { signal: AbortSignal }): Promise<OperationView>;
+  events(id: string, options: FollowOptions): AsyncGenerator<StoredEvent | Snapshot, void>;
+}
+
+/** Where there is no event stream. */
+const POLL_MS = 2_000;
+
+/**
+ * Submits a job and waits for its end. A submit whose answer is lost is sent again under the same key, so there is
+ * one job and not two.
+ *
+ * @returns the operation, Succeeded.
+ * @throws MucastApiError with its problem where it is refused, Failed or Canceled; what RunOptions says.
+ */
+export async function runAndWait(
+  calls: JobCalls,
+  operation: Operation,
+  payload: JobPayload,
+  { signal, timeout, onEvent }: RunOptions,
+): Promise<OperationView> {
+  const signals = [signal, timeout === undefined ? undefined : AbortSignal.timeout(timeout)];
+  const stopped = AbortSignal.any(signals.filter((one) => one !== undefined));
+  const { id } = await calls.submit(operation, payload, { idempotencyKey: randomKey(), signal: stopped });
+  const ended = (await endByEvents(calls, id, stopped, onEvent)) ?? (await endByPolling(calls, id, stopped));
+  if (ended.status === "Succeeded") return ended;
+  throw new MucastApiError(ended.error!, ended);
+}
+
+/** @returns undefined where no event stream gets through, as behind a proxy that keeps answers until they are whole. */
+async function endByEvents(
+  calls: JobCalls,
+  id: string,
+  signal: AbortSignal,
+  onEvent: RunOptions["onEvent"],
+): Promise<OperationView | undefined> {
+  const events = calls.events(id, { signal });
+  for (;;) {
+    let next: IteratorResult<StoredEvent | Snapshot, void>;
+    try {
+      next = await events.next();
+    } catch (error) {
+      const isRefused = error instanceof MucastApiError && error.status < 500;
+      if (signal.aborted || isRefused) throw error;
+      return undefined;
+    }
+    if (next.done) return undefined;
+    onEvent?.(next.value);
+    const ended = endedBy(next.value);
+    if (ended !== undefined) return ended;
+  }
+}
+
+async function endByPolling(calls: JobCalls, id: string, signal: AbortSignal): Promise<OperationView> {
+  for (;;) {
+    const operation = await calls.getOperation(id, { signal });
+    if (hasEnded(operation)) return operation;
+    await pause(POLL_MS, signal);
+  }
+}
+
+/** 128 random bits; crypto.randomUUID would need a page of a secure origin. */
+function randomKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
