@@ -17,14 +17,20 @@ export function crashError(job: Job): MucastError {
 }
 
 /** A host that ended before it greeted. */
-export function startError(python: string, { reason, stderrTail }: HostEnd): MucastError {
+export function startError(python: string, { reason, signal, stderrTail }: HostEnd): MucastError {
+  const data = { source: python, stderr: stderrTail };
+  if (signal !== null) {
+    const message = `the engine was ended by ${signal}${killHint(signal)} while it started with ${python}`;
+    return new MucastError("engine_crashed", message, data);
+  }
   // The option that keeps foreign modules out is as old as the oldest Python that we take.
   const isOld = /unknown option:? -P/i.test(stderrTail);
   const lastWords = isOld ? "it is older than Python 3.11" : stderrTail.split("\n").at(-1);
+  const said = lastWords ? `: ${lastWords}` : "";
   return new MucastError(
     "engine_unavailable",
-    `the engine did not start with ${python} (${reason})${lastWords ? `: ${lastWords}` : ""}`,
-    { source: python, stderr: stderrTail },
+    `the engine did not start with ${python} (${reason})${said}`,
+    data,
   );
 }
 
@@ -45,8 +51,12 @@ export function hostError({ reason, stderrTail }: HostEnd): MucastError {
 /** How a worker ended, in words. */
 export function endOf({ signal, exit_code }: WorkerEnd): string {
   if (signal === null) return `it ended with exit code ${exit_code}`;
-  const hint = signal === constants.signals.SIGKILL ? ", as happens where the machine's memory runs out" : "";
-  return `it was ended by ${signalName(signal)}${hint}`;
+  const name = signalName(signal);
+  return `it was ended by ${name}${killHint(name)}`;
+}
+
+function killHint(signal: string): string {
+  return signal === "SIGKILL" ? ", as happens where the machine's memory runs out" : "";
 }
 
 function signalName(signal: number): string {

@@ -6,6 +6,8 @@ import type { EngineMessage, EngineRequest } from "./protocol.ts";
 export interface HostEnd {
   /** Why no process could be made, or how it ended. */
   readonly reason: string;
+  /** What killed it; null where it ended by itself or never was. */
+  readonly signal: NodeJS.Signals | null;
   /** Its last words on stderr. */
   readonly stderrTail: string;
   /** Whether it waited for its workers, as it does when its stdin ends. */
@@ -18,7 +20,13 @@ export interface HostOptions {
   readonly workFolder: string;
   /** `spawn` gives every worker an interpreter of its own, as on macOS; by default the engine decides. */
   readonly start?: "fork" | "spawn";
+  readonly hearer: HostHearer;
+}
+
+/** Whoever a host speaks to. */
+export interface HostHearer {
   readonly onMessage: (message: EngineMessage) => void;
+  /** Gets what the libraries print, line by line. */
   readonly log: (line: string) => void;
 }
 
@@ -29,11 +37,14 @@ const TAIL_LENGTH = 4_096;
 export class HostProcess {
   /** Settles once the process is gone and everything it said has been handed on; never rejects. */
   readonly ended: Promise<HostEnd>;
+  /** Whom it speaks to from now on. */
+  hearer: HostHearer;
   readonly #child: ChildProcess;
   #stderrTail = "";
 
   constructor(options: HostOptions) {
     const { python, libraries, workFolder, start } = options;
+    this.hearer = options.hearer;
     const args = ["-s", "-P", "-m", "mucast_engine", "host"];
     args.push("--libraries", libraries.join(","), "--folder", workFolder);
     if (start) args.push("--start", start);
@@ -43,12 +54,12 @@ export class HostProcess {
     this.#child.stdin!.on("error", () => undefined);
     onLines(this.#child.stdout!, (line) => {
       const message = parseMessage(line);
-      if (message) options.onMessage(message);
-      else options.log(line);
+      if (message) this.hearer.onMessage(message);
+      else this.hearer.log(line);
     });
     onLines(this.#child.stderr!, (line) => {
       this.#stderrTail = `${this.#stderrTail}${line}\n`.slice(-TAIL_LENGTH);
-      options.log(line);
+      this.hearer.log(line);
     });
   }
 
@@ -71,11 +82,11 @@ export class HostProcess {
 
   #watchEnd(): Promise<HostEnd> {
     return new Promise((resolve) => {
-      const end = (reason: string, orderly: boolean) =>
-        resolve({ reason, orderly, stderrTail: this.#stderrTail.trim() });
-      this.#child.once("error", (error) => end(error.message, true));
+      const end = (reason: string, signal: NodeJS.Signals | null, orderly: boolean) =>
+        resolve({ reason, signal, orderly, stderrTail: this.#stderrTail.trim() });
+      this.#child.once("error", (error) => end(error.message, null, true));
       this.#child.once("close", (code, signal) => {
-        end(signal === null ? `exit code ${code}` : `signal ${signal}`, code === 0);
+        end(signal === null ? `exit code ${code}` : `signal ${signal}`, signal, code === 0);
       });
     });
   }

@@ -326,6 +326,22 @@ describe("an engine that does not start", { timeout: 60_000 }, () => {
     });
   }
 
+  test(
+    "because it is killed is engine_crashed, with the signal and no word of installing",
+    linux,
+    async () => {
+      const pool = fixture.start();
+      process.kill(await until(() => engineProcesses(fixture.folder).hosts[0]), "SIGKILL");
+      const error = await rejection(pool.greeting);
+      assert.equal(error.code, "engine_crashed");
+      assert.match(
+        error.message,
+        /^the engine was ended by SIGKILL, as happens where .* while it started with/,
+      );
+      assert.doesNotMatch(error.message, /setup/);
+    },
+  );
+
   for (const start of ["fork", "spawn"] as const) {
     test(`because a library is missing tells its name, where workers are made by ${start}`, async () => {
       const pool = fixture.start({ libraries: ["catboost", "nosuch"], start });

@@ -1,11 +1,12 @@
 import { availableParallelism } from "node:os";
 import { MucastError } from "../contract/errors.ts";
 import { crashError, endOf, hostError, importError, startError, taskError } from "./engine-errors.ts";
-import { type HostEnd, HostProcess } from "./host-process.ts";
+import { type HostEnd, type HostHearer, HostProcess } from "./host-process.ts";
 import type { Job, Worker } from "./job.ts";
 import { MemoryWatch } from "./memory-watch.ts";
 import { untilGone } from "./processes.ts";
 import type { EngineMessage, EngineTask, Greeting, ProgressOf, ResultOf, TaskFault } from "./protocol.ts";
+import type { WarmHost } from "./warm-host.ts";
 
 export interface PoolOptions {
   /** Interpreter of an environment that has the libraries. */
@@ -20,6 +21,8 @@ export interface PoolOptions {
   readonly memoryLimitBytes?: number;
   /** How workers come to be, where the engine should not decide. */
   readonly start?: "fork" | "spawn";
+  /** A host of the same interpreter and work folder to begin with; where it has ended, another is started. */
+  readonly warmHost?: WarmHost | undefined;
   /** Gets what the libraries print, line by line. */
   readonly log?: (line: string) => void;
 }
@@ -68,7 +71,7 @@ export class EnginePool {
       workers: () => this.#workers.values(),
       kill: (worker) => this.#kill(worker),
     });
-    this.#host = this.#startHost();
+    this.#host = this.#startHost(options.warmHost);
   }
 
   /** Starts the host and returns at once; tasks may be given while it imports. */
@@ -122,16 +125,17 @@ export class EnginePool {
     if (!orderly) await untilGone(this.#pids);
   }
 
-  #startHost(): HostProcess {
+  #startHost(warmHost?: WarmHost): HostProcess {
     this.#hosts++;
     this.#ready = false;
     this.#pids.length = 0;
-    const host = new HostProcess({
-      ...this.#options,
-      log: this.#options.log ?? (() => undefined),
+    const hearer: HostHearer = {
       onMessage: (message) => this.#onMessage(message),
-    });
-    void host.ended.then((end) => this.#onHostEnd(end));
+      log: this.#options.log ?? (() => undefined),
+    };
+    const warm = warmHost?.handOver(this.#options.libraries, hearer);
+    const host = warm ?? new HostProcess({ ...this.#options, hearer });
+    void host.ended.then((end) => this.#onHostEnd(end, host === warm));
     return host;
   }
 
@@ -239,10 +243,12 @@ export class EnginePool {
     else job.settle({ error: crashError(job) });
   }
 
-  #onHostEnd(end: HostEnd): void {
+  #onHostEnd(end: HostEnd, warm: boolean): void {
     const running = [...this.#workers.values()].flatMap((worker) => worker.busy?.job ?? []);
     this.#workers.clear();
-    if (!this.#failure && !this.#ready) this.#fail(startError(this.#options.python, end));
+    // One that was started before the job may have been ended by anything meanwhile; it says nothing of the job's.
+    if (warm && !this.#ready) this.#hosts = 0;
+    else if (!this.#failure && !this.#ready) this.#fail(startError(this.#options.python, end));
     if (!this.#failure && this.#hosts >= HOSTS) this.#fail(hostError(end));
     for (const job of running) this.#retry(job, `its host ended (${end.reason})`);
     if (this.#failure) return;

@@ -113,9 +113,9 @@ export type ProgressOf<T extends EngineTask> = Progresses[T["task"]];
 
 export type TaskProgress = FitProgress | EpochProgress | StackProgress;
 
-/** The engine's first message. */
+/** The engine's first message, and its answer to `import`. */
 export interface Greeting {
-  /** `python`, numpy, scipy and the libraries imported, by their own names. */
+  /** `python`, numpy, scipy, scikit-learn and the libraries asked for, by their own names. */
   readonly versions: Readonly<Record<string, string>> & { readonly python: string };
   /** How workers come to be. */
   readonly start: "fork" | "spawn";
@@ -147,6 +147,7 @@ export interface TaskFault {
 
 /** What the host reads, one a line: the request, and after a tab the task, which the host passes on unread. */
 export type EngineRequest =
+  | { readonly op: "import"; readonly libraries: readonly string[] }
   | { readonly op: "start" | "kill"; readonly worker: number }
   | { readonly op: "task"; readonly worker: number; readonly id: number };
 

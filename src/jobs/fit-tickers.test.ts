@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { parseMlSettings } from "../contract/ml-settings.ts";
 import type { EnginePool } from "../engine/pool.ts";
 import { fitTickers } from "./fit-tickers.ts";
+import { FitTimings } from "./timings.ts";
 
 test("tickers that failed before any fit are listed by code point, whatever the order of the blob", async () => {
   const failed = ["b", "10", "A", "9"].map((ticker) => ({
@@ -23,6 +24,7 @@ test("tickers that failed before any fit are listed by code point, whatever the 
       signal: new AbortController().signal,
       ready: Promise.resolve(),
       expectedTickers: 4,
+      timings: new FitTimings({}),
       onFits: () => undefined,
     },
   );

@@ -16,6 +16,7 @@ import { constantWarning } from "./constant-warning.ts";
 import type { ScoreRows } from "./evidence.ts";
 import { cutFits, type PlannedFit, planFits, planWarnings } from "./plan-fits.ts";
 import { labelsOf, type TickerMatrix, writeTickerMatrix } from "./ticker-matrix.ts";
+import type { FitTimings } from "./timings.ts";
 
 /** What fitting one ticker gave, its matrix let go. */
 export interface FittedTicker {
@@ -46,6 +47,7 @@ export interface FitOptions {
   readonly ready: Promise<unknown>;
   /** About how many tickers will come; it decides how finely their fits are cut. */
   readonly expectedTickers: number;
+  readonly timings: FitTimings;
   readonly onFits: (progress: { done: number; planned: number; complete: boolean }) => void;
 }
 
@@ -75,7 +77,9 @@ export async function fitTickers(
     }
     progress.complete = true;
     tell();
-    return sortOutcome(await Promise.all(running), failures);
+    const results = await Promise.all(running);
+    options.timings.endAll();
+    return sortOutcome(results, failures);
   } catch (error) {
     stop.abort(error);
     throw error;
@@ -114,7 +118,7 @@ async function fitTicker(
   progress: { done: number; planned: number },
   tell: () => void,
 ): Promise<FittedTicker | Failure> {
-  const { settings, pool, workers, workFolder, signal } = options;
+  const { settings, pool, workers, workFolder, signal, timings } = options;
   const plan = planFits(panel.fit.length, panel.score.length, settings.cvTestSize, settings.nSplits);
   progress.planned += plan.fits.length;
   const files = [matrix.x.ref, matrix.y.ref];
@@ -124,7 +128,8 @@ async function fitTicker(
     await options.ready;
     return pool.run(fitTask(panel.ticker, settings, matrix, fits, predictions), {
       signal,
-      onProgress: () => {
+      onProgress: ({ seconds }) => {
+        timings.add(panel.ticker, seconds);
         progress.done++;
         tell();
       },
@@ -138,6 +143,7 @@ async function fitTicker(
     return fittedTicker(panel, plan.folds, results as FitPredictResult[], settings);
   } finally {
     await Promise.allSettled(tasks);
+    timings.end(panel.ticker);
     for (const file of files) rmSync(file, { force: true });
   }
 }

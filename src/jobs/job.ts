@@ -1,5 +1,7 @@
 import type { BlobPolicy } from "../blob/policy.ts";
 import type { Report } from "../contract/events.ts";
+import type { OpenEngine } from "./job-engine.ts";
+import type { Timed } from "./timings.ts";
 
 /** What a job is asked for. */
 export interface JobRequest {
@@ -14,11 +16,13 @@ export interface JobRequest {
   readonly id: string;
 }
 
-/** What the machine gives a job. */
-export interface JobContext {
+/** What the machine gives a job; `onTiming` hears of each of its steps once it is over. */
+export interface JobContext extends Timed {
   readonly workers: number;
   readonly policy: BlobPolicy;
   readonly report: Report;
   /** Aborting it ends the job with the signal's reason, no output left. */
   readonly signal: AbortSignal;
+  /** Where its engine comes from; a new one by default. */
+  readonly openEngine?: OpenEngine | undefined;
 }

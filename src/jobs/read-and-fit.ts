@@ -1,12 +1,13 @@
 import type { MlSettings } from "../contract/ml-settings.ts";
 import type { Failure } from "../contract/output-blob.ts";
-import type { EnginePool } from "../engine/pool.ts";
 import { datesOf, type PanelDates } from "../panel/as-of.ts";
 import type { TickerPanel } from "../panel/ticker-panel.ts";
 import { type FitOutcome, fitTickers } from "./fit-tickers.ts";
 import { checkCurrent, checkLeft } from "./forecasts-left.ts";
 import type { JobContext, JobRequest } from "./job.ts";
+import type { JobEngine } from "./job-engine.ts";
 import { type Inputs, openInputs } from "./read-inputs.ts";
+import { FitTimings, now, type Timed, timed } from "./timings.ts";
 import { together } from "./together.ts";
 
 /**
@@ -20,31 +21,38 @@ export async function readAndFit(
   request: JobRequest,
   context: JobContext,
   settings: MlSettings,
-  pool: EnginePool,
-  workFolder: string,
+  engine: Pick<JobEngine, "pool" | "workFolder">,
 ): Promise<{ inputs: Inputs; outcome: FitOutcome }> {
-  const { estimator, scaler } = settings;
   const [, done] = await together(
     context.signal,
-    (signal) => pool.run({ task: "trial", estimator, scaler }, { signal }),
-    (signal, trial) => fitInputs(request, { ...context, signal }, settings, pool, workFolder, trial),
+    (signal) => tryParameters(settings, engine, { ...context, signal }),
+    (signal, trial) => fitInputs(request, { ...context, signal }, settings, engine, trial),
   );
   return done;
+}
+
+async function tryParameters(
+  { estimator, scaler }: MlSettings,
+  { pool }: Pick<JobEngine, "pool">,
+  { signal, onTiming }: JobContext,
+): Promise<void> {
+  const greeted = pool.greeting.then(now, now);
+  await pool.run({ task: "trial", estimator, scaler }, { signal });
+  onTiming?.({ name: "trial fit", start: await greeted, end: now() });
 }
 
 async function fitInputs(
   request: JobRequest,
   context: JobContext,
   settings: MlSettings,
-  pool: EnginePool,
-  workFolder: string,
+  { pool, workFolder }: Pick<JobEngine, "pool" | "workFolder">,
   ready: Promise<unknown>,
 ): Promise<{ inputs: Inputs; outcome: FitOutcome }> {
   const { report, signal, workers } = context;
-  const inputs = await openInputs(request, context, workFolder);
+  const inputs = await timed(context, "read prices", () => openInputs(request, context, workFolder));
   for (const warning of inputs.warnings) report({ kind: "warning", warning });
   try {
-    const outcome = await fitTickers(withForecast(inputs), {
+    const outcome = await fitTickers(withForecast(inputs, context), {
       settings,
       pool,
       workers,
@@ -52,6 +60,7 @@ async function fitInputs(
       signal,
       ready,
       expectedTickers: inputs.priceTickers,
+      timings: new FitTimings(context),
       onFits: ({ done, planned, complete }) => {
         report({ kind: "progress", stage: "fit", done, ...(complete ? { total: planned } : {}) });
       },
@@ -65,11 +74,13 @@ async function fitInputs(
 }
 
 /** The panels; once all are read and none can have a `mu`, the job ends before the fits do. */
-async function* withForecast(inputs: Inputs): AsyncGenerator<TickerPanel | Failure> {
+async function* withForecast(inputs: Inputs, { onTiming }: Timed): AsyncGenerator<TickerPanel | Failure> {
   const dates: PanelDates[] = [];
+  const start = now();
   for await (const panel of inputs.panels()) {
     if (!("code" in panel)) dates.push(datesOf(panel));
     yield panel;
   }
+  onTiming?.({ name: "read features", start, end: now() });
   checkCurrent(dates, inputs.asOf);
 }

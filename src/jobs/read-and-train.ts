@@ -1,14 +1,15 @@
 import { compareCodePoints } from "../contract/code-points.ts";
 import type { DlSettings } from "../contract/dl-settings.ts";
-import type { EnginePool } from "../engine/pool.ts";
 import { datesOf } from "../panel/as-of.ts";
 import { checkCurrent, checkLeft } from "./forecasts-left.ts";
 import type { JobContext, JobRequest } from "./job.ts";
+import type { JobEngine } from "./job-engine.ts";
 import { writePanels } from "./panels-on-disk.ts";
 import { planJointNetwork } from "./plan-joint-network.ts";
 import { planTickerNetworks } from "./plan-ticker-networks.ts";
 import type { NetworkPlan } from "./planned-network.ts";
 import { type Inputs, openInputs } from "./read-inputs.ts";
+import { FitTimings, timed } from "./timings.ts";
 import { together } from "./together.ts";
 import { type TrainOutcome, trainNetworks } from "./train-networks.ts";
 
@@ -31,8 +32,7 @@ export async function readAndTrain(
   request: JobRequest,
   context: JobContext,
   settings: DlSettings,
-  pool: EnginePool,
-  workFolder: string,
+  { pool, workFolder }: Pick<JobEngine, "pool" | "workFolder">,
 ): Promise<ReadAndTrained> {
   const [{ device }, { inputs, plan }] = await together(
     context.signal,
@@ -47,6 +47,7 @@ export async function readAndTrain(
     epochs: settings.training.epochs,
     signal,
     report,
+    timings: new FitTimings(context),
   });
   const failures = [...plan.failures, ...trained.failures].sort((a, b) =>
     compareCodePoints(a.ticker, b.ticker),
@@ -65,10 +66,12 @@ async function readAndPlan(
   settings: DlSettings,
   workFolder: string,
 ): Promise<{ inputs: Inputs; plan: NetworkPlan }> {
-  const inputs = await openInputs(request, context, workFolder);
+  const inputs = await timed(context, "read prices", () => openInputs(request, context, workFolder));
   try {
     for (const warning of inputs.warnings) context.report({ kind: "warning", warning });
-    const { panels, failures } = await writePanels(inputs, workFolder, context.signal);
+    const { panels, failures } = await timed(context, "read features", () =>
+      writePanels(inputs, workFolder, context.signal),
+    );
     checkCurrent(panels.map(datesOf), inputs.asOf);
     const planNetworks = settings.joint ? planJointNetwork : planTickerNetworks;
     const { networks, failures: left } = planNetworks(panels, settings, workFolder);

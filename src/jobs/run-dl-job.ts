@@ -1,7 +1,5 @@
 import { type DlSettings, parseDlSettings } from "../contract/dl-settings.ts";
 import type { ResultRecord } from "../contract/result-record.ts";
-import { requireEnvironment } from "../engine/environment.ts";
-import { EnginePool } from "../engine/pool.ts";
 import { networkLibraries } from "../engine/protocol.ts";
 import { evaluateDl } from "./dl-evaluation.ts";
 import { dlOutput } from "./dl-output.ts";
@@ -12,8 +10,9 @@ import { provenance } from "./provenance.ts";
 import { readAndTrain } from "./read-and-train.ts";
 import { DISABLED, readDisabled } from "./read-disabled.ts";
 import type { Inputs } from "./read-inputs.ts";
+import { timed } from "./timings.ts";
 import type { TrainOutcome } from "./train-networks.ts";
-import { openWorkFolder } from "./work-folder.ts";
+import { withEngine } from "./with-engine.ts";
 
 /**
  * Neural networks, one a ticker or one for all: reads both blobs, plans every network, trains them, and leaves one
@@ -29,7 +28,7 @@ export async function runDlJob(request: JobRequest, context: JobContext): Promis
   const place = await openPlace("run_dl_job", request);
   const work = settings.enabled ? makeForecasts : makeNone;
   const { inputs, outcome, versions, device } = await work(request, context, settings);
-  const evaluation = evaluateDl(outcome.trained, settings.intervals);
+  const evaluation = await timed(context, "evaluate", () => evaluateDl(outcome.trained, settings.intervals));
   context.report({ kind: "progress", stage: "evaluate", done: 1, total: 1 });
   const aboutTickers = tickerWarnings(inputs, outcome.trained, evaluation.warnings);
   const document = dlOutput({
@@ -50,7 +49,8 @@ export async function runDlJob(request: JobRequest, context: JobContext): Promis
       device,
     }),
   });
-  return place.leave(document, { warnings: aboutTickers, failures: outcome.failures }, context);
+  const news = { warnings: aboutTickers, failures: outcome.failures };
+  return timed(context, "write", () => place.leave(document, news, context));
 }
 
 /** What a job has made before it is judged. */
@@ -62,23 +62,17 @@ interface Made {
   readonly device: string;
 }
 
-async function makeForecasts(request: JobRequest, context: JobContext, settings: DlSettings): Promise<Made> {
-  const { python } = requireEnvironment("dl");
-  const work = openWorkFolder();
-  const pool = EnginePool.start({
-    python,
+function makeForecasts(request: JobRequest, context: JobContext, settings: DlSettings): Promise<Made> {
+  const need = {
+    environment: "dl",
     libraries: networkLibraries(settings),
     workers: context.workers,
-    workFolder: work.path,
-  });
-  try {
-    const made = await readAndTrain(request, context, settings, pool, work.path);
-    const { versions } = await pool.greeting;
+  } as const;
+  return withEngine(need, context, async (engine) => {
+    const made = await readAndTrain(request, context, settings, engine);
+    const { versions } = await engine.pool.greeting;
     return { ...made, versions };
-  } finally {
-    await pool.close();
-    work.remove();
-  }
+  });
 }
 
 async function makeNone(request: JobRequest, context: JobContext): Promise<Made> {

@@ -1,7 +1,5 @@
 import { parseMlSettings, seedOf } from "../contract/ml-settings.ts";
 import type { ResultRecord } from "../contract/result-record.ts";
-import { requireEnvironment } from "../engine/environment.ts";
-import { EnginePool } from "../engine/pool.ts";
 import { librariesFor } from "../engine/protocol.ts";
 import type { JobContext, JobRequest } from "./job.ts";
 import { openPlace } from "./job-place.ts";
@@ -10,7 +8,8 @@ import { evaluateMl } from "./ml-evaluation.ts";
 import { mlOutput } from "./ml-output.ts";
 import { provenance } from "./provenance.ts";
 import { readAndFit } from "./read-and-fit.ts";
-import { openWorkFolder } from "./work-folder.ts";
+import { timed } from "./timings.ts";
+import { withEngine } from "./with-engine.ts";
 
 /**
  * One regressor per ticker: reads both blobs, fits every walk-forward fold and the final model, and leaves one
@@ -22,20 +21,17 @@ export async function runMlJob(request: JobRequest, context: JobContext): Promis
   const { settings, warnings } = parseMlSettings(request.config);
   for (const warning of warnings) context.report({ kind: "warning", warning });
   const place = await openPlace("run_ml_job", request);
-  const { python: interpreter } = requireEnvironment();
-  const work = openWorkFolder();
-  const pool = EnginePool.start({
-    python: interpreter,
+  const need = {
+    environment: "ml",
     libraries: librariesFor(settings.estimator.library, settings.scaler),
     workers: context.workers,
-    workFolder: work.path,
-  });
-  try {
-    const { inputs, outcome } = await readAndFit(request, context, settings, pool, work.path);
-    const evaluation = evaluateMl(outcome.fitted, settings.intervals);
+  } as const;
+  return withEngine(need, context, async (engine) => {
+    const { inputs, outcome } = await readAndFit(request, context, settings, engine);
+    const evaluation = await timed(context, "evaluate", () => evaluateMl(outcome.fitted, settings.intervals));
     context.report({ kind: "progress", stage: "evaluate", done: 1, total: 1 });
     const aboutTickers = tickerWarnings(inputs, outcome.fitted, evaluation.warnings);
-    const { versions } = await pool.greeting;
+    const { versions } = await engine.pool.greeting;
     const document = mlOutput({
       id: request.id,
       createdAt: new Date(),
@@ -54,9 +50,6 @@ export async function runMlJob(request: JobRequest, context: JobContext): Promis
       }),
     });
     const news = { warnings: aboutTickers, failures: outcome.failures };
-    return await place.leave(document, news, context);
-  } finally {
-    await pool.close();
-    work.remove();
-  }
+    return timed(context, "write", () => place.leave(document, news, context));
+  });
 }

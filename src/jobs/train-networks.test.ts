@@ -13,6 +13,7 @@ import type {
 import { writeNpy } from "../engine/npy.ts";
 import type { EnginePool } from "../engine/pool.ts";
 import type { PlannedNetwork, TrainedTicker } from "./planned-network.ts";
+import { FitTimings } from "./timings.ts";
 import { trainNetworks } from "./train-networks.ts";
 import { LARGEST_STACK } from "./train-stacks.ts";
 
@@ -78,6 +79,7 @@ function train(pool: FakePool, networks: readonly PlannedNetwork[], device = "cp
     epochs: 4,
     signal: new AbortController().signal,
     report: () => undefined,
+    timings: new FitTimings({}),
   });
 }
 

@@ -42,7 +42,9 @@ export async function trainNetworks(
   const running = stacks ? [trainStacks(queue, inner, count)] : queue.map(alone);
   for (const turn of running) turn.catch((error: unknown) => stop.abort(error));
   try {
-    return sortOutcome((await Promise.all(running)).flat());
+    const trained = (await Promise.all(running)).flat();
+    options.timings.endAll();
+    return sortOutcome(trained);
   } finally {
     await Promise.allSettled(running);
   }
@@ -50,14 +52,17 @@ export async function trainNetworks(
 
 async function train(
   network: PlannedNetwork,
-  { pool, device, threads, signal }: TrainOptions,
+  { pool, device, threads, signal, timings }: TrainOptions,
   count: EpochCount,
 ): Promise<Trained> {
   const { name } = network;
   const { task, files } = network.task({ device, threads });
   try {
     const onProgress = (progress: EpochProgress) => count.epoch(name, progress);
-    const trained = trainedNetwork(network, await pool.run(task, { signal, onProgress }));
+    const result = await pool.run(task, { signal, onProgress });
+    timings.add(name, result.seconds);
+    timings.end(name);
+    const trained = trainedNetwork(network, result);
     count.end(name);
     return trained;
   } catch (error) {

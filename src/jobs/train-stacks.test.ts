@@ -10,6 +10,7 @@ import { writeNpy } from "../engine/npy.ts";
 import { EnginePool } from "../engine/pool.ts";
 import { EpochCount } from "./epoch-count.ts";
 import type { PlannedNetwork, TrainedTicker } from "./planned-network.ts";
+import { FitTimings } from "./timings.ts";
 import { trainNetworks } from "./train-networks.ts";
 import { trainStacks } from "./train-stacks.ts";
 import type { TrainOptions } from "./trained-network.ts";
@@ -89,6 +90,7 @@ function options(report: (event: JobEvent) => void = () => undefined): TrainOpti
     epochs: EPOCHS,
     signal: new AbortController().signal,
     report,
+    timings: new FitTimings({}),
   };
 }
 

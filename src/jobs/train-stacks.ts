@@ -31,7 +31,7 @@ export async function trainStacks(
 
 async function trainStack(
   stack: readonly PlannedNetwork[],
-  { pool, device, threads, signal }: TrainOptions,
+  { pool, device, threads, signal, timings }: TrainOptions,
   count: EpochCount,
 ): Promise<readonly Trained[]> {
   const written = stack.map((network) => network.task({ device, threads }));
@@ -41,7 +41,11 @@ async function trainStack(
     const { results } = await pool.run({ task: "train_stack", networks, device }, { signal, onProgress });
     return stack.map((network, index) => {
       const result = results[index]!;
-      if (!("code" in result)) return trainedNetwork(network, result);
+      if (!("code" in result)) {
+        timings.add(network.name, result.seconds);
+        timings.end(network.name);
+        return trainedNetwork(network, result);
+      }
       return { ticker: network.name, code: result.code, message: `${network.name}: ${result.message}` };
     });
   } catch (error) {

@@ -7,6 +7,7 @@ import type { EnginePool } from "../engine/pool.ts";
 import { isConstant } from "../evaluate/statistics.ts";
 import { constantWarning } from "./constant-warning.ts";
 import type { PlannedNetwork, TrainedTicker } from "./planned-network.ts";
+import type { FitTimings } from "./timings.ts";
 
 /** What networks are trained with. */
 export interface TrainOptions {
@@ -19,6 +20,7 @@ export interface TrainOptions {
   readonly epochs: number;
   readonly signal: AbortSignal;
   readonly report: Report;
+  readonly timings: FitTimings;
 }
 
 /** How one network came to be, as the output tells it. */

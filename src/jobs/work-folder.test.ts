@@ -47,3 +47,28 @@ test("a folder that others may write to is refused", () => {
     (error) => error instanceof MucastError && error.code === "output_failed",
   );
 });
+
+const READ_ONLY = ["--mount", "sh", "-c", 'mount -t tmpfs -o ro none "$TMPDIR" && exec "$@"', "sh"];
+const NAMESPACE = [[], ["--user", "--map-root-user"]].find(
+  (flags) =>
+    spawnSync("unshare", [...flags, ...READ_ONLY, "true"], {
+      env: { TMPDIR: tmpdir(), PATH: process.env.PATH },
+    }).status === 0,
+);
+
+test("where TMPDIR is read-only, the error says so and names the variable", {
+  skip: NAMESPACE === undefined && "no file system can be mounted here",
+}, () => {
+  mkdirSync(base);
+  const program = `import { openWorkFolder } from ${JSON.stringify(new URL("./work-folder.ts", import.meta.url))};
+    try { openWorkFolder() } catch ({ code, message }) { console.log(code, message) }`;
+  const node = [process.execPath, "--input-type=module", "-e", program];
+  const { stdout } = spawnSync("unshare", [...NAMESPACE!, ...READ_ONLY, ...node], {
+    env: { ...process.env, TMPDIR: base },
+    encoding: "utf8",
+  });
+  assert.match(
+    stdout,
+    /^output_failed cannot make a work folder under .*: the file system is read-only \(EROFS\); TMPDIR names another place/,
+  );
+});

@@ -1,6 +1,7 @@
-import { lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { accessSync, constants, lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir, userInfo } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { causeOf } from "../blob/system-error.ts";
 import { MucastError } from "../contract/errors.ts";
 import { startTimeOf } from "../contract/process-start.ts";
 
@@ -22,13 +23,22 @@ export function openWorkFolder(base: string = defaultBase()): WorkFolder {
     return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
   } catch (cause) {
     if (cause instanceof MucastError) throw cause;
-    const reason = cause instanceof Error ? cause.message : String(cause);
     throw new MucastError(
       "output_failed",
-      `cannot make a work folder under ${base}: ${reason}`,
+      `cannot make a work folder under ${base}: ${causeOf(obstacle(base) ?? cause)}; TMPDIR names another place`,
       { path: base },
       { cause },
     );
+  }
+}
+
+/** Why nothing can be made there: on a read-only file system Node says only that the folder does not exist. */
+function obstacle(base: string): unknown {
+  try {
+    accessSync(dirname(base), constants.W_OK | constants.X_OK);
+    return undefined;
+  } catch (error) {
+    return error;
   }
 }
 

@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { afterEach, beforeEach, describe, test } from "node:test";
+import { engineProcesses, PoolFixture, QUICK, until } from "../../test/engine/pool-fixture.ts";
+import { findEnvironment } from "./environment.ts";
+import type { FitPredictTask } from "./protocol.ts";
+import { WarmHost } from "./warm-host.ts";
+
+const linux = { skip: process.platform !== "linux" && "looks into /proc", timeout: 60_000 };
+const { python } = findEnvironment();
+
+let fixture: PoolFixture;
+let warmHost: WarmHost;
+beforeEach(() => {
+  fixture = new PoolFixture();
+  warmHost = new WarmHost({ python, libraries: ["sklearn"], workFolder: fixture.folder });
+});
+afterEach(async () => {
+  await warmHost.close();
+  await fixture.remove();
+});
+
+const bytesOf = ({ predictions }: FitPredictTask) => readFileSync(predictions.ref).toString("hex");
+const host = () => until(() => engineProcesses(fixture.folder).hosts[0]);
+
+describe("a host that is started before its job", linux, () => {
+  test("works for a pool that needs another library, with the same bytes and versions as a fresh one", async () => {
+    const [warm, fresh] = [fixture.start({ warmHost }), fixture.start()];
+    const tasks = [fixture.task(QUICK), fixture.task(QUICK)];
+    await Promise.all([warm.run(tasks[0]!), fresh.run(tasks[1]!)]);
+    assert.equal(bytesOf(tasks[0]!), bytesOf(tasks[1]!));
+    assert.deepEqual((await warm.greeting).versions, (await fresh.greeting).versions);
+  });
+
+  test("serves one pool only; another starts its own", async () => {
+    const pools = [fixture.start({ warmHost }), fixture.start({ warmHost })];
+    await Promise.all(pools.map((pool) => pool.run(fixture.task(QUICK))));
+    assert.equal(engineProcesses(fixture.folder).hosts.length, 2);
+  });
+
+  test("costs nothing where it was killed while it waited", async () => {
+    const killed = await host();
+    process.kill(killed, "SIGKILL");
+    await until(() => engineProcesses(fixture.folder).hosts.length === 0 || undefined);
+    await fixture.start({ warmHost }).run(fixture.task(QUICK));
+  });
+
+  test("costs nothing where it is killed while it imports for its pool", async () => {
+    const killed = await host();
+    const pool = fixture.start({ warmHost });
+    process.kill(killed, "SIGKILL");
+    await pool.run(fixture.task(QUICK));
+    assert.notEqual(engineProcesses(fixture.folder).hosts[0], killed);
+  });
+
+  test("ends when it is closed untaken, and with the pool that has taken it", async () => {
+    await host();
+    await warmHost.close();
+    assert.deepEqual(engineProcesses(fixture.folder), { hosts: [], workers: [] });
+    const other = new WarmHost({ python, libraries: ["sklearn"], workFolder: fixture.folder });
+    const pool = fixture.start({ warmHost: other, libraries: ["sklearn", "catboost"] });
+    await pool.run(fixture.task(QUICK));
+    await other.close();
+    await pool.close();
+    assert.deepEqual(engineProcesses(fixture.folder), { hosts: [], workers: [] });
+  });
+});

@@ -1,0 +1,58 @@
+import { type HostHearer, HostProcess } from "./host-process.ts";
+
+export interface WarmHostOptions {
+  readonly python: string;
+  /** Modules to import now; whoever takes the host may need others. */
+  readonly libraries: readonly string[];
+  readonly workFolder: string;
+}
+
+const NOBODY: HostHearer = { onMessage: () => undefined, log: () => undefined };
+
+/** A host that is started before its job is known, so that importing libraries is over when the job comes. */
+export class WarmHost {
+  readonly #host: HostProcess;
+  #imported = false;
+  #ended = false;
+  #taken = false;
+  #hearer = NOBODY;
+
+  constructor(options: WarmHostOptions) {
+    this.#host = new HostProcess({
+      ...options,
+      hearer: {
+        log: (line) => this.#hearer.log(line),
+        onMessage: (message) => {
+          // Its first greeting is about what was imported ahead, which is nobody's answer.
+          if (message.event === "ready" && !this.#imported) this.#imported = true;
+          else this.#hearer.onMessage(message);
+        },
+      },
+    });
+    void this.#host.ended.then(() => {
+      this.#ended = true;
+    });
+  }
+
+  /**
+   * Gives the host away, once: it imports what is missing of `libraries` and then greets its hearer.
+   * @returns undefined where it has ended, or is somebody's already.
+   */
+  handOver(libraries: readonly string[], hearer: HostHearer): HostProcess | undefined {
+    if (this.#ended || this.#taken) return undefined;
+    this.#taken = true;
+    this.#hearer = hearer;
+    this.#host.send({ op: "import", libraries });
+    return this.#host;
+  }
+
+  /** Ends a host that nobody has taken. */
+  async close(): Promise<void> {
+    if (this.#taken) return;
+    this.#taken = true;
+    // While it imports, it does not read its stdin.
+    if (this.#imported) this.#host.endInput();
+    else this.#host.kill();
+    await this.#host.ended;
+  }
+}
