@@ -44,7 +44,10 @@ export function otlpTraces(log: Log): Traces {
   const resource = defaultResource()
     .merge(resourceFromAttributes({ "service.name": "mucast", "service.version": MUCAST_VERSION }))
     .merge(env);
-  const processor = new BatchSpanProcessor({ exporter: telling(new OTLPTraceExporter(), log) });
+  const processor = new BatchSpanProcessor({
+    exporter: telling(new OTLPTraceExporter(), log),
+    scheduledDelayMillis: scheduleDelay(process.env.OTEL_BSP_SCHEDULE_DELAY),
+  });
   const provider = new TracerProvider({ resource, spanProcessors: [processor] });
   const tracer = provider.getTracer("mucast", MUCAST_VERSION);
   return {
@@ -75,6 +78,11 @@ function endRequest(span: Span, name: string, { route, status, code }: RequestDo
   });
   if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
   span.end();
+}
+
+/** The SDK reads this variable of OpenTelemetry in its whole distributions alone. Milliseconds, 5 s by default. */
+function scheduleDelay(text: string | undefined): number {
+  return /^[1-9]\d{0,6}$/.test(text ?? "") ? Number(text) : 5_000;
 }
 
 /** From its start to its end, a child of the request that asked for it; made once both are known. */

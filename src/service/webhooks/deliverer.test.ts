@@ -1,0 +1,340 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import type { ServerResponse } from "node:http";
+import { beforeEach, type TestContext, test } from "node:test";
+import type { WebhookTarget } from "../../contract/settings.ts";
+import { EVENT_TYPES, type StoredEventType } from "../../contract/stored-event.ts";
+import { onEachDatabase } from "../database/databases.testing.ts";
+import { appendEvent } from "../store/events.ts";
+import { webhookTypes } from "../store/webhook-types.ts";
+import { openLog } from "../telemetry/open-log.ts";
+import type { DeliveryOutcome } from "../telemetry/telemetry.ts";
+import { startDeliverer } from "./deliverer.ts";
+import type { Pace } from "./deliverer-parts.ts";
+import { claimDeliveries } from "./deliveries.ts";
+import { SECRET, WebhookReceiver } from "./receiver.testing.ts";
+import { MOST_TRIES } from "./retry-delay.ts";
+
+const PACE: Pace = {
+  lookMilliseconds: 20,
+  timeoutMilliseconds: 10_000,
+  closeMilliseconds: 10_000,
+  retryDelay: () => 0.01,
+};
+
+const status = (code: number) => (response: ServerResponse) => void response.writeHead(code).end();
+
+onEachDatabase((tested) => {
+  beforeEach(() => tested.database().exec("truncate operations cascade"));
+
+  async function receiver(t: TestContext): Promise<WebhookReceiver> {
+    const listening = await new WebhookReceiver().listen();
+    t.after(() => listening.close());
+    return listening;
+  }
+
+  /** Stores an event of a new operation, and what the targets are to get of it. @returns the operation's id. */
+  async function happen(targets: readonly WebhookTarget[], type: StoredEventType = "succeeded", data = {}) {
+    const id = randomUUID();
+    await tested.database().transaction(async (statements) => {
+      await statements.query(
+        `insert into operations (id, caller, operation, feature_url, data_extractor_url, config, config_sha256, body_sha256)
+         values ($1, 'me', 'run_ml_job', '', '', '{}', '', '')`,
+        [id],
+      );
+      await appendEvent(statements, id, type, data, webhookTypes(targets));
+    });
+    return id;
+  }
+
+  async function deliveries() {
+    const { rows } = await tested.database().query<{
+      attempts: number;
+      delivered_at: Date | null;
+      failed_at: Date | null;
+      last_error: string | null;
+    }>("select attempts, delivered_at, failed_at, last_error from webhook_deliveries order by id");
+    return rows.map(({ attempts, delivered_at, failed_at, last_error }) => {
+      const state = delivered_at ? "delivered" : failed_at ? "failed" : "due";
+      return { attempts, state, last_error };
+    });
+  }
+
+  function start(t: TestContext, targets: readonly WebhookTarget[], pace: Partial<Pace> = {}) {
+    const lines: string[] = [];
+    const outcomes: DeliveryOutcome[] = [];
+    const deliverer = startDeliverer({
+      database: tested.database(),
+      targets,
+      source: "https://mucast.example",
+      log: openLog({ level: "debug", destination: { write: (line) => void lines.push(line) } }),
+      telemetry: { delivery: (_target, outcome) => void outcomes.push(outcome) },
+      pace: { ...PACE, ...pace },
+    });
+    let ended: Promise<void> | undefined;
+    const close = () => {
+      ended ??= deliverer.close();
+      return ended;
+    };
+    t.after(close);
+    return { lines, outcomes, close, wake: () => deliverer.wake() };
+  }
+
+  const targetAt = (url: string, fields: Partial<WebhookTarget> = {}): WebhookTarget => ({
+    name: "desk",
+    url,
+    secret: SECRET,
+    types: ["succeeded", "failed", "canceled"],
+    ...fields,
+  });
+
+  test("an event arrives as a signed CloudEvent", async (t) => {
+    const there = await receiver(t);
+    const targets = [targetAt(`${there.origin}/hook?for=mucast`)];
+    const deliverer = start(t, targets);
+    const id = await happen(targets, "succeeded", { status: "Succeeded", output: "Größe ☃" });
+    deliverer.wake();
+    const [{ event, headers, path }] = (await there.count(1)) as [(typeof there.received)[number]];
+    await deliverer.close();
+    const { time, ...rest } = event;
+    assert.deepEqual(rest, {
+      specversion: "1.0",
+      id: `${id}_1`,
+      source: "https://mucast.example",
+      type: "mucast.operation.succeeded",
+      subject: id,
+      datacontenttype: "application/json",
+      data: { status: "Succeeded", output: "Größe ☃" },
+    });
+    assert.match(String(time), /^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
+    assert.equal(path, "/hook?for=mucast");
+    assert.equal(headers["content-type"], "application/cloudevents+json; charset=utf-8");
+    assert.equal(headers["webhook-id"], `${id}_1`);
+    assert.match(headers["user-agent"]!, /^mucast\/\d/);
+    assert.deepEqual(await deliveries(), [{ attempts: 1, state: "delivered", last_error: null }]);
+    assert.deepEqual(deliverer.outcomes, ["delivered"]);
+  });
+
+  test("a target gets the types that it asks for, and what another service's targets are due stays", async (t) => {
+    const there = await receiver(t);
+    const asks = targetAt(there.origin, { types: ["failed", "progress"] });
+    const others = targetAt(there.origin, { name: "elsewhere", types: [...EVENT_TYPES] });
+    for (const type of EVENT_TYPES) await happen([asks, others], type);
+    const deliverer = start(t, [asks]);
+    await there.count(2);
+    await deliverer.close();
+    const types = there.received.map(({ event }) => event.type).sort();
+    assert.deepEqual(types, ["mucast.operation.failed", "mucast.operation.progress"]);
+    const states = (await deliveries()).map(({ state }) => state);
+    assert.equal(states.filter((state) => state === "due").length, EVENT_TYPES.length);
+  });
+
+  test("what fails is tried again with the same id, and the reason is kept meanwhile", async (t) => {
+    const there = await receiver(t);
+    const targets = [targetAt(there.origin)];
+    await happen(targets);
+    const broken = (response: ServerResponse) => void response.destroy();
+    there.answers.push(status(503), broken);
+    const deliverer = start(t, targets);
+    await there.count(3);
+    await deliverer.close();
+    const ids = new Set(there.received.map(({ headers }) => headers["webhook-id"]));
+    assert.equal(ids.size, 1);
+    assert.deepEqual(deliverer.outcomes, ["retried", "retried", "delivered"]);
+    assert.deepEqual(await deliveries(), [{ attempts: 3, state: "delivered", last_error: null }]);
+    const reasons = deliverer.lines.map((line) => JSON.parse(line).reason).filter(Boolean);
+    assert.deepEqual(reasons, ["answered with status 503", "the connection failed (ECONNRESET)"]);
+  });
+
+  const waitLong = { retryDelay: () => 3_600 };
+  const faults: [string, (response: ServerResponse) => void, RegExp, Partial<Pace>?][] = [
+    [
+      "redirects",
+      (to) => void to.writeHead(307, { location: "/other" }).end(),
+      /status 307, and redirects are not/,
+    ],
+    ["says nothing", () => undefined, /no answer within 200 ms/, { timeoutMilliseconds: 200 }],
+    ["refuses", status(401), /answered with status 401/],
+  ];
+  for (const [what, answer, reason, pace] of faults) {
+    test(`a receiver that ${what} is asked again later`, async (t) => {
+      const there = await receiver(t);
+      const targets = [targetAt(there.origin)];
+      await happen(targets);
+      there.answers.push(answer);
+      const deliverer = start(t, targets, { ...waitLong, ...pace });
+      await there.count(1);
+      await deliverer.close();
+      const [delivery] = await deliveries();
+      assert.deepEqual([delivery!.attempts, delivery!.state], [1, "due"]);
+      assert.match(delivery!.last_error!, reason);
+      assert.deepEqual(
+        there.received.map(({ path }) => path),
+        ["/"],
+      );
+    });
+  }
+
+  test("an answer without end is not read to its end", async (t) => {
+    const there = await receiver(t);
+    const targets = [targetAt(there.origin)];
+    await happen(targets);
+    const cut = Promise.withResolvers<void>();
+    there.answers.push((response) => {
+      const piece = Buffer.alloc(65_536);
+      const more = () => {
+        while (!response.destroyed && response.write(piece));
+      };
+      response.writeHead(200).on("drain", more).on("close", cut.resolve);
+      more();
+    });
+    const deliverer = start(t, targets);
+    await cut.promise;
+    await deliverer.close();
+    assert.deepEqual(await deliveries(), [{ attempts: 1, state: "delivered", last_error: null }]);
+  });
+
+  test("410 ends it, and so does the last try", async (t) => {
+    const there = await receiver(t);
+    const targets = [targetAt(there.origin)];
+    await happen(targets);
+    await happen(targets);
+    await tested
+      .database()
+      .query(
+        "update webhook_deliveries set attempts = $1 where id = (select max(id) from webhook_deliveries)",
+        [MOST_TRIES - 1],
+      );
+    there.answers.push(status(410), status(410));
+    const lastFails = start(t, targets);
+    await there.count(2);
+    await lastFails.close();
+    assert.deepEqual(lastFails.outcomes, ["failed", "failed"]);
+    assert.deepEqual(
+      (await deliveries()).map(({ state, attempts }) => [state, attempts]),
+      [
+        ["failed", 1],
+        ["failed", MOST_TRIES],
+      ],
+    );
+    await tested
+      .database()
+      .exec("update webhook_deliveries set attempts = 10, failed_at = null, next_at = now()");
+    there.answers.push(status(500), status(500), status(500), status(500));
+    const allFail = start(t, targets);
+    await there.count(6);
+    await allFail.close();
+    assert.deepEqual(allFail.outcomes.toSorted(), ["failed", "failed", "retried", "retried"]);
+  });
+
+  test("what a service had taken and never told of is sent again", async (t) => {
+    const there = await receiver(t);
+    const targets = [targetAt(there.origin)];
+    await happen(targets);
+    const taken = await claimDeliveries(tested.database(), { target: "desk", most: 8, leaseSeconds: 3_600 });
+    assert.equal(taken.length, 1);
+    assert.deepEqual(
+      await claimDeliveries(tested.database(), { target: "desk", most: 8, leaseSeconds: 1 }),
+      [],
+    );
+    await tested.database().exec("update webhook_deliveries set next_at = now()");
+    const deliverer = start(t, targets);
+    await there.count(1);
+    await deliverer.close();
+    assert.deepEqual(await deliveries(), [{ attempts: 2, state: "delivered", last_error: null }]);
+  });
+
+  test("what is under way at the end is handed back, and the next service sends it", async (t) => {
+    const there = await receiver(t);
+    const targets = [targetAt(there.origin)];
+    await happen(targets);
+    there.answers.push(() => undefined);
+    const first = start(t, targets, { closeMilliseconds: 10 });
+    await there.count(1);
+    await first.close();
+    assert.deepEqual(await deliveries(), [{ attempts: 0, state: "due", last_error: null }]);
+    assert.deepEqual(first.outcomes, []);
+    const next = start(t, targets);
+    await there.count(2);
+    await next.close();
+    assert.equal((await deliveries())[0]!.state, "delivered");
+  });
+
+  test("two services share the deliveries, and send each once", async (t) => {
+    const there = await receiver(t);
+    const targets = [targetAt(there.origin)];
+    const ids = await Promise.all(Array.from({ length: 40 }, () => happen(targets)));
+    const both = [start(t, targets), start(t, targets)];
+    await there.count(40);
+    await Promise.all(both.map((deliverer) => deliverer.close()));
+    const subjects = there.received.map(({ event }) => event.subject);
+    assert.deepEqual(subjects.toSorted(), ids.toSorted());
+    assert.ok((await deliveries()).every(({ state }) => state === "delivered"));
+  });
+
+  test("a target that does not answer holds up no other", async (t) => {
+    const there = await receiver(t);
+    const silent = await receiver(t);
+    const targets = [targetAt(silent.origin, { name: "silent" }), targetAt(there.origin)];
+    for (let i = 0; i < 10; i += 1) silent.answers.push(() => undefined);
+    const deliverer = start(t, targets, { closeMilliseconds: 10 });
+    for (let i = 0; i < 10; i += 1) await happen(targets);
+    deliverer.wake();
+    await there.count(10);
+    await deliverer.close();
+    assert.equal((await deliveries()).filter(({ state }) => state === "delivered").length, 10);
+  });
+
+  test("an event that is no longer kept fails, and is not sent", async (t) => {
+    const there = await receiver(t);
+    const targets = [targetAt(there.origin, { types: ["progress", "succeeded"] })];
+    await happen(targets, "progress");
+    await tested.database().exec("delete from events");
+    await happen(targets);
+    const deliverer = start(t, targets);
+    await there.count(1);
+    await deliverer.close();
+    const states = (await deliveries()).map(({ state, last_error }) => [state, last_error]);
+    assert.deepEqual(states, [
+      ["failed", "the event is no longer kept"],
+      ["delivered", null],
+    ]);
+  });
+
+  test("neither a URL nor a secret stands in the log or beside a delivery", async (t) => {
+    const there = await receiver(t);
+    const port = new URL(there.origin).port;
+    await there.close();
+    const targets = [targetAt(`http://user:planted@127.0.0.1:${port}/planted?key=planted`)];
+    await happen(targets);
+    const deliverer = start(t, targets, waitLong);
+    while (deliverer.outcomes.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    await deliverer.close();
+    const last_error = (await deliveries())[0]!.last_error;
+    assert.equal(last_error, "the connection failed (ECONNREFUSED)");
+    const told = [last_error, ...deliverer.lines].join("\n");
+    assert.ok(!told.includes("planted") && !told.includes("whsec_"), told);
+  });
+
+  test("a database that is away is asked again", async (t) => {
+    const there = await receiver(t);
+    const targets = [targetAt(there.origin)];
+    await happen(targets);
+    let failures = 2;
+    const database = {
+      query: <T>(text: string, params?: readonly unknown[]) => {
+        failures -= 1;
+        return failures >= 0 ? Promise.reject(new Error("away")) : tested.database().query<T>(text, params);
+      },
+    };
+    const lines: string[] = [];
+    const log = openLog({ level: "warn", destination: { write: (line) => void lines.push(line) } });
+    const telemetry = { delivery: () => undefined };
+    const deliverer = startDeliverer({ database, targets, source: "urn:x", log, telemetry, pace: PACE });
+    t.after(() => deliverer.close());
+    await there.count(1);
+    await deliverer.close();
+    assert.equal(lines.length, 2);
+    assert.equal((await deliveries())[0]!.state, "delivered");
+  });
+});

@@ -1,0 +1,134 @@
+import type { WebhookTarget } from "../../contract/settings.ts";
+import { cloudEvent, eventId } from "./cloud-event.ts";
+import type { DelivererParts, Pace } from "./deliverer-parts.ts";
+import {
+  claimDeliveries,
+  type DueDelivery,
+  handBack,
+  markDelivered,
+  markFailed,
+  markForLater,
+} from "./deliveries.ts";
+import { type PostOutcome, postEvent } from "./post-event.ts";
+import { MOST_TRIES } from "./retry-delay.ts";
+
+/** Deliveries to one target that are under way at the same time. */
+const AT_A_TIME = 8;
+
+/** Sends what is due to one target, until it is closed. */
+export class TargetDeliverer {
+  readonly #parts: DelivererParts;
+  readonly #target: WebhookTarget;
+  readonly #pace: Pace;
+  readonly #stop = new AbortController();
+  readonly #running: Promise<void>;
+  #isClosing = false;
+  #isWoken = false;
+  #endRest: () => void = () => undefined;
+
+  constructor(parts: DelivererParts, target: WebhookTarget, pace: Pace) {
+    this.#parts = parts;
+    this.#target = target;
+    this.#pace = pace;
+    this.#running = this.#run();
+  }
+
+  wake(): void {
+    this.#isWoken = true;
+    this.#endRest();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    this.#endRest();
+    const late = setTimeout(() => this.#stop.abort(), this.#pace.closeMilliseconds);
+    await this.#running;
+    clearTimeout(late);
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#isClosing) {
+      this.#isWoken = false;
+      const taken = await this.#round();
+      if (taken < AT_A_TIME && !this.#isWoken && !this.#isClosing) await this.#rest();
+    }
+  }
+
+  #rest(): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, this.#pace.lookMilliseconds);
+      this.#endRest = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  /** @returns how many deliveries were due. */
+  async #round(): Promise<number> {
+    const { database } = this.#parts;
+    const { name: target } = this.#target;
+    // Twice the time that a try may take: nobody else begins it meanwhile.
+    const leaseSeconds = (2 * this.#pace.timeoutMilliseconds) / 1_000;
+    try {
+      const due = await claimDeliveries(database, { target, most: AT_A_TIME, leaseSeconds });
+      await Promise.all(due.map((delivery) => this.#deliver(delivery)));
+      return due.length;
+    } catch (error) {
+      this.#parts.log.warn({ err: error, target }, "deliveries could not be looked for");
+      return 0;
+    }
+  }
+
+  async #deliver(delivery: DueDelivery): Promise<void> {
+    const { operation_id, seq, attempts } = delivery;
+    const fields = { operation_id, seq, target: this.#target.name, attempts };
+    try {
+      await this.#writeDown(delivery, await this.#post(delivery), fields);
+    } catch (error) {
+      this.#parts.log.warn({ err: error, ...fields }, "what became of a delivery could not be stored");
+    }
+  }
+
+  async #post(delivery: DueDelivery): Promise<PostOutcome | { kind: "not_kept" }> {
+    if (!delivery.event) return { kind: "not_kept" };
+    const { url, secret } = this.#target;
+    const { timeoutMilliseconds } = this.#pace;
+    const body = cloudEvent(delivery, this.#parts.source);
+    const id = eventId(delivery.operation_id, delivery.seq);
+    return postEvent({ url, secret, id, body, timeoutMilliseconds, signal: this.#stop.signal });
+  }
+
+  async #writeDown(
+    delivery: DueDelivery,
+    outcome: PostOutcome | { kind: "not_kept" },
+    fields: object,
+  ): Promise<void> {
+    const { database, log, telemetry } = this.#parts;
+    const { name } = this.#target;
+    if (outcome.kind === "given_up") return handBack(database, delivery);
+    if (outcome.kind === "taken") {
+      telemetry.delivery(name, "delivered");
+      log.debug(fields, "an event was delivered");
+      return markDelivered(database, delivery);
+    }
+    const reason = outcome.kind === "failed" ? outcome.reason : REASONS[outcome.kind];
+    if (outcome.kind === "failed" && delivery.attempts < MOST_TRIES) {
+      const seconds = this.#pace.retryDelay(delivery.attempts);
+      telemetry.delivery(name, "retried");
+      log.info(
+        { ...fields, reason, seconds: Math.round(seconds) },
+        "an event was not delivered, and is tried again",
+      );
+      return markForLater(database, delivery, seconds, reason);
+    }
+    telemetry.delivery(name, "failed");
+    log.warn({ ...fields, reason }, "an event was not delivered, and is not tried again");
+    return markFailed(database, delivery, reason);
+  }
+}
+
+const REASONS = {
+  gone: "answered with status 410: the receiver wants no more of it",
+  not_kept: "the event is no longer kept",
+} as const;
