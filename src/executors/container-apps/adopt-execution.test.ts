@@ -1,32 +1,34 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import { ORDER, RECORD, Stage } from "./container-apps.testing.ts";
+import { ORDER, RECORD, Stage, trial } from "./container-apps.testing.ts";
 
 const OPEN = Symbol("open");
 
-test("draining and closing leave the execution running, and a later service learns how it ended", async () => {
-  const stage = await Stage.open();
-  for (const letGo of ["stop", "close"] as const) {
-    const order = { ...ORDER, id: letGo };
-    const first = await stage.executor();
-    const execution = await first.start(order, stage);
-    if (letGo === "stop") execution.stop("draining");
-    else await first.close();
-    const there = stage.api.executions.at(-1)!;
-    assert.equal(stage.api.count("stop"), 0);
-    assert.equal(there.properties.status, "Running");
+trial(
+  "draining and closing leave the execution running, and a later service learns how it ended",
+  async () => {
+    const stage = await Stage.open();
+    for (const letGo of ["stop", "close"] as const) {
+      const order = { ...ORDER, id: letGo };
+      const first = await stage.executor();
+      const execution = await first.start(order, stage);
+      if (letGo === "stop") execution.stop("draining");
+      else await first.close();
+      const there = stage.api.executions.at(-1)!;
+      assert.equal(stage.api.count("stop"), 0);
+      assert.equal(there.properties.status, "Running");
 
-    const adopted = await (await stage.executor()).adopt(order, execution.handle, stage);
-    assert.equal(adopted?.handle, execution.handle);
-    stage.say({ end: { record: RECORD } }, order);
-    there.properties.status = "Succeeded";
-    assert.equal((await adopted!.ended).kind, "succeeded");
-    assert.equal(await Promise.race([execution.ended, Promise.resolve(OPEN)]), OPEN);
-    await first.close();
-  }
-});
+      const adopted = await (await stage.executor()).adopt(order, execution.handle, stage);
+      assert.equal(adopted?.handle, execution.handle);
+      stage.say({ end: { record: RECORD } }, order);
+      there.properties.status = "Succeeded";
+      assert.equal((await adopted!.ended).kind, "succeeded");
+      assert.equal(await Promise.race([execution.ended, Promise.resolve(OPEN)]), OPEN);
+      await first.close();
+    }
+  },
+);
 
-test("an execution that has ended meanwhile is adopted with its end", async () => {
+trial("an execution that has ended meanwhile is adopted with its end", async () => {
   const stage = await Stage.open();
   const first = await stage.executor();
   const { handle } = await first.start(ORDER, stage);
@@ -37,33 +39,36 @@ test("an execution that has ended meanwhile is adopted with its end", async () =
   assert.deepEqual(await adopted!.ended, { kind: "succeeded", record: RECORD });
 });
 
-test("one that was stopped for a cancel before a restart ends as canceled when told so at once", async () => {
-  const stage = await Stage.open();
-  const first = await stage.executor();
-  const { handle } = await first.start(ORDER, stage);
-  await first.close();
-  stage.api.executions[0]!.properties.status = "Stopped";
-  const adopted = await (await stage.executor()).adopt(ORDER, handle, stage);
-  adopted!.stop("canceled");
-  const end = await adopted!.ended;
-  assert.equal(end.kind === "failed" && end.problem.code, "canceled");
-});
+trial(
+  "one that was stopped for a cancel before a restart ends as canceled when told so at once",
+  async () => {
+    const stage = await Stage.open();
+    const first = await stage.executor();
+    const { handle } = await first.start(ORDER, stage);
+    await first.close();
+    stage.api.executions[0]!.properties.status = "Stopped";
+    const adopted = await (await stage.executor()).adopt(ORDER, handle, stage);
+    adopted!.stop("canceled");
+    const end = await adopted!.ended;
+    assert.equal(end.kind === "failed" && end.problem.code, "canceled");
+  },
+);
 
-test("one that is gone without a trace is not adopted", async () => {
+trial("one that is gone without a trace is not adopted", async () => {
   const stage = await Stage.open();
   const executor = await stage.executor();
   assert.equal(await executor.adopt(ORDER, "ml-worker-job/ml-worker-job-gone", stage), undefined);
   assert.equal(await executor.adopt(ORDER, '{"pid":1}', stage), undefined);
 });
 
-test("one whose record Azure has dropped is known by its final status", async () => {
+trial("one whose record Azure has dropped is known by its final status", async () => {
   const stage = await Stage.open();
   stage.say({ end: { record: RECORD } });
   const adopted = await (await stage.executor()).adopt(ORDER, "ml-worker-job/ml-worker-job-old", stage);
   assert.equal((await adopted!.ended).kind, "succeeded");
 });
 
-test("one that Azure cannot be asked about is adopted all the same", async () => {
+trial("one that Azure cannot be asked about is adopted all the same", async () => {
   const stage = await Stage.open();
   const first = await stage.executor();
   const { handle } = await first.start(ORDER, stage);

@@ -1,4 +1,6 @@
-import { after } from "node:test";
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
 import type { JobEvent } from "../../contract/events.ts";
 import type { StatusBlob, Timing } from "../../contract/status-blob.ts";
 import type { ExecutionListener, JobOrder } from "../executor.ts";
@@ -106,8 +108,20 @@ export class Stage implements ExecutionListener {
 
   /** Waits until `condition` holds, which what runs here or the fake brings about. */
   async until(condition: () => boolean): Promise<void> {
-    while (!condition()) await new Promise((resolve) => setImmediate(resolve));
+    const end = Date.now() + GIVE_UP_MS;
+    while (!condition()) {
+      assert.ok(Date.now() < end, `never came true: ${condition}`);
+      await pause(1);
+    }
   }
+}
+
+/** After this a test that waits for what never happens gives up, so that its file ends. */
+const GIVE_UP_MS = 60_000;
+
+/** A test that ends, also where what it waits for never happens. */
+export function trial(name: string, body: () => Promise<void>): void {
+  test(name, { timeout: GIVE_UP_MS }, body);
 }
 
 export const RECORD = {

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
 import { inspect } from "node:util";
 import { type ErrorCode, MucastError, problemOf } from "../../contract/errors.ts";
-import { ORDER, Stage } from "./container-apps.testing.ts";
+import { ORDER, Stage, trial } from "./container-apps.testing.ts";
 import { TOKEN } from "./fake-management-api.testing.ts";
 
 /** Every failure is also looked through for what must not be told. */
@@ -15,7 +14,7 @@ async function failure(code: ErrorCode, attempt: Promise<unknown>): Promise<Muca
   return error;
 }
 
-test("a start sends the job's whole template with the order in it, once", async () => {
+trial("a start sends the job's whole template with the order in it, once", async () => {
   const stage = await Stage.open();
   const executor = await stage.executor();
   const execution = await executor.start(ORDER, stage);
@@ -36,7 +35,7 @@ test("a start sends the job's whole template with the order in it, once", async 
   assert.doesNotMatch(execution.handle, /SECRET/);
 });
 
-test("run_dl_job runs as dl-job", async () => {
+trial("run_dl_job runs as dl-job", async () => {
   const stage = await Stage.open();
   stage.api.jobs.set("dl-job", {
     location: "here",
@@ -46,7 +45,7 @@ test("run_dl_job runs as dl-job", async () => {
   assert.match(execution.handle, /^dl-job\/dl-job-/);
 });
 
-test("a start that Azure answers later is waited for", async () => {
+trial("a start that Azure answers later is waited for", async () => {
   const stage = await Stage.open();
   stage.api.answers = 202;
   const execution = await (await stage.executor()).start(ORDER, stage);
@@ -65,7 +64,7 @@ const UNANSWERED = [
 ] as const;
 
 for (const [what, call, fault] of UNANSWERED) {
-  test(`after ${what} the execution that has started is adopted`, async () => {
+  trial(`after ${what} the execution that has started is adopted`, async () => {
     const stage = await Stage.open();
     stage.api.answers = call === "result" ? 202 : 200;
     stage.api.hidden = 2;
@@ -77,7 +76,7 @@ for (const [what, call, fault] of UNANSWERED) {
   });
 }
 
-test("a start that was cut and did not happen is unavailable, and the next one starts it", async () => {
+trial("a start that was cut and did not happen is unavailable, and the next one starts it", async () => {
   const stage = await Stage.open();
   stage.api.fail("start", { answer: "cut" });
   const executor = await stage.executor();
@@ -88,7 +87,7 @@ test("a start that was cut and did not happen is unavailable, and the next one s
   assert.equal(stage.api.executions.length, 1);
 });
 
-test("an execution that shows up late is adopted by the next start", async () => {
+trial("an execution that shows up late is adopted by the next start", async () => {
   const stage = await Stage.open();
   stage.api.hidden = 4;
   stage.api.fail("start", { answer: "cut", after: true });
@@ -99,7 +98,7 @@ test("an execution that shows up late is adopted by the next start", async () =>
   assert.equal(stage.api.count("start"), 1);
 });
 
-test("looking for it survives a storm of errors", async () => {
+trial("looking for it survives a storm of errors", async () => {
   const stage = await Stage.open();
   const executor = await stage.executor();
   stage.api.fail("start", { answer: "cut", after: true });
@@ -111,7 +110,7 @@ test("looking for it survives a storm of errors", async () => {
   assert.equal(stage.api.executions.length, 1);
 });
 
-test("an attempt that runs already is adopted among many pages of executions", async () => {
+trial("an attempt that runs already is adopted among many pages of executions", async () => {
   const stage = await Stage.open();
   stage.api.pageSize = 2;
   const executor = await stage.executor();
@@ -124,7 +123,7 @@ test("an attempt that runs already is adopted among many pages of executions", a
   assert.equal(stage.api.executions.length, 6);
 });
 
-test("nothing is started where the executions cannot be listed", async () => {
+trial("nothing is started where the executions cannot be listed", async () => {
   const stage = await Stage.open();
   stage.api.fail("list", { answer: { status: 503, headers: { "retry-after": "7" } } });
   const error = await failure("unavailable", (await stage.executor()).start(ORDER, stage));
@@ -132,7 +131,7 @@ test("nothing is started where the executions cannot be listed", async () => {
   assert.equal(stage.api.count("start"), 0);
 });
 
-test("a throttled start says when to try again, and is not sent again by itself", async () => {
+trial("a throttled start says when to try again, and is not sent again by itself", async () => {
   const stage = await Stage.open();
   stage.api.fail("start", { answer: { status: 429, headers: { "retry-after": "17" } } });
   const error = await failure("unavailable", (await stage.executor()).start(ORDER, stage));
@@ -140,7 +139,7 @@ test("a throttled start says when to try again, and is not sent again by itself"
   assert.equal(stage.api.count("start"), 1);
 });
 
-test("missing rights are unavailable, with what to do", async () => {
+trial("missing rights are unavailable, with what to do", async () => {
   const stage = await Stage.open();
   const body = { error: { code: "AuthorizationFailed", message: "The client has no permission" } };
   stage.api.fail("job", { answer: { status: 403, body } });
@@ -148,7 +147,7 @@ test("missing rights are unavailable, with what to do", async () => {
   assert.match(error.message, /AuthorizationFailed.*identity the role/);
 });
 
-test("missing credentials are unavailable, with what to do", async () => {
+trial("missing credentials are unavailable, with what to do", async () => {
   const stage = await Stage.open();
   const credential = {
     getToken: async () => {
@@ -161,14 +160,14 @@ test("missing credentials are unavailable, with what to do", async () => {
   assert.equal(stage.api.requests.length, 0);
 });
 
-test("a job that is not deployed is unavailable, with what to do", async () => {
+trial("a job that is not deployed is unavailable, with what to do", async () => {
   const stage = await Stage.open();
   stage.api.jobs.clear();
   const error = await failure("unavailable", (await stage.executor()).start(ORDER, stage));
   assert.match(error.message, /deploy the job/);
 });
 
-test("an order that Azure refuses fails, and no word of it tells a secret that Azure quotes", async () => {
+trial("an order that Azure refuses fails, and no word of it tells a secret that Azure quotes", async () => {
   const stage = await Stage.open();
   const quoted = `bad env ${ORDER.featureUrl} or ?sv=1\\u0026sig=SAS-SECRET or sig%3DSAS-SECRET, Bearer ${TOKEN}`;
   const body = { error: { code: "InvalidParameter", message: quoted } };
@@ -178,7 +177,7 @@ test("an order that Azure refuses fails, and no word of it tells a secret that A
   assert.equal(stage.api.count("start"), 1);
 });
 
-test("a closed executor starts nothing", async () => {
+trial("a closed executor starts nothing", async () => {
   const stage = await Stage.open();
   const executor = await stage.executor();
   await executor.close();
@@ -186,7 +185,7 @@ test("a closed executor starts nothing", async () => {
   assert.equal(stage.api.requests.length, 0);
 });
 
-test("settings that are missing are told at once", async () => {
+trial("settings that are missing are told at once", async () => {
   const stage = await Stage.open();
   const error = await failure("invalid_request", stage.executor({ subscription: undefined }));
   assert.match(error.message, /MUCAST_AZURE_SUBSCRIPTION/);

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
 import { inspect } from "node:util";
 import { MucastError, problemOf } from "../../contract/errors.ts";
 import type { Warning } from "../../contract/warnings.ts";
-import { ORDER, RECORD, Stage } from "./container-apps.testing.ts";
+import { ORDER, RECORD, Stage, trial } from "./container-apps.testing.ts";
 import type { Fault } from "./fake-management-api.testing.ts";
 
 async function running() {
@@ -21,7 +20,7 @@ async function running() {
 
 const warning: Warning = { code: "long_gap", message: "a gap", ticker: "AAPL" };
 
-test("progress and warnings are told as the status blob tells them, each once", async () => {
+trial("progress and warnings are told as the status blob tells them, each once", async () => {
   const { stage, execution, there, looks } = await running();
   stage.say({ progress: { stage: "read", done: 5, total: null }, warnings: [warning] });
   await looks(2);
@@ -43,7 +42,7 @@ test("progress and warnings are told as the status blob tells them, each once", 
   assert.deepEqual(stage.timings, timings);
 });
 
-test("it goes on through every state that is no end", async () => {
+trial("it goes on through every state that is no end", async () => {
   const { stage, execution, there, looks } = await running();
   for (const status of ["Processing", "Running", "Degraded", "Unknown", "SomethingNew"]) {
     there.properties.status = status;
@@ -54,7 +53,7 @@ test("it goes on through every state that is no end", async () => {
   assert.equal((await execution.ended).kind, "succeeded");
 });
 
-test("a job that has said it succeeded has, whatever Azure says of its container", async () => {
+trial("a job that has said it succeeded has, whatever Azure says of its container", async () => {
   for (const status of ["Running", "Unknown", "Failed"]) {
     const { stage, execution, there } = await running();
     there.properties.status = status;
@@ -63,7 +62,7 @@ test("a job that has said it succeeded has, whatever Azure says of its container
   }
 });
 
-test("a job that failed by its own word ends with its problem, once it runs no more", async () => {
+trial("a job that failed by its own word ends with its problem, once it runs no more", async () => {
   const { stage, execution, there, looks } = await running();
   const problem = problemOf(new MucastError("all_failed", "every ticker failed"));
   stage.say({ end: { problem } });
@@ -72,7 +71,7 @@ test("a job that failed by its own word ends with its problem, once it runs no m
   assert.deepEqual(await execution.ended, { kind: "failed", problem });
 });
 
-test("an end without a final status is looked at once more, then lost with Azure's reason", async () => {
+trial("an end without a final status is looked at once more, then lost with Azure's reason", async () => {
   const { execution, there } = await running();
   const containers = [{ name: "ml-worker-job", code: 137, additionalInformation: "OOMKilled" }];
   there.properties = {
@@ -85,7 +84,7 @@ test("an end without a final status is looked at once more, then lost with Azure
   assert.match(end.kind === "lost" ? end.reason : "", /Failed.*BackoffLimitExceeded.*137.*OOMKilled/);
 });
 
-test("Succeeded without a final status is lost, Succeeded with a late one is not", async () => {
+trial("Succeeded without a final status is lost, Succeeded with a late one is not", async () => {
   const first = await running();
   first.there.properties.status = "Succeeded";
   assert.equal((await first.execution.ended).kind, "lost");
@@ -102,14 +101,14 @@ test("Succeeded without a final status is lost, Succeeded with a late one is not
   assert.equal((await (await started).ended).kind, "succeeded");
 });
 
-test("a job that somebody else told to stop is lost, not cancelled", async () => {
+trial("a job that somebody else told to stop is lost, not cancelled", async () => {
   const { stage, execution, there } = await running();
   stage.say({ end: { problem: problemOf(new MucastError("canceled", "SIGTERM")) } });
   there.properties.status = "Stopped";
   assert.equal((await execution.ended).kind, "lost");
 });
 
-test("an execution that is gone for good is lost; one that is not there yet is waited for", async () => {
+trial("an execution that is gone for good is lost; one that is not there yet is waited for", async () => {
   const { stage, execution, there } = await running();
   there.hidden = 2;
   await stage.until(() => there.hidden < 0);
@@ -118,7 +117,7 @@ test("an execution that is gone for good is lost; one that is not there yet is w
   assert.equal(end.kind === "lost" && end.reason, "Azure knows the execution no longer");
 });
 
-test("storms of throttling, errors and cut connections do not end it, and are told once", async () => {
+trial("storms of throttling, errors and cut connections do not end it, and are told once", async () => {
   const { stage, execution, there } = await running();
   const faults: Fault["answer"][] = [
     { status: 429, headers: { "retry-after": "0" } },
@@ -145,7 +144,7 @@ test("storms of throttling, errors and cut connections do not end it, and are to
   assert.doesNotMatch(inspect(troubles), /SECRET/);
 });
 
-test("Retry-After is waited for, also while a stop is wanted", async () => {
+trial("Retry-After is waited for, also while a stop is wanted", async () => {
   const { stage, execution } = await running();
   stage.api.fail("execution", { answer: { status: 429, headers: { "retry-after": "600" } } });
   await stage.until(() => stage.troubles.length === 1);
@@ -156,7 +155,7 @@ test("Retry-After is waited for, also while a stop is wanted", async () => {
   assert.equal(stage.api.requests.length, asked);
 });
 
-test("storage that fails for a while does not end it", async () => {
+trial("storage that fails for a while does not end it", async () => {
   const stage = await Stage.open();
   let failures = 3;
   const executor = await stage.executor({
@@ -172,7 +171,7 @@ test("storage that fails for a while does not end it", async () => {
 });
 
 for (const answers of [200, 202] as const) {
-  test(`stop ends it as failed with its code once it has stopped (Azure answers ${answers})`, async () => {
+  trial(`stop ends it as failed with its code once it has stopped (Azure answers ${answers})`, async () => {
     for (const code of ["canceled", "timed_out"] as const) {
       const { stage, execution, there } = await running();
       stage.api.answers = answers;
@@ -188,7 +187,7 @@ for (const answers of [200, 202] as const) {
   });
 }
 
-test("a job that succeeded before its stop arrived has succeeded", async () => {
+trial("a job that succeeded before its stop arrived has succeeded", async () => {
   const { stage, execution, there } = await running();
   stage.api.stopping = ["Running", "Succeeded"];
   execution.stop("canceled");
@@ -198,7 +197,7 @@ test("a job that succeeded before its stop arrived has succeeded", async () => {
   assert.equal((await execution.ended).kind, "succeeded");
 });
 
-test("a stop that is throttled, cut or refused is asked for again", async () => {
+trial("a stop that is throttled, cut or refused is asked for again", async () => {
   const { stage, execution } = await running();
   stage.api.fail("stop", { answer: { status: 429, headers: { "retry-after": "0" } } });
   stage.api.fail("stop", { answer: "cut" });
@@ -209,7 +208,7 @@ test("a stop that is throttled, cut or refused is asked for again", async () => 
   assert.equal(stage.api.count("stop"), 4);
 });
 
-test("an execution that may not be stopped is still seen to end", async () => {
+trial("an execution that may not be stopped is still seen to end", async () => {
   const { stage, execution, there } = await running();
   stage.api.fail("stop", { answer: { status: 403 } }, 1_000);
   execution.stop("timed_out");
@@ -219,7 +218,7 @@ test("an execution that may not be stopped is still seen to end", async () => {
   assert.equal(end.kind === "failed" && end.problem.code, "timed_out");
 });
 
-test("a stop of one that is gone ends it", async () => {
+trial("a stop of one that is gone ends it", async () => {
   const { stage, execution } = await running();
   stage.api.executions.length = 0;
   execution.stop("canceled");
