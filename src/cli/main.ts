@@ -9,6 +9,7 @@ import { Reporter } from "./reporter.ts";
 import { addRunDlJob } from "./run-dl-job.ts";
 import { addRunMlJob } from "./run-ml-job.ts";
 import { addSchema } from "./schema.ts";
+import { addServe } from "./serve.ts";
 import { addSetup } from "./setup.ts";
 import { addValidate } from "./validate.ts";
 
@@ -29,7 +30,16 @@ const program = new Command("mucast")
   .showHelpAfterError("Run with --help for the flags.")
   .addHelpText("after", HELP);
 
-for (const add of [addRunMlJob, addRunDlJob, addValidate, addPrepare, addSchema, addDoctor, addSetup])
+for (const add of [
+  addRunMlJob,
+  addRunDlJob,
+  addValidate,
+  addPrepare,
+  addServe,
+  addSchema,
+  addDoctor,
+  addSetup,
+])
   add(program);
 
 try {

@@ -41,6 +41,10 @@ export class StoredOperations implements Operations {
     this.#parts = parts;
   }
 
+  get draining(): boolean {
+    return this.#draining;
+  }
+
   /** Nothing is taken from now on. */
   drain(): void {
     this.#draining = true;

@@ -30,3 +30,11 @@ export async function listOperations(
   );
   return rows;
 }
+
+/** How many operations wait to start, of every caller. */
+export async function countWaiting(statements: Queryable): Promise<number> {
+  const { rows } = await statements.query<{ waiting: number }>(
+    "select count(*)::int as waiting from operations where status = 'NotStarted'",
+  );
+  return rows[0]!.waiting;
+}

@@ -1,0 +1,40 @@
+import { once } from "node:events";
+import { startService } from "../service/service.ts";
+import { loadSettings, type SettingFlags } from "../service/settings/load-settings.ts";
+
+/** Runs a service until SIGTERM or SIGINT; a second one ends the process at once. */
+export async function serve(flags: SettingFlags): Promise<void> {
+  const settings = loadSettings(flags, process.env);
+  const stopped = untilStopped();
+  const service = await startService(settings);
+  process.stdout.write(welcome(settings.public_url?.replace(/\/+$/, "") ?? service.address));
+  await stopped;
+  process.once("SIGTERM", endAtOnce).once("SIGINT", endAtOnce);
+  await service.close();
+}
+
+/** Heard from the start on: a service that is still opening ends as soon as it is open. */
+async function untilStopped(): Promise<void> {
+  await Promise.race([once(process, "SIGTERM"), once(process, "SIGINT")]);
+}
+
+/** What runs is taken over by the next start, as after a kill. */
+function endAtOnce(signal: NodeJS.Signals): void {
+  process.exit(signal === "SIGINT" ? 130 : 143);
+}
+
+function welcome(address: string): string {
+  return `mucast listens on ${address}
+
+  curl -T data/feature_engine_1.json ${address}/data/feature_engine_1.json
+  curl -T data/data_extractor_1.json ${address}/data/data_extractor_1.json
+  curl -H 'Content-Type: application/json' -H 'Prefer: wait=60' ${address}/v1/run_ml_job -d '{
+    "feature_url": "${address}/data/feature_engine_1.json",
+    "data_extractor_url": "${address}/data/data_extractor_1.json",
+    "config": { "ML params": { "model": "ridge" } } }'
+
+  docs     ${address}/docs
+  OpenAPI  ${address}/openapi.json
+  MCP      ${address}/mcp
+`;
+}

@@ -1,0 +1,34 @@
+import type { BlobStore } from "../blob/store.ts";
+import type { Executor } from "../executors/executor.ts";
+import { readStatus } from "../executors/status-reader.ts";
+import type { OwnPlaces } from "./own-blobs.ts";
+import type { ServiceSettings } from "./settings/load-settings.ts";
+import type { Log } from "./telemetry/log.ts";
+
+/** The executor of the settings; its modules, and Azure's, are loaded only where they are used. */
+export async function openExecutor(parts: {
+  readonly settings: ServiceSettings;
+  readonly env: NodeJS.ProcessEnv;
+  readonly places: OwnPlaces;
+  readonly store: BlobStore;
+  readonly log: Log;
+}): Promise<Executor> {
+  const { settings, env, places, store, log } = parts;
+  if (settings.executor === "container-apps") {
+    const { ContainerAppsExecutor } = await import("../executors/container-apps/container-apps-executor.ts");
+    return ContainerAppsExecutor.open({
+      subscription: settings.azure_subscription,
+      resourceGroup: settings.azure_resource_group,
+      readStatus: (id, attempt) => readStatus(store, id, attempt),
+      onTrouble: (message, order) => log.warn({ operation_id: order.id, attempt: order.attempt }, message),
+    });
+  }
+  const { ProcessExecutor } = await import("../executors/process/process-executor.ts");
+  return ProcessExecutor.open({
+    blobUrl: places.policy.container === undefined ? places.jobBase : settings.blob_url,
+    policy: places.policy,
+    env,
+    warm: true,
+    log: (line, id) => log.info({ operation_id: id, line }, "job"),
+  });
+}

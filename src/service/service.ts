@@ -1,0 +1,181 @@
+import { randomUUID } from "node:crypto";
+import type { BlobStore } from "../blob/store.ts";
+import { MucastError } from "../contract/errors.ts";
+import { parsePayload } from "../contract/parse-payload.ts";
+import { readStatus } from "../executors/status-reader.ts";
+import { buildAuthenticate } from "./auth/build-authenticate.ts";
+import { checkAuthAllowed } from "./auth/check-auth-allowed.ts";
+import { DatabaseKeyStore } from "./auth/database-key-store.ts";
+import { Closing } from "./closing.ts";
+import type { Database } from "./database/database.ts";
+import { openDatabase } from "./database/open-database.ts";
+import { buildHttp } from "./http/build-http.ts";
+import { type DataLock, lockDataFolder } from "./lock/data-lock.ts";
+import { registerMcp } from "./mcp/register-mcp.ts";
+import { openExecutor } from "./open-executor.ts";
+import { OwnBlobs, type OwnPlaces } from "./own-blobs.ts";
+import { Changes } from "./queue/changes.ts";
+import { Dispatcher } from "./queue/dispatcher.ts";
+import { readiness } from "./readiness.ts";
+import { keepRetention } from "./retention.ts";
+import type { ServiceSettings } from "./settings/load-settings.ts";
+import { secretsOf } from "./settings/secrets.ts";
+import { openStorage, type Storage } from "./storage.ts";
+import { countWaiting } from "./store/read-operation.ts";
+import { type WebhookTypes, webhookTypes } from "./store/webhook-types.ts";
+import { StoredOperations } from "./stored-operations.ts";
+import type { Log } from "./telemetry/log.ts";
+import { openLog } from "./telemetry/open-log.ts";
+import { openTelemetry } from "./telemetry/open-telemetry.ts";
+import type { Telemetry } from "./telemetry/telemetry.ts";
+import { startDeliverer } from "./webhooks/deliverer.ts";
+
+/** A service that answers. */
+export interface RunningService {
+  /** `http://host:port`. */
+  readonly address: string;
+  /**
+   * Takes no more, lets jobs finish for the `drain_seconds` of the settings, hands the rest back to the queue, and
+   * closes everything.
+   */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens everything a service stands on, listens, and begins to run jobs.
+ * @throws MucastError invalid_request for settings that do not fit, unavailable where the data folder is another
+ *   service's or the database is away. Then nothing of it is left open.
+ */
+export async function startService(
+  settings: ServiceSettings,
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<RunningService> {
+  checkAuthAllowed(settings);
+  const closing = new Closing();
+  try {
+    return await start(settings, env, closing);
+  } catch (error) {
+    await closing.all();
+    throw error;
+  }
+}
+
+async function start(
+  settings: ServiceSettings,
+  env: NodeJS.ProcessEnv,
+  closing: Closing,
+): Promise<RunningService> {
+  const storage = await openStorage(settings);
+  const log = openLog({ level: settings.log_level, secrets: secretsOf(settings, env) });
+  const telemetry = await openTelemetry({ log, env });
+  closing.add(() => telemetry.close());
+  const lock = settings.database_url === undefined ? lockDataFolder(settings.data_dir) : undefined;
+  closing.add(() => lock?.release());
+  const database = await openDatabase({ databaseUrl: settings.database_url, dataDir: settings.data_dir });
+  closing.add(() => database.close());
+  const changes = await Changes.start(database);
+  closing.add(() => changes.close());
+  const parts = { settings, env, log, telemetry, database, changes, storage, lock };
+  return listen(parts, closing);
+}
+
+interface Parts {
+  readonly settings: ServiceSettings;
+  readonly env: NodeJS.ProcessEnv;
+  readonly log: Log;
+  readonly telemetry: Telemetry;
+  readonly database: Database;
+  readonly changes: Changes;
+  readonly storage: Storage;
+  readonly lock: DataLock | undefined;
+}
+
+async function listen(parts: Parts, closing: Closing): Promise<RunningService> {
+  const { settings, database, changes, storage, telemetry, log } = parts;
+  const webhooks = webhookTypes(settings.webhooks);
+  let own: OwnBlobs | undefined;
+  const operations = new StoredOperations({
+    database,
+    changes,
+    webhooks,
+    settings,
+    read: async (caller, { operation, payload }) => {
+      if (!own) throw new MucastError("unavailable", "the service is about to start", { retryAfter: 1 });
+      return own.keep(caller, parsePayload(operation, payload, { checkUrl: own.fault }));
+    },
+    onQueued: (row) => telemetry.queued(row),
+    onCanceled: (row) => telemetry.ended(row, []),
+  });
+  const keys = new DatabaseKeyStore(database);
+  const authenticate = await buildAuthenticate(settings, { keys, localToken: parts.lock?.token });
+  const ready = () => readiness({ database, store: storage.store, draining: () => operations.draining });
+  const http = buildHttp({
+    settings,
+    operations,
+    store: storage.store,
+    authenticate,
+    keys,
+    log,
+    telemetry,
+    ready,
+  });
+  registerMcp(http, { operations });
+  closing.add(() => http.close());
+  const address = await http.listen({ host: settings.host, port: settings.port });
+  const { store, places } = await storage.at(address);
+  closing.add(() => store.close());
+  own = new OwnBlobs(places, (name) => operations.ownerOf(name));
+  const queue = await startQueue(parts, closing, { store, places, own, webhooks });
+  parts.lock?.announce(address);
+  log.info(
+    { address, storage: store.url, database: database.kind, executor: settings.executor },
+    "listening",
+  );
+  return {
+    address,
+    close: async () => {
+      log.info({ running: queue.runningJobs, seconds: settings.drain_seconds }, "draining");
+      operations.drain();
+      await queue.drain(settings.drain_seconds * 1_000);
+      await closing.all();
+      log.info({}, "ended");
+    },
+  };
+}
+
+/** Everything that works by itself behind HTTP. */
+async function startQueue(
+  parts: Parts,
+  closing: Closing,
+  { store, places, own, webhooks }: QueuePlaces,
+): Promise<Dispatcher> {
+  const { settings, env, database, changes, telemetry, log } = parts;
+  const executor = await openExecutor({ settings, env, places, store, log });
+  closing.add(() => executor.close());
+  const owner = randomUUID();
+  const { urlOf } = own;
+  const dispatcher = new Dispatcher({
+    ...{ database, owner, executor, store, readStatus, settings, urlOf, webhooks, telemetry, log },
+  });
+  telemetry.gauges({
+    queueLength: () => countWaiting(database),
+    runningJobs: () => dispatcher.runningJobs,
+    coresTaken: () => dispatcher.coresTaken,
+  });
+  const { retention_days: days } = settings;
+  closing.add(keepRetention({ database, store, days, log }));
+  const source = settings.public_url ?? "urn:mucast:service";
+  const deliverer = startDeliverer({ database, targets: settings.webhooks, source, log, telemetry });
+  closing.add(() => deliverer.close());
+  changes.onEvent(() => deliverer.wake());
+  closing.add(() => dispatcher.drain(0));
+  await dispatcher.start(changes, database.kind === "pglite");
+  return dispatcher;
+}
+
+interface QueuePlaces {
+  readonly store: BlobStore;
+  readonly places: OwnPlaces;
+  readonly own: OwnBlobs;
+  readonly webhooks: WebhookTypes;
+}

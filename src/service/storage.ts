@@ -1,0 +1,46 @@
+import { resolve } from "node:path";
+import { openStore } from "../blob/open-store.ts";
+import { filePath, isUrl } from "../blob/place.ts";
+import { type BlobPolicy, policyOf } from "../blob/policy.ts";
+import type { BlobStore } from "../blob/store.ts";
+import { type OwnPlaces, ownBases } from "./own-blobs.ts";
+import type { ServiceSettings } from "./settings/load-settings.ts";
+
+/** Where blobs are, before it is known where the service listens. */
+export interface Storage {
+  /** For HTTP, which calls its blobs `/data/<name>`. */
+  readonly store: BlobStore;
+  /** Once the service listens: the store whose URLs stand in records, and under which URLs blobs are known. */
+  at(address: string): Promise<{ readonly store: BlobStore; readonly places: OwnPlaces }>;
+}
+
+/** @throws MucastError invalid_request for a `blob_url`, an allowed URL or a private origin that is none. */
+export async function openStorage(settings: ServiceSettings): Promise<Storage> {
+  const publicUrl = settings.public_url?.replace(/\/+$/, "");
+  const rules = { allowed: settings.allowed_blob_urls, privateOrigins: settings.private_origins };
+  if (isRemote(settings.blob_url)) {
+    const policy = policyOf({ ...rules, blobUrl: settings.blob_url });
+    const store = await openStore(settings.blob_url, { policy });
+    const at = async (address: string) => ({
+      store,
+      places: { bases: ownBases(address, publicUrl), jobBase: store.url, policy },
+    });
+    return { store, at };
+  }
+  const folder = resolve(isUrl(settings.blob_url) ? filePath(settings.blob_url) : settings.blob_url);
+  const mapping = (bases: readonly string[]): BlobPolicy =>
+    policyOf({ ...rules, mapped: bases.map((base) => ({ base, folder })) });
+  return {
+    store: await openStore("", { policy: mapping([""]) }),
+    at: async (address) => {
+      const bases = ownBases(address, publicUrl);
+      const policy = mapping(bases);
+      const store = await openStore(bases[0]!, { policy });
+      return { store, places: { bases, jobBase: store.url, policy } };
+    },
+  };
+}
+
+function isRemote(blobUrl: string): boolean {
+  return isUrl(blobUrl) && !/^file:/i.test(blobUrl);
+}
