@@ -109,6 +109,7 @@ describe("the span of an operation", () => {
     const timings = [
       { name: "read", start: 1_005_100.25, end: 1_006_000 },
       { name: "fit", start: 1_006_000, end: 1_009_000 },
+      { name: "fit BRK.B", start: 1_006_000, end: 1_007_000 },
       { name: "never ended", start: 1_009_000, end: Number.NaN },
     ];
     telemetry.ended(operation({ traceparent: request.traceparent! }), timings);
@@ -133,7 +134,8 @@ describe("the span of an operation", () => {
     );
     assert.equal(span("read").startTimeUnixNano, "1005100250000");
     assert.equal(span("fit").endTimeUnixNano, "1009000000000");
-    assert.equal(receiver.spans.length, 4);
+    assert.deepEqual(span("fit ticker").attributes, { "mucast.ticker": "BRK.B" });
+    assert.equal(receiver.spans.length, 5);
   });
 
   it("tells the code of what failed, and exists for one that never started", async () => {
