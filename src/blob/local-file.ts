@@ -1,3 +1,4 @@
+import type { BigIntStats } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import { open } from "node:fs/promises";
 import { MucastError } from "../contract/errors.ts";
@@ -16,14 +17,14 @@ export async function openLocalFile(path: string, name: string): Promise<StoredB
     throw unopened(name, error);
   });
   try {
-    const stats = await handle.stat();
+    const stats = await handle.stat({ bigint: true });
     if (stats.isDirectory()) {
       throw new MucastError("blob_not_found", `${name} is a folder, not a file`, { source: name });
     }
     return {
-      size: stats.isFile() ? stats.size : undefined,
+      size: stats.isFile() ? Number(stats.size) : undefined,
       encoded: false,
-      chunks: readHandle(handle, name, stats.isFile() ? stats : undefined),
+      chunks: readHandle(handle, name, stats.isFile() ? stateOf(stats) : undefined),
       close: () => handle.close(),
     };
   } catch (error) {
@@ -43,28 +44,43 @@ function unopened(name: string, error: unknown): MucastError {
   );
 }
 
-interface FileState {
+/** What a file was when it was opened. */
+export interface FileState {
   readonly size: number;
-  readonly mtimeMs: number;
+  readonly mtimeNs: bigint;
 }
 
-/** Reads on while the chunk before is worked on. */
-async function* readHandle(
+export function stateOf({ size, mtimeNs }: BigIntStats): FileState {
+  return { size: Number(size), mtimeNs };
+}
+
+/**
+ * Reads an open file, or a part of it (`end` exclusive), and on while the chunk before is worked on; closes it.
+ * @param before of a regular file, which must not change meanwhile.
+ * @throws MucastError blob_unavailable.
+ */
+export async function* readHandle(
   handle: FileHandle,
   name: string,
   before: FileState | undefined,
+  { start, end }: { start?: number; end?: number } = {},
 ): AsyncGenerator<Uint8Array> {
-  let total = 0;
-  let pending = readChunk(handle);
+  let at = start ?? 0;
+  const next = () => {
+    const length = Math.min(CHUNK_BYTES, (end ?? Number.POSITIVE_INFINITY) - at);
+    // A pipe has no positions.
+    return readChunk(handle, length, start === undefined ? null : at);
+  };
+  let pending = next();
   try {
     for (;;) {
       const chunk = await pending;
       if (chunk.length === 0) break;
-      total += chunk.length;
-      pending = readChunk(handle);
+      at += chunk.length;
+      pending = next();
       yield chunk;
     }
-    if (before) await checkUnchanged(handle, name, before, total);
+    if (before) await checkUnchanged(handle, name, before, at === (end ?? before.size));
   } catch (error) {
     if (error instanceof MucastError) throw error;
     throw new MucastError("blob_unavailable", `${name} cannot be read: ${causeOf(error)}`, { source: name });
@@ -74,15 +90,16 @@ async function* readHandle(
   }
 }
 
-async function readChunk(handle: FileHandle): Promise<Uint8Array> {
-  const buffer = Buffer.allocUnsafeSlow(CHUNK_BYTES);
-  const { bytesRead } = await handle.read(buffer, 0, CHUNK_BYTES, null);
+async function readChunk(handle: FileHandle, length: number, at: number | null): Promise<Uint8Array> {
+  if (length <= 0) return new Uint8Array(0);
+  const buffer = Buffer.allocUnsafeSlow(length);
+  const { bytesRead } = await handle.read(buffer, 0, length, at);
   return buffer.subarray(0, bytesRead);
 }
 
-async function checkUnchanged(handle: FileHandle, name: string, before: FileState, total: number) {
-  const after = await handle.stat();
-  if (after.size === before.size && after.mtimeMs === before.mtimeMs && total === before.size) return;
+async function checkUnchanged(handle: FileHandle, name: string, before: FileState, whole: boolean) {
+  const after = stateOf(await handle.stat({ bigint: true }));
+  if (whole && after.size === before.size && after.mtimeNs === before.mtimeNs) return;
   throw new MucastError(
     "blob_unavailable",
     `${name} changed while it was read; run again once nothing writes to it`,

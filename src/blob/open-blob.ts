@@ -1,12 +1,14 @@
 import { createHash } from "node:crypto";
 import type { ByteSource } from "../contract/columns.ts";
 import { MucastError } from "../contract/errors.ts";
+import { throwIfAborted } from "./canceled.ts";
 import { withoutGzip } from "./gzip.ts";
-import { openHttpsBlob } from "./https-blob.ts";
 import { type BlobLimits, DEFAULT_BLOB_LIMITS } from "./limits.ts";
 import { openLocalFile } from "./local-file.ts";
-import { placeOf } from "./place.ts";
+import { openStore } from "./open-store.ts";
+import { type BlobPlace, placeOf } from "./place.ts";
 import type { BlobPolicy } from "./policy.ts";
+import { openRemoteBlob } from "./remote-blob.ts";
 import type { StoredBytes } from "./stored-bytes.ts";
 
 /** An opened blob. Its stream can be read once; reading to the end, or stopping early, closes it. */
@@ -24,10 +26,12 @@ export interface OpenOptions {
   readonly limits?: Partial<BlobLimits>;
   /** PEM certificates to trust instead of the system's, for https. */
   readonly ca?: string;
+  /** BLOB_URL as the job was given it, perhaps with its SAS; for inputs in that container. */
+  readonly blobUrl?: string | undefined;
 }
 
 /**
- * Opens an input blob: a path, a file: URL, or an https URL that the policy allows. gzip content is decompressed
+ * Opens an input blob: a path, a file: URL, or a URL that the policy allows. gzip content is decompressed
  * on the way. Nothing but the first answer or the file's state is read before `chunks` is.
  * @throws MucastError url_not_allowed, blob_not_found, blob_unavailable, too_large, canceled; the stream throws
  * the last three too, and unreadable_blob for broken gzip.
@@ -40,16 +44,29 @@ export async function openBlob(
   const limits = { ...DEFAULT_BLOB_LIMITS, ...options.limits };
   const place = placeOf(location, policy);
   const { name } = place;
-  throwIfAborted(options.signal, name);
-  const stored =
-    place.kind === "file"
-      ? await openLocalFile(place.path, name)
-      : await openHttpsBlob(place.url, name, { ...options, limits });
+  throwIfAborted(options.signal, "reading", name);
+  const stored = await openPlace(place, policy, { ...options, limits });
   if (stored.size !== undefined && stored.size > limits.maxStoredBytes) {
     await stored.close();
     throw tooLarge(name, "stored", limits.maxStoredBytes);
   }
   return blobOf(stored, name, limits, options.signal);
+}
+
+async function openPlace(
+  place: BlobPlace,
+  policy: BlobPolicy,
+  { blobUrl, ...options }: OpenOptions & { limits: BlobLimits },
+): Promise<StoredBytes> {
+  if (place.kind === "file") return openLocalFile(place.path, place.name);
+  if (place.kind === "remote") {
+    return openRemoteBlob(place.url, place.name, { ...options, addresses: place.addresses });
+  }
+  const store = await openStore(place.kind === "mapped" ? place.base : (blobUrl ?? policy.container!), {
+    policy,
+    ...options,
+  });
+  return store.open(place.key, options.signal);
 }
 
 function blobOf(
@@ -65,7 +82,7 @@ function blobOf(
     if (taken) throw new MucastError("internal", `the stream of ${name} was read twice`, { source: name });
     taken = true;
     const hashed = observed(stored.chunks, (chunk) => {
-      throwIfAborted(signal, name);
+      throwIfAborted(signal, "reading", name);
       hash.update(chunk);
     });
     let bytes = limited(hashed, limits.maxStoredBytes, "stored", name);
@@ -113,11 +130,4 @@ function tooLarge(name: string, what: string, limit: number): MucastError {
     source: name,
     limit,
   });
-}
-
-/** @throws the signal's reason where that is a MucastError, else `canceled`. */
-function throwIfAborted(signal: AbortSignal | undefined, name: string): void {
-  if (!signal?.aborted) return;
-  if (signal.reason instanceof MucastError) throw signal.reason;
-  throw new MucastError("canceled", `reading ${name} was cancelled`, { source: name });
 }

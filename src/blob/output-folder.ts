@@ -8,25 +8,28 @@ import { causeOf, codeOf } from "./system-error.ts";
 
 const DATA = "data";
 
+/** True for a BLOB_URL that is no folder's path or file: URL. */
+export function isWebUrl(blobUrl: string): boolean {
+  return /^https?:/i.test(blobUrl.trim());
+}
+
 /**
  * The absolute folder an output is written to: `data` under BLOB_URL where that is given (a path or a file: URL),
  * else under the folder of the feature file, or under that folder's parent where it is itself called `data`.
  * Nothing is created.
- * @throws MucastError invalid_request where that would be on https: outputs are only written to folders so far.
+ * @throws MucastError invalid_request where neither is a folder.
  */
 export function resolveOutput(place: { blobUrl?: string | undefined; featureLocation: string }): string {
   const { blobUrl, featureLocation } = place;
   if (blobUrl !== undefined && blobUrl !== "") {
     if (!isUrl(blobUrl)) return resolve(withoutSas(blobUrl), DATA);
     if (/^file:/i.test(blobUrl)) return resolve(filePath(blobUrl), DATA);
-    throw unwritable(
-      `BLOB_URL ${shownUrl(blobUrl)} is not a folder, and outputs are only written to folders so far; name a ` +
-        "folder there, and the https container in MUCAST_ALLOWED_BLOB_URLS",
-      shownUrl(blobUrl),
-    );
+    throw unwritable(`BLOB_URL ${shownUrl(blobUrl)} is neither a folder nor a container`, shownUrl(blobUrl));
   }
   if (isUrl(featureLocation) && !/^file:/i.test(featureLocation)) {
-    throw unwritable("BLOB_URL must name a folder for the output when the feature blob is read over https");
+    throw unwritable(
+      "BLOB_URL must name a folder or a container for the output when the feature blob is read from a URL",
+    );
   }
   const file = isUrl(featureLocation) ? filePath(featureLocation) : featureLocation;
   const folder = dirname(resolve(file));
@@ -46,27 +49,32 @@ function unwritable(message: string, value?: string): MucastError {
 /**
  * Looks early, before hours of training, whether an output can be written later: the folder or its nearest
  * existing parent can be written to, and the name is free. Creates nothing.
+ * @param shown what errors call the output; by default its path.
  * @throws MucastError output_failed.
  */
-export async function checkOutput(folder: string, name: string): Promise<void> {
-  if (await exists(join(folder, name))) throw nameTaken(join(folder, name));
+export async function checkOutput(
+  folder: string,
+  name: string,
+  shown: string = join(folder, name),
+): Promise<void> {
+  if (await exists(join(folder, name), shown)) throw nameTaken(shown);
   let parent = folder;
-  while (!(await exists(parent)) && dirname(parent) !== parent) parent = dirname(parent);
+  while (!(await exists(parent, shown)) && dirname(parent) !== parent) parent = dirname(parent);
   try {
-    if (!(await stat(parent)).isDirectory()) throw outputFailed(folder, `${parent} is not a folder`);
+    if (!(await stat(parent)).isDirectory()) throw outputFailed(shown, "a part of its path is not a folder");
     await access(parent, constants.W_OK | constants.X_OK);
   } catch (error) {
-    throw error instanceof MucastError ? error : outputFailed(folder, causeOf(error), error);
+    throw error instanceof MucastError ? error : outputFailed(shown, causeOf(error), error);
   }
 }
 
-async function exists(path: string): Promise<boolean> {
+async function exists(path: string, shown: string): Promise<boolean> {
   try {
     await lstat(path);
     return true;
   } catch (error) {
     if (codeOf(error) === "ENOENT" || codeOf(error) === "ENOTDIR") return false;
-    throw outputFailed(path, causeOf(error), error);
+    throw outputFailed(shown, causeOf(error), error);
   }
 }
 

@@ -1,11 +1,28 @@
+import { isIP } from "node:net";
 import { fileURLToPath } from "node:url";
 import { MucastError } from "../contract/errors.ts";
-import { type BlobPolicy, checkBlobUrl, shownUrl, withoutSignature } from "./policy.ts";
+import { type AddressRule, isAllowedAddress } from "./addresses.ts";
+import { notPublic } from "./guarded-agent.ts";
+import { type BlobPolicy, shownUrl, withoutSignature } from "./policy.ts";
+import { spellingFault, withoutBrackets } from "./url-spelling.ts";
 
 /** Where a blob is, and what errors and outputs call it. */
-export type BlobPlace =
-  | { readonly kind: "file"; readonly path: string; readonly name: string }
-  | { readonly kind: "https"; readonly url: URL; readonly name: string };
+export type BlobPlace = FilePlace | UrlPlace;
+
+export interface FilePlace {
+  readonly kind: "file";
+  readonly path: string;
+  readonly name: string;
+}
+
+/**
+ * `mapped`: a folder stands for the URL. `container`: it is in BLOB_URL's container, and there are credentials for
+ * that. `remote`: anywhere else that is allowed, asked for as it is written.
+ */
+export type UrlPlace =
+  | { readonly kind: "mapped"; readonly key: string; readonly base: string; readonly name: string }
+  | { readonly kind: "container"; readonly key: string; readonly name: string }
+  | { readonly kind: "remote"; readonly url: URL; readonly addresses: AddressRule; readonly name: string };
 
 const URL_LIKE = /:\/\/|^\W*(?:file|https?):/i;
 
@@ -15,7 +32,7 @@ export function isUrl(location: string): boolean {
 }
 
 /**
- * Tells a path, a file: URL and an https URL apart and checks the latter against the policy.
+ * Tells a path, a file: URL and other URLs apart and checks the latter against the policy.
  * @throws MucastError url_not_allowed, also for every other scheme; invalid_request for a broken file: URL.
  */
 export function placeOf(location: string, policy: BlobPolicy): BlobPlace {
@@ -24,7 +41,59 @@ export function placeOf(location: string, policy: BlobPolicy): BlobPlace {
   if (!isUrl(location)) return { kind: "file", path: location, name: withoutSignature(location) };
   if (/^file:/i.test(location))
     return { kind: "file", path: filePath(location), name: withoutSignature(location) };
-  return { kind: "https", url: checkBlobUrl(location, policy), name: shownUrl(location) };
+  return checkInputLocation(location, policy);
+}
+
+/** A blob's key in its store: `data/` and a name that inputs have. */
+const INPUT_KEY = /\/(data\/(?:feature_engine|data_extractor)_[A-Za-z0-9_-]{1,64}\.json)$/;
+
+/**
+ * Checks the URL of an input blob, `{blob_url}/data/feature_engine_<id>.json` or `data_extractor_<id>.json`, as far
+ * as that goes without asking anybody: only the request itself shows what its host resolves to. A query string
+ * (such as a SAS) may follow; it is used for the request and shown nowhere. Paths and file: URLs are refused, so a
+ * service can hand it what its callers write.
+ * @throws MucastError url_not_allowed.
+ */
+export function checkInputLocation(text: string, policy: BlobPolicy): UrlPlace {
+  const place = text.split("?")[0]!;
+  if (/[^\x21-\x7e]/.test(text)) {
+    throw notAllowed(text, "holds a space, a control character or a character that is not ASCII");
+  }
+  if (text.includes("#")) throw notAllowed(text, "has a fragment");
+  const key = INPUT_KEY.exec(place)?.[1];
+  const before = place.slice(0, -1 - (key?.length ?? 0));
+  const name = shownUrl(text);
+  if (key !== undefined && policy.mapped?.some(({ base }) => base === before)) {
+    return { kind: "mapped", key, base: before, name };
+  }
+  const fault = spellingFault(place, policy.privateOrigins);
+  if (fault !== undefined) throw notAllowed(text, fault);
+  if (key === undefined) {
+    throw notAllowed(
+      text,
+      "does not end in /data/feature_engine_<id>.json or /data/data_extractor_<id>.json",
+    );
+  }
+  if (!policy.allowed.some((prefix) => place.startsWith(`${prefix}/`))) {
+    throw notAllowed(text, "is outside the allowed origins and containers");
+  }
+  const url = new URL(text);
+  const addresses = addressRule(url, policy);
+  const host = withoutBrackets(url.hostname);
+  if (isIP(host) !== 0 && !isAllowedAddress(host, addresses)) throw notPublic(url.origin, addresses);
+  if (before === policy.container && text === place) return { kind: "container", key, name };
+  return { kind: "remote", url, addresses, name };
+}
+
+/** What the host of a URL may resolve to. */
+export function addressRule({ protocol, origin }: URL, { privateOrigins = [] }: BlobPolicy): AddressRule {
+  if (protocol === "http:") return "loopback";
+  return privateOrigins.includes(origin) ? "any" : "public";
+}
+
+function notAllowed(text: string, fault: string): MucastError {
+  const source = shownUrl(text);
+  return new MucastError("url_not_allowed", `${source} ${fault}`, { source });
 }
 
 /** Path of a file: URL. @throws MucastError invalid_request where it names a host, a query or an odd path. */

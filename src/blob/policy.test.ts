@@ -2,14 +2,22 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { MucastError } from "../contract/errors.ts";
-import { blobPolicy, checkBlobUrl, shownUrl } from "./policy.ts";
+import { checkInputLocation } from "./place.ts";
+import { type BlobPolicy, blobPolicy, shownUrl } from "./policy.ts";
 
 const POLICY = { allowed: ["https://acct.blob.example.net/models"] };
 const GOOD = "https://acct.blob.example.net/models/data/feature_engine_1.json";
 
-function refusal(text: string, policy = POLICY): MucastError {
+/** The URL that is asked for. */
+function askedFor(text: string, policy: BlobPolicy = POLICY): URL {
+  const place = checkInputLocation(text, policy);
+  assert.ok(place.kind === "remote");
+  return place.url;
+}
+
+function refusal(text: string, policy: BlobPolicy = POLICY): MucastError {
   try {
-    checkBlobUrl(text, policy);
+    checkInputLocation(text, policy);
   } catch (error) {
     assert.ok(error instanceof MucastError, String(error));
     assert.equal(error.code, "url_not_allowed");
@@ -25,7 +33,7 @@ test("both input blobs of an allowed container may be read, also in a folder bel
     "https://acct.blob.example.net/models/data/data_extractor_a-b_C9.json",
     "https://acct.blob.example.net/models/team-1/run.2/data/feature_engine_1.json",
   ]) {
-    assert.equal(checkBlobUrl(url, POLICY).href, url);
+    assert.equal(askedFor(url).href, url);
   }
 });
 
@@ -94,10 +102,11 @@ test("a URL is refused for each trick that makes what is checked differ from wha
 });
 
 test("an odd spelling of an allowed address is refused", () => {
-  const policy = { allowed: ["https://127.0.0.1:8443/c", "https://[::1]:8443/c"] };
+  const privateOrigins = ["https://127.0.0.1:8443", "https://[::1]:8443"];
+  const policy = { allowed: privateOrigins.map((origin) => `${origin}/c`), privateOrigins };
   const blob = "c/data/feature_engine_1.json";
-  checkBlobUrl(`https://127.0.0.1:8443/${blob}`, policy);
-  checkBlobUrl(`https://[::1]:8443/${blob}`, policy);
+  askedFor(`https://127.0.0.1:8443/${blob}`, policy);
+  askedFor(`https://[::1]:8443/${blob}`, policy);
   for (const host of [
     "127.1",
     "2130706433",
@@ -135,7 +144,7 @@ test("whatever is allowed is asked for as it is spelt, and lies under an allowed
     fc.property(fc.oneof(mutated, built), (text) => {
       let url: URL;
       try {
-        url = checkBlobUrl(text, POLICY);
+        url = askedFor(text);
       } catch (error) {
         return error instanceof MucastError && error.code === "url_not_allowed";
       }

@@ -2,47 +2,61 @@ import { randomBytes } from "node:crypto";
 import { link, mkdir, open, rename, rmdir, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { MucastError } from "../contract/errors.ts";
+import { throwIfAborted } from "./canceled.ts";
+import { blocksOf, type Content } from "./content.ts";
 import { outputFailed } from "./output-folder.ts";
+import { ownMark } from "./process-mark.ts";
+import { sweepStaged } from "./sweep-staged.ts";
 import { causeOf, codeOf } from "./system-error.ts";
 
-/** Text is written as UTF-8. */
-export type Piece = Uint8Array | string;
-export type Content = Piece | AsyncIterable<Piece> | Iterable<Piece>;
+const BLOCK_BYTES = 2 ** 20;
 
 /** A file that is whole and on disk under a hidden name beside its target, not visible as the target yet. */
 export interface StagedFile {
   readonly path: string;
   readonly target: string;
+  /** What errors call the target. */
+  readonly shown: string;
   /** The topmost folder that was made for it. */
   readonly madeFolder: string | undefined;
 }
 
+export interface StageOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Bytes; one more is too_large. */
+  readonly limit?: number | undefined;
+  /** What errors call the file; by default its path. */
+  readonly shown?: string;
+}
+
 /**
- * Writes `content` to a hidden file beside `folder/name` and flushes it to disk. The folder is made if needed.
- * On any error, the file and the folders made are gone again.
- * @throws MucastError output_failed; or what `content` or the signal throws.
+ * Writes `content` to a hidden file beside `folder/name` and flushes it to disk. The folder is made if needed, and
+ * what killed processes have left in it is removed. On any error, the file and the folders made are gone again.
+ * @throws MucastError output_failed, too_large; or what `content` or the signal throws.
  */
 export async function stageFile(
   folder: string,
   name: string,
   content: Content,
-  signal?: AbortSignal,
+  { signal, limit, shown = join(folder, name) }: StageOptions = {},
 ): Promise<StagedFile> {
   const target = join(folder, name);
   if (basename(target) !== name) throw new MucastError("internal", `"${name}" is not a plain file name`);
-  const hidden = join(folder, `.${name}.${process.pid}-${randomBytes(6).toString("hex")}.tmp`);
-  const madeFolder = await onDisk(target, mkdir(folder, { recursive: true }));
-  const staged: StagedFile = { path: hidden, target, madeFolder };
+  const hidden = join(folder, `.${name}.${ownMark()}-${randomBytes(6).toString("hex")}.tmp`);
+  const madeFolder = await onDisk(shown, mkdir(folder, { recursive: true }));
+  const staged: StagedFile = { path: hidden, target, shown, madeFolder };
   try {
-    const handle = await onDisk(target, open(hidden, "wx", 0o644));
+    if (madeFolder === undefined) await sweepStaged(folder);
+    const handle = await onDisk(shown, open(hidden, "wx", 0o644));
     try {
-      for await (const block of blocks(content)) {
-        if (signal?.aborted) throw canceled(target, signal);
-        await onDisk(target, handle.writeFile(block));
+      for await (const block of blocksOf(content, { size: BLOCK_BYTES, name: shown, limit })) {
+        throwIfAborted(signal, "writing", shown);
+        await onDisk(shown, handle.writeFile(block));
       }
-      await onDisk(target, handle.sync());
+      throwIfAborted(signal, "writing", shown);
+      await onDisk(shown, handle.sync());
     } finally {
-      await onDisk(target, handle.close());
+      await onDisk(shown, handle.close());
     }
     return staged;
   } catch (error) {
@@ -63,10 +77,24 @@ export async function publishStaged(staged: StagedFile, hardLink: typeof link = 
     if (!(await nameExclusively(staged, hardLink))) return false;
   } catch (error) {
     await discardStaged(staged);
-    throw outputFailed(staged.target, causeOf(error), error);
+    throw outputFailed(staged.shown, causeOf(error), error);
   }
   await flushFolder(dirname(staged.target));
   return true;
+}
+
+/**
+ * Gives a staged file its name, in the place of whatever file has it: seen by others as the old or the new one, whole.
+ * @throws MucastError output_failed, with the staged file gone.
+ */
+export async function replaceByStaged(staged: StagedFile): Promise<void> {
+  try {
+    await rename(staged.path, staged.target);
+  } catch (error) {
+    await discardStaged(staged);
+    throw outputFailed(staged.shown, causeOf(error), error);
+  }
+  await flushFolder(dirname(staged.target));
 }
 
 /** The name is there already; not every file system lets its folders be opened or flushed, so errors are none. */
@@ -115,34 +143,10 @@ export async function discardStaged(staged: StagedFile): Promise<void> {
   }
 }
 
-const BLOCK_BYTES = 2 ** 20;
-
-/** Joins small pieces, so that a write is worth its system call. */
-async function* blocks(content: Content): AsyncGenerator<Uint8Array> {
-  const pieces = typeof content === "string" || content instanceof Uint8Array ? [content] : content;
-  let held: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const piece of pieces) {
-    const block = typeof piece === "string" ? Buffer.from(piece) : piece;
-    held.push(block);
-    bytes += block.length;
-    if (bytes < BLOCK_BYTES) continue;
-    yield Buffer.concat(held);
-    held = [];
-    bytes = 0;
-  }
-  yield Buffer.concat(held);
-}
-
-async function onDisk<T>(target: string, action: Promise<T>): Promise<T> {
+async function onDisk<T>(shown: string, action: Promise<T>): Promise<T> {
   try {
     return await action;
   } catch (error) {
-    throw outputFailed(target, causeOf(error), error);
+    throw outputFailed(shown, causeOf(error), error);
   }
-}
-
-function canceled(target: string, signal: AbortSignal): MucastError {
-  if (signal.reason instanceof MucastError) return signal.reason;
-  return new MucastError("canceled", `writing ${target} was cancelled`, { path: target });
 }

@@ -1,4 +1,6 @@
-import type { Content } from "./staged-file.ts";
+import { MucastError } from "../contract/errors.ts";
+import type { Content } from "./content.ts";
+import type { StoredBytes } from "./stored-bytes.ts";
 
 /** A blob as it is stored. */
 export interface StoredBlob {
@@ -11,6 +13,14 @@ export interface StoreWrite {
   readonly signal?: AbortSignal | undefined;
   /** Bytes; one more is `too_large`, and nothing is left. */
   readonly limit?: number | undefined;
+}
+
+/** A part of a blob, `end` exclusive; by default all of it. */
+export interface ReadPart {
+  readonly start?: number | undefined;
+  readonly end?: number | undefined;
+  readonly etag?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /**
@@ -27,10 +37,7 @@ export interface BlobStore {
    * The bytes of a blob, or of a part of it (`end` exclusive), all of one version.
    * @throws MucastError blob_not_found; blob_unavailable where it is no longer that of `etag`.
    */
-  read(
-    key: string,
-    part?: { start?: number; end?: number; etag?: string; signal?: AbortSignal },
-  ): AsyncIterable<Uint8Array>;
+  read(key: string, part?: ReadPart): AsyncIterable<Uint8Array>;
   /** Writes or replaces, whole or not at all. @throws MucastError too_large. */
   put(key: string, content: Content, options?: StoreWrite): Promise<{ created: boolean; etag: string }>;
   /** Writes a new one, whole or not at all. @throws MucastError output_failed where it exists. */
@@ -38,4 +45,23 @@ export interface BlobStore {
   /** Harmless where there is none. */
   remove(key: string): Promise<void>;
   close(): Promise<void>;
+}
+
+/** What a job needs of a store besides. */
+export interface JobStore extends BlobStore {
+  /** Opens an input. @throws MucastError blob_not_found, blob_unavailable. */
+  open(key: string, signal?: AbortSignal): Promise<StoredBytes>;
+  /**
+   * Looks early, before hours of training, whether a new blob can be written later: the place is there and the name
+   * is free. Writes nothing. @throws MucastError output_failed.
+   */
+  checkNew(key: string): Promise<void>;
+}
+
+const KEY = /^(?:data|status)\/[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}$/;
+
+/** @throws MucastError internal for a key that no store has. */
+export function checkKey(key: string): string {
+  if (KEY.test(key)) return key;
+  throw new MucastError("internal", `${JSON.stringify(key.slice(0, 100))} is not the key of a blob`);
 }

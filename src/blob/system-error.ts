@@ -23,7 +23,7 @@ const CAUSES: Readonly<Record<string, string>> = {
   EISDIR: "it is a folder",
   EEXIST: "it exists already",
   ENAMETOOLONG: "the name is too long",
-  ELOOP: "too many symbolic links",
+  ELOOP: "a symbolic link cannot be followed there",
   EMFILE: "too many open files",
   EIO: "the device failed",
 };

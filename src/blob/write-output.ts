@@ -1,6 +1,7 @@
 import { pathToFileURL } from "node:url";
+import type { Content } from "./content.ts";
 import { nameTaken } from "./output-folder.ts";
-import { type Content, discardStaged, publishStaged, stageFile } from "./staged-file.ts";
+import { discardStaged, publishStaged, stageFile } from "./staged-file.ts";
 
 /**
  * Writes one output, create-only and atomically: the name appears once, whole and flushed to disk, or not at all;
@@ -16,7 +17,7 @@ export async function writeOutput(
   content: Content,
   options: { signal?: AbortSignal } = {},
 ): Promise<string> {
-  const staged = await stageFile(folder, name, content, options.signal);
+  const staged = await stageFile(folder, name, content, options);
   if (!(await publishStaged(staged))) {
     await discardStaged(staged);
     throw nameTaken(staged.target);

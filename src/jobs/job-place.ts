@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { executionName, outputName } from "../blob/names.ts";
-import { checkOutput, resolveOutput } from "../blob/output-folder.ts";
-import { writeOutput } from "../blob/write-output.ts";
+import { openOutput } from "../blob/open-output.ts";
 import type { Operation } from "../contract/operation-view.ts";
 import type { Failure } from "../contract/output-blob.ts";
 import type { ResultRecord } from "../contract/result-record.ts";
@@ -25,15 +24,19 @@ export interface TickerNews {
 }
 
 /** Finds the output's place and checks that it can be written, before anything is read. @throws MucastError. */
-export async function openPlace(operation: Operation, request: JobRequest): Promise<JobPlace> {
-  const folder = resolveOutput({ blobUrl: request.blobUrl, featureLocation: request.featureUrl });
-  const name = outputName(operation, request.id);
-  await checkOutput(folder, name);
+export async function openPlace(
+  operation: Operation,
+  { id, blobUrl, featureUrl: featureLocation }: JobRequest,
+  { policy }: JobContext,
+): Promise<JobPlace> {
+  const name = outputName(operation, id);
+  const output = await openOutput({ name, blobUrl, featureLocation }, { policy });
+  await output.check();
   return {
     async leave(document, { warnings, failures }, { report, signal }) {
       for (const warning of warnings) report({ kind: "warning", warning });
       for (const failure of failures) report({ kind: "failure", failure });
-      const url = await writeOutput(folder, name, orderedPieces(document), { signal });
+      const url = await output.write(orderedPieces(document), signal);
       report({ kind: "progress", stage: "write", done: 1, total: 1 });
       return {
         status: "Succeeded",

@@ -32,7 +32,7 @@ export interface Inputs {
 }
 
 export interface InputDigest {
-  /** An https URL without its query string, or the name of a local file without its folder. */
+  /** A URL without its query string, or the name of a local file without its folder. */
   readonly name: string;
   readonly sha256: string;
 }
@@ -43,8 +43,9 @@ export async function openInputs(
   { policy, report, signal }: JobContext,
   workFolder: string,
 ): Promise<Inputs> {
-  const priceBlob = await openBlob(request.dataExtractorUrl, policy, { signal });
-  const featureBlob = await openBlob(request.featureUrl, policy, { signal }).catch(async (error: unknown) => {
+  const options = { signal, blobUrl: request.blobUrl };
+  const priceBlob = await openBlob(request.dataExtractorUrl, policy, options);
+  const featureBlob = await openBlob(request.featureUrl, policy, options).catch(async (error: unknown) => {
     await priceBlob.close();
     throw error;
   });
@@ -102,7 +103,7 @@ function* everyPrice(prices: PriceBlob): Generator<TickerPrices> {
 }
 
 function digestOf(blob: Blob): InputDigest {
-  const name = blob.name.startsWith("https:") ? blob.name : basename(blob.name);
+  const name = /^https?:/.test(blob.name) ? blob.name : basename(blob.name);
   return { name, sha256: blob.digest() };
 }
 

@@ -25,7 +25,7 @@ export async function runDlJob(request: JobRequest, context: JobContext): Promis
   const { settings, warnings: aboutConfig } = parseDlSettings(request.config);
   const warnings = settings.enabled ? aboutConfig : [...aboutConfig, DISABLED];
   for (const warning of warnings) context.report({ kind: "warning", warning });
-  const place = await openPlace("run_dl_job", request);
+  const place = await openPlace("run_dl_job", request, context);
   const work = settings.enabled ? makeForecasts : makeNone;
   const { inputs, outcome, versions, device } = await work(request, context, settings);
   const evaluation = await timed(context, "evaluate", () => evaluateDl(outcome.trained, settings.intervals));

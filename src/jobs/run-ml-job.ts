@@ -20,7 +20,7 @@ import { withEngine } from "./with-engine.ts";
 export async function runMlJob(request: JobRequest, context: JobContext): Promise<ResultRecord> {
   const { settings, warnings } = parseMlSettings(request.config);
   for (const warning of warnings) context.report({ kind: "warning", warning });
-  const place = await openPlace("run_ml_job", request);
+  const place = await openPlace("run_ml_job", request, context);
   const need = {
     environment: "ml",
     libraries: librariesFor(settings.estimator.library, settings.scaler),

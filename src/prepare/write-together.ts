@@ -1,12 +1,7 @@
 import { open } from "node:fs/promises";
+import type { Content } from "../blob/content.ts";
 import { nameTaken } from "../blob/output-folder.ts";
-import {
-  type Content,
-  discardStaged,
-  publishStaged,
-  type StagedFile,
-  stageFile,
-} from "../blob/staged-file.ts";
+import { discardStaged, publishStaged, type StagedFile, stageFile } from "../blob/staged-file.ts";
 
 /**
  * Writes files that belong together: all are whole on disk before the first gets its name. One that exists with
@@ -22,7 +17,7 @@ export async function writeTogether(
   const staged: StagedFile[] = [];
   let written = false;
   try {
-    for (const { name, content } of files) staged.push(await stageFile(folder, name, content, signal));
+    for (const { name, content } of files) staged.push(await stageFile(folder, name, content, { signal }));
     for (const file of staged) if ((await sameBytes(file)) === false) throw nameTaken(file.target);
     for (const file of staged) {
       if (await publishStaged(file)) written = true;

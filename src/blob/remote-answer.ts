@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { MucastError } from "../contract/errors.ts";
-import { PassingFailure } from "./https-request.ts";
+import { PassingFailure } from "./remote-request.ts";
 
 /** Where the bytes of an answer stand in the whole blob. */
 export interface Span {
@@ -30,6 +30,23 @@ export function strongTag(answer: IncomingMessage): string | undefined {
   return tag !== undefined && /^"[^"]*"$/.test(tag) ? tag : undefined;
 }
 
+/** The MD5 of the whole blob in base64, where the server tells it: Azure names it otherwise beside a range. */
+export function contentMd5(answer: IncomingMessage): string | undefined {
+  const told = answer.headers[answer.statusCode === 206 ? "x-ms-blob-content-md5" : "content-md5"];
+  return typeof told === "string" && told !== "" ? told : undefined;
+}
+
+/** True where the server says that it compressed the bytes for the way. @throws MucastError unreadable_blob. */
+export function isGzipEncoded(answer: IncomingMessage, name: string): boolean {
+  const encoding = (answer.headers["content-encoding"] ?? "identity").trim().toLowerCase();
+  if (encoding === "gzip" || encoding === "x-gzip") return true;
+  if (encoding === "identity" || encoding === "") return false;
+  const shown = /^[a-z-]{1,20}$/.test(encoding)
+    ? `the content encoding "${encoding}"`
+    : "an unusual content encoding";
+  throw new MucastError("unreadable_blob", `${name} has ${shown}; only gzip is understood`, { source: name });
+}
+
 /**
  * Turns every status but 200, 206 and 416 into its error; the body is dropped.
  * @throws PassingFailure for what may pass (408, 429, 5xx); MucastError for the rest.
@@ -52,8 +69,13 @@ export function checkStatus(answer: IncomingMessage, name: string): void {
     throw new MucastError("blob_unavailable", words, data);
   }
   if (status === 412) throw changed(name);
-  if (status === 408 || status === 429 || status >= 500) throw new PassingFailure(said);
+  if (isPassingStatus(status)) throw new PassingFailure(said);
   throw new MucastError("blob_unavailable", `${name} cannot be read: ${said}`, data);
+}
+
+/** True for an answer that may be another one a moment later. */
+export function isPassingStatus(status: number): boolean {
+  return status === 408 || status === 429 || status >= 500;
 }
 
 /** Azure's short error code, shown only where it is one word. */
@@ -75,4 +97,14 @@ const TRUST = /^(?:CERT_|ERR_TLS_|ERR_SSL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|H
 /** True where trying again cannot help: the certificate is not trusted, or there is no TLS. */
 export function isTrustFailure(error: unknown): boolean {
   return error instanceof Error && "code" in error && TRUST.test(String(error.code));
+}
+
+/** Why a connection failed, in words; what no further try can mend says what could. */
+export function failureOf(error: unknown): string {
+  if (error instanceof PassingFailure) return error.message;
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  const trust = isTrustFailure(error)
+    ? "; its certificate is not trusted here (see NODE_EXTRA_CA_CERTS)"
+    : "";
+  return `the connection failed: ${code || String(error)}${trust}`;
 }

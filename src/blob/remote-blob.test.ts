@@ -10,6 +10,7 @@ import { gzipSync } from "node:zlib";
 import { type ErrorCode, MucastError } from "../contract/errors.ts";
 import type { BlobLimits } from "./limits.ts";
 import { type OpenOptions, openBlob } from "./open-blob.ts";
+import type { BlobPolicy } from "./policy.ts";
 
 const certificates = new URL("../../test/certificates/", import.meta.url);
 const cert = readFileSync(new URL("localhost.cert.pem", certificates), "utf8");
@@ -25,7 +26,7 @@ after(() => {
 
 interface Served {
   readonly location: string;
-  readonly policy: { allowed: string[] };
+  readonly policy: BlobPolicy;
   readonly requests: IncomingMessage[];
 }
 
@@ -41,7 +42,7 @@ async function serve(listener: RequestListener): Promise<Served> {
   const container = `https://127.0.0.1:${(server.address() as AddressInfo).port}/container`;
   return {
     location: `${container}/data/feature_engine_1.json?sv=1&sig=SECRET`,
-    policy: { allowed: [container] },
+    policy: { allowed: [container], privateOrigins: [new URL(container).origin] },
     requests,
   };
 }
@@ -284,7 +285,7 @@ test("a port that accepts but never speaks TLS ends with no connection", async (
   const container = `https://127.0.0.1:${(mute.address() as AddressInfo).port}/c`;
   const served = {
     location: `${container}/data/feature_engine_1.json`,
-    policy: { allowed: [container] },
+    policy: { allowed: [container], privateOrigins: [new URL(container).origin] },
     requests: [],
   };
   const error = await failure("blob_unavailable", readAll(served, { limits: { connectMs: 100 } }));

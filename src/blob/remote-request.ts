@@ -1,47 +1,53 @@
-import type { IncomingMessage } from "node:http";
-import { type Agent, request } from "node:https";
+import { type Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
+import { type Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import type { BlobLimits } from "./limits.ts";
 
 /** The server or the way to it failed in a manner that may pass. */
 export class PassingFailure extends Error {}
 
-export interface RangeRequest {
+export interface RemoteRequest {
   readonly url: URL;
+  readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly agent: Agent;
+  readonly body?: Uint8Array | string | undefined;
+  readonly agent: HttpAgent | HttpsAgent;
   readonly limits: BlobLimits;
   readonly signal: AbortSignal;
 }
 
 /**
- * One GET, answered by its headers; the body is still to be read. Follows nothing, keeps no cookies.
+ * One request, answered by its headers; the body of the answer is still to be read. Follows nothing, keeps no cookies.
  * @throws PassingFailure where the connection or the headers do not come in time; else the error of the system.
  */
-export function getHeaders(get: RangeRequest): Promise<IncomingMessage> {
-  const { url, headers, agent, limits, signal } = get;
+export function send({ url, body, limits, ...options }: RemoteRequest): Promise<IncomingMessage> {
+  const secure = url.protocol === "https:";
   return new Promise((resolve, reject) => {
-    const sent = request(url, { method: "GET", headers, agent, signal });
+    const sent = (secure ? httpsRequest : httpRequest)(url, options);
     let timer = expire(limits.connectMs, "no connection");
     function expire(ms: number, what: string): NodeJS.Timeout {
       return setTimeout(() => sent.destroy(new PassingFailure(`${what} within ${ms} ms`)), ms);
     }
-    function connected(): void {
+    let answered = false;
+    function awaitAnswer(): void {
       clearTimeout(timer);
-      timer = expire(limits.idleMs, "no answer");
+      if (!answered) timer = expire(limits.idleMs, "no answer");
     }
     sent.once("socket", (socket) => {
-      if (sent.reusedSocket) connected();
-      else socket.once("secureConnect", connected);
+      if (sent.reusedSocket) awaitAnswer();
+      else socket.once(secure ? "secureConnect" : "connect", awaitAnswer);
     });
+    // The body has left: from now on only the server can be slow.
+    if (body !== undefined) sent.once("finish", awaitAnswer);
     sent.once("response", (answer) => {
+      answered = true;
       clearTimeout(timer);
       resolve(answer);
     });
-    sent.once("error", (error) => {
+    sent.on("error", (error) => {
       clearTimeout(timer);
       reject(error);
     });
-    sent.end();
+    sent.end(body);
   });
 }
 

@@ -1,0 +1,83 @@
+import { BlockList, isIP } from "node:net";
+
+/**
+ * What an origin may resolve to: `public`, an address of the open internet; `loopback`, this machine; `any`, for
+ * an origin that the operator has listed as private.
+ */
+export type AddressRule = "public" | "loopback" | "any";
+
+/** IPv4 that is not public: IANA's special-purpose registry (RFC 6890 and after), multicast and reserved space. */
+const SPECIAL_4 = blockList("ipv4", [
+  "0.0.0.0/8",
+  "10.0.0.0/8",
+  "100.64.0.0/10",
+  "127.0.0.0/8",
+  "169.254.0.0/16",
+  "172.16.0.0/12",
+  "192.0.0.0/24",
+  "192.0.2.0/24",
+  "192.31.196.0/24",
+  "192.52.193.0/24",
+  "192.88.99.0/24",
+  "192.168.0.0/16",
+  "192.175.48.0/24",
+  "198.18.0.0/15",
+  "198.51.100.0/24",
+  "203.0.113.0/24",
+  "224.0.0.0/3",
+  // Every machine in Azure reaches its platform's services (such as goal states with secrets) there.
+  "168.63.129.16/32",
+]);
+
+/** The one block of IPv6 that is given out for public use (RFC 4291) ... */
+const GLOBAL_6 = blockList("ipv6", ["2000::/3"]);
+
+/** ... and what in it is not: protocol assignments with Teredo, documentation, 6to4, AS112. */
+const SPECIAL_6 = blockList("ipv6", [
+  "2001::/23",
+  "2001:db8::/32",
+  "2002::/16",
+  "2620:4f:8000::/48",
+  "3fff::/20",
+]);
+
+/** IPv6 that stands for the IPv4 address in its last 32 bits: mapped (RFC 4291), and NAT64 (RFC 6052). */
+const CARRIES_4 = blockList("ipv6", ["::ffff:0:0/96", "64:ff9b::/96"]);
+
+const LOOPBACK = blockList("ipv4", ["127.0.0.0/8"]);
+
+function blockList(family: "ipv4" | "ipv6", subnets: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const subnet of subnets) {
+    const [net, prefix] = subnet.split("/") as [string, string];
+    list.addSubnet(net, Number(prefix), family);
+  }
+  return list;
+}
+
+/** @param address an IP address as a resolver gives it, or as it stands in a URL, brackets off. */
+export function isAllowedAddress(address: string, rule: AddressRule): boolean {
+  if (rule === "any") return isIP(address) !== 0;
+  const carried = carriedIpv4(address);
+  const judged = carried ?? address;
+  if (rule === "loopback") return isIP(judged) === 4 ? LOOPBACK.check(judged) : isLoopback6(judged);
+  if (isIP(judged) === 4) return !SPECIAL_4.check(judged);
+  return isIP(judged) === 6 && GLOBAL_6.check(judged, "ipv6") && !SPECIAL_6.check(judged, "ipv6");
+}
+
+function isLoopback6(address: string): boolean {
+  return isIP(address) === 6 && canonical6(address) === "::1";
+}
+
+/** @returns the IPv4 address that an IPv6 address stands for; undefined where it stands for none. */
+function carriedIpv4(address: string): string | undefined {
+  if (isIP(address) !== 6 || !CARRIES_4.check(address, "ipv6")) return undefined;
+  const [high, low] = canonical6(address).split(":").slice(-2) as [string, string];
+  const bits = Number.parseInt(high || "0", 16) * 0x1_0000 + Number.parseInt(low || "0", 16);
+  return [24, 16, 8, 0].map((shift) => (bits >>> shift) & 0xff).join(".");
+}
+
+/** The one spelling of RFC 5952, which URLs are parsed to; without a zone. */
+function canonical6(address: string): string {
+  return new URL(`http://[${address.split("%")[0]}]/`).hostname.slice(1, -1);
+}

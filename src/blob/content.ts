@@ -1,0 +1,45 @@
+import { MucastError } from "../contract/errors.ts";
+
+/** Text is written as UTF-8. */
+export type Piece = Uint8Array | string;
+/** What is written, whole or in pieces. */
+export type Content = Piece | AsyncIterable<Piece> | Iterable<Piece>;
+
+/**
+ * The bytes of `content` in blocks of `size` bytes, the last one smaller; none for an empty content.
+ * @param name and `limit`: more bytes than `limit` are too_large.
+ */
+export async function* blocksOf(
+  content: Content,
+  {
+    size,
+    name,
+    limit = Number.POSITIVE_INFINITY,
+  }: { size: number; name: string; limit?: number | undefined },
+): AsyncGenerator<Uint8Array> {
+  let held: Uint8Array[] = [];
+  let [bytes, total] = [0, 0];
+  for await (const piece of piecesOf(content)) {
+    const added = typeof piece === "string" ? Buffer.from(piece) : piece;
+    total += added.length;
+    if (total > limit) throw tooLarge(name, limit);
+    held.push(added);
+    bytes += added.length;
+    if (bytes < size) continue;
+    const joined = Buffer.concat(held);
+    const whole = bytes - (bytes % size);
+    for (let at = 0; at < whole; at += size) yield joined.subarray(at, at + size);
+    held = [joined.subarray(whole)];
+    bytes -= whole;
+  }
+  if (bytes > 0) yield Buffer.concat(held);
+}
+
+function piecesOf(content: Content): AsyncIterable<Piece> | Iterable<Piece> {
+  return typeof content === "string" || content instanceof Uint8Array ? [content] : content;
+}
+
+function tooLarge(name: string, limit: number): MucastError {
+  const words = `${name} would hold more than the limit of ${limit} bytes`;
+  return new MucastError("too_large", words, { source: name, limit });
+}

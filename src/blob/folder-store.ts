@@ -1,0 +1,164 @@
+import { constants } from "node:fs";
+import { type FileHandle, open, realpath, unlink } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { MucastError } from "../contract/errors.ts";
+import { throwIfAborted } from "./canceled.ts";
+import type { Content } from "./content.ts";
+import { etagOf, stamp } from "./file-version.ts";
+import { type FileState, readHandle, stateOf } from "./local-file.ts";
+import { checkOutput, nameTaken, outputFailed } from "./output-folder.ts";
+import { changed } from "./remote-answer.ts";
+import { discardStaged, publishStaged, replaceByStaged, type StagedFile, stageFile } from "./staged-file.ts";
+import { checkKey, type JobStore, type ReadPart, type StoredBlob, type StoreWrite } from "./store.ts";
+import type { StoredBytes } from "./stored-bytes.ts";
+import { causeOf, codeOf } from "./system-error.ts";
+
+/**
+ * Blobs as files `data/<name>` and `status/<name>` of a folder, which is made at the first write. Links are not
+ * followed out of it, and errors call a blob by its URL, not by its path.
+ */
+export class FolderStore implements JobStore {
+  readonly url: string;
+  readonly #folder: string;
+
+  constructor(folder: string, url: string) {
+    this.#folder = folder;
+    this.url = url;
+  }
+
+  async stat(key: string): Promise<StoredBlob | undefined> {
+    const found = await this.#find(key);
+    await found?.handle.close();
+    return found && { size: found.state.size, etag: found.etag };
+  }
+
+  async open(key: string): Promise<StoredBytes> {
+    const { handle, state } = await this.#get(key);
+    const chunks = readHandle(handle, this.#name(key), state);
+    return { size: state.size, encoded: false, chunks, close: () => handle.close() };
+  }
+
+  async *read(key: string, { start = 0, end, etag, signal }: ReadPart = {}): AsyncGenerator<Uint8Array> {
+    const { handle, state, etag: found } = await this.#get(key);
+    const name = this.#name(key);
+    if (etag !== undefined && etag !== found) {
+      await handle.close();
+      throw changed(name);
+    }
+    for await (const chunk of readHandle(handle, name, state, { start, end: end ?? state.size })) {
+      throwIfAborted(signal, "reading", name);
+      yield chunk;
+    }
+  }
+
+  async put(key: string, content: Content, options: StoreWrite = {}) {
+    const { staged, etag } = await this.#stage(key, content, options);
+    const created = await publishStaged(staged);
+    if (!created) await replaceByStaged(staged);
+    return { created, etag };
+  }
+
+  async create(key: string, content: Content, options: StoreWrite = {}) {
+    const { staged, etag } = await this.#stage(key, content, options);
+    if (await publishStaged(staged)) return { etag };
+    await discardStaged(staged);
+    throw nameTaken(staged.shown);
+  }
+
+  async remove(key: string): Promise<void> {
+    try {
+      await unlink(await this.#path(key));
+    } catch (error) {
+      if (!isMissing(error)) throw outputFailed(this.#name(key), causeOf(error), error);
+    }
+  }
+
+  async checkNew(key: string): Promise<void> {
+    const path = await this.#writable(key);
+    await checkOutput(dirname(path), basename(path), this.#name(key));
+  }
+
+  async close(): Promise<void> {
+    // Nothing is kept open.
+  }
+
+  #name(key: string): string {
+    return `${this.url}/${key}`;
+  }
+
+  /** @throws an ELOOP where `data` or `status` is a link. */
+  async #path(key: string): Promise<string> {
+    const path = join(this.#folder, checkKey(key));
+    const folder = dirname(path);
+    const real = await realpath(folder).catch((error: unknown) => {
+      if (isMissing(error)) return undefined;
+      throw error;
+    });
+    if (real === undefined || real === join(await realpath(this.#folder), basename(folder))) return path;
+    throw Object.assign(new Error("a link out of the folder of the blobs"), { code: "ELOOP" });
+  }
+
+  async #writable(key: string): Promise<string> {
+    return this.#path(key).catch((error: unknown) => {
+      throw outputFailed(this.#name(key), causeOf(error), error);
+    });
+  }
+
+  async #stage(key: string, content: Content, { signal, limit }: StoreWrite) {
+    const path = await this.#writable(key);
+    const shown = this.#name(key);
+    const staged = await stageFile(dirname(path), basename(path), content, { signal, limit, shown });
+    return { staged, etag: await stamped(staged) };
+  }
+
+  async #get(key: string) {
+    const found = await this.#find(key);
+    const source = this.#name(key);
+    if (found !== undefined) return found;
+    throw new MucastError("blob_not_found", `${source} does not exist`, { source });
+  }
+
+  async #find(key: string): Promise<OpenedFile | undefined> {
+    try {
+      return await openOwnFile(await this.#path(key));
+    } catch (error) {
+      if (isMissing(error)) return undefined;
+      const source = this.#name(key);
+      const words = `${source} cannot be read: ${causeOf(error)}`;
+      throw new MucastError("blob_unavailable", words, { source }, { cause: error });
+    }
+  }
+}
+
+interface OpenedFile {
+  readonly handle: FileHandle;
+  readonly state: FileState;
+  readonly etag: string;
+}
+
+/** Follows no link, and does not wait, where it is a pipe, for somebody to write to it. */
+async function openOwnFile(path: string): Promise<OpenedFile> {
+  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
+  const handle = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  try {
+    const stats = await handle.stat({ bigint: true });
+    if (stats.isFile()) return { handle, state: stateOf(stats), etag: etagOf(stats) };
+    throw Object.assign(new Error("not a file"), { code: "EISDIR" });
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+async function stamped(staged: StagedFile): Promise<string> {
+  try {
+    return await stamp(staged.path, staged.target);
+  } catch (error) {
+    await discardStaged(staged);
+    throw outputFailed(staged.shown, causeOf(error), error);
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return codeOf(error) === "ENOENT" || codeOf(error) === "ENOTDIR";
+}

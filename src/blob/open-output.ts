@@ -1,0 +1,48 @@
+import type { Content } from "./content.ts";
+import { openStore, type StoreOptions } from "./open-store.ts";
+import { checkOutput, isWebUrl, resolveOutput } from "./output-folder.ts";
+import { writeOutput } from "./write-output.ts";
+
+/** The place of one output. */
+export interface OutputPlace {
+  /**
+   * Looks early, before hours of training, whether the output can be written later: the place is there and the name
+   * is free. Writes nothing. @throws MucastError output_failed.
+   */
+  check(): Promise<void>;
+  /**
+   * Writes it, create-only and whole or not at all. @returns its URL, without a secret.
+   * @throws MucastError output_failed; what the content or the signal throws.
+   */
+  write(content: Content, signal: AbortSignal): Promise<string>;
+}
+
+export interface OutputWish {
+  /** `ml_engine_<id>.json` or `nn_engine_<id>.json`. */
+  readonly name: string;
+  readonly blobUrl?: string | undefined;
+  /** Beside it, where there is no BLOB_URL. */
+  readonly featureLocation: string;
+}
+
+/** @throws MucastError invalid_request where no output can be written there. */
+export async function openOutput(wish: OutputWish, options: StoreOptions): Promise<OutputPlace> {
+  const { name, blobUrl } = wish;
+  if (blobUrl === undefined || !isWebUrl(blobUrl)) {
+    const folder = resolveOutput(wish);
+    return {
+      check: () => checkOutput(folder, name),
+      write: (content, signal) => writeOutput(folder, name, content, { signal }),
+    };
+  }
+  const store = await openStore(blobUrl, options);
+  const key = `data/${name}`;
+  return {
+    // Hours may pass in between, for which no connection is kept.
+    check: () => store.checkNew(key).finally(() => store.close()),
+    async write(content, signal) {
+      await store.create(key, content, { signal }).finally(() => store.close());
+      return `${store.url}/${key}`;
+    },
+  };
+}

@@ -1,0 +1,43 @@
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { FolderStore } from "./folder-store.ts";
+import { type BlobLimits, DEFAULT_BLOB_LIMITS } from "./limits.ts";
+import { addressRule, filePath, isUrl } from "./place.ts";
+import { type BlobPolicy, containerUrl, mappedBase } from "./policy.ts";
+import type { JobStore } from "./store.ts";
+
+export interface StoreOptions {
+  readonly policy: BlobPolicy;
+  /** Where Azure's credentials are; by default that of the process. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  readonly limits?: Partial<BlobLimits>;
+  /** PEM certificates to trust instead of the system's. */
+  readonly ca?: string | undefined;
+}
+
+/**
+ * The store of a BLOB_URL: a folder (a path, a file: URL, or a URL that the policy maps to one), or an Azure
+ * container, perhaps with a SAS. Nothing is asked or created yet; Azure's modules are loaded only for Azure.
+ * @throws MucastError invalid_request for a BLOB_URL that is none of these, or credentials that do not fit it.
+ */
+export async function openStore(
+  blobUrl: string,
+  { policy, env = process.env, limits, ca }: StoreOptions,
+): Promise<JobStore> {
+  const mapped = mappedBase(blobUrl, policy.mapped);
+  if (mapped !== undefined) return new FolderStore(mapped.folder, mapped.base);
+  if (!isUrl(blobUrl) || /^file:/i.test(blobUrl)) {
+    const folder = resolve(isUrl(blobUrl) ? filePath(blobUrl) : blobUrl);
+    return new FolderStore(folder, pathToFileURL(folder).href);
+  }
+  const [place, sas] = blobUrl.trim().split("?") as [string, string?];
+  const container = containerUrl(place, "BLOB_URL", policy.privateOrigins ?? []);
+  const { openAzureStore } = await import("./azure-store.ts");
+  return openAzureStore(container, {
+    addresses: addressRule(new URL(container), policy),
+    limits: { ...DEFAULT_BLOB_LIMITS, ...limits },
+    ca,
+    sas,
+    env,
+  });
+}
