@@ -16,7 +16,8 @@ export async function discoverJwksUrl(issuer: string, timeout: number): Promise<
   const { issuer: named, jwks_uri } = metadata.data;
   if (named !== issuer) throw unavailable(`${url} is that of the issuer ${named}, not of ${issuer}`);
   // No step down: keys of an https issuer come over https.
-  if (url.startsWith("https:") && !jwks_uri.startsWith("https:")) throw unavailable(`jwks_uri of ${url} is not https`);
+  if (url.startsWith("https:") && !jwks_uri.startsWith("https:"))
+    throw unavailable(`jwks_uri of ${url} is not https`);
   return jwks_uri;
 }
 

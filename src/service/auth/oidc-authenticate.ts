@@ -68,7 +68,8 @@ async function verified(token: string, keys: JWTVerifyGetKey, options: OidcOptio
       clockTolerance: CLOCK_SKEW_SECONDS,
       requiredClaims: ["sub", "exp"],
     });
-    if (payload.sub === "" || payload.sub!.length > LONGEST_SUBJECT) throw unauthorized("the token's sub is odd");
+    if (payload.sub === "" || payload.sub!.length > LONGEST_SUBJECT)
+      throw unauthorized("the token's sub is odd");
     return payload;
   } catch (error) {
     throw refusal(error);
@@ -79,7 +80,12 @@ async function verified(token: string, keys: JWTVerifyGetKey, options: OidcOptio
 function refusal(error: unknown): unknown {
   if (error instanceof MucastError) return error;
   if (isTokensFault(error)) return unauthorized(`the token is refused: ${error.message}`, { cause: error });
-  return new MucastError("unavailable", "the keys of the OIDC issuer cannot be read now", {}, { cause: error });
+  return new MucastError(
+    "unavailable",
+    "the keys of the OIDC issuer cannot be read now",
+    {},
+    { cause: error },
+  );
 }
 
 function isTokensFault(error: unknown): error is errors.JOSEError {

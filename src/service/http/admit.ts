@@ -14,8 +14,8 @@ export async function admit(
   authenticate: Authenticate,
   buckets: TokenBuckets,
 ): Promise<void> {
-  const { access, isUncounted } = request.routeOptions.config;
-  if (access === undefined || access === "anyone") {
+  const { access = "admin", isUncounted } = request.routeOptions.config;
+  if (access === "anyone") {
     if (!isUncounted) count(buckets, addressKey(request.ip));
     return;
   }
@@ -35,5 +35,7 @@ export async function admit(
 function count(buckets: TokenBuckets, key: string): void {
   const retryAfter = buckets.take(key);
   if (retryAfter === 0) return;
-  throw new MucastError("rate_limited", `too many requests; there is room again in ${retryAfter} s`, { retryAfter });
+  throw new MucastError("rate_limited", `too many requests; there is room again in ${retryAfter} s`, {
+    retryAfter,
+  });
 }

@@ -8,10 +8,19 @@ const SLOWEST_BODY_MILLISECONDS = 30_000;
 /** Takes JSON bodies as the text they are, so that numbers keep their spelling. */
 export function readBodiesAsText(app: HttpApp): void {
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser<Buffer>(JSON_TYPE, { parseAs: "buffer" }, async (request: FastifyRequest, body: Buffer) => {
-    checkEncoding(request);
-    return decoded(body);
-  });
+  app.addContentTypeParser<Buffer>(
+    JSON_TYPE,
+    { parseAs: "buffer" },
+    async (request: FastifyRequest, body: Buffer) => {
+      checkEncoding(request);
+      return decoded(body);
+    },
+  );
+}
+
+/** The text of a request of `readBodiesAsText`; empty where it has no body. */
+export function bodyText({ body }: { readonly body: unknown }): string {
+  return typeof body === "string" ? body : "";
 }
 
 /** Takes any body and forgets it: of requests that need none, whatever a client puts there. */
@@ -31,7 +40,10 @@ function checkEncoding({ headers }: FastifyRequest): void {
   const encoding = headers["content-encoding"];
   const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(headers["content-type"] ?? "")?.[1];
   if (encoding !== undefined && encoding.toLowerCase() !== "identity") {
-    throw unsupported("Content-Encoding", `the body must not be compressed, got Content-Encoding: ${encoding}`);
+    throw unsupported(
+      "Content-Encoding",
+      `the body must not be compressed, got Content-Encoding: ${encoding}`,
+    );
   }
   if (charset !== undefined && !/^utf-?8$/i.test(charset)) {
     throw unsupported("Content-Type", `the body must be UTF-8, got charset ${charset}`);
@@ -46,6 +58,11 @@ function decoded(body: Buffer): string {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body);
   } catch (error) {
-    throw new MucastError("invalid_request", "the body is not valid UTF-8", { path: "body" }, { cause: error });
+    throw new MucastError(
+      "invalid_request",
+      "the body is not valid UTF-8",
+      { path: "body" },
+      { cause: error },
+    );
   }
 }

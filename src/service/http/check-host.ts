@@ -15,7 +15,9 @@ export function checkHost({ raw }: Pick<FastifyRequest, "raw">, hosts: OwnHosts)
     throw new MucastError("invalid_request", "the request needs exactly one Host header", { path: "Host" });
   }
   if (!raw.url!.startsWith("/") && raw.url !== "*") {
-    throw new MucastError("invalid_request", "the request line must hold a path, not a whole URL", { path: "URL" });
+    throw new MucastError("invalid_request", "the request line must hold a path, not a whole URL", {
+      path: "URL",
+    });
   }
   if (hosts.has(host, raw.socket)) return;
   throw new MucastError(

@@ -1,5 +1,5 @@
-import type { Socket } from "node:net";
 import { STATUS_CODES } from "node:http";
+import type { Socket } from "node:net";
 import { MucastError } from "../../contract/errors.ts";
 import { problemAnswer } from "./problem-answer.ts";
 import { PROBLEM_TYPE } from "./send-problem.ts";
@@ -26,10 +26,16 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
 
 function refusal(code: string | undefined): MucastError {
   if (code === "HPE_HEADER_OVERFLOW") {
-    return new MucastError("invalid_request", "the headers are longer than 16 KiB", { path: "headers", status: 431 });
+    return new MucastError("invalid_request", "the headers are longer than 16 KiB", {
+      path: "headers",
+      status: 431,
+    });
   }
   if (code === "ERR_HTTP_REQUEST_TIMEOUT") {
-    return new MucastError("invalid_request", "the request came too slowly", { path: "headers", status: 408 });
+    return new MucastError("invalid_request", "the request came too slowly", {
+      path: "headers",
+      status: 408,
+    });
   }
   return new MucastError("invalid_request", "this is no valid HTTP/1.1 request", { path: "headers" });
 }

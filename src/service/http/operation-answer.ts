@@ -17,6 +17,6 @@ export function answerOperation(
   const url = `${origin}${operationPath(operation.id)}`;
   reply.code(status).header("operation-location", url);
   if (status === 202) reply.header("location", url);
-  if (!isEnded(operation.status)) reply.header("retry-after", POLL_SECONDS);
+  if (status === 202 || !isEnded(operation.status)) reply.header("retry-after", POLL_SECONDS);
   return operation;
 }

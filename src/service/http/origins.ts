@@ -17,7 +17,10 @@ export class Origins {
 
   constructor(settings: Pick<Settings, "public_url" | "allowed_origins">) {
     const own = settings.public_url === undefined ? [] : [new URL(settings.public_url).origin];
-    this.#allowed = new Set([...own, ...settings.allowed_origins.map((text) => text.replace(/\/$/, "").toLowerCase())]);
+    this.#allowed = new Set([
+      ...own,
+      ...settings.allowed_origins.map((text) => text.replace(/\/$/, "").toLowerCase()),
+    ]);
   }
 
   /**
@@ -73,7 +76,10 @@ export class Origins {
 /** Behind something that ends TLS the page's scheme is not that of the request. */
 function isSame(origin: string, host: string | undefined): boolean {
   const text = origin.toLowerCase();
-  return host !== undefined && (text === `http://${host.toLowerCase()}` || text === `https://${host.toLowerCase()}`);
+  return (
+    host !== undefined &&
+    (text === `http://${host.toLowerCase()}` || text === `https://${host.toLowerCase()}`)
+  );
 }
 
 function foreign(reason: string): MucastError {

@@ -19,11 +19,14 @@ const FASTIFY_FAULTS: Readonly<Record<string, (message: string) => MucastError>>
       path: "Content-Type",
       accepted: ["application/json"],
     }),
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: (message) => new MucastError("invalid_request", message, { path: "body" }),
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: (message) =>
+    new MucastError("invalid_request", message, { path: "body" }),
   FST_ERR_CTP_EMPTY_JSON_BODY: (message) => new MucastError("invalid_request", message, { path: "body" }),
   FST_ERR_CTP_INVALID_JSON_BODY: (message) => new MucastError("invalid_request", message, { path: "body" }),
-  FST_ERR_BAD_URL: () => new MucastError("invalid_request", "the URL holds a broken %-encoding", { path: "URL" }),
-  FST_ERR_MAX_PARAM_LENGTH: () => new MucastError("not_found", "nothing here has a name that long", { path: "URL" }),
+  FST_ERR_BAD_URL: () =>
+    new MucastError("invalid_request", "the URL holds a broken %-encoding", { path: "URL" }),
+  FST_ERR_MAX_PARAM_LENGTH: () =>
+    new MucastError("not_found", "nothing here has a name that long", { path: "URL" }),
 };
 
 /** What is answered where a request fails. */
@@ -42,14 +45,17 @@ function fastifyFault(error: unknown): MucastError | undefined {
 /** Says nothing of what is wrong inside. */
 function defect(): ProblemAnswer {
   const id = randomUUID();
-  const error = new MucastError("internal", `a defect of the service; its log tells more under ${id}`, { id });
+  const error = new MucastError("internal", `a defect of the service; its log tells more under ${id}`, {
+    id,
+  });
   return { problem: problemOf(error), headers: {}, isDefect: true };
 }
 
-/** A key in flight is a conflict that passes, one of another body is not. */
-function statusOf(error: MucastError): number {
-  if (error.code === "idempotency_conflict" && error.data.sameBody === false) return 422;
-  return typeof error.data.status === "number" ? error.data.status : error.entry.status;
+/** That of the code, but where HTTP has a closer one. */
+function statusOf({ code, data, entry }: MucastError): number {
+  // A first request in flight passes; a key of another body does not.
+  if (code === "idempotency_conflict" && data.sameBody === false) return 422;
+  return code === "invalid_request" && typeof data.status === "number" ? data.status : entry.status;
 }
 
 const DEFAULT_RETRY_SECONDS = 5;

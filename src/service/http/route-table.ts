@@ -23,6 +23,8 @@ export class RouteTable {
 }
 
 function pathOf(url: string): RegExp {
-  const parts = url.split("/").map((part) => (part.startsWith(":") ? "[^/]+" : part.replaceAll(/[.*+?^$()[\]{}|\\]/g, "\\$&")));
+  const parts = url
+    .split("/")
+    .map((part) => (part.startsWith(":") ? "[^/]+" : part.replaceAll(/[.*+?^$()[\]{}|\\]/g, "\\$&")));
   return new RegExp(`^${parts.join("/")}$`);
 }

@@ -27,7 +27,12 @@ export function sendProblem(error: unknown, request: FastifyRequest, reply: Fast
 function logDefect(error: unknown, { problem }: ProblemAnswer, request: FastifyRequest, log: Log): void {
   const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
   log.error(
-    { defect_id: problem.id, method: request.method, route: request.routeOptions.url, stack: withoutSignature(stack) },
+    {
+      defect_id: problem.id,
+      method: request.method,
+      route: request.routeOptions.url,
+      stack: withoutSignature(stack),
+    },
     "a request met a defect",
   );
 }

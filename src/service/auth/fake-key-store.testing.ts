@@ -1,0 +1,39 @@
+import type { Scope } from "../operations.ts";
+import { newApiKey } from "./api-key.ts";
+import type { ApiKey, KeyStore, StoredKey } from "./key-store.ts";
+import { secretHash } from "./secret.ts";
+
+/** A fake: keys in memory. */
+export class FakeKeyStore implements KeyStore {
+  readonly #keys = new Map<string, { key: ApiKey; hash: string }>();
+
+  async create(name: string, scopes: readonly Scope[]): Promise<{ key: ApiKey; token: string }> {
+    const { id, secret, token } = newApiKey();
+    const made = { created_at: new Date().toISOString(), revoked_at: null, last_used_at: null };
+    const key: ApiKey = { id, name, subject: `key:${id}`, scopes: [...scopes], ...made };
+    this.#keys.set(id, { key, hash: secretHash(secret) });
+    return { key, token };
+  }
+
+  async list(): Promise<ApiKey[]> {
+    return [...this.#keys.values()].map(({ key }) => key);
+  }
+
+  async revoke(id: string): Promise<ApiKey | undefined> {
+    const found = this.#keys.get(id);
+    if (found === undefined) return undefined;
+    found.key = { ...found.key, revoked_at: new Date().toISOString() };
+    return found.key;
+  }
+
+  async find(id: string): Promise<StoredKey | undefined> {
+    const found = this.#keys.get(id);
+    if (found === undefined || found.key.revoked_at !== null) return undefined;
+    return { hash: found.hash, subject: found.key.subject, scopes: found.key.scopes };
+  }
+
+  async used(id: string): Promise<void> {
+    const found = this.#keys.get(id)!;
+    found.key = { ...found.key, last_used_at: new Date().toISOString() };
+  }
+}

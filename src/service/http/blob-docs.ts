@@ -1,0 +1,94 @@
+import { z } from "zod";
+import { jsonAnswer, problemAnswers } from "./route-docs.ts";
+
+export const blobParams = z.strictObject({
+  name: z
+    .string()
+    .describe("`feature_engine_<id>.json`, `data_extractor_<id>.json`; for reading also an output."),
+});
+
+/** What an upload answers. */
+export const uploadedSchema = z
+  .strictObject({
+    name: z.string(),
+    url: z.string().describe("To submit as `feature_url` or `data_extractor_url`."),
+    size: z.int().nonnegative().describe("Bytes."),
+    etag: z.string().describe("As in the ETag header."),
+  })
+  .meta({ id: "UploadedBlob" });
+
+const ETAG = { type: "string", description: "Strong: it stands for these exact bytes." } as const;
+
+const UPLOADED = {
+  name: "feature_engine_demo.json",
+  url: "http://127.0.0.1:8080/data/feature_engine_demo.json",
+  size: 48213,
+  etag: '"6b86b273"',
+};
+
+function header(description: string) {
+  return z.string().optional().describe(description);
+}
+
+const BLOB = { "application/json": { schema: {} } };
+
+export const readBlobDocs = {
+  operationId: "read_blob",
+  summary: "An input or output blob",
+  description:
+    "The blob's bytes; an output holds `mu`. One range can be asked for, so that a broken download goes on. Blobs of " +
+    "another caller are not found.",
+  tags: ["Blobs"],
+  params: blobParams,
+  headers: z.looseObject({
+    range: header("One range of bytes; several are answered with the whole blob."),
+    "if-range": header("The range only of this version, else the whole blob."),
+    "if-match": header("This version, or 412."),
+    "if-none-match": header("Another version than this, or 304."),
+  }),
+  response: {
+    200: {
+      description: "The whole blob.",
+      headers: { ETag: ETAG, "Accept-Ranges": { type: "string", description: "`bytes`." } },
+      content: BLOB,
+    },
+    206: {
+      description: "The range.",
+      headers: { ETag: ETAG, "Content-Range": { type: "string", description: "Which bytes of how many." } },
+      content: BLOB,
+    },
+    304: { description: "It is still the version of `If-None-Match`.", headers: { ETag: ETAG } },
+    ...problemAnswers("read", [
+      "not_found",
+      "precondition_failed",
+      "range_not_satisfiable",
+      "blob_unavailable",
+    ]),
+  },
+} as const;
+
+export const writeBlobDocs = {
+  operationId: "write_blob",
+  summary: "Upload an input blob",
+  description:
+    "Stores the body whole or not at all, whatever its Content-Type, streamed and up to the limit `upload_bytes`. " +
+    "It belongs to its caller from then on.",
+  tags: ["Blobs"],
+  params: blobParams,
+  headers: z.looseObject({
+    "if-match": header("Replaces this version only; `*` any, but does not make a new one."),
+    "if-none-match": header("`*`: makes a new one only."),
+  }),
+  response: {
+    201: jsonAnswer("It is new.", uploadedSchema, UPLOADED, { ETag: ETAG }),
+    200: jsonAnswer("It has replaced an older one.", uploadedSchema, UPLOADED, { ETag: ETAG }),
+    ...problemAnswers("write", [
+      "not_found",
+      "method_not_allowed",
+      "precondition_failed",
+      "too_large",
+      "output_failed",
+      "blob_unavailable",
+    ]),
+  },
+} as const;

@@ -1,0 +1,26 @@
+import { blobParams, readBlobDocs, writeBlobDocs } from "./blob-docs.ts";
+import type { HttpApp } from "./http-app.ts";
+import type { HttpOptions } from "./http-options.ts";
+import { readBlob } from "./read-blob.ts";
+import { writeBlob } from "./write-blob.ts";
+
+/** `GET`, `HEAD` and `PUT /data/{name}`. */
+export function blobRoutes(app: HttpApp, options: HttpOptions, closing: AbortSignal): void {
+  app.removeAllContentTypeParsers();
+  // The handler reads the body itself, as it comes.
+  app.addContentTypeParser("*", (_request, _payload, done) => done(null));
+  app.route({
+    method: ["GET", "HEAD"],
+    url: "/data/:name",
+    config: { access: "read" },
+    schema: { ...readBlobDocs, params: blobParams },
+    handler: (request, reply) => readBlob(request, reply, request.params.name, options, closing),
+  });
+  app.route({
+    method: "PUT",
+    url: "/data/:name",
+    config: { access: "write", isStreamed: true },
+    schema: { ...writeBlobDocs, params: blobParams },
+    handler: (request, reply) => writeBlob(request, reply, request.params.name, options),
+  });
+}

@@ -1,0 +1,115 @@
+import fastify, { type FastifyReply, type FastifyRequest } from "fastify";
+import type { ZodTypeProvider } from "fastify-type-provider-zod";
+import { MucastError } from "../../contract/errors.ts";
+import { show } from "../../contract/faults.ts";
+import { admit } from "./admit.ts";
+import { blobRoutes } from "./blob-routes.ts";
+import { limitBodyTime } from "./body-text.ts";
+import { checkHost } from "./check-host.ts";
+import { checkInput } from "./check-input.ts";
+import { answerClientError } from "./client-error.ts";
+import { eventRoutes } from "./event-routes.ts";
+import { healthRoutes } from "./health-routes.ts";
+import type { HttpApp } from "./http-app.ts";
+import type { HttpOptions } from "./http-options.ts";
+import { jobRoutes } from "./job-routes.ts";
+import { keyRoutes } from "./key-routes.ts";
+import { documentRoutes } from "./openapi.ts";
+import { operationRoutes } from "./operation-routes.ts";
+import { Origins } from "./origins.ts";
+import { OwnHosts } from "./own-hosts.ts";
+import { pageRoutes } from "./page-routes.ts";
+import { RouteTable } from "./route-table.ts";
+import { SAFE_HEADERS } from "./safe-headers.ts";
+import { sendProblem } from "./send-problem.ts";
+import { TokenBuckets } from "./token-buckets.ts";
+import { watchRequest } from "./watch-request.ts";
+
+/** Names of blobs and ids, with room for faulty ones that are to be told what is wrong. */
+const LONGEST_PARAMETER = 200;
+const HEADERS_MILLISECONDS = 15_000;
+const HEADERS_CHECK_MILLISECONDS = 5_000;
+/** Without a byte either way; longer than `Prefer: wait` and the comments of an event stream. */
+const IDLE_MILLISECONDS = 120_000;
+
+/**
+ * The service over HTTP. Routes of others may be added before it listens; each has to say its `config.access`, and
+ * all of them stand behind the same checks of Host, Origin, credentials and rate.
+ */
+export function buildHttp(options: HttpOptions): HttpApp {
+  const app = fastify({
+    bodyLimit: options.settings.body_bytes,
+    connectionTimeout: IDLE_MILLISECONDS,
+    http: { headersTimeout: HEADERS_MILLISECONDS, connectionsCheckingInterval: HEADERS_CHECK_MILLISECONDS },
+    routerOptions: { maxParamLength: LONGEST_PARAMETER },
+    // What comes while the service ends is told so by whoever cannot serve it any more.
+    return503OnClosing: false,
+    clientErrorHandler: answerClientError,
+    frameworkErrors: (error, request, reply) => {
+      void reply.headers(SAFE_HEADERS);
+      sendProblem(error, request, reply as FastifyReply, options.log);
+    },
+  }).withTypeProvider<ZodTypeProvider>();
+  app.decorateRequest("caller", undefined);
+  app.decorateRequest("watched", undefined);
+  app.decorateRequest("problemCode", undefined);
+  app.setValidatorCompiler(checkInput);
+  app.setSerializerCompiler(() => JSON.stringify);
+  app.setErrorHandler((error, request, reply) => sendProblem(error, request, reply, options.log));
+  guard(app, options);
+  documentRoutes(app);
+  addRoutes(app, options);
+  return app;
+}
+
+/** What every request passes, in this order, before its route sees it. */
+function guard(app: HttpApp, options: HttpOptions): void {
+  const { settings, authenticate } = options;
+  const hosts = new OwnHosts(settings);
+  const origins = new Origins(settings);
+  const buckets = new TokenBuckets(settings.requests_per_minute);
+  const table = new RouteTable();
+  app.addHook("onRoute", (route) => {
+    if (route.config?.access === undefined)
+      throw new Error(`${route.method} ${route.url} does not say its access`);
+    table.add(route);
+  });
+  app.addHook("onRequest", async (request, reply) => {
+    watchRequest(request, reply, options);
+    reply.headers(SAFE_HEADERS);
+    checkHost(request, hosts);
+    origins.check(request);
+    origins.tell(reply, request);
+    if (origins.answerPreflight(request, reply)) return reply;
+    if (!request.is404) await admit(request, authenticate, buckets);
+    else throw nothingHere(request, table);
+  });
+  app.addHook("preParsing", async (request, reply) => {
+    if (request.routeOptions.config.isStreamed) return;
+    limitBodyTime(request);
+    if (request.headers.expect !== undefined) reply.raw.writeContinue();
+  });
+  // An upload that is refused is told before its bytes are sent; so the handler says when to go on.
+  app.server.on("checkContinue", (request, response) => app.server.emit("request", request, response));
+}
+
+function nothingHere(request: FastifyRequest, table: RouteTable): MucastError {
+  const path = request.raw.url!.split("?")[0]!;
+  const allow = table.methodsOf(path);
+  if (allow.length > 0) {
+    return new MucastError("method_not_allowed", `${request.method} is not allowed here`, { allow });
+  }
+  return new MucastError("not_found", `there is nothing at ${show(path)}; /docs tells what there is`, {
+    path: "URL",
+  });
+}
+
+function addRoutes(app: HttpApp, options: HttpOptions): void {
+  const closing = new AbortController();
+  // Streams and waits would keep the connections open that closing waits for.
+  app.addHook("preClose", async () => closing.abort());
+  const groups = [jobRoutes, operationRoutes, eventRoutes, blobRoutes, healthRoutes, keyRoutes, pageRoutes];
+  for (const routes of groups) {
+    void app.register(async (group) => routes(group as HttpApp, options, closing.signal));
+  }
+}

@@ -1,0 +1,68 @@
+import { z } from "zod";
+import { dlConfigSchema } from "../../contract/dl-config.ts";
+import { mlConfigSchema } from "../../contract/ml-config.ts";
+import { operationPageSchema, operationSchema, progressSchema } from "../../contract/operation-view.ts";
+import { outputBlobSchema } from "../../contract/output-blob.ts";
+import { payloadSchema } from "../../contract/payload.ts";
+import { problemSchema } from "../../contract/problem.ts";
+import { resultRecordSchema } from "../../contract/result-record.ts";
+import { snapshotSchema, storedEventSchema } from "../../contract/stored-event.ts";
+import { warningSchema } from "../../contract/warnings.ts";
+
+const SENT: readonly z.ZodType[] = [payloadSchema, mlConfigSchema, dlConfigSchema];
+
+const RECEIVED: readonly z.ZodType[] = [
+  operationSchema,
+  operationPageSchema,
+  progressSchema,
+  warningSchema,
+  resultRecordSchema,
+  problemSchema,
+  storedEventSchema,
+  snapshotSchema,
+  outputBlobSchema,
+];
+
+type JsonSchema = Record<string, unknown>;
+/** Whether callers send it, where what has a default may be missing, or receive it. */
+export type Direction = "input" | "output";
+
+const PREFIX = "#/components/schemas/";
+
+/** Every schema of the document under the name that its `.meta({ id })` gives it. */
+export function componentSchemas(): Record<string, JsonSchema> {
+  const sent = SENT.map((schema) => namedSchemas(schema, "input"));
+  const received = RECEIVED.map((schema) => namedSchemas(schema, "output"));
+  return Object.assign({}, ...sent, ...received);
+}
+
+/** A reference to a schema that has a name, else the schema itself. */
+export function referenceTo(schema: z.ZodType, direction: Direction): JsonSchema {
+  const name = schema.meta()?.id;
+  if (name !== undefined) return { $ref: `${PREFIX}${name}` };
+  const { $defs: _named, ...unnamed } = converted(schema, direction);
+  return unnamed;
+}
+
+/** A schema and those that it refers to, each by its name. */
+function namedSchemas(schema: z.ZodType, direction: Direction): Record<string, JsonSchema> {
+  const { $defs = {}, ...own } = converted(schema, direction);
+  const all = { ...($defs as Record<string, JsonSchema>), [schema.meta()!.id!]: own };
+  return Object.fromEntries(Object.entries(all).map(([name, { id: _name, ...rest }]) => [name, rest]));
+}
+
+function converted(schema: z.ZodType, direction: Direction): JsonSchema {
+  const { $schema: _dialect, ...json } = z.toJSONSchema(schema, {
+    io: direction,
+    override: ({ jsonSchema }) => {
+      // The format says as much, in one word.
+      if (jsonSchema.format === "date-time") delete jsonSchema.pattern;
+      // A later version may answer more than this one.
+      if (direction === "output" && jsonSchema.additionalProperties === false)
+        delete jsonSchema.additionalProperties;
+    },
+  }) as JsonSchema;
+  return JSON.parse(JSON.stringify(json), (key, value) =>
+    key === "$ref" && typeof value === "string" ? value.replace("#/$defs/", PREFIX) : value,
+  );
+}

@@ -1,0 +1,49 @@
+import { z } from "zod";
+import { MucastError } from "../../contract/errors.ts";
+import { faultsOf } from "../../contract/faults.ts";
+import { parseJson } from "../../contract/json-text.ts";
+import { invalidRequest } from "../../contract/parse-config.ts";
+import { apiKeySchema } from "../auth/key-store.ts";
+import { SCOPES } from "../operations.ts";
+import { bodyText, readBodiesAsText } from "./body-text.ts";
+import type { HttpApp } from "./http-app.ts";
+import type { HttpOptions } from "./http-options.ts";
+
+const newKeySchema = z.strictObject({
+  name: z.string().trim().min(1).max(100).describe("For people: whose key it is, or what for."),
+  scopes: z.array(z.enum(SCOPES)).min(1).default(["read", "write"]),
+});
+
+/** What makes a key answers: `token` is told this once only. */
+export const createdKeySchema = z.strictObject({ key: apiKeySchema, token: z.string() });
+export const keyListSchema = z.strictObject({ keys: z.array(apiKeySchema) });
+
+/** `/admin/keys`, which `mucast keys` uses; for the operator alone, and no part of the public interface. */
+export function keyRoutes(app: HttpApp, { keys }: Pick<HttpOptions, "keys">): void {
+  readBodiesAsText(app);
+  const config = { access: "admin" } as const;
+  app.get("/admin/keys", { config, schema: { hide: true } }, async () => ({ keys: await keys.list() }));
+  app.post("/admin/keys", { config, schema: { hide: true } }, async (request, reply) => {
+    const { name, scopes } = newKey(bodyText(request));
+    reply.code(201);
+    return keys.create(name, scopes);
+  });
+  app.delete(
+    "/admin/keys/:id",
+    { config, schema: { hide: true, params: z.strictObject({ id: z.string() }) } },
+    async ({ params }) => {
+      const key = await keys.revoke(params.id);
+      if (key !== undefined) return key;
+      throw new MucastError("not_found", "there is no such key; `mucast keys list` shows them", {
+        path: "id",
+      });
+    },
+  );
+}
+
+function newKey(text: string): z.infer<typeof newKeySchema> {
+  const plain = parseJson(text, "body");
+  const checked = newKeySchema.safeParse(plain);
+  if (checked.success) return checked.data;
+  throw invalidRequest(faultsOf(checked.error, newKeySchema, "body", plain));
+}

@@ -1,0 +1,104 @@
+/** The HTTP part on a real socket and a real folder, with fakes of what is behind it. */
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { type IncomingMessage, type RequestOptions, request as sendRequest } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openStore } from "../../blob/open-store.ts";
+import type { BlobStore } from "../../blob/store.ts";
+import { type Settings, settingsSchema } from "../../contract/settings.ts";
+import { buildAuthenticate } from "../auth/build-authenticate.ts";
+import { FakeKeyStore } from "../auth/fake-key-store.testing.ts";
+import { noTelemetry, type RequestDone } from "../telemetry/telemetry.ts";
+import { buildHttp } from "./build-http.ts";
+import { FakeOperations } from "./fake-operations.testing.ts";
+import type { HttpApp } from "./http-app.ts";
+import type { HttpOptions } from "./http-options.ts";
+
+export const LOCAL_TOKEN = "the-token-of-the-lock-file";
+
+export interface Listening {
+  readonly app: HttpApp;
+  readonly origin: string;
+  readonly port: number;
+  readonly operations: FakeOperations;
+  readonly keys: FakeKeyStore;
+  readonly store: BlobStore;
+  /** Names of all files in `data/`, hidden ones too. */
+  files(): Promise<string[]>;
+  /** Fields of every line that was logged, as JSON. */
+  readonly logged: string[];
+  /** What telemetry was told of each request. */
+  readonly done: RequestDone[];
+  close(): Promise<void>;
+}
+
+/** Listens on a free loopback port. @param given settings that are not the default, and parts to replace. */
+export async function listen(
+  given: Partial<Settings> = {},
+  parts: Partial<Pick<HttpOptions, "ready" | "store" | "authenticate">> = {},
+): Promise<Listening> {
+  const folder = await mkdtemp(join(tmpdir(), "mucast-http-"));
+  const settings = { ...settingsSchema.parse({}), ...given };
+  const policy = { allowed: [], mapped: [{ base: "", folder }] };
+  const store = parts.store ?? (await openStore("", { policy }));
+  const [operations, keys] = [new FakeOperations(), new FakeKeyStore()];
+  const [logged, done]: [string[], RequestDone[]] = [[], []];
+  const write = (fields: object, message: string) => void logged.push(JSON.stringify({ message, ...fields }));
+  const log = { debug: write, info: write, warn: write, error: write, child: () => log };
+  const app = buildHttp({
+    settings,
+    operations,
+    keys,
+    store,
+    log,
+    authenticate:
+      parts.authenticate ?? (await buildAuthenticate(settings, { keys, localToken: LOCAL_TOKEN })),
+    telemetry: {
+      ...noTelemetry,
+      requestStarted: ({ traceparent }) => ({ traceparent, ended: (what) => void done.push(what) }),
+    },
+    ready: parts.ready ?? (async () => [{ name: "database", ok: true }]),
+  });
+  await app.listen({ host: settings.host, port: 0 });
+  const { port } = app.server.address() as AddressInfo;
+  const files = () => readdir(join(folder, "data")).catch(() => []);
+  const close = async () => {
+    await app.close();
+    await rm(folder, { recursive: true, force: true });
+  };
+  return {
+    app,
+    origin: `http://127.0.0.1:${port}`,
+    port,
+    operations,
+    keys,
+    store,
+    files,
+    logged,
+    done,
+    close,
+  };
+}
+
+export interface RawAnswer {
+  readonly status: number;
+  readonly headers: IncomingMessage["headers"];
+  readonly text: string;
+}
+
+/** A request with headers that fetch would not send. */
+export function ask(port: number, options: RequestOptions, body?: string): Promise<RawAnswer> {
+  return new Promise((resolve, reject) => {
+    const sent = sendRequest({ host: "127.0.0.1", port, agent: false, ...options }, (answer) => {
+      let text = "";
+      answer.setEncoding("utf8");
+      answer.on("data", (piece: string) => {
+        text += piece;
+      });
+      answer.on("end", () => resolve({ status: answer.statusCode!, headers: answer.headers, text }));
+    });
+    sent.on("error", reject);
+    sent.end(body);
+  });
+}

@@ -1,0 +1,120 @@
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { ERROR_TABLE } from "../../../contract/errors.ts";
+import type { Settings } from "../../../contract/settings.ts";
+import type { OpenApiDocument } from "../openapi.ts";
+import { type Html, html, prose } from "./html.ts";
+import { operationHtml, type PageContext, type ShownOperation } from "./operation-html.ts";
+import { quickStartHtml } from "./quick-start-html.ts";
+import { type ShownSchema, schemaHtml } from "./schema-html.ts";
+
+/** Four folders up, both here and in the compiled package. */
+const STYLE = readFileSync(new URL("../../../../web/docs.css", import.meta.url), "utf8");
+const STYLE_HASH = createHash("sha256").update(STYLE).digest("base64");
+
+/** The page runs no script and loads nothing: its one style is known by its hash. */
+export const PAGE_POLICY = `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
+
+export interface DocsPageParts {
+  readonly document: OpenApiDocument;
+  readonly origin: string;
+  /** What comes before `/data/<name>` in the URL of a blob. */
+  readonly blobUrl: string;
+  readonly settings: Settings;
+}
+
+/** Everything the service can be asked for, on one page, made of its OpenAPI document. */
+export function docsPage({ document, origin, blobUrl, settings }: DocsPageParts): string {
+  const context: PageContext = { origin, hasCredentials: settings.auth !== "none" };
+  const shown = shownOperations(document);
+  const { title, version, description } = document.info;
+  const page = html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${title} ${version}</title>
+<style>${{ html: STYLE }}</style>
+</head>
+<body>
+<nav aria-label="Contents">
+<p class="name"><a href="#top">${title}</a> <small>${version}</small></p>
+<ul><li><a href="#start">Quick start</a></li></ul>
+${document.tags.map((tag) => navHtml(tag.name, shown))}
+<p>Reference</p>
+<ul><li><a href="#errors">Errors</a></li><li><a href="#limits">Limits</a></li><li><a href="#schemas">Schemas</a></li><li><a href="openapi.json">openapi.json</a></li></ul>
+</nav>
+<main id="top">
+<h1>${title}</h1>
+${description.split("\n\n").map((paragraph) => html`<p>${prose(paragraph)}</p>`)}
+<h2 id="start">Quick start</h2>
+${context.hasCredentials ? html`<p>Put your key or token into the variable <code>MUCAST_KEY</code> first.</p>` : undefined}
+${quickStartHtml(context, blobUrl)}
+${document.tags.map(
+  (tag) => html`<h2 id="tag-${tag.name}">${tag.name}</h2><p>${tag.description}</p>
+${tagged(tag.name, shown).map((operation) => operationHtml(operation, context))}`,
+)}
+${errorsHtml()}
+${limitsHtml(settings)}
+<h2 id="schemas">Schemas</h2>
+${Object.entries(document.components.schemas).map(([name, schema]) => schemaHtml(name, schema as ShownSchema))}
+</main>
+</body>
+</html>
+`;
+  return page.html;
+}
+
+function shownOperations({ paths }: OpenApiDocument): ShownOperation[] {
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ method, path, operation })),
+  );
+}
+
+function tagged(tag: string, shown: readonly ShownOperation[]): ShownOperation[] {
+  return shown.filter(({ operation }) => operation.tags.includes(tag));
+}
+
+function navHtml(tag: string, shown: readonly ShownOperation[]): Html {
+  return html`<p>${tag}</p>
+<ul>${tagged(tag, shown).map(({ operation: { operationId } }) => html`<li><a href="#${operationId}">${operationId}</a></li>`)}</ul>`;
+}
+
+function errorsHtml(): Html {
+  const rows = Object.entries(ERROR_TABLE).map(
+    ([code, { status, title, advice }]) =>
+      html`<tr><td><code>${code}</code></td><td>${status}</td><td>${title}</td><td>${prose(advice)}</td></tr>`,
+  );
+  return html`<h2 id="errors">Errors</h2>
+<p>Every error is a problem of these codes. A job that fails keeps its problem in the operation's <code>error</code>, and asking for the operation is still answered with 200.</p>
+<div class="wide"><table><thead><tr><th>code</th><th>status</th><th>what it says</th><th>what to do</th></tr></thead><tbody>${rows}</tbody></table></div>`;
+}
+
+function limitsHtml(settings: Settings): Html {
+  const rows: readonly (readonly [string, string, string])[] = [
+    ["body_bytes", `${settings.body_bytes} bytes`, "largest body of a request but for uploads"],
+    ["upload_bytes", `${settings.upload_bytes} bytes`, "largest blob that may be uploaded"],
+    [
+      "requests_per_minute",
+      String(settings.requests_per_minute),
+      "requests a minute of one caller, or of one address that has not said who it is",
+    ],
+    [
+      "queued_per_caller",
+      String(settings.queued_per_caller),
+      "operations of one caller that may wait to start",
+    ],
+    ["job_seconds", `${settings.job_seconds} s`, "longest time an attempt at a job may run"],
+    [
+      "retention_days",
+      `${settings.retention_days} days`,
+      "how long ended operations and their events are kept",
+    ],
+  ];
+  return html`<h2 id="limits">Limits</h2>
+<p>As this service is set.</p>
+<div class="wide"><table><thead><tr><th>setting</th><th>value</th><th>what</th></tr></thead><tbody>${rows.map(
+    ([name, value, what]) => html`<tr><td><code>${name}</code></td><td>${value}</td><td>${what}</td></tr>`,
+  )}</tbody></table></div>`;
+}

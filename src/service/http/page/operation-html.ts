@@ -1,0 +1,79 @@
+import type { OpenApiMedia, OpenApiOperation, OpenApiParameter, OpenApiResponse } from "../openapi.ts";
+import { curlLine } from "./curl-line.ts";
+import { type Html, html, prose } from "./html.ts";
+import { membersHtml, type ShownSchema, typeHtml } from "./schema-html.ts";
+
+export interface ShownOperation {
+  readonly method: string;
+  readonly path: string;
+  readonly operation: OpenApiOperation;
+}
+
+/** How the page asks for things. */
+export interface PageContext {
+  readonly origin: string;
+  readonly hasCredentials: boolean;
+}
+
+/** One operation: what it does, how to ask for it, what comes back. */
+export function operationHtml({ method, path, operation }: ShownOperation, context: PageContext): Html {
+  const { operationId, summary, description, parameters = [], requestBody, responses, security } = operation;
+  const body = requestBody && firstMedia(requestBody.content);
+  return html`<section class="operation" id="${operationId}">
+<h3><span class="method ${method}">${method.toUpperCase()}</span> <code>${path}</code></h3>
+<p class="summary">${summary} <small><code>${operationId}</code>${security ? html`, scope <code>${scopeOf(security)}</code>` : ", open to anyone"}</small></p>
+<p>${prose(description)}</p>
+<pre class="curl"><code>${curlOf(method, path, body, context)}</code></pre>
+${parametersHtml(parameters)}
+${body && html`<h4>Body</h4>${membersHtml(body.schema as ShownSchema)}`}
+<h4>Answers</h4>
+<div class="wide"><table><tbody>${Object.entries(responses).map(([status, response]) => answerHtml(status, response))}</tbody></table></div>
+</section>`;
+}
+
+function scopeOf(security: NonNullable<OpenApiOperation["security"]>): string {
+  return security.flatMap((scheme) => Object.values(scheme).flat())[0] ?? "";
+}
+
+function curlOf(method: string, path: string, body: OpenApiMedia | undefined, context: PageContext): string {
+  const example = body?.examples?.example?.value;
+  const file = method === "put" ? "feature_engine_demo.json" : undefined;
+  const name = file ?? "ml_engine_$ID.json";
+  return curlLine({
+    method: method.toUpperCase(),
+    url: `${context.origin}${path.replace("{id}", "$ID").replace("{name}", name)}`,
+    hasCredentials: context.hasCredentials,
+    isStream: path.endsWith("/events"),
+    ...(file === undefined ? {} : { file }),
+    ...(example === undefined ? {} : { body: JSON.stringify(example) }),
+  });
+}
+
+function parametersHtml(parameters: readonly OpenApiParameter[]): Html | undefined {
+  if (parameters.length === 0) return undefined;
+  const rows = parameters.map(
+    ({ name, in: place, required, description, schema }) =>
+      html`<tr><td><code>${name}</code>${required ? "" : html` <small>optional</small>`}</td><td>${place}</td>
+<td>${typeHtml(schema as ShownSchema)}</td><td>${prose(description ?? "")}</td></tr>`,
+  );
+  return html`<h4>Parameters</h4>
+<div class="wide"><table><thead><tr><th>name</th><th>in</th><th>type</th><th>what</th></tr></thead><tbody>${rows}</tbody></table></div>`;
+}
+
+function answerHtml(status: string, { description, headers = {}, content }: OpenApiResponse): Html {
+  const media = content && firstMedia(content);
+  const names = Object.keys(headers).map((name) => html` <code>${name}</code>`);
+  const example = status.startsWith("2") ? exampleText(media) : undefined;
+  return html`<tr class="s${status[0]!}"><td><code>${status}</code></td>
+<td>${prose(description)}${names.length > 0 ? html`<br><small>headers${names}</small>` : undefined}
+${example === undefined ? undefined : html`<details><summary>example</summary><pre><code>${example}</code></pre></details>`}</td></tr>`;
+}
+
+function exampleText(media: OpenApiMedia | undefined): string | undefined {
+  const value = media?.examples?.example?.value;
+  return typeof value === "string" || value === undefined ? value : JSON.stringify(value, null, 2);
+}
+
+function firstMedia(content: Readonly<Record<string, OpenApiMedia>>): OpenApiMedia | undefined {
+  return Object.values(content)[0];
+}

@@ -1,0 +1,96 @@
+import { type Html, html, prose } from "./html.ts";
+
+/** A JSON Schema as far as a page shows it. */
+export interface ShownSchema {
+  readonly $ref?: string;
+  readonly type?: string | readonly string[];
+  readonly const?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly pattern?: string;
+  readonly format?: string;
+  readonly default?: unknown;
+  readonly description?: string;
+  readonly title?: string;
+  readonly items?: ShownSchema;
+  readonly properties?: Readonly<Record<string, ShownSchema>>;
+  readonly required?: readonly string[];
+  readonly additionalProperties?: boolean | ShownSchema;
+  readonly anyOf?: readonly ShownSchema[];
+  readonly oneOf?: readonly ShownSchema[];
+  readonly allOf?: readonly ShownSchema[];
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly exclusiveMinimum?: number;
+  readonly exclusiveMaximum?: number;
+}
+
+/** What a value may be, in a few words; named schemas are links. */
+export function typeHtml(schema: ShownSchema): Html {
+  if (schema.$ref !== undefined) {
+    const name = schema.$ref.split("/").at(-1)!;
+    return html`<a href="#schema-${name}">${name}</a>`;
+  }
+  const choices = schema.anyOf ?? schema.oneOf;
+  if (choices !== undefined) return joined(choices.map(typeHtml), " or ");
+  if (schema.const !== undefined) return html`<code>${JSON.stringify(schema.const)}</code>`;
+  if (schema.enum !== undefined)
+    return joined(
+      schema.enum.map((value) => html`<code>${String(value)}</code>`),
+      ", ",
+    );
+  if (schema.type === "array") return html`list of ${typeHtml(schema.items ?? {})}`;
+  if (schema.type === "object" && typeof schema.additionalProperties === "object") {
+    return html`object of ${typeHtml(schema.additionalProperties)}`;
+  }
+  return html`${[schema.type ?? "any"].flat().join(" or ")}${bounds(schema)}`;
+}
+
+function joined(parts: readonly Html[], separator: string): Html {
+  return html`${parts.map((part, index) => (index === 0 ? part : html`${separator}${part}`))}`;
+}
+
+function bounds({ minimum, maximum, exclusiveMinimum, exclusiveMaximum, format }: ShownSchema): string {
+  const most = maximum === Number.MAX_SAFE_INTEGER ? undefined : maximum;
+  const words = [
+    minimum === undefined ? undefined : `≥ ${minimum}`,
+    exclusiveMinimum === undefined ? undefined : `> ${exclusiveMinimum}`,
+    most === undefined ? undefined : `≤ ${most}`,
+    exclusiveMaximum === undefined ? undefined : `< ${exclusiveMaximum}`,
+    format,
+  ].filter((word) => word !== undefined);
+  return words.length === 0 ? "" : ` (${words.join(", ")})`;
+}
+
+/** The members of an object, those of objects inside it too. */
+export function membersHtml(schema: ShownSchema): Html | undefined {
+  const rows = memberRows(schema, "");
+  if (rows.length === 0) return undefined;
+  return html`<div class="wide"><table>
+<thead><tr><th>member</th><th>type</th><th>what</th></tr></thead>
+<tbody>${rows}</tbody>
+</table></div>`;
+}
+
+function memberRows(schema: ShownSchema, prefix: string): Html[] {
+  return Object.entries(schema.properties ?? {}).flatMap(([name, member]) => [
+    html`<tr><td><code>${prefix}${name}</code>${schema.required?.includes(name) ? "" : html` <small>optional</small>`}</td>
+<td>${typeHtml(member)}</td><td>${prose(member.description ?? "")}${defaultHtml(member)}</td></tr>`,
+    ...memberRows(member, `${prefix}${name}.`),
+  ]);
+}
+
+function defaultHtml(member: ShownSchema): Html | undefined {
+  const value = member.default;
+  if (value === undefined || typeof value === "object") return undefined;
+  return html` <small>default <code>${JSON.stringify(value)}</code></small>`;
+}
+
+/** A named schema: its members, or what it is one of. */
+export function schemaHtml(name: string, schema: ShownSchema): Html {
+  const variants = (schema.oneOf ?? schema.anyOf)?.map(
+    (variant) =>
+      html`<h4><code>${String(variant.properties?.type?.const ?? "")}</code></h4>${membersHtml(variant)}`,
+  );
+  return html`<details id="schema-${name}"><summary><code>${name}</code> <small>${schema.title ?? ""}</small></summary>
+${prose(schema.description ?? "")}${variants ?? membersHtml(schema)}</details>`;
+}

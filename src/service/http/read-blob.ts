@@ -1,0 +1,52 @@
+import { Readable } from "node:stream";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { BlobStore } from "../../blob/store.ts";
+import { checkReadable, noBlob } from "./blob-names.ts";
+import { byteRange } from "./byte-range.ts";
+import { checkIfMatch, matchesNone } from "./conditions.ts";
+import { departure } from "./departure.ts";
+import type { HttpOptions } from "./http-options.ts";
+
+/** Answers with a blob of the caller's, or with the part of it that is asked for. */
+export async function readBlob(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  name: string,
+  options: HttpOptions,
+  closing: AbortSignal,
+): Promise<FastifyReply> {
+  checkReadable(name);
+  const { store } = options;
+  const key = `data/${name}`;
+  const blob = (await mayRead(request, name, options)) ? await store.stat(key) : undefined;
+  if (blob === undefined) throw noBlob(name);
+  const { size, etag } = blob;
+  checkIfMatch(request.headers, etag);
+  reply.headers({ etag, "accept-ranges": "bytes", "cache-control": "private, no-cache" });
+  if (!matchesNone(request.headers, etag)) return reply.code(304).send();
+  const range = request.method === "HEAD" ? undefined : byteRange(request.headers, blob);
+  const { start, end } = range ?? { start: 0, end: size };
+  if (range !== undefined) reply.code(206).header("content-range", `bytes ${start}-${end - 1}/${size}`);
+  reply.type("application/json").header("content-length", end - start);
+  if (request.method === "HEAD" || size === 0) return reply.send();
+  const signal = departure(reply, closing);
+  return reply.send(await begun(store.read(key, { start, end, etag, signal }), signal));
+}
+
+/** With authentication a blob that nobody has claimed is nobody's; without it there is one caller only. */
+async function mayRead({ caller }: FastifyRequest, name: string, options: HttpOptions): Promise<boolean> {
+  const owner = await options.operations.ownerOf(name);
+  return owner === undefined ? options.settings.auth === "none" : owner === caller!.subject;
+}
+
+/** A stream whose first piece is there already: what fails before it is still answered with a problem. */
+async function begun(pieces: ReturnType<BlobStore["read"]>, signal: AbortSignal): Promise<Readable> {
+  const iterator = pieces[Symbol.asyncIterator]();
+  const first = await iterator.next();
+  const rest = { [Symbol.asyncIterator]: () => iterator };
+  async function* all(): AsyncGenerator<Uint8Array> {
+    if (!first.done) yield first.value;
+    yield* rest;
+  }
+  return Readable.from(all(), { objectMode: false, signal });
+}

@@ -1,0 +1,122 @@
+import type { z } from "zod";
+import { ERROR_TABLE, type ErrorCode, MucastError } from "../../contract/errors.ts";
+import type { Scope } from "../operations.ts";
+import { problemAnswer } from "./problem-answer.ts";
+import { PROBLEM_TYPE } from "./send-problem.ts";
+
+/** A header of an answer, as OpenAPI describes it. */
+export interface HeaderDoc {
+  readonly type: "string" | "integer";
+  readonly description: string;
+}
+
+export interface AnswerDoc {
+  readonly description: string;
+  readonly headers?: Readonly<Record<string, HeaderDoc>>;
+  readonly content?: Readonly<
+    Record<string, { schema: unknown; examples?: Record<string, { value: unknown }> }>
+  >;
+}
+
+/** An answer of JSON, with an example that a test holds against its schema. */
+export function jsonAnswer(
+  description: string,
+  schema: z.ZodType,
+  example: unknown,
+  headers: AnswerDoc["headers"] = {},
+): AnswerDoc {
+  return {
+    description,
+    headers,
+    content: { "application/json": { schema, examples: { example: { value: example } } } },
+  };
+}
+
+/** What every route may answer whatever it does. */
+const ALWAYS: readonly ErrorCode[] = [
+  "invalid_request",
+  "forbidden",
+  "rate_limited",
+  "internal",
+  "unavailable",
+];
+
+/** The answers that are problems, one for each status, with the codes that it may have. */
+export function problemAnswers(
+  access: Scope | "anyone",
+  codes: readonly ErrorCode[] = [],
+): Record<string, AnswerDoc> {
+  const all = new Set([...ALWAYS, ...(access === "anyone" ? [] : ["unauthorized" as const]), ...codes]);
+  const byStatus = Map.groupBy(
+    [...all].flatMap((code) => examplesOf(code)),
+    ({ status }) => status,
+  );
+  return Object.fromEntries([...byStatus].map(([status, examples]) => [status, problemDoc(examples)]));
+}
+
+interface ProblemExample {
+  readonly status: number;
+  readonly code: ErrorCode;
+  readonly value: unknown;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Facts without which a code would be told with another status or without its headers. */
+const EXAMPLE_DATA: Partial<Record<ErrorCode, readonly Record<string, unknown>[]>> = {
+  idempotency_conflict: [{ sameBody: true }, { sameBody: false }],
+  rate_limited: [{ retryAfter: 1 }],
+  method_not_allowed: [{ allow: ["GET", "HEAD"] }],
+  range_not_satisfiable: [{ size: 1024 }],
+  invalid_request: [
+    { path: "query.limit", faults: [{ path: "query.limit", message: "must be <= 100, got 101" }] },
+  ],
+};
+
+function examplesOf(code: ErrorCode): ProblemExample[] {
+  return (EXAMPLE_DATA[code] ?? [{}]).map((data) => {
+    if (code === "internal") return { status: 500, code, value: problemOfDefect(), headers: {} };
+    const { problem, headers } = problemAnswer(new MucastError(code, ERROR_TABLE[code].title, data));
+    return { status: problem.status, code, value: problem, headers };
+  });
+}
+
+/** Its id is another one each time, which a document that is generated must not be. */
+function problemOfDefect(): unknown {
+  return { ...problemAnswer(new Error()).problem, detail: ERROR_TABLE.internal.title, id: "…" };
+}
+
+const HEADER_DOCS: Readonly<Record<string, HeaderDoc>> = {
+  "retry-after": { type: "integer", description: "Seconds after which it may be tried again." },
+  "www-authenticate": {
+    type: "string",
+    description: "What credentials are needed, and what is wrong with those given.",
+  },
+  allow: { type: "string", description: "The methods that there are." },
+  "content-range": { type: "string", description: "`bytes */<size>`." },
+};
+
+function problemDoc(examples: readonly ProblemExample[]): AnswerDoc {
+  const codes = [...new Set(examples.map(({ code }) => code))];
+  const names = [...new Set(examples.flatMap(({ headers }) => Object.keys(headers)))];
+  return {
+    description: codes.map((code) => `\`${code}\`: ${ERROR_TABLE[code].title}.`).join(" "),
+    headers: Object.fromEntries(names.map((name) => [titleCase(name), HEADER_DOCS[name]!])),
+    content: {
+      [PROBLEM_TYPE]: {
+        schema: {
+          allOf: [{ $ref: "#/components/schemas/Problem" }, { properties: { code: { enum: codes } } }],
+        },
+        examples: Object.fromEntries(examples.map(({ code, value }) => [code, { value }])),
+      },
+    },
+  };
+}
+
+/** Names of headers as people write them. */
+export function titleCase(name: string): string {
+  if (name === "etag" || name === "www-authenticate") return name === "etag" ? "ETag" : "WWW-Authenticate";
+  return name.replaceAll(
+    /(^|-)(id$|[a-z])/g,
+    (_, dash: string, rest: string) => `${dash}${rest.toUpperCase()}`,
+  );
+}

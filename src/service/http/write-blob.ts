@@ -1,0 +1,96 @@
+import type { IncomingMessage } from "node:http";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { StoredBlob } from "../../blob/store.ts";
+import { MucastError } from "../../contract/errors.ts";
+import { checkWritable, noBlob } from "./blob-names.ts";
+import { checkIfMatch, matchesNone } from "./conditions.ts";
+import type { HttpOptions } from "./http-options.ts";
+import { blobBase } from "./own-origin.ts";
+
+/** Stores an uploaded blob, whole or not at all. Everything that can be refused is before its bytes are taken. */
+export async function writeBlob(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  name: string,
+  options: HttpOptions,
+): Promise<{ name: string; url: string; size: number; etag: string }> {
+  checkWritable(name);
+  const { headers, raw } = request;
+  const { settings, store } = options;
+  checkLength(headers["content-length"], settings.upload_bytes);
+  const before = await store.stat(`data/${name}`);
+  await claim(request, name, before, options);
+  checkConditions(request, before);
+  if (headers.expect !== undefined) reply.raw.writeContinue();
+  const upload = new Upload(raw, async () => checkConditions(request, await store.stat(`data/${name}`)));
+  const { created, etag } = await stored(options, name, upload, headers["if-none-match"] !== undefined);
+  reply.code(created ? 201 : 200).header("etag", etag);
+  return { name, url: `${blobBase(options, request)}/data/${name}`, size: upload.bytes, etag };
+}
+
+function checkLength(header: string | undefined, limit: number): void {
+  if (header === undefined || Number(header) <= limit) return;
+  throw new MucastError(
+    "too_large",
+    `the blob has ${header} bytes; at most ${limit} are accepted (upload_bytes)`,
+    {
+      path: "Content-Length",
+      value: Number(header),
+    },
+  );
+}
+
+/** Makes the name the caller's. What is there already and nobody's, the operator has put there. */
+async function claim(
+  { caller }: FastifyRequest,
+  name: string,
+  before: StoredBlob | undefined,
+  { operations, settings }: HttpOptions,
+): Promise<void> {
+  const owner = await operations.ownerOf(name);
+  if (owner === caller!.subject) return;
+  const isTaken = owner !== undefined || (before !== undefined && settings.auth !== "none");
+  if (isTaken) throw noBlob(name);
+  await operations.claimBlob(caller!, name).catch((error) => {
+    throw error instanceof MucastError && error.code === "forbidden" ? noBlob(name) : error;
+  });
+}
+
+/** @throws MucastError precondition_failed. */
+function checkConditions({ headers }: FastifyRequest, now: StoredBlob | undefined): void {
+  checkIfMatch(headers, now?.etag);
+  if (matchesNone(headers, now?.etag)) return;
+  throw new MucastError("precondition_failed", "there is such a blob already", { path: "If-None-Match" });
+}
+
+async function stored(
+  { settings, store }: HttpOptions,
+  name: string,
+  upload: Upload,
+  isNewOnly: boolean,
+): Promise<{ created: boolean; etag: string }> {
+  const write = { limit: settings.upload_bytes };
+  if (!isNewOnly) return store.put(`data/${name}`, upload.pieces(), write);
+  return { created: true, etag: (await store.create(`data/${name}`, upload.pieces(), write)).etag };
+}
+
+/** The bytes of a request, counted; conditions are looked at again once they are all there. */
+class Upload {
+  bytes = 0;
+  readonly #raw: IncomingMessage;
+  readonly #check: () => Promise<void>;
+
+  constructor(raw: IncomingMessage, check: () => Promise<void>) {
+    this.#raw = raw;
+    this.#check = check;
+  }
+
+  async *pieces(): AsyncGenerator<Uint8Array> {
+    // A store that stops early must not close the connection, on which it is still to be told why.
+    for await (const piece of this.#raw.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      this.bytes += piece.length;
+      yield piece;
+    }
+    await this.#check();
+  }
+}
