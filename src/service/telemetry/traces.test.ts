@@ -18,6 +18,7 @@ process.env.OTEL_EXPORTER_OTLP_ENDPOINT = await receiver.listen();
 process.env.OTEL_EXPORTER_OTLP_HEADERS = "x-tenant=t1";
 // A little longer than the service waits at its end.
 process.env.OTEL_EXPORTER_OTLP_TIMEOUT = "3500";
+process.env.OTEL_SERVICE_NAME = "forecasts";
 process.env.OTEL_RESOURCE_ATTRIBUTES = "deployment.environment.name=test";
 after(() => receiver.close());
 beforeEach(() => {
@@ -161,7 +162,10 @@ describe("sending", () => {
     assert.equal(receiver.paths.at(-1), "/v1/traces");
     assert.equal(receiver.headers.at(-1)!["x-tenant"], "t1");
     const resource = receiver.resources.at(-1)!;
-    assert.deepEqual([resource["service.name"], resource["deployment.environment.name"]], ["mucast", "test"]);
+    assert.deepEqual(
+      [resource["service.name"], resource["deployment.environment.name"]],
+      ["forecasts", "test"],
+    );
   });
 
   it("that is refused, or gets no answer, is told once and holds nothing up", async () => {
