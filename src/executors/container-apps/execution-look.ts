@@ -1,3 +1,4 @@
+import { MucastError } from "../../contract/errors.ts";
 import type { StatusBlob } from "../../contract/status-blob.ts";
 import type { ExecutionEnd, ExecutionListener, JobOrder } from "../executor.ts";
 import { ApiFault } from "./api-fault.ts";
@@ -82,9 +83,15 @@ export class ExecutionLook {
   }
 
   async #status(): Promise<StatusBlob | undefined> {
-    const status = await this.#readStatus(this.#order.id, this.#order.attempt);
-    this.#news.tell(status);
-    return status;
+    try {
+      const status = await this.#readStatus(this.#order.id, this.#order.attempt);
+      this.#news.tell(status);
+      return status;
+    } catch (error) {
+      // Storage that is away comes back; what is no status does not become one, and the execution has to end.
+      if (error instanceof MucastError && error.code === "invalid_data") return undefined;
+      throw error;
+    }
   }
 
   #ended(end: ExecutionEnd, status: StatusBlob | undefined): ExecutionEnd {

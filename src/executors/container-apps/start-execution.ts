@@ -92,7 +92,7 @@ const TO_DO: Record<ApiFault["kind"], string> = {
   missing: "deploy the job, or correct MUCAST_AZURE_RESOURCE_GROUP and MUCAST_AZURE_SUBSCRIPTION",
   throttled: "it is tried again later",
   denied: "give the service's identity the role that may read, start and stop the jobs (docs/deploying.md)",
-  refused: "compare the job with infra/jobs.bicep",
+  refused: "compare the job with infra/job.bicep",
   transient: "it is tried again later",
 };
 

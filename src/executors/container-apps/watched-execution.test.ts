@@ -225,3 +225,15 @@ trial("a stop of one that is gone ends it", async () => {
   const end = await execution.ended;
   assert.equal(end.kind === "failed" && end.problem.code, "canceled");
 });
+
+trial("a status that is none does not keep an execution from ending", async () => {
+  const stage = await Stage.open();
+  const executor = await stage.executor({
+    readStatus: async () => {
+      throw new MucastError("invalid_data", "status/op-1.1.json is not the status of attempt 1 at op-1");
+    },
+  });
+  const execution = await executor.start(ORDER, stage);
+  stage.api.executions[0]!.properties.status = "Succeeded";
+  assert.equal((await execution.ended).kind, "lost");
+});
