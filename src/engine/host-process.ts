@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { onLines } from "./lines.ts";
 import type { EngineMessage, EngineRequest } from "./protocol.ts";
 
 /** How a host ended. */
@@ -119,15 +120,4 @@ function parseMessage(line: string): EngineMessage | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** Calls `take` with every whole line; what follows the last line feed is dropped. */
-function onLines(stream: NodeJS.ReadableStream, take: (line: string) => void): void {
-  let unfinished = "";
-  stream.setEncoding("utf8");
-  stream.on("data", (text: string) => {
-    const lines = (unfinished + text).split("\n");
-    unfinished = lines.pop()!;
-    for (const line of lines) take(line);
-  });
 }

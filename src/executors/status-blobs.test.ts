@@ -1,0 +1,145 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { FolderStore } from "../blob/folder-store.ts";
+import type { BlobStore } from "../blob/store.ts";
+import { MucastError, problemOf } from "../contract/errors.ts";
+import type { ResultRecord } from "../contract/result-record.ts";
+import type { StatusBlob } from "../contract/status-blob.ts";
+import { readStatus } from "./status-reader.ts";
+import { type StatusOptions, StatusWriter } from "./status-writer.ts";
+
+const RECORD: ResultRecord = {
+  status: "Succeeded",
+  output_url: "http://127.0.0.1:8080/data/ml_engine_a.json",
+  output_name: "ml_engine_a.json",
+  execution_name: "ml-worker-job-1",
+};
+
+let folder: string;
+let store: FolderStore;
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), "mucast-status-"));
+  store = new FolderStore(folder, "http://127.0.0.1:8080");
+});
+after(() => rm(folder, { recursive: true, force: true }));
+
+function writer(id: string, options: Partial<StatusOptions> = {}): StatusWriter {
+  const log = (line: string) => assert.fail(line);
+  return new StatusWriter({ store, id, attempt: 1, config: "{}", log, pauseMilliseconds: 1, ...options });
+}
+
+/** Reads until the status is as wanted; the test's own time limit ends it. */
+async function until(id: string, wanted: (status: StatusBlob) => boolean): Promise<StatusBlob> {
+  for (;;) {
+    const status = await readStatus(store, id, 1);
+    if (status && wanted(status)) return status;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+test("where nothing was written there is no status", async () => {
+  assert.equal(await readStatus(store, "none", 1), undefined);
+});
+
+test("a running job's progress and warnings are told, and every later state", {
+  timeout: 30_000,
+}, async () => {
+  const status = writer("runs");
+  status.report({ kind: "progress", stage: "read", done: 10 });
+  const early = await until("runs", ({ progress }) => progress?.stage === "read");
+  assert.deepEqual([early.progress, early.end], [{ stage: "read", done: 10, total: null }, null]);
+  status.report({ kind: "warning", warning: { code: "long_gap", message: "a gap", ticker: "A" } });
+  status.report({ kind: "progress", stage: "fit", done: 1, total: 2, ticker: "A", epoch: 1 });
+  const late = await until("runs", ({ progress }) => progress?.stage === "fit");
+  assert.deepEqual(late.progress, { stage: "fit", done: 1, total: 2 });
+  assert.deepEqual(late.warnings, [{ code: "long_gap", message: "a gap", ticker: "A" }]);
+  status.leave();
+});
+
+test("the end is there when it was told, with timings and the digest of the config", async () => {
+  const status = writer("ends", { config: '{"a":1.0}', pauseMilliseconds: 1_000_000 });
+  status.report({ kind: "progress", stage: "write", done: 1, total: 1 });
+  status.onTiming({ name: "write", start: 1.5, end: 2 });
+  assert.equal(await readStatus(store, "ends", 1), undefined, "no write before its time");
+  await status.end({ record: RECORD });
+  const { end, timings, config_sha256, progress } = (await readStatus(store, "ends", 1))!;
+  assert.deepEqual(end, { record: RECORD });
+  assert.deepEqual(timings, [{ name: "write", start: 1.5, end: 2 }]);
+  assert.equal(config_sha256, "c29a44abc114a1d75486434c013102c9e736f526b4fd19658d9492b7b224de6d");
+  assert.deepEqual(progress, { stage: "write", done: 1, total: 1 });
+  assert.equal(await readStatus(store, "ends", 2), undefined, "another attempt has its own");
+});
+
+test("a problem is told as it is, and 200 warnings at most", async () => {
+  const status = writer("fails");
+  for (let count = 0; count < 300; count++) {
+    status.report({ kind: "warning", warning: { code: "stale_ticker", message: `${count}` } });
+  }
+  const problem = problemOf(new MucastError("all_failed", "no ticker is left", { failures: [] }));
+  await status.end({ problem });
+  const read = (await readStatus(store, "fails", 1))!;
+  assert.deepEqual(read.end, { problem });
+  assert.deepEqual(
+    read.warnings.map(({ message }) => message),
+    Array.from({ length: 200 }, (_, i) => `${i}`),
+  );
+});
+
+test("a write that is slow does not overtake the last one", { timeout: 30_000 }, async () => {
+  const { promise: slow, resolve: go } = Promise.withResolvers<void>();
+  const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+  let writes = 0;
+  const held = Object.assign(Object.create(store), {
+    put: async (...args: Parameters<BlobStore["put"]>) => {
+      if (++writes === 1) {
+        begin();
+        await slow;
+      }
+      return store.put(...args);
+    },
+  }) as BlobStore;
+  const status = writer("slow", { store: held });
+  status.report({ kind: "progress", stage: "read", done: 1 });
+  await begun;
+  const ended = status.end({ record: RECORD });
+  go();
+  await ended;
+  assert.deepEqual([(await readStatus(store, "slow", 1))?.end, writes], [{ record: RECORD }, 2]);
+});
+
+test("a write that fails is logged, and costs nothing else", async () => {
+  const lines: string[] = [];
+  const file = join(folder, "no-folder");
+  await writeFile(file, "");
+  const status = writer("lost", {
+    store: new FolderStore(file, "http://x"),
+    log: (line) => lines.push(line),
+  });
+  await status.end({ record: RECORD });
+  assert.equal(lines.length, 1);
+  assert.match(lines[0]!, /^status\/lost\.1\.json could not be written: /);
+});
+
+for (const [what, text] of [
+  ["no JSON", "{"],
+  ["another schema", '{"schema":"mucast.status/2"}'],
+  ["larger than any status", `"${"x".repeat(9 * 2 ** 20)}"`],
+] as const) {
+  test(`what is ${what} is refused by its key`, async () => {
+    await store.put("status/odd.1.json", text);
+    await assert.rejects(
+      () => readStatus(store, "odd", 1),
+      (error) =>
+        error instanceof MucastError && error.code === "invalid_data" && /odd\.1/.test(error.message),
+    );
+  });
+}
+
+test("the status of another attempt under its name is refused", async () => {
+  await writer("one").end({ record: RECORD });
+  for await (const piece of store.read("status/one.1.json")) await store.put("status/two.1.json", piece);
+  await assert.rejects(() => readStatus(store, "two", 1), /is not the status of attempt 1 at two/);
+});

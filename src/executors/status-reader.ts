@@ -1,0 +1,54 @@
+import type { BlobStore } from "../blob/store.ts";
+import { MucastError } from "../contract/errors.ts";
+import { type StatusBlob, statusBlobSchema, statusKey } from "../contract/status-blob.ts";
+
+/** Far more than 200 warnings and some hundred timings take. */
+const MOST_BYTES = 8 * 2 ** 20;
+
+/**
+ * What an attempt last said of itself; undefined where it has left nothing.
+ * @throws MucastError blob_unavailable; invalid_data for a blob that is no status of that attempt.
+ */
+export async function readStatus(
+  store: BlobStore,
+  id: string,
+  attempt: number,
+): Promise<StatusBlob | undefined> {
+  const key = statusKey(id, attempt);
+  const text = await textOf(store, key);
+  if (text === undefined) return undefined;
+  const { success, data } = statusBlobSchema.safeParse(jsonOf(text));
+  if (success && data.id === id && data.attempt === attempt) return data;
+  throw new MucastError("invalid_data", `${key} is not the status of attempt ${attempt} at ${id}`, {
+    source: key,
+  });
+}
+
+async function textOf(store: BlobStore, key: string): Promise<string | undefined> {
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
+  try {
+    for await (const piece of store.read(key)) {
+      bytes += piece.length;
+      if (bytes > MOST_BYTES) throw tooLarge(key);
+      pieces.push(piece);
+    }
+  } catch (error) {
+    if (error instanceof MucastError && error.code === "blob_not_found") return undefined;
+    throw error;
+  }
+  return Buffer.concat(pieces).toString("utf8");
+}
+
+/** Undefined for what is no JSON. */
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function tooLarge(key: string): MucastError {
+  return new MucastError("invalid_data", `${key} is larger than any status`, { source: key });
+}

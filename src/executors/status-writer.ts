@@ -1,0 +1,105 @@
+import { createHash } from "node:crypto";
+import type { BlobStore } from "../blob/store.ts";
+import type { Report } from "../contract/events.ts";
+import { type StatusBlob, statusKey } from "../contract/status-blob.ts";
+import type { OnTiming } from "../jobs/timings.ts";
+
+export interface StatusOptions {
+  readonly store: BlobStore;
+  readonly id: string;
+  readonly attempt: number;
+  /** JSON text of the config. */
+  readonly config: string;
+  /** Hears of writes that failed; they never fail the job. */
+  readonly log: (line: string) => void;
+  /** At least so long between two writes; 3 s by default. */
+  readonly pauseMilliseconds?: number;
+}
+
+const PAUSE_MILLISECONDS = 3_000;
+const LONGEST_WRITE_MILLISECONDS = 20_000;
+const WARNINGS_TOLD = 200;
+
+/**
+ * Tells of an attempt at a job in its status blob: rewritten whole while it runs, at most every few seconds, and once
+ * more at its end. Give `report` and `onTiming` what the job tells.
+ */
+export class StatusWriter {
+  readonly #options: StatusOptions;
+  readonly #blob: Pick<StatusBlob, "warnings" | "timings"> & {
+    -readonly [key in "progress" | "end"]: StatusBlob[key];
+  } = { progress: null, warnings: [], timings: [], end: null };
+  /** Settles once no write is under way; never rejects. */
+  #writing: Promise<void> = Promise.resolve();
+  #timer: NodeJS.Timeout | undefined;
+  /** Whether there is anything that no write has told. */
+  #news = false;
+  #over = false;
+
+  constructor(options: StatusOptions) {
+    this.#options = options;
+  }
+
+  readonly report: Report = (event) => {
+    if (event.kind === "progress") {
+      const { stage, done, total = null } = event;
+      this.#blob.progress = { stage, done, total };
+    } else if (event.kind === "warning" && this.#blob.warnings.length < WARNINGS_TOLD) {
+      this.#blob.warnings.push(event.warning);
+    } else return;
+    this.#news = true;
+    this.#plan();
+  };
+
+  readonly onTiming: OnTiming = (timing) => {
+    this.#blob.timings.push(timing);
+  };
+
+  get timings(): StatusBlob["timings"] {
+    return this.#blob.timings;
+  }
+
+  /** Writes how it ended, after whatever is still being written; returns once that is there, or has failed. */
+  async end(end: NonNullable<StatusBlob["end"]>): Promise<void> {
+    this.leave();
+    this.#blob.end = end;
+    await this.#writing;
+    await this.#write();
+  }
+
+  /** Writes no more: the attempt ends without a word. */
+  leave(): void {
+    this.#over = true;
+    clearTimeout(this.#timer);
+  }
+
+  /** The next write, where none is planned or under way. */
+  #plan(): void {
+    if (this.#over || this.#timer !== undefined) return;
+    this.#timer = setTimeout(() => {
+      this.#writing = this.#write().then(() => {
+        this.#timer = undefined;
+        if (this.#news) this.#plan();
+      });
+    }, this.#options.pauseMilliseconds ?? PAUSE_MILLISECONDS).unref();
+  }
+
+  async #write(): Promise<void> {
+    const { store, id, attempt, config, log } = this.#options;
+    const key = statusKey(id, attempt);
+    this.#news = false;
+    const blob: StatusBlob = {
+      schema: "mucast.status/1",
+      id,
+      attempt,
+      config_sha256: createHash("sha256").update(config).digest("hex"),
+      updated_at: new Date().toISOString(),
+      ...this.#blob,
+    };
+    try {
+      await store.put(key, JSON.stringify(blob), { signal: AbortSignal.timeout(LONGEST_WRITE_MILLISECONDS) });
+    } catch (error) {
+      log(`${key} could not be written: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+}
