@@ -1,3 +1,5 @@
+import { MucastError, type Problem } from "../../contract/errors.ts";
+import type { StatusBlob } from "../../contract/status-blob.ts";
 import type { ExecutionEnd } from "../../executors/executor.ts";
 import type { OperationRow } from "../store/operation-row.ts";
 import { conclude } from "./conclude.ts";
@@ -7,23 +9,46 @@ import type { QueueParts } from "./queue-parts.ts";
  * Finds out what became of an attempt whose service is gone, by its output and by what it said of itself, and writes
  * it down.
  * @returns true where it may still be running and is to be adopted.
+ * @throws MucastError blob_unavailable, unavailable: it is to be tried again, for as long as the attempt has time.
  */
 export async function recover(parts: QueueParts, row: OperationRow): Promise<boolean> {
-  const status = await parts.readStatus(parts.store, row.id, row.attempt);
+  const isLate = hasNoTimeLeft(parts, row);
+  const status = await statusOf(parts, row, isLate);
   if (status?.end) {
-    const end: ExecutionEnd =
-      "record" in status.end
-        ? { kind: "succeeded", record: status.end.record }
-        : { kind: "failed", problem: status.end.problem as never };
-    await conclude(parts, row, end, { timings: status.timings, lookForOutput: true });
+    await conclude(parts, row, endOf(status.end), { timings: status.timings, lookForOutput: !isLate });
     return false;
   }
   if (parts.executor.outlivesService) return true;
-  await conclude(
-    parts,
-    row,
-    { kind: "lost", reason: "the service that ran it ended" },
-    { timings: [], lookForOutput: true },
-  );
+  const lost = { kind: "lost", reason: "the service that ran it ended" } as const;
+  await conclude(parts, row, lost, { timings: [], lookForOutput: !isLate });
   return false;
+}
+
+/** Undefined where nothing was said, or nothing that can be read. */
+async function statusOf(
+  { readStatus, store, log }: QueueParts,
+  row: OperationRow,
+  isLate: boolean,
+): Promise<StatusBlob | undefined> {
+  try {
+    return await readStatus(store, row.id, row.attempt);
+  } catch (error) {
+    const isOdd = error instanceof MucastError && error.code === "invalid_data";
+    if (!isOdd && !isLate) throw error;
+    log.warn(
+      { operation_id: row.id, attempt: row.attempt, err: error },
+      "the status of an attempt is not known",
+    );
+    return undefined;
+  }
+}
+
+function endOf(end: NonNullable<StatusBlob["end"]>): ExecutionEnd {
+  if ("record" in end) return { kind: "succeeded", record: end.record };
+  return { kind: "failed", problem: end.problem as Problem };
+}
+
+function hasNoTimeLeft({ settings }: QueueParts, { attempt_started_at }: OperationRow): boolean {
+  const began = attempt_started_at?.getTime() ?? 0;
+  return Date.now() > began + settings.job_seconds * 1_000;
 }
