@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { Webhook } from "standardwebhooks";
+import { postEvent } from "./post-event.ts";
+import { SECRET } from "./receiver.testing.ts";
+
+const certificates = new URL("../../../test/certificates/", import.meta.url);
+const certificate = new URL("localhost.cert.pem", certificates);
+const bodies: unknown[] = [];
+const server = createServer(
+  { cert: readFileSync(certificate), key: readFileSync(new URL("localhost.key.pem", certificates)) },
+  async (request, response) => {
+    let body = "";
+    for await (const piece of request) body += piece;
+    bodies.push(new Webhook(SECRET).verify(body, request.headers as Record<string, string>));
+    response.writeHead(204).end();
+  },
+);
+let url: string;
+
+before(async () => {
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  url = `https://localhost:${(server.address() as AddressInfo).port}/`;
+});
+after(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+test("over https nothing is sent to a receiver whose certificate nobody trusts", async () => {
+  const { signal } = new AbortController();
+  const outcome = await postEvent({
+    url,
+    secret: SECRET,
+    id: "a_1",
+    body: "{}",
+    timeoutMilliseconds: 10_000,
+    signal,
+  });
+  assert.deepEqual(outcome, {
+    kind: "failed",
+    reason: "the connection failed (DEPTH_ZERO_SELF_SIGNED_CERT)",
+  });
+  assert.deepEqual(bodies, []);
+});
+
+test("one whose certificate NODE_EXTRA_CA_CERTS names gets its events", async () => {
+  const script = `
+    const { postEvent } = await import(${JSON.stringify(import.meta.resolve("./post-event.ts"))});
+    const { signal } = new AbortController();
+    const post = { url: "${url}", secret: "${SECRET}", id: "a_1", body: '{"n":1}', timeoutMilliseconds: 10000, signal };
+    console.log((await postEvent(post)).kind);`;
+  const env = { ...process.env, NODE_EXTRA_CA_CERTS: fileURLToPath(certificate) };
+  const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", script], {
+    env,
+  });
+  assert.equal(stdout.trim(), "taken");
+  assert.deepEqual(bodies, [{ n: 1 }]);
+});
