@@ -1,5 +1,5 @@
 import { MucastError, type Problem } from "../../contract/errors.ts";
-import type { StatusBlob } from "../../contract/status-blob.ts";
+import type { StatusBlob, Timing } from "../../contract/status-blob.ts";
 import type { ExecutionEnd } from "../../executors/executor.ts";
 import type { OperationRow } from "../store/operation-row.ts";
 import { conclude } from "./conclude.ts";
@@ -15,13 +15,30 @@ export async function recover(parts: QueueParts, row: OperationRow): Promise<boo
   const isLate = hasNoTimeLeft(parts, row);
   const status = await statusOf(parts, row, isLate);
   if (status?.end) {
-    await conclude(parts, row, endOf(status.end), { timings: status.timings, lookForOutput: !isLate });
+    await concludeInTime(parts, row, endOf(status.end), status.timings, isLate);
     return false;
   }
   if (parts.executor.outlivesService) return true;
   const lost = { kind: "lost", reason: "the service that ran it ended" } as const;
-  await conclude(parts, row, lost, { timings: [], lookForOutput: !isLate });
+  await concludeInTime(parts, row, lost, [], isLate);
   return false;
+}
+
+/** Without the storage's word where that cannot be had and there is no time left to wait for it. */
+async function concludeInTime(
+  parts: QueueParts,
+  row: OperationRow,
+  end: ExecutionEnd,
+  timings: readonly Timing[],
+  isLate: boolean,
+): Promise<void> {
+  try {
+    await conclude(parts, row, end, { timings, lookForOutput: true });
+  } catch (error) {
+    if (!isLate) throw error;
+    parts.log.warn({ operation_id: row.id, err: error }, "whether there is an output is not known");
+    await conclude(parts, row, end, { timings, lookForOutput: false });
+  }
 }
 
 /** Undefined where nothing was said, or nothing that can be read. */
