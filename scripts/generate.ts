@@ -6,15 +6,17 @@ import { ERROR_TABLE } from "../src/contract/errors.ts";
 import { jsonSchema, PUBLISHED_SCHEMAS, type SchemaName } from "../src/contract/schemas.ts";
 import { WARNING_TABLE } from "../src/contract/warnings.ts";
 import { findEnvironment } from "../src/engine/environment.ts";
+import { makeDocument } from "../src/service/http/make-document.ts";
 import { configurationPage } from "../src/service/settings/configuration-page.ts";
 
 const CATALOGUE = "src/contract/model-params/catalogue.json";
 
-function generated(): Map<string, string> {
+async function generated(): Promise<Map<string, string>> {
   const files = new Map<string, string>();
   for (const name of Object.keys(PUBLISHED_SCHEMAS) as SchemaName[]) {
     files.set(`schemas/${name}.json`, `${JSON.stringify(jsonSchema(name), null, 2)}\n`);
   }
+  files.set("schemas/openapi.json", `${JSON.stringify(await makeDocument(), null, 2)}\n`);
   files.set("docs/errors.md", errorsPage());
   files.set("docs/warnings.md", warningsPage());
   files.set("docs/configuration.md", configurationPage());
@@ -83,7 +85,7 @@ function isCurrent(path: string, text: string): boolean {
   }
 }
 
-const stale = [...generated()].filter(([path, text]) => !isCurrent(path, text));
+const stale = [...(await generated())].filter(([path, text]) => !isCurrent(path, text));
 if (process.argv.includes("--check")) {
   for (const [path] of stale) process.stderr.write(`${path} is not current; run npm run generate\n`);
   process.exitCode = stale.length > 0 ? 1 : 0;

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { jsonAnswer, problemAnswers } from "./route-docs.ts";
+import { type UploadedBlob, uploadedBlobSchema } from "./uploaded-blob.ts";
 
 export const blobParams = z.strictObject({
   name: z
@@ -7,19 +8,9 @@ export const blobParams = z.strictObject({
     .describe("`feature_engine_<id>.json`, `data_extractor_<id>.json`; for reading also an output."),
 });
 
-/** What an upload answers. */
-export const uploadedSchema = z
-  .strictObject({
-    name: z.string(),
-    url: z.string().describe("To submit as `feature_url` or `data_extractor_url`."),
-    size: z.int().nonnegative().describe("Bytes."),
-    etag: z.string().describe("As in the ETag header."),
-  })
-  .meta({ id: "UploadedBlob" });
-
 const ETAG = { type: "string", description: "Strong: it stands for these exact bytes." } as const;
 
-const UPLOADED = {
+const UPLOADED: UploadedBlob = {
   name: "feature_engine_demo.json",
   url: "http://127.0.0.1:8080/data/feature_engine_demo.json",
   size: 48213,
@@ -79,9 +70,10 @@ export const writeBlobDocs = {
     "if-match": header("Replaces this version only; `*` any, but does not make a new one."),
     "if-none-match": header("`*`: makes a new one only."),
   }),
+  body: { content: { "application/json": { schema: {} }, "*/*": { schema: {} } } },
   response: {
-    201: jsonAnswer("It is new.", uploadedSchema, UPLOADED, { ETag: ETAG }),
-    200: jsonAnswer("It has replaced an older one.", uploadedSchema, UPLOADED, { ETag: ETAG }),
+    201: jsonAnswer("It is new.", uploadedBlobSchema, UPLOADED, { ETag: ETAG }),
+    200: jsonAnswer("It has replaced an older one.", uploadedBlobSchema, UPLOADED, { ETag: ETAG }),
     ...problemAnswers("write", [
       "not_found",
       "method_not_allowed",

@@ -2,23 +2,17 @@ import fastify, { type FastifyReply, type FastifyRequest } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { MucastError } from "../../contract/errors.ts";
 import { show } from "../../contract/faults.ts";
+import { addRoutes } from "./add-routes.ts";
 import { admit } from "./admit.ts";
-import { blobRoutes } from "./blob-routes.ts";
 import { limitBodyTime } from "./body-text.ts";
 import { checkHost } from "./check-host.ts";
 import { checkInput } from "./check-input.ts";
 import { answerClientError } from "./client-error.ts";
-import { eventRoutes } from "./event-routes.ts";
-import { healthRoutes } from "./health-routes.ts";
 import type { HttpApp } from "./http-app.ts";
 import type { HttpOptions } from "./http-options.ts";
-import { jobRoutes } from "./job-routes.ts";
-import { keyRoutes } from "./key-routes.ts";
 import { documentRoutes } from "./openapi.ts";
-import { operationRoutes } from "./operation-routes.ts";
 import { Origins } from "./origins.ts";
 import { OwnHosts } from "./own-hosts.ts";
-import { pageRoutes } from "./page-routes.ts";
 import { RouteTable } from "./route-table.ts";
 import { SAFE_HEADERS } from "./safe-headers.ts";
 import { sendProblem } from "./send-problem.ts";
@@ -102,14 +96,4 @@ function nothingHere(request: FastifyRequest, table: RouteTable): MucastError {
   return new MucastError("not_found", `there is nothing at ${show(path)}; /docs tells what there is`, {
     path: "URL",
   });
-}
-
-function addRoutes(app: HttpApp, options: HttpOptions): void {
-  const closing = new AbortController();
-  // Streams and waits would keep the connections open that closing waits for.
-  app.addHook("preClose", async () => closing.abort());
-  const groups = [jobRoutes, operationRoutes, eventRoutes, blobRoutes, healthRoutes, keyRoutes, pageRoutes];
-  for (const routes of groups) {
-    void app.register(async (group) => routes(group as HttpApp, options, closing.signal));
-  }
 }

@@ -8,6 +8,7 @@ import { problemSchema } from "../../contract/problem.ts";
 import { resultRecordSchema } from "../../contract/result-record.ts";
 import { snapshotSchema, storedEventSchema } from "../../contract/stored-event.ts";
 import { warningSchema } from "../../contract/warnings.ts";
+import { uploadedBlobSchema } from "./uploaded-blob.ts";
 
 const SENT: readonly z.ZodType[] = [payloadSchema, mlConfigSchema, dlConfigSchema];
 
@@ -21,6 +22,7 @@ const RECEIVED: readonly z.ZodType[] = [
   storedEventSchema,
   snapshotSchema,
   outputBlobSchema,
+  uploadedBlobSchema,
 ];
 
 type JsonSchema = Record<string, unknown>;
@@ -47,7 +49,8 @@ export function referenceTo(schema: z.ZodType, direction: Direction): JsonSchema
 /** A schema and those that it refers to, each by its name. */
 function namedSchemas(schema: z.ZodType, direction: Direction): Record<string, JsonSchema> {
   const { $defs = {}, ...own } = converted(schema, direction);
-  const all = { ...($defs as Record<string, JsonSchema>), [schema.meta()!.id!]: own };
+  // Where a schema stands among those it refers to, it is but a reference to itself.
+  const all = { [schema.meta()!.id!]: own, ...($defs as Record<string, JsonSchema>) };
   return Object.fromEntries(Object.entries(all).map(([name, { id: _name, ...rest }]) => [name, rest]));
 }
 

@@ -5,11 +5,11 @@ import type { HttpApp } from "./http-app.ts";
 import type { HttpOptions } from "./http-options.ts";
 import { jsonAnswer, problemAnswers } from "./route-docs.ts";
 
-const aliveSchema = z.strictObject({ status: z.literal("ok") }).meta({ id: "Alive" });
+const aliveSchema = z.strictObject({ status: z.literal("ok") });
 
-const readinessSchema = z
-  .strictObject({ checks: z.array(z.strictObject({ name: z.string(), ok: z.literal(true) })) })
-  .meta({ id: "Readiness" });
+const readinessSchema = z.strictObject({
+  checks: z.array(z.strictObject({ name: z.string(), ok: z.literal(true) })),
+});
 
 const READY = { checks: ["database", "storage", "draining"].map((name) => ({ name, ok: true })) };
 

@@ -6,6 +6,7 @@ import { checkWritable, noBlob } from "./blob-names.ts";
 import { checkIfMatch, matchesNone } from "./conditions.ts";
 import type { HttpOptions } from "./http-options.ts";
 import { blobBase } from "./own-origin.ts";
+import type { UploadedBlob } from "./uploaded-blob.ts";
 
 /** Stores an uploaded blob, whole or not at all. Everything that can be refused is before its bytes are taken. */
 export async function writeBlob(
@@ -13,7 +14,7 @@ export async function writeBlob(
   reply: FastifyReply,
   name: string,
   options: HttpOptions,
-): Promise<{ name: string; url: string; size: number; etag: string }> {
+): Promise<UploadedBlob> {
   checkWritable(name);
   const { headers, raw } = request;
   const { settings, store } = options;
