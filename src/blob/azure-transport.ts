@@ -27,7 +27,7 @@ export class AzureTransport implements IHttpClient {
   constructor(origin: string, { limits, addresses, ca }: TransportOptions) {
     this.#origin = origin;
     this.#limits = limits;
-    this.#agent = guardedAgent(origin, addresses, ca);
+    this.#agent = guardedAgent(origin, addresses, { ca });
   }
 
   async sendRequest(request: WebResource): Promise<HttpOperationResponse> {

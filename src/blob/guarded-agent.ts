@@ -7,12 +7,16 @@ import { type AddressRule, isAllowedAddress } from "./addresses.ts";
 
 /**
  * The agent for one origin. It connects to nothing but the addresses that `guardedLookup` has judged, ignores the
- * environment's proxy, and keeps one connection.
+ * environment's proxy, and keeps connections for what follows.
  * @param origin as a URL has it.
  * @param ca PEM certificates to trust instead of the system's.
  */
-export function guardedAgent(origin: string, rule: AddressRule, ca?: string): HttpAgent | HttpsAgent {
-  const options = { keepAlive: true, maxSockets: 1, lookup: guardedLookup(origin, rule) };
+export function guardedAgent(
+  origin: string,
+  rule: AddressRule,
+  { ca, connections = Number.POSITIVE_INFINITY }: { ca?: string | undefined; connections?: number } = {},
+): HttpAgent | HttpsAgent {
+  const options = { keepAlive: true, maxSockets: connections, lookup: guardedLookup(origin, rule) };
   if (origin.startsWith("http:")) return new HttpAgent(options);
   return new HttpsAgent({ ...options, ...(ca === undefined ? {} : { ca }) });
 }

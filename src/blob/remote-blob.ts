@@ -86,7 +86,7 @@ class RemoteReader {
     this.#name = name;
     this.#options = options;
     this.#limits = limits;
-    this.#agent = guardedAgent(url.origin, addresses, ca);
+    this.#agent = guardedAgent(url.origin, addresses, { ca, connections: 1 });
     this.#deadline = AbortSignal.timeout(limits.totalMs);
     this.#signal = signal ? AbortSignal.any([signal, this.#deadline]) : this.#deadline;
     this.#tries = new Tries(limits);

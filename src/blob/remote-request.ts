@@ -1,5 +1,6 @@
 import { type Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
 import { type Agent as HttpsAgent, request as httpsRequest } from "node:https";
+import type { Socket } from "node:net";
 import type { BlobLimits } from "./limits.ts";
 
 /** The server or the way to it failed in a manner that may pass. */
@@ -14,6 +15,9 @@ export interface RemoteRequest {
   readonly limits: BlobLimits;
   readonly signal: AbortSignal;
 }
+
+/** Connections that stand; `reusedSocket` does not tell it of a request that has waited for its turn. */
+const standing = new WeakSet<Socket>();
 
 /**
  * One request, answered by its headers; the body of the answer is still to be read. Follows nothing, keeps no cookies.
@@ -33,8 +37,12 @@ export function send({ url, body, limits, ...options }: RemoteRequest): Promise<
       if (!answered) timer = expire(limits.idleMs, "no answer");
     }
     sent.once("socket", (socket) => {
-      if (sent.reusedSocket) awaitAnswer();
-      else socket.once(secure ? "secureConnect" : "connect", awaitAnswer);
+      if (standing.has(socket)) awaitAnswer();
+      else
+        socket.once(secure ? "secureConnect" : "connect", () => {
+          standing.add(socket);
+          awaitAnswer();
+        });
     });
     // The body has left: from now on only the server can be slow.
     if (body !== undefined) sent.once("finish", awaitAnswer);

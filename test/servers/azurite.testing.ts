@@ -1,0 +1,100 @@
+/**
+ * A real Azurite, the emulator of Azure Blob Storage, for tests: on a free loopback port, its blobs in memory, its
+ * account made up. It ends at `stop`, and also when the test's process dies.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { tmpdir } from "node:os";
+import { fileURLToPath } from "node:url";
+import {
+  BlobServiceClient,
+  ContainerClient,
+  ContainerSASPermissions,
+  StorageSharedKeyCredential,
+} from "@azure/storage-blob";
+
+const AZURITE = fileURLToPath(
+  new URL("../../tools/test-servers/node_modules/azurite/dist/src/blob/main.js", import.meta.url),
+);
+const CERTIFICATE = fileURLToPath(new URL("../certificates/localhost.cert.pem", import.meta.url));
+const KEY = fileURLToPath(new URL("../certificates/localhost.key.pem", import.meta.url));
+
+/** Ends the server once stdin ends. */
+const WATCHER = '"$@" & pid=$!; cat >/dev/null; kill -9 "$pid"; wait "$pid" 2>/dev/null; true';
+
+const HOUR_MS = 3_600_000;
+
+export interface Azurite {
+  /** What MUCAST_PRIVATE_ORIGINS has to list. */
+  readonly origin: string;
+  /** With the account's key. */
+  readonly connectionString: string;
+  /** As BLOB_URL may have it. */
+  containerUrl(container: string): string;
+  /** Makes a container. @returns a client of it, for a test to look with. */
+  newContainer(container: string): Promise<ContainerClient>;
+  /** A SAS for a container, without question mark. @param permissions such as `rcwd`. */
+  sasFor(container: string, permissions: string): Promise<string>;
+  stop(): Promise<void>;
+}
+
+/** @param secure over https with the certificate of the tests, and for tokens too (whose signature it does not check). */
+export async function startAzurite({ secure = false } = {}): Promise<Azurite> {
+  const account = `test${randomBytes(4).toString("hex")}`;
+  const key = randomBytes(64).toString("base64");
+  const child = spawn("sh", ["-c", WATCHER, "sh", process.execPath, AZURITE, ...flags(secure)], {
+    cwd: tmpdir(),
+    env: { ...process.env, AZURITE_ACCOUNTS: `${account}:${key}` },
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  const origin = await addressOf(child);
+  const endpoint = `${origin}/${account}`;
+  const service = new BlobServiceClient(endpoint, new StorageSharedKeyCredential(account, key));
+  const containerUrl = (container: string) => `${endpoint}/${container}`;
+  return {
+    origin,
+    connectionString: `DefaultEndpointsProtocol=${secure ? "https" : "http"};AccountName=${account};AccountKey=${key};BlobEndpoint=${endpoint};`,
+    containerUrl,
+    async newContainer(container) {
+      const client = service.getContainerClient(container);
+      await client.create();
+      return client;
+    },
+    async sasFor(container, permissions) {
+      const client = new ContainerClient(
+        containerUrl(container),
+        service.credential as StorageSharedKeyCredential,
+      );
+      const url = await client.generateSasUrl({
+        permissions: ContainerSASPermissions.parse(permissions),
+        expiresOn: new Date(Date.now() + HOUR_MS),
+      });
+      return new URL(url).search.slice(1);
+    },
+    async stop() {
+      const ended = once(child, "exit");
+      child.stdin!.end();
+      await ended;
+    },
+  };
+}
+
+function flags(secure: boolean): string[] {
+  const place = ["--blobHost", "127.0.0.1", "--blobPort", "0", "--inMemoryPersistence"];
+  const quiet = ["--silent", "--disableTelemetry", "--skipApiVersionCheck"];
+  const tls = secure ? ["--cert", CERTIFICATE, "--key", KEY, "--oauth", "basic"] : [];
+  return [...place, ...quiet, ...tls];
+}
+
+async function addressOf(child: ChildProcess): Promise<string> {
+  let told = "";
+  for await (const text of child.stdout!.setEncoding("utf8").iterator({ destroyOnReturn: false })) {
+    told += text;
+    const address = /successfully listens on (https?:\/\/\S+)/.exec(told)?.[1];
+    if (address === undefined) continue;
+    child.stdout!.resume();
+    return address;
+  }
+  throw new Error(`Azurite ended before it listened: ${told}`);
+}
