@@ -11,6 +11,8 @@ const NOBODY: HostHearer = { onMessage: () => undefined, log: () => undefined };
 
 /** A host that is started before its job is known, so that importing libraries is over when the job comes. */
 export class WarmHost {
+  /** Settles once the libraries are imported, or the host has ended; never rejects. */
+  readonly ready: Promise<unknown>;
   readonly #host: HostProcess;
   #imported = false;
   #ended = false;
@@ -18,17 +20,20 @@ export class WarmHost {
   #hearer = NOBODY;
 
   constructor(options: WarmHostOptions) {
+    const imported = Promise.withResolvers<void>();
     this.#host = new HostProcess({
       ...options,
       hearer: {
         log: (line) => this.#hearer.log(line),
         onMessage: (message) => {
           // Its first greeting is about what was imported ahead, which is nobody's answer.
-          if (message.event === "ready" && !this.#imported) this.#imported = true;
-          else this.#hearer.onMessage(message);
+          if (this.#imported || message.event !== "ready") this.#hearer.onMessage(message);
+          this.#imported = true;
+          imported.resolve();
         },
       },
     });
+    this.ready = Promise.race([imported.promise, this.#host.ended]);
     void this.#host.ended.then(() => {
       this.#ended = true;
     });

@@ -1,0 +1,131 @@
+import { openStore } from "../../blob/open-store.ts";
+import type { BlobStore } from "../../blob/store.ts";
+import { MucastError, problemOf } from "../../contract/errors.ts";
+import type { Report } from "../../contract/events.ts";
+import { runDlJob } from "../../jobs/run-dl-job.ts";
+import { runMlJob } from "../../jobs/run-ml-job.ts";
+import type { JobOrder, StopReason } from "../executor.ts";
+import { StatusWriter } from "../status-writer.ts";
+import type { BlobPlaces, FromJob, JobEnd, ToJob } from "./messages.ts";
+import { throttled } from "./throttled.ts";
+import { WarmEngine } from "./warm-engine.ts";
+
+const JOBS = { run_ml_job: runMlJob, run_dl_job: runDlJob };
+
+/** What a job process does between its start and its end. */
+export class JobRun {
+  /** Settles once it has told how it ended, or has nothing more to do; never rejects. */
+  readonly ended: Promise<void>;
+  readonly #tell: (message: FromJob) => void;
+  readonly #engine: WarmEngine | undefined;
+  readonly #stop = new AbortController();
+  readonly #order = Promise.withResolvers<JobOrder | undefined>();
+  #places: BlobPlaces | undefined;
+  #store: Promise<BlobStore> | undefined;
+  /** Nobody wants to hear how it ends: the attempt is lost. */
+  #silent = false;
+
+  constructor(tell: (message: FromJob) => void, warm: boolean) {
+    this.#tell = tell;
+    this.#engine = warm ? startEngine() : undefined;
+    this.ended = this.#work();
+  }
+
+  hear(message: ToJob): void {
+    if (message.op === "places") this.#prepare(message);
+    else if (message.op === "order") this.#order.resolve(message.order);
+    else this.#stopFor(message.reason);
+  }
+
+  serviceIsGone(): void {
+    this.#stopFor("draining");
+  }
+
+  #prepare(places: BlobPlaces): void {
+    this.#places = places;
+    this.#store = openStore(places.blobUrl, { policy: places.policy });
+    this.#store.catch(() => undefined); // The job hears of it where it opens its output.
+    void Promise.allSettled([this.#engine?.ready, this.#store]).then(() => this.#tell({ event: "ready" }));
+  }
+
+  #stopFor(reason: StopReason): void {
+    if (reason === "draining") this.#silent = true;
+    this.#stop.abort(stopError(reason));
+    this.#order.resolve(undefined);
+  }
+
+  async #work(): Promise<void> {
+    const order = await this.#order.promise;
+    if (order !== undefined) {
+      this.#tell({ event: "accepted" });
+      await this.#run(order);
+    }
+    await this.#engine?.close();
+  }
+
+  async #run(order: JobOrder): Promise<void> {
+    const status = await this.#status(order);
+    const report = throttled((job) => this.#tell({ event: "job", job }));
+    const end = await this.#result(
+      order,
+      (event) => {
+        status?.report(event);
+        report(event);
+      },
+      status,
+    );
+    const isLost = this.#silent && "problem" in end;
+    if (isLost) return status?.leave();
+    await status?.end(end);
+    if (status) this.#tell({ event: "timings", timings: status.timings });
+    this.#tell({ event: "end", end });
+  }
+
+  async #result(order: JobOrder, report: Report, status: StatusWriter | undefined): Promise<JobEnd> {
+    const { signal } = this.#stop;
+    const { policy, blobUrl } = this.#places!;
+    const { id, featureUrl, dataExtractorUrl, config, workers, operation } = order;
+    const request = { id, featureUrl, dataExtractorUrl, config, blobUrl };
+    const context = {
+      workers,
+      policy,
+      report,
+      signal,
+      onTiming: status?.onTiming,
+      openEngine: this.#engine?.open,
+    };
+    try {
+      return { record: await JOBS[operation](request, context) };
+    } catch (error) {
+      if (signal.aborted) return { problem: problemOf(signal.reason) };
+      if (!(error instanceof MucastError)) console.error(error);
+      return { problem: problemOf(error) };
+    }
+  }
+
+  /** Undefined where the place of the blobs is none; the job fails by that too. */
+  async #status({ id, attempt, config }: JobOrder): Promise<StatusWriter | undefined> {
+    try {
+      const store = await this.#store!;
+      return new StatusWriter({ store, id, attempt, config, log: (line) => console.error(line) });
+    } catch {
+      return undefined;
+    }
+  }
+}
+
+/** Undefined where there is no environment yet: it says so to the job that needs it. */
+function startEngine(): WarmEngine | undefined {
+  try {
+    return new WarmEngine();
+  } catch (error) {
+    if (error instanceof MucastError) return undefined;
+    throw error;
+  }
+}
+
+function stopError(reason: StopReason): MucastError {
+  if (reason === "timed_out") return new MucastError("timed_out", "the job ran longer than it may");
+  const why = reason === "canceled" ? "on request" : "because its service ends";
+  return new MucastError("canceled", `the job was cancelled ${why}`);
+}

@@ -1,0 +1,38 @@
+import type { BlobPolicy } from "../../blob/policy.ts";
+import type { Problem } from "../../contract/errors.ts";
+import type { JobEvent } from "../../contract/events.ts";
+import type { ResultRecord } from "../../contract/result-record.ts";
+import type { Timing } from "../../contract/status-blob.ts";
+import type { JobOrder, StopReason } from "../executor.ts";
+
+/** Where a job's blobs are. */
+export interface BlobPlaces {
+  /** Where outputs and status blobs go; may carry a SAS. */
+  readonly blobUrl: string;
+  readonly policy: BlobPolicy;
+}
+
+/** What a job process is told on stdin, one JSON object a line: its places, later its one order, perhaps to stop. */
+export type ToJob =
+  | ({ readonly op: "places" } & BlobPlaces)
+  | { readonly op: "order"; readonly order: JobOrder }
+  | { readonly op: "stop"; readonly reason: StopReason };
+
+/** What a job process tells on descriptor 3, one JSON object a line. */
+export type FromJob =
+  /** It waits for its order, its modules loaded. */
+  | { readonly event: "ready" }
+  /** It has the order. */
+  | { readonly event: "accepted" }
+  | { readonly event: "job"; readonly job: JobEvent }
+  | { readonly event: "timings"; readonly timings: readonly Timing[] }
+  /** Its last word. */
+  | { readonly event: "end"; readonly end: JobEnd };
+
+export type JobEnd = { readonly record: ResultRecord } | { readonly problem: Problem };
+
+/** The descriptor on which a job process tells. */
+export const TELLING = 3;
+
+/** Makes a job process start its engine before it has an order. */
+export const WARM_FLAG = "--warm";

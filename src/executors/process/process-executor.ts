@@ -1,0 +1,134 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { MucastError, problemOf } from "../../contract/errors.ts";
+import { startTimeOf } from "../../contract/process-start.ts";
+import type {
+  Execution,
+  ExecutionEnd,
+  ExecutionListener,
+  Executor,
+  JobOrder,
+  StopReason,
+} from "../executor.ts";
+import { type ChildEnd, JobChild } from "./job-child.ts";
+import { jobEnvironment } from "./job-environment.ts";
+import type { BlobPlaces } from "./messages.ts";
+import { Standby } from "./standby.ts";
+
+export interface ProcessExecutorOptions extends BlobPlaces {
+  /** Gets what job processes print, line by line, with the operation they are at; never a secret of the storage. */
+  readonly log: (line: string, operationId: string | undefined) => void;
+  /** Keeps one job process ready, so that a small job takes well under a second. */
+  readonly warm: boolean;
+  /** What job processes inherit their few variables from; by default this process's. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+}
+
+/** A job of an earlier service that still runs ends by itself in about 2 s. */
+const PATIENCE_MILLISECONDS = 10_000;
+const POLL_MILLISECONDS = 50;
+
+/** Runs each job in a process of its own on this machine; it ends with the service, and so does its engine. */
+export class ProcessExecutor implements Executor {
+  readonly name = "process";
+  readonly outlivesService = false;
+  readonly #options: ProcessExecutorOptions;
+  readonly #running = new Map<string, Execution>();
+  readonly #children = new Set<JobChild>();
+  readonly #standby: Standby | undefined;
+  /** What the job process that waits was started with. */
+  #standbyEnv = "";
+  #closed = false;
+
+  constructor(options: ProcessExecutorOptions) {
+    this.#options = options;
+    this.#standby = options.warm ? new Standby(() => this.#spawn(true)) : undefined;
+  }
+
+  /** Settles once a job process waits, or has failed to; at once where none is kept. */
+  async ready(): Promise<void> {
+    await this.#standby?.child?.ready;
+  }
+
+  async start(order: JobOrder, listener: ExecutionListener): Promise<Execution> {
+    const key = `${order.id}.${order.attempt}`;
+    const running = this.#running.get(key);
+    if (running) return running;
+    const child = await this.#childFor(order, listener);
+    const execution = executionOf(child);
+    this.#running.set(key, execution);
+    void execution.ended.then(() => this.#running.delete(key));
+    return execution;
+  }
+
+  /** What an earlier service has started is waited for until it is gone: no two attempts run at a time. */
+  async adopt(order: JobOrder, handle: string): Promise<Execution | undefined> {
+    const running = this.#running.get(`${order.id}.${order.attempt}`);
+    if (running) return running;
+    const [pid, started] = handle.split("-");
+    const deadline = performance.now() + PATIENCE_MILLISECONDS;
+    while (startTimeOf(Number(pid)) === started && performance.now() < deadline)
+      await pause(POLL_MILLISECONDS);
+    return undefined;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const child of this.#children) child.stop("draining");
+    await Promise.all([this.#standby?.close(), ...[...this.#children].map(({ ended }) => ended)]);
+  }
+
+  /** A job process that has taken the order. One that waited may have died just now, so a new one is tried too. */
+  async #childFor(order: JobOrder, listener: ExecutionListener): Promise<JobChild> {
+    let reason = "the service is closing";
+    for (let tries = 0; tries < 2 && !this.#closed; tries++) {
+      const child = this.#waiting() ?? this.#spawn(false);
+      this.#children.add(child);
+      void child.ended.then(() => this.#children.delete(child));
+      if (await child.give(order, listener)) return child;
+      reason = (await child.ended).reason;
+    }
+    throw new MucastError("unavailable", `no job process can be started: ${reason}`);
+  }
+
+  #waiting(): JobChild | undefined {
+    if (this.#standbyEnv === JSON.stringify(this.#env())) return this.#standby?.take();
+    this.#standby?.renew();
+    return undefined;
+  }
+
+  #spawn(warm: boolean): JobChild {
+    const env = this.#env();
+    if (warm) this.#standbyEnv = JSON.stringify(env);
+    const { blobUrl, policy, log } = this.#options;
+    return new JobChild({ env, warm, blobUrl, policy, log });
+  }
+
+  #env(): Record<string, string> {
+    const { env = process.env, policy } = this.#options;
+    return jobEnvironment(env, { azure: policy.container !== undefined });
+  }
+}
+
+function executionOf(child: JobChild): Execution {
+  let stopped: StopReason | undefined;
+  return {
+    handle: `${child.pid}-${startTimeOf(child.pid!) ?? 0}`,
+    ended: child.ended.then((end) => endOf(end, stopped)),
+    stop: (reason) => {
+      stopped ??= reason;
+      child.stop(stopped);
+    },
+  };
+}
+
+function endOf({ told, reason }: ChildEnd, stopped: StopReason | undefined): ExecutionEnd {
+  if (told !== undefined && "record" in told) return { kind: "succeeded", record: told.record };
+  if (stopped === "draining") return { kind: "lost", reason: "it was handed back" };
+  if (told !== undefined) return { kind: "failed", problem: told.problem };
+  if (stopped === undefined) return { kind: "lost", reason: `the job's process is gone: ${reason}` };
+  const [code, why] =
+    stopped === "canceled"
+      ? (["canceled", "on request"] as const)
+      : (["timed_out", "at its time limit"] as const);
+  return { kind: "failed", problem: problemOf(new MucastError(code, `the job was stopped ${why}`)) };
+}

@@ -1,0 +1,19 @@
+import type { Report } from "../../contract/events.ts";
+
+const PAUSE_MILLISECONDS = 100;
+
+/** Passes on progress ten times a second at most, and always the first and the last of a stage; everything else at once. */
+export function throttled(report: Report): Report {
+  let told = Number.NEGATIVE_INFINITY;
+  let stage: string | undefined;
+  return (event) => {
+    if (event.kind === "progress") {
+      const isLast = event.total !== undefined && event.done >= event.total;
+      const now = performance.now();
+      if (event.stage === stage && !isLast && now - told < PAUSE_MILLISECONDS) return;
+      told = now;
+      stage = event.stage;
+    }
+    report(event);
+  };
+}
