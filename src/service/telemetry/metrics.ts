@@ -1,5 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import { ERROR_TABLE } from "../../contract/errors.ts";
+import { isEnded, JOB_OPERATIONS, OPERATION_STATUSES } from "../../contract/operation-view.ts";
 import type { Log } from "./log.ts";
 import {
   type DeliveryOutcome,
@@ -69,6 +70,7 @@ export class Metrics {
   constructor(log: Log) {
     this.#log = log;
     collectDefaultMetrics({ register: this.#registry });
+    this.#beginAtZero();
     this.#asked(
       "operations_queued",
       "Operations that wait to start, of all services on the database.",
@@ -76,6 +78,15 @@ export class Metrics {
     );
     this.#asked("jobs_running", "Jobs that this service runs.", (gauges) => gauges.runningJobs());
     this.#asked("cores_in_use", "Cores that its running jobs have.", (gauges) => gauges.coresTaken());
+  }
+
+  /** What has not happened yet is told as 0, so that its first time is an increase. */
+  #beginAtZero(): void {
+    for (const operation of JOB_OPERATIONS) {
+      this.#submitted.inc({ operation }, 0);
+      this.#lost.inc({ operation }, 0);
+      for (const status of OPERATION_STATUSES.filter(isEnded)) this.#ended.inc({ operation, status }, 0);
+    }
   }
 
   set gauges(gauges: Gauges) {
