@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { MucastError, problemOf } from "../../contract/errors.ts";
 import { noLog } from "./log.ts";
@@ -28,6 +29,14 @@ const operation: WatchedOperation = {
   finished_at: null,
   error: null,
 };
+
+it("docs/observability.md names every metric of ours, and no other", async () => {
+  const docs = readFileSync(new URL("../../../docs/observability.md", import.meta.url), "utf8");
+  const { body } = await (await open()).metrics();
+  const real = [...body.matchAll(/^# TYPE (mucast_\w+)/gm)].map(([, name]) => name);
+  const told = [...docs.matchAll(/^\| `(mucast_\w+)`/gm)].map(([, name]) => name);
+  assert.deepEqual(told.toSorted(), real.toSorted());
+});
 
 describe("the metrics", () => {
   it("count what becomes of operations", async () => {
