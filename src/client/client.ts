@@ -110,10 +110,10 @@ export class MucastClient {
   ): Promise<{ url: string; created: boolean }> {
     const repeatable = !(body instanceof ReadableStream);
     const headers = { "content-type": "application/json" };
-    const path = blobPath(name);
-    const response = await this.#connection.send({ method: "PUT", path, headers, body, repeatable, signal });
-    await response.body?.cancel();
-    return { url: this.#connection.urlOf(path), created: response.status === 201 };
+    const call = { method: "PUT", path: blobPath(name), headers, body, repeatable, signal } as const;
+    const response = await this.#connection.send(call);
+    const { url } = (await response.json()) as { url: string };
+    return { url, created: response.status === 201 };
   }
 
   /** A blob, an input or an output: `.json()`, or `.body` for a large one. */

@@ -61,6 +61,12 @@ test("a snapshot of an operation that has ended is the end", () =>
     assert.deepEqual(await typesOf(client, 3), ["snapshot"]);
   }));
 
+test("there is nothing after the final event", () =>
+  against([(_asked, response) => void response.writeHead(204).end()], async (client, { asked }) => {
+    assert.deepEqual(await typesOf(client, 3), []);
+    assert.equal(asked.length, 1);
+  }));
+
 test("every kind of line end and every cut of the bytes gives the same events", async () => {
   const text = ["retry: 5", QUEUED, ENDED].join("\n");
   for (const end of ["\n", "\r\n", "\r"]) {

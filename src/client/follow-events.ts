@@ -30,7 +30,7 @@ export async function* followEvents(
   id: string,
   { lastEventId, signal }: FollowOptions,
 ): AsyncGenerator<StoredEvent | Snapshot, void> {
-  const place: Place = { after: lastEventId, reopen: REOPEN_MS };
+  const place: Place = { after: lastEventId, reopen: REOPEN_MS, isOver: false };
   for (let failures = 0; ; ) {
     signal?.throwIfAborted();
     const watch = new SilenceWatch(SILENCE_MS);
@@ -39,6 +39,7 @@ export async function* followEvents(
         yield event;
         if (endedBy(event) !== undefined) return;
       }
+      if (place.isOver) return;
       failures = 0;
     } catch (error) {
       failures = watch.hasHeard ? 1 : failures + 1;
@@ -66,6 +67,8 @@ interface Place {
   after: number | undefined;
   /** Milliseconds. */
   reopen: number;
+  /** The operation has ended, and there is no event after the last one seen. */
+  isOver: boolean;
 }
 
 /** The events of one connection. */
@@ -87,7 +90,9 @@ async function* eventsOnce(
     signal: signal === undefined ? watch.signal : AbortSignal.any([signal, watch.signal]),
   });
   if (!response.ok) throw await errorOf(response);
-  for await (const line of sentEvents(response.body!, watch.heard)) {
+  place.isOver = response.status === 204;
+  if (response.body === null) return;
+  for await (const line of sentEvents(response.body, watch.heard)) {
     if ("retry" in line) {
       place.reopen = line.retry;
       continue;

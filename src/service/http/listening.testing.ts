@@ -9,6 +9,7 @@ import type { BlobStore } from "../../blob/store.ts";
 import { type Settings, settingsSchema } from "../../contract/settings.ts";
 import { buildAuthenticate } from "../auth/build-authenticate.ts";
 import { FakeKeyStore } from "../auth/fake-key-store.testing.ts";
+import { registerMcp } from "../mcp/register-mcp.ts";
 import { noTelemetry, type RequestDone } from "../telemetry/telemetry.ts";
 import { buildHttp } from "./build-http.ts";
 import { FakeOperations } from "./fake-operations.testing.ts";
@@ -60,6 +61,7 @@ export async function listen(
     },
     ready: parts.ready ?? (async () => [{ name: "database", ok: true }]),
   });
+  registerMcp(app, { operations, log });
   await app.listen({ host: settings.host, port: 0 });
   const { port } = app.server.address() as AddressInfo;
   const files = () => readdir(join(folder, "data")).catch(() => []);

@@ -1,0 +1,91 @@
+import { type Fault, MucastError } from "../../contract/errors.ts";
+import { faultsOf } from "../../contract/faults.ts";
+import { parseJson } from "../../contract/json-text.ts";
+import type { Operation, OperationPage, OperationView } from "../../contract/operation-view.ts";
+import { API_OPERATIONS, type ApiOperationName } from "../../contract/operations.ts";
+import { invalidRequest } from "../../contract/parse-config.ts";
+import type { Caller } from "../operations.ts";
+import type { ToolOperations } from "./tool-operations.ts";
+import { idempotencyKeySchema } from "./tools.ts";
+
+export interface ToolCall {
+  readonly name: ApiOperationName;
+  readonly args: Readonly<Record<string, unknown>>;
+  readonly caller: Caller;
+  readonly traceparent?: string | undefined;
+}
+
+/**
+ * Does what a tool is for.
+ * @throws MucastError forbidden without the scope, invalid_request for faulty arguments, and what Operations throw.
+ */
+export async function callTool(
+  operations: ToolOperations,
+  { name, args, caller, traceparent }: ToolCall,
+): Promise<OperationView | OperationPage> {
+  checkScope(name, caller);
+  switch (name) {
+    case "run_ml_job":
+    case "run_dl_job":
+      return (await operations.submit(caller, { ...submissionOf(name, args), traceparent })).operation;
+    case "get_operation":
+      return operations.get(caller, checked(name, args).id);
+    case "list_operations":
+      return operations.list(caller, checked(name, args));
+    case "cancel_operation":
+      return operations.cancel(caller, checked(name, args).id);
+  }
+}
+
+function checkScope(name: ApiOperationName, { scopes }: Caller): void {
+  const { scope } = API_OPERATIONS[name];
+  if (scopes.has(scope)) return;
+  const held = [...scopes].join(", ") || "none";
+  throw new MucastError("forbidden", `${name} needs the scope ${scope}; the credentials have: ${held}`, {
+    scope,
+  });
+}
+
+function checked<N extends "get_operation" | "list_operations" | "cancel_operation">(
+  name: N,
+  args: ToolCall["args"],
+): ReturnType<(typeof API_OPERATIONS)[N]["input"]["parse"]> {
+  const { input } = API_OPERATIONS[name];
+  const parsed = input.safeParse(args);
+  if (parsed.success) return parsed.data as ReturnType<(typeof API_OPERATIONS)[N]["input"]["parse"]>;
+  throw invalidRequest(faultsOf(parsed.error, input, "arguments", args));
+}
+
+/** The payload of a job, in which the config is the caller's own text. */
+function submissionOf(operation: Operation, args: ToolCall["args"]) {
+  const { idempotency_key: key, config, ...others } = args;
+  const idempotencyKey = idempotencyKeySchema.optional().safeParse(key);
+  if (!idempotencyKey.success) throw invalidRequest([keyFault(key)]);
+  const members = Object.entries(others).map(
+    ([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`,
+  );
+  if (config !== undefined) members.push(`"config":${configText(config)}`);
+  return { operation, payload: `{${members.join(",")}}`, idempotencyKey: idempotencyKey.data };
+}
+
+/** @throws MucastError invalid_request where it is text that is not JSON, with the line and column in it. */
+function configText(config: unknown): string {
+  if (typeof config !== "string") return JSON.stringify(config);
+  // All other faults of it are found with those of the payload.
+  if (!isJson(config)) parseJson(config);
+  return config;
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function keyFault(key: unknown): Fault {
+  const [issue] = idempotencyKeySchema.safeParse(key).error!.issues;
+  return { path: "idempotency_key", message: issue!.message };
+}

@@ -1,0 +1,31 @@
+import { partText } from "./part-text.ts";
+
+/**
+ * A JSON-RPC message, or a batch of them, in which the `config` of a tool call is its own JSON text, as if the caller
+ * had sent that. One that went through JavaScript numbers would reach Python as another: `1.0` as `1`, 2^60 + 1 as 2^60.
+ *
+ * @throws SyntaxError where `text` is not JSON.
+ */
+export function withConfigTexts(text: string): unknown {
+  const plain: unknown = JSON.parse(text);
+  if (!Array.isArray(plain)) return withConfigText(plain, () => text);
+  return plain.map((message, index) => withConfigText(message, () => partText(text, index)!));
+}
+
+const CONFIG = ["params", "arguments", "config"] as const;
+
+function withConfigText(message: unknown, textOf: () => string): unknown {
+  const args = CONFIG.slice(0, -1).reduce(memberOf, message);
+  const config = memberOf(args, "config");
+  if (memberOf(message, "method") !== "tools/call" || config === undefined || typeof config === "string") {
+    return message;
+  }
+  const source = CONFIG.reduce((text, name) => partText(text, name)!, textOf());
+  (args as Record<string, unknown>).config = source;
+  return message;
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  const isObject = typeof value === "object" && value !== null && Object.hasOwn(value, name);
+  return isObject ? (value as Record<string, unknown>)[name] : undefined;
+}

@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { withConfigTexts } from "./config-texts.ts";
+import { partText } from "./part-text.ts";
+
+test("every part of a document is found with its own text", () => {
+  fc.assert(
+    fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.nat(4), (document, indent) => {
+      const text = JSON.stringify(document, null, indent);
+      for (const [key, value] of Object.entries(document)) {
+        assert.deepEqual(JSON.parse(partText(text, key)!), JSON.parse(JSON.stringify(value)));
+      }
+      const list = JSON.stringify(Object.values(document), null, indent);
+      for (const [index, value] of Object.values(document).entries()) {
+        assert.deepEqual(JSON.parse(partText(list, index)!), JSON.parse(JSON.stringify(value)));
+      }
+    }),
+  );
+});
+
+test("a text is given as it is written, and of a key that stands twice the last one", () => {
+  const text = '{ "a" : [1.0, 2e3 ] , "b":{"a": -0.0}, "\\u0061": {"x":1152921504606846977 } }';
+  assert.equal(partText(text, "a"), '{"x":1152921504606846977 }');
+  assert.equal(partText(text, "b"), '{"a": -0.0}');
+  assert.equal(partText(text, "c"), undefined);
+  assert.equal(partText("[]", 0), undefined);
+});
+
+test("only the config of a tool call becomes text, in a batch too", () => {
+  const call =
+    '{"method":"tools/call","params":{"name":"run_ml_job","arguments":{"config":{"a":1.0},"b":2}}}';
+  const args = { config: '{"a":1.0}', b: 2 };
+  const expected = { method: "tools/call", params: { name: "run_ml_job", arguments: args } };
+  assert.deepEqual(withConfigTexts(call), expected);
+  const other = '{"method":"other","params":{"arguments":{"config":{"a":1.0}}}}';
+  assert.deepEqual(withConfigTexts(`[${other}, ${call}, null, 3]`), [JSON.parse(other), expected, null, 3]);
+  for (const text of ["null", "3", '{"method":"tools/call"}', '{"method":"tools/call","params":[]}']) {
+    assert.deepEqual(withConfigTexts(text), JSON.parse(text));
+  }
+});

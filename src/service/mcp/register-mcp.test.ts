@@ -1,0 +1,315 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { MucastError, type Problem } from "../../contract/errors.ts";
+import type { OperationPage, OperationView } from "../../contract/operation-view.ts";
+import { API_OPERATIONS } from "../../contract/operations.ts";
+import { ask, type Listening, listen } from "../http/listening.testing.ts";
+import { ML_PAYLOAD } from "../http/operation-examples.ts";
+
+interface Answer<T> {
+  readonly isError: boolean;
+  readonly text: string;
+  readonly value: T;
+}
+
+let service: Listening;
+
+before(async () => {
+  service = await listen();
+});
+after(() => service.close());
+
+async function connect(mode: "legacy" | "auto", at = service, key?: string): Promise<Client> {
+  const client = new Client({ name: "a test", version: "1" }, { versionNegotiation: { mode } });
+  const headers: Record<string, string> = key === undefined ? {} : { authorization: `Bearer ${key}` };
+  await client.connect(
+    new StreamableHTTPClientTransport(new URL(`${at.origin}/mcp`), { requestInit: { headers } }),
+  );
+  return client;
+}
+
+async function call<T = OperationView>(
+  client: Client,
+  name: string,
+  args: Record<string, unknown> = {},
+): Promise<Answer<T>> {
+  const { content, structuredContent, isError } = await client.callTool({ name, arguments: args });
+  const [{ text }] = content as unknown as [{ text: string }];
+  return { isError: isError === true, text, value: structuredContent as T };
+}
+
+async function refused(client: Client, name: string, args: Record<string, unknown>): Promise<Problem> {
+  const { isError, text, value } = await call(client, name, args);
+  assert.equal(isError, true, text);
+  assert.equal(value, undefined);
+  return JSON.parse(text);
+}
+
+for (const [mode, revision] of [
+  ["legacy", "with an initialize"],
+  ["auto", "without one"],
+] as const) {
+  describe(`the SDK's client over HTTP, in the revision ${revision}`, () => {
+    let client: Client;
+    before(async () => {
+      client = await connect(mode);
+    });
+    after(() => client.close());
+
+    test("finds a tool for every operation, and is told how to use them", async () => {
+      const { tools } = await client.listTools();
+      assert.deepEqual(
+        tools.map(({ name }) => name),
+        Object.keys(API_OPERATIONS),
+      );
+      for (const { name, description, inputSchema, outputSchema } of tools) {
+        assert.equal(description, API_OPERATIONS[name as keyof typeof API_OPERATIONS].description);
+        assert.equal(inputSchema.type, "object");
+        assert.equal(outputSchema?.type, "object");
+      }
+      assert.match(client.getInstructions()!, /get_operation/);
+      assert.deepEqual(client.getServerVersion()?.name, "mucast");
+    });
+
+    test("runs a job, looks at it, finds it in the list and cancels it", async () => {
+      const submitted = await call(client, "run_ml_job", ML_PAYLOAD);
+      assert.equal(submitted.value.status, "NotStarted");
+      const { id } = submitted.value;
+      assert.match(submitted.text, new RegExp(`^run_ml_job ${id}: NotStarted\\. Ask get_operation`));
+      service.operations.start(id);
+      assert.equal((await call(client, "get_operation", { id })).value.status, "Running");
+      const page = await call<OperationPage>(client, "list_operations", { status: "Running" });
+      assert.deepEqual(
+        page.value.operations.map((operation) => operation.id),
+        [id],
+      );
+      assert.ok(page.text.startsWith(`${id} run_ml_job Running, created 2`));
+      await call(client, "cancel_operation", { id });
+      service.operations.end(id, "Canceled");
+      const ended = await call(client, "get_operation", { id });
+      assert.equal(ended.isError, false);
+      assert.match(ended.text, /: Canceled\./);
+    });
+
+    test("is told every fault of a payload at once, as a problem", async () => {
+      const config = { "ML params": { model: "ridge", n_split: 3, cv_test_size: 0 } };
+      const problem = await refused(client, "run_ml_job", { ...ML_PAYLOAD, feature_url: undefined, config });
+      assert.equal(problem.code, "invalid_request");
+      assert.deepEqual((problem.faults as { path: string }[]).map(({ path }) => path).sort(), [
+        "config.ML params.cv_test_size",
+        "config.ML params.n_split",
+        "feature_url",
+      ]);
+      assert.match(problem.advice, /Correct/);
+    });
+
+    test("is told what is wrong with the arguments of the other tools", async () => {
+      const problem = await refused(client, "list_operations", { status: "Done", limit: 1_000 });
+      assert.deepEqual((problem.faults as { path: string }[]).map(({ path }) => path).sort(), [
+        "arguments.limit",
+        "arguments.status",
+      ]);
+      assert.equal((await refused(client, "get_operation", { id: "nothing" })).code, "not_found");
+      assert.equal((await refused(client, "cancel_operation", {})).code, "invalid_request");
+    });
+
+    test("gets the same operation for the same idempotency key", async () => {
+      const first = await call(client, "run_ml_job", { ...ML_PAYLOAD, idempotency_key: `${mode}-1` });
+      const second = await call(client, "run_ml_job", { ...ML_PAYLOAD, idempotency_key: `${mode}-1` });
+      assert.equal(second.value.id, first.value.id);
+      const other = { ...ML_PAYLOAD, feature_url: ML_PAYLOAD.data_extractor_url };
+      const problem = await refused(client, "run_ml_job", { ...other, idempotency_key: `${mode}-1` });
+      assert.deepEqual([problem.code, problem.status], ["idempotency_conflict", 422]);
+      const key = await refused(client, "run_ml_job", { ...ML_PAYLOAD, idempotency_key: "a key" });
+      assert.deepEqual([key.code, key.path], ["invalid_request", "idempotency_key"]);
+    });
+
+    test("is told of a defect without its inside, which is logged", async () => {
+      service.operations.failure = new Error("the inside of the service");
+      const problem = await refused(client, "get_operation", { id: "one" });
+      assert.equal(problem.code, "internal");
+      assert.doesNotMatch(JSON.stringify(problem), /inside of the service/);
+      assert.ok(service.logged.some((line) => line.includes(String(problem.id))));
+    });
+  });
+}
+
+describe("the tools", () => {
+  test("show every field of a config, in schemas of one piece that the examples hold", async () => {
+    const client = await connect("legacy");
+    const { tools } = await client.listTools();
+    await client.close();
+    for (const { name, inputSchema } of tools)
+      assert.doesNotMatch(JSON.stringify(inputSchema), /\$ref/, name);
+    const { inputSchema } = tools.find(({ name }) => name === "run_ml_job")!;
+    const holds = new Ajv2020({ strict: false }).compile(inputSchema);
+    assert.ok(holds(ML_PAYLOAD), JSON.stringify(holds.errors));
+    assert.ok(holds({ ...ML_PAYLOAD, config: JSON.stringify(ML_PAYLOAD.config), idempotency_key: "k" }));
+    assert.ok(!holds({ ...ML_PAYLOAD, config: { "ML params": { n_splits: 3 } } }));
+    assert.ok(!holds({ ...ML_PAYLOAD, seed: 1 }));
+  });
+
+  test("say what they change", async () => {
+    const client = await connect("legacy");
+    const { tools } = await client.listTools();
+    await client.close();
+    const hints = tools.map(({ name, annotations: hint }) => [
+      name,
+      [hint?.readOnlyHint, hint?.destructiveHint, hint?.idempotentHint, hint?.openWorldHint],
+    ]);
+    assert.deepEqual(Object.fromEntries(hints), {
+      run_ml_job: [false, false, false, true],
+      run_dl_job: [false, false, false, true],
+      get_operation: [true, false, true, false],
+      list_operations: [true, false, true, false],
+      cancel_operation: [false, true, true, false],
+    });
+  });
+});
+
+describe("numbers of a config", () => {
+  const CONFIG =
+    '{"ML params": {"model": "ridge", "model_params": {"alpha": 1.0, "random_state": 1152921504606846977}}}';
+  const { config: _, ...URLS } = ML_PAYLOAD;
+
+  /** A tool call as a client of either revision writes it, with `config` as raw text. */
+  async function post(config: string, extra: Record<string, string> = {}, meta = ""): Promise<string> {
+    const args = `${JSON.stringify(URLS).slice(0, -1)},"config":${config}}`;
+    const body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"run_ml_job",${meta}"arguments":${args}}}`;
+    const headers = {
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+      ...extra,
+    };
+    const { status, text } = await ask(service.port, { method: "POST", path: "/mcp", headers }, body);
+    assert.equal(status, 200, text);
+    return text.replace(/^(event|id): .*\n/gm, "").replace(/^data: /m, "");
+  }
+
+  async function submittedBy(text: string): Promise<string> {
+    const { result } = JSON.parse(text);
+    assert.equal(result.isError, undefined, text);
+    return service.operations.submissionOf(result.structuredContent.id).payload;
+  }
+
+  test("reach the job as the client wrote them, in either revision", async () => {
+    const meta =
+      '"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",' +
+      '"io.modelcontextprotocol/clientInfo":{"name":"raw","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}},';
+    const modern = {
+      "mcp-protocol-version": "2026-07-28",
+      "mcp-method": "tools/call",
+      "mcp-name": "run_ml_job",
+    };
+    for (const text of [await post(CONFIG), await post(CONFIG, modern, meta)]) {
+      assert.ok((await submittedBy(text)).includes(CONFIG), text);
+    }
+  });
+
+  test("stay as they are where the config is text", async () => {
+    assert.ok((await submittedBy(await post(JSON.stringify(CONFIG)))).includes(CONFIG));
+  });
+
+  test("a config that is not JSON, too deep, or has a key twice is told where", async () => {
+    for (const [config, message] of [
+      [JSON.stringify('{"ML params": }'), /line 1, column 15/],
+      [`${"[".repeat(100)}${"]".repeat(100)}`, /more than 65 levels/],
+      ['{"ML params": {"model": "ridge", "model": "lasso"}}', /model: stands twice/],
+      ['{"ML params": {"model": "ridge", "model_params": {"alpha": 1e999}}}', /beyond what a float64 holds/],
+    ] as const) {
+      const { result } = JSON.parse(await post(config));
+      assert.equal(result.isError, true);
+      const problem: Problem = JSON.parse(result.content[0].text);
+      assert.equal(problem.code, "invalid_request");
+      assert.match(problem.detail, message);
+    }
+  });
+});
+
+describe("a service with keys", () => {
+  let guarded: Listening;
+  before(async () => {
+    guarded = await listen({ auth: "keys" });
+  });
+  after(() => guarded.close());
+
+  test("lets nobody in without one", async () => {
+    await assert.rejects(connect("legacy", guarded));
+    await assert.rejects(connect("legacy", guarded, "mucast_0_0"));
+  });
+
+  test("lets a key that may only read look, and not submit", async () => {
+    const { token } = await guarded.keys.create("reader", ["read"]);
+    const client = await connect("legacy", guarded, token);
+    assert.deepEqual((await call<OperationPage>(client, "list_operations")).value.operations, []);
+    const problem = await refused(client, "run_ml_job", ML_PAYLOAD);
+    assert.deepEqual([problem.code, problem.scope], ["forbidden", "write"]);
+    await client.close();
+  });
+
+  test("shows a caller its own operations alone", async () => {
+    const [ann, ben] = await Promise.all(
+      ["ann", "ben"].map(async (name) => {
+        const { token } = await guarded.keys.create(name, ["read", "write"]);
+        return connect("auto", guarded, token);
+      }),
+    );
+    const { id } = (await call(ann!, "run_ml_job", ML_PAYLOAD)).value;
+    assert.equal((await refused(ben!, "get_operation", { id })).code, "not_found");
+    assert.equal((await call(ann!, "get_operation", { id })).value.id, id);
+    await Promise.all([ann!.close(), ben!.close()]);
+  });
+});
+
+describe("the endpoint", () => {
+  const JSON_TYPE = { "content-type": "application/json" };
+
+  test("answers what is not JSON, or no message, as its protocol wants", async () => {
+    for (const [body, code] of [
+      ["{", -32700],
+      ['{"jsonrpc":"2.0"}', -32600],
+    ] as const) {
+      const headers = { ...JSON_TYPE, accept: "application/json, text/event-stream" };
+      const { status, text } = await ask(service.port, { method: "POST", path: "/mcp", headers }, body);
+      assert.equal(status, 400, text);
+      assert.equal(JSON.parse(text).error.code, code, text);
+    }
+  });
+
+  test("has no stream to open and no session to end", async () => {
+    for (const method of ["GET", "DELETE"]) {
+      const { status, headers } = await ask(service.port, { method, path: "/mcp" });
+      assert.deepEqual([status, headers.allow], [405, "POST"]);
+    }
+  });
+
+  test("refuses foreign hosts and pages", async () => {
+    for (const headers of [{ host: "evil.example" }, { origin: "https://evil.example" }]) {
+      const { status } = await ask(
+        service.port,
+        { method: "POST", path: "/mcp", headers: { ...JSON_TYPE, ...headers } },
+        "{}",
+      );
+      assert.ok(status === 403 || status === 421, String(status));
+    }
+  });
+
+  test("ends what it still serves when the service does", async () => {
+    const own = await listen();
+    const client = await connect("auto", own);
+    const listening = await client.listen({ toolsListChanged: true });
+    await own.close();
+    assert.ok(listening);
+    await client.close();
+  });
+
+  test("tells a refusal of the service that passes as one", async () => {
+    const client = await connect("legacy");
+    service.operations.failure = new MucastError("rate_limited", "1000 operations wait", { retryAfter: 30 });
+    const problem = await refused(client, "run_ml_job", ML_PAYLOAD);
+    assert.deepEqual([problem.code, problem.retryAfter], ["rate_limited", 30]);
+    await client.close();
+  });
+});

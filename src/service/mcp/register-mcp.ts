@@ -1,0 +1,76 @@
+import { createMcpHandler, type McpRequestContext } from "@modelcontextprotocol/server";
+import type { FastifyRequest } from "fastify";
+import { readBodiesAsText } from "../http/body-text.ts";
+import { departure } from "../http/departure.ts";
+import type { HttpApp } from "../http/http-app.ts";
+import type { Caller } from "../operations.ts";
+import type { Log } from "../telemetry/log.ts";
+import { withConfigTexts } from "./config-texts.ts";
+import { mcpServer } from "./mcp-server.ts";
+import type { ToolOperations } from "./tool-operations.ts";
+
+export interface McpOptions {
+  readonly operations: ToolOperations;
+  readonly log: Pick<Log, "error" | "warn">;
+}
+
+/**
+ * `POST /mcp`: the tools over streamable HTTP, of the revisions with and without an `initialize`. It keeps no sessions,
+ * so any service on the same database answers any request. A caller needs `read` to come in; each tool asks for its
+ * own scope.
+ */
+export function registerMcp(app: HttpApp, { operations, log }: McpOptions): void {
+  const closing = new AbortController();
+  app.addHook("preClose", async () => closing.abort());
+  const handler = createMcpHandler(
+    (context) =>
+      mcpServer({
+        operations,
+        ...whoAsks(context),
+        onDefect: (error, id) => log.error({ defect_id: id, err: error }, "a tool met a defect"),
+      }),
+    { onerror: (error) => log.warn({ err: error }, "an MCP request was refused") },
+  );
+  void app.register(async (group) => {
+    readBodiesAsText(group as HttpApp);
+    group.post("/mcp", { config: { access: "read" }, schema: { hide: true } }, async (request, reply) => {
+      const text = (request.body as string | undefined) ?? "";
+      const asked = new Request(`http://${request.headers.host}/mcp`, {
+        method: "POST",
+        headers: headersOf(request),
+        body: text,
+        signal: departure(reply, closing.signal),
+      });
+      const { caller, watched } = request;
+      const authInfo = {
+        token: "",
+        clientId: caller!.subject,
+        scopes: [...caller!.scopes],
+        extra: { caller, traceparent: watched?.traceparent },
+      };
+      return reply.send(await handler.fetch(asked, { authInfo, ...parsedBody(text) }));
+    });
+  });
+}
+
+function whoAsks({ authInfo }: McpRequestContext) {
+  return authInfo!.extra as { caller: Caller; traceparent: string | undefined };
+}
+
+/** What is not JSON the handler itself answers, as its protocol wants. */
+function parsedBody(text: string): { parsedBody?: unknown } {
+  try {
+    return { parsedBody: withConfigTexts(text) };
+  } catch (error) {
+    if (error instanceof SyntaxError) return {};
+    throw error;
+  }
+}
+
+function headersOf({ headers }: FastifyRequest): Headers {
+  const all = new Headers();
+  for (const [name, value] of Object.entries(headers)) {
+    for (const item of [value ?? []].flat()) all.append(name, item);
+  }
+  return all;
+}
