@@ -32,6 +32,7 @@ const RULES: readonly Replacement[] = [
     `$1$2${HIDDEN}`,
   ],
   [/\b(Bearer|Basic)\s+[\w.~+/=-]+/gi, `$1 ${HIDDEN}`],
+  [/\bmucast_([0-9a-f]{16})_[\w-]{20,}/g, `mucast_$1_${HIDDEN}`],
   [/\bwhsec_[\w+/=]+/g, `whsec_${HIDDEN}`],
   [/(?<![\w-])eyJ[\w-]{8,}\.[\w-]+\.[\w-]*/g, HIDDEN],
 ];
