@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { EXAMPLE_BLOBS } from "./operation-examples.ts";
 import { jsonAnswer, problemAnswers } from "./route-docs.ts";
 import { type UploadedBlob, uploadedBlobSchema } from "./uploaded-blob.ts";
 
@@ -12,7 +13,7 @@ const ETAG = { type: "string", description: "Strong: it stands for these exact b
 
 const UPLOADED: UploadedBlob = {
   name: "feature_engine_demo.json",
-  url: "http://127.0.0.1:8080/data/feature_engine_demo.json",
+  url: `${EXAMPLE_BLOBS}/data/feature_engine_demo.json`,
   size: 48213,
   etag: '"6b86b273"',
 };

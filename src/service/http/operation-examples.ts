@@ -3,9 +3,12 @@ import type { StoredEvent } from "../../contract/stored-event.ts";
 
 const ID = "5f0c2d1e-8a57-4c0e-9d2b-3f1f6a7b8c9d";
 
+/** Where blobs are in all examples; a service that shows them puts its own place there. */
+export const EXAMPLE_BLOBS = "http://127.0.0.1:8080";
+
 const BLOBS = {
-  feature_url: "http://127.0.0.1:8080/data/feature_engine_demo.json",
-  data_extractor_url: "http://127.0.0.1:8080/data/data_extractor_demo.json",
+  feature_url: `${EXAMPLE_BLOBS}/data/feature_engine_demo.json`,
+  data_extractor_url: `${EXAMPLE_BLOBS}/data/data_extractor_demo.json`,
 };
 
 export const ML_PAYLOAD = {
@@ -54,7 +57,7 @@ export const SUCCEEDED: OperationView = {
   ],
   result: {
     status: "Succeeded",
-    output_url: `http://127.0.0.1:8080/data/ml_engine_${ID}.json`,
+    output_url: `${EXAMPLE_BLOBS}/data/ml_engine_${ID}.json`,
     output_name: `ml_engine_${ID}.json`,
     execution_name: "ml-worker-job-5f0c2d1e",
   },

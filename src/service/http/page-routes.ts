@@ -1,17 +1,16 @@
+import type { FastifyRequest } from "fastify";
 import type { HttpApp } from "./http-app.ts";
 import type { HttpOptions } from "./http-options.ts";
 import type { OpenApiDocument } from "./openapi.ts";
+import { EXAMPLE_BLOBS } from "./operation-examples.ts";
 import { blobBase, ownOrigin } from "./own-origin.ts";
 import { docsPage, PAGE_POLICY } from "./page/docs-page.ts";
 import { problemAnswers } from "./route-docs.ts";
 
+type PageOptions = Pick<HttpOptions, "settings" | "store">;
+
 /** `/openapi.json`, the page `/docs`, and `/`, which leads there. */
-export function pageRoutes(app: HttpApp, options: Pick<HttpOptions, "settings" | "store">): void {
-  const { settings } = options;
-  const documentFor = (origin: string): OpenApiDocument => ({
-    ...(app.swagger() as unknown as OpenApiDocument),
-    servers: [{ url: origin }],
-  });
+export function pageRoutes(app: HttpApp, options: PageOptions): void {
   app.route({
     method: "GET",
     url: "/openapi.json",
@@ -29,14 +28,20 @@ export function pageRoutes(app: HttpApp, options: Pick<HttpOptions, "settings" |
         ...problemAnswers("anyone"),
       },
     },
-    handler: async (request) => documentFor(ownOrigin(settings, request)),
+    handler: async (request) => documentFor(request, app, options),
   });
   const page = { config: { access: "anyone", isPage: true }, schema: { hide: true } } as const;
   app.get("/", page, async (_request, reply) => reply.redirect("docs"));
   app.get("/docs", page, async (request, reply) => {
-    const origin = ownOrigin(settings, request);
-    const document = documentFor(origin);
+    const document = documentFor(request, app, options);
     reply.header("content-security-policy", PAGE_POLICY).type("text/html; charset=utf-8");
-    return docsPage({ document, origin, blobUrl: blobBase(options, request), settings });
+    return docsPage(document, options.settings);
   });
+}
+
+/** The document with this service in it, so that its examples work as they stand. */
+function documentFor(request: FastifyRequest, app: HttpApp, options: PageOptions): OpenApiDocument {
+  const general = JSON.stringify(app.swagger());
+  const document: OpenApiDocument = JSON.parse(general.replaceAll(EXAMPLE_BLOBS, blobBase(options, request)));
+  return { ...document, servers: [{ url: ownOrigin(options.settings, request) }] };
 }

@@ -15,17 +15,9 @@ const STYLE_HASH = createHash("sha256").update(STYLE).digest("base64");
 /** The page runs no script and loads nothing: its one style is known by its hash. */
 export const PAGE_POLICY = `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
-export interface DocsPageParts {
-  readonly document: OpenApiDocument;
-  readonly origin: string;
-  /** What comes before `/data/<name>` in the URL of a blob. */
-  readonly blobUrl: string;
-  readonly settings: Settings;
-}
-
 /** Everything the service can be asked for, on one page, made of its OpenAPI document. */
-export function docsPage({ document, origin, blobUrl, settings }: DocsPageParts): string {
-  const context: PageContext = { origin, hasCredentials: settings.auth !== "none" };
+export function docsPage(document: OpenApiDocument, settings: Settings): string {
+  const context: PageContext = { origin: document.servers[0]!.url, hasCredentials: settings.auth !== "none" };
   const shown = shownOperations(document);
   const { title, version, description } = document.info;
   const page = html`<!doctype html>
@@ -39,18 +31,18 @@ export function docsPage({ document, origin, blobUrl, settings }: DocsPageParts)
 </head>
 <body>
 <nav aria-label="Contents">
-<p class="name"><a href="#top">${title}</a> <small>${version}</small></p>
-<ul><li><a href="#start">Quick start</a></li></ul>
+<div><p class="name"><a href="#top">${title}</a> <small>${version}</small></p>
+<ul><li><a href="#start">Quick start</a></li></ul></div>
 ${document.tags.map((tag) => navHtml(tag.name, shown))}
-<p>Reference</p>
-<ul><li><a href="#errors">Errors</a></li><li><a href="#limits">Limits</a></li><li><a href="#schemas">Schemas</a></li><li><a href="openapi.json">openapi.json</a></li></ul>
+<div><p>Reference</p>
+<ul><li><a href="#errors">Errors</a></li><li><a href="#limits">Limits</a></li><li><a href="#schemas">Schemas</a></li><li><a href="openapi.json">openapi.json</a></li></ul></div>
 </nav>
 <main id="top">
 <h1>${title}</h1>
 ${description.split("\n\n").map((paragraph) => html`<p>${prose(paragraph)}</p>`)}
 <h2 id="start">Quick start</h2>
 ${context.hasCredentials ? html`<p>Put your key or token into the variable <code>MUCAST_KEY</code> first.</p>` : undefined}
-${quickStartHtml(context, blobUrl)}
+${quickStartHtml(context, examplePayload(document))}
 ${document.tags.map(
   (tag) => html`<h2 id="tag-${tag.name}">${tag.name}</h2><p>${tag.description}</p>
 ${tagged(tag.name, shown).map((operation) => operationHtml(operation, context))}`,
@@ -66,6 +58,10 @@ ${Object.entries(document.components.schemas).map(([name, schema]) => schemaHtml
   return page.html;
 }
 
+function examplePayload({ paths }: OpenApiDocument): unknown {
+  return paths["/v1/run_ml_job"]!.post!.requestBody!.content["application/json"]!.examples!.example!.value;
+}
+
 function shownOperations({ paths }: OpenApiDocument): ShownOperation[] {
   return Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ method, path, operation })),
@@ -77,8 +73,8 @@ function tagged(tag: string, shown: readonly ShownOperation[]): ShownOperation[]
 }
 
 function navHtml(tag: string, shown: readonly ShownOperation[]): Html {
-  return html`<p>${tag}</p>
-<ul>${tagged(tag, shown).map(({ operation: { operationId } }) => html`<li><a href="#${operationId}">${operationId}</a></li>`)}</ul>`;
+  return html`<div><p>${tag}</p>
+<ul>${tagged(tag, shown).map(({ operation: { operationId } }) => html`<li><a href="#${operationId}">${operationId}</a></li>`)}</ul></div>`;
 }
 
 function errorsHtml(): Html {

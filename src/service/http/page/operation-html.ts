@@ -45,7 +45,7 @@ function curlOf(method: string, path: string, body: OpenApiMedia | undefined, co
     hasCredentials: context.hasCredentials,
     isStream: path.endsWith("/events"),
     ...(file === undefined ? {} : { file }),
-    ...(example === undefined ? {} : { body: JSON.stringify(example) }),
+    ...(example === undefined ? {} : { body: JSON.stringify(example, null, 2) }),
   });
 }
 

@@ -1,22 +1,15 @@
-import { ML_PAYLOAD } from "../operation-examples.ts";
 import { curlLine } from "./curl-line.ts";
-import { type Html, html } from "./html.ts";
+import { type Html, html, prose } from "./html.ts";
 import type { PageContext } from "./operation-html.ts";
 
 /** From two files to a forecast, in lines that can be pasted into a shell one after the other. */
-export function quickStartHtml({ origin, hasCredentials }: PageContext, blobUrl: string): Html {
+export function quickStartHtml({ origin, hasCredentials }: PageContext, payload: unknown): Html {
   const ask = (
     method: string,
     path: string,
     more: { body?: string; file?: string; isStream?: boolean } = {},
   ) => curlLine({ method, url: `${origin}${path}`, hasCredentials, ...more });
-  const blob = (name: string) => `${blobUrl}/data/${name}`;
-  const payload = {
-    ...ML_PAYLOAD,
-    feature_url: blob("feature_engine_demo.json"),
-    data_extractor_url: blob("data_extractor_demo.json"),
-  };
-  const submit = ask("POST", "/v1/run_ml_job", { body: JSON.stringify(payload) });
+  const submit = ask("POST", "/v1/run_ml_job", { body: JSON.stringify(payload, null, 2) });
   const steps: readonly (readonly [string, string])[] = [
     [
       "Upload the two blobs that `mucast prepare` makes of a price CSV",
@@ -30,6 +23,6 @@ export function quickStartHtml({ origin, hasCredentials }: PageContext, blobUrl:
     ["The forecasts: mu, by ticker", ask("GET", "/data/ml_engine_$ID.json")],
   ];
   return html`<ol class="steps">${steps.map(
-    ([what, lines]) => html`<li><p>${what}</p><pre class="curl"><code>${lines}</code></pre></li>`,
+    ([what, lines]) => html`<li><p>${prose(what)}</p><pre class="curl"><code>${lines}</code></pre></li>`,
   )}</ol>`;
 }

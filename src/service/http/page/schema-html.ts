@@ -91,6 +91,7 @@ export function schemaHtml(name: string, schema: ShownSchema): Html {
     (variant) =>
       html`<h4><code>${String(variant.properties?.type?.const ?? "")}</code></h4>${membersHtml(variant)}`,
   );
-  return html`<details id="schema-${name}"><summary><code>${name}</code> <small>${schema.title ?? ""}</small></summary>
-${prose(schema.description ?? "")}${variants ?? membersHtml(schema)}</details>`;
+  // A link to what is inside opens it.
+  return html`<details class="schema"><summary><code>${name}</code> <small>${schema.title ?? ""}</small></summary>
+<div id="schema-${name}">${prose(schema.description ?? "")}${variants ?? membersHtml(schema)}</div></details>`;
 }
