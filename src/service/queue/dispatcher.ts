@@ -111,7 +111,10 @@ export class Dispatcher {
 
   #begin(row: OperationRow): void {
     const cores = this.#budget.take();
-    if (row.handle === null) this.#parts.telemetry.started(row, cores);
+    if (row.handle === null) {
+      this.#parts.telemetry.started(row, cores);
+      this.#parts.log.info({ operation_id: row.id, attempt: row.attempt, cores }, "an attempt begins");
+    }
     const job = new RunningJob(this.#parts, row, cores);
     this.#running.set(row.id, job);
     if (row.cancel_requested_at) job.stop("canceled");
