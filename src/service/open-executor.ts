@@ -24,11 +24,11 @@ export async function openExecutor(parts: {
     });
   }
   const { ProcessExecutor } = await import("../executors/process/process-executor.ts");
-  return ProcessExecutor.open({
+  return new ProcessExecutor({
     blobUrl: places.policy.container === undefined ? places.jobBase : settings.blob_url,
     policy: places.policy,
     env,
     warm: true,
-    log: (line, id) => log.info({ operation_id: id, line }, "job"),
+    log: (line, operation_id) => log.info({ operation_id, line }, "a job process said"),
   });
 }

@@ -9,7 +9,7 @@ onEachDatabase((tested) => {
     const { rows } = await tested
       .database()
       .query<{ moment: Date; json: unknown; words: string[]; count: number }>(
-        "select $1::timestamptz as moment, $2::jsonb as json, $3::text[] as words, count(*)::int from operations",
+        "select $1::timestamptz as moment, $2::json as json, $3::text[] as words, count(*)::int from operations",
         ["2026-01-02T03:04:05.678Z", JSON.stringify({ a: [1, null] }), ["x", "y z"]],
       );
     const [row] = rows;

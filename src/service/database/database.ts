@@ -1,4 +1,4 @@
-/** Runs one statement. Parameters are `$1`, `$2`, …; `timestamptz` comes back as Date, `jsonb` parsed. */
+/** Runs one statement. Parameters are `$1`, `$2`, …; `timestamptz` comes back as Date, `json` parsed. */
 export interface Queryable {
   query<T = Record<string, unknown>>(text: string, params?: readonly unknown[]): Promise<{ rows: T[] }>;
 }

@@ -25,10 +25,10 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
        started_at timestamptz,
        attempt_started_at timestamptz,
        finished_at timestamptz,
-       progress jsonb,
-       warnings jsonb not null default '[]',
-       result jsonb,
-       error jsonb,
+       progress json,
+       warnings json not null default '[]',
+       result json,
+       error json,
        last_seq int not null default 0,
        pruned_seq int not null default 0
      )`,
@@ -42,7 +42,7 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
        operation_id text not null references mucast.operations (id) on delete cascade,
        seq int not null,
        type text not null,
-       data jsonb not null,
+       data json not null,
        created_at timestamptz not null default now(),
        primary key (operation_id, seq)
      )`,

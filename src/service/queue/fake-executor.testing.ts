@@ -36,7 +36,7 @@ export class FakeExecutor implements Executor {
   }
 
   async adopt(order: JobOrder, handle: string, listener: ExecutionListener): Promise<Execution | undefined> {
-    return this.#run(order, listener, handle, handle);
+    return this.outlivesService ? this.#run(order, listener, handle, handle) : undefined;
   }
 
   async close(): Promise<void> {

@@ -1,9 +1,12 @@
 import { MucastError, type Problem } from "../../contract/errors.ts";
 import type { StatusBlob, Timing } from "../../contract/status-blob.ts";
-import type { ExecutionEnd } from "../../executors/executor.ts";
+import type { ExecutionEnd, ExecutionListener } from "../../executors/executor.ts";
 import type { OperationRow } from "../store/operation-row.ts";
 import { conclude } from "./conclude.ts";
+import { orderOf } from "./order-of.ts";
 import type { QueueParts } from "./queue-parts.ts";
+
+const UNHEARD: ExecutionListener = { onEvent: () => undefined, onTimings: () => undefined };
 
 /**
  * Finds out what became of an attempt whose service is gone, by its output and by what it said of itself, and writes
@@ -19,6 +22,8 @@ export async function recover(parts: QueueParts, row: OperationRow): Promise<boo
     return false;
   }
   if (parts.executor.outlivesService) return true;
+  // On this machine nothing of it goes on; this waits until the last of it is gone.
+  if (row.handle !== null) await parts.executor.adopt(orderOf(row, 1, parts.urlOf), row.handle, UNHEARD);
   const lost = { kind: "lost", reason: "the service that ran it ended" } as const;
   await concludeInTime(parts, row, lost, [], isLate);
   return false;

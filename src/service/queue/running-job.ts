@@ -8,6 +8,7 @@ import type { OperationRow } from "../store/operation-row.ts";
 import { recordNews } from "../store/record-news.ts";
 import { conclude } from "./conclude.ts";
 import { NewsFeed } from "./news-feed.ts";
+import { orderOf } from "./order-of.ts";
 import type { QueueParts } from "./queue-parts.ts";
 
 const PAUSE_MILLISECONDS = { first: 500, most: 10_000 };
@@ -132,17 +133,4 @@ export class RunningJob {
     const began = this.row.attempt_started_at?.getTime() ?? Date.now();
     return Math.max(0, began + this.#parts.settings.job_seconds * 1_000 - Date.now());
   }
-}
-
-function orderOf(row: OperationRow, workers: number, urlOf: QueueParts["urlOf"]): JobOrder {
-  return {
-    id: row.id,
-    attempt: row.attempt,
-    operation: row.operation,
-    featureUrl: urlOf(row.feature_url),
-    dataExtractorUrl: urlOf(row.data_extractor_url),
-    config: row.config,
-    workers,
-    traceparent: row.traceparent ?? undefined,
-  };
 }

@@ -41,7 +41,7 @@ async function end(
   const { rows } = await statements.query<OperationRow>(
     `update operations
      set status = $3, finished_at = now(), owner = null, lease_until = null, handle = null,
-       result = $4::jsonb, error = $5::jsonb,
+       result = $4::json, error = $5::json,
        feature_url = split_part(feature_url, '?', 1), data_extractor_url = split_part(data_extractor_url, '?', 1)
      where id = $1 and attempt = $2 and status in ('NotStarted', 'Running')
      returning *`,

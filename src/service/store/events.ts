@@ -22,7 +22,7 @@ export async function appendEvent(
        update operations set last_seq = last_seq + 1 where id = $1 returning last_seq
      )
      insert into events (operation_id, seq, type, data)
-     select $1, last_seq, $2, $3::jsonb from numbered
+     select $1, last_seq, $2, $3::json from numbered
      returning seq`,
     [id, type, JSON.stringify(data)],
   );

@@ -33,7 +33,7 @@ export function recordNews(
       .filter((warning) => !seen.has(JSON.stringify(sorted(warning))))
       .slice(0, Math.max(0, WARNINGS_KEPT - known.length));
     await statements.query(
-      "update operations set progress = coalesce($2::jsonb, progress), warnings = $3::jsonb where id = $1",
+      "update operations set progress = coalesce($2::json, progress), warnings = $3::json where id = $1",
       [id, progress === null ? null : JSON.stringify(progress), JSON.stringify([...known, ...fresh])],
     );
     for (const warning of fresh) await appendEvent(statements, id, "warning", warning, kept.webhooks);
@@ -42,7 +42,7 @@ export function recordNews(
   });
 }
 
-/** jsonb does not keep the order of keys. */
+/** A former attempt may have told the same with its keys in another order. */
 function sorted({ code, message, ticker, count }: Warning): unknown[] {
   return [code, message, ticker, count];
 }
