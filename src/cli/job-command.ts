@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Command } from "commander";
 import { blobPolicy } from "../blob/policy.ts";
+import { invalidRequest } from "../contract/parse-config.ts";
 import type { ResultRecord } from "../contract/result-record.ts";
 import type { JobContext, JobRequest } from "../jobs/job.ts";
 import { type JobFlags, jobInputs, reporterOf, withJobFlags } from "./job-options.ts";
@@ -27,22 +28,33 @@ export function addJobCommand(program: Command, job: JobCommand): void {
       const { workers, ...inputs } = jobInputs(flags, process.env);
       const reporter = reporterOf(flags, TICKERS_TOLD);
       try {
-        const record = await untilSignal((signal) =>
-          job.run(
-            { ...inputs, id: process.env.OPERATION_ID || randomUUID() },
-            {
-              workers,
-              policy: blobPolicy({ ...process.env, BLOB_URL: inputs.blobUrl }),
-              report: reporter.report,
-              signal,
-            },
-          ),
-        );
+        const request = { ...inputs, id: process.env.OPERATION_ID || randomUUID() };
+        const policy = blobPolicy({ ...process.env, BLOB_URL: inputs.blobUrl });
+        const record = await untilSignal(async (signal) => {
+          const context = { workers, policy, report: reporter.report, signal };
+          const attempt = statusAttempt(process.env);
+          if (attempt === undefined) return job.run(request, context);
+          const { withStatus } = await import("./with-status.ts");
+          const log = (message: string) =>
+            reporter.tell({ level: "warning", message }, `warning: ${message}`);
+          return withStatus(job.run, request, context, attempt, log);
+        });
         process.stdout.write(`${JSON.stringify(record)}\n`);
       } finally {
         reporter.finish();
       }
     });
+}
+
+/** The attempt whose status a service wants to read; undefined where none does. @throws MucastError invalid_request. */
+function statusAttempt({
+  OPERATION_ID,
+  MUCAST_STATUS_ATTEMPT: attempt,
+}: NodeJS.ProcessEnv): number | undefined {
+  if (!OPERATION_ID || !attempt) return undefined;
+  if (/^[1-9]\d{0,5}$/.test(attempt)) return Number(attempt);
+  const path = "MUCAST_STATUS_ATTEMPT";
+  throw invalidRequest([{ path, message: `must be a positive integer, got ${JSON.stringify(attempt)}` }]);
 }
 
 function helpOf({ name, exampleConfig }: JobCommand): string {

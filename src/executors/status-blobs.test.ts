@@ -88,6 +88,14 @@ test("a problem is told as it is, and 200 warnings at most", async () => {
   );
 });
 
+test("the signature of a URL in a message is not told", async () => {
+  const status = writer("signed");
+  const message = "the config's https://a.blob.core.windows.net/c?sv=1&sig=s3cret%2B is odd";
+  status.report({ kind: "warning", warning: { code: "ignored_section", message } });
+  await status.end({ problem: problemOf(new MucastError("internal", message)) });
+  assert.ok(!JSON.stringify(await readStatus(store, "signed", 1)).includes("s3cret"));
+});
+
 test("a write that is slow does not overtake the last one", { timeout: 30_000 }, async () => {
   const { promise: slow, resolve: go } = Promise.withResolvers<void>();
   const { promise: begun, resolve: begin } = Promise.withResolvers<void>();

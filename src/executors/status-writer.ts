@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { withoutSignature } from "../blob/policy.ts";
 import type { BlobStore } from "../blob/store.ts";
 import type { Report } from "../contract/events.ts";
 import { type StatusBlob, statusKey } from "../contract/status-blob.ts";
@@ -97,7 +98,9 @@ export class StatusWriter {
       ...this.#blob,
     };
     try {
-      await store.put(key, JSON.stringify(blob), { signal: AbortSignal.timeout(LONGEST_WRITE_MILLISECONDS) });
+      await store.put(key, withoutSignature(JSON.stringify(blob)), {
+        signal: AbortSignal.timeout(LONGEST_WRITE_MILLISECONDS),
+      });
     } catch (error) {
       log(`${key} could not be written: ${error instanceof Error ? error.message : String(error)}`);
     }

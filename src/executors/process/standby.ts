@@ -3,7 +3,7 @@ import type { JobChild } from "./job-child.ts";
 const BACKOFF_MILLISECONDS = { first: 1_000, most: 60_000 };
 /** One that has lived so long did not fail by its start. */
 const LONG_LIFE_MILLISECONDS = 60_000;
-/** The next one loads its modules when a short job is over, not beside it. */
+/** The next one loads its modules when the job is over, or after so long: not beside a short job. */
 const PAUSE_MILLISECONDS = 1_000;
 
 /** Keeps one job process ready for the next order. */
@@ -31,6 +31,7 @@ export class Standby {
     const child = this.#child;
     this.#child = undefined;
     this.#fillIn(PAUSE_MILLISECONDS);
+    void child?.ended.then(() => this.#fillIn(0));
     return child;
   }
 
@@ -49,10 +50,11 @@ export class Standby {
     await Promise.all([...this.#dismissed].map((child) => child.ended));
   }
 
+  /** The latest wish stands. */
   #fillIn(milliseconds: number): void {
-    if (this.#closed || this.#timer !== undefined) return;
+    clearTimeout(this.#timer);
+    if (this.#closed) return;
     this.#timer = setTimeout(() => {
-      this.#timer = undefined;
       if (!this.#child) this.#fill();
     }, milliseconds);
   }

@@ -1,6 +1,7 @@
 import { Socket } from "node:net";
+import { withoutSignature } from "../../blob/policy.ts";
 
-/** Writes JSON lines to an inherited pipe. What nobody reads any more is lost; that is told by stdin. */
+/** Writes JSON lines, without signatures of URLs, to an inherited pipe. What nobody reads any more is lost; that is told by stdin. */
 export class TellingPipe<Message> {
   readonly #socket: Socket;
 
@@ -10,7 +11,7 @@ export class TellingPipe<Message> {
   }
 
   tell(message: Message): void {
-    this.#socket.write(`${JSON.stringify(message)}\n`);
+    this.#socket.write(`${withoutSignature(JSON.stringify(message))}\n`);
   }
 
   /** Once everything told has been handed to the system. */

@@ -12,7 +12,7 @@ export class WarmEngine {
   readonly #python: string;
   readonly #work: WorkFolder;
   readonly #host: WarmHost;
-  #taken = false;
+  #over: Promise<void> | undefined;
 
   /** @throws MucastError engine_unavailable, output_failed. */
   constructor() {
@@ -28,9 +28,11 @@ export class WarmEngine {
 
   readonly open: OpenEngine = (need) => {
     // A network's libraries bring threads of their own, which are not to meet those of others.
-    if (need.environment !== "ml" || requireEnvironment("ml").python !== this.#python)
+    if (need.environment !== "ml" || requireEnvironment("ml").python !== this.#python) {
+      void this.close();
       return openEngine(need);
-    this.#taken = true;
+    }
+    this.#over = Promise.resolve();
     const { libraries, workers } = need;
     const workFolder = this.#work.path;
     const warmHost = this.#host;
@@ -46,9 +48,8 @@ export class WarmEngine {
   };
 
   /** Ends it where no job has taken it. */
-  async close(): Promise<void> {
-    if (this.#taken) return;
-    await this.#host.close();
-    this.#work.remove();
+  close(): Promise<void> {
+    this.#over ??= this.#host.close().then(() => this.#work.remove());
+    return this.#over;
   }
 }

@@ -1,0 +1,87 @@
+import assert from "node:assert/strict";
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, describe, test } from "node:test";
+import {
+  type CommandOptions,
+  jobArguments,
+  jsonLines,
+  mucast,
+  startMucast,
+} from "../../test/end-to-end/command.ts";
+import { type BlobPair, newFolder, removeFolders, writeMarket } from "../../test/end-to-end/job-runs.ts";
+import { cleanMarket } from "../../test/end-to-end/market.ts";
+import { FolderStore } from "../blob/folder-store.ts";
+import { readStatus } from "../executors/status-reader.ts";
+
+const RIDGE = '{"ML params": {"model": "ridge", "n_splits": 2}}';
+const tiny = "examples/tiny/data";
+const pair: BlobPair = {
+  folder: "examples/tiny",
+  features: `${tiny}/feature_engine_tiny.json`,
+  prices: `${tiny}/data_extractor_tiny.json`,
+};
+
+after(removeFolders);
+
+const asked: CommandOptions = { env: { OPERATION_ID: "op", MUCAST_STATUS_ATTEMPT: "2" } };
+
+async function newPlace() {
+  const blobUrl = await newFolder();
+  return { blobUrl, read: () => readStatus(new FolderStore(blobUrl, "file:"), "op", 2) };
+}
+
+describe("a job whose service reads its status", { concurrency: 2, timeout: 120_000 }, () => {
+  test("leaves its record and its timings beside its output", async () => {
+    const { blobUrl, read } = await newPlace();
+    const { code, stdout, stderr } = await mucast(jobArguments(pair, RIDGE, "--blob-url", blobUrl), asked);
+    assert.equal(code, 0, stderr);
+    const status = (await read())!;
+    assert.deepEqual(status.end, { record: JSON.parse(stdout) });
+    const names = new Set(status.timings.map(({ name }) => name));
+    for (const name of ["read prices", "read features", "engine", "trial fit", "fit", "evaluate", "write"]) {
+      assert.ok(names.has(name), name);
+    }
+    assert.ok(status.timings.every(({ start, end }) => start <= end));
+  });
+
+  test("leaves its problem where it fails", async () => {
+    const { blobUrl, read } = await newPlace();
+    const config = '{"ML params": {"model": "ridge", "model_params": {"alpha": -1}}}';
+    const args = jobArguments(pair, config, "--blob-url", blobUrl, "--log", "json");
+    const { code, stderr } = await mucast(args, asked);
+    assert.equal(code, 2, stderr);
+    const { level: _, time: __, ...problem } = jsonLines(stderr).at(-1)!;
+    assert.deepEqual((await read())?.end, { problem });
+  });
+
+  test("leaves no end where a signal stopped it", async () => {
+    const { blobUrl, read } = await newPlace();
+    const slow = '{"ML params": {"model": "catboost", "model_params": {"iterations": 100000}}}';
+    const market = await writeMarket(cleanMarket());
+    const args = jobArguments(market, slow, "--blob-url", blobUrl, "--log", "json");
+    const job = await startMucast(args, asked);
+    await job.told(({ stage }) => stage === "fit");
+    job.child.kill("SIGTERM");
+    assert.equal((await job.ended).code, 130);
+    assert.equal((await read())?.end ?? null, null);
+  });
+
+  test("succeeds also where the status cannot be written, and says so", async () => {
+    const { blobUrl } = await newPlace();
+    writeFileSync(join(blobUrl, "status"), "");
+    const args = jobArguments(pair, RIDGE, "--blob-url", blobUrl);
+    const { code, stderr } = await mucast(args, asked);
+    assert.equal(code, 0, stderr);
+    assert.match(stderr, /^warning: status\/op\.2\.json could not be written: /m);
+  });
+
+  test("is refused where the attempt is no number", async () => {
+    const { blobUrl } = await newPlace();
+    const env = { OPERATION_ID: "op", MUCAST_STATUS_ATTEMPT: "two" };
+    const { code, stderr } = await mucast(jobArguments(pair, RIDGE, "--blob-url", blobUrl), { env });
+    assert.equal(code, 2);
+    assert.match(stderr, /MUCAST_STATUS_ATTEMPT/);
+    assert.ok(!existsSync(join(blobUrl, "data")));
+  });
+});
