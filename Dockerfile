@@ -1,0 +1,80 @@
+# syntax=docker/dockerfile:1
+# Two images from one file:
+#   docker build --target ml -t mucast-ml .    run_ml_job and the service
+#   docker build --target dl -t mucast-dl .    the same, and run_dl_job: adds PyTorch, 5.2 GB
+# docs/deploying.md says how they are used. Debian 12: Python 3.11, and Node as in tools/node.
+ARG NODE_IMAGE=node:24.21.0-bookworm-slim
+
+# What every stage that runs something needs. LightGBM loads libgomp; tini reaps what killed workers leave.
+FROM ${NODE_IMAGE} AS system
+RUN apt-get update \
+    && apt-get install --yes --no-install-recommends ca-certificates libgomp1 python3 tini \
+    && rm -rf /var/lib/apt/lists/*
+
+# uv by pip, from its own hashed lock, as `mucast setup` does it.
+FROM system AS uv
+RUN apt-get update \
+    && apt-get install --yes --no-install-recommends python3-pip \
+    && rm -rf /var/lib/apt/lists/*
+COPY engine/requirements-uv.txt /locks/
+RUN python3 -m pip install --no-cache-dir --disable-pip-version-check --no-deps --only-binary :all: \
+    --require-hashes -r /locks/requirements-uv.txt --target /opt/uv
+
+FROM uv AS engine-ml
+COPY engine/requirements-ml.txt /locks/
+RUN /opt/uv/bin/uv venv --quiet --no-cache --python /usr/bin/python3 /opt/engine \
+    && /opt/uv/bin/uv pip sync --quiet --no-cache --require-hashes --no-build \
+    --python /opt/engine/bin/python /locks/requirements-ml.txt
+
+FROM uv AS engine-dl
+COPY engine/requirements-dl.txt /locks/
+RUN /opt/uv/bin/uv venv --quiet --no-cache --python /usr/bin/python3 /opt/engine \
+    && /opt/uv/bin/uv pip sync --quiet --no-cache --require-hashes --no-build \
+    --python /opt/engine/bin/python /locks/requirements-dl.txt
+
+# The package as npm would publish it, upon the dependencies of the lock.
+FROM ${NODE_IMAGE} AS package
+WORKDIR /source
+COPY package.json package-lock.json ./
+RUN npm ci --ignore-scripts --no-audit --no-fund
+COPY tsconfig.json tsconfig.build.json CHANGELOG.md LICENSE README.md ./
+COPY scripts/build.ts scripts/
+COPY bin bin
+COPY docs docs
+COPY engine/mucast_engine engine/mucast_engine
+COPY engine/requirements-ml.txt engine/requirements-dl.txt engine/requirements-uv.txt engine/
+COPY schemas schemas
+COPY src src
+RUN node scripts/build.ts && npm pack --ignore-scripts --pack-destination /tmp
+WORKDIR /opt/mucast
+RUN cp /source/package.json /source/package-lock.json . \
+    && npm ci --omit=dev --ignore-scripts --no-audit --no-fund \
+    && tar --extract --gzip --strip-components=1 --file /tmp/mucast-*.tgz \
+    && chmod 0755 bin/mucast.cjs
+
+FROM system AS runtime
+COPY --from=package /opt/mucast /opt/mucast
+RUN ln -s /opt/mucast/bin/mucast.cjs /usr/local/bin/mucast \
+    && install --directory --owner=node --group=node --mode=0700 /var/lib/mucast
+ENV NODE_ENV=production \
+    MUCAST_PYTHON=/opt/engine/bin/python \
+    MUCAST_DATA_DIR=/var/lib/mucast
+ENTRYPOINT ["tini", "--", "mucast"]
+CMD ["serve"]
+EXPOSE 8080
+# Of the service; a job is over before it matters, and Container Apps has probes of its own.
+HEALTHCHECK --interval=30s --timeout=5s --start-period=30s --retries=3 \
+    CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.MUCAST_PORT || 8080}/healthz`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+
+FROM runtime AS ml
+COPY --from=engine-ml /opt/engine /opt/engine
+# Fails the build where a library does not load, and compiles what jobs import.
+RUN mucast doctor
+USER node
+WORKDIR /var/lib/mucast
+
+FROM runtime AS dl
+COPY --from=engine-dl /opt/engine /opt/engine
+RUN mucast doctor && /opt/engine/bin/python -c "import torch"
+USER node
+WORKDIR /var/lib/mucast
