@@ -4,6 +4,8 @@ import { MucastError } from "../contract/errors.ts";
 import { MUCAST_VERSION } from "../contract/version.ts";
 import { addDoctor } from "./doctor.ts";
 import { explain } from "./explain.ts";
+import { addKeys } from "./keys.ts";
+import { addMcp } from "./mcp.ts";
 import { addPrepare } from "./prepare.ts";
 import { Reporter } from "./reporter.ts";
 import { addRunDlJob } from "./run-dl-job.ts";
@@ -36,6 +38,8 @@ for (const add of [
   addValidate,
   addPrepare,
   addServe,
+  addMcp,
+  addKeys,
   addSchema,
   addDoctor,
   addSetup,

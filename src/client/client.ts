@@ -41,13 +41,17 @@ export class MucastClient {
     this.#connection = new Connection(options);
   }
 
-  /** One regressor per ticker. @returns the operation, NotStarted; or as it is after `wait`. */
-  runMlJob(payload: JobPayload, options: SubmitOptions = {}): Promise<OperationView> {
+  /**
+   * One regressor per ticker.
+   * @param payload or its whole JSON text, which is sent unchanged.
+   * @returns the operation, NotStarted; or as it is after `wait`.
+   */
+  runMlJob(payload: JobPayload | string, options: SubmitOptions = {}): Promise<OperationView> {
     return this.#submit("run_ml_job", payload, options);
   }
 
-  /** Networks, one per ticker or one for all. @returns the operation, NotStarted; or as it is after `wait`. */
-  runDlJob(payload: JobPayload, options: SubmitOptions = {}): Promise<OperationView> {
+  /** Networks, one per ticker or one for all; otherwise as runMlJob. */
+  runDlJob(payload: JobPayload | string, options: SubmitOptions = {}): Promise<OperationView> {
     return this.#submit("run_dl_job", payload, options);
   }
 
@@ -88,7 +92,11 @@ export class MucastClient {
   }
 
   /** Submits a job and waits for its end; see runAndWait. */
-  runAndWait(operation: Operation, payload: JobPayload, options: RunOptions = {}): Promise<OperationView> {
+  runAndWait(
+    operation: Operation,
+    payload: JobPayload | string,
+    options: RunOptions = {},
+  ): Promise<OperationView> {
     const calls = {
       submit: this.#submit.bind(this),
       getOperation: this.getOperation.bind(this),
@@ -121,7 +129,11 @@ export class MucastClient {
     return this.#connection.send({ method: "GET", path: blobPath(name), repeatable: true, signal });
   }
 
-  #submit(operation: Operation, payload: JobPayload, { idempotencyKey, wait, signal }: SubmitOptions) {
+  #submit(
+    operation: Operation,
+    payload: JobPayload | string,
+    { idempotencyKey, wait, signal }: SubmitOptions,
+  ) {
     return this.#json<OperationView>({
       method: "POST",
       path: `/v1/${operation}`,

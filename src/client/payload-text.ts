@@ -10,7 +10,9 @@ export interface JobPayload {
 }
 
 /** The JSON text of a payload. @throws SyntaxError where the text of its config is not JSON. */
-export function payloadText({ config, ...urls }: JobPayload): string {
+export function payloadText(payload: JobPayload | string): string {
+  if (typeof payload === "string") return payload;
+  const { config, ...urls } = payload;
   if (typeof config !== "string") return JSON.stringify({ ...urls, config });
   JSON.parse(config);
   const members = Object.entries(urls).map(

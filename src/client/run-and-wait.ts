@@ -17,7 +17,7 @@ export interface RunOptions {
 export interface JobCalls {
   submit(
     operation: Operation,
-    payload: JobPayload,
+    payload: JobPayload | string,
     options: { idempotencyKey: string; signal: AbortSignal },
   ): Promise<OperationView>;
   getOperation(id: string, options: { signal: AbortSignal }): Promise<OperationView>;
@@ -37,7 +37,7 @@ const POLL_MS = 2_000;
 export async function runAndWait(
   calls: JobCalls,
   operation: Operation,
-  payload: JobPayload,
+  payload: JobPayload | string,
   { signal, timeout, onEvent }: RunOptions,
 ): Promise<OperationView> {
   const signals = [signal, timeout === undefined ? undefined : AbortSignal.timeout(timeout)];
