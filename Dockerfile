@@ -45,6 +45,7 @@ COPY engine/mucast_engine engine/mucast_engine
 COPY engine/requirements-ml.txt engine/requirements-dl.txt engine/requirements-uv.txt engine/
 COPY schemas schemas
 COPY src src
+COPY web web
 RUN node scripts/build.ts && npm pack --ignore-scripts --pack-destination /tmp
 WORKDIR /opt/mucast
 RUN cp /source/package.json /source/package-lock.json . \
