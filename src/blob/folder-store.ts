@@ -83,7 +83,7 @@ export class FolderStore implements JobStore {
   }
 
   #name(key: string): string {
-    return `${this.url}/${key}`;
+    return `${this.url}/${checkKey(key)}`;
   }
 
   /** @throws an ELOOP where `data` or `status` is a link. */

@@ -1,0 +1,124 @@
+/** A fake: a proxy on a free loopback port that passes requests on to a real storage, but fails as a test plans. */
+import {
+  createServer,
+  request as httpRequest,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse,
+} from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** What the storage has answered. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+}
+
+/** How one request is treated: `pass` has the storage do it; what is not answered stays without an answer. */
+export type Fault = (
+  pass: () => Promise<Answer>,
+  response: ServerResponse,
+  request: IncomingMessage,
+) => Promise<unknown> | unknown;
+
+export interface FaultyProxy {
+  readonly origin: string;
+  /** Method and, where there is one, the `comp` of each request: `PUT block`, `GET`. In order. */
+  readonly asked: string[];
+  /** The faults of the next requests of a kind, one each; further ones are passed on unharmed. */
+  plan(kind: string, ...faults: Fault[]): void;
+  stop(): void;
+}
+
+export async function startFaultyProxy(target: string): Promise<FaultyProxy> {
+  const asked: string[] = [];
+  const plans = new Map<string, Fault[]>();
+  const server = createServer(async (request, response) => {
+    const kind = kindOf(request);
+    asked.push(kind);
+    const fault = plans.get(kind)?.shift();
+    const pass = await taken(request, target);
+    if (fault !== undefined) await fault(pass, response, request);
+    else sendWhole(response, await pass());
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    asked,
+    plan: (kind, ...faults) => plans.set(kind, [...(plans.get(kind) ?? []), ...faults]),
+    stop() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+function kindOf({ method, url }: IncomingMessage): string {
+  const comp = new URL(url!, "http://proxy").searchParams.get("comp");
+  return comp === null ? method! : `${method} ${comp}`;
+}
+
+/** The request, read to its end. @returns what passes it on. */
+async function taken(request: IncomingMessage, target: string): Promise<() => Promise<Answer>> {
+  const { method, headers, url } = request;
+  const body = await wholeOf(request);
+  return () =>
+    new Promise<Answer>((resolve, reject) => {
+      const sent = httpRequest(new URL(url!, target), { method: method!, headers, agent: false });
+      sent.on("error", reject);
+      sent.on("response", async (answer) => {
+        resolve({ status: answer.statusCode!, headers: answer.headers, body: await wholeOf(answer) });
+      });
+      sent.end(body);
+    });
+}
+
+async function wholeOf(message: IncomingMessage): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  for await (const piece of message) pieces.push(piece);
+  return Buffer.concat(pieces);
+}
+
+export function sendWhole(response: ServerResponse, { status, headers, body }: Answer): void {
+  response.writeHead(status, headers).end(body);
+}
+
+/** The storage never hears of it. */
+export function refuse(status: number): Fault {
+  return (_, response) => response.writeHead(status, { "content-length": 0 }).end();
+}
+
+/** The storage does it, and its answer is lost. */
+export const loseAnswer: Fault = async (pass, response) => {
+  await pass();
+  response.destroy();
+};
+
+/** The storage never hears of it, and nobody says anything. */
+export const stall: Fault = () => undefined;
+
+/** The answer breaks off after so many bytes of its body. */
+export function truncate(bytes: number): Fault {
+  return async (pass, response) => {
+    const { status, headers, body } = await pass();
+    response.writeHead(status, headers);
+    response.write(body.subarray(0, bytes), () => response.destroy());
+  };
+}
+
+/** The answer falls silent after so many bytes of its body. */
+export function fallSilent(bytes: number): Fault {
+  return async (pass, response) => {
+    const { status, headers, body } = await pass();
+    response.writeHead(status, headers).write(body.subarray(0, bytes));
+  };
+}
+
+/** The answer is changed on its way. */
+export function alter(change: (answer: Answer) => Partial<Answer>): Fault {
+  return async (pass, response) => {
+    const answer = await pass();
+    sendWhole(response, { ...answer, ...change(answer) });
+  };
+}
