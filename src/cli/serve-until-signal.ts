@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { startService } from "../service/service.ts";
 import { loadSettings, type SettingFlags } from "../service/settings/load-settings.ts";
 
-/** Runs a service until SIGTERM or SIGINT; a second one ends the process at once. */
+/** Runs a service until SIGTERM or SIGINT, then ends the process; a second signal ends it at once. */
 export async function serve(flags: SettingFlags): Promise<void> {
   const settings = loadSettings(flags, process.env);
   const stopped = untilStopped();
@@ -11,6 +11,8 @@ export async function serve(flags: SettingFlags): Promise<void> {
   await stopped;
   process.once("SIGTERM", endAtOnce).once("SIGINT", endAtOnce);
   await service.close();
+  // Clients of others' services, such as that of traces, may hold the process with timers of their own.
+  process.exit(0);
 }
 
 /** Heard from the start on: a service that is still opening ends as soon as it is open. */

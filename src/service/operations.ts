@@ -35,8 +35,8 @@ export interface Operations {
   /**
    * Checks the payload whole, stores the operation and has it run. The same key and body give the operation that
    * they gave before (`created` false).
-   * @throws MucastError invalid_request, unknown_model, invalid_model_params, url_not_allowed, too_large: before
-   *   anything is stored; idempotency_conflict (data.sameBody tells 409 from 422), rate_limited (a full queue, with
+   * @throws MucastError invalid_request, unknown_model, invalid_model_params, device_unavailable, url_not_allowed,
+   *   too_large: before anything is stored; idempotency_conflict (data.sameBody tells 409 from 422), rate_limited (a full queue, with
    *   data.retryAfter in seconds), unavailable (draining).
    */
   submit(caller: Caller, submission: Submission): Promise<{ operation: OperationView; created: boolean }>;
