@@ -1,0 +1,268 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, describe, test } from "node:test";
+import { removeFolders, runJob, withoutIdentity } from "../../../test/end-to-end/job-runs.ts";
+import { FolderStore } from "../../blob/folder-store.ts";
+import { runDlJob } from "../../jobs/run-dl-job.ts";
+import { runMlJob } from "../../jobs/run-ml-job.ts";
+import { readStatus } from "../status-reader.ts";
+import {
+  type Environment,
+  executorAt,
+  Hearing,
+  newPlace,
+  orderOf,
+  type Place,
+  pidOf,
+  processesOf,
+  RIDGE,
+  TINY,
+  until,
+} from "./jobs.testing.ts";
+import type { ProcessExecutor } from "./process-executor.ts";
+
+after(removeFolders);
+
+const options = {
+  concurrency: 2,
+  timeout: 300_000,
+  skip: process.platform !== "linux" && "looks into /proc",
+};
+
+const statusOf = (place: Place, id: string) => readStatus(new FolderStore(place.blobUrl, "file:"), id, 1);
+const data = (place: Place) => readdirSync(join(place.blobUrl, "data"));
+const leftIn = (place: Place) =>
+  readdirSync(place.temporary).flatMap((base) => readdirSync(join(place.temporary, base)));
+
+/** Runs one job to its end. */
+async function run(executor: ProcessExecutor, config: string) {
+  const order = orderOf(TINY, config);
+  const hearing = new Hearing();
+  const execution = await executor.start(order, hearing);
+  return { order, hearing, execution, end: await execution.ended };
+}
+
+async function withExecutor(
+  use: (executor: ProcessExecutor, place: Place) => Promise<void>,
+  options: Parameters<typeof executorAt>[1] = {},
+): Promise<void> {
+  const place = await newPlace();
+  const executor = executorAt(place, options);
+  try {
+    await use(executor, place);
+  } finally {
+    await executor.close();
+    assert.deepEqual(processesOf(place), []);
+    assert.deepEqual(leftIn(place), []);
+  }
+}
+
+describe("a job in a process of its own", options, () => {
+  test("tells its progress, warnings and timings, and has left its status when it has ended", () =>
+    withExecutor(async (executor, place) => {
+      const { order, hearing, end } = await run(executor, RIDGE);
+      assert.equal(end.kind, "succeeded");
+      const record = end.kind === "succeeded" ? end.record : undefined;
+      assert.deepEqual(data(place), [`ml_engine_${order.id}.json`]);
+      assert.equal(record?.output_name, `ml_engine_${order.id}.json`);
+      const stages = hearing.events.flatMap((event) => (event.kind === "progress" ? [event.stage] : []));
+      assert.deepEqual([...new Set(stages)], ["read", "fit", "evaluate", "write"]);
+      assert.ok(hearing.events.some(({ kind }) => kind === "warning"));
+      const status = (await statusOf(place, order.id))!;
+      assert.deepEqual(status.end, { record });
+      assert.deepEqual(status.timings, hearing.timings);
+      const names = hearing.timings.map(({ name }) => name);
+      for (const name of ["engine", "trial fit", "fit", "fit ALFA", "write"])
+        assert.ok(names.includes(name), name);
+    }));
+
+  test("hands the config on as it is written, character for character", () =>
+    withExecutor(async (executor, place) => {
+      const config = '{"ML params": {"model": "ridge",\n "n_splits": 2, "model_params": {"alpha": 1.0e0}}}\t';
+      const { order } = await run(executor, config);
+      const output = readFileSync(join(place.blobUrl, "data", `ml_engine_${order.id}.json`), "utf8");
+      const { provenance } = JSON.parse(output);
+      assert.equal((await statusOf(place, order.id))?.config_sha256, provenance.config_sha256);
+      assert.match(output, /"alpha":1\.0e0/);
+    }));
+
+  test("that fails tells its problem, also in its status", () =>
+    withExecutor(async (executor, place) => {
+      const { order, end } = await run(
+        executor,
+        RIDGE.replace('"ridge"', '"ridge", "model_params": {"alpha": -1}'),
+      );
+      assert.ok(end.kind === "failed");
+      assert.equal(end.problem.code, "invalid_model_params");
+      assert.deepEqual((await statusOf(place, order.id))?.end, { problem: end.problem });
+      assert.deepEqual(data(place), []);
+    }));
+
+  test("started twice is one execution, and gone it cannot be adopted", () =>
+    withExecutor(async (executor, place) => {
+      const order = orderOf(TINY, RIDGE);
+      const execution = await executor.start(order, new Hearing());
+      assert.equal(await executor.start(order, new Hearing()), execution);
+      assert.equal(await executor.adopt(order, execution.handle), execution);
+      await execution.ended;
+      assert.equal(await executor.adopt(order, execution.handle), undefined);
+      assert.equal(data(place).length, 1);
+    }));
+
+  test("succeeds where its status cannot be written, which is logged with its operation", async () => {
+    const lines: [string, string | undefined][] = [];
+    const log = (...line: [string, string | undefined]) => lines.push(line);
+    await withExecutor(
+      async (executor, place) => {
+        writeFileSync(join(place.blobUrl, "status"), "");
+        const { order, end } = await run(executor, RIDGE);
+        assert.equal(end.kind, "succeeded");
+        assert.ok(lines.length >= 1);
+        assert.match(lines[0]![0], /could not be written/);
+        assert.equal(lines[0]![1], order.id);
+      },
+      { log },
+    );
+  });
+});
+
+describe("what a job process sees", options, () => {
+  const secrets = {
+    DATABASE_URL: "postgresql://u:s3cret-1@h/d",
+    MUCAST_WEBHOOK: "s3cret-2",
+    NODE_OPTIONS: "--trace-warnings",
+    AZURE_STORAGE_SAS_TOKEN: "sig=s3cret-3",
+  };
+  /** Command lines and environments of everything of a place. */
+  const seen = (place: Place, file: "cmdline" | "environ") =>
+    processesOf(place)
+      .map((pid) => readFileSync(`/proc/${pid}/${file}`, "latin1"))
+      .join("\0");
+
+  test("holds no secret of the service", () =>
+    withExecutor(
+      async (executor, place) => {
+        await executor.ready();
+        assert.equal(processesOf(place).length, 2, "a job process and its engine");
+        assert.doesNotMatch(seen(place, "environ"), /s3cret|trace-warnings/);
+      },
+      { warm: true, env: { ...process.env, ...secrets } },
+    ));
+
+  test("holds the storage's credentials where that is Azure, and never on a command line", () =>
+    withExecutor(
+      async (executor, place) => {
+        await executor.ready();
+        assert.match(seen(place, "environ"), /AZURE_STORAGE_SAS_TOKEN=sig=s3cret-3/);
+        assert.doesNotMatch(seen(place, "environ"), /s3cret-[124]/);
+        assert.doesNotMatch(seen(place, "cmdline"), /s3cret/);
+      },
+      {
+        warm: true,
+        env: { ...process.env, ...secrets },
+        blobUrl: "https://account.blob.core.windows.net/c?sv=1&sig=s3cret-4",
+        policy: { allowed: [], container: "https://account.blob.core.windows.net/c" },
+      },
+    ));
+});
+
+describe("a job process that is ready before its job", options, () => {
+  const classical = (model: string, scaler: string) =>
+    `{"ML params": {"model": "${model}", "scaler": "${scaler}", "n_splits": 2, "cv_test_size": 3, "intervals": {"alpha": 0.3}}}`;
+  const cases = [
+    classical("ridge", "none"),
+    classical("random_forest", "robust"),
+    classical("lightgbm", "none"),
+    classical("xgboost", "standard"),
+    classical("catboost", "minmax"),
+    `{"NN params": {"Dot prediction": {"current option": "mlp", "data_processing": {"lookback": 2}, "training_params": {"epochs": 2}}}}`,
+  ];
+  for (const config of cases) {
+    const model = /"(?:model|current option)": "(\w+)"/.exec(config)![1];
+    test(`leaves the same bytes for ${model} as one that begins with it`, () =>
+      withExecutor(
+        async (executor, place) => {
+          await executor.ready();
+          const [waiting] = processesOf(place);
+          const { order, end, execution } = await run(executor, config);
+          assert.equal(end.kind, "succeeded", JSON.stringify(end));
+          assert.equal(pidOf(execution), waiting);
+          const job = order.operation === "run_ml_job" ? runMlJob : runDlJob;
+          const fresh = await runJob({ ...TINY }, config, 1, (request, context) =>
+            job({ ...request, blobUrl: place.blobUrl, id: `${order.id}-fresh` }, context),
+          );
+          const prefix = order.operation === "run_ml_job" ? "ml" : "nn";
+          const warm = readFileSync(join(place.blobUrl, "data", `${prefix}_engine_${order.id}.json`), "utf8");
+          assert.equal(withoutIdentity(warm), withoutIdentity(fresh.text));
+        },
+        { warm: true },
+      ));
+  }
+
+  test("is followed by another one", () =>
+    withExecutor(
+      async (executor) => {
+        await executor.ready();
+        const first = await run(executor, RIDGE);
+        await executor.ready();
+        const second = await run(executor, RIDGE);
+        assert.deepEqual([first.end.kind, second.end.kind], ["succeeded", "succeeded"]);
+        assert.notEqual(pidOf(first.execution), pidOf(second.execution));
+      },
+      { warm: true },
+    ));
+
+  test("is replaced when it is killed while it waits", () =>
+    withExecutor(
+      async (executor, place) => {
+        await executor.ready();
+        const killed = processesOf(place);
+        for (const pid of killed) process.kill(pid, "SIGKILL");
+        await until(() => processesOf(place).find((pid) => !killed.includes(pid)));
+        assert.equal((await run(executor, RIDGE)).end.kind, "succeeded");
+      },
+      { warm: true },
+    ));
+
+  test("whose engine was killed while it waited does the job with another one", () =>
+    withExecutor(
+      async (executor, place) => {
+        await executor.ready();
+        const [job, host] = processesOf(place);
+        process.kill(host!, "SIGKILL");
+        await until(() => (processesOf(place).length === 1 ? true : undefined));
+        const { end, execution } = await run(executor, RIDGE);
+        assert.deepEqual([end.kind, pidOf(execution)], ["succeeded", job]);
+      },
+      { warm: true },
+    ));
+
+  test("is given up where the environment has changed since it was started", async () => {
+    const env: Environment = { ...process.env };
+    await withExecutor(
+      async (executor, place) => {
+        await executor.ready();
+        const [waiting] = processesOf(place);
+        env.MUCAST_PYTHON = "/no/such/python";
+        const { end, execution } = await run(executor, RIDGE);
+        assert.ok(end.kind === "failed");
+        assert.equal(end.problem.code, "engine_unavailable");
+        assert.notEqual(pidOf(execution), waiting);
+      },
+      { warm: true, env },
+    );
+  });
+
+  test("is ready also without an engine, which is the job's own error", () =>
+    withExecutor(
+      async (executor, place) => {
+        await executor.ready();
+        assert.equal(processesOf(place).length, 1);
+        const { end } = await run(executor, RIDGE);
+        assert.ok(end.kind === "failed");
+        assert.equal(end.problem.code, "engine_unavailable");
+      },
+      { warm: true, env: { ...process.env, MUCAST_PYTHON: "/no/such/python" } },
+    ));
+});

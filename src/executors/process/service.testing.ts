@@ -1,0 +1,18 @@
+/**
+ * A program to be killed: a service with one job. Its argument is JSON: a place and an order, and whether it waits
+ * for a job process to be ready; it prints its job's stages, one a line.
+ */
+import { executorAt } from "./jobs.testing.ts";
+
+const { place, order, warm } = JSON.parse(process.argv[2]!);
+const executor = executorAt(place, { warm });
+await executor.ready();
+process.stdout.write("ready\n");
+if (order) {
+  const onEvent = ({ stage }: { stage?: string }) => process.stdout.write(`${stage}\n`);
+  await executor.start(order, {
+    onEvent: (event) => onEvent(event as { stage?: string }),
+    onTimings: () => undefined,
+  });
+  process.stdout.write("started\n");
+}
