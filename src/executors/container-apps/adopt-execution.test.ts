@@ -79,3 +79,19 @@ trial("one that Azure cannot be asked about is adopted all the same", async () =
   assert.equal((await adopted!.ended).kind, "succeeded");
   assert.ok(stage.troubles.length > 0);
 });
+
+trial("a service that ends while a start is not answered leaves it to the next one", async () => {
+  const stage = await Stage.open();
+  stage.api.fail("start", { answer: "silence", after: true });
+  const first = await stage.executor();
+  const starting = first.start(ORDER, stage);
+  await stage.until(() => stage.api.count("start") === 1);
+  await first.close();
+  const { handle } = await starting;
+  const asked = stage.api.requests.length;
+  const adopted = await (await stage.executor()).adopt(ORDER, handle, stage);
+  stage.say({ end: { record: RECORD } });
+  assert.equal((await adopted!.ended).kind, "succeeded");
+  assert.ok(stage.api.requests.length > asked);
+  assert.equal(stage.api.executions.length, 1);
+});

@@ -7,7 +7,7 @@ import { faultOf } from "./api-fault.ts";
 import { isFinal } from "./execution-end.ts";
 import { ExecutionLook, type ExecutionPlace, type ReadStatus } from "./execution-look.ts";
 import { JobsApi } from "./jobs-api.ts";
-import { findExecution, type Patience, startExecution } from "./start-execution.ts";
+import { findExecution, startExecution } from "./start-execution.ts";
 import { WatchedExecution } from "./watched-execution.ts";
 
 export interface ContainerAppsOptions {
@@ -18,15 +18,14 @@ export interface ContainerAppsOptions {
   readonly onTrouble: (message: string, order: JobOrder) => void;
   /** Between two looks at an execution; 10 s by default. */
   readonly pollMs?: number;
-  /** For starts that are not answered; by default five looks within 15 s. */
-  readonly patience?: Patience;
   /** By default what DefaultAzureCredential finds: environment, managed identity, Azure CLI. */
   readonly credential?: TokenCredential;
   /** Of the SDK's client, such as another endpoint. */
   readonly client?: ContainerAppsAPIClientOptionalParams;
 }
 
-const HANDLE = /^([a-z0-9-]{1,64})\/([A-Za-z0-9-]{1,128})$/;
+/** `<job>/<execution>`, without the latter where starting it was not answered. */
+const HANDLE = /^([a-z0-9-]{1,64})\/([A-Za-z0-9-]{0,128})$/;
 
 /**
  * Runs jobs as executions of the Azure Container Apps jobs `ml-worker-job` and `dl-job`. They go on when the service
@@ -61,8 +60,7 @@ export class ContainerAppsExecutor implements Executor {
 
   async start(order: JobOrder, listener: ExecutionListener): Promise<Execution> {
     const job = jobName(order.operation);
-    const { patience = { looks: 5, firstPauseMs: 1_000 } } = this.#options;
-    const name = await startExecution(this.#api, job, order, patience, this.#closing.signal);
+    const name = await startExecution(this.#api, job, order, this.#closing.signal);
     return this.#watch(order, { job, name }, listener);
   }
 
@@ -74,7 +72,7 @@ export class ContainerAppsExecutor implements Executor {
     const [, job, name] = HANDLE.exec(handle) ?? [];
     // A handle of another executor.
     if (job === undefined || name === undefined) return undefined;
-    const place = await this.#find(order, { job, name });
+    const place = name === "" ? { job, name: undefined } : await this.#find(order, { job, name });
     return place && this.#watch(order, place, listener);
   }
 
@@ -85,7 +83,7 @@ export class ContainerAppsExecutor implements Executor {
   }
 
   /** Undefined where neither Azure nor a final status knows of the execution. */
-  async #find(order: JobOrder, place: ExecutionPlace): Promise<ExecutionPlace | undefined> {
+  async #find(order: JobOrder, place: { job: string; name: string }): Promise<ExecutionPlace | undefined> {
     const { signal } = this.#closing;
     try {
       if ((await this.#api.execution(place.job, place.name, signal)) !== undefined) return place;
@@ -101,11 +99,12 @@ export class ContainerAppsExecutor implements Executor {
   #watch(order: JobOrder, place: ExecutionPlace, listener: ExecutionListener): Execution {
     const { readStatus, onTrouble, pollMs = 10_000 } = this.#options;
     const look = new ExecutionLook(this.#api, readStatus, order, place, listener);
-    const execution = new WatchedExecution(`${place.job}/${place.name}`, look, {
+    const execution = new WatchedExecution(`${place.job}/${place.name ?? ""}`, look, {
       pollMs,
       onTrouble: (message) => onTrouble(message, order),
     });
     this.#watched.add(execution);
+    if (this.#closing.signal.aborted) execution.letGo();
     void execution.ended.then(() => this.#watched.delete(execution));
     return execution;
   }

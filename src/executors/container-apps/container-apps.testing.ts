@@ -73,7 +73,6 @@ export class Stage implements ExecutionListener {
       credential: this.api.credential,
       client: this.api.client,
       pollMs: 2,
-      patience: { looks: 4, firstPauseMs: 1 },
       readStatus: async (id, attempt) => this.statuses.get(`${id}.${attempt}`),
       onTrouble: (message) => this.troubles.push(message),
       ...options,

@@ -55,7 +55,7 @@ function problemIn(status: StatusBlob | undefined): Problem | undefined {
 
 /** What Azure tells of an execution that did not say how it ended. */
 function reasonOf(execution: JobExecution | undefined): string {
-  if (execution === undefined) return "Azure knows the execution no longer";
+  if (execution === undefined) return "Azure knows no such execution";
   const containers = (execution.detailedStatus?.replicas ?? []).flatMap(
     (replica) => replica.containers ?? [],
   );

@@ -4,6 +4,7 @@ import type { ExecutionEnd, ExecutionListener, JobOrder } from "../executor.ts";
 import { ApiFault } from "./api-fault.ts";
 import { endOf, hasEnded, isFinal, type StopCode, successIn } from "./execution-end.ts";
 import type { JobsApi } from "./jobs-api.ts";
+import { findExecution } from "./start-execution.ts";
 import { StatusNews } from "./status-news.ts";
 
 /** Reads what an attempt says of itself; undefined where it has not said anything yet. */
@@ -12,21 +13,25 @@ export type ReadStatus = (id: string, attempt: number) => Promise<StatusBlob | u
 /** An execution of a job, by the names that Azure knows them by. */
 export interface ExecutionPlace {
   readonly job: string;
-  readonly name: string;
+  /** Undefined where starting it was not answered. */
+  readonly name: string | undefined;
 }
 
-/** Times in a row that Azure may say an execution is not there: what it lists follows what it starts with a delay. */
+/** Times in a row that Azure may say an execution is not there: what it shows follows what it starts with a delay. */
 const MISSING_LOOKS = 3;
+/** The same for one whose start was not answered: taken for lost too early, it would be started twice. */
+const UNANSWERED_LOOKS = 30;
 
 /** Looks at an execution: its state as Azure tells it, its progress and its end as its status blob does. */
 export class ExecutionLook {
   readonly #api: JobsApi;
   readonly #readStatus: ReadStatus;
   readonly #order: JobOrder;
-  readonly #place: ExecutionPlace;
+  readonly #job: string;
+  #name: string | undefined;
   readonly #news: StatusNews;
   #stopAccepted = false;
-  /** Looks in a row that found no execution; looks that found it ended without a final status. */
+  /** Looks that found no execution; looks that found it ended without a final status. */
   #missing = 0;
   #silent = 0;
 
@@ -40,7 +45,8 @@ export class ExecutionLook {
     this.#api = api;
     this.#readStatus = readStatus;
     this.#order = order;
-    this.#place = place;
+    this.#job = place.job;
+    this.#name = place.name;
     this.#news = new StatusNews(listener);
   }
 
@@ -50,6 +56,7 @@ export class ExecutionLook {
    * @returns its end; undefined while it goes on. @throws ApiFault, MucastError: look again later.
    */
   async once(asked: () => StopCode | undefined, signal: AbortSignal): Promise<ExecutionEnd | undefined> {
+    this.#name ??= await findExecution(this.#api, this.#job, this.#order, signal);
     const refusal = asked() === undefined ? undefined : await this.#stop(signal);
     const end = await this.#end(asked, signal);
     if (end === undefined && refusal !== undefined) throw refusal;
@@ -58,9 +65,9 @@ export class ExecutionLook {
 
   /** @returns why Azure would not stop it: also one that may not be stopped ends some time. */
   async #stop(signal: AbortSignal): Promise<ApiFault | undefined> {
-    if (this.#stopAccepted) return undefined;
+    if (this.#stopAccepted || this.#name === undefined) return undefined;
     try {
-      await this.#api.stop(this.#place.job, this.#place.name, signal);
+      await this.#api.stop(this.#job, this.#name, signal);
       this.#stopAccepted = true;
       return undefined;
     } catch (fault) {
@@ -73,13 +80,18 @@ export class ExecutionLook {
     const early = await this.#status();
     const success = successIn(early);
     if (success !== undefined) return this.#ended(success, early);
-    const execution = await this.#api.execution(this.#place.job, this.#place.name, signal);
-    this.#missing = execution === undefined ? this.#missing + 1 : 0;
-    if (execution === undefined ? this.#missing < MISSING_LOOKS : !hasEnded(execution)) return undefined;
+    const execution = this.#name && (await this.#api.execution(this.#job, this.#name, signal));
+    if (execution ? !hasEnded(execution) : this.#mayStillShow()) return undefined;
     // Read after the end was seen, so that nothing newer can follow; once more where storage lags behind.
     const status = await this.#status();
     if (!isFinal(status) && this.#silent++ === 0) return undefined;
-    return this.#ended(endOf(status, execution, asked()), status);
+    return this.#ended(endOf(status, execution || undefined, asked()), status);
+  }
+
+  /** Whether an execution that Azure does not show is waited for once more. */
+  #mayStillShow(): boolean {
+    this.#missing += 1;
+    return this.#missing < (this.#name === undefined ? UNANSWERED_LOOKS : MISSING_LOOKS);
   }
 
   async #status(): Promise<StatusBlob | undefined> {

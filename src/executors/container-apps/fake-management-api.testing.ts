@@ -16,9 +16,9 @@ const RESULTS =
 /** The calls that the fake knows. */
 export type Call = "job" | "start" | "result" | "execution" | "list" | "stop";
 
-/** What happens to a call instead of its answer; `after` carries it out first. */
+/** What happens to a call instead of its answer (`silence`: none ever comes); `after` carries it out first. */
 export interface Fault {
-  readonly answer: "cut" | { status: number; headers?: Record<string, string>; body?: object };
+  readonly answer: "cut" | "silence" | { status: number; headers?: Record<string, string>; body?: object };
   readonly after?: true;
 }
 
@@ -201,7 +201,8 @@ function error(message: string, code = "InvalidRequest"): object {
 
 function failWith(response: ServerResponse, { answer }: Fault): void {
   if (answer === "cut") response.destroy();
-  else send(response, answer.status, answer.body ?? error("as the test wants it"), answer.headers);
+  else if (answer !== "silence")
+    send(response, answer.status, answer.body ?? error("as the test wants it"), answer.headers);
 }
 
 function send(response: ServerResponse, status: number, body?: object, headers = {}): void {

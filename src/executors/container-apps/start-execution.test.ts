@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { inspect } from "node:util";
 import { type ErrorCode, MucastError, problemOf } from "../../contract/errors.ts";
-import { ORDER, Stage, trial } from "./container-apps.testing.ts";
+import { ORDER, RECORD, Stage, trial } from "./container-apps.testing.ts";
 import { TOKEN } from "./fake-management-api.testing.ts";
 
 /** Every failure is also looked through for what must not be told. */
@@ -64,49 +64,55 @@ const UNANSWERED = [
 ] as const;
 
 for (const [what, call, fault] of UNANSWERED) {
-  trial(`after ${what} the execution that has started is adopted`, async () => {
+  trial(`after ${what} the execution that has started is found, and no other one started`, async () => {
     const stage = await Stage.open();
     stage.api.answers = call === "result" ? 202 : 200;
-    stage.api.hidden = 2;
+    stage.api.hidden = 5;
     stage.api.fail(call, fault);
     const execution = await (await stage.executor()).start(ORDER, stage);
+    stage.api.fail("list", { answer: { status: 500 } });
+    stage.api.fail("list", { answer: { status: 429 } });
+    assert.equal(execution.handle, "ml-worker-job/");
+    await stage.until(() => stage.api.count("execution") > 0);
+    stage.say({ end: { record: RECORD } });
+    assert.equal((await execution.ended).kind, "succeeded");
     assert.equal(stage.api.count("start"), 1);
     assert.equal(stage.api.executions.length, 1);
-    assert.equal(execution.handle, `ml-worker-job/${stage.api.executions[0]!.name}`);
   });
 }
 
-trial("a start that was cut and did not happen is unavailable, and the next one starts it", async () => {
+trial("a start that was cut and did not happen is lost after a while", async () => {
   const stage = await Stage.open();
   stage.api.fail("start", { answer: "cut" });
-  const executor = await stage.executor();
-  const error = await failure("unavailable", executor.start(ORDER, stage));
-  assert.match(error.message, /not answered/);
-  assert.equal(stage.api.count("start"), 1);
-  await executor.start(ORDER, stage);
-  assert.equal(stage.api.executions.length, 1);
-});
-
-trial("an execution that shows up late is adopted by the next start", async () => {
-  const stage = await Stage.open();
-  stage.api.hidden = 4;
-  stage.api.fail("start", { answer: "cut", after: true });
-  const executor = await stage.executor();
-  await failure("unavailable", executor.start(ORDER, stage));
-  const execution = await executor.start(ORDER, stage);
-  assert.equal(execution.handle, `ml-worker-job/${stage.api.executions[0]!.name}`);
+  const execution = await (await stage.executor()).start(ORDER, stage);
+  assert.deepEqual(await execution.ended, { kind: "lost", reason: "Azure knows no such execution" });
   assert.equal(stage.api.count("start"), 1);
 });
 
-trial("looking for it survives a storm of errors", async () => {
+trial("one whose start was not answered can be stopped", async () => {
   const stage = await Stage.open();
-  const executor = await stage.executor();
+  stage.api.hidden = 3;
   stage.api.fail("start", { answer: "cut", after: true });
-  const started = executor.start(ORDER, stage);
-  await stage.until(() => stage.api.count("start") === 1);
-  stage.api.fail("list", { answer: { status: 500 } });
-  stage.api.fail("list", { answer: { status: 429 } });
-  await started;
+  const execution = await (await stage.executor()).start(ORDER, stage);
+  execution.stop("canceled");
+  const end = await execution.ended;
+  assert.equal(end.kind === "failed" && end.problem.code, "canceled");
+  assert.equal(stage.api.count("stop"), 1);
+});
+
+trial("one whose start was not answered is found by a later service, by its handle or without", async () => {
+  const stage = await Stage.open();
+  stage.api.hidden = 3;
+  stage.api.fail("start", { answer: "cut", after: true });
+  const first = await stage.executor();
+  const { handle } = await first.start(ORDER, stage);
+  await first.close();
+  const adopted = await (await stage.executor()).adopt(ORDER, handle, stage);
+  await stage.until(() => stage.api.count("execution") > 0);
+  const again = await (await stage.executor()).start(ORDER, stage);
+  assert.equal(again.handle, `ml-worker-job/${stage.api.executions[0]!.name}`);
+  stage.say({ end: { record: RECORD } });
+  assert.equal((await adopted!.ended).kind, "succeeded");
   assert.equal(stage.api.executions.length, 1);
 });
 

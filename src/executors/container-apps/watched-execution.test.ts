@@ -114,7 +114,7 @@ trial("an execution that is gone for good is lost; one that is not there yet is 
   await stage.until(() => there.hidden < 0);
   stage.api.executions.length = 0;
   const end = await execution.ended;
-  assert.equal(end.kind === "lost" && end.reason, "Azure knows the execution no longer");
+  assert.equal(end.kind === "lost" && end.reason, "Azure knows no such execution");
 });
 
 trial("storms of throttling, errors and cut connections do not end it, and are told once", async () => {
