@@ -46,7 +46,7 @@ class AzureStore implements JobStore {
     }
   }
 
-  /** Without the SDK, whose own way of reading on after a failure loses bytes. */
+  /** Without the SDK, whose downloads end where a connection breaks (12.34). */
   async #openPart(key: string, { signal, ...part }: ReadPart): Promise<StoredBytes> {
     const { name } = this.#asked("reading", key);
     const access = await this.#container.readAccess(key);

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
+import { startTimeOf } from "../contract/process-start.ts";
 
 /** What tells processes apart that may write to one folder: machine, pid and start time, `<machine>-<pid>-<start>`. */
 export function ownMark(): string {
@@ -33,29 +34,5 @@ function told(read: () => string): string {
     return read();
   } catch {
     return "";
-  }
-}
-
-/**
- * When a process started, in clock ticks since boot (field 22 of /proc/pid/stat); "0" where the system has no
- * /proc and the process is alive; undefined where there is no such process.
- */
-export function startTimeOf(pid: number): string | undefined {
-  if (process.platform !== "linux") return isAlive(pid) ? "0" : undefined;
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
-  } catch (error) {
-    if (["ENOENT", "ESRCH"].includes((error as NodeJS.ErrnoException).code ?? "")) return undefined;
-    throw error;
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }

@@ -42,7 +42,7 @@ export function withJobFlags(command: Command): Command {
     .option("--config <file|json>", "the job's config, as a file or as JSON text [env: CONFIG]")
     .option(
       "--blob-url <location>",
-      "folder whose data/ takes the output; by default the folder of the feature file [env: BLOB_URL]",
+      "folder or Azure container whose data/ takes the output; by default beside the feature file [env: BLOB_URL]",
     )
     .option("--workers <n>", "processes that fit at the same time; by default one a core")
     .addOption(
