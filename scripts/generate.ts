@@ -37,7 +37,7 @@ Bad input gets one error with its place, its value and what to do. On the comman
 JSON object with \`--log json\`), stdout stays empty, and the process ends with the exit code below. \`status\` is the
 HTTP status of the same problem (RFC 9457). \`fit_failed\`, \`diverged\` and \`constant_target\` cost one
 ticker, which is listed in the output's \`failures\`, and so do \`insufficient_history\` of a single ticker and
-\`engine_crashed\` where a worker died twice on one task; the other tickers go on. A network that all tickers share is
+\`engine_crashed\` where a worker died twice on one task, or the workers' host twice; the others go on. A network that all tickers share is
 the job: where it fails, the job does.
 \`mucast validate\` prints what it understood before an error that only the job itself would end with.
 

@@ -21,7 +21,8 @@ def main() -> None:
     parser.add_argument("--descriptor", type=int, help="worker only: its end of the socket pair")
     options = parser.parse_args()
     sys.set_int_max_str_digits(0)  # Integers of a config stay exact, however long; its size has a limit of its own.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the caller decides what it means.
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)  # They may reach the whole group; the caller decides what they mean.
     if options.role == "host":
         run_host(options.libraries.split(","), options.folder, options.start)
     else:

@@ -101,8 +101,8 @@ export const ERROR_TABLE = {
   engine_crashed: {
     status: 500,
     exit: 4,
-    title: "A worker died twice on one task",
-    advice: "Look at memory and at the engine's log; the ticker named was being fitted.",
+    title: "Processes of the engine died",
+    advice: "Look at the machine's memory; where a ticker is named, it was being fitted.",
   },
   output_failed: {
     status: 502,
