@@ -6,7 +6,7 @@
 ARG NODE_IMAGE=node:24.21.0-bookworm-slim
 
 # What every stage that runs something needs. LightGBM loads libgomp; tini reaps what killed workers leave.
-FROM ${NODE_IMAGE} AS system
+FROM $NODE_IMAGE AS system
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends ca-certificates libgomp1 python3 tini \
     && rm -rf /var/lib/apt/lists/*
@@ -33,7 +33,7 @@ RUN /opt/uv/bin/uv venv --quiet --no-cache --python /usr/bin/python3 /opt/engine
     --python /opt/engine/bin/python /locks/requirements-dl.txt
 
 # The package as npm would publish it, upon the dependencies of the lock.
-FROM ${NODE_IMAGE} AS package
+FROM $NODE_IMAGE AS package
 WORKDIR /source
 COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund

@@ -25,7 +25,9 @@ export interface Fault {
 export interface FakeExecution {
   readonly job: string;
   readonly name: string;
-  readonly template: { containers: { name: string; env: { name: string; value?: string }[] }[] };
+  readonly template: {
+    containers: { name: string; args?: string[]; env: { name: string; value?: string }[] }[];
+  };
   /** What the API tells beside the template: status, reason, message, detailedStatus. */
   properties: Record<string, unknown> & { status: string };
   /** Lists and reads that do not show it yet. */
@@ -49,6 +51,8 @@ export class FakeManagementApi {
   pageSize = 100;
   /** Of executions that are started: lists and reads that do not show them yet. */
   hidden = 0;
+  /** Runs what was started, where a test wants that. */
+  onStart: (execution: FakeExecution) => void = () => undefined;
   /** What a stop makes of an execution, in this order, one state a read. */
   stopping: string[] = ["Stopped"];
   readonly #faults: { call: Call; fault: Fault }[] = [];
@@ -137,7 +141,9 @@ export class FakeManagementApi {
   #start(job: string, template: FakeExecution["template"]): Answer {
     const name = `${job}-${(this.executions.length + 1).toString(36).padStart(7, "x")}`;
     const properties = { status: "Running" };
-    this.executions.push({ job, name, template, properties, hidden: this.hidden });
+    const execution = { job, name, template, properties, hidden: this.hidden };
+    this.executions.push(execution);
+    this.onStart(execution);
     return this.#accepted(name);
   }
 

@@ -1,0 +1,75 @@
+/** A job as a container runs it: the command of the image, with the env that an execution carries and nothing else. */
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after } from "node:test";
+import { openStore } from "../../blob/open-store.ts";
+import { findEnvironment } from "../../engine/environment.ts";
+import { readStatus } from "../status-reader.ts";
+import { JOB, ORDER, Stage, trial } from "./container-apps.testing.ts";
+import type { FakeExecution } from "./fake-management-api.testing.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "mucast-container-"));
+const containers: ChildProcess[] = [];
+after(() => {
+  for (const container of containers) container.kill();
+  rmSync(folder, { recursive: true, force: true });
+});
+cpSync("examples/tiny/data", join(folder, "data"), { recursive: true });
+
+const config = readFileSync("examples/tiny/config.json", "utf8");
+const order = {
+  ...ORDER,
+  featureUrl: join(folder, "data/feature_engine_tiny.json"),
+  dataExtractorUrl: join(folder, "data/data_extractor_tiny.json"),
+  config,
+};
+
+/** Runs the container of an execution as a process; its exit code makes the state that Azure would tell. */
+function run({ template, properties }: FakeExecution): void {
+  const [{ args, env } = { env: [] }] = template.containers.filter(({ name }) => name === "ml-worker-job");
+  const values = env.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value]]));
+  const child = spawn(process.execPath, ["src/cli/main.ts", ...(args ?? [])], {
+    stdio: "ignore",
+    env: { MUCAST_PYTHON: findEnvironment("ml").python, ...Object.fromEntries(values), BLOB_URL: folder },
+  });
+  containers.push(child);
+  child.once("exit", (code) => {
+    properties.status = code === 0 ? "Succeeded" : "Failed";
+  });
+}
+
+async function stageWithContainers() {
+  const stage = await Stage.open();
+  stage.api.jobs.set("ml-worker-job", JOB);
+  stage.api.onStart = run;
+  const store = await openStore(folder, { policy: { allowed: [] } });
+  after(() => store.close());
+  const executor = await stage.executor({
+    pollMs: 20,
+    readStatus: (id, attempt) => readStatus(store, id, attempt),
+  });
+  return { stage, executor };
+}
+
+trial("the job's own status blob tells its warnings, its timings and its record", async () => {
+  const { stage, executor } = await stageWithContainers();
+  const end = await (await executor.start(order, stage)).ended;
+  assert.ok(end.kind === "succeeded", JSON.stringify(end));
+  assert.equal(end.record.output_name, "ml_engine_op-1.json");
+  assert.deepEqual(
+    Object.keys(JSON.parse(readFileSync(join(folder, "data/ml_engine_op-1.json"), "utf8")).mu),
+    ["ALFA", "BETA", "GAMA"],
+  );
+  assert.ok(stage.events.some((event) => event.kind === "warning"));
+  assert.ok(stage.timings.length > 0);
+});
+
+trial("a job that fails tells its problem by its status blob", async () => {
+  const { stage, executor } = await stageWithContainers();
+  const featureUrl = join(folder, "data/feature_engine_none.json");
+  const end = await (await executor.start({ ...order, id: "op-2", featureUrl }, stage)).ended;
+  assert.equal(end.kind === "failed" && end.problem.code, "blob_not_found", JSON.stringify(end));
+});

