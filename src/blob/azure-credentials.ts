@@ -32,7 +32,7 @@ export async function findCredentials(
     throw unfit(`no token is sent over http, so ${container} needs one of the others`, "BLOB_URL");
   }
   const { DefaultAzureCredential } = await import("@azure/identity");
-  return { kind: "token", token: patient(new DefaultAzureCredential()) };
+  return { kind: "token", token: keepingToken(new DefaultAzureCredential()) };
 }
 
 function fromConnectionString(text: string, container: string): AzureCredentials {
@@ -60,12 +60,16 @@ function serviceOf(text: string): BlobServiceClient | undefined {
 
 const RENEW_MS = 5 * 60_000;
 
-/** Keeps a token until shortly before its end: some credentials start a program each time they are asked. */
-function patient(credential: TokenCredential): TokenCredential {
+/**
+ * Keeps a token until shortly before its end, as some credentials start a program each time they are asked. Where
+ * the storage wants one of another tenant, or with other claims, that one is asked for.
+ */
+export function keepingToken(credential: TokenCredential): TokenCredential {
   let kept: Awaited<ReturnType<TokenCredential["getToken"]>> = null;
   return {
     async getToken(scopes, options) {
-      if (kept === null || kept.expiresOnTimestamp - Date.now() < RENEW_MS) {
+      const special = options?.tenantId !== undefined || options?.claims !== undefined;
+      if (special || kept === null || kept.expiresOnTimestamp - Date.now() < RENEW_MS) {
         kept = await credential.getToken(scopes, options);
       }
       return kept;

@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { keepingToken } from "./azure-credentials.ts";
+
+const MINUTE_MS = 60_000;
+
+/** A fake: a credential whose tokens are numbered, and end after so many minutes. */
+function fakeCredential(...minutes: readonly number[]) {
+  let asked = 0;
+  return keepingToken({
+    async getToken() {
+      const expiresOnTimestamp = Date.now() + minutes[asked]! * MINUTE_MS;
+      return { token: `${++asked}`, expiresOnTimestamp };
+    },
+  });
+}
+
+test("a token is kept while it lasts, and renewed some minutes before its end", async () => {
+  const credential = fakeCredential(60, 60);
+  assert.equal((await credential.getToken("scope"))?.token, "1");
+  assert.equal((await credential.getToken("scope"))?.token, "1");
+  const ending = fakeCredential(4, 60, 60);
+  const tokens = [
+    await ending.getToken("scope"),
+    await ending.getToken("scope"),
+    await ending.getToken("scope"),
+  ];
+  assert.deepEqual(
+    tokens.map((token) => token?.token),
+    ["1", "2", "2"],
+  );
+});
+
+test("a token for another tenant is asked for, and kept from then on", async () => {
+  const credential = fakeCredential(60, 60);
+  await credential.getToken("scope");
+  assert.equal((await credential.getToken("scope", { tenantId: "other" }))?.token, "2");
+  assert.equal((await credential.getToken("scope"))?.token, "2");
+});
