@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import { beforeEach, mock, test } from "node:test";
+import type { JobChild } from "./job-child.ts";
+import { Standby } from "./standby.ts";
+
+/** A fake: runs nothing, ends when its test says so or when it is dismissed. */
+class FakeChild {
+  readonly #end = Promise.withResolvers<void>();
+  readonly ended = this.#end.promise;
+  dismissed = false;
+
+  dismiss(): void {
+    this.dismissed = true;
+    this.#end.resolve();
+  }
+
+  async die(): Promise<void> {
+    this.#end.resolve();
+    await settled();
+  }
+}
+
+const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+let children: FakeChild[];
+beforeEach((context) => {
+  children = [];
+  mock.timers.enable({ apis: ["setTimeout"] });
+  (context as unknown as { after(done: () => void): void }).after(() => mock.timers.reset());
+});
+
+function standby(): Standby {
+  return new Standby(() => {
+    const child = new FakeChild();
+    children.push(child);
+    return child as unknown as JobChild;
+  });
+}
+
+test("one that dies again and again is started less and less often", async () => {
+  const waiting = standby();
+  for (const seconds of [1, 2, 4, 8, 16, 32, 60, 60]) {
+    const count = children.length;
+    await children.at(-1)!.die();
+    assert.equal(waiting.child, undefined);
+    mock.timers.tick(1_000 * seconds - 1);
+    assert.equal(children.length, count);
+    mock.timers.tick(1);
+    assert.equal(children.length, count + 1);
+  }
+  await waiting.close();
+});
+
+test("the next one is started a second after one was taken, or when its job is over", async () => {
+  const waiting = standby();
+  const taken = waiting.take();
+  assert.equal(taken, children[0] as unknown);
+  assert.equal(waiting.take(), undefined);
+  mock.timers.tick(1_000);
+  assert.equal(children.length, 2);
+  waiting.take();
+  await children[1]!.die();
+  mock.timers.tick(0);
+  assert.equal(children.length, 3);
+  await children[0]!.die();
+  mock.timers.tick(60_000);
+  assert.equal(children.length, 3, "there is one already");
+  await waiting.close();
+});
+
+test("one that is no longer fit is ended and replaced", async () => {
+  const waiting = standby();
+  waiting.renew();
+  mock.timers.tick(0);
+  assert.deepEqual(
+    children.map(({ dismissed }) => dismissed),
+    [true, false],
+  );
+  await waiting.close();
+});
+
+test("closing ends the one that waits, and no other is started", async () => {
+  const waiting = standby();
+  waiting.take();
+  await waiting.close();
+  await children[0]!.die();
+  mock.timers.tick(60_000);
+  assert.equal(children.length, 1);
+  const other = standby();
+  await other.close();
+  assert.equal(children[1]!.dismissed, true);
+  mock.timers.tick(60_000);
+  assert.equal(children.length, 2);
+});
