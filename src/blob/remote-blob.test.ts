@@ -304,6 +304,45 @@ test("a certificate that is not trusted ends it at once, before any request", as
   assert.deepEqual([connections, served.requests.length], [1, 0]);
 });
 
+test("a host with an address that is not public is refused before any connection, until its origin is listed", async () => {
+  const served = await serve((request, response) => sendRange(request, response, CONTENT));
+  let connections = 0;
+  servers.at(-1)!.on("connection", () => connections++);
+  const byName = {
+    ...served,
+    location: served.location.replace("127.0.0.1", "localhost"),
+    policy: { allowed: served.policy.allowed.map((url) => url.replace("127.0.0.1", "localhost")) },
+  };
+  const byAddress = { ...served, policy: { allowed: served.policy.allowed } };
+  for (const refused of [byName, byAddress]) {
+    const error = await failure("url_not_allowed", readAll(refused));
+    assert.match(error.message, /not public.*MUCAST_PRIVATE_ORIGINS/);
+  }
+  assert.equal(connections, 0);
+  const privateOrigins = [new URL(byName.location).origin];
+  const listed = { ...byName, policy: { ...byName.policy, privateOrigins } };
+  assert.ok((await readAll(listed)).bytes.equals(CONTENT));
+});
+
+test("where the server tells an MD5 of the whole, the bytes are held against it", async () => {
+  const md5 = (content: Buffer) => createHash("md5").update(content).digest("base64");
+  for (const [told, right] of [
+    [md5(CONTENT), true],
+    [md5(Buffer.from("other")), false],
+  ] as const) {
+    const whole = await serve((_, response) => response.writeHead(200, { "content-md5": told }).end(CONTENT));
+    const ranges = await serve((request, response) => {
+      response.setHeader("x-ms-blob-content-md5", told);
+      response.setHeader("content-md5", "of-the-range");
+      sendRange(request, response, CONTENT);
+    });
+    for (const served of [whole, ranges]) {
+      if (right) assert.ok((await readAll(served)).bytes.equals(CONTENT));
+      else assert.match((await failure("blob_unavailable", readAll(served))).message, /MD5/);
+    }
+  }
+});
+
 test("the time for a whole blob is limited, however lively its server is", async () => {
   const served = await serve((_, response) => {
     const drip = setInterval(() => response.write("x"), 5);
