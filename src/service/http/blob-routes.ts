@@ -1,4 +1,5 @@
 import { blobParams, readBlobDocs, writeBlobDocs } from "./blob-docs.ts";
+import { forgetContentType } from "./body-text.ts";
 import type { HttpApp } from "./http-app.ts";
 import type { HttpOptions } from "./http-options.ts";
 import { readBlob } from "./read-blob.ts";
@@ -7,6 +8,7 @@ import { writeBlob } from "./write-blob.ts";
 /** `GET`, `HEAD` and `PUT /data/{name}`. */
 export function blobRoutes(app: HttpApp, options: HttpOptions, closing: AbortSignal): void {
   app.removeAllContentTypeParsers();
+  forgetContentType(app);
   // The handler reads the body itself, as it comes.
   app.addContentTypeParser("*", (_request, _payload, done) => done(null));
   app.route({

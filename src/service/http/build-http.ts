@@ -34,7 +34,12 @@ export function buildHttp(options: HttpOptions): HttpApp {
   const app = fastify({
     bodyLimit: options.settings.body_bytes,
     connectionTimeout: IDLE_MILLISECONDS,
-    http: { headersTimeout: HEADERS_MILLISECONDS, connectionsCheckingInterval: HEADERS_CHECK_MILLISECONDS },
+    http: {
+      headersTimeout: HEADERS_MILLISECONDS,
+      connectionsCheckingInterval: HEADERS_CHECK_MILLISECONDS,
+      // Looked at with the rest of it, and refused with a problem.
+      requireHostHeader: false,
+    },
     routerOptions: { maxParamLength: LONGEST_PARAMETER },
     // What comes while the service ends is told so by whoever cannot serve it any more.
     return503OnClosing: false,

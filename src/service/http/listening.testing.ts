@@ -4,6 +4,7 @@ import { type IncomingMessage, type RequestOptions, request as sendRequest } fro
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { TestContext } from "node:test";
 import { openStore } from "../../blob/open-store.ts";
 import type { BlobStore } from "../../blob/store.ts";
 import { type Settings, settingsSchema } from "../../contract/settings.ts";
@@ -81,6 +82,24 @@ export async function listen(
     done,
     close,
   };
+}
+
+/** The same for one test, which closes it however it ends. */
+export async function listenFor(t: TestContext, ...given: Parameters<typeof listen>): Promise<Listening> {
+  const service = await listen(...given);
+  t.after(() => service.close());
+  return service;
+}
+
+const PATIENCE_MILLISECONDS = 30_000;
+
+/** Waits until something holds. @throws where it does not in half a minute. */
+export async function eventually(holds: () => boolean | Promise<boolean>): Promise<void> {
+  const end = performance.now() + PATIENCE_MILLISECONDS;
+  while (!(await holds())) {
+    if (performance.now() > end) throw new Error(`in vain: ${holds}`);
+    await new Promise(setImmediate);
+  }
 }
 
 export interface RawAnswer {

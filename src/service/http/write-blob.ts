@@ -24,7 +24,7 @@ export async function writeBlob(
   checkConditions(request, before);
   if (headers.expect !== undefined) reply.raw.writeContinue();
   const upload = new Upload(raw, async () => checkConditions(request, await store.stat(`data/${name}`)));
-  const { created, etag } = await stored(options, name, upload, headers["if-none-match"] !== undefined);
+  const { created, etag } = await stored(options, name, upload, headers["if-none-match"]?.trim() === "*");
   reply.code(created ? 201 : 200).header("etag", etag);
   return { name, url: `${blobBase(options, request)}/data/${name}`, size: upload.bytes, etag };
 }
@@ -61,7 +61,7 @@ async function claim(
 function checkConditions({ headers }: FastifyRequest, now: StoredBlob | undefined): void {
   checkIfMatch(headers, now?.etag);
   if (matchesNone(headers, now?.etag)) return;
-  throw new MucastError("precondition_failed", "there is such a blob already", { path: "If-None-Match" });
+  throw alreadyThere();
 }
 
 async function stored(
@@ -70,14 +70,24 @@ async function stored(
   upload: Upload,
   isNewOnly: boolean,
 ): Promise<{ created: boolean; etag: string }> {
+  const key = `data/${name}`;
   const write = { limit: settings.upload_bytes };
-  if (!isNewOnly) return store.put(`data/${name}`, upload.pieces(), write);
-  return { created: true, etag: (await store.create(`data/${name}`, upload.pieces(), write)).etag };
+  if (!isNewOnly) return store.put(key, upload.pieces(), write);
+  const { etag } = await store.create(key, upload.pieces(), write).catch(async (error) => {
+    // Another upload may have been faster by a moment.
+    throw upload.isWhole && (await store.stat(key)) !== undefined ? alreadyThere() : error;
+  });
+  return { created: true, etag };
+}
+
+function alreadyThere(): MucastError {
+  return new MucastError("precondition_failed", "there is such a blob already", { path: "If-None-Match" });
 }
 
 /** The bytes of a request, counted; conditions are looked at again once they are all there. */
 class Upload {
   bytes = 0;
+  isWhole = false;
   readonly #raw: IncomingMessage;
   readonly #check: () => Promise<void>;
 
@@ -93,5 +103,6 @@ class Upload {
       yield piece;
     }
     await this.#check();
+    this.isWhole = true;
   }
 }

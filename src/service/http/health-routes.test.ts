@@ -1,0 +1,36 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ask, listenFor } from "./listening.testing.ts";
+
+test("the service is alive whatever it stands on, and ready where that works", async (t) => {
+  let checks = [
+    { name: "database", ok: true },
+    { name: "storage", ok: true, message: undefined as string | undefined },
+  ];
+  const service = await listenFor(t, {}, { ready: async () => checks });
+  const ready = await ask(service.port, { path: "/readyz" });
+  assert.deepEqual([ready.status, JSON.parse(ready.text).checks.length], [200, 2]);
+  checks = [
+    { name: "database", ok: true },
+    { name: "storage", ok: false, message: "it does not answer" },
+  ];
+  const away = await ask(service.port, { path: "/readyz" });
+  const problem = JSON.parse(away.text);
+  assert.deepEqual(
+    [away.status, problem.code, problem.detail],
+    [503, "unavailable", "storage: it does not answer"],
+  );
+  assert.deepEqual(problem.checks, checks);
+  assert.equal((await ask(service.port, { path: "/healthz" })).status, 200);
+});
+
+test("metrics are open on loopback alone, and their readers say who they are elsewhere", async (t) => {
+  const open = await listenFor(t);
+  const shut = await listenFor(t, { auth: "keys", host: "0.0.0.0" });
+  const { token } = await shut.keys.create("prometheus", ["read"]);
+  const status = async (port: number, headers = {}) =>
+    (await ask(port, { path: "/metrics", headers })).status;
+  assert.equal(await status(open.port), 200);
+  assert.equal(await status(shut.port), 401);
+  assert.equal(await status(shut.port, { authorization: `Bearer ${token}` }), 200);
+});

@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { after, before, test } from "node:test";
+import { ask, type Listening, listen, listenFor } from "../listening.testing.ts";
+import { curlLine } from "./curl-line.ts";
+import { html, prose } from "./html.ts";
+
+let service: Listening;
+let page: string;
+before(async () => {
+  service = await listen();
+  page = (await ask(service.port, { path: "/docs" })).text;
+});
+after(() => service.close());
+
+test("the page is one, runs nothing, loads nothing, and its style is the one that is allowed", async () => {
+  const { headers } = await ask(service.port, { path: "/docs" });
+  const policy = String(headers["content-security-policy"]);
+  const styles = [...page.matchAll(/<style>(.*?)<\/style>/gs)].map(([, style]) => style!);
+  assert.equal(styles.length, 1);
+  const hash = createHash("sha256").update(styles[0]!).digest("base64");
+  assert.ok(
+    policy.startsWith("default-src 'none';") && policy.includes(`style-src 'sha256-${hash}'`),
+    policy,
+  );
+  assert.doesNotMatch(page, /<script|<link|<img|<iframe| on\w+=| style=|src=/);
+  assert.equal((await ask(service.port, { path: "/" })).headers.location, "docs");
+});
+
+test("every operation and schema has its place, and no link leads nowhere", async () => {
+  const { paths, components } = JSON.parse((await ask(service.port, { path: "/openapi.json" })).text);
+  for (const methods of Object.values<Record<string, { operationId: string }>>(paths)) {
+    for (const { operationId } of Object.values(methods))
+      assert.ok(page.includes(`id="${operationId}"`), operationId);
+  }
+  for (const name of Object.keys(components.schemas)) assert.ok(page.includes(`id="schema-${name}"`), name);
+  for (const [, target] of page.matchAll(/href="#([^"]+)"/g))
+    assert.ok(page.includes(`id="${target}"`), target);
+  for (const [, id] of page.matchAll(/ id="([^"]+)"/g)) {
+    assert.equal(page.split(` id="${id}"`).length, 2, `${id} stands twice`);
+  }
+});
+
+test("its lines name this service, and with keys they say who asks", async (t) => {
+  assert.ok(
+    page.includes(`curl -s -T feature_engine_demo.json ${service.origin}/data/feature_engine_demo.json`),
+  );
+  assert.ok(!page.includes("MUCAST_KEY"));
+  const shut = await listenFor(t, { auth: "keys", public_url: "https://forecasts.example" });
+  const { text } = await ask(shut.port, { path: "/docs" });
+  assert.ok(
+    text.includes("-H &quot;Authorization: Bearer $MUCAST_KEY&quot; https://forecasts.example/v1/operations"),
+  );
+});
+
+test("a line of curl survives the shell", () => {
+  assert.equal(
+    curlLine({ method: "POST", url: "http://h/v1/x", body: `{"a": "it's"}` }),
+    `curl -s http://h/v1/x \\\n  -H 'Content-Type: application/json' \\\n  -d '{"a": "it'\\''s"}'`,
+  );
+  assert.equal(curlLine({ method: "POST", url: "http://h/$ID" }), 'curl -s -X POST "http://h/$ID"');
+  assert.equal(curlLine({ method: "GET", url: "http://h/?a=1&b=2" }), "curl -s 'http://h/?a=1&b=2'");
+});
+
+test("what is put into HTML is text there", () => {
+  assert.equal(html`<p>${`<b>"&'`}</p>`.html, "<p>&lt;b&gt;&quot;&amp;&#39;</p>");
+  assert.equal(prose("a `<b>` c").html, "a <code>&lt;b&gt;</code> c");
+});
