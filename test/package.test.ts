@@ -53,6 +53,14 @@ for (const [name, node] of Object.entries(NODES)) {
       assert.ok(Object.keys(output.mu).length > 0);
     });
 
+    test("runs a job in a process of its own", () => {
+      const { stdout } = run(node, ["--input-type=module", "-e", JOB_PROCESS], folder, {
+        ...process.env,
+        MUCAST_PYTHON: findEnvironment("ml").python,
+      });
+      assert.equal(JSON.parse(stdout).kind, "succeeded", stdout);
+    });
+
     test("names `mucast setup` where there is no environment, and downloads nothing", () => {
       const cache = join(folder, "empty-cache");
       const done = mucastOn(node, ["run_ml_job", ...tinyJob()], { XDG_CACHE_HOME: cache }, 4);
@@ -80,6 +88,24 @@ for (const [name, node] of Object.entries(NODES)) {
     });
   });
 }
+
+/** What `mucast serve` does with a job. */
+const JOB_PROCESS = `
+  import { ProcessExecutor } from "./node_modules/mucast/dist/executors/process/process-executor.js";
+  const options = { blobUrl: "blobs-" + process.version, policy: { allowed: [] }, warm: true, log: console.error };
+  const executor = new ProcessExecutor(options);
+  const order = {
+    id: "package",
+    attempt: 1,
+    operation: "run_ml_job",
+    featureUrl: "tiny/data/feature_engine_tiny.json",
+    dataExtractorUrl: "tiny/data/data_extractor_tiny.json",
+    config: '{"ML params": {"model": "ridge"}}',
+    workers: 1,
+  };
+  const nobody = { onEvent() {}, onTimings() {} };
+  console.log(JSON.stringify(await (await executor.start(order, nobody)).ended));
+  await executor.close();`;
 
 function tinyJob(): string[] {
   return [

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFile, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
-import { removeFolders, runJob, withoutIdentity } from "../../../test/end-to-end/job-runs.ts";
+import { newFolder, removeFolders, runJob, withoutIdentity } from "../../../test/end-to-end/job-runs.ts";
 import { FolderStore } from "../../blob/folder-store.ts";
 import { runDlJob } from "../../jobs/run-dl-job.ts";
 import { runMlJob } from "../../jobs/run-ml-job.ts";
@@ -76,6 +77,30 @@ describe("a job in a process of its own", options, () => {
       for (const name of ["engine", "trial fit", "fit", "fit ALFA", "write"])
         assert.ok(names.includes(name), name);
     }));
+
+  test("reads and writes under the service's own address, which stands for a folder", async () => {
+    const base = "http://127.0.0.1:8080";
+    const folder = await newFolder();
+    await mkdir(join(folder, "data"));
+    await copyFile(TINY.features, join(folder, "data", "feature_engine_tiny.json"));
+    await copyFile(TINY.prices, join(folder, "data", "data_extractor_tiny.json"));
+    const urls = {
+      featureUrl: `${base}/data/feature_engine_tiny.json`,
+      dataExtractorUrl: `${base}/data/data_extractor_tiny.json`,
+    };
+    await withExecutor(
+      async (executor) => {
+        const order = orderOf(TINY, RIDGE, urls);
+        const end = await (await executor.start(order, new Hearing())).ended;
+        assert.ok(end.kind === "succeeded", JSON.stringify(end));
+        const { output_url, output_name } = end.record;
+        assert.equal(output_url, `${base}/data/${output_name}`);
+        assert.ok(readdirSync(join(folder, "data")).includes(output_name));
+        assert.deepEqual(readdirSync(join(folder, "status")), [`${order.id}.1.json`]);
+      },
+      { blobUrl: base, policy: { allowed: [], mapped: [{ base, folder }] } },
+    );
+  });
 
   test("hands the config on as it is written, character for character", () =>
     withExecutor(async (executor, place) => {
