@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import type { BlobStore } from "../blob/store.ts";
 import { MucastError } from "../contract/errors.ts";
 import { parsePayload } from "../contract/parse-payload.ts";
@@ -16,6 +15,7 @@ import { openExecutor } from "./open-executor.ts";
 import { OwnBlobs, type OwnPlaces } from "./own-blobs.ts";
 import { Changes } from "./queue/changes.ts";
 import { Dispatcher } from "./queue/dispatcher.ts";
+import { newOwner } from "./queue/owner.ts";
 import { readiness } from "./readiness.ts";
 import { keepRetention } from "./retention.ts";
 import type { ServiceSettings } from "./settings/load-settings.ts";
@@ -65,7 +65,7 @@ async function start(
   env: NodeJS.ProcessEnv,
   closing: Closing,
 ): Promise<RunningService> {
-  const storage = await openStorage(settings);
+  const storage = await openStorage(settings, env);
   const log = openLog({ level: settings.log_level, secrets: secretsOf(settings, env) });
   const telemetry = await openTelemetry({ log, env });
   closing.add(() => telemetry.close());
@@ -152,7 +152,7 @@ async function startQueue(
   const { settings, env, database, changes, telemetry, log } = parts;
   const executor = await openExecutor({ settings, env, places, store, log });
   closing.add(() => executor.close());
-  const owner = randomUUID();
+  const owner = newOwner();
   const { urlOf } = own;
   const dispatcher = new Dispatcher({
     ...{ database, owner, executor, store, readStatus, settings, urlOf, webhooks, telemetry, log },

@@ -1,5 +1,4 @@
 import fastify, { type FastifyReply, type FastifyRequest } from "fastify";
-import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { MucastError } from "../../contract/errors.ts";
 import { show } from "../../contract/faults.ts";
 import { addRoutes } from "./add-routes.ts";
@@ -8,7 +7,7 @@ import { limitBodyTime } from "./body-text.ts";
 import { checkHost } from "./check-host.ts";
 import { checkInput } from "./check-input.ts";
 import { answerClientError } from "./client-error.ts";
-import type { HttpApp } from "./http-app.ts";
+import type { HttpApp, ZodTypes } from "./http-app.ts";
 import type { HttpOptions } from "./http-options.ts";
 import { documentRoutes } from "./openapi.ts";
 import { Origins } from "./origins.ts";
@@ -48,7 +47,7 @@ export function buildHttp(options: HttpOptions): HttpApp {
       void reply.headers(SAFE_HEADERS);
       sendProblem(error, request, reply as FastifyReply, options.log);
     },
-  }).withTypeProvider<ZodTypeProvider>();
+  }).withTypeProvider<ZodTypes>();
   app.decorateRequest("caller", undefined);
   app.decorateRequest("watched", undefined);
   app.decorateRequest("problemCode", undefined);

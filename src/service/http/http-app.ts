@@ -1,8 +1,13 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from "fastify";
-import type { ZodTypeProvider } from "fastify-type-provider-zod";
+import type { FastifyBaseLogger, FastifyInstance, FastifyTypeProvider, RawServerDefault } from "fastify";
+import type { z } from "zod";
 import type { Caller, Scope } from "../operations.ts";
 import type { WatchedRequest } from "../telemetry/telemetry.ts";
+
+/** What a zod schema of a route makes of what is sent. */
+export interface ZodTypes extends FastifyTypeProvider {
+  validator: this["schema"] extends z.ZodType ? z.output<this["schema"]> : unknown;
+}
 
 /** Fastify whose handlers get what the zod schemas of their routes say. */
 export type HttpApp = FastifyInstance<
@@ -10,7 +15,7 @@ export type HttpApp = FastifyInstance<
   IncomingMessage,
   ServerResponse,
   FastifyBaseLogger,
-  ZodTypeProvider
+  ZodTypes
 >;
 
 declare module "fastify" {

@@ -15,6 +15,7 @@ export function sendProblem(error: unknown, request: FastifyRequest, reply: Fast
   }
   const answer = problemAnswer(error, request.headers.authorization !== undefined);
   if (answer.isDefect) logDefect(error, answer, request, log);
+  else if (answer.problem.status >= 500) logOutage(error, answer, request, log);
   request.problemCode = answer.problem.code;
   if (!request.raw.complete) readOn(request.raw);
   void reply
@@ -34,6 +35,20 @@ function logDefect(error: unknown, { problem }: ProblemAnswer, request: FastifyR
       stack: withoutSignature(stack),
     },
     "a request met a defect",
+  );
+}
+
+/** What the caller is told suffices for them; the operator needs to know what lies behind. */
+function logOutage(error: unknown, { problem }: ProblemAnswer, request: FastifyRequest, log: Log): void {
+  const { cause } = error as Error;
+  log.warn(
+    {
+      code: problem.code,
+      route: request.routeOptions.url,
+      detail: problem.detail,
+      ...(cause instanceof Error ? { cause: withoutSignature(cause.message) } : {}),
+    },
+    "a request could not be served",
   );
 }
 

@@ -1,8 +1,15 @@
-import { claimOperation, giveUpLeases, renewLeases, takeOver } from "../store/claim-operation.ts";
+import {
+  claimOperation,
+  giveUpLeases,
+  renewLeases,
+  runningOwners,
+  takeOver,
+} from "../store/claim-operation.ts";
 import type { OperationRow } from "../store/operation-row.ts";
 import { readOperation } from "../store/read-operation.ts";
 import type { Changes } from "./changes.ts";
 import { CoreBudget } from "./core-budget.ts";
+import { isGone } from "./owner.ts";
 import type { QueueParts } from "./queue-parts.ts";
 import { recover } from "./recover.ts";
 import { RunningJob } from "./running-job.ts";
@@ -159,8 +166,10 @@ export class Dispatcher {
   }
 
   async #recoverAll(alone: boolean): Promise<void> {
+    const { database } = this.#parts;
+    for (const owner of await runningOwners(database)) if (isGone(owner)) await giveUpLeases(database, owner);
     for (;;) {
-      const row = await takeOver(this.#parts.database, this.#parts.owner, alone);
+      const row = await takeOver(database, this.#parts.owner, alone);
       if (!row) return;
       await this.#recover(row);
     }

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { beforeEach, test } from "node:test";
 import { MucastError } from "../../contract/errors.ts";
 import { onEachDatabase } from "../database/databases.testing.ts";
@@ -253,6 +254,23 @@ onEachDatabase((tested) => {
     for (const execution of first.executor.executions) execution.end(failed("fit_failed"));
     await first.close();
     for (const id of ids) assert.equal((await second.operations.get(caller, id)).status, "Succeeded");
+  });
+
+  test("what a process on this machine ran is taken over as soon as it is gone", async (t) => {
+    const first = await new TestedQueue(tested.database()).start();
+    const caller = newCaller();
+    const { id } = await first.submit(caller);
+    await first.executor.next();
+    await first.dispatcher.stopTaking();
+    const dead = spawnSync("true").pid;
+    const owner = first.parts.owner.replace(`/${process.pid}/`, `/${dead}/`);
+    await tested.database().query("update operations set owner = $1 where id = $2", [owner, id]);
+    const second = await queue(t);
+    const again = await second.executor.next();
+    assert.deepEqual([again.order.id, again.order.attempt], [id, 2]);
+    again.end({ kind: "succeeded", record: recordOf(id) });
+    assert.equal((await second.ended(caller, id)).status, "Succeeded");
+    await first.close();
   });
 
   test("what outlives its service runs on, and the next service adopts it", async (t) => {

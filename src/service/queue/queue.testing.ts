@@ -13,6 +13,7 @@ import { noTelemetry } from "../telemetry/telemetry.ts";
 import { Changes } from "./changes.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import { FakeExecutor } from "./fake-executor.testing.ts";
+import { newOwner } from "./owner.ts";
 import type { QueueParts } from "./queue-parts.ts";
 
 export const PAYLOAD = JSON.stringify({
@@ -40,7 +41,7 @@ export class TestedQueue {
     this.executor = executor;
     this.parts = {
       database,
-      owner: randomUUID(),
+      owner: newOwner(),
       executor,
       store: this.store,
       readStatus: async (_store, id, attempt) => this.statuses.get(`${id}.${attempt}`),

@@ -4,7 +4,7 @@ import type { OperationRow } from "./operation-row.ts";
 import type { WebhookTypes } from "./webhook-types.ts";
 
 /** How long a service may be silent before another one takes its operations over. */
-export const LEASE_SECONDS = 30;
+export const LEASE_SECONDS = 20;
 
 /** Takes the oldest operation that waits, for `owner`, as its next attempt. Undefined where none waits. */
 export function claimOperation(
@@ -84,6 +84,14 @@ export async function takeOver(
     [owner, alone, LEASE_SECONDS],
   );
   return rows[0];
+}
+
+/** Every service that runs something. */
+export async function runningOwners(statements: Queryable): Promise<string[]> {
+  const { rows } = await statements.query<{ owner: string }>(
+    "select distinct owner from operations where status = 'Running' and owner is not null",
+  );
+  return rows.map(({ owner }) => owner);
 }
 
 /** Lets another service take over at once what `owner` leaves running. */

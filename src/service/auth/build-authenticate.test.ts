@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { MucastError } from "../../contract/errors.ts";
+import { type Settings, settingsSchema } from "../../contract/settings.ts";
+import { parseApiKey } from "./api-key.ts";
+import { buildAuthenticate } from "./build-authenticate.ts";
+import { checkAuthAllowed } from "./check-auth-allowed.ts";
+import { FakeKeyStore } from "./fake-key-store.testing.ts";
+
+const keys = new FakeKeyStore();
+
+function settingsOf(given: Partial<Settings>): Settings {
+  return { ...settingsSchema.parse({}), ...given };
+}
+
+function isUnauthorized(error: unknown): boolean {
+  return error instanceof MucastError && error.code === "unauthorized";
+}
+
+test("nobody listens openly on another than a loopback address", () => {
+  for (const host of ["127.0.0.1", "127.9.9.9", "localhost", "::1"]) checkAuthAllowed(settingsOf({ host }));
+  for (const host of [
+    "0.0.0.0",
+    "::",
+    "192.168.1.2",
+    "example.com",
+    "127.0.0.1.example.com",
+    "1270.0.0.1",
+    "::ffff:127.0.0.1",
+  ]) {
+    assert.throws(
+      () => checkAuthAllowed(settingsOf({ host })),
+      (error) =>
+        error instanceof MucastError && error.code === "invalid_request" && error.data.path === "auth",
+      host,
+    );
+    checkAuthAllowed(settingsOf({ host, auth: "keys" }));
+  }
+});
+
+test("OIDC needs an issuer and an audience, over https", () => {
+  const oidc = { auth: "oidc", oidc_issuer: "https://id.example", oidc_audience: "mucast" } as const;
+  checkAuthAllowed(settingsOf(oidc));
+  checkAuthAllowed(settingsOf({ ...oidc, oidc_issuer: "http://127.0.0.1:9" }));
+  for (const [given, path] of [
+    [{ oidc_issuer: undefined }, "oidc_issuer"],
+    [{ oidc_audience: undefined }, "oidc_audience"],
+    [{ oidc_audience: "" }, "oidc_audience"],
+    [{ oidc_issuer: "http://id.example" }, "oidc_issuer"],
+    [{ oidc_jwks_url: "http://id.example/keys" }, "oidc_jwks_url"],
+  ] as const) {
+    assert.throws(
+      () => checkAuthAllowed(settingsOf({ ...oidc, ...given } as Partial<Settings>)),
+      (error) => error instanceof MucastError && error.data.path === path,
+      path,
+    );
+  }
+});
+
+test("without authentication all are local, and the operator alone may make keys", async () => {
+  const authenticate = await buildAuthenticate(settingsOf({}), { keys, localToken: "the-token" });
+  for (const header of [undefined, "Bearer other", "Basic x", "Bearer", "nonsense \u0000"]) {
+    const { subject, scopes } = await authenticate(header);
+    assert.deepEqual([subject, [...scopes]], ["local", ["read", "write"]]);
+  }
+  const operator = await authenticate("Bearer the-token");
+  assert.deepEqual([operator.subject, [...operator.scopes]], ["local", ["read", "write", "admin"]]);
+});
+
+test("with keys only a whole, right, unrevoked one lets in, and the operator's token", async () => {
+  const authenticate = await buildAuthenticate(settingsOf({ auth: "keys", host: "0.0.0.0" }), {
+    keys,
+    localToken: "the-token",
+  });
+  const { key, token } = await keys.create("x", ["read"]);
+  const other = await keys.create("y", ["read"]);
+  const { secret } = parseApiKey(other.token)!;
+  assert.equal((await authenticate(`bearer ${token}`)).subject, `key:${key.id}`);
+  assert.equal((await authenticate("Bearer the-token")).subject, "local");
+  for (const header of [
+    undefined,
+    "",
+    "Bearer ",
+    token,
+    `Basic ${token}`,
+    `Bearer ${token} ${token}`,
+    `Bearer ${token}x`,
+    `Bearer ${token.slice(0, -1)}`,
+    `Bearer ${token.toUpperCase()}`,
+    `Bearer mucast_${key.id}_${secret}`,
+    `Bearer mucast_${"0".repeat(16)}_${secret}`,
+    `Bearer ${"a".repeat(9_000)}`,
+  ]) {
+    await assert.rejects(authenticate(header), isUnauthorized, header);
+  }
+  await keys.revoke(key.id);
+  await assert.rejects(authenticate(`Bearer ${token}`), isUnauthorized);
+});
+
+test("no error tells a part of the token", async () => {
+  const authenticate = await buildAuthenticate(settingsOf({ auth: "keys" }), { keys });
+  const { token } = await keys.create("x", ["read"]);
+  for (const header of [`Bearer ${token}x`, `Basic ${token}`, `Bearer ${token.slice(0, -1)}!`]) {
+    await assert.rejects(
+      authenticate(header),
+      (error: Error) => !error.message.includes(token.slice(30, 50)),
+    );
+  }
+});
