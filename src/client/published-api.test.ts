@@ -1,0 +1,91 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { operationPageSchema, operationSchema } from "../contract/operation-view.ts";
+import type { OpenApiDocument } from "../service/http/openapi.ts";
+import { MucastClient } from "./client.ts";
+import { operation, SUCCEEDED, sent } from "./fake-service.testing.ts";
+
+const document: OpenApiDocument = JSON.parse(readFileSync("schemas/openapi.json", "utf8"));
+
+interface Asked {
+  readonly method: string;
+  readonly url: URL;
+  readonly headers: readonly string[];
+}
+
+/** What a method of the client sends; whatever it does with the answer. */
+async function askedBy(use: (client: MucastClient) => Promise<unknown>): Promise<Asked> {
+  const asked: Asked[] = [];
+  const client = new MucastClient({
+    baseUrl: "http://fake",
+    fetch: async (url, init) => {
+      const { method = "GET", headers } = init!;
+      asked.push({ method: method.toLowerCase(), url: new URL(String(url)), headers: Object.keys(headers!) });
+      if (String(url).endsWith("/events")) return new Response(`${sent(5, "succeeded", SUCCEEDED)}\n`);
+      return Response.json(
+        String(url).includes("/operations?") ? { operations: [], next_cursor: null } : operation(),
+      );
+    },
+  });
+  await use(client);
+  assert.equal(asked.length, 1);
+  return asked[0]!;
+}
+
+const PAYLOAD = { feature_url: "f", data_extractor_url: "d", config: {} };
+const METHODS: Readonly<Record<string, (client: MucastClient) => Promise<unknown>>> = {
+  run_ml_job: (client) => client.runMlJob(PAYLOAD, { idempotencyKey: "k", wait: 3 }),
+  run_dl_job: (client) => client.runDlJob(PAYLOAD, { idempotencyKey: "k", wait: 3 }),
+  get_operation: (client) => client.getOperation("one"),
+  list_operations: (client) =>
+    client.listOperations({ status: "Running", operation: "run_ml_job", limit: 5, cursor: "c" }),
+  cancel_operation: (client) => client.cancelOperation("one"),
+  follow_operation: (client) => client.events("one", { lastEventId: 4 }).next(),
+  write_blob: (client) => client.putBlob("feature_engine_1.json", "{}"),
+  read_blob: (client) => client.getBlob("feature_engine_1.json"),
+};
+
+test("every method of the client asks for an operation of the OpenAPI document, by its parameters", async () => {
+  for (const [name, use] of Object.entries(METHODS)) {
+    const { method, url, headers } = await askedBy(use);
+    const [template, methods] = Object.entries(document.paths).find(([path]) => matches(path, url.pathname))!;
+    const found = methods[method]!;
+    assert.equal(found.operationId, name, `${method} ${template}`);
+    const named = (place: string) =>
+      (found.parameters ?? [])
+        .filter((parameter) => parameter.in === place)
+        .map((parameter) => parameter.name);
+    for (const query of url.searchParams.keys())
+      assert.ok(named("query").includes(query), `${name}: ${query}`);
+    const known = ["accept", "content-type", ...named("header").map((header) => header.toLowerCase())];
+    for (const header of headers) assert.ok(known.includes(header), `${name}: ${header}`);
+  }
+});
+
+test("the client has a method for all that callers do with jobs, operations and blobs", () => {
+  const wanted = Object.values(document.paths).flatMap((methods) =>
+    Object.values(methods)
+      .filter(({ tags }) => !tags.includes("Service"))
+      .map(({ operationId }) => operationId),
+  );
+  assert.deepEqual(wanted.sort(), Object.keys(METHODS).sort());
+});
+
+test("the types of the client are the schemas of the document", () => {
+  for (const [name, schema] of [
+    ["Operation", operationSchema],
+    ["OperationPage", operationPageSchema],
+  ] as const) {
+    const { properties } = document.components.schemas[name] as { properties: object };
+    assert.deepEqual(Object.keys(properties), Object.keys(schema.shape));
+  }
+});
+
+function matches(template: string, path: string): boolean {
+  const [expected, given] = [template.split("/"), path.split("/")];
+  return (
+    expected.length === given.length &&
+    expected.every((part, at) => part.startsWith("{") || part === given[at])
+  );
+}

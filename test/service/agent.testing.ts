@@ -1,0 +1,91 @@
+/** `mucast mcp` as an agent's host runs it: the SDK's own client over stdio. */
+import assert from "node:assert/strict";
+import { fileURLToPath } from "node:url";
+import { Client } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { isEnded, type OperationView, operationSchema } from "../../src/contract/operation-view.ts";
+import { until } from "../end-to-end/command.ts";
+
+export const MAIN = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
+
+const started = new Set<Agent>();
+
+/** Ends those that a test has left. */
+export async function endAgents(): Promise<void> {
+  await Promise.all([...started].map((agent) => agent.close()));
+}
+
+export class Agent {
+  readonly #client: Client;
+  readonly #transport: StdioClientTransport;
+  #said = "";
+
+  private constructor(client: Client, transport: StdioClientTransport) {
+    this.#client = client;
+    this.#transport = transport;
+    transport.stderr!.on("data", (text) => {
+      this.#said += text;
+    });
+  }
+
+  /** @param args of `mucast mcp`. */
+  static async start(args: readonly string[], env: Record<string, string> = {}): Promise<Agent> {
+    const inherited = ["PATH", "HOME", "MUCAST_PYTHON"].flatMap((name) =>
+      process.env[name] === undefined ? [] : [[name, process.env[name]]],
+    );
+    const transport = new StdioClientTransport({
+      command: process.execPath,
+      args: [MAIN, "mcp", ...args],
+      env: { ...Object.fromEntries(inherited), MUCAST_PORT: "0", ...env },
+      stderr: "pipe",
+    });
+    const client = new Client({ name: "a test", version: "1" });
+    const agent = new Agent(client, transport);
+    started.add(agent);
+    try {
+      await client.connect(transport);
+    } catch (error) {
+      throw new Error(`mucast mcp did not start:\n${agent.#said}`, { cause: error });
+    }
+    return agent;
+  }
+
+  get pid(): number {
+    return this.#transport.pid!;
+  }
+
+  /** All that it has said on stderr. */
+  logs(): string {
+    return this.#said;
+  }
+
+  async tools(): Promise<string[]> {
+    return (await this.#client.listTools()).tools.map(({ name }) => name);
+  }
+
+  async call(name: string, args: Record<string, unknown>): Promise<OperationView> {
+    const { structuredContent, isError, content } = await this.#client.callTool({ name, arguments: args });
+    assert.notEqual(isError, true, JSON.stringify(content));
+    return operationSchema.parse(structuredContent);
+  }
+
+  /** The problem that a call is refused with. */
+  async refused(name: string, args: Record<string, unknown>): Promise<{ code: string; detail: string }> {
+    const { isError, content } = await this.#client.callTool({ name, arguments: args });
+    assert.equal(isError, true);
+    return JSON.parse((content as unknown as [{ text: string }])[0].text);
+  }
+
+  ended(id: string): Promise<OperationView> {
+    return until(async () => {
+      const operation = await this.call("get_operation", { id });
+      return isEnded(operation.status) ? operation : undefined;
+    });
+  }
+
+  /** Closes its stdin and waits for its end. */
+  async close(): Promise<void> {
+    started.delete(this);
+    await this.#client.close();
+  }
+}

@@ -1,0 +1,110 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { after, describe, test } from "node:test";
+import { FakeService, json, operation } from "../../src/client/fake-service.testing.ts";
+import { API_OPERATIONS } from "../../src/contract/operations.ts";
+import { Agent, endAgents, MAIN } from "./agent.testing.ts";
+import { Api } from "./api.testing.ts";
+import { FEATURES, PRICES, payload, putInputs } from "./inputs.testing.ts";
+import { endServices, freePort, serviceFolder, startServe, untilNobodyIsAbout } from "./service.testing.ts";
+
+after(async () => {
+  await endAgents();
+  await endServices();
+});
+
+describe("an agent over stdio", { timeout: 180_000 }, () => {
+  test("runs a job of the service that has the folder open, and one of its own after that has gone", async () => {
+    const serving = await startServe();
+    await putInputs(new Api(serving.url), "one");
+    const agent = await Agent.start(["--data-dir", serving.dataDir], { MUCAST_PORT: String(serving.port) });
+    assert.deepEqual(await agent.tools(), Object.keys(API_OPERATIONS));
+    const args = JSON.parse(payload(serving.url, "one"));
+    const { id } = await agent.call("run_ml_job", { ...args, idempotency_key: "one" });
+    const ended = await agent.ended(id);
+    assert.equal(ended.status, "Succeeded", JSON.stringify(ended.error));
+    assert.equal((await new Api(serving.url).get(id)).status, "Succeeded");
+    assert.equal((await agent.refused("get_operation", { id: "nothing" })).code, "not_found");
+
+    await serving.kill9();
+    const again = await agent.call("run_ml_job", { ...args, idempotency_key: "one" });
+    assert.equal(again.id, id, "its own service knows the operations of the one before");
+    const further = await agent.ended((await agent.call("run_ml_job", args)).id);
+    assert.equal(further.status, "Succeeded", JSON.stringify(further.error));
+    await agent.close();
+    await untilNobodyIsAbout(serving.dataDir);
+  });
+
+  test("that finds no service starts one for itself, which ends with it", async () => {
+    const folder = await serviceFolder();
+    const blobs = join(folder, "data", "blobs", "data");
+    await mkdir(blobs, { recursive: true });
+    await writeFile(join(blobs, "feature_engine_a.json"), FEATURES);
+    await writeFile(join(blobs, "data_extractor_a.json"), PRICES);
+    const [first, second] = await Promise.all(
+      [1, 2].map(() => Agent.start(["--data-dir", join(folder, "data")])),
+    );
+    const { id } = await first!.call("run_ml_job", JSON.parse(payload(addressIn(first!, second!), "a")));
+    assert.equal((await second!.call("get_operation", { id })).id, id, "both talk to the same one");
+    assert.equal((await second!.ended(id)).status, "Succeeded");
+    await Promise.all([first!.close(), second!.close()]);
+    await untilNobodyIsAbout(folder);
+    assert.ok(!(await readdir(join(folder, "data"))).includes("service.lock"));
+  });
+
+  test("leaves numbers, stdout and the key of a service elsewhere alone", async () => {
+    await using service = new FakeService(json(202, operation()));
+    const url = await service.listen();
+    const config =
+      '{"ML params": {"model": "ridge", "model_params": {"alpha": 1.0, "x": 1152921504606846977}}}';
+    const child = spawn(process.execPath, [MAIN, "mcp", "--url", url], {
+      env: { ...process.env, MUCAST_API_KEY: "the key of the test" },
+      stdio: ["pipe", "pipe", "inherit"],
+    });
+    const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+    const hello =
+      '{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}';
+    child.stdin.write(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":${hello}}\nno JSON\n`);
+    const args = `{"feature_url":"f","data_extractor_url":"d","config":${config},"more":1}`;
+    child.stdin.write(
+      `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"run_ml_job","arguments":${args}}}\n`,
+    );
+    const answers = [await lines.next(), await lines.next()].map(({ value }) => JSON.parse(value!));
+    assert.deepEqual(
+      answers.map(({ jsonrpc, id }) => [jsonrpc, id]),
+      [
+        ["2.0", 0],
+        ["2.0", 1],
+      ],
+    );
+    child.stdin.end();
+    const [exit] = await Promise.all([once(child, "exit"), assertEnd(lines)]);
+    assert.deepEqual(exit, [0, null]);
+    const [asked] = service.asked;
+    assert.equal(asked!.body, `{"feature_url":"f","data_extractor_url":"d","more":1,"config":${config}}`);
+    assert.equal(asked!.headers.authorization, "Bearer the key of the test");
+    assert.match(String(asked!.headers["idempotency-key"]), /^[0-9a-f-]{36}$/);
+  });
+
+  test("is told of a service that does not answer", async () => {
+    const url = `http://127.0.0.1:${await freePort()}`;
+    const agent = await Agent.start(["--url", url]);
+    const { code, detail } = await agent.refused("run_ml_job", JSON.parse(payload(url, "a")));
+    assert.equal(code, "unavailable");
+    assert.match(detail, /does not answer \(ECONNREFUSED\)/);
+    await agent.close();
+  });
+});
+
+async function assertEnd(lines: AsyncIterator<string>): Promise<void> {
+  assert.deepEqual(await lines.next(), { done: true, value: undefined });
+}
+
+/** Where the one that was first says it listens. */
+function addressIn(...agents: readonly Agent[]): string {
+  return /"address":"(http:[^"]+)"/.exec(agents.map((agent) => agent.logs()).join(""))![1]!;
+}
