@@ -82,6 +82,17 @@ for (const [name, node] of Object.entries(NODES)) {
       assert.match(done.stderr, /`mucast setup --dl` makes it/);
     });
 
+    test("brings the client, with its types", () => {
+      const used =
+        'import { MucastClient } from "mucast/client"; console.log(new MucastClient({ baseUrl: "http://h" }).events.name)';
+      assert.equal(run(node, ["--input-type=module", "-e", used], folder).stdout, "events\n");
+      writeFileSync(join(folder, "use.mts"), CLIENT_TYPES);
+      const compiler = resolve("node_modules/typescript/bin/tsc");
+      const options = ["--noEmit", "--strict", "--types", "", "--lib", "es2022,dom,dom.asynciterable"];
+      const module = ["--target", "es2022", "--module", "nodenext"];
+      run(process.execPath, [compiler, ...options, ...module, join(folder, "use.mts")], folder);
+    });
+
     test("prints the schemas that the repository publishes", () => {
       const { stdout } = mucastOn(node, ["schema", "output-blob"]);
       assert.equal(stdout, readFileSync("schemas/output-blob.json", "utf8"));
@@ -106,6 +117,19 @@ const JOB_PROCESS = `
   const nobody = { onEvent() {}, onTimings() {} };
   console.log(JSON.stringify(await (await executor.start(order, nobody)).ended));
   await executor.close();`;
+
+const CLIENT_TYPES = `
+  import { MucastApiError, MucastClient } from "mucast/client";
+  const client = new MucastClient({ baseUrl: "http://127.0.0.1:8080", apiKey: "k" });
+  const payload = { feature_url: "f", data_extractor_url: "d", config: {} };
+  const { status, result } = await client.runAndWait("run_ml_job", payload);
+  const known: "NotStarted" | "Running" | "Succeeded" | "Failed" | "Canceled" = status;
+  const url: string | undefined = result?.output_url;
+  // @ts-expect-error: there is no such job
+  client.runAndWait("run_job", payload);
+  for await (const event of client.events("one")) if (event.type === "progress") event.data.done.toFixed();
+  export const code = (error: unknown) => (error instanceof MucastApiError ? error.problem.code : known + url);
+`;
 
 function tinyJob(): string[] {
   return [
