@@ -19,6 +19,7 @@ export async function openExecutor(parts: {
     return ContainerAppsExecutor.open({
       subscription: settings.azure_subscription,
       resourceGroup: settings.azure_resource_group,
+      container: places.policy.container,
       readStatus: (id, attempt) => readStatus(store, id, attempt),
       onTrouble: (message, order) => log.warn({ operation_id: order.id, attempt: order.attempt }, message),
     });

@@ -13,6 +13,8 @@ import { WatchedExecution } from "./watched-execution.ts";
 export interface ContainerAppsOptions {
   readonly subscription: string | undefined;
   readonly resourceGroup: string | undefined;
+  /** The Azure container of all blobs; jobs reach no folder of this machine. */
+  readonly container: string | undefined;
   readonly readStatus: ReadStatus;
   /** Told when an execution cannot be looked at or stopped for a while. No secret in the message. */
   readonly onTrouble: (message: string, order: JobOrder) => void;
@@ -53,6 +55,7 @@ export class ContainerAppsExecutor implements Executor {
       "azure_resource_group",
       "MUCAST_AZURE_RESOURCE_GROUP",
     );
+    needed(options.container, "blob_url", "BLOB_URL to an Azure container");
     const { credential, client } = options;
     const api = await JobsApi.open({ subscription, resourceGroup, credential, client });
     return new ContainerAppsExecutor(api, options);

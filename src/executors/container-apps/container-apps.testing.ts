@@ -70,6 +70,7 @@ export class Stage implements ExecutionListener {
     const executor = await ContainerAppsExecutor.open({
       subscription: "sub-1",
       resourceGroup: "group-1",
+      container: "https://account.example/c",
       credential: this.api.credential,
       client: this.api.client,
       pollMs: 2,

@@ -196,4 +196,6 @@ trial("settings that are missing are told at once", async () => {
   const error = await failure("invalid_request", stage.executor({ subscription: undefined }));
   assert.match(error.message, /MUCAST_AZURE_SUBSCRIPTION/);
   await failure("invalid_request", stage.executor({ resourceGroup: "" }));
+  const folder = await failure("invalid_request", stage.executor({ container: undefined }));
+  assert.match(folder.message, /blob_url is required .* set BLOB_URL to an Azure container/);
 });
