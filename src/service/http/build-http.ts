@@ -9,6 +9,7 @@ import { checkInput } from "./check-input.ts";
 import { answerClientError } from "./client-error.ts";
 import type { HttpApp, ZodTypes } from "./http-app.ts";
 import type { HttpOptions } from "./http-options.ts";
+import { HttpServer } from "./http-server.ts";
 import { documentRoutes } from "./openapi.ts";
 import { Origins } from "./origins.ts";
 import { OwnHosts } from "./own-hosts.ts";
@@ -20,24 +21,18 @@ import { watchRequest } from "./watch-request.ts";
 
 /** Names of blobs and ids, with room for faulty ones that are to be told what is wrong. */
 const LONGEST_PARAMETER = 200;
-const HEADERS_MILLISECONDS = 15_000;
-const HEADERS_CHECK_MILLISECONDS = 5_000;
-/** Without a byte either way; longer than `Prefer: wait` and the comments of an event stream. */
-const IDLE_MILLISECONDS = 120_000;
 
 /**
  * The service over HTTP. Routes of others may be added before it listens; each has to say its `config.access`, and
  * all of them stand behind the same checks of Host, Origin, credentials and rate.
  */
 export function buildHttp(options: HttpOptions): HttpApp {
+  let http: HttpServer | undefined;
   const app = fastify({
     bodyLimit: options.settings.body_bytes,
-    connectionTimeout: IDLE_MILLISECONDS,
-    http: {
-      headersTimeout: HEADERS_MILLISECONDS,
-      connectionsCheckingInterval: HEADERS_CHECK_MILLISECONDS,
-      // Looked at with the rest of it, and refused with a problem.
-      requireHostHeader: false,
+    serverFactory: (handler) => {
+      http = new HttpServer(handler);
+      return http.server;
     },
     routerOptions: { maxParamLength: LONGEST_PARAMETER },
     // What comes while the service ends is told so by whoever cannot serve it any more.
@@ -57,6 +52,7 @@ export function buildHttp(options: HttpOptions): HttpApp {
   guard(app, options);
   documentRoutes(app);
   addRoutes(app, options);
+  app.addHook("preClose", async () => http?.end());
   return app;
 }
 
@@ -87,8 +83,6 @@ function guard(app: HttpApp, options: HttpOptions): void {
     limitBodyTime(request);
     if (request.headers.expect !== undefined) reply.raw.writeContinue();
   });
-  // An upload that is refused is told before its bytes are sent; so the handler says when to go on.
-  app.server.on("checkContinue", (request, response) => app.server.emit("request", request, response));
 }
 
 function nothingHere(request: FastifyRequest, table: RouteTable): MucastError {

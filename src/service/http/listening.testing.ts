@@ -62,7 +62,7 @@ export async function listen(
     },
     ready: parts.ready ?? (async () => [{ name: "database", ok: true }]),
   });
-  registerMcp(app, { operations, log });
+  registerMcp(app, { operations, settings, log });
   await app.listen({ host: settings.host, port: 0 });
   const { port } = app.server.address() as AddressInfo;
   const files = () => readdir(join(folder, "data")).catch(() => []);
