@@ -1,6 +1,5 @@
 /** The service as a caller meets it: plain HTTP, with every answer held against the published schemas. */
 import assert from "node:assert/strict";
-import { setTimeout as pause } from "node:timers/promises";
 import {
   isEnded,
   type Operation,
@@ -11,9 +10,7 @@ import {
 } from "../../src/contract/operation-view.ts";
 import { problemSchema } from "../../src/contract/problem.ts";
 import { snapshotSchema, storedEventSchema } from "../../src/contract/stored-event.ts";
-
-/** Looks cost the service time that its jobs need. */
-const MILLISECONDS_BETWEEN_LOOKS = 20;
+import { eventually } from "./eventually.testing.ts";
 
 export interface Answer {
   readonly status: number;
@@ -102,11 +99,14 @@ export class Api {
   }
 
   async once(id: string, wanted: (operation: OperationView) => boolean): Promise<OperationView> {
-    for (;;) {
-      const operation = await this.get(id);
-      if (wanted(operation)) return operation;
-      await pause(MILLISECONDS_BETWEEN_LOOKS);
-    }
+    let last: OperationView | undefined;
+    const look = async () => {
+      last = await this.get(id);
+      return wanted(last) ? last : undefined;
+    };
+    return eventually(`the operation ${id}`, look).catch((error) => {
+      throw new Error(JSON.stringify(last), { cause: error });
+    });
   }
 
   async put(name: string, text: string | Uint8Array): Promise<Answer> {

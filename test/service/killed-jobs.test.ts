@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { until } from "../end-to-end/command.ts";
 import { collect } from "./api.testing.ts";
 import { type Core, startCore } from "./core.testing.ts";
 import { DATABASES } from "./databases.testing.ts";
+import { eventually, eventuallyTrue } from "./eventually.testing.ts";
 import { SLOW } from "./inputs.testing.ts";
 import { executableOf, hasMapped, ownerOfPort, stillRunning } from "./processes.testing.ts";
 import { endServices, untilNobodyIsAbout } from "./service.testing.ts";
@@ -28,7 +28,7 @@ describe("a killed process", { timeout: 300_000 }, () => {
     const reader = ownerOfPort(core.storage.askedFrom(name))!;
     assert.notEqual(reader.pid, core.serving.pid, "jobs run in processes of their own");
     process.kill(reader.pid, "SIGKILL");
-    await until(async () => (stillRunning([reader]).length === 0 ? true : undefined));
+    await eventuallyTrue("the reader ends", () => stillRunning([reader]).length === 0);
   }
 
   async function startedAttempts(id: string): Promise<number> {
@@ -58,7 +58,7 @@ describe("a killed process", { timeout: 300_000 }, () => {
 
   test("that is a Python worker costs one fit, which is done again", async () => {
     const { id } = await core.api.submit(core.own(SLOW));
-    const [worker] = await until(async () => {
+    const [worker] = await eventually("a worker fits", () => {
       const fitting = core.serving.processes().filter(({ pid }) => hasMapped(pid, /\/x1\.npy/));
       return fitting.length > 0 ? fitting : undefined;
     });

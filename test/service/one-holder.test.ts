@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
-import { until } from "../end-to-end/command.ts";
 import { Api } from "./api.testing.ts";
+import { eventuallyTrue } from "./eventually.testing.ts";
 import { payload, putInputs } from "./inputs.testing.ts";
 import { endServices, launchServe, type Serving, startServe } from "./service.testing.ts";
 
@@ -35,9 +35,12 @@ describe("two services on one data folder", { timeout: 120_000 }, () => {
     ];
     const refused = new Set<Serving>();
     for (const serving of all) void serving.exited.then(() => refused.add(serving));
-    await until(async () => (refused.size === 2 ? true : undefined));
+    await eventuallyTrue("two are refused", () => refused.size === 2);
     const [holder] = all.filter((serving) => !refused.has(serving));
-    await until(async () => (await fetch(`${holder!.url}/readyz`).catch(() => undefined))?.ok || undefined);
+    await eventuallyTrue("one is ready", async () => {
+      const answer = await fetch(`${holder!.url}/readyz`).catch(() => undefined);
+      return answer?.ok === true;
+    });
     for (const serving of refused) assert.match(serving.logs(), new RegExp(`\\b${holder!.pid}\\b`));
   });
 

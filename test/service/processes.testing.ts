@@ -84,7 +84,8 @@ function linkOf(path: string): string {
 }
 
 function namesIn(path: string): string[] {
-  return quietly(() => readdirSync(path).join(" ")).split(" ");
+  const names = quietly(() => readdirSync(path).join(" "));
+  return names === "" ? [] : names.split(" ");
 }
 
 function quietly(read: () => string): string {

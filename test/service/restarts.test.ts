@@ -3,14 +3,14 @@
  * met in the middle by a storage that holds their blobs, never by a clock.
  */
 import assert from "node:assert/strict";
-import { existsSync, readdirSync } from "node:fs";
+import { readdirSync, watch } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import type { OperationView } from "../../src/contract/operation-view.ts";
-import { until } from "../end-to-end/command.ts";
 import { Api, collect, problemOf } from "./api.testing.ts";
 import { hold, release } from "./core.testing.ts";
 import { DATABASES } from "./databases.testing.ts";
+import { eventuallyTrue } from "./eventually.testing.ts";
 import { payload, putInputs } from "./inputs.testing.ts";
 import {
   endServices,
@@ -21,6 +21,17 @@ import {
   untilNoneRuns,
 } from "./service.testing.ts";
 import { type FakeStorage, startFakeStorage } from "./storage.testing.ts";
+
+/** Resolves the moment a file of that name is in the folder. */
+function appears(folder: string, name: string): Promise<void> {
+  return new Promise((resolve) => {
+    const watcher = watch(folder, (_, changed) => {
+      if (changed !== name) return;
+      watcher.close();
+      resolve();
+    });
+  });
+}
 
 for (const database of DATABASES) {
   describe(`on ${database.name}`, { timeout: 300_000 }, () => {
@@ -122,9 +133,9 @@ for (const database of DATABASES) {
 
     test("kill -9 the moment the output is there: Succeeded, with that output", async () => {
       const { id } = await heldRunning("written");
+      const written = appears(join(serving.dataDir, "blobs/data"), `ml_engine_${id}.json`);
       release(storage!, "written");
-      const output = join(serving.dataDir, "blobs/data", `ml_engine_${id}.json`);
-      await until(async () => (existsSync(output) ? true : undefined));
+      await written;
       await kill9();
       await start();
       const { result } = await succeeded(id);
@@ -162,7 +173,7 @@ for (const database of DATABASES) {
       const behind = await api.submit(payload(serving.url, "small"));
       const seen = serving.processes();
       serving.signal("SIGTERM");
-      await until(async () => ((await api.ask("GET", "/readyz")).status === 503 ? true : undefined));
+      await eventuallyTrue("it drains", async () => (await api.ask("GET", "/readyz")).status === 503);
       problemOf(await api.post("run_ml_job", payload(serving.url, "small")), 503, "unavailable");
       release(storage!, "drained");
       assert.deepEqual(await serving.exited, { code: 0, signal: null });

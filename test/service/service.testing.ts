@@ -6,7 +6,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { until } from "../end-to-end/command.ts";
+import { eventuallyTrue } from "./eventually.testing.ts";
 import { processesAbout, type SeenProcess, stillRunning, treeOf } from "./processes.testing.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -66,9 +66,10 @@ export async function startServe(options: ServeOptions = {}): Promise<Serving> {
   const exited = launched.exited.then(({ code, signal }) => {
     throw new Error(`serve ended with ${signal ?? code}:\n${launched.logs()}`);
   });
-  const ready = until(async () =>
-    (await fetch(`${launched.url}/healthz`).catch(() => undefined))?.ok ? true : undefined,
-  );
+  const ready = eventuallyTrue("the service answers", async () => {
+    const answer = await fetch(`${launched.url}/healthz`).catch(() => undefined);
+    return answer?.ok === true;
+  });
   await Promise.race([ready, exited]);
   exited.catch(() => undefined);
   return launched;
@@ -143,14 +144,14 @@ function watch(child: ChildProcess, port: number, folder: string, dataDir: strin
   return serving;
 }
 
-/** Waits until none of these runs any more; the test's own time limit ends a wait in vain. */
+/** Waits until none of these runs any more. */
 export async function untilNoneRuns(seen: readonly SeenProcess[]): Promise<void> {
-  await until(async () => (stillRunning(seen).length === 0 ? true : undefined));
+  await eventuallyTrue("its processes end", () => stillRunning(seen).length === 0);
 }
 
 /** Waits until no process has anything to do with the folder of a service. */
 export async function untilNobodyIsAbout(folder: string): Promise<void> {
-  await until(async () => (processesAbout(folder).length === 0 ? true : undefined));
+  await eventuallyTrue(`no process is about ${folder}`, () => processesAbout(folder).length === 0);
 }
 
 /** Ends every service of this file by SIGTERM, waits for all that they have started, and removes their folders. */

@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { until } from "../end-to-end/command.ts";
 import { type Postgres, startPostgres } from "../servers/postgres.testing.ts";
 import { Api, collect } from "./api.testing.ts";
 import { hold, release } from "./core.testing.ts";
+import { eventuallyTrue } from "./eventually.testing.ts";
 import { FEATURES, PRICES, payload } from "./inputs.testing.ts";
 import { ownerOfPort } from "./processes.testing.ts";
 import { endServices, type Serving, serviceFolder, startServe, untilNoneRuns } from "./service.testing.ts";
@@ -122,9 +122,9 @@ describe("services that share a PostgreSQL", { timeout: 300_000 }, () => {
   test("outlast a restart of the database: nothing is lost, and readyz tells", async () => {
     const ids = await heldOnBoth(["through", "behind", "further"]);
     const ready = (wanted: number) =>
-      until(async () => {
+      eventuallyTrue(`readyz tells ${wanted}`, async () => {
         const answers = await Promise.all(services.map((service) => apiOf(service).ask("GET", "/readyz")));
-        return answers.every(({ status }) => status === wanted) ? true : undefined;
+        return answers.every(({ status }) => status === wanted);
       });
     await storage.asked("data_extractor_through.json");
     await postgres.down();

@@ -6,8 +6,8 @@ import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { Webhook } from "standardwebhooks";
-import { until } from "../end-to-end/command.ts";
 import { Api } from "./api.testing.ts";
+import { eventually } from "./eventually.testing.ts";
 import { payload, putInputs, RIDGE } from "./inputs.testing.ts";
 import { endServices, type Serving, serviceFolder, startServe } from "./service.testing.ts";
 
@@ -71,7 +71,7 @@ describe("the service tells", { timeout: 120_000 }, () => {
 
   test("webhook targets how operations end, signed, as CloudEvents, again where they fail", async () => {
     const done = await api!.submit(payload(serving!.url, "small"), { prefer: "wait=60" });
-    const deliveries = await until(async () => {
+    const deliveries = await eventually("two deliveries", () => {
       const found = received.filter(({ path, body }) => path === "/hook" && body.includes(done.id));
       return found.length >= 2 ? found : undefined;
     });
@@ -93,7 +93,7 @@ describe("the service tells", { timeout: 120_000 }, () => {
     const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
     const traceparent = `00-${traceId}-00f067aa0ba902b7-01`;
     await api!.submit(payload(serving!.url, "small"), { prefer: "wait=60", traceparent });
-    const spans = await until(async () => {
+    const spans = await eventually("the spans of a job", () => {
       const found = received
         .filter(({ path }) => path === "/v1/traces")
         .flatMap(({ body }) => spansOf(body))

@@ -1,15 +1,14 @@
 /** Storage that fails in the ways in which storage fails: the operation ends Failed and says why. */
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import type { OperationView } from "../../src/contract/operation-view.ts";
-import { Core, startCore } from "./core.testing.ts";
+import { type Core, startCore } from "./core.testing.ts";
 import { DATABASES } from "./databases.testing.ts";
-import { FEATURES, PRICES, payload, RIDGE } from "./inputs.testing.ts";
-import { endServices, serviceFolder, startServe } from "./service.testing.ts";
-import { type Behaviour, startFakeStorage } from "./storage.testing.ts";
+import { FEATURES, PRICES, payload } from "./inputs.testing.ts";
+import { endServices } from "./service.testing.ts";
+import type { Behaviour } from "./storage.testing.ts";
 
 describe("storage", { timeout: 300_000, concurrency: 2 }, () => {
   let core: Core;
@@ -76,41 +75,3 @@ describe("storage", { timeout: 300_000, concurrency: 2 }, () => {
     assert.equal((await api.ended(id)).status, "Canceled");
   });
 });
-
-describe("a full disk for the output", { timeout: 120_000 }, () => {
-  let disk: string | undefined;
-  let core: Core | undefined;
-  after(async () => {
-    await endServices();
-    await core?.storage.stop();
-    if (disk !== undefined) spawnSync("umount", [disk]);
-  });
-
-  test("fails the operation with output_failed, and the service lives", async (t) => {
-    const folder = join(await serviceFolder(), "blobs");
-    mkdirSync(folder);
-    // Room for status blobs, not for an output.
-    const mounted = spawnSync("mount", ["-t", "tmpfs", "-o", "size=16k,mode=700", "none", folder]);
-    if (mounted.status !== 0)
-      return t.skip("NO FILE SYSTEM CAN BE MOUNTED HERE, so a full disk is not tried");
-    disk = folder;
-    core = await startFull(folder);
-    const { api, storage } = core;
-    const { id } = await api.submit(payload(storage.url, "small", RIDGE));
-    const ended = await api.ended(id);
-    assert.deepEqual([ended.status, ended.error?.code], ["Failed", "output_failed"]);
-    const data = join(folder, "data");
-    assert.deepEqual(existsSync(data) ? readdirSync(data) : [], []);
-    assert.equal(spawnSync("mount", ["-o", "remount,size=64m", folder]).status, 0);
-    const again = await api.submit(payload(storage.url, "small", RIDGE), { prefer: "wait=60" });
-    assert.equal(again.status, "Succeeded", JSON.stringify(again.error));
-  });
-});
-
-/** A service whose blobs lie in `folder`; its inputs come from the fake storage. */
-async function startFull(folder: string): Promise<Core> {
-  const storage = await startFakeStorage();
-  storage.put("feature_engine_small.json", FEATURES);
-  storage.put("data_extractor_small.json", PRICES);
-  return new Core(await startServe({ env: { ...storage.env, BLOB_URL: folder } }), storage);
-}

@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { until } from "../end-to-end/command.ts";
+import { eventuallyTrue } from "./eventually.testing.ts";
 
 export type Behaviour =
   | { readonly kind: "serve" }
@@ -72,7 +72,7 @@ export async function startFakeStorage(): Promise<FakeStorage> {
       for (const go of blob.waiting.splice(0)) go();
     },
     asked: async (name, times = 1) => {
-      await until(async () => (blobs.get(name)!.requests >= times ? true : undefined));
+      await eventuallyTrue(`${name} is asked for`, () => blobs.get(name)!.requests >= times);
     },
     requests: (name) => blobs.get(name)!.requests,
     askedFrom: (name) => blobs.get(name)!.askedFrom,

@@ -85,7 +85,7 @@ export function submitting(core: () => Core): void {
         assert.equal(again.headers.get("operation-location"), first.headers.get("operation-location"));
       }
       const answers = await Promise.all(
-        Array.from({ length: 20 }, () => api.post("run_ml_job", core().own(), keyed("at once"))),
+        Array.from({ length: 20 }, () => api.post("run_ml_job", core().own(), keyed("at-once"))),
       );
       const taken = answers.filter(({ status }) => status === 202);
       for (const answer of answers) if (answer.status !== 202) problemOf(answer, 409, "idempotency_conflict");

@@ -1,0 +1,25 @@
+import { setTimeout as pause } from "node:timers/promises";
+
+/** Looks cost the service time that its jobs need. */
+const MILLISECONDS_BETWEEN_LOOKS = 20;
+/** No test passes or fails by this; it ends one that would never end, with what it waited for. */
+const PATIENCE_MILLISECONDS = 120_000;
+
+/** Waits until `look` gives something. @throws where it does not, with `what` was waited for. */
+export async function eventually<T>(
+  what: string,
+  look: () => T | undefined | Promise<T | undefined>,
+): Promise<T> {
+  const deadline = performance.now() + PATIENCE_MILLISECONDS;
+  while (performance.now() < deadline) {
+    const value = await look();
+    if (value !== undefined) return value;
+    await pause(MILLISECONDS_BETWEEN_LOOKS);
+  }
+  throw new Error(`waited in vain: ${what}`);
+}
+
+/** The same for what only has to become true. */
+export async function eventuallyTrue(what: string, look: () => boolean | Promise<boolean>): Promise<void> {
+  await eventually(what, async () => ((await look()) ? true : undefined));
+}

@@ -1,0 +1,60 @@
+/** A full disk for the output: a small file system of memory that only the service sees, and that goes with it. */
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { after, describe, test } from "node:test";
+import { Core } from "./core.testing.ts";
+import { FEATURES, PRICES, payload } from "./inputs.testing.ts";
+import { endServices, serviceFolder, startServe } from "./service.testing.ts";
+import { startFakeStorage } from "./storage.testing.ts";
+
+/** Mount namespaces want root, or a kernel that gives every user a namespace of their own. */
+const NAMESPACE = [
+  { make: ["unshare", "--mount"], enter: ["--mount"] },
+  {
+    make: ["unshare", "--user", "--map-root-user", "--mount"],
+    enter: ["--user", "--preserve-credentials", "--mount"],
+  },
+].find(
+  ({ make: [command, ...args] }) =>
+    spawnSync(command!, [...args, "mount", "-t", "tmpfs", "none", "/mnt"]).status === 0,
+);
+
+const options = {
+  timeout: 240_000,
+  skip: NAMESPACE === undefined && "NO FILE SYSTEM CAN BE MOUNTED HERE: a full disk is not tried",
+};
+
+describe("a full disk for the output", options, () => {
+  let core: Core | undefined;
+  after(async () => {
+    await endServices();
+    await core?.storage.stop();
+  });
+
+  test("fails the operation with output_failed and nothing half-written, and the service goes on", async () => {
+    const folder = join(await serviceFolder(), "blobs");
+    mkdirSync(folder);
+    // Room for what an attempt says of itself, not for an output.
+    const script = `mount -t tmpfs -o size=16k,mode=700 none '${folder}' && exec "$@"`;
+    const storage = await startFakeStorage();
+    storage.put("feature_engine_small.json", FEATURES);
+    storage.put("data_extractor_small.json", PRICES);
+    const serving = await startServe({
+      env: { ...storage.env, BLOB_URL: folder },
+      through: [...NAMESPACE!.make, "sh", "-c", script, "sh"],
+    });
+    core = new Core(serving, storage);
+    const { id } = await core.api.submit(payload(storage.url, "small"));
+    const ended = await core.api.ended(id);
+    assert.deepEqual([ended.status, ended.error?.code], ["Failed", "output_failed"]);
+    const data = `/proc/${serving.pid}/root${folder}/data`;
+    assert.deepEqual(existsSync(data) ? readdirSync(data) : [], []);
+    const remount = ["mount", "-o", "remount,size=64m", folder];
+    const enter = ["--target", String(serving.pid), ...NAMESPACE!.enter];
+    assert.equal(spawnSync("nsenter", [...enter, ...remount]).status, 0);
+    const again = await core.api.submit(payload(storage.url, "small"), { prefer: "wait=60" });
+    assert.equal(again.status, "Succeeded", JSON.stringify(again.error));
+  });
+});
