@@ -21,14 +21,15 @@ export async function serveMcp({ url, dataDir, settings }: McpFlags, env: NodeJS
   const apiKey = env.MUCAST_API_KEY || undefined;
   const folder =
     url === undefined ? new FolderService(loadSettings({ data_dir: dataDir, settings }, env)) : undefined;
+  const find = async () => (await folder?.find()) ?? { address: url!, token: undefined };
   const connect = async () => {
-    const { address, token } = (await folder?.find()) ?? { address: url!, token: undefined };
+    const { address, token } = await find();
     return clientOf(address, apiKey ?? token);
   };
   try {
     // A folder that cannot be used is told at once, not at the first call.
-    await connect();
-    const parts = { operations: remoteOperations(connect), input, output, onError };
+    const { address } = await find();
+    const parts = { operations: remoteOperations(connect), address, input, output, onError };
     await untilSignal((signal) => serveMcpOnStdio(parts, signal));
   } finally {
     input.destroy();

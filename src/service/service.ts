@@ -119,7 +119,7 @@ async function listen(parts: Parts, closing: Closing): Promise<RunningService> {
     telemetry,
     ready,
   });
-  registerMcp(http, { operations, log });
+  registerMcp(http, { operations, settings, log });
   closing.add(() => http.close());
   const address = await http.listen({ host: settings.host, port: settings.port });
   const { store, places } = await storage.at(address);

@@ -6,8 +6,8 @@ import { readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { pathToFileURL } from "node:url";
 import { after, test } from "node:test";
+import { pathToFileURL } from "node:url";
 import { endServices, startServe } from "./service.testing.ts";
 
 const PAGE = readFileSync("docs/client.md", "utf8");

@@ -3,7 +3,7 @@ import type { ApiOperationName } from "../../contract/operations.ts";
 import { MUCAST_VERSION } from "../../contract/version.ts";
 import type { Caller } from "../operations.ts";
 import { callTool } from "./call-tool.ts";
-import { INSTRUCTIONS } from "./instructions.ts";
+import { instructions } from "./instructions.ts";
 import type { ToolOperations } from "./tool-operations.ts";
 import { toolError, toolResult } from "./tool-result.ts";
 import { TOOLS, type ToolDefinition } from "./tools.ts";
@@ -11,6 +11,8 @@ import { TOOLS, type ToolDefinition } from "./tools.ts";
 export interface McpServerParts {
   readonly operations: ToolOperations;
   readonly caller: Caller;
+  /** Of the service, as callers reach it. */
+  readonly address: string;
   /** W3C trace context of the request. */
   readonly traceparent?: string | undefined;
   /** Is told of defects, under the id that their problem names. */
@@ -18,10 +20,10 @@ export interface McpServerParts {
 }
 
 /** An MCP server for one caller, with a tool for each operation of the service. */
-export function mcpServer({ operations, caller, traceparent, onDefect }: McpServerParts): McpServer {
+export function mcpServer({ operations, caller, address, traceparent, onDefect }: McpServerParts): McpServer {
   const server = new McpServer(
     { name: "mucast", title: "mucast", version: MUCAST_VERSION },
-    { instructions: INSTRUCTIONS, capabilities: { tools: { listChanged: false } } },
+    { instructions: instructions(address), capabilities: { tools: { listChanged: false } } },
   );
   for (const [name, tool] of Object.entries(TOOLS) as [ApiOperationName, ToolDefinition][]) {
     server.registerTool(name, tool, async (args) => {

@@ -1,16 +1,18 @@
 import { createMcpHandler, type McpRequestContext } from "@modelcontextprotocol/server";
 import type { FastifyRequest } from "fastify";
+import type { Settings } from "../../contract/settings.ts";
 import { readBodiesAsText } from "../http/body-text.ts";
 import { departure } from "../http/departure.ts";
 import type { HttpApp } from "../http/http-app.ts";
-import type { Caller } from "../operations.ts";
+import { ownOrigin } from "../http/own-origin.ts";
 import type { Log } from "../telemetry/log.ts";
 import { withConfigTexts } from "./config-texts.ts";
-import { mcpServer } from "./mcp-server.ts";
+import { type McpServerParts, mcpServer } from "./mcp-server.ts";
 import type { ToolOperations } from "./tool-operations.ts";
 
 export interface McpOptions {
   readonly operations: ToolOperations;
+  readonly settings: Pick<Settings, "public_url">;
   readonly log: Pick<Log, "error" | "warn">;
 }
 
@@ -19,7 +21,7 @@ export interface McpOptions {
  * so any service on the same database answers any request. A caller needs `read` to come in; each tool asks for its
  * own scope.
  */
-export function registerMcp(app: HttpApp, { operations, log }: McpOptions): void {
+export function registerMcp(app: HttpApp, { operations, settings, log }: McpOptions): void {
   const closing = new AbortController();
   app.addHook("preClose", async () => closing.abort());
   const handler = createMcpHandler(
@@ -46,7 +48,7 @@ export function registerMcp(app: HttpApp, { operations, log }: McpOptions): void
         token: "",
         clientId: caller!.subject,
         scopes: [...caller!.scopes],
-        extra: { caller, traceparent: watched?.traceparent },
+        extra: { caller, address: ownOrigin(settings, request), traceparent: watched?.traceparent },
       };
       return reply.send(await handler.fetch(asked, { authInfo, ...parsedBody(text) }));
     });
@@ -54,7 +56,7 @@ export function registerMcp(app: HttpApp, { operations, log }: McpOptions): void
 }
 
 function whoAsks({ authInfo }: McpRequestContext) {
-  return authInfo!.extra as { caller: Caller; traceparent: string | undefined };
+  return authInfo!.extra as Pick<McpServerParts, "caller" | "address" | "traceparent">;
 }
 
 /** What is not JSON the handler itself answers, as its protocol wants. */

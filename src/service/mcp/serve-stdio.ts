@@ -8,6 +8,8 @@ import type { ToolOperations } from "./tool-operations.ts";
 
 export interface StdioParts {
   readonly operations: ToolOperations;
+  /** Of the service that does them. */
+  readonly address: string;
   readonly input: Readable;
   /** Carries the protocol and nothing else. */
   readonly output: Writable;
@@ -20,11 +22,11 @@ const PARENT: Caller = { subject: "local", scopes: new Set(["read", "write"]) };
 
 /** Serves the tools over stdio until `input` ends or `signal` aborts. */
 export async function serveMcpOnStdio(
-  { operations, input, output, onError }: StdioParts,
+  { operations, address, input, output, onError }: StdioParts,
   signal: AbortSignal,
 ): Promise<void> {
   const lines = input.pipe(new ConfigTextLines());
-  const served = serveStdio(() => mcpServer({ operations, caller: PARENT, onDefect: onError }), {
+  const served = serveStdio(() => mcpServer({ operations, caller: PARENT, address, onDefect: onError }), {
     transport: new StdioServerTransport(lines, output),
     onerror: onError,
   });

@@ -28,9 +28,11 @@ function inlined(value: unknown, definitions: Record<string, JsonSchema>, isOpen
   const { $ref: reference, ...members } = value as Record<string, unknown>;
   const name = typeof reference === "string" ? DEFINITION.exec(reference)?.[1] : undefined;
   const all = name === undefined ? members : { ...definitions[name], ...members };
-  const kept = Object.entries(all).filter(
-    ([key, item]) => !(isOpen && key === "additionalProperties" && item === false),
-  );
+  const kept = Object.entries(all).filter(([key, item]) => {
+    if (key === "additionalProperties") return !(isOpen && item === false);
+    // Half a kilobyte that says nothing more than the format.
+    return !(key === "pattern" && all.format === "date-time");
+  });
   return Object.fromEntries(kept.map(([key, item]) => [key, inlined(item, definitions, isOpen)]));
 }
 
