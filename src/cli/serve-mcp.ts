@@ -26,15 +26,18 @@ export async function serveMcp({ url, dataDir, settings }: McpFlags, env: NodeJS
     const { address, token } = await find();
     return clientOf(address, apiKey ?? token);
   };
-  try {
-    // A folder that cannot be used is told at once, not at the first call.
-    const { address } = await find();
-    const parts = { operations: remoteOperations(connect), address, input, output, onError };
-    await untilSignal((signal) => serveMcpOnStdio(parts, signal));
-  } finally {
-    input.destroy();
-    await folder?.close();
-  }
+  // Also while it ends: a host that loses patience sends a signal after it has closed stdin.
+  await untilSignal(async (signal) => {
+    try {
+      // A folder that cannot be used is told at once, not at the first call.
+      const { address } = await find();
+      const parts = { operations: remoteOperations(connect), address, input, output, onError };
+      await serveMcpOnStdio(parts, signal);
+    } finally {
+      input.destroy();
+      await folder?.close();
+    }
+  });
 }
 
 function clientOf(baseUrl: string, apiKey: string | undefined): MucastClient {
