@@ -21,7 +21,10 @@ export interface PoolOptions {
   readonly memoryLimitBytes?: number;
   /** How workers come to be, where the engine should not decide. */
   readonly start?: "fork" | "spawn";
-  /** A host of the same interpreter and work folder to begin with; where it has ended, another is started. */
+  /**
+   * A host of the same interpreter and work folder to begin with, given back at `close` where it is fit for another
+   * pool. Where it has ended, another is started.
+   */
   readonly warmHost?: WarmHost | undefined;
   /** Gets what the libraries print, line by line. */
   readonly log?: (line: string) => void;
@@ -57,6 +60,9 @@ export class EnginePool {
   #host: HostProcess;
   #hosts = 0;
   #ready = false;
+  /** Whether the host is the one that was given. */
+  #isWarm = false;
+  #onEmpty: (() => void) | undefined;
   #failure: MucastError | undefined;
   #closing: Promise<void> | undefined;
   #counter = 0;
@@ -107,14 +113,16 @@ export class EnginePool {
     });
   }
 
-  /** Kills what still runs, fails what still waits, and returns when every process of the pool is gone. */
+  /** Kills what still runs, fails what still waits, and returns when every process of the pool is gone, but for a warm host. */
   close(): Promise<void> {
     this.#closing ??= this.#shutDown();
     return this.#closing;
   }
 
   async #shutDown(): Promise<void> {
+    const isSound = this.#failure === undefined;
     this.#fail(new MucastError("canceled", "the engine was closed before the task ended"));
+    if (isSound && (await this.#givenBack())) return;
     // While it imports, the host has no workers and does not read its stdin.
     if (this.#ready) this.#host.endInput();
     else this.#host.kill();
@@ -123,6 +131,28 @@ export class EnginePool {
     clearTimeout(impatience);
     this.#memory.stop();
     if (!orderly) await untilGone(this.#pids);
+  }
+
+  /** Whether the warm host waits for another pool now, every worker of this one gone. */
+  async #givenBack(): Promise<boolean> {
+    if (!this.#isWarm || !this.#ready) return false;
+    for (const worker of this.#workers.values()) this.#kill(worker);
+    const { promise: impatient, resolve } = Promise.withResolvers<false>();
+    const impatience = setTimeout(() => resolve(false), GRACE_MILLISECONDS);
+    const ended = this.#host.ended.then(() => false);
+    const isEmpty = await Promise.race([this.#untilEmpty(), ended, impatient]);
+    clearTimeout(impatience);
+    if (!isEmpty || !this.#options.warmHost!.takeBack()) return false;
+    this.#memory.stop();
+    return true;
+  }
+
+  /** Fulfilled once the host has told of the end of every worker. */
+  #untilEmpty(): Promise<true> {
+    return new Promise((resolve) => {
+      this.#onEmpty = () => resolve(true);
+      if (this.#workers.size === 0) resolve(true);
+    });
   }
 
   #startHost(warmHost?: WarmHost): HostProcess {
@@ -135,6 +165,7 @@ export class EnginePool {
     };
     const warm = warmHost?.handOver(this.#options.libraries, hearer);
     const host = warm ?? new HostProcess({ ...this.#options, hearer });
+    this.#isWarm = warm !== undefined;
     void host.ended.then((end) => this.#onHostEnd(end, host === warm));
     return host;
   }
@@ -231,6 +262,7 @@ export class EnginePool {
   #onWorkerEnd(number: number, words: string): void {
     const worker = this.#workers.get(number);
     this.#workers.delete(number);
+    if (this.#workers.size === 0) this.#onEmpty?.();
     if (worker?.busy) this.#retry(worker.busy.job, worker.overMemory ?? words);
   }
 

@@ -32,7 +32,22 @@ describe("a host that is started before its job", linux, () => {
     assert.deepEqual((await warm.greeting).versions, (await fresh.greeting).versions);
   });
 
-  test("serves one pool only; another starts its own", async () => {
+  test("waits for another pool when the one that had it is closed, its workers gone", async () => {
+    const first = await host();
+    for (const libraries of [["sklearn"], ["sklearn", "catboost"], ["sklearn"]]) {
+      const [warm, fresh] = [fixture.start({ warmHost, libraries }), fixture.start({ libraries })];
+      const tasks = [fixture.task(QUICK), fixture.task(QUICK)];
+      await Promise.all([warm.run(tasks[0]!), fresh.run(tasks[1]!)]);
+      assert.equal(bytesOf(tasks[0]!), bytesOf(tasks[1]!));
+      assert.deepEqual((await warm.greeting).versions, (await fresh.greeting).versions);
+      const cut = assert.rejects(warm.run(fixture.task(QUICK)));
+      await Promise.all([warm.close(), fresh.close(), cut]);
+      assert.deepEqual(engineProcesses(fixture.folder), { hosts: [first], workers: [] });
+      assert.equal(warmHost.waits, true);
+    }
+  });
+
+  test("serves one pool at a time; another starts its own", async () => {
     const pools = [fixture.start({ warmHost }), fixture.start({ warmHost })];
     await Promise.all(pools.map((pool) => pool.run(fixture.task(QUICK))));
     assert.equal(engineProcesses(fixture.folder).hosts.length, 2);

@@ -9,7 +9,10 @@ export interface WarmHostOptions {
 
 const NOBODY: HostHearer = { onMessage: () => undefined, log: () => undefined };
 
-/** A host that is started before its job is known, so that importing libraries is over when the job comes. */
+/**
+ * A host that is started before its job is known, so that importing libraries is over when the job comes; one job after
+ * the other may have it.
+ */
 export class WarmHost {
   /** Settles once the libraries are imported, or the host has ended; never rejects. */
   readonly ready: Promise<unknown>;
@@ -17,6 +20,7 @@ export class WarmHost {
   #imported = false;
   #ended = false;
   #taken = false;
+  #closed = false;
   #hearer = NOBODY;
 
   constructor(options: WarmHostOptions) {
@@ -39,20 +43,34 @@ export class WarmHost {
     });
   }
 
+  /** Whether somebody may have it. */
+  get waits(): boolean {
+    return !this.#ended && !this.#taken;
+  }
+
   /**
-   * Gives the host away, once: it imports what is missing of `libraries` and then greets its hearer.
-   * @returns undefined where it has ended, or is somebody's already.
+   * Gives the host away: it imports what is missing of `libraries` and then greets its hearer.
+   * @returns undefined where it has ended, or is somebody's.
    */
   handOver(libraries: readonly string[], hearer: HostHearer): HostProcess | undefined {
-    if (this.#ended || this.#taken) return undefined;
+    if (!this.waits) return undefined;
     this.#taken = true;
     this.#hearer = hearer;
     this.#host.send({ op: "import", libraries });
     return this.#host;
   }
 
-  /** Ends a host that nobody has taken. */
+  /** Is asked by whoever has it, once all its workers are gone. @returns false where it is to be ended. */
+  takeBack(): boolean {
+    if (this.#closed) return false;
+    this.#hearer = NOBODY;
+    this.#taken = false;
+    return true;
+  }
+
+  /** Ends a host that nobody has; one that somebody has is not taken back. */
   async close(): Promise<void> {
+    this.#closed = true;
     if (this.#taken) return;
     this.#taken = true;
     // While it imports, it does not read its stdin.

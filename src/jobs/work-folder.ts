@@ -11,6 +11,8 @@ import { startTimeOf } from "../contract/process-start.ts";
  */
 export interface WorkFolder {
   readonly path: string;
+  /** Removes what is in it. */
+  clear(): void;
   remove(): void;
 }
 
@@ -20,7 +22,10 @@ export function openWorkFolder(base: string = defaultBase()): WorkFolder {
     makePrivate(base);
     sweep(base);
     const path = mkdtempSync(join(base, `${process.pid}-${startTimeOf(process.pid) ?? 0}-`));
-    return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
+    const clear = () => {
+      for (const name of readdirSync(path)) rmSync(join(path, name), { recursive: true, force: true });
+    };
+    return { path, clear, remove: () => rmSync(path, { recursive: true, force: true }) };
   } catch (cause) {
     if (cause instanceof MucastError) throw cause;
     throw new MucastError(

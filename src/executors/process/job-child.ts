@@ -15,12 +15,31 @@ export interface ChildOptions extends BlobPlaces {
   readonly log: (line: string, operationId: string | undefined) => void;
 }
 
-/** How a job process ended. */
-export interface ChildEnd {
-  /** What it said of its job; undefined where it said nothing. */
+/** How an order ended, and with what its process, where that did. */
+export interface RunEnd {
+  /** What the process said of its job; undefined where it said nothing. */
   readonly told: JobEnd | undefined;
-  /** Why no process could be made, or how it ended. */
-  readonly reason: string;
+  /** Why no process could be made, or how it ended; undefined where it waits for another order. */
+  readonly reason: string | undefined;
+}
+
+/** An order in the hands of a job process. */
+export interface ChildRun {
+  /** False where the process ended before it had taken the order. */
+  readonly accepted: Promise<boolean>;
+  /** Settles once nothing of the job runs any more; never rejects. */
+  readonly ended: Promise<RunEnd>;
+  /** Asks the process to end in order, and kills it where it does not in a few seconds. Harmless when late. */
+  stop(reason: StopReason): void;
+}
+
+/** The order that a process is at. */
+interface CurrentRun {
+  readonly order: JobOrder;
+  readonly listener: ExecutionListener;
+  readonly accepted: PromiseWithResolvers<boolean>;
+  readonly ended: PromiseWithResolvers<RunEnd>;
+  told?: JobEnd;
 }
 
 const HERE = import.meta.url;
@@ -32,16 +51,13 @@ const GRACE_MILLISECONDS = 5_000;
 export class JobChild {
   /** Undefined where the system made none. */
   readonly pid: number | undefined;
-  /** Settles once nothing of it runs any more; never rejects. */
-  readonly ended: Promise<ChildEnd>;
+  /** Settles with the reason once nothing of it runs any more; never rejects. */
+  readonly ended: Promise<string>;
   /** Its modules are loaded, and its engine, where it has one; or it has ended. */
   readonly ready: Promise<unknown>;
   readonly #child: ChildProcess;
   readonly #readied = Promise.withResolvers<void>();
-  readonly #accepted = Promise.withResolvers<boolean>();
-  #order: JobOrder | undefined;
-  #listener: ExecutionListener | undefined;
-  #told: JobEnd | undefined;
+  #run: CurrentRun | undefined;
   #gone = false;
 
   constructor({ env, warm, log, blobUrl, policy }: ChildOptions) {
@@ -56,32 +72,51 @@ export class JobChild {
     this.ready = Promise.race([this.#readied.promise, this.ended]);
     // Writing to a process that has just died is told by its end.
     this.#child.stdin!.on("error", () => undefined);
-    const print = (line: string) => log(withoutSignature(line), this.#order?.id);
+    const print = (line: string) => log(withoutSignature(line), this.#run?.order.id);
     onLines(this.#child.stdout!, print, LONGEST_LINE);
     onLines(this.#child.stderr!, print, LONGEST_LINE);
     onLines(this.#child.stdio[TELLING] as NodeJS.ReadableStream, (line) => this.#hear(JSON.parse(line)));
     this.#tell({ op: "places", blobUrl, policy });
   }
 
-  /** Hands it its one order. @returns false where it ended before it had taken it. */
-  give(order: JobOrder, listener: ExecutionListener): Promise<boolean> {
-    this.#order = order;
-    this.#listener = listener;
+  /** Hands it an order; it is at none. */
+  give(order: JobOrder, listener: ExecutionListener): ChildRun {
+    const run: CurrentRun = {
+      order,
+      listener,
+      accepted: Promise.withResolvers(),
+      ended: Promise.withResolvers(),
+    };
+    this.#run = run;
     this.#tell({ op: "order", order });
-    return Promise.race([this.#accepted.promise, this.ended.then(() => false)]);
+    // One that ended before it got the order tells so too.
+    void this.ended.then((reason) => this.#finish(run, reason));
+    return {
+      accepted: run.accepted.promise,
+      ended: run.ended.promise,
+      stop: (reason) => {
+        if (this.#run === run) this.#stop(reason);
+      },
+    };
   }
 
-  /** Asks it to end in order, and kills it where it does not in a few seconds. */
-  stop(reason: StopReason): void {
+  #stop(reason: StopReason): void {
     if (this.#gone) return;
     this.#tell({ op: "stop", reason });
     const impatience = setTimeout(() => this.kill(), GRACE_MILLISECONDS);
     void this.ended.then(() => clearTimeout(impatience));
   }
 
-  /** Ends one that has no order. */
+  /** @param reason how the process ended; undefined where it did not. */
+  #finish(run: CurrentRun, reason: string | undefined): void {
+    if (this.#run === run) this.#run = undefined;
+    run.accepted.resolve(false);
+    run.ended.resolve({ told: run.told, reason });
+  }
+
+  /** Ends it; an order that it is at is lost. */
   dismiss(): void {
-    this.stop("draining");
+    this.#stop("draining");
   }
 
   kill(): void {
@@ -92,18 +127,20 @@ export class JobChild {
     switch (message.event) {
       case "ready":
         this.#readied.resolve();
+        // It may have been given an order before it said that it was ready for one.
+        if (this.#run?.told !== undefined) this.#finish(this.#run, undefined);
         break;
       case "accepted":
-        this.#accepted.resolve(true);
+        this.#run?.accepted.resolve(true);
         break;
       case "job":
-        this.#listener?.onEvent(message.job);
+        this.#run?.listener.onEvent(message.job);
         break;
       case "timings":
-        this.#listener?.onTimings(message.timings);
+        this.#run?.listener.onTimings(message.timings);
         break;
       case "end":
-        this.#told = message.end;
+        if (this.#run) this.#run.told = message.end;
     }
   }
 
@@ -111,7 +148,7 @@ export class JobChild {
     if (this.#child.stdin!.writable) this.#child.stdin!.write(`${JSON.stringify(message)}\n`);
   }
 
-  async #watchEnd(): Promise<ChildEnd> {
+  async #watchEnd(): Promise<string> {
     const reason = await new Promise<string>((resolve) => {
       this.#child.once("error", (error) => resolve(`no process could be started: ${error.message}`));
       this.#child.once("exit", () => {
@@ -122,6 +159,6 @@ export class JobChild {
       );
     });
     if (this.pid !== undefined) await endSession(this.pid);
-    return { told: this.#told, reason };
+    return reason;
   }
 }

@@ -1,10 +1,10 @@
 /**
- * The process of one job: `node job-process.ts [--warm]`, started by the service. It hears its order on stdin and
- * tells on descriptor 3; what is printed on stdout or stderr is logged by the service.
+ * The process of jobs, one after the other: `node job-process.ts [--warm]`, started by the service. It hears its orders
+ * on stdin and tells on descriptor 3; what is printed on stdout or stderr is logged by the service.
  */
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
-import { JobRun } from "./job-run.ts";
+import { JobRuns } from "./job-runs.ts";
 import { type FromJob, TELLING, type ToJob, WARM_FLAG } from "./messages.ts";
 import { TellingPipe } from "./telling-pipe.ts";
 
@@ -12,7 +12,7 @@ import { TellingPipe } from "./telling-pipe.ts";
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => undefined);
 
 const pipe = new TellingPipe<FromJob>(TELLING);
-const run = new JobRun((message) => pipe.tell(message), process.argv.includes(WARM_FLAG));
+const runs = new JobRuns((message) => pipe.tell(message), process.argv.includes(WARM_FLAG));
 
 const here = import.meta.url;
 const watch = new Worker(new URL(`./watch-stdin${extname(here)}`, here));
@@ -20,10 +20,10 @@ watch.on("error", (error) => {
   throw error;
 });
 watch.on("message", (line: string | undefined) => {
-  if (line === undefined) run.serviceIsGone();
-  else run.hear(JSON.parse(line) as ToJob);
+  if (line === undefined) runs.serviceIsGone();
+  else runs.hear(JSON.parse(line) as ToJob);
 });
 
-await run.ended;
+await runs.ended;
 await pipe.flushed();
 process.exit(0);

@@ -12,7 +12,10 @@ export interface BlobPlaces {
   readonly policy: BlobPolicy;
 }
 
-/** What a job process is told on stdin, one JSON object a line: its places, later its one order, perhaps to stop. */
+/**
+ * What a job process is told on stdin, one JSON object a line: its places, later one order after the other, perhaps to
+ * stop, which ends it.
+ */
 export type ToJob =
   | ({ readonly op: "places" } & BlobPlaces)
   | { readonly op: "order"; readonly order: JobOrder }
@@ -20,13 +23,13 @@ export type ToJob =
 
 /** What a job process tells on descriptor 3, one JSON object a line. */
 export type FromJob =
-  /** It waits for its order, its modules loaded. */
+  /** It waits for an order, its modules loaded, and nothing of the order before runs any more. */
   | { readonly event: "ready" }
   /** It has the order. */
   | { readonly event: "accepted" }
   | { readonly event: "job"; readonly job: JobEvent }
   | { readonly event: "timings"; readonly timings: readonly Timing[] }
-  /** Its last word. */
+  /** Its last word of an order: it is ready again next, or ends. */
   | { readonly event: "end"; readonly end: JobEnd };
 
 export type JobEnd = { readonly record: ResultRecord } | { readonly problem: Problem };

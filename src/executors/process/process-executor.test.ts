@@ -225,18 +225,33 @@ describe("a job process that is ready before its job", options, () => {
       ));
   }
 
-  test("is followed by another one", () =>
+  test("does one job after the other, and none leaves a trace in the next", () =>
     withExecutor(
-      async (executor) => {
+      async (executor, place) => {
         await executor.ready();
-        const first = await run(executor, RIDGE);
-        await executor.ready();
-        const second = await run(executor, RIDGE);
-        assert.deepEqual([first.end.kind, second.end.kind], ["succeeded", "succeeded"]);
-        assert.notEqual(pidOf(first.execution), pidOf(second.execution));
+        const text = ({ id }: { id: string }) =>
+          withoutIdentity(readFileSync(join(place.blobUrl, "data", `ml_engine_${id}.json`), "utf8"));
+        const bad = RIDGE.replace('"ridge"', '"ridge", "model_params": {"alpha": -1}');
+        const jobs = [];
+        for (const config of [RIDGE, classical("catboost", "none"), bad, RIDGE])
+          jobs.push(await run(executor, config));
+        assert.deepEqual(
+          jobs.map(({ end }) => end.kind),
+          ["succeeded", "succeeded", "failed", "succeeded"],
+        );
+        assert.equal(new Set(jobs.map(({ execution }) => pidOf(execution))).size, 1);
+        assert.equal(text(jobs[0]!.order), text(jobs[3]!.order));
+        for (const { execution } of jobs) execution.stop("canceled");
+        assert.equal((await run(executor, RIDGE)).end.kind, "succeeded");
       },
       { warm: true },
     ));
+
+  test("that has done its job ends where none is kept ready", () =>
+    withExecutor(async (executor, place) => {
+      await run(executor, RIDGE);
+      await until(() => (processesOf(place).length === 0 ? true : undefined));
+    }));
 
   test("is replaced when it is killed while it waits", () =>
     withExecutor(

@@ -9,7 +9,7 @@ import type {
   JobOrder,
   StopReason,
 } from "../executor.ts";
-import { type ChildEnd, JobChild } from "./job-child.ts";
+import { type ChildRun, JobChild, type RunEnd } from "./job-child.ts";
 import { jobEnvironment } from "./job-environment.ts";
 import type { BlobPlaces } from "./messages.ts";
 import { Standby } from "./standby.ts";
@@ -19,6 +19,8 @@ export interface ProcessExecutorOptions extends BlobPlaces {
   readonly log: (line: string, operationId: string | undefined) => void;
   /** Keeps one job process ready, so that a small job takes well under a second. */
   readonly warm: boolean;
+  /** Jobs at a time; 1 by default. */
+  readonly jobs?: number;
   /** What job processes inherit their few variables from; by default this process's. */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
@@ -27,7 +29,10 @@ export interface ProcessExecutorOptions extends BlobPlaces {
 const PATIENCE_MILLISECONDS = 10_000;
 const POLL_MILLISECONDS = 50;
 
-/** Runs each job in a process of its own on this machine; it ends with the service, and so does its engine. */
+/**
+ * Runs jobs in processes of their own on this machine, one job at a time in each; they end with the service, and so do
+ * their engines.
+ */
 export class ProcessExecutor implements Executor {
   readonly name = "process";
   readonly outlivesService = false;
@@ -41,7 +46,8 @@ export class ProcessExecutor implements Executor {
 
   constructor(options: ProcessExecutorOptions) {
     this.#options = options;
-    this.#standby = options.warm ? new Standby(() => this.#spawn(true)) : undefined;
+    const isWanted = () => this.#running.size < (options.jobs ?? 1);
+    this.#standby = options.warm ? new Standby({ start: () => this.#spawn(true), isWanted }) : undefined;
   }
 
   /** Settles once a job process waits, or has failed to; at once where none is kept. */
@@ -53,10 +59,12 @@ export class ProcessExecutor implements Executor {
     const key = `${order.id}.${order.attempt}`;
     const running = this.#running.get(key);
     if (running) return running;
-    const child = await this.#childFor(order, listener);
-    const execution = executionOf(child);
+    const { child, run } = await this.#begin(order, listener);
+    const execution = executionOf(child, run, (end) => {
+      this.#running.delete(key);
+      this.#afterJob(child, end);
+    });
     this.#running.set(key, execution);
-    void execution.ended.then(() => this.#running.delete(key));
     return execution;
   }
 
@@ -65,6 +73,8 @@ export class ProcessExecutor implements Executor {
     const running = this.#running.get(`${order.id}.${order.attempt}`);
     if (running) return running;
     const [pid, started] = handle.split("-");
+    // It has done that job and is at another, or waits.
+    if ([...this.#children].some((child) => child.pid === Number(pid))) return undefined;
     const deadline = performance.now() + PATIENCE_MILLISECONDS;
     while (startTimeOf(Number(pid)) === started && performance.now() < deadline)
       await pause(POLL_MILLISECONDS);
@@ -73,21 +83,29 @@ export class ProcessExecutor implements Executor {
 
   async close(): Promise<void> {
     this.#closed = true;
-    for (const child of this.#children) child.stop("draining");
+    for (const child of this.#children) child.dismiss();
     await Promise.all([this.#standby?.close(), ...[...this.#children].map(({ ended }) => ended)]);
   }
 
-  /** A job process that has taken the order. One that waited may have died just now, so a new one is tried too. */
-  async #childFor(order: JobOrder, listener: ExecutionListener): Promise<JobChild> {
+  /** Hands the order to a job process. One that waited may have died just now, so a new one is tried too. */
+  async #begin(order: JobOrder, listener: ExecutionListener): Promise<{ child: JobChild; run: ChildRun }> {
     let reason = "the service is closing";
     for (let tries = 0; tries < 2 && !this.#closed; tries++) {
       const child = this.#waiting() ?? this.#spawn(false);
       this.#children.add(child);
       void child.ended.then(() => this.#children.delete(child));
-      if (await child.give(order, listener)) return child;
-      reason = (await child.ended).reason;
+      const run = child.give(order, listener);
+      if (await run.accepted) return { child, run };
+      reason = await child.ended;
     }
     throw new MucastError("unavailable", `no job process can be started: ${reason}`);
+  }
+
+  /** One that is still there waits for another order, or is told that there will be none. */
+  #afterJob(child: JobChild, { reason }: RunEnd): void {
+    if (reason !== undefined) return;
+    if (this.#standby) this.#standby.giveBack(child);
+    else child.dismiss();
   }
 
   #waiting(): JobChild | undefined {
@@ -109,19 +127,23 @@ export class ProcessExecutor implements Executor {
   }
 }
 
-function executionOf(child: JobChild): Execution {
+/** @param onEnd called before anybody hears of the end. */
+function executionOf(child: JobChild, run: ChildRun, onEnd: (end: RunEnd) => void): Execution {
   let stopped: StopReason | undefined;
   return {
     handle: `${child.pid}-${startTimeOf(child.pid!) ?? 0}`,
-    ended: child.ended.then((end) => endOf(end, stopped)),
+    ended: run.ended.then((end) => {
+      onEnd(end);
+      return endOf(end, stopped);
+    }),
     stop: (reason) => {
       stopped ??= reason;
-      child.stop(stopped);
+      run.stop(stopped);
     },
   };
 }
 
-function endOf({ told, reason }: ChildEnd, stopped: StopReason | undefined): ExecutionEnd {
+function endOf({ told, reason }: RunEnd, stopped: StopReason | undefined): ExecutionEnd {
   if (told !== undefined && "record" in told) return { kind: "succeeded", record: told.record };
   if (stopped === "draining") return { kind: "lost", reason: "it was handed back" };
   if (told !== undefined) return { kind: "failed", problem: told.problem };

@@ -29,12 +29,13 @@ beforeEach((context) => {
   (context as unknown as { after(done: () => void): void }).after(() => mock.timers.reset());
 });
 
-function standby(): Standby {
-  return new Standby(() => {
+function standby(isWanted = () => true): Standby {
+  const start = () => {
     const child = new FakeChild();
     children.push(child);
     return child as unknown as JobChild;
-  });
+  };
+  return new Standby({ start, isWanted });
 }
 
 test("one that dies again and again is started less and less often", async () => {
@@ -76,6 +77,39 @@ test("one that is no longer fit is ended and replaced", async () => {
     children.map(({ dismissed }) => dismissed),
     [true, false],
   );
+  await waiting.close();
+});
+
+test("one that has done its order is taken again, and no other is started meanwhile", async () => {
+  const waiting = standby();
+  for (let orders = 0; orders < 3; orders++) {
+    waiting.giveBack(waiting.take()!);
+    mock.timers.tick(1_000);
+  }
+  assert.equal(children.length, 1);
+  await waiting.close();
+});
+
+test("of several that have done their orders one is kept for long", async () => {
+  const waiting = standby();
+  const taken = [waiting.take()!];
+  mock.timers.tick(1_000);
+  taken.push(waiting.take()!);
+  for (const child of taken) waiting.giveBack(child);
+  assert.equal(children.length, 2);
+  mock.timers.tick(30_000);
+  assert.deepEqual(
+    children.map(({ dismissed }) => dismissed),
+    [true, false],
+  );
+  await waiting.close();
+});
+
+test("none is started while no job could be begun", async () => {
+  const waiting = standby(() => false);
+  waiting.take();
+  mock.timers.tick(60_000);
+  assert.equal(children.length, 1);
   await waiting.close();
 });
 

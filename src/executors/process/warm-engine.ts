@@ -1,13 +1,16 @@
 import { requireEnvironment } from "../../engine/environment.ts";
 import { EnginePool } from "../../engine/pool.ts";
 import { WarmHost } from "../../engine/warm-host.ts";
-import { type OpenEngine, openEngine } from "../../jobs/job-engine.ts";
+import { type EngineNeed, type OpenEngine, openEngine } from "../../jobs/job-engine.ts";
 import { openWorkFolder, type WorkFolder } from "../../jobs/work-folder.ts";
 
 /** Together hardly slower and larger than scikit-learn alone; catboost and PyTorch would cost far more. */
-const LIBRARIES = ["sklearn", "xgboost", "lightgbm"];
+export const WARM_LIBRARIES = ["sklearn", "xgboost", "lightgbm"];
 
-/** The engine of a job that is not known yet. A job that it does not suit gets a new one instead. */
+/**
+ * An engine for one job after the other, started before the first is known or with it: what is imported stays
+ * imported, and every job gets workers of its own. A job that it does not suit gets a new one instead.
+ */
 export class WarmEngine {
   readonly #python: string;
   readonly #work: WorkFolder;
@@ -15,10 +18,10 @@ export class WarmEngine {
   #over: Promise<void> | undefined;
 
   /** @throws MucastError engine_unavailable, output_failed. */
-  constructor() {
+  constructor(libraries: readonly string[]) {
     this.#python = requireEnvironment("ml").python;
     this.#work = openWorkFolder();
-    this.#host = new WarmHost({ python: this.#python, libraries: LIBRARIES, workFolder: this.#work.path });
+    this.#host = new WarmHost({ python: this.#python, libraries, workFolder: this.#work.path });
   }
 
   /** Settles once its libraries are imported, or it is of no use; never rejects. */
@@ -26,13 +29,21 @@ export class WarmEngine {
     return this.#host.ready;
   }
 
+  /** Whether another job may have it. */
+  get waits(): boolean {
+    return this.#over === undefined && this.#host.waits;
+  }
+
+  /** Whether it can be the engine of such a job: a network's libraries bring threads that are not to meet others'. */
+  static suits({ environment }: EngineNeed): boolean {
+    return environment === "ml";
+  }
+
   readonly open: OpenEngine = (need) => {
-    // A network's libraries bring threads of their own, which are not to meet those of others.
-    if (need.environment !== "ml" || requireEnvironment("ml").python !== this.#python) {
+    if (!WarmEngine.suits(need) || requireEnvironment("ml").python !== this.#python) {
       void this.close();
       return openEngine(need);
     }
-    this.#over = Promise.resolve();
     const { libraries, workers } = need;
     const workFolder = this.#work.path;
     const warmHost = this.#host;
@@ -42,12 +53,12 @@ export class WarmEngine {
       workFolder,
       close: async () => {
         await pool.close();
-        this.#work.remove();
+        this.#work.clear();
       },
     };
   };
 
-  /** Ends it where no job has taken it. */
+  /** Ends it; no job has it any more. */
   close(): Promise<void> {
     this.#over ??= this.#host.close().then(() => this.#work.remove());
     return this.#over;

@@ -2,24 +2,29 @@ import { openStore } from "../../blob/open-store.ts";
 import type { BlobStore } from "../../blob/store.ts";
 import { MucastError, problemOf } from "../../contract/errors.ts";
 import type { Report } from "../../contract/events.ts";
+import { type OpenEngine, openEngine } from "../../jobs/job-engine.ts";
 import { runDlJob } from "../../jobs/run-dl-job.ts";
 import { runMlJob } from "../../jobs/run-ml-job.ts";
 import type { JobOrder, StopReason } from "../executor.ts";
 import { StatusWriter } from "../status-writer.ts";
 import type { BlobPlaces, FromJob, JobEnd, ToJob } from "./messages.ts";
 import { throttled } from "./throttled.ts";
-import { WarmEngine } from "./warm-engine.ts";
+import { WARM_LIBRARIES, WarmEngine } from "./warm-engine.ts";
 
 const JOBS = { run_ml_job: runMlJob, run_dl_job: runDlJob };
 
-/** What a job process does between its start and its end. */
-export class JobRun {
+/** Another process takes its place then, so that nothing adds up. */
+const JOBS_AT_MOST = 200;
+const BYTES_AT_MOST = 2 ** 30;
+
+/** What a job process does between its start and its end: one order after the other. */
+export class JobRuns {
   /** Settles once it has told how it ended, or has nothing more to do; never rejects. */
   readonly ended: Promise<void>;
   readonly #tell: (message: FromJob) => void;
-  readonly #engine: WarmEngine | undefined;
   readonly #stop = new AbortController();
-  readonly #order = Promise.withResolvers<JobOrder | undefined>();
+  #engine: WarmEngine | undefined;
+  #order = Promise.withResolvers<JobOrder | undefined>();
   #places: BlobPlaces | undefined;
   #store: Promise<BlobStore> | undefined;
   /** Nobody wants to hear how it ends: the attempt is lost. */
@@ -27,7 +32,7 @@ export class JobRun {
 
   constructor(tell: (message: FromJob) => void, warm: boolean) {
     this.#tell = tell;
-    this.#engine = warm ? startEngine() : undefined;
+    this.#engine = warm ? startEngine(WARM_LIBRARIES) : undefined;
     this.ended = this.#work();
   }
 
@@ -55,15 +60,33 @@ export class JobRun {
   }
 
   async #work(): Promise<void> {
-    const order = await this.#order.promise;
-    if (order !== undefined) {
+    for (let jobs = 1; ; jobs++) {
+      const order = await this.#order.promise;
+      if (order === undefined) break;
+      this.#order = Promise.withResolvers();
       this.#tell({ event: "accepted" });
-      await this.#run(order);
+      const isSound = await this.#run(order);
+      if (!isSound || jobs >= JOBS_AT_MOST || !this.#isFit()) break;
+      this.#tell({ event: "ready" });
     }
     await this.#engine?.close();
   }
 
-  async #run(order: JobOrder): Promise<void> {
+  /** Whether another job would find everything as a new process has it. */
+  #isFit(): boolean {
+    return (
+      this.#engine?.waits === true && !this.#stop.signal.aborted && process.memoryUsage.rss() < BYTES_AT_MOST
+    );
+  }
+
+  /** The engine waits already, or is started with its first job and waits for others then. */
+  readonly #openEngine: OpenEngine = (need) => {
+    if (WarmEngine.suits(need)) this.#engine ??= new WarmEngine(need.libraries);
+    return (this.#engine?.open ?? openEngine)(need);
+  };
+
+  /** @returns false where a defect was met. */
+  async #run(order: JobOrder): Promise<boolean> {
     const status = await this.#status(order);
     const report = throttled((job) => this.#tell({ event: "job", job }));
     const end = await this.#result(
@@ -75,10 +98,14 @@ export class JobRun {
       status,
     );
     const isLost = this.#silent && "problem" in end;
-    if (isLost) return status?.leave();
+    if (isLost) {
+      await status?.leave();
+      return false;
+    }
     await status?.end(end);
     if (status) this.#tell({ event: "timings", timings: status.timings });
     this.#tell({ event: "end", end });
+    return !("problem" in end && end.problem.code === "internal");
   }
 
   async #result(order: JobOrder, report: Report, status: StatusWriter | undefined): Promise<JobEnd> {
@@ -92,7 +119,7 @@ export class JobRun {
       report,
       signal,
       onTiming: status?.onTiming,
-      openEngine: this.#engine?.open,
+      openEngine: this.#openEngine,
     };
     try {
       return { record: await JOBS[operation](request, context) };
@@ -115,9 +142,9 @@ export class JobRun {
 }
 
 /** Undefined where there is no environment yet: it says so to the job that needs it. */
-function startEngine(): WarmEngine | undefined {
+function startEngine(libraries: readonly string[]): WarmEngine | undefined {
   try {
-    return new WarmEngine();
+    return new WarmEngine(libraries);
   } catch (error) {
     if (error instanceof MucastError) return undefined;
     throw error;
