@@ -109,7 +109,7 @@ export const settingsSchema = z.strictObject({
     .register(settingNames, { env: "MUCAST_RETENTION_DAYS" }),
   events_kept: count(10, 100_000)
     .default(1_000)
-    .describe("Events of one operation that are kept; older progress goes first.")
+    .describe("Events of one operation that are kept; older progress goes first, then whatever is oldest.")
     .register(settingNames, { env: "MUCAST_EVENTS_KEPT" }),
 
   auth: z

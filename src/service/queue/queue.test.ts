@@ -322,6 +322,11 @@ onEachDatabase((tested) => {
     await tried.ended(caller, id);
     const events = await tried.events(caller, id, 3);
     assert.deepEqual([events[0]!.type, events.length], ["snapshot", 1]);
+    const { rows } = await tested
+      .database()
+      .query<{ type: string }>("select type from events where operation_id = $1 order by seq", [id]);
+    const types = rows.map(({ type }) => type);
+    assert.deepEqual(types, [...Array(9).fill("progress"), "succeeded"]);
     const late = await tried.events(caller, id, events[0]!.seq - 2);
     assert.deepEqual(
       late.map(({ type }) => type),

@@ -2,7 +2,7 @@ import type { Problem } from "../../contract/errors.ts";
 import type { ResultRecord } from "../../contract/result-record.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import type { Attempt } from "./claim-operation.ts";
-import { appendEvent, pruneProgress } from "./events.ts";
+import { appendEvent, pruneEvents } from "./events.ts";
 import { type OperationRow, viewOf } from "./operation-row.ts";
 import type { WebhookTypes } from "./webhook-types.ts";
 
@@ -28,7 +28,7 @@ export function endOperation(
     const type =
       ending.status === "Succeeded" ? "succeeded" : ending.status === "Failed" ? "failed" : "canceled";
     await appendEvent(statements, row.id, type, viewOf(row), kept.webhooks);
-    await pruneProgress(statements, row.id, kept.events);
+    await pruneEvents(statements, row.id, kept.events);
     return row;
   });
 }

@@ -60,12 +60,16 @@ export async function readEvents(
   );
 }
 
-/** Forgets progress that is older than the newest `kept` events. */
-export async function pruneProgress(statements: Queryable, id: string, kept: number): Promise<void> {
+/** Forgets what is beyond the newest `kept` events: progress first, then whatever is oldest. */
+export async function pruneEvents(statements: Queryable, id: string, kept: number): Promise<void> {
   await statements.query(
-    `with removed as (
+    `with kept as (
+       select e.seq from events e join operations o on o.id = e.operation_id
+       where o.id = $1 and o.last_seq > $2 and (e.seq > o.last_seq - $2 or e.type <> 'progress')
+       order by e.seq desc limit $2
+     ), removed as (
        delete from events e using operations o
-       where o.id = $1 and e.operation_id = o.id and e.seq <= o.last_seq - $2 and e.type = 'progress'
+       where o.id = $1 and e.operation_id = o.id and o.last_seq > $2 and e.seq not in (select seq from kept)
        returning e.seq
      )
      update operations set pruned_seq = greatest(pruned_seq, (select max(seq) from removed))

@@ -2,7 +2,7 @@ import type { OperationView } from "../../contract/operation-view.ts";
 import type { Warning } from "../../contract/warnings.ts";
 import type { Database } from "../database/database.ts";
 import type { Attempt } from "./claim-operation.ts";
-import { appendEvent, pruneProgress } from "./events.ts";
+import { appendEvent, pruneEvents } from "./events.ts";
 import type { WebhookTypes } from "./webhook-types.ts";
 
 /** Warnings of one operation that are kept beside it; the output lists all. */
@@ -38,7 +38,7 @@ export function recordNews(
     );
     for (const warning of fresh) await appendEvent(statements, id, "warning", warning, kept.webhooks);
     if (progress) await appendEvent(statements, id, "progress", progress, kept.webhooks);
-    await pruneProgress(statements, id, kept.events);
+    await pruneEvents(statements, id, kept.events);
   });
 }
 
