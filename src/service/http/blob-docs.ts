@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { EXAMPLE_BLOBS } from "./operation-examples.ts";
-import { jsonAnswer, problemAnswers } from "./route-docs.ts";
+import { emptyAnswer, jsonAnswer, problemAnswers } from "./route-docs.ts";
 import { type UploadedBlob, uploadedBlobSchema } from "./uploaded-blob.ts";
 
 export const blobParams = z.strictObject({
@@ -49,7 +49,7 @@ export const readBlobDocs = {
       headers: { ETag: ETAG, "Content-Range": { type: "string", description: "Which bytes of how many." } },
       content: BLOB,
     },
-    304: { description: "It is still the version of `If-None-Match`.", headers: { ETag: ETAG } },
+    304: emptyAnswer("It is still the version of `If-None-Match`.", { ETag: ETAG }),
     ...problemAnswers("read", [
       "not_found",
       "precondition_failed",

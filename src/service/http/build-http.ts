@@ -45,6 +45,7 @@ export function buildHttp(options: HttpOptions): HttpApp {
   }).withTypeProvider<ZodTypes>();
   app.decorateRequest("caller", undefined);
   app.decorateRequest("watched", undefined);
+  app.decorateRequest("operationId", undefined);
   app.decorateRequest("problemCode", undefined);
   app.setValidatorCompiler(checkInput);
   app.setSerializerCompiler(() => JSON.stringify);

@@ -5,18 +5,37 @@ import { MucastError } from "../../contract/errors.ts";
 import { show } from "../../contract/faults.ts";
 import { isEnded } from "../../contract/operation-view.ts";
 import { API_OPERATIONS } from "../../contract/operations.ts";
+import { EVENT_TYPES } from "../../contract/stored-event.ts";
 import { departure } from "./departure.ts";
 import { EVENT_STREAM_TYPE, eventText, pumpEvents, type SentEvent } from "./event-stream.ts";
 import type { HttpApp } from "./http-app.ts";
 import type { HttpOptions } from "./http-options.ts";
 import { EVENTS } from "./operation-examples.ts";
-import { problemAnswers } from "./route-docs.ts";
+import { emptyAnswer, problemAnswers } from "./route-docs.ts";
 
 const DESCRIPTION =
   "Server-sent events, numbered from 1 (`id`), each with its type (`event`) and an Event as one line of JSON (`data`). " +
   "A connection that broke resumes after `Last-Event-ID`; where events after that are no longer kept, a `snapshot` " +
   "with the operation comes first. A comment every 15 s keeps the connection open. The stream ends with " +
   "the final event: succeeded, failed or canceled; asked for what comes after that, the answer is 204.";
+
+/** Of each event; a stream of them has no schema of its own in OpenAPI 3.1. */
+const EVENT_SCHEMA = {
+  type: "object",
+  description: "Of each event.",
+  required: ["id", "event", "data"],
+  properties: {
+    id: { type: "string", description: "`seq` of the event." },
+    event: { type: "string", enum: [...EVENT_TYPES, "snapshot"] },
+    data: {
+      type: "string",
+      contentMediaType: "application/json",
+      contentSchema: {
+        oneOf: [{ $ref: "#/components/schemas/Event" }, { $ref: "#/components/schemas/Snapshot" }],
+      },
+    },
+  },
+} as const;
 
 const lastEventId = z.string().optional();
 
@@ -32,6 +51,7 @@ export function eventRoutes(app: HttpApp, options: HttpOptions, closing: AbortSi
       const { headers, params, query } = request;
       const after = seqOf(headers["last-event-id"] || query.last_event_id);
       const { status } = await operations.get(request.caller!, params.id);
+      request.operationId = params.id;
       if (request.method === "HEAD") return tellStream(reply).send();
       const signal = departure(reply, closing);
       const events = operations.follow(request.caller!, params.id, after, signal);
@@ -87,12 +107,12 @@ function eventDocs() {
         description: "The events after that one, and then each as it happens.",
         content: {
           "text/event-stream": {
-            schema: { type: "string", description: "`data` of each is an Event or a Snapshot." },
+            schema: EVENT_SCHEMA,
             examples: { example: { value: EVENTS.map(eventText).join("") } },
           },
         },
       },
-      204: { description: "The operation has ended, and there is no event after that one." },
+      204: emptyAnswer("The operation has ended, and there is no event after that one."),
       ...problemAnswers("read", ["not_found"]),
     },
   };

@@ -238,8 +238,10 @@ test("logs and telemetry tell route, status and code, and neither query nor head
   const headers = { authorization: `Bearer ${secret}`, cookie: secret, "idempotency-key": secret };
   await ask(service.port, { path: `/v1/operations/abc?sig=${secret}`, headers });
   await eventually(() => service.logged.some((line) => line.includes("/v1/operations/abc")));
+  await ask(service.port, { path: `/v1/operations%3fsig=${secret}` });
+  await eventually(() => service.logged.some((line) => line.includes("%3fsig=")));
   assert.ok(!service.logged.some((line) => line.includes(secret)));
-  assert.deepEqual(service.done.at(-1), { route: "/v1/operations/:id", status: 404, code: "not_found" });
+  assert.deepEqual(service.done.at(-2), { route: "/v1/operations/:id", status: 404, code: "not_found" });
 });
 
 test("too many requests of one address are refused, health is not counted", async (t) => {

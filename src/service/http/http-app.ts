@@ -23,6 +23,8 @@ declare module "fastify" {
     /** Known in the handlers of all routes that are not for anyone. */
     caller: Caller | undefined;
     watched: WatchedRequest | undefined;
+    /** Of the operation it is about. */
+    operationId: string | undefined;
     /** Of the problem that was answered. */
     problemCode: string | undefined;
   }

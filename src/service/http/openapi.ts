@@ -133,6 +133,8 @@ function withSchemas(made: object): OpenApiDocument {
   ] as const) {
     paths[path]!.post!.requestBody!.content["application/json"]!.examples = { example: { value } };
   }
+  // An empty blob is one too.
+  Object.assign(paths["/data/{name}"]!.put!.requestBody!, { required: false });
   // HEAD answers what GET does, without a body; saying so for each would double the document.
   for (const methods of Object.values(paths)) delete (methods as Record<string, OpenApiOperation>).head;
   return { ...document, components, paths };

@@ -14,6 +14,7 @@ export function answerOperation(
   origin: string,
   status: 200 | 202,
 ): OperationView {
+  reply.request.operationId = operation.id;
   const url = `${origin}${operationPath(operation.id)}`;
   reply.code(status).header("operation-location", url);
   if (status === 202) reply.header("location", url);

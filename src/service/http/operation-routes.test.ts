@@ -32,6 +32,7 @@ test("an operation is told as it is, with when to ask again while it goes on", a
   const ended = await get(`/v1/operations/${id}`);
   assert.equal(operationSchema.parse(await ended.json()).status, "Succeeded");
   assert.equal(ended.headers.get("retry-after"), null);
+  await eventually(() => service.logged.some((line) => line.includes(`"operation_id":"${id}"`)));
   const head = await fetch(`${service.origin}/v1/operations/${id}`, { method: "HEAD" });
   assert.deepEqual([head.status, await head.text()], [200, ""]);
 });

@@ -32,6 +32,11 @@ export function jsonAnswer(
   };
 }
 
+/** An answer without a body; said by its type, or the document would make one up. */
+export function emptyAnswer(description: string, headers: AnswerDoc["headers"] = {}): object {
+  return { type: "null", description, headers };
+}
+
 /** What every route may answer whatever it does. */
 const ALWAYS: readonly ErrorCode[] = [
   "invalid_request",

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
+import { withoutSignature } from "../../blob/policy.ts";
 import type { HttpOptions } from "./http-options.ts";
 
 const LONGEST_PATH_LOGGED = 200;
@@ -23,15 +24,16 @@ export function watchRequest(
   reply.raw.once("close", () => {
     const route = request.is404 ? undefined : request.routeOptions.url;
     const { statusCode: status, writableFinished } = reply.raw;
-    const { problemCode: code, caller } = request;
+    const { problemCode: code, caller, operationId } = request;
     watched.ended({ route, status, code });
     options.log.info(
       {
         method,
         route,
-        path: raw.url!.split("?")[0]!.slice(0, LONGEST_PATH_LOGGED),
+        path: withoutSignature(raw.url!.split("?")[0]!).slice(0, LONGEST_PATH_LOGGED),
         status,
         ms: Math.round(performance.now() - begun),
+        ...(operationId === undefined ? {} : { operation_id: operationId }),
         ...(code === undefined ? {} : { code }),
         ...(caller === undefined ? {} : { caller: caller.subject }),
         ...(writableFinished ? {} : { aborted: true }),
