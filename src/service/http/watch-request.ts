@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { withoutSignature } from "../../blob/policy.ts";
+import { shownUrl } from "../../blob/policy.ts";
 import type { HttpOptions } from "./http-options.ts";
 
 const LONGEST_PATH_LOGGED = 200;
@@ -30,7 +30,7 @@ export function watchRequest(
       {
         method,
         route,
-        path: withoutSignature(raw.url!.split("?")[0]!).slice(0, LONGEST_PATH_LOGGED),
+        path: shownUrl(raw.url!).slice(0, LONGEST_PATH_LOGGED),
         status,
         ms: Math.round(performance.now() - begun),
         ...(operationId === undefined ? {} : { operation_id: operationId }),
