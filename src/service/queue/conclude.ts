@@ -26,7 +26,7 @@ export async function conclude(
   const ending = await endingOf(parts, row, record ? { kind: "succeeded", record } : end);
   const fields = { operation_id: row.id, attempt: row.attempt };
   if (ending === "again") {
-    if (!(await releaseOperation(database, row, { lost: true, waitSeconds: 1 }))) return;
+    if (!(await releaseOperation(database, row, "lost", 1))) return;
     telemetry.attemptLost(row);
     log.warn({ ...fields, reason: reasonOf(end) }, "an attempt was lost and is made again");
     return;

@@ -108,7 +108,7 @@ export class Dispatcher {
       this.#lookAgain = false;
       await this.#quietly(async () => {
         while (!this.#draining && this.#budget.hasRoom()) {
-          const row = await claimOperation(this.#parts.database, this.#parts.owner, this.#parts.webhooks);
+          const row = await claimOperation(this.#parts.database, this.#parts.owner);
           if (!row) return;
           this.#begin(row);
         }
@@ -118,13 +118,8 @@ export class Dispatcher {
 
   #begin(row: OperationRow): void {
     const cores = this.#budget.take();
-    if (row.handle === null) {
-      this.#parts.telemetry.started(row, cores);
-      this.#parts.log.info({ operation_id: row.id, attempt: row.attempt, cores }, "an attempt begins");
-    }
     const job = new RunningJob(this.#parts, row, cores);
     this.#running.set(row.id, job);
-    if (row.cancel_requested_at) job.stop("canceled");
     void job.done.then(() => {
       this.#running.delete(row.id);
       this.#budget.giveBack(cores);

@@ -24,6 +24,7 @@ export class FakeExecutor implements Executor {
   readonly outlivesService: boolean;
   readonly executions: FakeExecution[] = [];
   obeys = true;
+  #refusal: { readonly error: Error; readonly resolve: () => void } | undefined;
   readonly #waiting: ((execution: FakeExecution) => void)[] = [];
   readonly #taken = new Set<FakeExecution>();
 
@@ -31,7 +32,20 @@ export class FakeExecutor implements Executor {
     this.outlivesService = outlivesService;
   }
 
+  /** The next start throws. @returns a promise of that. */
+  refuse(error: Error): Promise<void> {
+    return new Promise((resolve) => {
+      this.#refusal = { error, resolve };
+    });
+  }
+
   async start(order: JobOrder, listener: ExecutionListener): Promise<Execution> {
+    const refusal = this.#refusal;
+    this.#refusal = undefined;
+    if (refusal) {
+      refusal.resolve();
+      throw refusal.error;
+    }
     return this.#run(order, listener, `fake-${order.id}-${order.attempt}`);
   }
 

@@ -199,6 +199,30 @@ onEachDatabase((tested) => {
     assert.equal((await tried.ended(caller, id)).status, "Succeeded");
   });
 
+  test("a start that is refused is no attempt, and is made again", async (t) => {
+    const tried = await queue(t);
+    const caller = newCaller();
+    tried.executor.refuse(new MucastError("unavailable", "not now", { retryAfter: 0 }));
+    const { id } = await tried.submit(caller);
+    const { order, end } = await tried.executor.next();
+    assert.deepEqual([order.id, order.attempt], [id, 1]);
+    end({ kind: "succeeded", record: recordOf(id) });
+    await tried.ended(caller, id);
+    const types = (await tried.events(caller, id)).map(({ type }) => type);
+    assert.deepEqual(types, ["queued", "started", "succeeded"]);
+  });
+
+  test("what is cancelled while no start succeeds is Canceled", async (t) => {
+    const tried = await queue(t);
+    const caller = newCaller();
+    const refusal = tried.executor.refuse(new MucastError("unavailable", "not now", { retryAfter: 0 }));
+    const { id } = await tried.submit(caller);
+    await refusal;
+    await tried.operations.cancel(caller, id);
+    const { status, error } = await tried.ended(caller, id);
+    assert.deepEqual([status, error?.code], ["Canceled", "canceled"]);
+  });
+
   test("a job over its time is stopped", async (t) => {
     const tried = await queue(t, { job_seconds: 0 });
     const caller = newCaller();

@@ -6,15 +6,23 @@ import { keepHandle } from "../store/claim-operation.ts";
 import { releaseOperation } from "../store/end-operation.ts";
 import type { OperationRow } from "../store/operation-row.ts";
 import { recordNews } from "../store/record-news.ts";
-import { conclude } from "./conclude.ts";
+import { canceledProblem, conclude } from "./conclude.ts";
 import { NewsFeed } from "./news-feed.ts";
 import { orderOf } from "./order-of.ts";
 import type { QueueParts } from "./queue-parts.ts";
 
 const PAUSE_MILLISECONDS = { first: 500, most: 10_000 };
-const REFUSED_WAIT_SECONDS = 5;
+const REFUSED_WAIT_SECONDS = 15;
 /** How long the storage is asked for an output before what the execution said is believed alone. */
 const STORAGE_PATIENCE_MILLISECONDS = 300_000;
+
+/** It could not be started now, and nothing of it was. */
+interface Refusal {
+  readonly refused: MucastError;
+}
+
+/** Nobody wants it any more by the time when it could begin. */
+const NEVER_BEGUN = { kind: "failed", problem: canceledProblem() } as const;
 
 /** One attempt that this service looks after, from its start, or its adoption, until its end is written down. */
 export class RunningJob {
@@ -37,6 +45,7 @@ export class RunningJob {
     this.#parts = parts;
     this.row = row;
     this.#order = orderOf(row, workers, parts.urlOf);
+    if (row.cancel_requested_at) this.#stopFor = "canceled";
     this.done = this.#run();
   }
 
@@ -70,24 +79,40 @@ export class RunningJob {
     await this.#insist(() => this.#writeDown(end, isPatient()));
   }
 
-  /** Runs it to its end. `refused`: it could not be started now. */
-  async #execute(feed: NewsFeed): Promise<ExecutionEnd | "refused"> {
+  /** Runs it to its end. */
+  async #execute(feed: NewsFeed): Promise<ExecutionEnd | Refusal> {
     try {
+      if (this.#stopFor === "canceled" && this.#mayLeaveIt()) return NEVER_BEGUN;
       const execution = await this.#begin(feed);
       if (execution === undefined) return { kind: "lost", reason: "it was gone when the service came back" };
       this.#execution = execution;
-      await this.#insist(() => keepHandle(this.#parts.database, this.row, execution.handle));
+      if (this.row.handle === null) await this.#insist(() => this.#tellStart(execution.handle));
       if (this.#stopFor) execution.stop(this.#stopFor);
       const timer = setTimeout(() => this.stop("timed_out"), this.#millisecondsLeft());
       return await Promise.race([execution.ended, this.#onLetGo]).finally(() => clearTimeout(timer));
     } catch (error) {
       if (error instanceof MucastError && error.code === "unavailable") {
+        if (this.#stopFor === "canceled") return NEVER_BEGUN;
         this.#parts.log.warn({ operation_id: this.row.id, err: error }, "the job could not be started now");
-        return "refused";
+        return { refused: error };
       }
       this.#parts.log.error({ operation_id: this.row.id, err: error }, "the job could not be started");
       return { kind: "failed", problem: problemOf(error) };
     }
+  }
+
+  /** Whether nothing of it can run anywhere. */
+  #mayLeaveIt(): boolean {
+    return this.row.handle === null && !this.#parts.executor.outlivesService;
+  }
+
+  async #tellStart(handle: string): Promise<void> {
+    const { database, webhooks, telemetry } = this.#parts;
+    if (!(await keepHandle(database, this.row, handle, webhooks))) return;
+    const { workers } = this.#order;
+    telemetry.started(this.row, workers);
+    const { id, attempt } = this.row;
+    this.#parts.log.info({ operation_id: id, attempt, cores: workers }, "an attempt begins");
   }
 
   #begin(feed: NewsFeed): Promise<Execution | undefined> {
@@ -104,11 +129,15 @@ export class RunningJob {
       : executor.adopt(this.#order, handle, listener);
   }
 
-  async #writeDown(end: ExecutionEnd | "refused", lookForOutput: boolean): Promise<void> {
-    const handedBack = end !== "refused" && end.kind === "lost" && this.#stopFor === "draining";
-    if (end === "refused" || handedBack) {
-      const waitSeconds = end === "refused" ? REFUSED_WAIT_SECONDS : 0;
-      await releaseOperation(this.#parts.database, this.row, { lost: false, waitSeconds });
+  async #writeDown(end: ExecutionEnd | Refusal, lookForOutput: boolean): Promise<void> {
+    const { database } = this.#parts;
+    if ("refused" in end) {
+      const { retryAfter = REFUSED_WAIT_SECONDS } = end.refused.data as { retryAfter?: number };
+      await releaseOperation(database, this.row, "refused", retryAfter);
+      return;
+    }
+    if (end.kind === "lost" && this.#stopFor === "draining") {
+      await releaseOperation(database, this.row, "handed back", 0);
       return;
     }
     await conclude(this.#parts, this.row, end, { timings: this.#timings, lookForOutput });

@@ -7,41 +7,40 @@ import type { WebhookTypes } from "./webhook-types.ts";
 export const LEASE_SECONDS = 20;
 
 /** Takes the oldest operation that waits, for `owner`, as its next attempt. Undefined where none waits. */
-export function claimOperation(
-  database: Database,
+export async function claimOperation(
+  statements: Queryable,
   owner: string,
-  webhooks: WebhookTypes,
 ): Promise<OperationRow | undefined> {
-  return database.transaction(async (statements) => {
-    const { rows } = await statements.query<OperationRow>(
-      `update operations
-       set status = 'Running', attempt = attempt + 1, owner = $1, handle = null, progress = null,
-         lease_until = now() + make_interval(secs => $2), attempt_started_at = now(),
-         started_at = coalesce(started_at, now())
-       where id = (
-         select id from operations where status = 'NotStarted' and not_before <= now()
-         order by ordinal limit 1 for update skip locked
-       )
-       returning *`,
-      [owner, LEASE_SECONDS],
-    );
-    const row = rows[0];
-    if (row) await appendEvent(statements, row.id, "started", { attempt: row.attempt }, webhooks);
-    return row;
-  });
+  const { rows } = await statements.query<OperationRow>(
+    `update operations
+     set status = 'Running', attempt = attempt + 1, owner = $1, handle = null, progress = null,
+       lease_until = now() + make_interval(secs => $2), attempt_started_at = now(),
+       started_at = coalesce(started_at, now())
+     where id = (
+       select id from operations where status = 'NotStarted' and not_before <= now()
+       order by ordinal limit 1 for update skip locked
+     )
+     returning *`,
+    [owner, LEASE_SECONDS],
+  );
+  return rows[0];
 }
 
-/** Keeps where an attempt runs. False where it is no longer the current one. */
-export async function keepHandle(
-  statements: Queryable,
+/** Keeps where an attempt runs, and tells that it does. False where it is no longer the current one. */
+export function keepHandle(
+  database: Database,
   { id, attempt }: Attempt,
   handle: string,
+  webhooks: WebhookTypes,
 ): Promise<boolean> {
-  const { rows } = await statements.query(
-    "update operations set handle = $3 where id = $1 and attempt = $2 and status = 'Running' returning id",
-    [id, attempt, handle],
-  );
-  return rows.length > 0;
+  return database.transaction(async (statements) => {
+    const { rows } = await statements.query(
+      "update operations set handle = $3 where id = $1 and attempt = $2 and status = 'Running' returning id",
+      [id, attempt, handle],
+    );
+    if (rows.length > 0) await appendEvent(statements, id, "started", { attempt }, webhooks);
+    return rows.length > 0;
+  });
 }
 
 /** One attempt at an operation; every change of it names both. */

@@ -56,24 +56,30 @@ async function end(
   return rows[0];
 }
 
+/** `lost`: it vanished, which is counted. `refused`: nothing of it was started, so it was no attempt. */
+export type ReleaseReason = "lost" | "handed back" | "refused";
+
 /**
  * Gives a running attempt back to the queue.
- * @param lost whether it vanished, which is counted; one that is handed back is not.
  * @param waitSeconds before another one may begin.
  * @returns false where it is no longer the current one.
  */
 export async function releaseOperation(
   statements: Queryable,
   { id, attempt }: Attempt,
-  { lost, waitSeconds }: { lost: boolean; waitSeconds: number },
+  reason: ReleaseReason,
+  waitSeconds: number,
 ): Promise<boolean> {
   const { rows } = await statements.query(
     `update operations
      set status = 'NotStarted', owner = null, lease_until = null, handle = null, progress = null,
-       lost = lost + $3, not_before = now() + make_interval(secs => $4)
+       lost = lost + case when $3 = 'lost' then 1 else 0 end,
+       started_at = case when $3 = 'refused' and attempt = 1 then null else started_at end,
+       attempt = attempt - case when $3 = 'refused' then 1 else 0 end,
+       not_before = now() + make_interval(secs => $4)
      where id = $1 and attempt = $2 and status = 'Running'
      returning id`,
-    [id, attempt, lost ? 1 : 0, waitSeconds],
+    [id, attempt, reason, waitSeconds],
   );
   return rows.length > 0;
 }
