@@ -9,7 +9,8 @@ export const ERROR_TABLE = {
     status: 400,
     exit: 2,
     title: "The payload or the config is not valid",
-    advice: "Correct what is named; `mucast schema` prints the accepted shapes, `--help` the flags.",
+    advice:
+      "Correct what is named; the accepted shapes are in docs/config.md and the service's /openapi.json, or printed by `mucast schema` and `--help`.",
   },
   unknown_model: {
     status: 400,
