@@ -3,7 +3,8 @@
  * may be answered by a server error or by anything that the document does not describe. Further arguments go to
  * Schemathesis, such as `--max-examples 500` or `--seed 1`.
  */
-import { spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { dirname, join } from "node:path";
 import { lockedPython } from "../bench/peer-environment.ts";
 import { startCore } from "../test/service/core.testing.ts";
@@ -39,12 +40,12 @@ try {
     "--continue-on-failure",
     "--no-color",
   ];
-  const { status, error } = spawnSync(
-    join(dirname(python), "st"),
-    [...args, ...plain, ...process.argv.slice(2)],
-    { stdio: "inherit", cwd: core.serving.folder },
-  );
-  if (error) throw error;
+  // Not spawnSync: the log of the service has to be read meanwhile.
+  const child = spawn(join(dirname(python), "st"), [...args, ...plain, ...process.argv.slice(2)], {
+    stdio: "inherit",
+    cwd: core.serving.folder,
+  });
+  const [status] = await once(child, "exit");
   const faults = logs()
     .split("\n")
     .filter((line) => /"internal"|unhandled/i.test(line));
