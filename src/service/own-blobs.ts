@@ -39,7 +39,9 @@ export class OwnBlobs {
   /** What is wrong with the URL of an input, for parsePayload. */
   readonly fault = (url: string): { readonly message: string } | undefined => {
     try {
-      checkInputLocation(this.urlOf(this.#stored(url)), this.#places.policy);
+      const stored = this.#stored(url);
+      // A path that a caller has written is no URL, though it looks like one of ours as we keep them.
+      checkInputLocation(stored === url ? url : this.urlOf(stored), this.#places.policy);
       return undefined;
     } catch (error) {
       if (error instanceof MucastError) return { message: error.message };
