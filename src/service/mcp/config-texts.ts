@@ -1,4 +1,4 @@
-import { partText } from "./part-text.ts";
+import { partTexts } from "./part-text.ts";
 
 /**
  * A JSON-RPC message, or a batch of them, in which the `config` of a tool call is its own JSON text, as if the caller
@@ -9,7 +9,9 @@ import { partText } from "./part-text.ts";
 export function withConfigTexts(text: string): unknown {
   const plain: unknown = JSON.parse(text);
   if (!Array.isArray(plain)) return withConfigText(plain, () => text);
-  return plain.map((message, index) => withConfigText(message, () => partText(text, index)!));
+  // Taken apart once: message by message a large batch would take minutes.
+  const texts = partTexts(text);
+  return plain.map((message, index) => withConfigText(message, () => texts.get(index)!));
 }
 
 const CONFIG = ["params", "arguments", "config"] as const;
@@ -20,7 +22,7 @@ function withConfigText(message: unknown, textOf: () => string): unknown {
   if (memberOf(message, "method") !== "tools/call" || config === undefined || typeof config === "string") {
     return message;
   }
-  const source = CONFIG.reduce((text, name) => partText(text, name)!, textOf());
+  const source = CONFIG.reduce((text, name) => partTexts(text).get(name)!, textOf());
   (args as Record<string, unknown>).config = source;
   return message;
 }

@@ -2,18 +2,20 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { withConfigTexts } from "./config-texts.ts";
-import { partText } from "./part-text.ts";
+import { partTexts } from "./part-text.ts";
 
 test("every part of a document is found with its own text", () => {
   fc.assert(
     fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.nat(4), (document, indent) => {
       const text = JSON.stringify(document, null, indent);
+      const texts = partTexts(text);
       for (const [key, value] of Object.entries(document)) {
-        assert.deepEqual(JSON.parse(partText(text, key)!), JSON.parse(JSON.stringify(value)));
+        assert.deepEqual(JSON.parse(texts.get(key)!), JSON.parse(JSON.stringify(value)));
       }
       const list = JSON.stringify(Object.values(document), null, indent);
+      const listed = partTexts(list);
       for (const [index, value] of Object.values(document).entries()) {
-        assert.deepEqual(JSON.parse(partText(list, index)!), JSON.parse(JSON.stringify(value)));
+        assert.deepEqual(JSON.parse(listed.get(index)!), JSON.parse(JSON.stringify(value)));
       }
     }),
   );
@@ -21,10 +23,10 @@ test("every part of a document is found with its own text", () => {
 
 test("a text is given as it is written, and of a key that stands twice the last one", () => {
   const text = '{ "a" : [1.0, 2e3 ] , "b":{"a": -0.0}, "\\u0061": {"x":1152921504606846977 } }';
-  assert.equal(partText(text, "a"), '{"x":1152921504606846977 }');
-  assert.equal(partText(text, "b"), '{"a": -0.0}');
-  assert.equal(partText(text, "c"), undefined);
-  assert.equal(partText("[]", 0), undefined);
+  assert.equal(partTexts(text).get("a"), '{"x":1152921504606846977 }');
+  assert.equal(partTexts(text).get("b"), '{"a": -0.0}');
+  assert.equal(partTexts(text).get("c"), undefined);
+  assert.equal(partTexts("[]").get(0), undefined);
 });
 
 test("only the config of a tool call becomes text, in a batch too", () => {
@@ -38,4 +40,14 @@ test("only the config of a tool call becomes text, in a batch too", () => {
   for (const text of ["null", "3", '{"method":"tools/call"}', '{"method":"tools/call","params":[]}']) {
     assert.deepEqual(withConfigTexts(text), JSON.parse(text));
   }
+});
+
+test("a large batch is taken apart at once, and not message by message", () => {
+  const call = '{"method":"tools/call","params":{"arguments":{"config":1.0}}}';
+  const batch = Array.from({ length: 20_000 }, () => call);
+  const expected = withConfigTexts(call);
+  assert.deepEqual(
+    withConfigTexts(`[${batch.join(",")}]`),
+    batch.map(() => expected),
+  );
 });

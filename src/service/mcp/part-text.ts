@@ -1,12 +1,11 @@
 /**
- * The text of one part of a JSON object or array, as it is written there, without the space around.
+ * The text of each part of a JSON object or array, as it is written there, without the space around: by its key, of
+ * which the last one counts as it does for JSON.parse, or by its index. Nothing for other values.
  *
  * @param text valid JSON; this does not look for faults.
- * @param name a key, of which the last one counts as it does for JSON.parse, or an index.
- * @returns undefined where there is no such part.
  */
-export function partText(text: string, name: string | number): string | undefined {
-  let found: string | undefined;
+export function partTexts(text: string): ReadonlyMap<string | number, string> {
+  const found = new Map<string | number, string>();
   let depth = 0;
   let key: string | number = 0;
   let start = -1;
@@ -14,7 +13,7 @@ export function partText(text: string, name: string | number): string | undefine
   for (const { 0: token, index } of text.matchAll(TOKEN)) {
     const closes = token === "}" || token === "]";
     if (depth === 1 && (token === "," || closes)) {
-      if (start >= 0 && key === name) found = text.slice(start, end);
+      if (start >= 0) found.set(key, text.slice(start, end));
       if (typeof key === "number") key += 1;
       start = -1;
     } else if (depth === 1 && token === ":") {
