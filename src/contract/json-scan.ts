@@ -25,6 +25,9 @@ export function scanJson(
   return scanner.duplicates;
 }
 
+/** Where a key is long, thousands of places below it would fill the memory; UTF-16 units. */
+const LONGEST_PLACE = 400;
+
 interface Scanner {
   readonly text: string;
   at: number;
@@ -60,7 +63,7 @@ function scanObject(scanner: Scanner, path: string, depth: number): void {
     skipSpace(scanner);
     if (scanner.text[scanner.at] !== '"') fail(scanner, "a key in double quotes is expected here");
     const key = scanString(scanner);
-    const place = `${path}.${key}`;
+    const place = `${path}.${key}`.slice(0, LONGEST_PLACE);
     if (seen.has(key))
       scanner.duplicates.push({ path: place, message: `${place} stands twice; keep one of them` });
     seen.add(key);

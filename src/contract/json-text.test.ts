@@ -52,6 +52,12 @@ describe("keys", () => {
     );
   });
 
+  it("keeps paths below a long key short", () => {
+    const { data } = refusal(`{"${"k".repeat(100_000)}": {${Array(5_000).fill('"a": 1').join(", ")}}}`);
+    assert.equal(data.faults?.length, 4_999);
+    assert.ok(data.faults.every(({ path }) => path.length <= 400));
+  });
+
   it("sees through escapes", () => {
     assert.equal(refusal('{"eta": 1, "\\u0065ta": 2}').data.path, "config.eta");
   });
