@@ -20,6 +20,20 @@ export async function readiness(parts: {
   ];
 }
 
+/**
+ * Does it once at a time: who asks meanwhile gets the same answer, so that probes, which anyone may send, do not pile up
+ * on the storage.
+ */
+export function oneAtATime<T>(ask: () => Promise<T>): () => Promise<T> {
+  let asking: Promise<T> | undefined;
+  return () => {
+    asking ??= ask().finally(() => {
+      asking = undefined;
+    });
+    return asking;
+  };
+}
+
 async function check(name: string, ask: () => Promise<unknown>): Promise<ReadyCheck> {
   try {
     await ask();

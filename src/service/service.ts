@@ -16,7 +16,7 @@ import { OwnBlobs, type OwnPlaces } from "./own-blobs.ts";
 import { Changes } from "./queue/changes.ts";
 import { Dispatcher } from "./queue/dispatcher.ts";
 import { newOwner } from "./queue/owner.ts";
-import { readiness } from "./readiness.ts";
+import { oneAtATime, readiness } from "./readiness.ts";
 import { keepRetention } from "./retention.ts";
 import type { ServiceSettings } from "./settings/load-settings.ts";
 import { secretsOf } from "./settings/secrets.ts";
@@ -108,7 +108,9 @@ async function listen(parts: Parts, closing: Closing): Promise<RunningService> {
   });
   const keys = new DatabaseKeyStore(database);
   const authenticate = await buildAuthenticate(settings, { keys, localToken: parts.lock?.token });
-  const ready = () => readiness({ database, store: storage.store, draining: () => operations.draining });
+  const ready = oneAtATime(() =>
+    readiness({ database, store: storage.store, draining: () => operations.draining }),
+  );
   const http = buildHttp({
     settings,
     operations,

@@ -23,6 +23,6 @@ export interface HttpOptions {
   readonly keys: KeyStore;
   readonly log: Log;
   readonly telemetry: Pick<Telemetry, "requestStarted" | "streamOpened" | "metrics">;
-  /** Looks at everything anew; never rejects. */
+  /** Looks at everything anew, once at a time; never rejects. */
   ready(): Promise<readonly ReadyCheck[]>;
 }
