@@ -1,6 +1,5 @@
 import { z } from "zod";
 import { MucastError } from "../../contract/errors.ts";
-import { isLoopbackName } from "../auth/loopback.ts";
 import type { HttpApp } from "./http-app.ts";
 import type { HttpOptions } from "./http-options.ts";
 import { jsonAnswer, problemAnswers } from "./route-docs.ts";
@@ -63,7 +62,8 @@ function readyRoute(app: HttpApp, { ready }: HttpOptions): void {
 }
 
 function metricsRoute(app: HttpApp, { settings, telemetry }: HttpOptions): void {
-  const access = isLoopbackName(settings.host) ? "anyone" : "read";
+  // Not by the address: what listens on loopback may stand behind a proxy that all the world reaches.
+  const access = settings.auth === "none" ? "anyone" : "read";
   app.route({
     method: "GET",
     url: "/metrics",
@@ -71,7 +71,7 @@ function metricsRoute(app: HttpApp, { settings, telemetry }: HttpOptions): void 
     schema: {
       operationId: "metrics",
       summary: "Figures of the service for Prometheus",
-      description: "Without credentials only where the service listens on a loopback address.",
+      description: "Without credentials only where the service asks nobody for any (`auth` none).",
       tags: ["Service"],
       response: {
         200: {
