@@ -14,7 +14,6 @@ export function secretsOf(settings: Settings, env: NodeJS.ProcessEnv): string[] 
   const { database_url, webhooks, blob_url } = settings;
   const wholes = [
     database_url,
-    database_url === undefined ? undefined : decodeURIComponent(new URL(database_url).password),
     ...webhooks.map(({ secret }) => secret),
     ...SECRET_VARIABLES.map((name) => env[name]),
     /AccountKey=([^;]+)/.exec(env.AZURE_STORAGE_CONNECTION_STRING ?? "")?.[1],

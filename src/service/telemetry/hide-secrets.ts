@@ -62,5 +62,10 @@ function passwordsIn(secret: string): string[] {
 }
 
 function decoded(text: string): string {
-  return /%(?![0-9a-f]{2})/i.test(text) ? text : decodeURIComponent(text);
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    // Encoded in no UTF-8: it has no other spelling.
+    return text;
+  }
 }

@@ -1,0 +1,23 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { settingsSchema } from "../../contract/settings.ts";
+import { secretHider } from "../telemetry/hide-secrets.ts";
+import { secretsOf } from "./secrets.ts";
+
+test("the password of a database is hidden however its URL is spelt", () => {
+  for (const [url, password] of [
+    ["postgresql://u:s3cret-word@db/x", "s3cret-word"],
+    ["postgresql://u:s3cret%2Fword@db/x", "s3cret/word"],
+    ["postgresql://u:s3cret%zzword@db/x", "s3cret%zzword"],
+    ["postgresql://u:s3cret%ffword@db/x", "s3cret%ffword"],
+  ] as const) {
+    const hide = secretHider(secretsOf(settingsSchema.parse({ database_url: url }), {}));
+    assert.equal(hide(`{"msg":"of ${password}"}`), '{"msg":"of …"}', url);
+  }
+});
+
+test("a URL of a database that only its driver understands is no fault here", () => {
+  const url = "postgresql://u:s3cret-word@/x?host=/run/postgresql";
+  const hide = secretHider(secretsOf(settingsSchema.parse({ database_url: url }), {}));
+  assert.ok(!hide(`{"msg":"${url}"}`).includes("s3cret-word"));
+});
