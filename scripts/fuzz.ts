@@ -5,22 +5,11 @@
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { lockedPython } from "../bench/peer-environment.ts";
 import { startCore } from "../test/service/core.testing.ts";
 import { DATABASES } from "../test/service/databases.testing.ts";
 import { endServices } from "../test/service/service.testing.ts";
-
-const CHECKS = [
-  "not_a_server_error",
-  "status_code_conformance",
-  "content_type_conformance",
-  "response_headers_conformance",
-  "response_schema_conformance",
-  "negative_data_rejection",
-  "unsupported_method",
-  "allow_header_conformance",
-];
 
 const python = lockedPython("fuzz", "test/fuzz/requirements-schemathesis.txt");
 const core = await startCore(DATABASES[0]!, {
@@ -31,7 +20,9 @@ try {
   const { url, logs } = core.serving;
   // Something to be found by id, in the list and as an output.
   const { id } = await core.api.submit(core.own(), { prefer: "wait=60" });
-  const args = ["run", `${url}/openapi.json`, "--checks", CHECKS.join(","), "--max-examples", "100"];
+
+  const checks = resolve("test/fuzz/schemathesis.toml");
+  const args = ["--config-file", checks, "run", `${url}/openapi.json`, "--max-examples", "100"];
   const plain = [
     "--generation-database",
     "none",
