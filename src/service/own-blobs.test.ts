@@ -24,7 +24,11 @@ function payload(url: string) {
 }
 
 for (const [where, places] of Object.entries({ inFolder, inContainer })) {
-  const of = (owner: string) => new OwnBlobs(places, async (name) => (name === NAME ? owner : undefined));
+  const of = (owner: string | undefined, isOpen = false) =>
+    new OwnBlobs(places, {
+      ownerOf: async (name) => (name === NAME ? owner : undefined),
+      isOpen: async (name) => name === NAME && isOpen,
+    });
 
   test(`every spelling of an own blob that is let in is known as that blob, ${where}`, async () => {
     const spellings = [...bases, ...(where === "inContainer" ? [CONTAINER] : [])].map(
@@ -38,6 +42,13 @@ for (const [where, places] of Object.entries({ inFolder, inContainer })) {
     for (const url of bases.flatMap((base) => [`${base}/data/${NAME}?`, `${base}/data/${NAME}?sv=1`])) {
       await assert.rejects(of("key:bob").keep(ALICE, payload(url)), isNotAllowed, url);
     }
+  });
+
+  test(`what nobody has claimed can be read where it is there to be read, ${where}`, async () => {
+    const named = payload(`${bases[0]}/data/${NAME}`);
+    assert.equal((await of(undefined, true).keep(ALICE, named)).featureUrl, `/data/${NAME}`);
+    await assert.rejects(of(undefined, false).keep(ALICE, named), isNotAllowed);
+    await assert.rejects(of("key:bob", true).keep(ALICE, named), isNotAllowed);
   });
 
   test(`a path is no URL, even where it looks like a blob as it is kept, ${where}`, () => {

@@ -2,7 +2,7 @@ import { checkInputLocation } from "../blob/place.ts";
 import type { BlobPolicy } from "../blob/policy.ts";
 import { MucastError } from "../contract/errors.ts";
 import type { ParsedPayload } from "../contract/parse-payload.ts";
-import type { Caller, Operations } from "./operations.ts";
+import type { Caller } from "./operations.ts";
 
 /** Under which URLs this service's own blobs are known, and where they lie. */
 export interface OwnPlaces {
@@ -23,17 +23,25 @@ export function ownBases(address: string, publicUrl: string | undefined): string
   return [...new Set([...(publicUrl === undefined ? [] : [publicUrl]), address, ...loopback])];
 }
 
+/** Whose a blob of this service is. */
+export interface BlobOwners {
+  /** Undefined where nobody has claimed it. */
+  ownerOf(name: string): Promise<string | undefined>;
+  /** Whether anyone may read what nobody has claimed: the operator has put it there. */
+  isOpen(name: string): Promise<boolean>;
+}
+
 /**
  * Payload URLs that name the service's own blobs are kept as `/data/<name>`, so that they stay right when the service
  * comes back at another address, or another service on the same storage runs the job.
  */
 export class OwnBlobs {
   readonly #places: OwnPlaces;
-  readonly #ownerOf: Operations["ownerOf"];
+  readonly #owners: BlobOwners;
 
-  constructor(places: OwnPlaces, ownerOf: Operations["ownerOf"]) {
+  constructor(places: OwnPlaces, owners: BlobOwners) {
     this.#places = places;
-    this.#ownerOf = ownerOf;
+    this.#owners = owners;
   }
 
   /** What is wrong with the URL of an input, for parsePayload. */
@@ -78,9 +86,11 @@ export class OwnBlobs {
 
   async #checkOwner(caller: Caller, path: string, stored: string): Promise<void> {
     if (!stored.startsWith("/data/")) return;
-    const owner = await this.#ownerOf(stored.slice("/data/".length));
-    if (owner === undefined || owner === caller.subject) return;
-    const message = `${path}: ${stored} is not a blob of this caller`;
+    const name = stored.slice("/data/".length);
+    const owner = await this.#owners.ownerOf(name);
+    if (owner === caller.subject) return;
+    if (owner === undefined && (await this.#owners.isOpen(name))) return;
+    const message = `${path}: there is no blob ${stored} of this caller; upload it first, with the same credentials`;
     throw new MucastError("url_not_allowed", message, { path, value: stored });
   }
 }

@@ -126,7 +126,11 @@ async function listen(parts: Parts, closing: Closing): Promise<RunningService> {
   const address = await http.listen({ host: settings.host, port: settings.port });
   const { store, places } = await storage.at(address);
   closing.add(() => store.close());
-  own = new OwnBlobs(places, (name) => operations.ownerOf(name));
+  own = new OwnBlobs(places, {
+    ownerOf: (name) => operations.ownerOf(name),
+    // Callers may name what is to come only where all of them are one: somebody else could upload it meanwhile.
+    isOpen: async (name) => settings.auth === "none" || (await store.stat(`data/${name}`)) !== undefined,
+  });
   const queue = await startQueue(parts, closing, { store, places, own, webhooks });
   parts.lock?.announce(address);
   log.info(
