@@ -59,6 +59,8 @@ export class JobChild {
   readonly #readied = Promise.withResolvers<void>();
   #run: CurrentRun | undefined;
   #gone = false;
+  /** With what it ended, once it has. */
+  #reason: string | undefined;
 
   constructor({ env, warm, log, blobUrl, policy }: ChildOptions) {
     this.#child = spawn(process.execPath, [ENTRY, ...(warm ? [WARM_FLAG] : [])], {
@@ -70,8 +72,14 @@ export class JobChild {
     this.pid = this.#child.pid;
     this.ended = this.#watchEnd();
     this.ready = Promise.race([this.#readied.promise, this.ended]);
+    void this.ended.then((reason) => {
+      this.#reason = reason;
+      if (this.#run) this.#finish(this.#run, reason);
+    });
+    // None has been made where this process has no descriptor left for it; its end tells so.
+    if (!this.#child.stdin) return;
     // Writing to a process that has just died is told by its end.
-    this.#child.stdin!.on("error", () => undefined);
+    this.#child.stdin.on("error", () => undefined);
     const print = (line: string) => log(withoutSignature(line), this.#run?.order.id);
     onLines(this.#child.stdout!, print, LONGEST_LINE);
     onLines(this.#child.stderr!, print, LONGEST_LINE);
@@ -88,9 +96,8 @@ export class JobChild {
       ended: Promise.withResolvers(),
     };
     this.#run = run;
-    this.#tell({ op: "order", order });
-    // One that ended before it got the order tells so too.
-    void this.ended.then((reason) => this.#finish(run, reason));
+    if (this.#reason !== undefined) this.#finish(run, this.#reason);
+    else this.#tell({ op: "order", order });
     return {
       accepted: run.accepted.promise,
       ended: run.ended.promise,
@@ -145,20 +152,23 @@ export class JobChild {
   }
 
   #tell(message: ToJob): void {
-    if (this.#child.stdin!.writable) this.#child.stdin!.write(`${JSON.stringify(message)}\n`);
+    if (this.#child.stdin?.writable) this.#child.stdin.write(`${JSON.stringify(message)}\n`);
   }
 
   async #watchEnd(): Promise<string> {
-    const reason = await new Promise<string>((resolve) => {
-      this.#child.once("error", (error) => resolve(`no process could be started: ${error.message}`));
-      this.#child.once("exit", () => {
-        this.#gone = true;
-      });
-      this.#child.once("close", (code, signal) =>
-        resolve(signal ? `it was ended by ${signal}` : `exit code ${code}`),
+    const closed = new Promise<void>((resolve) => this.#child.once("close", () => resolve()));
+    const { reason, wasStarted } = await new Promise<{ reason: string; wasStarted: boolean }>((resolve) => {
+      this.#child.once("error", (error) =>
+        resolve({ reason: `no process could be started: ${error.message}`, wasStarted: false }),
       );
+      this.#child.once("exit", (code, signal) => {
+        this.#gone = true;
+        resolve({ reason: signal ? `it was ended by ${signal}` : `exit code ${code}`, wasStarted: true });
+      });
     });
     if (this.pid !== undefined) await endSession(this.pid);
+    // Not before: what is left of its session holds its pipes open. What it said last is still in them.
+    if (wasStarted) await closed;
     return reason;
   }
 }

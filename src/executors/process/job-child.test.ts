@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { after, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { removeFolders } from "../../../test/end-to-end/job-runs.ts";
+import { JobChild } from "./job-child.ts";
+import { newPlace, processesOf } from "./jobs.testing.ts";
+
+const options = { timeout: 120_000, skip: process.platform !== "linux" && "looks into /proc" };
+after(removeFolders);
+
+/** Leaves a process that holds descriptor 3 and minds no parent's end. */
+const LINGERER = `data:text/javascript,${encodeURIComponent(
+  `import { isMainThread } from "node:worker_threads"; import { spawn } from "node:child_process";
+   if (isMainThread) spawn("sleep", ["1000"], { stdio: ["ignore", "ignore", "ignore", 3], env: process.env });`,
+)}`;
+
+test(
+  "what a job process leaves behind is ended with it, also where it holds its pipes",
+  options,
+  async () => {
+    const { blobUrl, temporary } = await newPlace();
+    const env = { PATH: process.env.PATH!, TMPDIR: temporary, NODE_OPTIONS: `--import ${LINGERER}` };
+    const child = new JobChild({ env, warm: false, log: () => undefined, blobUrl, policy: { allowed: [] } });
+    await child.ready;
+    assert.equal(processesOf({ blobUrl, temporary }).length, 2);
+    process.kill(child.pid!, "SIGKILL");
+    assert.equal(await child.ended, "it was ended by SIGKILL");
+    assert.deepEqual(processesOf({ blobUrl, temporary }), []);
+  },
+);
+
+test("where no descriptor is left for its pipes, it has ended before it was", options, async () => {
+  const script = `
+    import { openSync } from "node:fs";
+    const { JobChild } = await import(${JSON.stringify(fileURLToPath(new URL("./job-child.ts", import.meta.url)))});
+    const places = { blobUrl: "blobs", policy: { allowed: [] } };
+    try { for (;;) openSync("/dev/null"); } catch {}
+    const child = new JobChild({ env: {}, warm: false, log: () => undefined, ...places });
+    const run = child.give({ id: "op" }, { onEvent: () => undefined, onTimings: () => undefined });
+    console.log(await run.accepted, await child.ended);`;
+  const command = `ulimit -n 64; exec "$0" --input-type=module -e "$1"`;
+  const tried = spawn("bash", ["-c", command, process.execPath, script], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  let said = "";
+  for await (const text of tried.stdout) said += text;
+  assert.match(said, /^false no process could be started: .*EMFILE/);
+});
