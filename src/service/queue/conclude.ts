@@ -31,9 +31,9 @@ export async function conclude(
     log.warn({ ...fields, reason: reasonOf(end) }, "an attempt was lost and is made again");
     return;
   }
-  if (end.kind === "lost") telemetry.attemptLost(row);
   const ended = await endOperation(database, row, ending, { events: settings.events_kept, webhooks });
   if (!ended) return;
+  if (end.kind === "lost") telemetry.attemptLost(row);
   telemetry.ended(ended, timings);
   const code = ending.status === "Succeeded" ? undefined : ending.problem.code;
   log.info({ ...fields, status: ending.status, code }, "operation ended");

@@ -1,24 +1,20 @@
-import {
-  claimOperation,
-  giveUpLeases,
-  renewLeases,
-  runningOwners,
-  takeOver,
-} from "../store/claim-operation.ts";
+import { setTimeout as pause } from "node:timers/promises";
+import { claimOperation, giveUpLeases, renewLeases } from "../store/claim-operation.ts";
 import type { OperationRow } from "../store/operation-row.ts";
-import { readOperation } from "../store/read-operation.ts";
 import type { Changes } from "./changes.ts";
 import { CoreBudget } from "./core-budget.ts";
-import { isGone } from "./owner.ts";
 import type { QueueParts } from "./queue-parts.ts";
-import { recover } from "./recover.ts";
+import { quietly } from "./quietly.ts";
 import { RunningJob } from "./running-job.ts";
+import { Takeovers } from "./takeovers.ts";
 
 const MILLISECONDS_BETWEEN = { looks: 2_000, leases: 5_000, recoveries: 10_000 };
+/** How long what was told to stop may take to be handed back: longer where the database is away. */
+const HAND_BACK_MILLISECONDS = 10_000;
 
 /**
  * Gives waiting operations to the executor, oldest first, as many at a time as the settings allow; keeps the leases
- * of what runs; takes over what a service that is gone has left behind.
+ * of what runs.
  */
 export class Dispatcher {
   readonly #parts: QueueParts;
@@ -26,8 +22,7 @@ export class Dispatcher {
   readonly #running = new Map<string, RunningJob>();
   readonly #timers: NodeJS.Timeout[] = [];
   readonly #ends: (() => void)[] = [];
-  /** Ours in the database and looked after by nobody here, at the last look. */
-  #unattended: ReadonlySet<string> = new Set();
+  readonly #takeovers: Takeovers;
   #looking: Promise<void> | undefined;
   #lookAgain = false;
   #draining = false;
@@ -36,6 +31,11 @@ export class Dispatcher {
     this.#parts = parts;
     const { cores, concurrent_jobs } = parts.settings;
     this.#budget = new CoreBudget(parts.executor.outlivesService ? concurrent_jobs : cores, concurrent_jobs);
+    this.#takeovers = new Takeovers({
+      ...parts,
+      isRunning: (id) => this.#running.has(id),
+      begin: (row) => this.#begin(row),
+    });
   }
 
   get runningJobs(): number {
@@ -48,12 +48,13 @@ export class Dispatcher {
 
   /** @param alone no other service can be on this database: what runs in it is nobody's. */
   async start(changes: Changes, alone: boolean): Promise<void> {
-    await this.#recoverAll(alone);
+    // What is taken over is ours for as long as its recovery takes.
+    this.#every(MILLISECONDS_BETWEEN.leases, () => this.#keepLeases());
+    await quietly(this.#parts.log, () => this.#takeovers.all(alone));
     this.#ends.push(changes.onEvent((type, id) => this.#onEvent(type, id)));
     changes.onMissed(() => this.wake());
     this.#every(MILLISECONDS_BETWEEN.looks, async () => this.wake());
-    this.#every(MILLISECONDS_BETWEEN.leases, () => this.#keepLeases());
-    this.#every(MILLISECONDS_BETWEEN.recoveries, () => this.#recoverAll(false));
+    this.#every(MILLISECONDS_BETWEEN.recoveries, () => this.#takeovers.all(false));
     this.wake();
   }
 
@@ -69,28 +70,38 @@ export class Dispatcher {
   /** No other job is begun from now on. */
   async stopTaking(): Promise<void> {
     this.#draining = true;
-    for (const timer of this.#timers.slice(0)) clearInterval(timer);
+    this.#takeovers.stop();
+    for (const timer of this.#timers) clearInterval(timer);
     for (const end of this.#ends) end();
     await this.#looking;
   }
 
   /**
    * Lets what runs finish for as long as `milliseconds`, its leases kept; then hands it back to the queue, or leaves it to
-   * run where it outlives this service.
+   * run where it outlives this service. What cannot be handed back in a few seconds more is left to be taken over.
    */
   async drain(milliseconds: number): Promise<void> {
     await this.stopTaking();
-    const leases = setInterval(
-      () => void this.#quietly(() => this.#keepLeases()),
-      MILLISECONDS_BETWEEN.leases,
-    );
-    const late = setTimeout(() => {
-      for (const job of this.#running.values()) this.#leave(job);
-    }, milliseconds);
-    await Promise.all([...this.#running.values()].map((job) => job.done));
-    clearTimeout(late);
+    const { database, owner, log } = this.#parts;
+    const keep = () => void quietly(log, () => this.#keepLeases());
+    const leases = setInterval(keep, MILLISECONDS_BETWEEN.leases);
+    const all = Promise.all([...this.#running.values()].map((job) => job.done));
+    const ended = new AbortController();
+    await Promise.race([all, this.#leaveAll(milliseconds, ended.signal)]);
+    ended.abort();
     clearInterval(leases);
-    await this.#quietly(() => giveUpLeases(this.#parts.database, this.#parts.owner));
+    await quietly(log, () => giveUpLeases(database, owner));
+  }
+
+  async #leaveAll(milliseconds: number, signal: AbortSignal): Promise<void> {
+    try {
+      await pause(milliseconds, undefined, { signal });
+      for (const job of this.#running.values()) this.#leave(job);
+      await pause(HAND_BACK_MILLISECONDS, undefined, { signal });
+      for (const job of this.#running.values()) job.letGo();
+    } catch {
+      // All have ended before.
+    }
   }
 
   #leave(job: RunningJob): void {
@@ -106,7 +117,7 @@ export class Dispatcher {
   async #look(): Promise<void> {
     while (this.#lookAgain) {
       this.#lookAgain = false;
-      await this.#quietly(async () => {
+      await quietly(this.#parts.log, async () => {
         while (!this.#draining && this.#budget.hasRoom()) {
           const row = await claimOperation(this.#parts.database, this.#parts.owner);
           if (!row) return;
@@ -121,7 +132,8 @@ export class Dispatcher {
     const job = new RunningJob(this.#parts, row, cores);
     this.#running.set(row.id, job);
     void job.done.then(() => {
-      this.#running.delete(row.id);
+      // Its next attempt may be here already.
+      if (this.#running.get(row.id) === job) this.#running.delete(row.id);
       this.#budget.giveBack(cores);
       this.wake();
     });
@@ -130,7 +142,7 @@ export class Dispatcher {
   /** Also notices what was cancelled while nobody told us, and what another service has taken over. */
   async #keepLeases(): Promise<void> {
     const before = [...this.#running.values()];
-    const leases = await renewLeases(this.#parts.database, this.#parts.owner);
+    const leases = await this.#renewLeases();
     const attempts = new Map(leases.map((lease) => [lease.id, lease]));
     for (const job of before) {
       const lease = attempts.get(job.row.id);
@@ -138,35 +150,15 @@ export class Dispatcher {
       if (current && lease?.attempt !== job.row.attempt) job.letGo();
       else if (lease?.cancel_requested_at) job.stop("canceled");
     }
-    await this.#attend(leases.map(({ id }) => id).filter((id) => !this.#running.has(id)));
+    this.#takeovers.look(leases.map(({ id }) => id));
   }
 
-  /**
-   * What is ours at two looks and runs nowhere was claimed by a statement whose answer never came, or could not be
-   * recovered when it was taken over.
-   */
-  async #attend(ids: readonly string[]): Promise<void> {
-    const again = ids.filter((id) => this.#unattended.has(id));
-    this.#unattended = new Set(ids);
-    for (const id of again) {
-      const row = await readOperation(this.#parts.database, id);
-      const ours = row?.status === "Running" && row.owner === this.#parts.owner;
-      if (row && ours && !this.#running.has(id)) await this.#recover(row);
-    }
-  }
-
-  async #recover(row: OperationRow): Promise<void> {
-    this.#parts.log.warn({ operation_id: row.id, attempt: row.attempt }, "took over an operation");
-    if (await recover(this.#parts, row)) this.#begin(row);
-  }
-
-  async #recoverAll(alone: boolean): Promise<void> {
-    const { database } = this.#parts;
-    for (const owner of await runningOwners(database)) if (isGone(owner)) await giveUpLeases(database, owner);
-    for (;;) {
-      const row = await takeOver(database, this.#parts.owner, alone);
-      if (!row) return;
-      await this.#recover(row);
+  async #renewLeases() {
+    try {
+      return await renewLeases(this.#parts.database, this.#parts.owner);
+    } catch (error) {
+      this.#takeovers.wasAway();
+      throw error;
     }
   }
 
@@ -175,19 +167,10 @@ export class Dispatcher {
     const timer = setInterval(() => {
       if (busy) return;
       busy = true;
-      void this.#quietly(action).finally(() => {
+      void quietly(this.#parts.log, action).finally(() => {
         busy = false;
       });
     }, milliseconds);
     this.#timers.push(timer);
-  }
-
-  /** The database may be away: it is tried again at the next turn. */
-  async #quietly(action: () => Promise<void>): Promise<void> {
-    try {
-      await action();
-    } catch (error) {
-      this.#parts.log.warn({ err: error }, "the queue could not be looked after; it is tried again");
-    }
   }
 }

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { beforeEach, test } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import { MucastError } from "../../contract/errors.ts";
 import { onEachDatabase } from "../database/databases.testing.ts";
 import { readOperation } from "../store/read-operation.ts";
+import { Dispatcher } from "./dispatcher.ts";
 import { FakeExecutor } from "./fake-executor.testing.ts";
 import { newCaller, PAYLOAD, recordOf, TestedQueue } from "./queue.testing.ts";
 
@@ -280,6 +282,72 @@ onEachDatabase((tested) => {
     for (const id of ids) assert.equal((await second.operations.get(caller, id)).status, "Succeeded");
   });
 
+  test("a storage that is away keeps no service from starting, nor other operations from running", async (t) => {
+    const first = await new TestedQueue(tested.database()).start();
+    const caller = newCaller();
+    const { id } = await first.submit(caller);
+    await first.executor.next();
+    await first.die();
+    const second = new TestedQueue(tested.database());
+    const stat = t.mock.method(second.store, "stat", async () => {
+      throw new MucastError("blob_unavailable", "away");
+    });
+    await second.start();
+    t.after(() => second.close());
+    assert.equal(stat.mock.callCount(), 1);
+    const other = await second.submit(caller);
+    const execution = await second.executor.next();
+    assert.equal(execution.order.id, other.id);
+    execution.end({ kind: "succeeded", record: recordOf(other.id) });
+    assert.equal((await second.ended(caller, other.id)).status, "Succeeded");
+    assert.equal((await second.operations.get(caller, id)).status, "Running");
+    await first.close();
+  });
+
+  test("a lease that lapsed while the database was away is its service's to keep", async (t) => {
+    const first = await queue(t);
+    const caller = newCaller();
+    const { id } = await first.submit(caller);
+    const execution = await first.executor.next();
+    await tested.database().exec("update operations set lease_until = now() - interval '1 minute'");
+    const second = await queue(t);
+    assert.equal((await readOperation(tested.database(), id))!.owner, first.parts.owner);
+    execution.end({ kind: "succeeded", record: recordOf(id) });
+    assert.equal((await second.ended(caller, id)).status, "Succeeded");
+  });
+
+  test("the next attempt is looked after though the end of the one before was written down late", async (t) => {
+    const tried = new TestedQueue(tested.database());
+    const secondBegun = Promise.withResolvers<void>();
+    const database = tried.parts.database;
+    const parts = { ...tried.parts, database: { ...database } };
+    let isLate = true;
+    parts.database.query = async (text, params) => {
+      const answer = await database.query(text, params);
+      if (!isLate || !text.includes("set status = 'NotStarted'")) return answer as never;
+      isLate = false;
+      await secondBegun.promise;
+      throw new MucastError("unavailable", "the answer was lost");
+    };
+    const dispatcher = new Dispatcher(parts);
+    await tried.start({ dispatch: false });
+    await dispatcher.start(tried.changes, false);
+    t.after(async () => {
+      await dispatcher.drain(0);
+      await tried.close();
+    });
+    const caller = newCaller();
+    const { id } = await tried.submit(caller);
+    (await tried.executor.next()).end(LOST);
+    const second = await tried.executor.next();
+    assert.deepEqual([second.order.attempt, dispatcher.coresTaken], [2, 2]);
+    secondBegun.resolve();
+    while (dispatcher.coresTaken > 1) await setImmediate();
+    await tried.operations.cancel(caller, id);
+    assert.equal((await tried.ended(caller, id)).status, "Canceled");
+    assert.deepEqual(second.stops, ["canceled"]);
+  });
+
   test("what a process on this machine ran is taken over as soon as it is gone", async (t) => {
     const first = await new TestedQueue(tested.database()).start();
     const caller = newCaller();
@@ -356,5 +424,32 @@ onEachDatabase((tested) => {
       late.map(({ type }) => type),
       ["progress", "succeeded"],
     );
+  });
+
+  // It takes its time, and asks nothing of the database.
+  if (tested.kind === "postgres") return;
+
+  test("draining ends although nothing can be written down, and what ran is taken over", async (t) => {
+    const first = await new TestedQueue(tested.database()).start();
+    const caller = newCaller();
+    const { id } = await first.submit(caller);
+    await first.executor.next();
+    const { query } = tested.database();
+    const away = t.mock.method(
+      tested.database(),
+      "query",
+      async (text: string, params?: readonly unknown[]) => {
+        if (text.includes("set status = 'NotStarted'")) throw new MucastError("unavailable", "away");
+        return query(text, params);
+      },
+    );
+    await first.close();
+    away.mock.restore();
+    assert.equal((await readOperation(tested.database(), id))!.owner, null);
+    const second = await queue(t);
+    const again = await second.executor.next();
+    assert.deepEqual([again.order.id, again.order.attempt], [id, 2]);
+    again.end({ kind: "succeeded", record: recordOf(id) });
+    assert.equal((await second.ended(caller, id)).status, "Succeeded");
   });
 });

@@ -6,6 +6,7 @@ import type { StatusBlob } from "../../contract/status-blob.ts";
 import type { Snapshot, StoredEvent } from "../../contract/stored-event.ts";
 import type { Database } from "../database/database.ts";
 import type { Caller } from "../operations.ts";
+import { giveUpLeases } from "../store/claim-operation.ts";
 import { webhookTypes } from "../store/webhook-types.ts";
 import { StoredOperations } from "../stored-operations.ts";
 import { noLog } from "../telemetry/log.ts";
@@ -30,7 +31,7 @@ export class TestedQueue {
   readonly parts: QueueParts;
   readonly dispatcher: Dispatcher;
   operations!: StoredOperations;
-  #changes!: Changes;
+  changes!: Changes;
 
   /** Not started yet. */
   constructor(
@@ -64,17 +65,17 @@ export class TestedQueue {
   /** @param dispatch false: operations wait, as if every place were taken. */
   async start({ dispatch = true, queuedMost = 1_000 } = {}): Promise<this> {
     const { database, webhooks, settings } = this.parts;
-    this.#changes = await Changes.start(database);
+    this.changes = await Changes.start(database);
     this.operations = new StoredOperations({
       database,
-      changes: this.#changes,
+      changes: this.changes,
       webhooks,
       settings: { ...settings, queued_per_caller: queuedMost },
       read: async (_caller, { operation, payload }) => parsePayload(operation, payload),
       onQueued: () => undefined,
       onCanceled: () => undefined,
     });
-    if (dispatch) await this.dispatcher.start(this.#changes, false);
+    if (dispatch) await this.dispatcher.start(this.changes, false);
     return this;
   }
 
@@ -102,18 +103,15 @@ export class TestedQueue {
     return events;
   }
 
-  /** As a kill would: nothing is written down, and everybody may see that the lease is over. */
+  /** As a kill would: nothing is written down, and everybody may see that it is gone. */
   async die(): Promise<void> {
     await this.dispatcher.stopTaking();
-    await this.parts.database.query(
-      "update operations set lease_until = now() - interval '1 s' where owner = $1",
-      [this.parts.owner],
-    );
+    await giveUpLeases(this.parts.database, this.parts.owner);
   }
 
   async close(): Promise<void> {
     await this.dispatcher.drain(0);
-    await this.#changes.close();
+    await this.changes.close();
   }
 }
 

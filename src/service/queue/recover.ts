@@ -22,8 +22,11 @@ export async function recover(parts: QueueParts, row: OperationRow): Promise<boo
     return false;
   }
   if (parts.executor.outlivesService) return true;
-  // On this machine nothing of it goes on; this waits until the last of it is gone.
-  if (row.handle !== null) await parts.executor.adopt(orderOf(row, 1, parts.urlOf), row.handle, UNHEARD);
+  // On this machine nothing of it goes on, unless it is our own; this waits until the last of it is gone.
+  if (row.handle !== null) {
+    const ours = await parts.executor.adopt(orderOf(row, 1, parts.urlOf), row.handle, UNHEARD);
+    if (ours) return true;
+  }
   const lost = { kind: "lost", reason: "the service that ran it ended" } as const;
   await concludeInTime(parts, row, lost, [], isLate);
   return false;

@@ -65,22 +65,24 @@ export async function renewLeases(statements: Queryable, owner: string): Promise
 
 /**
  * Takes over one running operation whose service is gone. Undefined where there is none.
- * @param alone every other service on this database is known to be gone, whatever its leases say.
+ * @param whose `given up`: what nobody has; `lapsed`: also what its service has not been heard of for too long;
+ *   `everybody's`: every other service on this database is known to be gone, whatever its leases say.
  */
 export async function takeOver(
   statements: Queryable,
   owner: string,
-  alone: boolean,
+  whose: "given up" | "lapsed" | "everybody's",
 ): Promise<OperationRow | undefined> {
   const { rows } = await statements.query<OperationRow>(
     `update operations set owner = $1, lease_until = now() + make_interval(secs => $3)
      where id = (
        select id from operations
-       where status = 'Running' and owner is distinct from $1 and ($2 or lease_until < now())
+       where status = 'Running' and owner is distinct from $1
+         and (owner is null or $2 = 'everybody''s' or ($2 = 'lapsed' and lease_until < now()))
        order by ordinal limit 1 for update skip locked
      )
      returning *`,
-    [owner, alone, LEASE_SECONDS],
+    [owner, whose, LEASE_SECONDS],
   );
   return rows[0];
 }
@@ -96,7 +98,7 @@ export async function runningOwners(statements: Queryable): Promise<string[]> {
 /** Lets another service take over at once what `owner` leaves running. */
 export async function giveUpLeases(statements: Queryable, owner: string): Promise<void> {
   await statements.query(
-    "update operations set lease_until = now() where owner = $1 and status = 'Running'",
+    "update operations set owner = null, lease_until = now() where owner = $1 and status = 'Running'",
     [owner],
   );
 }
