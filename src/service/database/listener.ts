@@ -10,7 +10,12 @@ export async function listenOn(
   missed: () => void,
 ): Promise<() => Promise<void>> {
   const listener = new Listener(config, channel, told, missed);
-  await listener.connect();
+  try {
+    await listener.connect();
+  } catch (error) {
+    await listener.close();
+    throw error;
+  }
   return () => listener.close();
 }
 
@@ -50,6 +55,8 @@ class Listener {
   #later(client: pg.Client): void {
     if (this.#closed || this.#client !== client) return;
     this.#client = undefined;
+    // It may be connected all the same, and only have refused to listen.
+    client.end().catch(() => undefined);
     this.#timer = setTimeout(() => void this.#again(), RECONNECT_MILLISECONDS);
   }
 

@@ -3,7 +3,14 @@ import { MucastError } from "../../contract/errors.ts";
 import type { Database, Queryable } from "./database.ts";
 import { listenOn } from "./listener.ts";
 
-const POOL = { max: 10, connectionTimeoutMillis: 5_000, idleTimeoutMillis: 30_000, keepAlive: true } as const;
+const POOL = {
+  max: 10,
+  connectionTimeoutMillis: 5_000,
+  idleTimeoutMillis: 30_000,
+  keepAlive: true,
+  // Of a server that went without a word the system hears nothing for a quarter of an hour; leases last 20 s.
+  query_timeout: 15_000,
+} as const;
 
 /** A PostgreSQL server, which several services may share. @param url `postgresql://…`; it is shown nowhere. */
 export async function openPostgres(url: string): Promise<Database> {
