@@ -9,7 +9,8 @@ export interface Removed {
   readonly caller: string;
 }
 
-const BATCH = 500;
+/** Few, because each may have thousands of events, and on PGlite everything else waits meanwhile. */
+const BATCH = 50;
 
 /**
  * Removes some of the operations that ended more than `days` ago, with their events, deliveries and idempotency keys.
