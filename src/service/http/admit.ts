@@ -1,7 +1,14 @@
-import type { FastifyRequest } from "fastify";
+import type { FastifyReply, FastifyRequest } from "fastify";
 import { MucastError } from "../../contract/errors.ts";
 import type { Authenticate } from "../auth/authenticate.ts";
+import type { OpenRequests } from "./open-requests.ts";
 import { addressKey, type TokenBuckets } from "./token-buckets.ts";
+
+export interface Admission {
+  readonly authenticate: Authenticate;
+  readonly buckets: TokenBuckets;
+  readonly open: OpenRequests;
+}
 
 /**
  * Finds out who asks, counts the request, and lets in whom the route is for.
@@ -11,8 +18,8 @@ import { addressKey, type TokenBuckets } from "./token-buckets.ts";
  */
 export async function admit(
   request: FastifyRequest,
-  authenticate: Authenticate,
-  buckets: TokenBuckets,
+  reply: FastifyReply,
+  { authenticate, buckets, open }: Admission,
 ): Promise<void> {
   const { access = "admin", isUncounted } = request.routeOptions.config;
   if (access === "anyone") {
@@ -25,6 +32,7 @@ export async function admit(
   });
   request.caller = caller;
   count(buckets, `caller ${caller.subject}`);
+  open.begin(caller.subject, reply.raw);
   if (caller.scopes.has(access)) return;
   const held = [...caller.scopes].join(", ") || "none";
   throw new MucastError("forbidden", `this needs the scope ${access}; the credentials have: ${held}`, {

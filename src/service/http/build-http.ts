@@ -10,6 +10,7 @@ import { answerClientError } from "./client-error.ts";
 import type { HttpApp, ZodTypes } from "./http-app.ts";
 import type { HttpOptions } from "./http-options.ts";
 import { HttpServer } from "./http-server.ts";
+import { OpenRequests } from "./open-requests.ts";
 import { documentRoutes } from "./openapi.ts";
 import { Origins } from "./origins.ts";
 import { OwnHosts } from "./own-hosts.ts";
@@ -63,6 +64,7 @@ function guard(app: HttpApp, options: HttpOptions): void {
   const hosts = new OwnHosts(settings);
   const origins = new Origins(settings);
   const buckets = new TokenBuckets(settings.requests_per_minute);
+  const admission = { authenticate, buckets, open: new OpenRequests() };
   const table = new RouteTable();
   app.addHook("onRoute", (route) => {
     if (route.config?.access === undefined)
@@ -76,7 +78,7 @@ function guard(app: HttpApp, options: HttpOptions): void {
     origins.check(request);
     origins.tell(reply, request);
     if (origins.answerPreflight(request, reply)) return reply;
-    if (!request.is404) await admit(request, authenticate, buckets);
+    if (!request.is404) await admit(request, reply, admission);
     else throw nothingHere(request, table);
   });
   app.addHook("preParsing", async (request, reply) => {
