@@ -66,6 +66,8 @@ async function start(
   closing: Closing,
 ): Promise<RunningService> {
   const storage = await openStorage(settings, env);
+  // The same as the one that jobs' records name, or one that holds nothing open; whoever listens may still read.
+  closing.add(() => storage.store.close());
   const log = openLog({ level: settings.log_level, secrets: secretsOf(settings, env) });
   const telemetry = await openTelemetry({ log, env });
   closing.add(() => telemetry.close());
@@ -125,7 +127,6 @@ async function listen(parts: Parts, closing: Closing): Promise<RunningService> {
   closing.add(() => http.close());
   const address = await http.listen({ host: settings.host, port: settings.port });
   const { store, places } = await storage.at(address);
-  closing.add(() => store.close());
   own = new OwnBlobs(places, {
     ownerOf: (name) => operations.ownerOf(name),
     // Callers may name what is to come only where all of them are one: somebody else could upload it meanwhile.

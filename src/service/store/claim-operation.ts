@@ -26,7 +26,10 @@ export async function claimOperation(
   return rows[0];
 }
 
-/** Keeps where an attempt runs, and tells that it does. False where it is no longer the current one. */
+/**
+ * Keeps where an attempt runs, and tells that it does, once.
+ * @returns false where it is no longer the current one, or this has been done: its answer was lost.
+ */
 export function keepHandle(
   database: Database,
   { id, attempt }: Attempt,
@@ -35,7 +38,8 @@ export function keepHandle(
 ): Promise<boolean> {
   return database.transaction(async (statements) => {
     const { rows } = await statements.query(
-      "update operations set handle = $3 where id = $1 and attempt = $2 and status = 'Running' returning id",
+      `update operations set handle = $3
+       where id = $1 and attempt = $2 and status = 'Running' and handle is distinct from $3 returning id`,
       [id, attempt, handle],
     );
     if (rows.length > 0) await appendEvent(statements, id, "started", { attempt }, webhooks);

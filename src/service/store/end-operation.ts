@@ -62,11 +62,11 @@ export type ReleaseReason = "lost" | "handed back" | "refused";
 /**
  * Gives a running attempt back to the queue.
  * @param waitSeconds before another one may begin.
- * @returns false where it is no longer the current one.
+ * @returns false where it is no longer the current one, or not this owner's: after a refusal its number comes again.
  */
 export async function releaseOperation(
   statements: Queryable,
-  { id, attempt }: Attempt,
+  { id, attempt, owner }: Pick<OperationRow, "id" | "attempt" | "owner">,
   reason: ReleaseReason,
   waitSeconds: number,
 ): Promise<boolean> {
@@ -77,9 +77,9 @@ export async function releaseOperation(
        started_at = case when $3 = 'refused' and attempt = 1 then null else started_at end,
        attempt = attempt - case when $3 = 'refused' then 1 else 0 end,
        not_before = now() + make_interval(secs => $4)
-     where id = $1 and attempt = $2 and status = 'Running'
+     where id = $1 and attempt = $2 and status = 'Running' and owner = $5
      returning id`,
-    [id, attempt, reason, waitSeconds],
+    [id, attempt, reason, waitSeconds, owner],
   );
   return rows.length > 0;
 }

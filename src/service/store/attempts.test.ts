@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { beforeEach, test } from "node:test";
+import { onEachDatabase } from "../database/databases.testing.ts";
+import { claimOperation, keepHandle } from "./claim-operation.ts";
+import { releaseOperation } from "./end-operation.ts";
+import { readEvents } from "./events.ts";
+import { insertOperation } from "./insert-operation.ts";
+import { readOperation } from "./read-operation.ts";
+import { webhookTypes } from "./webhook-types.ts";
+
+const NONE = webhookTypes([]);
+
+onEachDatabase((tested) => {
+  beforeEach(async () => {
+    await tested.database().exec("truncate operations cascade");
+    const urls = { featureUrl: "", dataExtractorUrl: "" };
+    const job = { operation: "run_ml_job", config: "{}", configSha256: "", bodySha256: "" } as const;
+    const asked = { id: "op", caller: "local", idempotencyKey: undefined, traceparent: undefined };
+    await insertOperation(tested.database(), { ...asked, ...job, ...urls }, 10, NONE);
+  });
+
+  test("a refusal that is written down twice touches nobody else's start of the same attempt", async () => {
+    const database = tested.database();
+    const first = (await claimOperation(database, "first"))!;
+    assert.equal(await releaseOperation(database, first, "refused", 0), true);
+    const second = (await claimOperation(database, "second"))!;
+    assert.equal(second.attempt, first.attempt);
+    assert.equal(await releaseOperation(database, first, "refused", 0), false);
+    const { status, owner } = (await readOperation(database, "op"))!;
+    assert.deepEqual([status, owner], ["Running", "second"]);
+  });
+
+  test("that an attempt has started is told once, however often it is written down", async () => {
+    const database = tested.database();
+    const row = (await claimOperation(database, "first"))!;
+    assert.equal(await keepHandle(database, row, "1-2", NONE), true);
+    assert.equal(await keepHandle(database, row, "1-2", NONE), false);
+    const events = await readEvents(database, "op", 0, 10);
+    assert.deepEqual(
+      events.map(({ type }) => type),
+      ["queued", "started"],
+    );
+  });
+});
