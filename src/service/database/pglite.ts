@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { mkdir, rename, rm } from "node:fs/promises";
+import { chmod, mkdir, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { PGlite, type Transaction } from "@electric-sql/pglite";
 import type { Database, Queryable } from "./database.ts";
@@ -12,6 +12,8 @@ const SEARCH_PATH = "create schema if not exists mucast; set search_path to muca
  */
 export async function openPglite(folder: string): Promise<Database> {
   if (!existsSync(folder)) await makeCluster(folder);
+  // PGlite's files may be written by anyone who gets at them, and the data folder may be one that others see.
+  await chmod(folder, 0o700);
   const lite = await PGlite.create(folder);
   await lite.exec(SEARCH_PATH);
   return {
@@ -29,6 +31,7 @@ async function makeCluster(folder: string): Promise<void> {
   await mkdir(dirname(folder), { recursive: true, mode: 0o700 });
   const staged = `${folder}.new`;
   await rm(staged, { recursive: true, force: true });
+  await mkdir(staged, { mode: 0o700 });
   const inMemory = await PGlite.create();
   const cluster = await inMemory.dumpDataDir("none");
   await inMemory.close();
