@@ -38,14 +38,10 @@ const TAIL_LENGTH = 4_096;
 export class HostProcess {
   /** Settles once the process is gone and everything it said has been handed on; never rejects. */
   readonly ended: Promise<HostEnd>;
-  /** Whom it speaks to from now on. */
-  hearer: HostHearer;
   readonly #child: ChildProcess;
   #stderrTail = "";
 
-  constructor(options: HostOptions) {
-    const { python, libraries, workFolder, start } = options;
-    this.hearer = options.hearer;
+  constructor({ python, libraries, workFolder, start, hearer }: HostOptions) {
     const args = ["-s", "-P", "-m", "mucast_engine", "host"];
     args.push("--libraries", libraries.join(","), "--folder", workFolder);
     if (start) args.push("--start", start);
@@ -55,12 +51,12 @@ export class HostProcess {
     this.#child.stdin!.on("error", () => undefined);
     onLines(this.#child.stdout!, (line) => {
       const message = parseMessage(line);
-      if (message) this.hearer.onMessage(message);
-      else this.hearer.log(line);
+      if (message) hearer.onMessage(message);
+      else hearer.log(line);
     });
     onLines(this.#child.stderr!, (line) => {
       this.#stderrTail = `${this.#stderrTail}${line}\n`.slice(-TAIL_LENGTH);
-      this.hearer.log(line);
+      hearer.log(line);
     });
   }
 
