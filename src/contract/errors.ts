@@ -198,7 +198,7 @@ export const ERROR_TABLE = {
   },
   unavailable: {
     status: 503,
-    exit: null,
+    exit: 3,
     title: "The service cannot take work now",
     advice: "Try again later.",
   },

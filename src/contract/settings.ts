@@ -29,6 +29,11 @@ function count(least: number, most: number) {
   return z.coerce.number().int().min(least).max(most);
 }
 
+function isPlainUrl(text: string): boolean {
+  const { username, password, search, hash } = new URL(text);
+  return `${username}${password}${search}${hash}` === "";
+}
+
 const port = count(0, 65_535);
 
 /** Where events are sent to; only the operator names them. */
@@ -65,6 +70,7 @@ export const settingsSchema = z.strictObject({
     .register(settingNames, { env: "MUCAST_DATA_DIR", flag: "--data-dir" }),
   public_url: z
     .url({ protocol: /^https?$/ })
+    .refine(isPlainUrl, "must have no user name, query string or fragment")
     .optional()
     .describe(
       "How callers reach the service, where that is not its address: stands in `Operation-Location` and in the URLs of outputs.",

@@ -1,7 +1,7 @@
 import type { BlobStore } from "../blob/store.ts";
 import { statusKey } from "../contract/status-blob.ts";
 import type { Database } from "./database/database.ts";
-import { removeExpired } from "./store/retention.ts";
+import { expiredOperations, removeOperations } from "./store/retention.ts";
 import type { Log } from "./telemetry/log.ts";
 
 const HOUR = 3_600_000;
@@ -34,11 +34,16 @@ async function removeAll(
   signal: AbortSignal,
 ): Promise<void> {
   while (!signal.aborted) {
-    const removed = await removeExpired(database, days);
-    if (removed.length === 0) return;
-    for (const { id, attempt } of removed) {
+    const expired = await expiredOperations(database, days);
+    if (expired.length === 0) return;
+    // Before the rows, which alone know of them.
+    for (const { id, attempt } of expired) {
       for (let made = 1; made <= attempt; made++) await store.remove(statusKey(id, made));
     }
-    log.info({ operations: removed.length }, "removed operations that ended long ago");
+    await removeOperations(
+      database,
+      expired.map(({ id }) => id),
+    );
+    log.info({ operations: expired.length }, "removed operations that ended long ago");
   }
 }

@@ -9,6 +9,7 @@ import { Closing } from "./closing.ts";
 import type { Database } from "./database/database.ts";
 import { openDatabase } from "./database/open-database.ts";
 import { buildHttp } from "./http/build-http.ts";
+import { listening } from "./listening.ts";
 import { type DataLock, lockDataFolder } from "./lock/data-lock.ts";
 import { registerMcp } from "./mcp/register-mcp.ts";
 import { openExecutor } from "./open-executor.ts";
@@ -71,13 +72,15 @@ async function start(
   const log = openLog({ level: settings.log_level, secrets: secretsOf(settings, env) });
   const telemetry = await openTelemetry({ log, env });
   closing.add(() => telemetry.close());
-  const lock = settings.database_url === undefined ? lockDataFolder(settings.data_dir) : undefined;
+  const lost = Promise.withResolvers<void>();
+  const lock =
+    settings.database_url === undefined ? lockDataFolder(settings.data_dir, lost.resolve) : undefined;
   closing.add(() => lock?.release());
   const database = await openDatabase({ databaseUrl: settings.database_url, dataDir: settings.data_dir });
   closing.add(() => database.close());
   const changes = await Changes.start(database);
   closing.add(() => changes.close());
-  const parts = { settings, env, log, telemetry, database, changes, storage, lock };
+  const parts = { settings, env, log, telemetry, database, changes, storage, lock, lost: lost.promise };
   return listen(parts, closing);
 }
 
@@ -90,6 +93,8 @@ interface Parts {
   readonly changes: Changes;
   readonly storage: Storage;
   readonly lock: DataLock | undefined;
+  /** Settles where the data folder is gone, or another's. */
+  readonly lost: Promise<void>;
 }
 
 async function listen(parts: Parts, closing: Closing): Promise<RunningService> {
@@ -108,6 +113,10 @@ async function listen(parts: Parts, closing: Closing): Promise<RunningService> {
     onQueued: (row) => telemetry.queued(row),
     onCanceled: (row) => telemetry.ended(row, []),
   });
+  void parts.lost.then(() => {
+    log.error({ data_dir: settings.data_dir }, "the data folder is gone or another's; nothing more is taken");
+    operations.drain();
+  });
   const keys = new DatabaseKeyStore(database);
   const authenticate = await buildAuthenticate(settings, { keys, localToken: parts.lock?.token });
   const ready = oneAtATime(() =>
@@ -125,7 +134,7 @@ async function listen(parts: Parts, closing: Closing): Promise<RunningService> {
   });
   registerMcp(http, { operations, settings, log });
   closing.add(() => http.close());
-  const address = await http.listen({ host: settings.host, port: settings.port });
+  const address = await listening(http, settings);
   const { store, places } = await storage.at(address);
   own = new OwnBlobs(places, {
     ownerOf: (name) => operations.ownerOf(name),

@@ -41,7 +41,7 @@ export class WarmEngine {
 
   readonly open: OpenEngine = (need) => {
     if (!WarmEngine.suits(need) || requireEnvironment("ml").python !== this.#python) {
-      void this.close();
+      this.close().catch((error: unknown) => console.error(error));
       return openEngine(need);
     }
     const { libraries, workers } = need;

@@ -1,7 +1,8 @@
 import { existsSync } from "node:fs";
 import { chmod, mkdir, rename, rm } from "node:fs/promises";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { PGlite, type Transaction } from "@electric-sql/pglite";
+import { MucastError } from "../../contract/errors.ts";
 import type { Database, Queryable } from "./database.ts";
 
 const SEARCH_PATH = "create schema if not exists mucast; set search_path to mucast, public;";
@@ -12,18 +13,49 @@ const SEARCH_PATH = "create schema if not exists mucast; set search_path to muca
  */
 export async function openPglite(folder: string): Promise<Database> {
   if (!existsSync(folder)) await makeCluster(folder);
+  // PGlite would make a new database there without a word.
+  if (!existsSync(join(folder, "PG_VERSION"))) throw damaged(folder, "it holds no PG_VERSION");
   // PGlite's files may be written by anyone who gets at them, and the data folder may be one that others see.
   await chmod(folder, 0o700);
-  const lite = await PGlite.create(folder);
-  await lite.exec(SEARCH_PATH);
+  const lite = await open(folder);
   return {
     kind: "pglite",
-    query: async <T>(text: string, params?: readonly unknown[]) => lite.query<T>(text, params && [...params]),
-    exec: async (text) => void (await lite.exec(text)),
-    transaction: (body) => lite.transaction((transaction) => body(statementsOf(transaction))),
+    query: <T>(text: string, params?: readonly unknown[]) =>
+      storing(() => lite.query<T>(text, params && [...params])),
+    exec: (text) => storing(async () => void (await lite.exec(text))),
+    transaction: (body) => storing(() => lite.transaction((transaction) => body(statementsOf(transaction)))),
     listen: (channel, told) => lite.listen(channel, told),
     close: () => lite.close(),
   };
+}
+
+async function open(folder: string): Promise<PGlite> {
+  try {
+    const lite = await PGlite.create(folder);
+    await lite.exec(SEARCH_PATH);
+    return lite;
+  } catch (cause) {
+    throw damaged(folder, cause instanceof Error ? cause.message : "PGlite cannot open it", cause);
+  }
+}
+
+function damaged(folder: string, reason: string, cause?: unknown): MucastError {
+  const message = `the database in ${folder} cannot be opened: ${reason}; bring it back from a copy, or move it away to begin anew`;
+  return new MucastError("unavailable", message, { path: folder }, { cause });
+}
+
+/** SQLSTATE classes of a disk that is full, and of files that cannot be read or written. */
+const STORING_STATE = /^(53|58|XX)/;
+
+async function storing<T>(body: () => Promise<T>): Promise<T> {
+  try {
+    return await body();
+  } catch (cause) {
+    const state = cause instanceof Error && "code" in cause ? String(cause.code) : "";
+    if (!STORING_STATE.test(state)) throw cause;
+    const message = "the database cannot be written to: look at the disk of the data folder";
+    throw new MucastError("unavailable", message, { retryAfter: 30 }, { cause });
+  }
 }
 
 /** Made in memory, which is faster, then written beside its place and renamed, so that one half-made is never opened. */

@@ -19,6 +19,7 @@ export async function openPostgres(url: string): Promise<Database> {
     application_name: "mucast",
     options: "-c search_path=mucast,public",
   };
+  checkUrl(config);
   const pool = new pg.Pool({ ...config, ...POOL });
   // A connection that breaks while it is idle is replaced by the next one; the statement that needs it tells.
   pool.on("error", () => undefined);
@@ -34,9 +35,26 @@ export async function openPostgres(url: string): Promise<Database> {
     await database.exec("create schema if not exists mucast");
   } catch (error) {
     await pool.end();
-    throw error;
+    throw error instanceof MucastError ? error : refused(error);
   }
   return database;
+}
+
+/** @throws MucastError invalid_request, in which no part of the URL is shown. */
+function checkUrl(config: pg.ClientConfig): void {
+  try {
+    new pg.Client(config);
+  } catch {
+    const message =
+      "DATABASE_URL is no URL that PostgreSQL takes; write postgresql://user:password@host:port/database";
+    throw new MucastError("invalid_request", message, { path: "DATABASE_URL" });
+  }
+}
+
+/** What the server says at the first statement: a wrong password, no such database, no right to make a schema. */
+function refused(cause: unknown): MucastError {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new MucastError("unavailable", `the database of DATABASE_URL refuses: ${reason}`, {}, { cause });
 }
 
 async function run<T>(client: pg.Pool | pg.PoolClient, text: string, params?: readonly unknown[]) {

@@ -18,6 +18,7 @@ export async function writeBlob(
   checkWritable(name);
   const { headers, raw } = request;
   const { settings, store } = options;
+  checkWhole(headers["content-range"]);
   checkLength(headers["content-length"], settings.upload_bytes);
   const before = await store.stat(`data/${name}`);
   await claim(request, name, before, options);
@@ -27,6 +28,13 @@ export async function writeBlob(
   const { created, etag } = await stored(options, name, upload, headers["if-none-match"]?.trim() === "*");
   reply.code(created ? 201 : 200).header("etag", etag);
   return { name, url: `${blobBase(options, request)}/data/${name}`, size: upload.bytes, etag };
+}
+
+/** A part would replace the whole (RFC 9110, section 14.5). */
+function checkWhole(range: string | undefined): void {
+  if (range === undefined) return;
+  const message = "a blob is written whole; leave Content-Range out and send all of it";
+  throw new MucastError("invalid_request", message, { path: "Content-Range", value: range.slice(0, 100) });
 }
 
 function checkLength(header: string | undefined, limit: number): void {

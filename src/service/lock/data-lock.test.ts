@@ -1,7 +1,16 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -88,12 +97,48 @@ test("a holder on another machine is believed as long as it touches its lock", (
   lockDataFolder(dataDir).release();
 });
 
+test("a lock that was taken away is noticed, and another's is left alone", (t) => {
+  t.mock.timers.enable({ apis: ["setInterval"] });
+  const dataDir = fresh("lost");
+  let lost = 0;
+  const first = lockDataFolder(dataDir, () => {
+    lost += 1;
+  });
+  t.mock.timers.tick(10_000);
+  assert.equal(lost, 0);
+  rmSync(lockFile(dataDir));
+  const second = lockDataFolder(dataDir);
+  t.mock.timers.tick(20_000);
+  assert.equal(lost, 1);
+  first.release();
+  assert.equal(readHolder(dataDir)!.token, second.token);
+  second.release();
+  assert.equal(readHolder(dataDir), undefined);
+});
+
+test("a folder that cannot be written to is told with its path", () => {
+  const dataDir = fresh("file");
+  writeFileSync(dataDir, "");
+  assert.throws(
+    () => lockDataFolder(dataDir),
+    (error: unknown) =>
+      error instanceof MucastError && error.code === "output_failed" && error.message.includes(dataDir),
+  );
+});
+
+test("a link to nowhere in the place of the lock is told", () => {
+  const dataDir = fresh("link");
+  lockDataFolder(dataDir).release();
+  symlinkSync(join(dataDir, "nowhere"), lockFile(dataDir));
+  assert.throws(() => lockDataFolder(dataDir), unavailable);
+});
+
 test("a lock file that is none is not thrown away", () => {
   const dataDir = fresh("odd");
   lockDataFolder(dataDir).release();
   writeFileSync(lockFile(dataDir), "my notes");
   assert.throws(
     () => lockDataFolder(dataDir),
-    (error: unknown) => error instanceof MucastError && error.code === "invalid_data",
+    (error: unknown) => unavailable(error) && /is not a lock of mucast/.test(String(error)),
   );
 });

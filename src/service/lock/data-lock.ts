@@ -16,6 +16,8 @@ import { bootId, type Holder, isHeld, lockFile, readLock } from "./holder.ts";
 
 const TOUCH_MILLISECONDS = 10_000;
 const GUARD_MILLISECONDS = 10_000;
+/** Each fails only while another process takes the lock of a dead one, or where the file is none. */
+const TRIES_AT_MOST = 100_000;
 
 /** A data folder that this process alone has open. */
 export interface DataLock {
@@ -29,11 +31,45 @@ export interface DataLock {
 /**
  * Takes a data folder for this process, by a file made exclusively beside the database. A holder that is dead is
  * replaced.
- * @throws MucastError unavailable that names a holder that lives.
+ * @param onLost called once where the folder, or the lock in it, turns out to be gone or another's: what is stored from
+ *   then on may be lost.
+ * @throws MucastError unavailable that names a holder that lives; output_failed where the folder cannot be written to.
  */
-export function lockDataFolder(dataDir: string): DataLock {
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+export function lockDataFolder(dataDir: string, onLost: () => void = () => undefined): DataLock {
   const path = lockFile(dataDir);
+  const holder = writing(dataDir, () => takeLock(dataDir, path));
+  const touch = setInterval(() => {
+    if (isLockOf(holder, path)) {
+      touchLock(path);
+      return;
+    }
+    clearInterval(touch);
+    onLost();
+  }, TOUCH_MILLISECONDS);
+  touch.unref();
+  return {
+    token: holder.token,
+    announce: (address) => {
+      if (isLockOf(holder, path)) replaceLock(path, { ...holder, address });
+    },
+    release: () => {
+      clearInterval(touch);
+      if (isLockOf(holder, path)) rmSync(path, { force: true });
+    },
+  };
+}
+
+function isLockOf({ token }: Holder, path: string): boolean {
+  try {
+    return readLock(path)?.token === token;
+  } catch (error) {
+    if (error instanceof MucastError) return false;
+    throw error;
+  }
+}
+
+function takeLock(dataDir: string, path: string): Holder {
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const holder: Holder = {
     pid: process.pid,
     start: startTimeOf(process.pid) ?? "0",
@@ -42,21 +78,26 @@ export function lockDataFolder(dataDir: string): DataLock {
     address: null,
     token: randomBytes(32).toString("base64url"),
   };
-  while (!createLock(path, holder)) {
+  for (let tries = 0; tries < TRIES_AT_MOST; tries++) {
+    if (createLock(path, holder)) return holder;
     const found = readLock(path);
     if (found && isHeld(found, path)) throw heldBy(dataDir, found);
     if (found) removeDead(path);
   }
-  const touch = setInterval(() => touchLock(path), TOUCH_MILLISECONDS);
-  touch.unref();
-  return {
-    token: holder.token,
-    announce: (address) => replaceLock(path, { ...holder, address }),
-    release: () => {
-      clearInterval(touch);
-      rmSync(path, { force: true });
-    },
-  };
+  throw new MucastError("unavailable", `${path} can be neither made nor read; remove what stands there`, {
+    path,
+  });
+}
+
+function writing<T>(dataDir: string, body: () => T): T {
+  try {
+    return body();
+  } catch (cause) {
+    if (cause instanceof MucastError) throw cause;
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    const message = `the data folder ${dataDir} cannot be used: ${reason}; free it, or give another --data-dir`;
+    throw new MucastError("output_failed", message, { path: dataDir }, { cause });
+  }
 }
 
 /** The file appears whole or not at all. @returns false where there is one. */

@@ -27,7 +27,7 @@ export function lockFile(dataDir: string): string {
   return join(dataDir, "service.lock");
 }
 
-/** The service that holds a data folder now; undefined where none does. @throws MucastError invalid_data. */
+/** The service that holds a data folder now; undefined where none does. @throws MucastError unavailable for a file that is no lock. */
 export function readHolder(dataDir: string): Holder | undefined {
   const found = readLock(lockFile(dataDir));
   return found && isHeld(found, lockFile(dataDir)) ? found : undefined;
@@ -45,7 +45,7 @@ export function readLock(path: string): Holder | undefined {
   const parsed = holderSchema.safeParse(jsonOf(text));
   if (parsed.success) return parsed.data;
   throw new MucastError(
-    "invalid_data",
+    "unavailable",
     `${path} is not a lock of mucast; remove it where no service uses this folder`,
     { path },
   );

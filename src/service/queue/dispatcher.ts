@@ -77,17 +77,17 @@ export class Dispatcher {
   }
 
   /**
-   * Lets what runs finish for as long as `milliseconds`, its leases kept; then hands it back to the queue, or leaves it to
-   * run where it outlives this service. What cannot be handed back in a few seconds more is left to be taken over.
+   * Lets what runs finish for as long as `milliseconds`, its leases kept, and then hands it back to the queue; what outlives
+   * this service is left to run at once. What cannot be handed back in a few seconds more is left to be taken over.
    */
   async drain(milliseconds: number): Promise<void> {
     await this.stopTaking();
-    const { database, owner, log } = this.#parts;
+    const { database, owner, log, executor } = this.#parts;
     const keep = () => void quietly(log, () => this.#keepLeases());
     const leases = setInterval(keep, MILLISECONDS_BETWEEN.leases);
     const all = Promise.all([...this.#running.values()].map((job) => job.done));
     const ended = new AbortController();
-    await Promise.race([all, this.#leaveAll(milliseconds, ended.signal)]);
+    await Promise.race([all, this.#leaveAll(executor.outlivesService ? 0 : milliseconds, ended.signal)]);
     ended.abort();
     clearInterval(leases);
     await quietly(log, () => giveUpLeases(database, owner));

@@ -182,6 +182,7 @@ onEachDatabase((tested) => {
     const caller = newCaller();
     const { id } = await tried.submit(caller);
     const execution = await tried.executor.next();
+    await tried.told(caller, id, "started");
     assert.equal((await tried.operations.cancel(caller, id)).status, "Running");
     assert.equal((await tried.operations.cancel(caller, id)).status, "Running");
     execution.end(LOST);
@@ -201,13 +202,13 @@ onEachDatabase((tested) => {
     assert.equal((await tried.ended(caller, id)).status, "Succeeded");
   });
 
-  test("a start that is refused is no attempt, and is made again", async (t) => {
+  test("a start that is refused is told to nobody, and is made again", async (t) => {
     const tried = await queue(t);
     const caller = newCaller();
     tried.executor.refuse(new MucastError("unavailable", "not now", { retryAfter: 0 }));
     const { id } = await tried.submit(caller);
     const { order, end } = await tried.executor.next();
-    assert.deepEqual([order.id, order.attempt], [id, 1]);
+    assert.deepEqual([order.id, order.attempt], [id, 2]);
     end({ kind: "succeeded", record: recordOf(id) });
     await tried.ended(caller, id);
     const types = (await tried.events(caller, id)).map(({ type }) => type);

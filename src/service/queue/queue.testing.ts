@@ -96,6 +96,12 @@ export class TestedQueue {
     }
   }
 
+  /** Once an event of that type is stored. */
+  async told(caller: Caller, id: string, type: StoredEvent["type"]): Promise<void> {
+    const { signal } = new AbortController();
+    for await (const event of this.operations.follow(caller, id, 0, signal)) if (event.type === type) return;
+  }
+
   async events(caller: Caller, id: string, after = 0): Promise<(StoredEvent | Snapshot)[]> {
     const events: (StoredEvent | Snapshot)[] = [];
     const { signal } = new AbortController();

@@ -59,6 +59,17 @@ test("every fault is told at once, by the name under which its value came", () =
   assert.ok(data.faults!.some(({ suggestion }) => suggestion === "port"));
 });
 
+test("a public URL is a plain one", () => {
+  for (const url of [
+    "https://a.example/?x=1",
+    "https://a.example/#x",
+    "https://me:pw@a.example",
+    "ftp://a.example",
+  ]) {
+    assert.match(faultOf(() => loadSettings({ public_url: url }, {})).message, /^--public-url: /);
+  }
+});
+
 test("the value of a secret is in no error", () => {
   const env = { DATABASE_URL: "mysql://user:hunter2@host/db" };
   const webhooks = [{ name: "a", url: "https://a.example", secret: "hunter2" }];

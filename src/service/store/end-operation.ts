@@ -56,13 +56,13 @@ async function end(
   return rows[0];
 }
 
-/** `lost`: it vanished, which is counted. `refused`: nothing of it was started, so it was no attempt. */
+/** `lost`: it vanished, which is counted. `refused`: nothing of it was started; its number does not come again. */
 export type ReleaseReason = "lost" | "handed back" | "refused";
 
 /**
  * Gives a running attempt back to the queue.
  * @param waitSeconds before another one may begin.
- * @returns false where it is no longer the current one, or not this owner's: after a refusal its number comes again.
+ * @returns false where it is no longer the current one, or not this owner's.
  */
 export async function releaseOperation(
   statements: Queryable,
@@ -74,8 +74,10 @@ export async function releaseOperation(
     `update operations
      set status = 'NotStarted', owner = null, lease_until = null, handle = null, progress = null,
        lost = lost + case when $3 = 'lost' then 1 else 0 end,
-       started_at = case when $3 = 'refused' and attempt = 1 then null else started_at end,
-       attempt = attempt - case when $3 = 'refused' then 1 else 0 end,
+       started_at = case
+         when $3 = 'refused' and not exists (select 1 from events where operation_id = $1 and type = 'started')
+         then null else started_at
+       end,
        not_before = now() + make_interval(secs => $4)
      where id = $1 and attempt = $2 and status = 'Running' and owner = $5
      returning id`,
