@@ -65,6 +65,14 @@ test("any content type will do, and none, and odd ones", async () => {
   }
 });
 
+test("a part of a blob is not taken for the whole", async () => {
+  const name = freshName();
+  await put(name, "[1,2]");
+  const answer = await put(name, "[1", { "content-range": "bytes 0-1/5" });
+  assert.deepEqual(codeOf(answer), [400, "invalid_request"]);
+  assert.equal((await get(name)).text, "[1,2]");
+});
+
 test("an empty blob is one too", async () => {
   const name = freshName();
   assert.equal((await put(name, "")).status, 201);
