@@ -381,6 +381,18 @@ onEachDatabase((tested) => {
     assert.equal((await second.ended(caller, id)).status, "Succeeded");
   });
 
+  test("a long queue of one caller does not keep another waiting", async (t) => {
+    const tried = await queue(t);
+    const [many, one] = [newCaller(), newCaller()];
+    for (let i = 0; i < 5; i++) await tried.submit(many);
+    const first = await tried.executor.next();
+    const { id } = await tried.submit(one);
+    first.end({ kind: "succeeded", record: recordOf(first.order.id) });
+    const second = await tried.executor.next();
+    const third = await tried.executor.next();
+    assert.ok([second, third].some(({ order }) => order.id === id));
+  });
+
   test("two services share a queue: each operation runs once", async (t) => {
     const services = [await queue(t), await queue(t)];
     for (const { executor } of services) {

@@ -6,7 +6,10 @@ import type { WebhookTypes } from "./webhook-types.ts";
 /** How long a service may be silent before another one takes its operations over. */
 export const LEASE_SECONDS = 20;
 
-/** Takes the oldest operation that waits, for `owner`, as its next attempt. Undefined where none waits. */
+/**
+ * Takes an operation that waits, for `owner`, as its next attempt: the oldest of a caller of whom the fewest run, so
+ * that no queue of one caller keeps all others waiting. Undefined where none waits.
+ */
 export async function claimOperation(
   statements: Queryable,
   owner: string,
@@ -17,8 +20,12 @@ export async function claimOperation(
        lease_until = now() + make_interval(secs => $2), attempt_started_at = now(),
        started_at = coalesce(started_at, now())
      where id = (
-       select id from operations where status = 'NotStarted' and not_before <= now()
-       order by ordinal limit 1 for update skip locked
+       select o.id from operations o
+       left join (
+         select caller, count(*) as running from operations where status = 'Running' group by caller
+       ) r on r.caller = o.caller
+       where o.status = 'NotStarted' and o.not_before <= now()
+       order by coalesce(r.running, 0), o.ordinal limit 1 for update of o skip locked
      )
      returning *`,
     [owner, LEASE_SECONDS],
