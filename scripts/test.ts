@@ -1,6 +1,7 @@
 /** Everything that has to hold, one check after the other; all are run, and any failure fails the whole. */
 import { spawnSync } from "node:child_process";
 import { globSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { findEnvironment } from "../src/engine/environment.ts";
 
@@ -8,6 +9,8 @@ const biome = join("tools/biome/node_modules/@biomejs", `cli-linux-${process.arc
 const engineEnv = { ...process.env, PYTHONPATH: "engine" };
 const node = process.execPath;
 const python = findEnvironment("dev").python;
+
+const FILES_AT_A_TIME = Math.max(2, availableParallelism());
 
 const CHECKS: readonly (readonly [name: string, command: string, args: readonly string[]])[] = [
   ["generated files are current", node, ["scripts/generate.ts", "--check"]],
@@ -17,7 +20,12 @@ const CHECKS: readonly (readonly [name: string, command: string, args: readonly 
   ["engine format", python, ["-m", "ruff", "format", "--check", "engine"]],
   ["engine types", python, ["-m", "mypy", "--config-file", "engine/pyproject.toml", "engine/mucast_engine"]],
   ["engine tests", python, ["-m", "pytest", "-q", "engine/tests"]],
-  ["tests", node, ["--test", "--test-reporter=spec", ...testFiles()]],
+  // By default one file at a time on two cores; many wait for processes and servers more than they compute.
+  [
+    "tests",
+    node,
+    ["--test", "--test-reporter=spec", `--test-concurrency=${FILES_AT_A_TIME}`, ...testFiles()],
+  ],
 ];
 
 function testFiles(): string[] {
