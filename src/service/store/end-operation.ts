@@ -12,8 +12,8 @@ export type Ending =
   | { readonly status: "Failed" | "Canceled"; readonly problem: Problem };
 
 /**
- * Ends an operation for good: its status, its result or problem and its final event in one transaction; the query
- * strings of its URLs, which may hold signatures, are forgotten.
+ * Ends an operation for good: its status, its result or problem and its final event in one transaction. The query
+ * strings of its URLs and its config, with the sections of other services in it, may hold secrets and are forgotten.
  * @returns undefined where the attempt is no longer the current one, or has ended.
  */
 export function endOperation(
@@ -42,7 +42,8 @@ async function end(
     `update operations
      set status = $3, finished_at = now(), owner = null, lease_until = null, handle = null,
        result = $4::json, error = $5::json,
-       feature_url = split_part(feature_url, '?', 1), data_extractor_url = split_part(data_extractor_url, '?', 1)
+       feature_url = split_part(feature_url, '?', 1), data_extractor_url = split_part(data_extractor_url, '?', 1),
+       config = ''
      where id = $1 and attempt = $2 and status in ('NotStarted', 'Running')
      returning *`,
     [
