@@ -133,6 +133,23 @@ test("runAndWait throws the problem of an operation that failed", () =>
       ),
   ));
 
+test("runAndWait leaves no stream open", async () => {
+  let left = 0;
+  const body = new ReadableStream({
+    start: (controller) => controller.enqueue(new TextEncoder().encode(`${ENDED}\n`)),
+    cancel: () => {
+      left += 1;
+    },
+  });
+  const client = new MucastClient({
+    baseUrl: "http://fake",
+    fetch: async (_url, init) =>
+      init!.method === "POST" ? Response.json(operation(), { status: 202 }) : new Response(body),
+  });
+  await client.runAndWait("run_ml_job", { feature_url: "f", data_extractor_url: "d", config: {} });
+  assert.equal(left, 1);
+});
+
 test("a stream that falls silent is opened again, and one that never speaks is told", async (context) => {
   context.mock.timers.enable({ apis: ["setTimeout"] });
   let opened = 0;

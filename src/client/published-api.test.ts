@@ -41,7 +41,9 @@ const METHODS: Readonly<Record<string, (client: MucastClient) => Promise<unknown
   list_operations: (client) =>
     client.listOperations({ status: "Running", operation: "run_ml_job", limit: 5, cursor: "c" }),
   cancel_operation: (client) => client.cancelOperation("one"),
-  follow_operation: (client) => client.events("one", { lastEventId: 4 }).next(),
+  follow_operation: async (client) => {
+    for await (const _event of client.events("one", { lastEventId: 4 })) return;
+  },
   write_blob: (client) => client.putBlob("feature_engine_1.json", "{}"),
   read_blob: (client) => client.getBlob("feature_engine_1.json"),
 };

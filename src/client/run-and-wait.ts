@@ -56,19 +56,32 @@ async function endByEvents(
   onEvent: RunOptions["onEvent"],
 ): Promise<OperationView | undefined> {
   const events = calls.events(id, { signal });
-  for (;;) {
-    let next: IteratorResult<StoredEvent | Snapshot, void>;
-    try {
-      next = await events.next();
-    } catch (error) {
-      const isRefused = error instanceof MucastApiError && error.status < 500;
-      if (signal.aborted || isRefused) throw error;
-      return undefined;
+  try {
+    for (;;) {
+      const next = await nextOf(events, signal);
+      if (next === undefined) return undefined;
+      onEvent?.(next);
+      const ended = endedBy(next);
+      if (ended !== undefined) return ended;
     }
-    if (next.done) return undefined;
-    onEvent?.(next.value);
-    const ended = endedBy(next.value);
-    if (ended !== undefined) return ended;
+  } finally {
+    // Left open it would hold its connection, and the program that waits for nothing more.
+    await events.return();
+  }
+}
+
+/** @returns undefined where no stream gets through. */
+async function nextOf(
+  events: AsyncGenerator<StoredEvent | Snapshot, void>,
+  signal: AbortSignal,
+): Promise<StoredEvent | Snapshot | undefined> {
+  try {
+    const { value } = await events.next();
+    return value ?? undefined;
+  } catch (error) {
+    const isRefused = error instanceof MucastApiError && error.status < 500;
+    if (signal.aborted || isRefused) throw error;
+    return undefined;
   }
 }
 
