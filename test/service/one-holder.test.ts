@@ -6,7 +6,7 @@ import { after, describe, test } from "node:test";
 import { Api } from "./api.testing.ts";
 import { eventuallyTrue } from "./eventually.testing.ts";
 import { payload, putInputs } from "./inputs.testing.ts";
-import { endServices, launchServe, type Serving, startServe } from "./service.testing.ts";
+import { endServices, launchServe, type Serving, serviceFolder, startServe } from "./service.testing.ts";
 
 describe("two services on one data folder", { timeout: 120_000 }, () => {
   after(endServices);
@@ -27,7 +27,7 @@ describe("two services on one data folder", { timeout: 120_000 }, () => {
   });
 
   test("started at the same moment, one of them serves", async () => {
-    const first = await launchServe();
+    const first = await launchServe({ folder: await serviceFolder({ isFirstStart: true }) });
     const all = [
       first,
       await launchServe({ folder: first.folder }),

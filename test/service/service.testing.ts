@@ -6,6 +6,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { copyNewDatabase } from "../servers/database-template.testing.ts";
 import { eventuallyTrue } from "./eventually.testing.ts";
 import { processesAbout, type SeenProcess, stillRunning, treeOf } from "./processes.testing.ts";
 
@@ -53,10 +54,14 @@ export interface Serving {
 const started = new Set<Serving>();
 const folders = new Set<string>();
 
-/** @returns a folder that `endServices` removes. */
-export async function serviceFolder(): Promise<string> {
+/**
+ * @param options.isFirstStart leaves the database to be made by the service.
+ * @returns a folder that `endServices` removes.
+ */
+export async function serviceFolder({ isFirstStart = false } = {}): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "mucast-service-"));
   folders.add(folder);
+  if (!isFirstStart) await copyNewDatabase(join(folder, "data"));
   return folder;
 }
 
