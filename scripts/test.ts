@@ -10,7 +10,8 @@ const engineEnv = { ...process.env, PYTHONPATH: "engine" };
 const node = process.execPath;
 const python = findEnvironment("dev").python;
 
-const FILES_AT_A_TIME = Math.max(2, availableParallelism());
+/** Files wait for processes and servers about as often as they compute. */
+const FILES_AT_A_TIME = availableParallelism() + 1;
 
 const CHECKS: readonly (readonly [name: string, command: string, args: readonly string[]])[] = [
   ["generated files are current", node, ["scripts/generate.ts", "--check"]],
@@ -20,7 +21,6 @@ const CHECKS: readonly (readonly [name: string, command: string, args: readonly 
   ["engine format", python, ["-m", "ruff", "format", "--check", "engine"]],
   ["engine types", python, ["-m", "mypy", "--config-file", "engine/pyproject.toml", "engine/mucast_engine"]],
   ["engine tests", python, ["-m", "pytest", "-q", "engine/tests"]],
-  // By default one file at a time on two cores; many wait for processes and servers more than they compute.
   [
     "tests",
     node,

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import {
   linkSync,
+  lstatSync,
   mkdirSync,
   renameSync,
   rmdirSync,
@@ -16,8 +17,9 @@ import { bootId, type Holder, isHeld, lockFile, readLock } from "./holder.ts";
 
 const TOUCH_MILLISECONDS = 10_000;
 const GUARD_MILLISECONDS = 10_000;
-/** Each fails only while another process takes the lock of a dead one, or where the file is none. */
-const TRIES_AT_MOST = 100_000;
+/** A try fails only while another process takes the lock of a dead one; together longer than a guard is believed. */
+const TRIES_AT_MOST = 3_000;
+const PAUSE_MILLISECONDS = 5;
 
 /** A data folder that this process alone has open. */
 export interface DataLock {
@@ -83,10 +85,17 @@ function takeLock(dataDir: string, path: string): Holder {
     const found = readLock(path);
     if (found && isHeld(found, path)) throw heldBy(dataDir, found);
     if (found) removeDead(path);
+    if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) break;
+    pause();
   }
   throw new MucastError("unavailable", `${path} can be neither made nor read; remove what stands there`, {
     path,
   });
+}
+
+/** Blocks: the service has nothing else to do before it holds its folder. */
+function pause(): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MILLISECONDS);
 }
 
 function writing<T>(dataDir: string, body: () => T): T {
