@@ -47,8 +47,8 @@ function problemIn(text: string): Problem | undefined {
 
 const SHOWN = 200;
 
-function foreignProblem({ status, url }: Response, text: string): Problem {
-  const said = text.trim().slice(0, SHOWN);
+function foreignProblem({ status, url, headers }: Response, text: string): Problem {
+  const said = (headers.get("location") ?? text).trim().slice(0, SHOWN);
   return {
     type: "about:blank",
     title: "The answer is not one of mucast",

@@ -52,6 +52,19 @@ test("a config whose text is not JSON is refused before anything is sent", () =>
     assert.equal(asked.length, 0);
   }));
 
+test("a redirect is told and not followed", () =>
+  against(
+    [json(307, {}, { location: "https://elsewhere.example/v1/run_ml_job" })],
+    async (client, { asked }) => {
+      await assert.rejects(client.runMlJob(PAYLOAD, { idempotencyKey: "k" }), (error) => {
+        assert.ok(error instanceof MucastApiError);
+        assert.match(error.message, /answered 307: https:\/\/elsewhere\.example/);
+        return true;
+      });
+      assert.equal(asked.length, 1);
+    },
+  ));
+
 test("a refusal carries the problem", () =>
   against([refusal("unknown_model")], async (client, { asked }) => {
     await assert.rejects(client.runMlJob(PAYLOAD, { idempotencyKey: "k" }), (error) => {

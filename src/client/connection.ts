@@ -53,6 +53,8 @@ export class Connection {
     return this.#fetch(this.urlOf(path, query), {
       method,
       headers: { ...this.#headers, ...headers },
+      // A payload and its signatures go to the service that the caller has named, and nowhere else.
+      redirect: "manual",
       signal: signal ?? null,
       ...(body === undefined ? {} : { body }),
       // What fetch asks for where a body is a stream.

@@ -94,6 +94,10 @@ for (const [mode, revision] of [
     });
 
     test("is told every fault of a payload at once, as a problem", async () => {
+      let nested: unknown = [];
+      for (let depth = 0; depth < 2_000; depth++) nested = [nested];
+      const deep = await refused(client, "run_ml_job", { ...ML_PAYLOAD, feature_url: nested });
+      assert.equal(deep.path, "feature_url", JSON.stringify(deep));
       const config = { "ML params": { model: "ridge", n_split: 3, cv_test_size: 0 } };
       const problem = await refused(client, "run_ml_job", { ...ML_PAYLOAD, feature_url: undefined, config });
       assert.equal(problem.code, "invalid_request");

@@ -42,6 +42,14 @@ test("a flag goes before the environment, and that before the file", () => {
   assert.equal(loadSettings({}, { ...env, MUCAST_SETTINGS: settings }).retention_days, 7);
 });
 
+test("an empty flag is no number", () => {
+  assert.throws(
+    () => loadSettings({ port: "" }, {}),
+    (error) =>
+      error instanceof MucastError && error.code === "invalid_request" && error.message.includes("--port"),
+  );
+});
+
 test("a list is words in a variable and an array in the file", () => {
   const env = { MUCAST_ALLOWED_HOSTS: "a.example, b.example:81" };
   assert.deepEqual(loadSettings({}, env).allowed_hosts, ["a.example", "b.example:81"]);

@@ -1,5 +1,5 @@
 import type { Database, Queryable } from "../database/database.ts";
-import { appendEvent } from "./events.ts";
+import { appendEvents } from "./events.ts";
 import type { OperationRow } from "./operation-row.ts";
 import type { WebhookTypes } from "./webhook-types.ts";
 
@@ -49,7 +49,8 @@ export function keepHandle(
        where id = $1 and attempt = $2 and status = 'Running' and handle is distinct from $3 returning id`,
       [id, attempt, handle],
     );
-    if (rows.length > 0) await appendEvent(statements, id, "started", { attempt }, webhooks);
+    if (rows.length > 0)
+      await appendEvents(statements, id, [{ type: "started", data: { attempt } }], webhooks);
     return rows.length > 0;
   });
 }

@@ -2,7 +2,7 @@ import type { Problem } from "../../contract/errors.ts";
 import type { ResultRecord } from "../../contract/result-record.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import type { Attempt } from "./claim-operation.ts";
-import { appendEvent, pruneEvents } from "./events.ts";
+import { appendEvents, pruneEvents } from "./events.ts";
 import { type OperationRow, viewOf } from "./operation-row.ts";
 import type { WebhookTypes } from "./webhook-types.ts";
 
@@ -27,8 +27,8 @@ export function endOperation(
     if (!row) return undefined;
     const type =
       ending.status === "Succeeded" ? "succeeded" : ending.status === "Failed" ? "failed" : "canceled";
-    await appendEvent(statements, row.id, type, viewOf(row), kept.webhooks);
-    await pruneEvents(statements, row.id, kept.events);
+    const last = await appendEvents(statements, row.id, [{ type, data: viewOf(row) }], kept.webhooks);
+    await pruneEvents(statements, row.id, last, kept.events);
     return row;
   });
 }

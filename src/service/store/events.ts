@@ -6,34 +6,52 @@ import type { WebhookTypes } from "./webhook-types.ts";
 /** The channel on which every service hears of changes; the payload is `<event type>:<operation id>`. */
 export const CHANNEL = "mucast_operations";
 
+/** An event that is not numbered yet. */
+export interface NewEvent {
+  readonly type: StoredEventType;
+  readonly data: object;
+}
+
 /**
- * Stores the next event of an operation, one delivery for each webhook target that wants it, and tells everyone who
- * listens once the transaction commits.
+ * Stores the next events of an operation, one delivery for each webhook target that wants one, and tells everyone who
+ * listens once the transaction commits. One statement, however many they are.
+ * @returns the number of the last event of the operation.
  */
-export async function appendEvent(
+export async function appendEvents(
   statements: Queryable,
   id: string,
-  type: StoredEventType,
-  data: object,
+  events: readonly NewEvent[],
   webhooks: WebhookTypes,
-): Promise<void> {
-  const { rows } = await statements.query<{ seq: number }>(
-    `with numbered as (
-       update operations set last_seq = last_seq + 1 where id = $1 returning last_seq
-     )
-     insert into events (operation_id, seq, type, data)
-     select $1, last_seq, $2, $3::json from numbered
-     returning seq`,
-    [id, type, JSON.stringify(data)],
+): Promise<number> {
+  const deliveries = events.flatMap(({ type }, index) =>
+    webhooks.targetsOf(type).map((target) => ({ nth: index + 1, target })),
   );
-  const targets = webhooks.targetsOf(type);
-  if (targets.length > 0) {
-    await statements.query(
-      "insert into webhook_deliveries (operation_id, seq, target) select $1, $2, unnest($3::text[])",
-      [id, rows[0]!.seq, targets],
-    );
-  }
-  await statements.query("select pg_notify($1, $2)", [CHANNEL, `${type}:${id}`]);
+  const { rows } = await statements.query<{ last_seq: number }>(
+    `with numbered as (
+       update operations set last_seq = last_seq + cardinality($2::text[]) where id = $1
+       returning last_seq, last_seq - cardinality($2::text[]) as before
+     ), stored as (
+       insert into events (operation_id, seq, type, data)
+       select $1, before + nth, type, data::json
+       from numbered, unnest($2::text[], $3::text[]) with ordinality as new (type, data, nth)
+       returning type
+     ), delivered as (
+       insert into webhook_deliveries (operation_id, seq, target)
+       select $1, before + nth, target from numbered, unnest($4::int[], $5::text[]) as wanted (nth, target)
+     ), told as (
+       select pg_notify($6, type || ':' || $1) from stored
+     )
+     select last_seq, (select count(*) from told) from numbered`,
+    [
+      id,
+      events.map(({ type }) => type),
+      events.map(({ data }) => JSON.stringify(data)),
+      deliveries.map(({ nth }) => nth),
+      deliveries.map(({ target }) => target),
+      CHANNEL,
+    ],
+  );
+  return rows[0]!.last_seq;
 }
 
 interface EventRow {
@@ -60,20 +78,25 @@ export async function readEvents(
   );
 }
 
-/** Forgets what is beyond the newest `kept` events: progress first, then whatever is oldest. */
-export async function pruneEvents(statements: Queryable, id: string, kept: number): Promise<void> {
+/** Forgets what is beyond the newest `kept` events, where the last is `last`: progress first, then whatever is oldest. */
+export async function pruneEvents(
+  statements: Queryable,
+  id: string,
+  last: number,
+  kept: number,
+): Promise<void> {
+  if (last <= kept) return;
   await statements.query(
     `with kept as (
-       select e.seq from events e join operations o on o.id = e.operation_id
-       where o.id = $1 and o.last_seq > $2 and (e.seq > o.last_seq - $2 or e.type <> 'progress')
-       order by e.seq desc limit $2
+       select seq from events
+       where operation_id = $1 and (seq > $2 or type <> 'progress')
+       order by seq desc limit $3
      ), removed as (
-       delete from events e using operations o
-       where o.id = $1 and e.operation_id = o.id and o.last_seq > $2 and e.seq not in (select seq from kept)
-       returning e.seq
+       delete from events where operation_id = $1 and seq not in (select seq from kept)
+       returning seq
      )
      update operations set pruned_seq = greatest(pruned_seq, (select max(seq) from removed))
      where id = $1 and exists (select 1 from removed)`,
-    [id, kept],
+    [id, last - kept, kept],
   );
 }

@@ -1,6 +1,6 @@
 import type { Operation } from "../../contract/operation-view.ts";
 import type { Database, Queryable } from "../database/database.ts";
-import { appendEvent } from "./events.ts";
+import { appendEvents } from "./events.ts";
 import type { OperationRow } from "./operation-row.ts";
 import type { WebhookTypes } from "./webhook-types.ts";
 
@@ -35,41 +35,25 @@ export function insertOperation(
   webhooks: WebhookTypes,
 ): Promise<Inserted> {
   return database.transaction(async (statements) => {
-    const existing = await sameKey(statements, operation);
-    if (existing) return existing;
-    if ((await queuedOf(statements, operation.caller)) >= queuedMost) return { kind: "full" };
-    const row = await insert(statements, operation);
-    if (!row) return (await sameKey(statements, operation))!;
-    await appendEvent(statements, row.id, "queued", { operation: row.operation }, webhooks);
+    const row = await insert(statements, operation, queuedMost);
+    if (!row) return (await sameKey(statements, operation)) ?? { kind: "full" };
+    const queued = { type: "queued", data: { operation: row.operation } } as const;
+    await appendEvents(statements, row.id, [queued], webhooks);
     return { kind: "created", row };
   });
 }
 
-async function sameKey(statements: Queryable, operation: NewOperation): Promise<Inserted | undefined> {
-  if (operation.idempotencyKey === undefined) return undefined;
-  const { rows } = await statements.query<OperationRow>(
-    "select * from operations where caller = $1 and idempotency_key = $2",
-    [operation.caller, operation.idempotencyKey],
-  );
-  const row = rows[0];
-  if (!row) return undefined;
-  return row.body_sha256 === operation.bodySha256 ? { kind: "exists", row } : { kind: "conflict" };
-}
-
-async function queuedOf(statements: Queryable, caller: string): Promise<number> {
-  const { rows } = await statements.query<{ queued: number }>(
-    "select count(*)::int as queued from operations where caller = $1 and status = 'NotStarted'",
-    [caller],
-  );
-  return rows[0]!.queued;
-}
-
-/** Undefined where the key has come in meanwhile. */
-async function insert(statements: Queryable, o: NewOperation): Promise<OperationRow | undefined> {
+/** Undefined where the key is taken, or too many of the caller's operations wait. */
+async function insert(
+  statements: Queryable,
+  o: NewOperation,
+  queuedMost: number,
+): Promise<OperationRow | undefined> {
   const { rows } = await statements.query<OperationRow>(
     `insert into operations (id, caller, operation, feature_url, data_extractor_url, config, config_sha256,
        idempotency_key, body_sha256, traceparent)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+     select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10
+     where (select count(*) from operations where caller = $2 and status = 'NotStarted') < $11::int
      on conflict (caller, idempotency_key) where idempotency_key is not null do nothing
      returning *`,
     [
@@ -83,7 +67,19 @@ async function insert(statements: Queryable, o: NewOperation): Promise<Operation
       o.idempotencyKey ?? null,
       o.bodySha256,
       o.traceparent ?? null,
+      queuedMost,
     ],
   );
   return rows[0];
+}
+
+async function sameKey(statements: Queryable, operation: NewOperation): Promise<Inserted | undefined> {
+  if (operation.idempotencyKey === undefined) return undefined;
+  const { rows } = await statements.query<OperationRow>(
+    "select * from operations where caller = $1 and idempotency_key = $2",
+    [operation.caller, operation.idempotencyKey],
+  );
+  const row = rows[0];
+  if (!row) return undefined;
+  return row.body_sha256 === operation.bodySha256 ? { kind: "exists", row } : { kind: "conflict" };
 }

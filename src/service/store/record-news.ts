@@ -2,7 +2,7 @@ import type { OperationView } from "../../contract/operation-view.ts";
 import type { Warning } from "../../contract/warnings.ts";
 import type { Database } from "../database/database.ts";
 import type { Attempt } from "./claim-operation.ts";
-import { appendEvent, pruneEvents } from "./events.ts";
+import { appendEvents, type NewEvent, pruneEvents } from "./events.ts";
 import type { WebhookTypes } from "./webhook-types.ts";
 
 /** Warnings of one operation that are kept beside it; the output lists all. */
@@ -36,9 +36,11 @@ export function recordNews(
       "update operations set progress = coalesce($2::json, progress), warnings = $3::json where id = $1",
       [id, progress === null ? null : JSON.stringify(progress), JSON.stringify([...known, ...fresh])],
     );
-    for (const warning of fresh) await appendEvent(statements, id, "warning", warning, kept.webhooks);
-    if (progress) await appendEvent(statements, id, "progress", progress, kept.webhooks);
-    await pruneEvents(statements, id, kept.events);
+    const events: NewEvent[] = fresh.map((warning) => ({ type: "warning", data: warning }));
+    if (progress) events.push({ type: "progress", data: progress });
+    if (events.length === 0) return;
+    const last = await appendEvents(statements, id, events, kept.webhooks);
+    await pruneEvents(statements, id, last, kept.events);
   });
 }
 

@@ -1,5 +1,5 @@
 import type { Database } from "../database/database.ts";
-import { appendEvent } from "./events.ts";
+import { appendEvents } from "./events.ts";
 import type { OperationRow } from "./operation-row.ts";
 import type { WebhookTypes } from "./webhook-types.ts";
 
@@ -21,7 +21,7 @@ export function requestCancel(
       [id],
     );
     const row = rows[0];
-    if (row?.first) await appendEvent(statements, id, "cancel_requested", {}, webhooks);
+    if (row?.first) await appendEvents(statements, id, [{ type: "cancel_requested", data: {} }], webhooks);
     return row;
   });
 }

@@ -5,7 +5,7 @@ import { beforeEach, type TestContext, test } from "node:test";
 import type { WebhookTarget } from "../../contract/settings.ts";
 import { EVENT_TYPES, type StoredEventType } from "../../contract/stored-event.ts";
 import { onEachDatabase } from "../database/databases.testing.ts";
-import { appendEvent } from "../store/events.ts";
+import { appendEvents } from "../store/events.ts";
 import { webhookTypes } from "../store/webhook-types.ts";
 import { openLog } from "../telemetry/open-log.ts";
 import type { DeliveryOutcome } from "../telemetry/telemetry.ts";
@@ -42,7 +42,7 @@ onEachDatabase((tested) => {
          values ($1, 'me', 'run_ml_job', '', '', '{}', '', '')`,
         [id],
       );
-      await appendEvent(statements, id, type, data, webhookTypes(targets));
+      await appendEvents(statements, id, [{ type, data }], webhookTypes(targets));
     });
     return id;
   }
