@@ -26,11 +26,7 @@ function words(description: string) {
 }
 
 function count(least: number, most: number) {
-  // An empty flag, as of a shell variable that is not set, would be the number 0.
-  return z.preprocess(
-    (value) => (value === "" ? "nothing" : value),
-    z.coerce.number().int().min(least).max(most),
-  );
+  return z.coerce.number().int().min(least).max(most);
 }
 
 function isPlainUrl(text: string): boolean {

@@ -30,7 +30,10 @@ export function loadSettings(flags: SettingFlags, env: NodeJS.ProcessEnv): Servi
     const variable = names.env === undefined ? "" : (env[names.env] ?? "");
     if (variable !== "") set(key, variable, names.env!);
     const flag = flags[key];
-    if (flag !== undefined && names.flag !== undefined) set(key, flag, names.flag);
+    if (flag === undefined || names.flag === undefined) continue;
+    if (flag === "")
+      throw invalidRequest([{ path: names.flag, message: "is empty; leave it out, or give a value" }]);
+    set(key, flag, names.flag);
   }
   const parsed = settingsSchema.safeParse(values);
   if (!parsed.success) {
