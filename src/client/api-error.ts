@@ -47,8 +47,9 @@ function problemIn(text: string): Problem | undefined {
 
 const SHOWN = 200;
 
-function foreignProblem({ status, url, headers }: Response, text: string): Problem {
-  const said = (headers.get("location") ?? text).trim().slice(0, SHOWN);
+function foreignProblem(response: Response, text: string): Problem {
+  const { status, url } = response;
+  const said = (redirectOf(response) ?? text.trim()).slice(0, SHOWN);
   return {
     type: "about:blank",
     title: "The answer is not one of mucast",
@@ -57,4 +58,13 @@ function foreignProblem({ status, url, headers }: Response, text: string): Probl
     detail: `${url || "the service"} answered ${status}${said === "" ? "" : `: ${said}`}`,
     advice: "Check baseUrl, and what lies between it and the service.",
   };
+}
+
+/** In words, without a query, which may carry what belongs in no log; browsers do not tell where one leads. */
+function redirectOf({ type, url, headers }: Response): string | undefined {
+  if (type === "opaqueredirect") return "a redirect, which is not followed";
+  const location = headers.get("location");
+  if (location === null) return undefined;
+  const target = URL.parse(location, url || undefined);
+  return `a redirect to ${target === null ? "nowhere" : `${target.origin}${target.pathname}`}, which is not followed`;
 }

@@ -54,16 +54,30 @@ test("a config whose text is not JSON is refused before anything is sent", () =>
 
 test("a redirect is told and not followed", () =>
   against(
-    [json(307, {}, { location: "https://elsewhere.example/v1/run_ml_job" })],
+    [json(307, {}, { location: "https://elsewhere.example/login?state=private" })],
     async (client, { asked }) => {
       await assert.rejects(client.runMlJob(PAYLOAD, { idempotencyKey: "k" }), (error) => {
         assert.ok(error instanceof MucastApiError);
-        assert.match(error.message, /answered 307: https:\/\/elsewhere\.example/);
+        assert.match(error.message, /answered 307: a redirect to https:\/\/elsewhere\.example\/login, which/);
+        assert.doesNotMatch(error.message, /private/);
         return true;
       });
       assert.equal(asked.length, 1);
     },
   ));
+
+test("a redirect that a browser hides is told as one", async () => {
+  const hidden = Object.defineProperties(new Response(null), {
+    type: { value: "opaqueredirect" },
+    status: { value: 0 },
+    ok: { value: false },
+  });
+  const client = new MucastClient({ baseUrl: "http://fake", fetch: async () => hidden });
+  await assert.rejects(
+    client.getOperation("one"),
+    /the service answered 0: a redirect, which is not followed/,
+  );
+});
 
 test("a refusal carries the problem", () =>
   against([refusal("unknown_model")], async (client, { asked }) => {

@@ -50,6 +50,7 @@ async function* linesOf(body: ReadableStream<Uint8Array>, onBytes: () => void): 
       yield* lines;
     }
   } finally {
-    await reader.cancel();
+    // One that has broken has nothing to cancel; its error has been thrown where it was read, or nobody reads on.
+    await reader.cancel().catch(() => undefined);
   }
 }

@@ -150,6 +150,69 @@ test("runAndWait leaves no stream open", async () => {
   assert.equal(left, 1);
 });
 
+test("a reader who leaves after the stream has broken has left", async () => {
+  let opened = 0;
+  const broken = Promise.withResolvers<void>();
+  const body = new ReadableStream({
+    start: (controller) => {
+      controller.enqueue(new TextEncoder().encode(`${QUEUED}\n`));
+      void broken.promise.then(() => controller.error(new TypeError("reset")));
+    },
+  });
+  const client = new MucastClient({
+    baseUrl: "http://fake",
+    fetch: async () => {
+      opened += 1;
+      return new Response(body);
+    },
+  });
+  for await (const { type } of client.events("one")) {
+    assert.equal(type, "queued");
+    broken.resolve();
+    await new Promise(setImmediate);
+    break;
+  }
+  assert.equal(opened, 1);
+});
+
+test("a caller who aborts on the final event still gets the operation", () =>
+  against([json(202, operation()), stream(QUEUED, ENDED)], async (client) => {
+    const controller = new AbortController();
+    const payload = { feature_url: "f", data_extractor_url: "d", config: {} };
+    const ended = await client.runAndWait("run_ml_job", payload, {
+      signal: controller.signal,
+      onEvent: ({ type }) => {
+        if (type === "succeeded") controller.abort();
+      },
+    });
+    assert.deepEqual(ended, SUCCEEDED);
+  }));
+
+test("a reader may take any time over an event", async (context) => {
+  context.mock.timers.enable({ apis: ["setTimeout"] });
+  const body = new ReadableStream({
+    start: (controller) => {
+      controller.enqueue(new TextEncoder().encode(`${QUEUED}\n`));
+      controller.enqueue(new TextEncoder().encode(`${ENDED}\n`));
+    },
+  });
+  let opened = 0;
+  const client = new MucastClient({
+    baseUrl: "http://fake",
+    fetch: async (_url, init) => {
+      opened += 1;
+      init!.signal!.addEventListener("abort", () => assert.fail("the stream was given up"));
+      return new Response(body);
+    },
+  });
+  const types: string[] = [];
+  for await (const { type } of client.events("one")) {
+    types.push(type);
+    context.mock.timers.tick(60_000);
+  }
+  assert.deepEqual([types, opened], [["queued", "succeeded"], 1]);
+});
+
 test("a stream that falls silent is opened again, and one that never speaks is told", async (context) => {
   context.mock.timers.enable({ apis: ["setTimeout"] });
   let opened = 0;

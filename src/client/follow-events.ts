@@ -46,7 +46,7 @@ export async function* followEvents(
       const isRefused = error instanceof MucastApiError && error.status < 500 && error.status !== 429;
       if (signal?.aborted || isRefused || watch.isMute || failures >= FAILURES_IN_A_ROW) throw error;
     } finally {
-      watch.end();
+      watch.pause();
     }
     await pause(failures === 0 ? place.reopen : backoff(failures), signal);
   }
@@ -99,6 +99,9 @@ async function* eventsOnce(
     }
     const event = JSON.parse(line.data) as StoredEvent | Snapshot;
     place.after = event.seq;
+    // However long the reader takes over it, the service is not silent.
+    watch.pause();
     yield event;
+    watch.resume();
   }
 }

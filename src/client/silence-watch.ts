@@ -1,4 +1,4 @@
-/** Aborts its signal once nothing has been heard for a time. */
+/** Aborts its signal once nothing has been heard for a time; the time does not pass while it is paused. */
 export class SilenceWatch {
   readonly #milliseconds: number;
   readonly #controller = new AbortController();
@@ -7,7 +7,7 @@ export class SilenceWatch {
 
   constructor(milliseconds: number) {
     this.#milliseconds = milliseconds;
-    this.#start();
+    this.resume();
   }
 
   get signal(): AbortSignal {
@@ -25,14 +25,15 @@ export class SilenceWatch {
 
   readonly heard = (): void => {
     this.#hasHeard = true;
-    this.#start();
+    this.resume();
   };
 
-  end(): void {
+  pause(): void {
     clearTimeout(this.#timer);
   }
 
-  #start(): void {
+  /** From the beginning of the time. */
+  resume(): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
       this.#controller.abort(new TypeError(`nothing was heard for ${this.#milliseconds / 1_000} s`));

@@ -56,7 +56,8 @@ export async function startService(
   try {
     return await start(settings, env, closing);
   } catch (error) {
-    await closing.all();
+    // Why it did not start is what its operator has to know; what closing says then follows from that.
+    await closing.all().catch(() => undefined);
     throw error;
   }
 }

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import { cpSync, existsSync, readFileSync } from "node:fs";
+import { cpSync, existsSync, readdirSync, readFileSync } from "node:fs";
 import { mkdir, mkdtemp, rename, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { openPglite } from "../../src/service/database/pglite.ts";
 
@@ -23,13 +23,15 @@ export async function copyNewDatabase(dataDir: string): Promise<void> {
   cpSync(template, join(dataDir, "database"), { recursive: true });
 }
 
-/** Kept between runs; of several that make it at the same moment, the first is used. */
+/** Kept between runs, and older ones not; of several that make it at the same moment, the first is used. */
 async function makeTemplate(): Promise<string> {
   const digest = createHash("sha256");
   for (const source of SOURCES) digest.update(readFileSync(join(ROOT, source)));
   const template = join(CACHE, `database-${digest.digest("hex").slice(0, 16)}`);
   if (existsSync(template)) return template;
   await mkdir(CACHE, { recursive: true });
+  const older = readdirSync(CACHE).filter((name) => /^database-/.test(name) && name !== basename(template));
+  for (const name of older) await rm(join(CACHE, name), { recursive: true, force: true });
   const staged = await mkdtemp(join(CACHE, "making-"));
   const database = await openPglite(join(staged, "database"));
   await database.close();

@@ -63,7 +63,7 @@ test("what is wrong with a new key is told by its flags, and nothing is made", a
 });
 
 async function opened(withService: boolean): Promise<{ dataDir: string; url?: string }> {
-  if (!withService) return { dataDir: join(await serviceFolder(), "data") };
+  if (!withService) return { dataDir: join(await serviceFolder({ isFirstStart: true }), "data") };
   const { dataDir, url }: Serving = await startServe({ env: { MUCAST_AUTH: "keys" } });
   return { dataDir, url };
 }

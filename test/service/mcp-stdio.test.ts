@@ -40,7 +40,7 @@ describe("an agent over stdio", { timeout: 180_000 }, () => {
   });
 
   test("that finds no service starts one for itself, which ends with it", async () => {
-    const folder = await serviceFolder();
+    const folder = await serviceFolder({ isFirstStart: true });
     const blobs = join(folder, "data", "blobs", "data");
     await mkdir(blobs, { recursive: true });
     await writeFile(join(blobs, "feature_engine_a.json"), FEATURES);
@@ -73,14 +73,13 @@ describe("an agent over stdio", { timeout: 180_000 }, () => {
     child.stdin.write(
       `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"run_ml_job","arguments":${args}}}\n`,
     );
-    const answers = [await lines.next(), await lines.next()].map(({ value }) => JSON.parse(value!));
-    assert.deepEqual(
-      answers.map(({ jsonrpc, id }) => [jsonrpc, id]),
-      [
-        ["2.0", 0],
-        ["2.0", 1],
-      ],
+    const endless = `${"[".repeat(20_000)}${"]".repeat(20_000)}`;
+    child.stdin.write(
+      `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"get_operation","arguments":{"id":${endless}}}}\n`,
     );
+    const answers = [await lines.next(), await lines.next(), await lines.next()];
+    const ids = answers.map(({ value }) => JSON.parse(value!)).map(({ jsonrpc, id }) => `${jsonrpc} ${id}`);
+    assert.deepEqual(ids.sort(), ["2.0 0", "2.0 1", "2.0 2"]);
     child.stdin.end();
     const [exit] = await Promise.all([once(child, "exit"), assertEnd(lines)]);
     assert.deepEqual(exit, [0, null]);

@@ -66,13 +66,13 @@ for (const database of DATABASES) {
       const { id } = await api.submit(payload(storage!.url, key));
       const running = await api.running(id);
       await storage!.asked(`data_extractor_${key}.json`);
+      assert.ok(serving.processes().length > 1, "a job process runs beside the service");
       return running;
     }
 
     /** Ends the service as the kernel would, and waits for all that it had started to end by itself. */
     async function kill9(): Promise<void> {
       const seen = serving.processes();
-      assert.ok(seen.length > 1, "a job process runs beside the service");
       await serving.kill9();
       await untilNoneRuns(seen);
     }
@@ -157,8 +157,14 @@ for (const database of DATABASES) {
 
     test("a cancellation that was asked for is not forgotten by kill -9", async () => {
       const { id } = await heldRunning("canceled");
+      const seen = serving.processes();
+      const jobs = seen.filter(({ pid }) => pid !== serving.pid);
+      // So that the job cannot stop before its service is killed.
+      for (const { pid } of jobs) process.kill(pid, "SIGSTOP");
       await api.cancel(id);
-      await kill9();
+      await serving.kill9();
+      for (const { pid } of jobs) process.kill(pid, "SIGCONT");
+      await untilNoneRuns(seen);
       release(storage!, "canceled");
       await start();
       const ended = await api.ended(id);

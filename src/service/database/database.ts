@@ -13,7 +13,10 @@ export interface Database extends Queryable {
   readonly kind: "pglite" | "postgres";
   /** Runs several statements, parted by semicolons, without parameters. */
   exec(text: string): Promise<void>;
-  /** Commits what `body` does, or rolls it back where it throws. On PGlite everything else waits meanwhile. */
+  /**
+   * Commits what `body` does, or rolls it back where it throws. On PGlite everything else waits meanwhile, so that a
+   * `body` which asks the database for anything but through its `statements` would wait for itself.
+   */
   transaction<T>(body: (statements: Queryable) => Promise<T>): Promise<T>;
   /**
    * Calls `told` with the payload of every notification on a channel, from any service on this database, and

@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { copyNewDatabase } from "../../../test/servers/database-template.testing.ts";
 import { MucastError } from "../../contract/errors.ts";
 import { openPglite } from "./pglite.ts";
 
@@ -16,5 +17,17 @@ test("a folder that holds no database any more is not made a new one", async () 
     openPglite(emptied),
     (error) =>
       error instanceof MucastError && error.code === "unavailable" && error.message.includes(emptied),
+  );
+});
+
+test("what was asked for before it closes is still done", async () => {
+  const dataDir = join(folder, "closed");
+  await copyNewDatabase(dataDir);
+  const database = await openPglite(join(dataDir, "database"));
+  const answers = [1, 2, 3].map((n) => database.query<{ n: number }>("select $1::int as n", [n]));
+  await database.close();
+  assert.deepEqual(
+    (await Promise.all(answers)).map(({ rows }) => rows[0]!.n),
+    [1, 2, 3],
   );
 });

@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { PGlite, type Transaction } from "@electric-sql/pglite";
 import { MucastError } from "../../contract/errors.ts";
 import type { Database, Queryable } from "./database.ts";
+import { Turns } from "./turns.ts";
 
 const SEARCH_PATH = "create schema if not exists mucast; set search_path to mucast, public;";
 
@@ -18,14 +19,17 @@ export async function openPglite(folder: string): Promise<Database> {
   // PGlite's files may be written by anyone who gets at them, and the data folder may be one that others see.
   await chmod(folder, 0o700);
   const lite = await open(folder);
+  const turns = new Turns();
+  const alone = <T>(body: () => Promise<T>) => storing(() => turns.take(body));
   return {
     kind: "pglite",
     query: <T>(text: string, params?: readonly unknown[]) =>
-      storing(() => lite.query<T>(text, params && [...params])),
-    exec: (text) => storing(async () => void (await lite.exec(text))),
-    transaction: (body) => storing(() => lite.transaction((transaction) => body(statementsOf(transaction)))),
+      alone(() => lite.query<T>(text, params && [...params])),
+    exec: (text) => alone(async () => void (await lite.exec(text))),
+    transaction: (body) => alone(() => lite.transaction((transaction) => body(statementsOf(transaction)))),
     listen: (channel, told) => lite.listen(channel, told),
-    close: () => lite.close(),
+    // After whatever was asked for before.
+    close: () => turns.take(() => lite.close()),
   };
 }
 

@@ -52,6 +52,7 @@ test("a folder is held once; the second is told by whom", () => {
   );
   assert.equal(readHolder(fresh("once"))!.token, lock.token);
   assert.equal(statSync(lockFile(fresh("once"))).mode & 0o777, 0o600);
+  assert.equal(statSync(fresh("once")).mode & 0o777, 0o700);
   lock.release();
   assert.equal(readHolder(fresh("once")), undefined);
   lockDataFolder(fresh("once")).release();

@@ -62,16 +62,10 @@ function submissionOf(operation: Operation, args: ToolCall["args"]) {
   const idempotencyKey = idempotencyKeySchema.optional().safeParse(key);
   if (!idempotencyKey.success) throw invalidRequest([keyFault(key)]);
   const members = Object.entries(others).map(
-    ([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(shallow(value))}`,
+    ([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`,
   );
   if (config !== undefined) members.push(`"config":${configText(config)}`);
   return { operation, payload: `{${members.join(",")}}`, idempotencyKey: idempotencyKey.data };
-}
-
-/** No argument but config may be an object, so an empty one is refused as well as one that is nested without end. */
-function shallow(value: unknown): unknown {
-  if (typeof value !== "object" || value === null) return value;
-  return Array.isArray(value) ? [] : {};
 }
 
 /** @throws MucastError invalid_request where it is text that is not JSON, with the line and column in it. */

@@ -42,6 +42,18 @@ test("only the config of a tool call becomes text, in a batch too", () => {
   }
 });
 
+test("what is nested without end is left out, and the config is not", () => {
+  const [opened, closed] = ["[".repeat(50_000), "]".repeat(50_000)];
+  const config = `{"a":${opened}${closed}}`;
+  const args = `{"config":${config},"id":${opened}${closed},"b":{"c":[1.5]},"__proto__":{"d":1}}`;
+  const call = withConfigTexts(`{"method":"tools/call","params":{"arguments":${args}}}`);
+  const sent = (call as { params: { arguments: Record<string, unknown> } }).params.arguments;
+  assert.equal(sent.config, config);
+  assert.deepEqual(sent.b, { c: [1.5] });
+  assert.deepEqual(Object.keys(sent), ["config", "id", "b", "__proto__"]);
+  assert.match(JSON.stringify(sent.id), /^\[{2,64}\]{2,64}$/);
+});
+
 test("a large batch is taken apart at once, and not message by message", () => {
   const call = '{"method":"tools/call","params":{"arguments":{"config":1.0}}}';
   const batch = Array.from({ length: 20_000 }, () => call);

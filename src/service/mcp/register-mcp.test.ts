@@ -98,6 +98,8 @@ for (const [mode, revision] of [
       for (let depth = 0; depth < 2_000; depth++) nested = [nested];
       const deep = await refused(client, "run_ml_job", { ...ML_PAYLOAD, feature_url: nested });
       assert.equal(deep.path, "feature_url", JSON.stringify(deep));
+      const wrapped = await refused(client, "run_ml_job", { ...ML_PAYLOAD, feature_url: { url: "f" } });
+      assert.match(wrapped.detail, /feature_url: must be .*, got \{"url":"f"\}/);
       const config = { "ML params": { model: "ridge", n_split: 3, cv_test_size: 0 } };
       const problem = await refused(client, "run_ml_job", { ...ML_PAYLOAD, feature_url: undefined, config });
       assert.equal(problem.code, "invalid_request");
@@ -115,6 +117,11 @@ for (const [mode, revision] of [
         "arguments.limit",
         "arguments.status",
       ]);
+      let nested: unknown = [];
+      for (let depth = 0; depth < 2_000; depth++) nested = [nested];
+      for (const tool of ["get_operation", "cancel_operation"]) {
+        assert.equal((await refused(client, tool, { id: nested })).code, "invalid_request");
+      }
       assert.equal((await refused(client, "get_operation", { id: "nothing" })).code, "not_found");
       assert.equal((await refused(client, "cancel_operation", {})).code, "invalid_request");
     });

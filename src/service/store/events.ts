@@ -26,6 +26,7 @@ export async function appendEvents(
   const deliveries = events.flatMap(({ type }, index) =>
     webhooks.targetsOf(type).map((target) => ({ nth: index + 1, target })),
   );
+  // A part that only selects, as `told`, is done only where something reads it: hence the count.
   const { rows } = await statements.query<{ last_seq: number }>(
     `with numbered as (
        update operations set last_seq = last_seq + cardinality($2::text[]) where id = $1
