@@ -32,7 +32,7 @@ export interface CommandOptions {
 
 /** What a job reads must not come from the environment of the tests. */
 const OWN =
-  /^(FEATURE_URL|DATA_EXTRACTOR_URL|CONFIG|BLOB_URL|OPERATION_ID|MUCAST_(ALLOWED_BLOB_URLS|PRIVATE_ORIGINS)|(AZURE|IDENTITY|NODE)_.*)$/;
+  /^(FEATURE_URL|DATA_EXTRACTOR_URL|CONFIG|BLOB_URL|OPERATION_ID|MUCAST_(ALLOWED_BLOB_URLS|PRIVATE_ORIGINS)|(AZURE|IDENTITY)_.*|NODE_(?!COMPILE_CACHE$).*)$/;
 
 export async function startMucast(args: readonly string[], options: CommandOptions = {}): Promise<Running> {
   const { env = {}, temporary, through = [] } = options;

@@ -30,7 +30,7 @@ export class Agent {
 
   /** @param args of `mucast mcp`. */
   static async start(args: readonly string[], env: Record<string, string> = {}): Promise<Agent> {
-    const inherited = ["PATH", "HOME", "MUCAST_PYTHON"].flatMap((name) =>
+    const inherited = ["PATH", "HOME", "MUCAST_PYTHON", "NODE_COMPILE_CACHE"].flatMap((name) =>
       process.env[name] === undefined ? [] : [[name, process.env[name]]],
     );
     const transport = new StdioClientTransport({

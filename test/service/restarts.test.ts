@@ -158,8 +158,8 @@ for (const database of DATABASES) {
     test("a cancellation that was asked for is not forgotten by kill -9", async () => {
       const { id } = await heldRunning("canceled");
       const seen = serving.processes();
-      const jobs = seen.filter(({ pid }) => pid !== serving.pid);
-      // So that the job cannot stop before its service is killed.
+      // Stopped, so that the job cannot end before its service is killed.
+      const jobs = seen.filter(({ parent }) => parent === serving.pid);
       for (const { pid } of jobs) process.kill(pid, "SIGSTOP");
       await api.cancel(id);
       await serving.kill9();

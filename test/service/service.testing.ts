@@ -15,7 +15,7 @@ const MAIN = join(ROOT, "src/cli/main.ts");
 
 /** What the service reads must not come from the environment of the tests. */
 const OWN =
-  /^(FEATURE_URL|DATA_EXTRACTOR_URL|CONFIG|BLOB_URL|OPERATION_ID|DATABASE_URL|PG.*|MUCAST_(?!PYTHON$).*|OTEL_.*|AZURE_.*|NODE_.*)$/;
+  /^(FEATURE_URL|DATA_EXTRACTOR_URL|CONFIG|BLOB_URL|OPERATION_ID|DATABASE_URL|PG.*|MUCAST_(?!PYTHON$).*|OTEL_.*|AZURE_.*|NODE_(?!COMPILE_CACHE$).*)$/;
 
 export interface ServeOptions {
   readonly env?: Readonly<Record<string, string>>;
