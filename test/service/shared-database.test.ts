@@ -51,10 +51,14 @@ describe("services that share a PostgreSQL", { timeout: 300_000 }, () => {
     return services.find((service) => service.processes().some(({ pid }) => pid === reader.pid))!;
   }
 
+  /** One after the other, because the first of them are to run. */
   async function heldOnBoth(keys: readonly string[]): Promise<string[]> {
-    for (const key of keys) hold(storage, key);
-    const taken = await Promise.all(keys.map((key) => apiOf(services[0]).submit(payload(storage.url, key))));
-    return taken.map(({ id }) => id);
+    const ids: string[] = [];
+    for (const key of keys) {
+      hold(storage, key);
+      ids.push((await apiOf(services[0]).submit(payload(storage.url, key))).id);
+    }
+    return ids;
   }
 
   function outputs(): string[] {
