@@ -1,11 +1,12 @@
 import { MucastApiError } from "../client/index.ts";
 import { ERROR_TABLE, type ErrorCode, MucastError } from "../contract/errors.ts";
 
-/** The error as the service has told it; a code that only a newer one knows becomes `internal`. */
+/** The error as the service has told it; a code that only a newer one knows becomes one that is as bad. */
 export function asMucastError(error: unknown): unknown {
   if (error instanceof MucastApiError) {
     const { code, detail, type: _, title: __, ...data } = error.problem;
-    return new MucastError(isKnown(code) ? code : "internal", detail, data);
+    const otherwise = error.status < 500 ? "invalid_request" : "unavailable";
+    return new MucastError(isKnown(code) ? code : otherwise, detail, data);
   }
   if (!(error instanceof TypeError)) return error;
   const { cause } = error as { cause?: { code?: string; message?: string } };

@@ -1,4 +1,6 @@
 import { MucastClient } from "../client/index.ts";
+import { show } from "../contract/faults.ts";
+import { invalidRequest } from "../contract/parse-config.ts";
 import { serveMcpOnStdio } from "../service/mcp/serve-stdio.ts";
 import { loadSettings } from "../service/settings/load-settings.ts";
 import { FolderService } from "./folder-service.ts";
@@ -17,6 +19,7 @@ export async function serveMcp({ url, dataDir, settings }: McpFlags, env: NodeJS
     process.stderr.write(
       `mucast mcp: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
     );
+  if (url !== undefined) checkUrl(url);
   const { stdin: input, stdout: output } = process;
   const apiKey = env.MUCAST_API_KEY || undefined;
   const folder =
@@ -42,4 +45,10 @@ export async function serveMcp({ url, dataDir, settings }: McpFlags, env: NodeJS
 
 function clientOf(baseUrl: string, apiKey: string | undefined): MucastClient {
   return new MucastClient({ baseUrl, ...(apiKey === undefined ? {} : { apiKey }) });
+}
+
+/** @throws MucastError invalid_request. */
+function checkUrl(url: string): void {
+  if (/^https?:$/.test(URL.parse(url)?.protocol ?? "")) return;
+  throw invalidRequest([{ path: "--url", message: `must be an http or https URL, got ${show(url)}` }]);
 }

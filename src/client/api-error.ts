@@ -26,38 +26,53 @@ export class MucastApiError extends Error {
   }
 }
 
-/** The error of an answer that is not 2xx; one without a problem comes from something between, such as a proxy. */
+/** The error of an answer that is not 2xx. */
 export async function errorOf(response: Response): Promise<MucastApiError> {
   const text = await response.text();
-  return new MucastApiError(problemIn(text) ?? foreignProblem(response, text));
+  const problem = problemIn(text, response.status);
+  return problem === undefined ? foreignAnswer(response, text) : new MucastApiError(problem);
 }
 
-function problemIn(text: string): Problem | undefined {
-  let found: unknown;
+/** Reads an answer that is a JSON object with a member of that name. @throws MucastApiError of any other one. */
+export function objectWith<T>(member: keyof T & string): (response: Response) => Promise<T> {
+  return async (response) => {
+    const text = await response.text();
+    const value = objectIn(text);
+    if (value === undefined || !Object.hasOwn(value, member)) throw foreignAnswer(response, text);
+    return value as T;
+  };
+}
+
+function problemIn(text: string, status: number): Problem | undefined {
+  const found = objectIn(text) as Partial<Problem> | undefined;
+  if (typeof found?.code !== "string" || typeof found.detail !== "string") return undefined;
+  return { ...found, status: typeof found.status === "number" ? found.status : status } as Problem;
+}
+
+/** Undefined where the text is no JSON, or no object. */
+export function objectIn(text: string): object | undefined {
   try {
-    found = JSON.parse(text);
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? value : undefined;
   } catch {
     return undefined;
   }
-  const problem = typeof found === "object" && found !== null ? (found as Partial<Problem>) : {};
-  return typeof problem.code === "string" && typeof problem.detail === "string"
-    ? (problem as Problem)
-    : undefined;
 }
 
 const SHOWN = 200;
 
-function foreignProblem(response: Response, text: string): Problem {
+/** The error of an answer that is not mucast's, such as a proxy's. */
+function foreignAnswer(response: Response, text: string): MucastApiError {
   const { status, url } = response;
   const said = (redirectOf(response) ?? text.trim()).slice(0, SHOWN);
-  return {
+  return new MucastApiError({
     type: "about:blank",
     title: "The answer is not one of mucast",
     status,
-    code: status >= 500 ? "unavailable" : "not_found",
+    code: status === 404 ? "not_found" : "unavailable",
     detail: `${url || "the service"} answered ${status}${said === "" ? "" : `: ${said}`}`,
     advice: "Check baseUrl, and what lies between it and the service.",
-  };
+  });
 }
 
 /** In words, without a query, which may carry what belongs in no log; browsers do not tell where one leads. */
@@ -66,5 +81,8 @@ function redirectOf({ type, url, headers }: Response): string | undefined {
   const location = headers.get("location");
   if (location === null) return undefined;
   const target = URL.parse(location, url || undefined);
-  return `a redirect to ${target === null ? "nowhere" : `${target.origin}${target.pathname}`}, which is not followed`;
+  const place = /^https?:$/.test(target?.protocol ?? "")
+    ? `${target!.origin}${target!.pathname}`
+    : "no web page";
+  return `a redirect to ${place}, which is not followed`;
 }

@@ -79,6 +79,42 @@ test("a redirect that a browser hides is told as one", async () => {
   );
 });
 
+test("an answer that breaks off is asked for again where that is safe", async () => {
+  const cut = (status: number): Answer => {
+    return (_asked, response) => {
+      response.writeHead(status, { "content-type": "application/json", "content-length": "400" });
+      response.write('{"id":', () => response.destroy());
+    };
+  };
+  await against([cut(202), cut(503), json(202, operation())], async (client, { asked }) => {
+    assert.equal((await client.runMlJob(PAYLOAD, { idempotencyKey: "k" })).id, "one");
+    assert.equal(asked.length, 3);
+  });
+  await against([cut(202)], async (client, { asked }) => {
+    await assert.rejects(client.runMlJob(PAYLOAD), TypeError);
+    assert.equal(asked.length, 1);
+  });
+});
+
+test("an answer that is no operation is told as it is", async () => {
+  for (const [status, text] of [
+    [200, "<h1>sign in</h1>"],
+    [200, "null"],
+    [200, "{}"],
+    [404, '{"code":"odd","detail":"gone"}'],
+  ] as const) {
+    const answer: Answer = (_asked, response) => void response.writeHead(status).end(text);
+    await against([answer], (client) =>
+      assert.rejects(client.getOperation("one"), (error) => {
+        assert.ok(error instanceof MucastApiError);
+        assert.equal(error.status, status);
+        assert.match(error.message, status === 404 ? /^odd: gone$/ : /answered 200: /);
+        return true;
+      }),
+    );
+  }
+});
+
 test("a refusal carries the problem", () =>
   against([refusal("unknown_model")], async (client, { asked }) => {
     await assert.rejects(client.runMlJob(PAYLOAD, { idempotencyKey: "k" }), (error) => {

@@ -1,6 +1,7 @@
 import type { Operation, OperationPage, OperationStatus, OperationView } from "../contract/operation-view.ts";
 import type { Snapshot, StoredEvent } from "../contract/stored-event.ts";
-import { type ClientOptions, Connection } from "./connection.ts";
+import { objectWith } from "./api-error.ts";
+import { type Call, type ClientOptions, Connection } from "./connection.ts";
 import { type FollowOptions, followEvents } from "./follow-events.ts";
 import { type JobPayload, payloadText } from "./payload-text.ts";
 import { type RunOptions, runAndWait } from "./run-and-wait.ts";
@@ -57,18 +58,19 @@ export class MucastClient {
 
   /** @throws MucastApiError not_found. */
   async getOperation(id: string, { signal }: CallOptions = {}): Promise<OperationView> {
-    return this.#json({ method: "GET", path: operationPath(id), repeatable: true, signal });
+    return this.#operation({ method: "GET", path: operationPath(id), repeatable: true, signal });
   }
 
   /** One page of the caller's operations, newest first. */
   async listOperations({ signal, ...query }: ListOptions = {}): Promise<OperationPage> {
-    return this.#json({
+    const call = {
       method: "GET",
       path: "/v1/operations",
       query: { ...query },
       repeatable: true,
       signal,
-    });
+    } as const;
+    return this.#connection.send(call, objectWith<OperationPage>("operations"));
   }
 
   /** All operations that `listOperations` would give, page after page. */
@@ -83,7 +85,7 @@ export class MucastClient {
 
   /** Asks a job to stop; it stays Running until it has. One that has ended is given back as it is. */
   async cancelOperation(id: string, { signal }: CallOptions = {}): Promise<OperationView> {
-    return this.#json({ method: "POST", path: `${operationPath(id)}/cancel`, repeatable: true, signal });
+    return this.#operation({ method: "POST", path: `${operationPath(id)}/cancel`, repeatable: true, signal });
   }
 
   /** What an operation goes through, up to its end; see followEvents. */
@@ -119,14 +121,16 @@ export class MucastClient {
     const repeatable = !(body instanceof ReadableStream);
     const headers = { "content-type": "application/json" };
     const call = { method: "PUT", path: blobPath(name), headers, body, repeatable, signal } as const;
-    const response = await this.#connection.send(call);
-    const { url } = (await response.json()) as { url: string };
-    return { url, created: response.status === 201 };
+    return this.#connection.send(call, async (response) => {
+      const { url } = await objectWith<{ url: string }>("url")(response);
+      return { url, created: response.status === 201 };
+    });
   }
 
   /** A blob, an input or an output: `.json()`, or `.body` for a large one. */
   async getBlob(name: string, { signal }: CallOptions = {}): Promise<Response> {
-    return this.#connection.send({ method: "GET", path: blobPath(name), repeatable: true, signal });
+    const call = { method: "GET", path: blobPath(name), repeatable: true, signal } as const;
+    return this.#connection.send(call, async (response) => response);
   }
 
   #submit(
@@ -134,7 +138,7 @@ export class MucastClient {
     payload: JobPayload | string,
     { idempotencyKey, wait, signal }: SubmitOptions,
   ) {
-    return this.#json<OperationView>({
+    return this.#operation({
       method: "POST",
       path: `/v1/${operation}`,
       headers: {
@@ -148,9 +152,8 @@ export class MucastClient {
     });
   }
 
-  async #json<T>(call: Parameters<Connection["send"]>[0]): Promise<T> {
-    const response = await this.#connection.send(call);
-    return (await response.json()) as T;
+  #operation(call: Call): Promise<OperationView> {
+    return this.#connection.send(call, objectWith<OperationView>("id"));
   }
 }
 

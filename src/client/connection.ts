@@ -1,4 +1,4 @@
-import { errorOf } from "./api-error.ts";
+import { errorOf, MucastApiError } from "./api-error.ts";
 import { backoff, pause } from "./pause.ts";
 
 export interface ClientOptions {
@@ -63,35 +63,41 @@ export class Connection {
   }
 
   /**
-   * A 2xx answer. A repeatable call is sent up to five times more where there is no answer, or one of 429, 502, 503,
-   * 504, or 409 for a key whose first request still runs.
+   * What is read of a 2xx answer. A repeatable call is sent up to five times more where there is no answer, where it
+   * breaks off while it is read, or where it is one of 429, 502, 503, 504, or 409 for a key whose first request still runs.
    * @throws MucastApiError of any other answer; TypeError where there is none; the signal's reason.
    */
-  async send(call: Call): Promise<Response> {
+  async send<T>(call: Call, read: (response: Response) => Promise<T>): Promise<T> {
     for (let failures = 1; ; failures += 1) {
       const mayRepeat = call.repeatable && failures <= RETRIES;
-      const wait = await this.#attempt(call, mayRepeat, failures);
-      if (typeof wait !== "number") return wait;
-      await pause(wait, call.signal);
+      const attempt = await this.#attempt(call, read, mayRepeat, failures);
+      if ("value" in attempt) return attempt.value;
+      await pause(attempt.wait, call.signal);
     }
   }
 
-  /** The answer, or the milliseconds to wait before the next attempt. */
-  async #attempt(call: Call, mayRepeat: boolean, failures: number): Promise<Response | number> {
+  /** What was read, or the milliseconds to wait before the next attempt. */
+  async #attempt<T>(
+    call: Call,
+    read: (response: Response) => Promise<T>,
+    mayRepeat: boolean,
+    failures: number,
+  ): Promise<{ readonly value: T } | { readonly wait: number }> {
     let response: Response;
+    let error: MucastApiError;
     try {
       response = await this.once(call);
-    } catch (error) {
-      if (!mayRepeat || call.signal?.aborted) throw error;
-      return backoff(failures);
+      if (response.ok) return { value: await read(response) };
+      error = await errorOf(response);
+    } catch (noAnswer) {
+      if (noAnswer instanceof MucastApiError || !mayRepeat || call.signal?.aborted) throw noAnswer;
+      return { wait: backoff(failures) };
     }
-    if (response.ok) return response;
-    const error = await errorOf(response);
     const isInFlight = error.status === 409 && error.code === "idempotency_conflict";
     const asked = secondsAsked(response);
     if (!mayRepeat || !(OFF_FOR_NOW.has(response.status) || isInFlight)) throw error;
     if (asked !== undefined && asked > LONGEST_RETRY_AFTER) throw error;
-    return asked === undefined ? backoff(failures) : asked * 1_000;
+    return { wait: asked === undefined ? backoff(failures) : asked * 1_000 };
   }
 }
 

@@ -144,7 +144,7 @@ test("runAndWait leaves no stream open", async () => {
   const client = new MucastClient({
     baseUrl: "http://fake",
     fetch: async (_url, init) =>
-      init!.method === "POST" ? Response.json(operation(), { status: 202 }) : new Response(body),
+      init!.method === "POST" ? Response.json(operation(), { status: 202 }) : streaming(body),
   });
   await client.runAndWait("run_ml_job", { feature_url: "f", data_extractor_url: "d", config: {} });
   assert.equal(left, 1);
@@ -163,7 +163,7 @@ test("a reader who leaves after the stream has broken has left", async () => {
     baseUrl: "http://fake",
     fetch: async () => {
       opened += 1;
-      return new Response(body);
+      return streaming(body);
     },
   });
   for await (const { type } of client.events("one")) {
@@ -202,7 +202,7 @@ test("a reader may take any time over an event", async (context) => {
     fetch: async (_url, init) => {
       opened += 1;
       init!.signal!.addEventListener("abort", () => assert.fail("the stream was given up"));
-      return new Response(body);
+      return streaming(body);
     },
   });
   const types: string[] = [];
@@ -246,6 +246,42 @@ test("runAndWait asks for the operation itself where no event stream gets throug
   assert.equal(polled, 3);
 });
 
+const NO_STREAMS: Readonly<Record<string, { type?: string; text: string }>> = {
+  "is a web page": { type: "text/html", text: "<p>hello" },
+  "is empty": { text: "" },
+  "asks for no pause": { text: "retry: 0\n\n" },
+  "asks for a pause of years": { text: "retry: 99999999999\n\n" },
+  "holds no JSON": { text: "data: garbage\n\n" },
+  "holds no event": { text: "id: 4\ndata: null\n\n" },
+};
+
+for (const [which, { type = "text/event-stream", text }] of Object.entries(NO_STREAMS)) {
+  test(`an answer in the place of events that ${which} is told, and runAndWait does without`, async (context) => {
+    context.mock.timers.enable({ apis: ["setTimeout"] });
+    let opened = 0;
+    const client = new MucastClient({
+      baseUrl: "http://fake",
+      fetch: async (url, init) => {
+        if (init!.method === "POST") return Response.json(operation(), { status: 202 });
+        if (!String(url).endsWith("/events")) return Response.json(SUCCEEDED);
+        opened += 1;
+        return new Response(text, { headers: { "content-type": type } });
+      },
+    });
+    const told = assert.rejects(client.events("one").next(), TypeError);
+    await tickUntil(context, told);
+    await told;
+    assert.equal(opened, type === "text/html" ? 1 : 8);
+    const ended = client.runAndWait("run_ml_job", {
+      feature_url: "f",
+      data_extractor_url: "d",
+      config: {},
+    });
+    await tickUntil(context, ended);
+    assert.deepEqual(await ended, SUCCEEDED);
+  });
+}
+
 /** A fake answer that stays open and says nothing more than `text`. */
 function mute(signal: AbortSignal, text?: string): Response {
   const body = new ReadableStream({
@@ -254,6 +290,10 @@ function mute(signal: AbortSignal, text?: string): Response {
       signal.addEventListener("abort", () => controller.error(signal.reason));
     },
   });
+  return streaming(body);
+}
+
+function streaming(body: ReadableStream): Response {
   return new Response(body, { headers: { "content-type": "text/event-stream" } });
 }
 

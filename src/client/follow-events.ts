@@ -1,6 +1,6 @@
 import type { OperationView } from "../contract/operation-view.ts";
 import type { Snapshot, StoredEvent } from "../contract/stored-event.ts";
-import { errorOf, MucastApiError } from "./api-error.ts";
+import { errorOf, MucastApiError, objectIn } from "./api-error.ts";
 import type { Connection } from "./connection.ts";
 import { sentEvents } from "./event-source.ts";
 import { backoff, pause } from "./pause.ts";
@@ -14,40 +14,51 @@ export interface FollowOptions {
 
 /** The service says something at least every 15 s; after this long without a byte the connection counts as lost. */
 const SILENCE_MS = 45_000;
-/** Before a stream is opened again that has ended too early; the service may ask for another pause. */
-const REOPEN_MS = 1_000;
+/** A connection that has lasted this long is a stream of events, though it brought none. */
+const LASTING_MS = 15_000;
+/** Before a stream is opened again that has ended too early; the service may ask for another pause, of at most a minute. */
+const REOPEN_MS = { first: 1_000, most: 60_000 };
 const FAILURES_IN_A_ROW = 8;
 
 /**
  * The events of an operation, up to and with the final one, over as many connections as it takes: each goes on after
  * the last event seen. Where events were missed that are no longer kept, a `snapshot` stands for them.
  *
- * @throws MucastApiError such as not_found; the last failure where eight connections in a row could not be opened;
- *   TypeError where one brings nothing, as behind a proxy that keeps an answer until it is whole; the signal's reason.
+ * @throws MucastApiError such as not_found; the last failure where eight connections in a row could not be opened or
+ *   ended soon and brought no event; TypeError where one is no stream of events, or brings nothing, as behind a proxy
+ *   that keeps an answer until it is whole; the signal's reason.
  */
 export async function* followEvents(
   connection: Connection,
   id: string,
   { lastEventId, signal }: FollowOptions,
 ): AsyncGenerator<StoredEvent | Snapshot, void> {
-  const place: Place = { after: lastEventId, reopen: REOPEN_MS, isOver: false };
+  const place: Place = { after: lastEventId, reopen: REOPEN_MS.first, isOver: false, isForeign: false };
   for (let failures = 0; ; ) {
     signal?.throwIfAborted();
     const watch = new SilenceWatch(SILENCE_MS);
+    const began = performance.now();
+    let failure: unknown = new TypeError(
+      "the stream of events ends at once, again and again, without an event",
+    );
+    let hasTold = false;
     try {
       for await (const event of eventsOnce(connection, id, place, watch, signal)) {
+        hasTold = true;
         yield event;
         if (endedBy(event) !== undefined) return;
       }
       if (place.isOver) return;
-      failures = 0;
     } catch (error) {
-      failures = watch.hasHeard ? 1 : failures + 1;
       const isRefused = error instanceof MucastApiError && error.status < 500 && error.status !== 429;
-      if (signal?.aborted || isRefused || watch.isMute || failures >= FAILURES_IN_A_ROW) throw error;
+      if (signal?.aborted || isRefused || watch.isMute || place.isForeign) throw error;
+      failure = error;
     } finally {
       watch.pause();
     }
+    const hasLasted = watch.hasHeard && performance.now() - began > LASTING_MS;
+    failures = hasTold || hasLasted ? 0 : failures + 1;
+    if (failures >= FAILURES_IN_A_ROW) throw failure;
     await pause(failures === 0 ? place.reopen : backoff(failures), signal);
   }
 }
@@ -69,6 +80,8 @@ interface Place {
   reopen: number;
   /** The operation has ended, and there is no event after the last one seen. */
   isOver: boolean;
+  /** What answers is no stream of events. */
+  isForeign: boolean;
 }
 
 /** The events of one connection. */
@@ -92,16 +105,28 @@ async function* eventsOnce(
   if (!response.ok) throw await errorOf(response);
   place.isOver = response.status === 204;
   if (response.body === null) return;
+  const type = response.headers.get("content-type") ?? "nothing that says what it is";
+  place.isForeign = !/^text\/event-stream\b/i.test(type);
+  if (place.isForeign) {
+    await response.body.cancel();
+    throw new TypeError(`the events of an operation were answered with ${type.slice(0, 100)}`);
+  }
   for await (const line of sentEvents(response.body, watch.heard)) {
     if ("retry" in line) {
-      place.reopen = line.retry;
+      place.reopen = Math.min(line.retry, REOPEN_MS.most);
       continue;
     }
-    const event = JSON.parse(line.data) as StoredEvent | Snapshot;
+    const event = eventIn(line.data);
     place.after = event.seq;
     // However long the reader takes over it, the service is not silent.
     watch.pause();
     yield event;
     watch.resume();
   }
+}
+
+function eventIn(data: string): StoredEvent | Snapshot {
+  const event = objectIn(data) as StoredEvent | Snapshot | undefined;
+  if (typeof event?.seq === "number" && typeof event.type === "string") return event;
+  throw new TypeError(`the stream brings what is no event: ${data.slice(0, 100)}`);
 }

@@ -22,10 +22,12 @@ async function askedBy(use: (client: MucastClient) => Promise<unknown>): Promise
     fetch: async (url, init) => {
       const { method = "GET", headers } = init!;
       asked.push({ method: method.toLowerCase(), url: new URL(String(url)), headers: Object.keys(headers!) });
-      if (String(url).endsWith("/events")) return new Response(`${sent(5, "succeeded", SUCCEEDED)}\n`);
-      return Response.json(
-        String(url).includes("/operations?") ? { operations: [], next_cursor: null } : operation(),
-      );
+      if (String(url).endsWith("/events")) {
+        const headers = { "content-type": "text/event-stream" };
+        return new Response(`${sent(5, "succeeded", SUCCEEDED)}\n`, { headers });
+      }
+      if (String(url).includes("/operations?")) return Response.json({ operations: [], next_cursor: null });
+      return Response.json(method === "PUT" ? { url: String(url) } : operation());
     },
   });
   await use(client);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -87,6 +87,19 @@ describe("an agent over stdio", { timeout: 180_000 }, () => {
     assert.equal(asked!.body, `{"feature_url":"f","data_extractor_url":"d","more":1,"config":${config}}`);
     assert.equal(asked!.headers.authorization, "Bearer the key of the test");
     assert.match(String(asked!.headers["idempotency-key"]), /^[0-9a-f-]{36}$/);
+  });
+
+  test("is not served where the URL is none, or a message has no end", () => {
+    const run = (args: readonly string[], input = "") =>
+      spawnSync(process.execPath, [MAIN, "mcp", ...args], { input, encoding: "utf8" });
+    for (const url of ["", "nonsense", "ftp://127.0.0.1"]) {
+      const { status, stdout, stderr } = run(["--url", url]);
+      assert.deepEqual([status, stdout], [2, ""]);
+      assert.match(stderr, /--url: must be an http or https URL/);
+    }
+    const endless = run(["--url", "http://127.0.0.1:9"], "[".repeat(11 * 2 ** 20));
+    assert.notEqual(endless.status, 0);
+    assert.match(endless.stderr, /longer than 10 MB/);
   });
 
   test("is told of a service that does not answer", async () => {

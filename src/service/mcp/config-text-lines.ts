@@ -1,5 +1,6 @@
 import { Transform, type TransformCallback } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
+import { MucastError } from "../../contract/errors.ts";
 import { withConfigTexts } from "./config-texts.ts";
 
 /** As much of a line as the SDK's own transport takes. */
@@ -14,12 +15,19 @@ export class ConfigTextLines extends Transform {
     const lines = (this.#rest + this.#decoder.write(bytes)).split("\n");
     this.#rest = lines.pop()!;
     for (const line of lines) this.push(`${rewritten(line)}\n`);
-    done(this.#rest.length > LONGEST_LINE ? new Error("a message is longer than 10 MB") : null);
+    done(this.#rest.length > LONGEST_LINE ? tooLong() : null);
   }
 
   override _flush(done: TransformCallback): void {
     done(null, this.#rest);
   }
+}
+
+function tooLong(): MucastError {
+  return new MucastError(
+    "too_large",
+    "a message is longer than 10 MB; put large data where a URL can name it",
+  );
 }
 
 /** What is not JSON the transport itself tells of. */

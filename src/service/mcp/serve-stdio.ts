@@ -20,7 +20,7 @@ export interface StdioParts {
 /** Whoever started this process; what they may is for the service to say. */
 const PARENT: Caller = { subject: "local", scopes: new Set(["read", "write"]) };
 
-/** Serves the tools over stdio until `input` ends or `signal` aborts. */
+/** Serves the tools over stdio until `input` ends or `signal` aborts. @throws MucastError too_large for a message that is. */
 export async function serveMcpOnStdio(
   { operations, address, input, output, onError }: StdioParts,
   signal: AbortSignal,
@@ -33,7 +33,8 @@ export async function serveMcpOnStdio(
   try {
     await finished(lines, { signal });
   } catch (error) {
-    if (!signal.aborted) onError(error);
+    if (!signal.aborted) throw error;
+  } finally {
+    await served.close();
   }
-  await served.close();
 }

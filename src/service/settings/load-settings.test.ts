@@ -42,12 +42,21 @@ test("a flag goes before the environment, and that before the file", () => {
   assert.equal(loadSettings({}, { ...env, MUCAST_SETTINGS: settings }).retention_days, 7);
 });
 
-test("an empty flag is no number", () => {
-  assert.throws(
-    () => loadSettings({ port: "" }, {}),
-    (error) =>
-      error instanceof MucastError && error.code === "invalid_request" && error.message.includes("--port"),
-  );
+test("a blank flag is refused, and a blank variable is none", () => {
+  for (const [key, flag] of [
+    ["port", "--port"],
+    ["data_dir", "--data-dir"],
+    ["settings", "--settings"],
+  ] as const) {
+    for (const blank of ["", " "]) {
+      assert.throws(
+        () => loadSettings({ [key]: blank }, {}),
+        (error) =>
+          error instanceof MucastError && error.code === "invalid_request" && error.message.includes(flag),
+      );
+    }
+  }
+  assert.equal(loadSettings({}, { MUCAST_PORT: " " }).port, loadSettings({}, {}).port);
 });
 
 test("a list is words in a variable and an array in the file", () => {

@@ -18,21 +18,21 @@ export const SETTINGS_FILE = { flag: "--settings", env: "MUCAST_SETTINGS" } as c
 
 /**
  * Each setting from its flag, else its environment variable, else the settings file (JSON, named by `--settings` or
- * MUCAST_SETTINGS), else its default. An empty variable counts as none.
+ * MUCAST_SETTINGS), else its default. A blank variable counts as none.
  * @throws MucastError invalid_request with every fault at once; the value of a secret is in none.
  */
 export function loadSettings(flags: SettingFlags, env: NodeJS.ProcessEnv): ServiceSettings {
-  const path = flags.settings || env[SETTINGS_FILE.env];
+  if (flags.settings !== undefined) refuseBlank(flags.settings, SETTINGS_FILE.flag);
+  const path = flags.settings ?? env[SETTINGS_FILE.env];
   const values: Record<string, unknown> = path ? readSettingsFile(path) : {};
   const places = new Map(Object.keys(values).map((key) => [key, `${path}: ${key}`]));
   for (const [key, field] of Object.entries(settingsSchema.shape)) {
     const names = settingNames.get(field) ?? {};
     const variable = names.env === undefined ? "" : (env[names.env] ?? "");
-    if (variable !== "") set(key, variable, names.env!);
+    if (variable.trim() !== "") set(key, variable, names.env!);
     const flag = flags[key];
     if (flag === undefined || names.flag === undefined) continue;
-    if (flag === "")
-      throw invalidRequest([{ path: names.flag, message: "is empty; leave it out, or give a value" }]);
+    refuseBlank(flag, names.flag);
     set(key, flag, names.flag);
   }
   const parsed = settingsSchema.safeParse(values);
@@ -47,6 +47,12 @@ export function loadSettings(flags: SettingFlags, env: NodeJS.ProcessEnv): Servi
     values[key] = value;
     places.set(key, place);
   }
+}
+
+/** A flag that a script has put nothing into is a mistake, and 0 as a number. */
+function refuseBlank(value: string, flag: string): void {
+  if (value.trim() !== "") return;
+  throw invalidRequest([{ path: flag, message: "is empty; leave it out, or give a value" }]);
 }
 
 function readSettingsFile(path: string): Record<string, unknown> {
