@@ -76,10 +76,11 @@ function foreignAnswer(response: Response, text: string): MucastApiError {
 }
 
 /** In words, without a query, which may carry what belongs in no log; browsers do not tell where one leads. */
-function redirectOf({ type, url, headers }: Response): string | undefined {
+function redirectOf({ type, status, url, headers }: Response): string | undefined {
   if (type === "opaqueredirect") return "a redirect, which is not followed";
   const location = headers.get("location");
-  if (location === null) return undefined;
+  // Where an operation was taken it says where that is.
+  if (location === null || status < 300) return undefined;
   const target = URL.parse(location, url || undefined);
   const place = /^https?:$/.test(target?.protocol ?? "")
     ? `${target!.origin}${target!.pathname}`
