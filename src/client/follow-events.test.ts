@@ -282,6 +282,30 @@ for (const [which, { type = "text/event-stream", text }] of Object.entries(NO_ST
   });
 }
 
+test("a stream that is quiet and cut off every 20 s is followed for as long as it takes", async (context) => {
+  context.mock.timers.enable({ apis: ["setTimeout"] });
+  let opened = 0;
+  context.mock.method(performance, "now", () => opened * 20_000);
+  const client = new MucastClient({
+    baseUrl: "http://fake",
+    fetch: async () => {
+      const text = opened < 20 ? ": still here\n\n" : `${ENDED}\n`;
+      // The connection is opened, and the clock goes on while it lasts.
+      const body = new ReadableStream({
+        start: (controller) => controller.enqueue(new TextEncoder().encode(text)),
+        pull: (controller) => {
+          opened += 1;
+          controller.close();
+        },
+      });
+      return streaming(body);
+    },
+  });
+  const types = typesOf(client);
+  await tickUntil(context, types);
+  assert.deepEqual(await types, ["succeeded"]);
+});
+
 /** A fake answer that stays open and says nothing more than `text`. */
 function mute(signal: AbortSignal, text?: string): Response {
   const body = new ReadableStream({
