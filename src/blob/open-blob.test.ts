@@ -1,20 +1,13 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
-import {
-  appendFileSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readlinkSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
+import { openFiles } from "../../test/open-files.testing.ts";
 import { type ErrorCode, MucastError } from "../contract/errors.ts";
 import { type OpenOptions, openBlob } from "./open-blob.ts";
 
@@ -209,32 +202,19 @@ test("a digest is only told once the stream has ended, and the stream is given o
   await failure("internal", again);
 });
 
-/** What this process has open, now. */
-function openPaths(): string[] {
-  return readdirSync("/proc/self/fd").flatMap((descriptor) => {
-    try {
-      return [readlinkSync(`/proc/self/fd/${descriptor}`)];
-    } catch (error) {
-      // Closed since it was listed, by another thread.
-      if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
-      throw error;
-    }
-  });
-}
-
 test("no file stays open: read to the end, left early, failed, or closed unread", async () => {
   const path = fileOf(gzipSync(randomBytes(3 * 2 ** 20)));
-  const openFiles = () => openPaths().filter((open) => open === path).length;
+  const timesOpen = () => openFiles().filter((open) => open === path).length;
   await readAll(path);
   const left = await openBlob(path, NO_HTTPS);
   for await (const _ of left.chunks) break;
   const unread = await openBlob(path, NO_HTTPS);
-  assert.ok(openFiles() > 0, "one that is open is seen");
+  assert.ok(timesOpen() > 0, "one that is open is seen");
   await unread.close();
   await unread.close();
   await failure("too_large", readAll(path, { limits: { maxBytes: 10 } }));
-  for (let turn = 0; turn < 100 && openFiles() > 0; turn++) await new Promise(setImmediate);
-  assert.equal(openFiles(), 0);
+  for (let turn = 0; turn < 100 && timesOpen() > 0; turn++) await new Promise(setImmediate);
+  assert.equal(timesOpen(), 0);
 });
 
 test("a URL in quotes or without its scheme is refused without its signature", async () => {

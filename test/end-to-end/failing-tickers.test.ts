@@ -1,8 +1,8 @@
 /** Tickers that fail alone, and jobs in which nothing useful is left. */
 import assert from "node:assert/strict";
-import { readdirSync, readlinkSync } from "node:fs";
 import { after, describe, test } from "node:test";
 import { MucastError } from "../../src/contract/errors.ts";
+import { openFiles } from "../open-files.testing.ts";
 import { removeFolders, runJob, writeMarket } from "./job-runs.ts";
 import { type Cell, cleanMarket, type Market } from "./market.ts";
 
@@ -61,15 +61,7 @@ async function failure(market: Market, config: string): Promise<MucastError> {
 /** Files below `folder` that this process has open, where the system tells (Linux). */
 function openFilesIn(folder: string): string[] {
   if (process.platform !== "linux") return [];
-  const open: string[] = [];
-  for (const descriptor of readdirSync("/proc/self/fd")) {
-    try {
-      open.push(readlinkSync(`/proc/self/fd/${descriptor}`));
-    } catch {
-      // Closed meanwhile.
-    }
-  }
-  return open.filter((path) => path.startsWith(folder));
+  return openFiles().filter((path) => path.startsWith(folder));
 }
 
 describe("a ticker that fails", { concurrency: 2 }, () => {
