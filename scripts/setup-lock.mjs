@@ -1,5 +1,5 @@
-// One set-up at a time: a lock file made exclusively, holding the pid of its owner. A lock whose owner is gone
-// (killed in the middle) is taken over.
+// One set-up at a time: a lock file made exclusively, holding the pid and the start time of its owner. A lock whose
+// owner is gone (killed in the middle) is taken over.
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 
 /**
@@ -25,15 +25,15 @@ export function withLock(file, say, body) {
 }
 
 function tryLock(file) {
-  // Linked into place whole, so that a kill at any moment never leaves a lock without its owner's pid.
+  // Linked into place whole, so that a kill at any moment never leaves a lock without its owner.
   const draft = `${file}.${process.pid}`;
-  writeFileSync(draft, String(process.pid));
+  writeFileSync(draft, markOf(process.pid));
   try {
     linkSync(draft, file);
     return true;
   } catch (error) {
     if (error.code !== "EEXIST") throw error;
-    const owner = readPid(file);
+    const owner = readOwner(file);
     if (owner !== undefined && !isAlive(owner)) removeLockOf(owner, file);
     return false;
   } finally {
@@ -41,7 +41,7 @@ function tryLock(file) {
   }
 }
 
-/** Removes the lock of a dead owner, unless somebody else took it over in the meantime. */
+/** Removes the lock of a dead owner, unless another process took it over in the meantime. */
 function removeLockOf(owner, file) {
   const moved = `${file}.stale.${process.pid}`;
   try {
@@ -50,11 +50,36 @@ function removeLockOf(owner, file) {
     if (error.code === "ENOENT") return;
     throw error;
   }
-  if (readPid(moved) !== owner) linkSync(moved, file);
+  if (readOwner(moved) !== owner) linkSync(moved, file);
   rmSync(moved, { force: true });
 }
 
-function isAlive(pid) {
+/** The pid of a process that runs, and its start time where the system tells it: pids are given again. */
+function markOf(pid) {
+  return `${pid} ${startTimeOf(pid)}`.trim();
+}
+
+/** @param {string} owner as in a lock; an older one holds a pid alone */
+function isAlive(owner) {
+  const [pid, start] = owner.split(" ");
+  const found = startTimeOf(Number(pid));
+  return found !== undefined && (start === undefined || found === start);
+}
+
+/** In clock ticks since boot; "" where the system does not tell; undefined where no such process runs, as with a zombie. */
+function startTimeOf(pid) {
+  if (process.platform !== "linux") return takesSignals(pid) ? "" : undefined;
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return /[ZX]/i.test(fields[0]) ? undefined : fields[19];
+  } catch (error) {
+    if (error.code === "ENOENT" || error.code === "ESRCH") return undefined;
+    throw error;
+  }
+}
+
+function takesSignals(pid) {
   try {
     process.kill(pid, 0);
     return true;
@@ -63,10 +88,10 @@ function isAlive(pid) {
   }
 }
 
-function readPid(file) {
+function readOwner(file) {
   try {
     const text = readFileSync(file, "utf8");
-    return /^\d+$/.test(text) ? Number(text) : undefined;
+    return /^\d+( \d+)?$/.test(text) ? text : undefined;
   } catch (error) {
     if (error.code === "ENOENT") return undefined;
     throw error;

@@ -13,8 +13,8 @@ import {
   until,
 } from "../../test/engine/pool-fixture.ts";
 import { MucastError } from "../contract/errors.ts";
+import { isRunning } from "../contract/process-stat.ts";
 import { readNpy } from "./npy.ts";
-import { isRunning } from "./processes.ts";
 import type { FitPredictTask } from "./protocol.ts";
 
 const linux = { skip: process.platform !== "linux" && "looks into /proc", timeout: 60_000 };

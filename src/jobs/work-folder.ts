@@ -3,7 +3,7 @@ import { tmpdir, userInfo } from "node:os";
 import { dirname, join } from "node:path";
 import { causeOf } from "../blob/system-error.ts";
 import { MucastError } from "../contract/errors.ts";
-import { startTimeOf } from "../contract/process-start.ts";
+import { startTimeOf } from "../contract/process-stat.ts";
 
 /**
  * A private folder for one job's matrices, under the system's folder for temporary files (TMPDIR). Its name carries

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { MucastError, problemOf } from "../../contract/errors.ts";
-import { startTimeOf } from "../../contract/process-start.ts";
+import { startTimeOf } from "../../contract/process-stat.ts";
 import type {
   Execution,
   ExecutionEnd,

@@ -1,5 +1,6 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
+import { sessionOf } from "../../contract/process-stat.ts";
 
 const POLL_MILLISECONDS = 10;
 const PATIENCE_MILLISECONDS = 5_000;
@@ -29,17 +30,11 @@ export async function endSession(leader: number): Promise<void> {
   }
 }
 
-/** Pids of the living processes of a session; zombies that nobody waits for do not live. */
+/** Pids of the processes of a session that run. */
 function processesOfSession(session: number): number[] {
   if (process.platform !== "linux") return [];
-  return readdirSync("/proc").flatMap((name) => {
-    if (!/^\d+$/.test(name)) return [];
-    try {
-      const stat = readFileSync(`/proc/${name}/stat`, "latin1");
-      const [state, , , its] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-      return its === String(session) && state !== "Z" && state !== "X" ? [Number(name)] : [];
-    } catch {
-      return []; // It has ended while it was looked at.
-    }
-  });
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => sessionOf(pid) === session);
 }

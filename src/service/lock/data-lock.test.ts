@@ -14,6 +14,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { startUnreaped } from "../../../test/unreaped.testing.ts";
 import { MucastError } from "../../contract/errors.ts";
 import { lockDataFolder } from "./data-lock.ts";
 import { lockFile, readHolder, readLock } from "./holder.ts";
@@ -24,17 +25,20 @@ after(() => rmSync(folder, { recursive: true, force: true }));
 const fresh = (name: string) => join(folder, name);
 const unavailable = (error: unknown) => error instanceof MucastError && error.code === "unavailable";
 
-/** Another process that takes the lock and says so, then waits for its stdin to end. */
-function holdElsewhere(dataDir: string) {
+/** A program that takes the lock and says so, then waits for its stdin to end. */
+function holding(dataDir: string): string[] {
   const script = `
     const { lockDataFolder } = await import(${JSON.stringify(new URL("./data-lock.ts", import.meta.url).href)});
     try { lockDataFolder(${JSON.stringify(dataDir)}); console.log("held"); }
     catch (error) { console.log(error.code); process.exit(0); }
     process.stdin.resume();
     process.stdin.on("end", () => process.exit(0));`;
-  return spawn(process.execPath, ["--input-type=module", "-e", script], {
-    stdio: ["pipe", "pipe", "inherit"],
-  });
+  return [process.execPath, "--input-type=module", "-e", script];
+}
+
+function holdElsewhere(dataDir: string) {
+  const [command, ...args] = holding(dataDir);
+  return spawn(command!, args, { stdio: ["pipe", "pipe", "inherit"] });
 }
 
 async function answerOf(child: ReturnType<typeof holdElsewhere>): Promise<string> {
@@ -71,6 +75,16 @@ test("the lock of a process that was killed is taken over", async () => {
   const lock = lockDataFolder(dataDir);
   assert.equal(readLock(lockFile(dataDir))!.pid, process.pid);
   lock.release();
+});
+
+test("the lock of a process that was killed is taken over while it is still a zombie", async (t) => {
+  const dataDir = fresh("zombie");
+  const holder = await startUnreaped(t, holding(dataDir));
+  assert.equal((await holder.lines.next()).value, "held");
+  assert.throws(() => lockDataFolder(dataDir), unavailable);
+  await holder.kill();
+  assert.equal(readHolder(dataDir), undefined);
+  lockDataFolder(dataDir).release();
 });
 
 test("of many that find a dead holder one gets the folder", async () => {

@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { hostname } from "node:os";
 import { MucastError } from "../../contract/errors.ts";
-import { startTimeOf } from "../../contract/process-start.ts";
+import { startTimeOf } from "../../contract/process-stat.ts";
 import { bootId, type Holder, isHeld, lockFile, readLock } from "./holder.ts";
 
 const TOUCH_MILLISECONDS = 10_000;

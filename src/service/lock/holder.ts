@@ -3,7 +3,7 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
 import { MucastError } from "../../contract/errors.ts";
-import { startTimeOf } from "../../contract/process-start.ts";
+import { startTimeOf } from "../../contract/process-stat.ts";
 
 /** What a lock file says of the service that holds its data folder. */
 export const holderSchema = z.strictObject({

@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { startUnreaped } from "../test/unreaped.testing.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "mucast-setup-lock-"));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+const MODULE = new URL("./setup-lock.mjs", import.meta.url).href;
+
+/** A program that takes the lock, says so, and holds it until its stdin ends. */
+function holding(file: string): string[] {
+  const script = `
+    const { readSync } = await import("node:fs");
+    const { withLock } = await import(${JSON.stringify(MODULE)});
+    withLock(${JSON.stringify(file)}, console.log, () => {
+      console.log("held");
+      try { readSync(0, Buffer.alloc(1)); } catch {}
+    });`;
+  return [process.execPath, "--input-type=module", "-e", script];
+}
+
+/** What a program says that takes the lock where it can. */
+async function take(file: string): Promise<string> {
+  const [command, ...args] = holding(file);
+  const child = spawn(command!, args, { stdio: ["ignore", "pipe", "inherit"] });
+  const [said] = await Promise.all([text(child.stdout), once(child, "close")]);
+  return said;
+}
+
+async function text(stream: AsyncIterable<Buffer>): Promise<string> {
+  let all = "";
+  for await (const block of stream) all += block;
+  return all;
+}
+
+test("the lock of a killed set-up that stays a zombie is taken over", async (t) => {
+  const file = join(folder, "zombie");
+  const holder = await startUnreaped(t, holding(file));
+  assert.equal((await holder.lines.next()).value, "held");
+  assert.match(readFileSync(file, "utf8"), new RegExp(`^${holder.pid} `));
+  await holder.kill();
+  assert.match(await take(file), /^held$/m);
+  assert.ok(!existsSync(file));
+});
+
+test("a lock whose pid another process has by now is taken over", async () => {
+  const file = join(folder, "again");
+  writeFileSync(file, `${process.pid} 1`);
+  assert.match(await take(file), /^held$/m);
+});
+
+test("a holder that lives is waited for", async () => {
+  const file = join(folder, "waiting");
+  const [command, ...args] = holding(file);
+  const holder = spawn(command!, args, { stdio: ["pipe", "pipe", "inherit"] });
+  await once(holder.stdout, "data");
+  const second = spawn(command!, args, { stdio: ["ignore", "pipe", "inherit"] });
+  const [told] = await once(second.stdout, "data");
+  assert.match(String(told), /another set-up is at work/);
+  holder.stdin.end();
+  assert.equal(await text(second.stdout), "held\n");
+});
