@@ -1,6 +1,7 @@
 /** The npm package, installed as a stranger would, on the oldest Node it supports and on the one it is made with. */
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -99,6 +100,25 @@ for (const [name, node] of Object.entries(NODES)) {
     });
   });
 }
+
+test("the installed package serves, and its lines of curl run a job", { timeout: 120_000 }, async () => {
+  const env = { ...process.env, MUCAST_PYTHON: findEnvironment("ml").python };
+  const words = [mucast, "serve", "--port", "0", "--data-dir", join(folder, "served")];
+  const service = spawn(process.execPath, words, { cwd: folder, env, stdio: ["ignore", "pipe", "inherit"] });
+  const ended = once(service, "exit");
+  try {
+    let said = "";
+    for await (const piece of service.stdout) {
+      said += piece;
+      if (/^ {2}MCP /m.test(said)) break;
+    }
+    const lines = /^ {2}curl [\s\S]*?\n\n/m.exec(said)?.[0] ?? assert.fail(said);
+    assert.match(run("sh", ["-c", lines], folder).stdout, /"status":"Succeeded","output_url":/);
+  } finally {
+    service.kill();
+    await ended;
+  }
+});
 
 /** What `mucast serve` does with a job. */
 const JOB_PROCESS = `

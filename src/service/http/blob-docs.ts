@@ -12,8 +12,8 @@ export const blobParams = z.strictObject({
 const ETAG = { type: "string", description: "Strong: it stands for these exact bytes." } as const;
 
 const UPLOADED: UploadedBlob = {
-  name: "feature_engine_demo.json",
-  url: `${EXAMPLE_BLOBS}/data/feature_engine_demo.json`,
+  name: "feature_engine_tiny.json",
+  url: `${EXAMPLE_BLOBS}/data/feature_engine_tiny.json`,
   size: 48213,
   etag: '"6b86b273"',
 };

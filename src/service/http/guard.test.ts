@@ -31,6 +31,7 @@ async function raw(text: string): Promise<string> {
 const ROUTES = [
   "/",
   "/docs",
+  "/examples/feature_engine_tiny.json",
   "/openapi.json",
   "/healthz",
   "/readyz",

@@ -6,15 +6,22 @@ const ID = "5f0c2d1e-8a57-4c0e-9d2b-3f1f6a7b8c9d";
 /** Where blobs are in all examples; a service that shows them puts its own place there. */
 export const EXAMPLE_BLOBS = "http://127.0.0.1:8080";
 
+/** Those of `examples/tiny`, which the service gives away at `/examples/<name>`. */
 const BLOBS = {
-  feature_url: `${EXAMPLE_BLOBS}/data/feature_engine_demo.json`,
-  data_extractor_url: `${EXAMPLE_BLOBS}/data/data_extractor_demo.json`,
+  feature_url: `${EXAMPLE_BLOBS}/data/feature_engine_tiny.json`,
+  data_extractor_url: `${EXAMPLE_BLOBS}/data/data_extractor_tiny.json`,
 };
 
 export const ML_PAYLOAD = {
   ...BLOBS,
   config: {
-    "ML params": { model: "ridge", model_params: { alpha: 1 }, n_splits: 5, intervals: { alpha: 0.1 } },
+    "ML params": {
+      model: "ridge",
+      cv_test_size: 3,
+      n_splits: 5,
+      intervals: { alpha: 0.1 },
+      model_params: { alpha: 1 },
+    },
   },
 };
 

@@ -43,7 +43,9 @@ test("every operation and schema has its place, and no link leads nowhere", asyn
 
 test("its lines name this service, and with keys they say who asks", async (t) => {
   assert.ok(
-    page.includes(`curl -s -T feature_engine_demo.json ${service.origin}/data/feature_engine_demo.json`),
+    page.includes(
+      `curl -s ${service.origin}/examples/feature_engine_tiny.json | curl -s -T - ${service.origin}/data/feature_engine_tiny.json`,
+    ),
   );
   assert.ok(!page.includes("MUCAST_KEY"));
   const shut = await listenFor(t, { auth: "keys", public_url: "https://forecasts.example" });

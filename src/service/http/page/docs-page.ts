@@ -4,7 +4,8 @@ import { ERROR_TABLE } from "../../../contract/errors.ts";
 import type { Settings } from "../../../contract/settings.ts";
 import type { OpenApiDocument } from "../openapi.ts";
 import { type Html, html, prose } from "./html.ts";
-import { operationHtml, type PageContext, type ShownOperation } from "./operation-html.ts";
+import { operationHtml, type ShownOperation } from "./operation-html.ts";
+import type { Asking } from "./quick-start.ts";
 import { quickStartHtml } from "./quick-start-html.ts";
 import { type ShownSchema, schemaHtml } from "./schema-html.ts";
 
@@ -17,7 +18,7 @@ export const PAGE_POLICY = `default-src 'none'; style-src 'sha256-${STYLE_HASH}'
 
 /** Everything the service can be asked for, on one page, made of its OpenAPI document. */
 export function docsPage(document: OpenApiDocument, settings: Settings): string {
-  const context: PageContext = { origin: document.servers[0]!.url, hasCredentials: settings.auth !== "none" };
+  const context: Asking = { origin: document.servers[0]!.url, hasCredentials: settings.auth !== "none" };
   const shown = shownOperations(document);
   const { title, version, description } = document.info;
   const page = html`<!doctype html>
@@ -42,7 +43,7 @@ ${document.tags.map((tag) => navHtml(tag.name, shown))}
 ${description.split("\n\n").map((paragraph) => html`<p>${prose(paragraph)}</p>`)}
 <h2 id="start">Quick start</h2>
 ${context.hasCredentials ? html`<p>Put your key or token into the variable <code>MUCAST_KEY</code> first.</p>` : undefined}
-${quickStartHtml(context, examplePayload(document))}
+${quickStartHtml(context)}
 ${document.tags.map(
   (tag) => html`<h2 id="tag-${tag.name}">${tag.name}</h2><p>${tag.description}</p>
 ${tagged(tag.name, shown).map((operation) => operationHtml(operation, context))}`,
@@ -56,10 +57,6 @@ ${Object.entries(document.components.schemas).map(([name, schema]) => schemaHtml
 </html>
 `;
   return page.html;
-}
-
-function examplePayload({ paths }: OpenApiDocument): unknown {
-  return paths["/v1/run_ml_job"]!.post!.requestBody!.content["application/json"]!.examples!.example!.value;
 }
 
 function shownOperations({ paths }: OpenApiDocument): ShownOperation[] {

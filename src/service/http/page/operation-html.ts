@@ -1,6 +1,8 @@
+import { EXAMPLE_NAMES } from "../example-routes.ts";
 import type { OpenApiMedia, OpenApiOperation, OpenApiParameter, OpenApiResponse } from "../openapi.ts";
 import { curlLine } from "./curl-line.ts";
 import { type Html, html, prose } from "./html.ts";
+import type { Asking } from "./quick-start.ts";
 import { membersHtml, type ShownSchema, typeHtml } from "./schema-html.ts";
 
 export interface ShownOperation {
@@ -9,14 +11,8 @@ export interface ShownOperation {
   readonly operation: OpenApiOperation;
 }
 
-/** How the page asks for things. */
-export interface PageContext {
-  readonly origin: string;
-  readonly hasCredentials: boolean;
-}
-
 /** One operation: what it does, how to ask for it, what comes back. */
-export function operationHtml({ method, path, operation }: ShownOperation, context: PageContext): Html {
+export function operationHtml({ method, path, operation }: ShownOperation, context: Asking): Html {
   const { operationId, summary, description, parameters = [], requestBody, responses, security } = operation;
   const body = requestBody && firstMedia(requestBody.content);
   return html`<section class="operation" id="${operationId}">
@@ -35,16 +31,16 @@ function scopeOf(security: NonNullable<OpenApiOperation["security"]>): string {
   return security.flatMap((scheme) => Object.values(scheme).flat())[0] ?? "";
 }
 
-function curlOf(method: string, path: string, body: OpenApiMedia | undefined, context: PageContext): string {
+function curlOf(method: string, path: string, body: OpenApiMedia | undefined, context: Asking): string {
   const example = body?.examples?.example?.value;
-  const file = method === "put" ? "feature_engine_demo.json" : undefined;
-  const name = file ?? "ml_engine_$ID.json";
+  const upload = method === "put" ? EXAMPLE_NAMES[0] : undefined;
+  const name = upload ?? "ml_engine_$ID.json";
   return curlLine({
     method: method.toUpperCase(),
     url: `${context.origin}${path.replace("{id}", "$ID").replace("{name}", name)}`,
     hasCredentials: context.hasCredentials,
     isStream: path.endsWith("/events"),
-    ...(file === undefined ? {} : { file }),
+    ...(upload === undefined ? {} : { from: `${context.origin}/examples/${upload}` }),
     ...(example === undefined ? {} : { body: JSON.stringify(example, null, 2) }),
   });
 }
