@@ -38,6 +38,20 @@ test("events come in their order and end with the final one", () =>
     assert.equal(asked[0]!.headers.accept, "text/event-stream");
   }));
 
+test("events and members that a later service adds are handed on", () => {
+  const added = sent(2, "added_later", { any: 1 });
+  const ended = sent(3, "succeeded", { ...SUCCEEDED, added_later: 1 });
+  return against([stream(QUEUED, added, ended)], async (client) => {
+    const events: { type: string; data: object }[] = [];
+    for await (const event of client.events("one")) events.push(event);
+    assert.deepEqual(
+      events.map(({ type }) => type),
+      ["queued", "added_later", "succeeded"],
+    );
+    assert.deepEqual(events.at(-1)!.data, { ...SUCCEEDED, added_later: 1 });
+  });
+});
+
 test("a stream that breaks off goes on after the last event", () =>
   against(
     [stream("retry: 1", QUEUED), broken, stream("retry: 1", STARTED, "id: 3\ndata: {cut"), stream(ENDED)],

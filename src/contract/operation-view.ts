@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { STAGES } from "./events.ts";
+import { mayGrow } from "./open-schema.ts";
 import { problemSchema } from "./problem.ts";
 import { resultRecordSchema } from "./result-record.ts";
 import { warningSchema } from "./warnings.ts";
@@ -21,7 +22,7 @@ const moment = z.iso.datetime().describe("UTC, ISO 8601 with milliseconds.");
 /** How far a running operation is; units as the stage counts them (bytes, fits or epochs). */
 export const progressSchema = z
   .strictObject({
-    stage: z.enum(STAGES),
+    stage: mayGrow(z.enum(STAGES)),
     done: z.int().nonnegative(),
     total: z.int().nonnegative().nullable(),
   })
@@ -31,7 +32,7 @@ export const progressSchema = z
 export const operationSchema = z
   .strictObject({
     id: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/),
-    operation: z.enum(JOB_OPERATIONS),
+    operation: mayGrow(z.enum(JOB_OPERATIONS)),
     status: z.enum(OPERATION_STATUSES),
     created_at: moment,
     started_at: moment.nullable().describe("When an attempt first ran."),

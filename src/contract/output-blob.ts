@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { mayGrow } from "./open-schema.ts";
 import { warningSchema } from "./warnings.ts";
 
 const date = z.string().regex(/^\d{4}-\d{2}-\d{2}$/);
@@ -97,7 +98,7 @@ export const failureSchema = z
 export const outputBlobSchema = z
   .strictObject({
     schema: z.literal(OUTPUT_SCHEMA_NAME),
-    operation: z.enum(["run_ml_job", "run_dl_job"]),
+    operation: mayGrow(z.enum(["run_ml_job", "run_dl_job"])),
     id: z.string(),
     created_at: z.iso.datetime(),
     window: z.strictObject({ start: date, end: date, learning_end: date.nullable(), as_of: date }),

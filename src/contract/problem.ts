@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { ERROR_TABLE, type ErrorCode } from "./errors.ts";
+import { mayGrow } from "./open-schema.ts";
 
 /** RFC 9457 problem details, as failed operations and refused requests carry them. */
 export const problemSchema = z
@@ -7,7 +8,7 @@ export const problemSchema = z
     type: z.string(),
     title: z.string(),
     status: z.int(),
-    code: z.enum(Object.keys(ERROR_TABLE) as [ErrorCode, ...ErrorCode[]]),
+    code: mayGrow(z.enum(Object.keys(ERROR_TABLE) as [ErrorCode, ...ErrorCode[]])),
     detail: z.string(),
     advice: z.string(),
   })

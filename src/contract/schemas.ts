@@ -1,24 +1,36 @@
 import { z } from "zod";
 import { dlConfigSchema } from "./dl-config.ts";
 import { mlConfigSchema } from "./ml-config.ts";
+import { openSchema } from "./open-schema.ts";
 import { outputBlobSchema } from "./output-blob.ts";
 import { payloadSchema } from "./payload.ts";
 import { problemSchema } from "./problem.ts";
 import { resultRecordSchema } from "./result-record.ts";
 import { warningSchema } from "./warnings.ts";
 
-/** Every published schema by name; `schemas/<name>.json` is generated from it. */
+/**
+ * Every published schema by name; `schemas/<name>.json` is generated from it. What callers send is checked strictly;
+ * what they read is open to members of a later version, but for the result record.
+ */
 export const PUBLISHED_SCHEMAS = {
   payload: payloadSchema,
   "ml-config": mlConfigSchema,
   "dl-config": dlConfigSchema,
   "result-record": resultRecordSchema,
-  "output-blob": outputBlobSchema,
-  warning: warningSchema,
-  problem: problemSchema,
+  "output-blob": openSchema(outputBlobSchema),
+  warning: openSchema(warningSchema),
+  problem: openSchema(problemSchema),
 } as const;
 
 export type SchemaName = keyof typeof PUBLISHED_SCHEMAS;
+
+/** What this version writes has these members and names, and no others. */
+export const WRITTEN_SCHEMAS = {
+  "result-record": resultRecordSchema,
+  "output-blob": outputBlobSchema,
+  warning: warningSchema,
+  problem: problemSchema,
+} as const satisfies Partial<Record<SchemaName, unknown>>;
 
 /** JSON Schema (draft 2020-12) of one published schema; what a caller may leave out is not required. */
 export function jsonSchema(name: SchemaName): object {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { mayGrow } from "./open-schema.ts";
 import { JOB_OPERATIONS, operationSchema, progressSchema } from "./operation-view.ts";
 import { warningSchema } from "./warnings.ts";
 
@@ -13,26 +14,28 @@ const numbered = {
  * What an operation has gone through, in the order in which it happened; the last one carries the operation as it
  * ended. `progress` is stored at most once a second.
  */
-export const storedEventSchema = z
-  .discriminatedUnion("type", [
-    z.strictObject({
-      ...numbered,
-      type: z.literal("queued"),
-      data: z.strictObject({ operation: z.enum(JOB_OPERATIONS) }),
-    }),
-    z.strictObject({
-      ...numbered,
-      type: z.literal("started"),
-      data: z.strictObject({ attempt: z.int().positive() }),
-    }),
-    z.strictObject({ ...numbered, type: z.literal("progress"), data: progressSchema }),
-    z.strictObject({ ...numbered, type: z.literal("warning"), data: warningSchema }),
-    z.strictObject({ ...numbered, type: z.literal("cancel_requested"), data: z.strictObject({}) }),
-    z.strictObject({ ...numbered, type: z.literal("succeeded"), data: operationSchema }),
-    z.strictObject({ ...numbered, type: z.literal("failed"), data: operationSchema }),
-    z.strictObject({ ...numbered, type: z.literal("canceled"), data: operationSchema }),
-  ])
-  .meta({ id: "Event", title: "Event of an operation" });
+export const storedEventSchema = mayGrow(
+  z
+    .discriminatedUnion("type", [
+      z.strictObject({
+        ...numbered,
+        type: z.literal("queued"),
+        data: z.strictObject({ operation: mayGrow(z.enum(JOB_OPERATIONS)) }),
+      }),
+      z.strictObject({
+        ...numbered,
+        type: z.literal("started"),
+        data: z.strictObject({ attempt: z.int().positive() }),
+      }),
+      z.strictObject({ ...numbered, type: z.literal("progress"), data: progressSchema }),
+      z.strictObject({ ...numbered, type: z.literal("warning"), data: warningSchema }),
+      z.strictObject({ ...numbered, type: z.literal("cancel_requested"), data: z.strictObject({}) }),
+      z.strictObject({ ...numbered, type: z.literal("succeeded"), data: operationSchema }),
+      z.strictObject({ ...numbered, type: z.literal("failed"), data: operationSchema }),
+      z.strictObject({ ...numbered, type: z.literal("canceled"), data: operationSchema }),
+    ])
+    .meta({ id: "Event", title: "Event of an operation" }),
+);
 
 export type StoredEvent = z.infer<typeof storedEventSchema>;
 export type StoredEventType = StoredEvent["type"];

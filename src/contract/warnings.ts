@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { mayGrow } from "./open-schema.ts";
 
 /** Every warning a job can give: why it stands there and what can be done about it. */
 export const WARNING_TABLE = {
@@ -77,7 +78,7 @@ export type WarningCode = keyof typeof WARNING_TABLE;
 
 export const warningSchema = z
   .strictObject({
-    code: z.enum(Object.keys(WARNING_TABLE) as [WarningCode, ...WarningCode[]]),
+    code: mayGrow(z.enum(Object.keys(WARNING_TABLE) as [WarningCode, ...WarningCode[]])),
     message: z.string(),
     ticker: z.string().optional(),
     count: z.int().nonnegative().optional(),

@@ -146,6 +146,20 @@ for (const [what, text] of [
   });
 }
 
+test("the status of a job of a later version is read, with what it adds", async () => {
+  await writer("later").end({ record: RECORD });
+  const status = (await readStatus(store, "later", 1))!;
+  const warnings = [{ code: "added_later", message: "m", added_later: 1 }];
+  const later = {
+    ...status,
+    warnings,
+    progress: { stage: "added_later", done: 1, total: 2 },
+    added_later: 1,
+  };
+  await store.put("status/later.1.json", JSON.stringify(later));
+  assert.deepEqual(await readStatus(store, "later", 1), later as unknown);
+});
+
 test("the status of another attempt under its name is refused", async () => {
   await writer("one").end({ record: RECORD });
   for await (const piece of store.read("status/one.1.json")) await store.put("status/two.1.json", piece);

@@ -1,9 +1,12 @@
 import type { BlobStore } from "../blob/store.ts";
 import { MucastError } from "../contract/errors.ts";
+import { openSchema } from "../contract/open-schema.ts";
 import { type StatusBlob, statusBlobSchema, statusKey } from "../contract/status-blob.ts";
 
 /** Far more than 200 warnings and some hundred timings take. */
 const MOST_BYTES = 8 * 2 ** 20;
+/** A job of a later version may have written it. */
+const READ = openSchema(statusBlobSchema);
 
 /**
  * What an attempt last said of itself; undefined where it has left nothing.
@@ -17,7 +20,7 @@ export async function readStatus(
   const key = statusKey(id, attempt);
   const text = await textOf(store, key);
   if (text === undefined) return undefined;
-  const { success, data } = statusBlobSchema.safeParse(jsonOf(text));
+  const { success, data } = READ.safeParse(jsonOf(text));
   if (success && data.id === id && data.attempt === attempt) return data;
   throw new MucastError("invalid_data", `${key} is not the status of attempt ${attempt} at ${id}`, {
     source: key,

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { dlConfigSchema } from "../../contract/dl-config.ts";
 import { mlConfigSchema } from "../../contract/ml-config.ts";
+import { openSchema } from "../../contract/open-schema.ts";
 import { operationPageSchema, operationSchema, progressSchema } from "../../contract/operation-view.ts";
 import { outputBlobSchema } from "../../contract/output-blob.ts";
 import { payloadSchema } from "../../contract/payload.ts";
@@ -55,17 +56,24 @@ function namedSchemas(schema: z.ZodType, direction: Direction): Record<string, J
 }
 
 function converted(schema: z.ZodType, direction: Direction): JsonSchema {
-  const { $schema: _dialect, ...json } = z.toJSONSchema(schema, {
-    io: direction,
-    override: ({ jsonSchema }) => {
-      // The format says as much, in one word.
-      if (jsonSchema.format === "date-time") delete jsonSchema.pattern;
-      // A later version may answer more than this one.
-      if (direction === "output" && jsonSchema.additionalProperties === false)
-        delete jsonSchema.additionalProperties;
+  const { $schema: _dialect, ...json } = z.toJSONSchema(
+    direction === "output" ? openSchema(schema) : schema,
+    {
+      io: direction,
+      override: ({ jsonSchema }) => {
+        // The format says as much, in one word.
+        if (jsonSchema.format === "date-time") delete jsonSchema.pattern;
+        // Said by its absence too.
+        if (direction === "output" && isEmpty(jsonSchema.additionalProperties))
+          delete jsonSchema.additionalProperties;
+      },
     },
-  }) as JsonSchema;
+  ) as JsonSchema;
   return JSON.parse(JSON.stringify(json), (key, value) =>
     key === "$ref" && typeof value === "string" ? value.replace("#/$defs/", PREFIX) : value,
   );
+}
+
+function isEmpty(value: unknown): boolean {
+  return typeof value === "object" && value !== null && Object.keys(value).length === 0;
 }

@@ -81,6 +81,21 @@ describe("the OpenAPI document", () => {
     assert.ok(checker({ $ref: "#/components/schemas/Snapshot" })(snapshot));
   });
 
+  test("is open to what a later version answers, but for the result record, and strict in what is sent", () => {
+    const { Operation, OperationPage, Event, OutputBlob, ResultRecord, UploadedBlob, Payload } =
+      document.components.schemas;
+    for (const answer of [Operation, OperationPage, OutputBlob, UploadedBlob]) {
+      assert.ok(!JSON.stringify(answer).includes('"additionalProperties":false'));
+    }
+    assert.ok(!JSON.stringify(Event).includes('"additionalProperties":false'));
+    for (const exact of [ResultRecord, Payload]) assert.equal(exact!.additionalProperties, false);
+    const refused = document.paths["/v1/run_ml_job"]!.post!.responses["400"]!;
+    const { schema, examples } = refused.content!["application/problem+json"]!;
+    const problem = Object.values(examples!)[0]!.value as object;
+    assert.ok(checker(schema)({ ...problem, code: "added_later", added_later: 1 }));
+    assert.ok(checker({ $ref: "#/components/schemas/Event" })({ ...EVENTS[0]!, type: "added_later" }));
+  });
+
   test("refers to nothing that it does not have, and calls schemas by their names", () => {
     const names = Object.keys(document.components.schemas);
     for (const [, name] of JSON.stringify(document).matchAll(/"#\/components\/schemas\/([^"]+)"/g)) {

@@ -109,7 +109,10 @@ function problemDoc(examples: readonly ProblemExample[]): AnswerDoc {
     content: {
       [PROBLEM_TYPE]: {
         schema: {
-          allOf: [{ $ref: "#/components/schemas/Problem" }, { properties: { code: { enum: codes } } }],
+          allOf: [
+            { $ref: "#/components/schemas/Problem" },
+            { properties: { code: { anyOf: [{ enum: codes }, { type: "string" }] } } },
+          ],
         },
         examples: Object.fromEntries(examples.map(({ code, value }) => [code, { value }])),
       },

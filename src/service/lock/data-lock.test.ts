@@ -148,6 +148,15 @@ test("a link to nowhere in the place of the lock is told", () => {
   assert.throws(() => lockDataFolder(dataDir), unavailable);
 });
 
+test("the lock of a service of a later version is read", () => {
+  const dataDir = fresh("later");
+  const lock = lockDataFolder(dataDir);
+  const held = readHolder(dataDir)!;
+  writeFileSync(lockFile(dataDir), JSON.stringify({ ...held, added_later: 1 }));
+  assert.equal(readHolder(dataDir)?.pid, process.pid);
+  lock.release();
+});
+
 test("a lock file that is none is not thrown away", () => {
   const dataDir = fresh("odd");
   lockDataFolder(dataDir).release();

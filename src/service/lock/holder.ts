@@ -3,6 +3,7 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
 import { MucastError } from "../../contract/errors.ts";
+import { openSchema } from "../../contract/open-schema.ts";
 import { startTimeOf } from "../../contract/process-stat.ts";
 
 /** What a lock file says of the service that holds its data folder. */
@@ -19,6 +20,9 @@ export const holderSchema = z.strictObject({
 });
 
 export type Holder = z.infer<typeof holderSchema>;
+
+/** A service of a later version may have written it. */
+const READ = openSchema(holderSchema);
 
 /** A holder on another machine that has not touched its lock for so long is gone. */
 const SILENT_MILLISECONDS = 60_000;
@@ -42,7 +46,7 @@ export function readLock(path: string): Holder | undefined {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw error;
   }
-  const parsed = holderSchema.safeParse(jsonOf(text));
+  const parsed = READ.safeParse(jsonOf(text));
   if (parsed.success) return parsed.data;
   throw new MucastError(
     "unavailable",

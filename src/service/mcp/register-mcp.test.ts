@@ -3,8 +3,9 @@ import { after, before, describe, test } from "node:test";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { MucastError, type Problem } from "../../contract/errors.ts";
-import type { OperationPage, OperationView } from "../../contract/operation-view.ts";
+import { type OperationPage, type OperationView, operationSchema } from "../../contract/operation-view.ts";
 import { API_OPERATIONS } from "../../contract/operations.ts";
+import { samplesOf } from "../../contract/samples.testing.ts";
 import { ask, type Listening, listen } from "../http/listening.testing.ts";
 import { ML_PAYLOAD } from "../http/operation-examples.ts";
 
@@ -160,6 +161,23 @@ describe("the tools", () => {
     assert.ok(holds({ ...ML_PAYLOAD, config: JSON.stringify(ML_PAYLOAD.config), idempotency_key: "k" }));
     assert.ok(!holds({ ...ML_PAYLOAD, config: { "ML params": { n_splits: 3 } } }));
     assert.ok(!holds({ ...ML_PAYLOAD, seed: 1 }));
+  });
+
+  test("tell what they answer in a schema open to a later version, but for the result record", async () => {
+    const client = await connect("legacy");
+    const { tools } = await client.listTools();
+    await client.close();
+    const { outputSchema } = tools.find(({ name }) => name === "get_operation")!;
+    const holds = new Ajv2020({ strict: false, validateFormats: false }).compile(outputSchema as object);
+    const [operation] = samplesOf(operationSchema) as {
+      result: object;
+      progress: object;
+      warnings: object[];
+    }[];
+    const warnings = [{ ...operation!.warnings[0], code: "added_later", added_later: 1 }];
+    const progress = { ...operation!.progress, stage: "added_later", added_later: 1 };
+    assert.ok(holds({ ...operation, warnings, progress, added_later: 1 }), JSON.stringify(holds.errors));
+    assert.ok(!holds({ ...operation, result: { ...operation!.result, added_later: 1 } }));
   });
 
   test("say what they change", async () => {

@@ -1,39 +1,39 @@
 import type { StandardSchemaWithJSON } from "@modelcontextprotocol/server";
 import { z } from "zod";
+import { openSchema } from "../../contract/open-schema.ts";
 
 type JsonSchema = Readonly<Record<string, unknown>>;
 
 /**
  * JSON Schema of a zod schema in one piece: not every model's host resolves `$ref`.
  *
- * @param io `output` is left open for members that a newer service may add.
+ * @param io `output` is open to what a newer service may add.
  */
 export function wholeSchema(schema: z.ZodType, io: "input" | "output"): JsonSchema {
   const {
     $schema: _,
     $defs: definitions = {},
     ...root
-  } = z.toJSONSchema(schema, { io }) as {
+  } = z.toJSONSchema(io === "output" ? openSchema(schema) : schema, { io }) as {
     $schema?: string;
     $defs?: Record<string, JsonSchema>;
   };
-  return inlined(root, definitions, io === "output") as JsonSchema;
+  return inlined(root, definitions) as JsonSchema;
 }
 
 const DEFINITION = /^#\/\$defs\/(.+)$/;
 
-function inlined(value: unknown, definitions: Record<string, JsonSchema>, isOpen: boolean): unknown {
-  if (Array.isArray(value)) return value.map((item) => inlined(item, definitions, isOpen));
+function inlined(value: unknown, definitions: Record<string, JsonSchema>): unknown {
+  if (Array.isArray(value)) return value.map((item) => inlined(item, definitions));
   if (typeof value !== "object" || value === null) return value;
   const { $ref: reference, ...members } = value as Record<string, unknown>;
   const name = typeof reference === "string" ? DEFINITION.exec(reference)?.[1] : undefined;
   const all = name === undefined ? members : { ...definitions[name], ...members };
-  const kept = Object.entries(all).filter(([key, item]) => {
-    if (key === "additionalProperties") return !(isOpen && item === false);
+  const kept = Object.entries(all).filter(([key]) => {
     // Half a kilobyte that says nothing more than the format.
     return !(key === "pattern" && all.format === "date-time");
   });
-  return Object.fromEntries(kept.map(([key, item]) => [key, inlined(item, definitions, isOpen)]));
+  return Object.fromEntries(kept.map(([key, item]) => [key, inlined(item, definitions)]));
 }
 
 /**

@@ -89,7 +89,7 @@ function defaultHtml(member: ShownSchema): Html | undefined {
 export function schemaHtml(name: string, schema: ShownSchema): Html {
   const variants = (schema.oneOf ?? schema.anyOf)?.map(
     (variant) =>
-      html`<h4><code>${String(variant.properties?.type?.const ?? "")}</code></h4>${membersHtml(variant)}`,
+      html`<h4><code>${String(variant.properties?.type?.const ?? "another")}</code></h4>${membersHtml(variant)}`,
   );
   // A link to what is inside opens it.
   return html`<details class="schema"><summary><code>${name}</code> <small>${schema.title ?? ""}</small></summary>
