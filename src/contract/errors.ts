@@ -1,3 +1,5 @@
+import { boundedProblem } from "./bounded-problem.ts";
+
 /**
  * Every error a user can meet: one table of codes, one class.
  *
@@ -262,7 +264,7 @@ export class MucastError extends Error {
   }
 }
 
-/** RFC 9457 problem details of an error; the same object stands in a failed operation. */
+/** RFC 9457 problem details of an error; the same object stands in a failed operation. Its size is bounded. */
 export interface Problem {
   readonly type: string;
   readonly title: string;
@@ -273,11 +275,14 @@ export interface Problem {
   readonly [key: string]: unknown;
 }
 
-/** @returns the problem of `error`; what is not a MucastError is a defect of ours, `internal`. */
+/**
+ * @returns the problem of `error`; what is not a MucastError is a defect of ours, `internal`. Of many failures it has the
+ *   first, and their counts by code.
+ */
 export function problemOf(error: unknown): Problem {
   const known = error instanceof MucastError ? error : new MucastError("internal", String(error));
   const { status, title, advice } = known.entry;
-  return {
+  return boundedProblem({
     type: `urn:mucast:error:${known.code}`,
     title,
     status,
@@ -285,5 +290,5 @@ export function problemOf(error: unknown): Problem {
     detail: known.message,
     advice,
     ...known.data,
-  };
+  });
 }

@@ -33,6 +33,8 @@ export interface HostHearer {
 
 const ENGINE_FOLDER = fileURLToPath(new URL("../../engine", import.meta.url));
 const TAIL_LENGTH = 4_096;
+/** Characters. The engine's longest word is what it learned of a stack of networks: a hundred for each of their epochs. */
+const LONGEST_LINE = { message: 2 ** 27, print: 2 ** 16 };
 
 /** The Python process that imports the libraries and owns the workers: lines in, lines out. */
 export class HostProcess {
@@ -49,15 +51,7 @@ export class HostProcess {
     this.ended = this.#watchEnd();
     // Writing to a process that has just died is told by its end.
     this.#child.stdin!.on("error", () => undefined);
-    onLines(this.#child.stdout!, (line) => {
-      const message = parseMessage(line);
-      if (message) hearer.onMessage(message);
-      else hearer.log(line);
-    });
-    onLines(this.#child.stderr!, (line) => {
-      this.#stderrTail = `${this.#stderrTail}${line}\n`.slice(-TAIL_LENGTH);
-      hearer.log(line);
-    });
+    this.#read(hearer);
   }
 
   send(request: EngineRequest, task?: object): void {
@@ -75,6 +69,22 @@ export class HostProcess {
   /** Kills the host itself. On Linux the kernel then kills its workers. */
   kill(): void {
     this.#child.kill("SIGKILL");
+  }
+
+  #read({ onMessage, log }: HostHearer): void {
+    const hear = (line: string) => {
+      const message = parseMessage(line);
+      if (message) onMessage(message);
+      else log(line.slice(0, LONGEST_LINE.print));
+    };
+    // The task whose answer is dropped would never end.
+    const onLonger = () => this.kill();
+    onLines(this.#child.stdout!, hear, { longest: LONGEST_LINE.message, onLonger });
+    const print = (line: string) => {
+      this.#stderrTail = `${this.#stderrTail}${line}\n`.slice(-TAIL_LENGTH);
+      log(line);
+    };
+    onLines(this.#child.stderr!, print, { longest: LONGEST_LINE.print });
   }
 
   #watchEnd(): Promise<HostEnd> {

@@ -4,7 +4,15 @@ import { fileURLToPath } from "node:url";
 import { withoutSignature } from "../../blob/policy.ts";
 import { onLines } from "../../engine/lines.ts";
 import type { ExecutionListener, JobOrder, StopReason } from "../executor.ts";
-import { type BlobPlaces, type FromJob, type JobEnd, TELLING, type ToJob, WARM_FLAG } from "./messages.ts";
+import {
+  type BlobPlaces,
+  type FromJob,
+  type JobEnd,
+  LONGEST_MESSAGE,
+  TELLING,
+  type ToJob,
+  WARM_FLAG,
+} from "./messages.ts";
 import { endSession, killGroup } from "./process-group.ts";
 
 export interface ChildOptions extends BlobPlaces {
@@ -45,6 +53,8 @@ interface CurrentRun {
 const HERE = import.meta.url;
 const ENTRY = fileURLToPath(new URL(`./job-process${extname(HERE)}`, HERE));
 const LONGEST_LINE = 64 * 2 ** 10;
+/** Characters of what is no message. */
+const LONGEST_SHOWN = 200;
 const GRACE_MILLISECONDS = 5_000;
 
 /** A job process as the service sees it. */
@@ -81,9 +91,17 @@ export class JobChild {
     // Writing to a process that has just died is told by its end.
     this.#child.stdin.on("error", () => undefined);
     const print = (line: string) => log(withoutSignature(line), this.#run?.order.id);
-    onLines(this.#child.stdout!, print, LONGEST_LINE);
-    onLines(this.#child.stderr!, print, LONGEST_LINE);
-    onLines(this.#child.stdio[TELLING] as NodeJS.ReadableStream, (line) => this.#hear(JSON.parse(line)));
+    onLines(this.#child.stdout!, print, { longest: LONGEST_LINE });
+    onLines(this.#child.stderr!, print, { longest: LONGEST_LINE });
+    const hear = (line: string) => {
+      const message = messageOf(line);
+      if (message) this.#hear(message);
+      else print(`what it told is no message: ${line.slice(0, LONGEST_SHOWN)}`);
+    };
+    const onLonger = () =>
+      print(`it told more than ${LONGEST_MESSAGE} characters at once; they were dropped`);
+    const telling = this.#child.stdio[TELLING] as NodeJS.ReadableStream;
+    onLines(telling, hear, { longest: LONGEST_MESSAGE, onLonger });
     this.#tell({ op: "places", blobUrl, policy });
   }
 
@@ -170,5 +188,16 @@ export class JobChild {
     // Not before: what is left of its session holds its pipes open. What it said last is still in them.
     if (wasStarted) await closed;
     return reason;
+  }
+}
+
+/** Undefined for what is no message: a library may print into any descriptor. */
+function messageOf(line: string): FromJob | undefined {
+  try {
+    const message: unknown = JSON.parse(line);
+    const isMessage = typeof message === "object" && message !== null && "event" in message;
+    return isMessage ? (message as FromJob) : undefined;
+  } catch {
+    return undefined;
   }
 }

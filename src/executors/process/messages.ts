@@ -37,5 +37,8 @@ export type JobEnd = { readonly record: ResultRecord } | { readonly problem: Pro
 /** The descriptor on which a job process tells. */
 export const TELLING = 3;
 
+/** Most characters of a message: far more than an order with its URLs and its config takes, or what a job tells at once. */
+export const LONGEST_MESSAGE = 2 ** 25;
+
 /** Makes a job process start its engine before it has an order. */
 export const WARM_FLAG = "--warm";

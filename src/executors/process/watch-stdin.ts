@@ -5,13 +5,16 @@
 import { Socket } from "node:net";
 import { parentPort } from "node:worker_threads";
 import { onLines } from "../../engine/lines.ts";
+import { LONGEST_MESSAGE } from "./messages.ts";
 import { killGroup } from "./process-group.ts";
 
 const GRACE_MILLISECONDS = 2_000;
 
 // stdin of a thread would be fed by the main thread.
 const stdin = new Socket({ fd: 0, readable: true, writable: false });
-onLines(stdin, (line) => parentPort!.postMessage(line));
+// An order that is none of the service's: the process ends, and its end tells the service.
+const onLonger = () => killGroup(process.pid);
+onLines(stdin, (line) => parentPort!.postMessage(line), { longest: LONGEST_MESSAGE, onLonger });
 stdin.once("error", () => stdin.destroy());
 stdin.once("close", () => {
   parentPort!.postMessage(undefined);

@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { boundedCopy, jsonBytes, shortText } from "./bounded-json.ts";
+
+/** Texts that JSON writes longer than they are. */
+const hostile = fc.string({
+  unit: fc.constantFrom("a", '"', "\\", "\n", "\u0001", "\u007f", "é", "€", "😀", "\ud800"),
+  maxLength: 60,
+});
+const json = fc.letrec((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 4 },
+    hostile,
+    fc.double(),
+    fc.constantFrom(null, true, undefined),
+    fc.array(tie("value"), { maxLength: 6 }),
+    fc.dictionary(hostile, tie("value"), { maxKeys: 6 }),
+  ),
+})).value;
+
+test("a text is itself where it fits, else its longest beginning that does, with an ellipsis", () => {
+  fc.assert(
+    fc.property(hostile, fc.integer({ min: 5, max: 120 }), (text, bytes) => {
+      const short = shortText(text, bytes);
+      assert.ok(jsonBytes(short) <= bytes);
+      if (jsonBytes(text) <= bytes) assert.equal(short, text);
+      else {
+        const kept = short.slice(0, -1);
+        const next = String.fromCodePoint(text.codePointAt(kept.length)!);
+        assert.ok(short === `${kept}…` && text.startsWith(kept));
+        assert.ok(jsonBytes(`${kept}${next}…`) > bytes, "the next character would have had room");
+      }
+    }),
+  );
+});
+
+test("a copy never takes more than it may, and is the value where that has room", () => {
+  fc.assert(
+    fc.property(json, fc.integer({ min: 0, max: 400 }), (value, bytes) => {
+      const copy = boundedCopy(value, { bytes, text: 80 });
+      if (copy !== undefined) assert.ok(jsonBytes(copy) <= bytes);
+      const roomy = boundedCopy({ value }, { bytes: 2 ** 20, text: 2 ** 20 });
+      assert.equal(JSON.stringify(roomy), JSON.stringify({ value }));
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test("the entries of a list are whole, or not there", () => {
+  const entry = { code: "fit_failed", message: "m".repeat(50) };
+  const copy = boundedCopy(Array(100).fill(entry), { bytes: 1_000, text: 1_000 });
+  assert.deepEqual(copy, Array(Math.floor((1_000 - 1) / (jsonBytes(entry) + 1))).fill(entry));
+});

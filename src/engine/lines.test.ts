@@ -1,0 +1,52 @@
+import assert from "node:assert/strict";
+import { Readable } from "node:stream";
+import { test } from "node:test";
+import fc from "fast-check";
+import { onLines } from "./lines.ts";
+
+/** What `onLines` hands on of these pieces, and how many lines it has dropped. */
+async function linesOf(pieces: Iterable<string>, longest: number, drops = false) {
+  const lines: string[] = [];
+  let dropped = 0;
+  const stream = Readable.from(pieces, { objectMode: false });
+  onLines(stream, (line) => lines.push(line), { longest, ...(drops ? { onLonger: () => dropped++ } : {}) });
+  await new Promise((resolve) => stream.once("end", resolve));
+  return { lines, dropped };
+}
+
+test("lines come whole, however they are cut, and what follows the last line feed is dropped", async () => {
+  const text = fc.string({ unit: fc.constantFrom("a", "é", "😀", "\n"), maxLength: 40 });
+  await fc.assert(
+    fc.asyncProperty(fc.array(text, { maxLength: 8 }), async (pieces) => {
+      const { lines } = await linesOf(pieces, 1_000);
+      assert.deepEqual(lines, pieces.join("").split("\n").slice(0, -1));
+    }),
+  );
+});
+
+test("a line of 64 MiB in 65,536 pieces is read in one go through its characters", {
+  timeout: 60_000,
+}, async () => {
+  const piece = "x".repeat(1_024);
+  const pieces = (function* () {
+    for (let i = 0; i < 65_536; i++) yield piece;
+    yield "\nshort\n";
+  })();
+  const { lines } = await linesOf(pieces, 2 ** 27);
+  assert.deepEqual(
+    lines.map(({ length }) => length),
+    [2 ** 26, 5],
+  );
+});
+
+test("a longer line is dropped and told once, and the lines around it come", async () => {
+  const told = await linesOf(["before\n", "x".repeat(30), "x".repeat(30), "x\nafter\n"], 32, true);
+  assert.deepEqual(told, { lines: ["before", "after"], dropped: 1 });
+  const short = await linesOf([`${"x".repeat(33)}\n`, `${"x".repeat(32)}\n`], 32, true);
+  assert.deepEqual(short, { lines: ["x".repeat(32)], dropped: 1 });
+});
+
+test("without being told of it, a longer line comes in pieces", async () => {
+  const { lines } = await linesOf(["x".repeat(33), "y".repeat(40), "z\nlast\n"], 32);
+  assert.deepEqual(lines, ["x".repeat(33), "y".repeat(40), "z", "last"]);
+});
