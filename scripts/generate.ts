@@ -38,7 +38,8 @@ JSON object with \`--log json\`), stdout stays empty, and the process ends with 
 HTTP status of the same problem (RFC 9457). \`fit_failed\`, \`diverged\` and \`constant_target\` cost one
 ticker, which is listed in the output's \`failures\`, and so do \`insufficient_history\` of a single ticker and
 \`engine_crashed\` where a worker died twice on one task, or the workers' host twice; the others go on. A network that all tickers share is
-the job: where it fails, the job does.
+the job: where it fails, the job does. Of very many failures a problem lists the first 200, or as many as have room, and
+\`failure_counts\` counts all by code; a problem takes at most 96 KiB, its longest texts are cut.
 \`mucast validate\` prints what it understood before an error that only the job itself would end with.
 
 | code | exit | status | what it says | what to do |

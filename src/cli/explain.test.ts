@@ -64,3 +64,16 @@ test("the reasons of the tickers stand under the error that they led to", () => 
   assert.equal(exit, 3);
   assert.match(text, /^ {2}No ticker is left of 1\n {2}A: fit_failed: singular$/m);
 });
+
+test("of very many tickers that failed the first stand there, and all are counted", () => {
+  const failures = Array.from({ length: 300 }, (_, i) => ({
+    ticker: `T${i}`,
+    code: i < 100 ? "fit_failed" : "insufficient_history",
+    message: "why",
+  }));
+  const { text } = told(() => {
+    throw new MucastError("all_failed", "No ticker is left of 300", { failures });
+  });
+  assert.equal(text.match(/^ {2}T\d+: /gm)?.length, 200);
+  assert.match(text, /^ {2}of all 300 tickers that failed: 100 fit_failed, 200 insufficient_history$/m);
+});

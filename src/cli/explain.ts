@@ -1,6 +1,7 @@
 import { type Fault, MucastError, type Problem, problemOf } from "../contract/errors.ts";
 import { faultLine } from "../contract/faults.ts";
 import { printable } from "../contract/printable.ts";
+import type { CodeCounts } from "../contract/sizes.ts";
 import type { Reporter } from "./reporter.ts";
 
 /** Tells an error on stderr and gives the exit code of its kind; stdout stays empty. */
@@ -27,6 +28,12 @@ function problemText(problem: Problem): string {
     | undefined;
   for (const { ticker, code, message } of failures ?? [])
     lines.push(indented(`${ticker}: ${code}: ${message}`));
+  const counts = Object.entries((problem.failure_counts ?? {}) as CodeCounts);
+  const all = counts.reduce((sum, [, count]) => sum + count, 0);
+  if (all > (failures?.length ?? 0)) {
+    const byCode = counts.map(([code, count]) => `${count} ${code}`).join(", ");
+    lines.push(indented(`of all ${all} tickers that failed: ${byCode}`));
+  }
   lines.push(`  ${problem.advice}`);
   return lines.join("\n");
 }
