@@ -139,16 +139,19 @@ const JOB_PROCESS = `
   await executor.close();`;
 
 const CLIENT_TYPES = `
-  import { MucastApiError, MucastClient } from "mucast/client";
+  import { MucastApiError, MucastClient, type OutputBlob, readOutput } from "mucast/client";
   const client = new MucastClient({ baseUrl: "http://127.0.0.1:8080", apiKey: "k" });
   const payload = { feature_url: "f", data_extractor_url: "d", config: {} };
-  const { status, result } = await client.runAndWait("run_ml_job", payload);
-  const known: "NotStarted" | "Running" | "Succeeded" | "Failed" | "Canceled" = status;
-  const url: string | undefined = result?.output_url;
+  const operation = await client.runAndWait("run_ml_job", payload);
+  const known: "Succeeded" = operation.status;
+  const url: string = operation.result.output_url;
+  const read: OutputBlob = readOutput(await client.output(operation));
+  const mu: number | undefined = read.mu.AAPL;
   // @ts-expect-error: there is no such job
   client.runAndWait("run_job", payload);
   for await (const event of client.events("one")) if (event.type === "progress") event.data.done.toFixed();
-  export const code = (error: unknown) => (error instanceof MucastApiError ? error.problem.code : known + url);
+  export const codes = (error: unknown) =>
+    error instanceof MucastApiError ? error.problem.faults?.map(({ path }) => path) : [known, url, mu];
 `;
 
 function tinyJob(): string[] {

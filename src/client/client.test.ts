@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { MucastError, problemOf } from "../contract/errors.ts";
 import { MucastApiError } from "./api-error.ts";
 import { MucastClient } from "./client.ts";
 import {
@@ -225,6 +226,33 @@ test("a blob is uploaded, and read again", () =>
       assert.deepEqual(await blob.json(), { mu: { AAPL: 0.001 } });
     },
   ));
+
+test("the output of an operation is asked for where it is stored, and checked", () =>
+  against([json(200, { schema: "mucast.forecast/1", mu: { AAPL: "0.01" } })], async (client, { asked }) => {
+    await assert.rejects(client.output(SUCCEEDED), {
+      name: "TypeError",
+      message: "this is no output of mucast: operation must be text, got nothing",
+    });
+    assert.deepEqual(
+      asked.map(({ method, url }) => [method, url]),
+      [["GET", "/data/ml_engine_one.json"]],
+    );
+  }));
+
+test("an operation without an output is told, and nothing is asked for", () =>
+  against([json(200, {})], async (client, { asked }) => {
+    await assert.rejects(client.output(operation({ status: "Running" })), {
+      name: "TypeError",
+      message: "the operation one is Running: it has left no output",
+    });
+    const error = problemOf(new MucastError("all_failed", "no ticker is left"));
+    await assert.rejects(client.output(operation({ status: "Failed", error })), (thrown) => {
+      assert.ok(thrown instanceof MucastApiError);
+      assert.deepEqual([thrown.code, thrown.operation?.id], ["all_failed", "one"]);
+      return true;
+    });
+    assert.equal(asked.length, 0);
+  }));
 
 test("a blob that is a stream is sent once", () =>
   against([refusal("unavailable", { "retry-after": "0" })], async (client, { asked }) => {

@@ -1,10 +1,12 @@
 import type { Operation, OperationPage, OperationStatus, OperationView } from "../contract/operation-view.ts";
+import type { OutputBlob } from "../contract/output-blob.ts";
 import type { Snapshot, StoredEvent } from "../contract/stored-event.ts";
 import { objectWith } from "./api-error.ts";
 import { type Call, type ClientOptions, Connection } from "./connection.ts";
 import { type FollowOptions, followEvents } from "./follow-events.ts";
 import { type JobPayload, payloadText } from "./payload-text.ts";
-import { type RunOptions, runAndWait } from "./run-and-wait.ts";
+import { readOutput } from "./read-output.ts";
+import { asSucceeded, type RunOptions, runAndWait, type SucceededOperation } from "./run-and-wait.ts";
 
 export interface SubmitOptions {
   /**
@@ -98,7 +100,7 @@ export class MucastClient {
     operation: Operation,
     payload: JobPayload | string,
     options: RunOptions = {},
-  ): Promise<OperationView> {
+  ): Promise<SucceededOperation> {
     const calls = {
       submit: this.#submit.bind(this),
       getOperation: this.getOperation.bind(this),
@@ -127,7 +129,18 @@ export class MucastClient {
     });
   }
 
-  /** A blob, an input or an output: `.json()`, or `.body` for a large one. */
+  /**
+   * The output of an operation that has succeeded, read whole and checked; `mu` is what a portfolio optimizer takes.
+   * @throws MucastApiError with the problem of an operation that failed or was cancelled; TypeError where it goes on, or
+   *   where what it left is no output of mucast.
+   */
+  async output(operation: OperationView, { signal }: CallOptions = {}): Promise<OutputBlob> {
+    const { output_name } = asSucceeded(operation).result;
+    const call = { method: "GET", path: blobPath(output_name), repeatable: true, signal } as const;
+    return readOutput(await this.#connection.send(call, objectWith<{ schema: unknown }>("schema")));
+  }
+
+  /** A blob as it is stored, an input or an output: `.body` for a large one. */
   async getBlob(name: string, { signal }: CallOptions = {}): Promise<Response> {
     const call = { method: "GET", path: blobPath(name), repeatable: true, signal } as const;
     return this.#connection.send(call, async (response) => response);

@@ -1,5 +1,6 @@
 export type { ErrorCode, Fault, Problem } from "../contract/errors.ts";
 export type { Operation, OperationPage, OperationStatus, OperationView } from "../contract/operation-view.ts";
+export type { OutputBlob } from "../contract/output-blob.ts";
 export type { ResultRecord } from "../contract/result-record.ts";
 export type { Snapshot, StoredEvent } from "../contract/stored-event.ts";
 export { MucastApiError } from "./api-error.ts";
@@ -12,4 +13,5 @@ export {
 export type { ClientOptions } from "./connection.ts";
 export type { FollowOptions } from "./follow-events.ts";
 export type { JobPayload } from "./payload-text.ts";
-export type { RunOptions } from "./run-and-wait.ts";
+export { readOutput } from "./read-output.ts";
+export type { RunOptions, SucceededOperation } from "./run-and-wait.ts";

@@ -1,4 +1,5 @@
 import type { Operation, OperationView } from "../contract/operation-view.ts";
+import type { ResultRecord } from "../contract/result-record.ts";
 import type { Snapshot, StoredEvent } from "../contract/stored-event.ts";
 import { MucastApiError } from "./api-error.ts";
 import { endedBy, type FollowOptions, hasEnded } from "./follow-events.ts";
@@ -12,6 +13,12 @@ export interface RunOptions {
   readonly timeout?: number | undefined;
   readonly onEvent?: ((event: StoredEvent | Snapshot) => void) | undefined;
 }
+
+/** An operation that has left an output. */
+export type SucceededOperation = OperationView & {
+  readonly status: "Succeeded";
+  readonly result: ResultRecord;
+};
 
 /** The calls that it takes. */
 export interface JobCalls {
@@ -31,7 +38,6 @@ const POLL_MS = 2_000;
  * Submits a job and waits for its end. A submit whose answer is lost is sent again under the same key, so there is
  * one job and not two.
  *
- * @returns the operation, Succeeded.
  * @throws MucastApiError with its problem where it is refused, Failed or Canceled; what RunOptions says.
  */
 export async function runAndWait(
@@ -39,13 +45,23 @@ export async function runAndWait(
   operation: Operation,
   payload: JobPayload | string,
   { signal, timeout, onEvent }: RunOptions,
-): Promise<OperationView> {
+): Promise<SucceededOperation> {
   const signals = [signal, timeout === undefined ? undefined : AbortSignal.timeout(timeout)];
   const stopped = AbortSignal.any(signals.filter((one) => one !== undefined));
   const { id } = await calls.submit(operation, payload, { idempotencyKey: randomKey(), signal: stopped });
   const ended = (await endByEvents(calls, id, stopped, onEvent)) ?? (await endByPolling(calls, id, stopped));
-  if (ended.status === "Succeeded") return ended;
-  throw new MucastApiError(ended.error!, ended);
+  return asSucceeded(ended);
+}
+
+/** @throws MucastApiError with the problem of one that has failed or was cancelled; TypeError of one that goes on. */
+export function asSucceeded(operation: OperationView): SucceededOperation {
+  if (hasSucceeded(operation)) return operation;
+  if (operation.error !== null) throw new MucastApiError(operation.error, operation);
+  throw new TypeError(`the operation ${operation.id} is ${operation.status}: it has left no output`);
+}
+
+function hasSucceeded(operation: OperationView): operation is SucceededOperation {
+  return operation.status === "Succeeded" && operation.result !== null;
 }
 
 /** @returns undefined where no event stream gets through, as behind a proxy that keeps answers until they are whole. */

@@ -1,4 +1,7 @@
 import { boundedProblem } from "./bounded-problem.ts";
+import type { Problem } from "./problem.ts";
+
+export type { Problem } from "./problem.ts";
 
 /**
  * Every error a user can meet: one table of codes, one class.
@@ -227,23 +230,23 @@ export interface Fault {
   /** JSON-path-like place, such as `config.ML params.n_splits`. */
   readonly path: string;
   readonly message: string;
-  readonly suggestion?: string;
+  readonly suggestion?: string | undefined;
 }
 
 /** Structured facts beside the message. Nothing in here may hold a secret: problems are shown and logged. */
 export interface ErrorData {
   /** Place inside the payload, or in the blob (ticker, key). */
-  readonly path?: string;
+  readonly path?: string | undefined;
   readonly value?: unknown;
   /** The blob or file the error speaks of, without query string. */
-  readonly source?: string;
+  readonly source?: string | undefined;
   /** Byte offset into the decompressed blob. */
-  readonly offset?: number;
-  readonly ticker?: string;
-  readonly faults?: readonly Fault[];
-  readonly suggestion?: string;
-  readonly accepted?: readonly string[];
-  readonly failures?: readonly { ticker: string; code: string; message: string }[];
+  readonly offset?: number | undefined;
+  readonly ticker?: string | undefined;
+  readonly faults?: readonly Fault[] | undefined;
+  readonly suggestion?: string | undefined;
+  readonly accepted?: readonly string[] | undefined;
+  readonly failures?: readonly { ticker: string; code: string; message: string }[] | undefined;
   readonly [key: string]: unknown;
 }
 
@@ -264,17 +267,6 @@ export class MucastError extends Error {
   }
 }
 
-/** RFC 9457 problem details of an error; the same object stands in a failed operation. Its size is bounded. */
-export interface Problem {
-  readonly type: string;
-  readonly title: string;
-  readonly status: number;
-  readonly code: ErrorCode;
-  readonly detail: string;
-  readonly advice: string;
-  readonly [key: string]: unknown;
-}
-
 /**
  * @returns the problem of `error`; what is not a MucastError is a defect of ours, `internal`. Of many failures it has the
  *   first, and their counts by code.
@@ -289,6 +281,6 @@ export function problemOf(error: unknown): Problem {
     code: known.code,
     detail: known.message,
     advice,
-    ...known.data,
+    ...(known.data as Partial<Problem>),
   });
 }

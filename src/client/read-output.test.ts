@@ -1,0 +1,125 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { openSchema } from "../contract/open-schema.ts";
+import { outputBlobSchema } from "../contract/output-blob.ts";
+import { jsonSchema } from "../contract/schemas.ts";
+import { readOutput } from "./read-output.ts";
+
+interface Schema {
+  readonly $ref?: string;
+  readonly $defs?: Readonly<Record<string, Schema>>;
+  readonly const?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly anyOf?: readonly Schema[];
+  readonly type?: string;
+  readonly format?: string;
+  readonly pattern?: string;
+  readonly exclusiveMinimum?: number;
+  readonly items?: Schema;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly additionalProperties?: Schema;
+}
+
+const PUBLISHED: Schema = jsonSchema("output-blob");
+
+/** An output with every member that the published schema knows, those that may be missing too. */
+function sample(schema: Schema = PUBLISHED): unknown {
+  if (schema.$ref !== undefined) return sample(PUBLISHED.$defs![schema.$ref.replace("#/$defs/", "")]);
+  if (schema.const !== undefined) return schema.const;
+  if (schema.enum !== undefined) return schema.enum[0];
+  if (schema.anyOf !== undefined) return sample(schema.anyOf[0]);
+  if (schema.type === "array") return [sample(schema.items)];
+  if (schema.type === "object") return sampleObject(schema);
+  if (schema.type === "string") return sampleText(schema);
+  return schema.exclusiveMinimum === undefined ? 0 : 1;
+}
+
+function sampleObject({ properties, additionalProperties }: Schema): object {
+  if (properties === undefined) return { AAPL: sample(additionalProperties) };
+  return Object.fromEntries(Object.entries(properties).map(([name, member]) => [name, sample(member)]));
+}
+
+function sampleText({ format, pattern }: Schema): string {
+  if (format === "date-time") return "2026-01-05T08:30:00.000Z";
+  if (pattern === undefined) return "text";
+  return ["2026-01-05", "0".repeat(64)].find((value) => new RegExp(pattern).test(value))!;
+}
+
+/** Every place of a document, from the outermost on. */
+function* placesOf(value: unknown, before: readonly string[] = []): Generator<readonly string[]> {
+  yield before;
+  if (typeof value !== "object" || value === null) return;
+  for (const [name, member] of Object.entries(value)) yield* placesOf(member, [...before, name]);
+}
+
+/** Another document: `place` holds `value`, or nothing where that is undefined. */
+function changed(place: readonly string[], value: unknown): unknown {
+  const holder = { whole: sample() };
+  let here = holder as Record<string, unknown>;
+  const path = ["whole", ...place];
+  for (const step of path.slice(0, -1)) here = here[step] as Record<string, unknown>;
+  if (value === undefined) delete here[path.at(-1)!];
+  else here[path.at(-1)!] = value;
+  return holder.whole;
+}
+
+function isRead(value: unknown): boolean {
+  try {
+    readOutput(value);
+    return true;
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    return false;
+  }
+}
+
+const OTHERS = [
+  undefined,
+  null,
+  true,
+  "?",
+  -1,
+  0,
+  1.5,
+  Number.POSITIVE_INFINITY,
+  [],
+  ["?"],
+  {},
+  { "?": "?" },
+];
+
+test("an output is read where the published schema lets it pass, and refused where that does", () => {
+  const published = openSchema(outputBlobSchema);
+  const places = [...placesOf(sample())];
+  let refused = 0;
+  for (const place of places) {
+    for (const other of OTHERS) {
+      const document = changed(place, other);
+      const { success } = published.safeParse(document);
+      assert.equal(isRead(document), success, `${place.join(".")}: ${JSON.stringify(other)}`);
+      if (!success) refused += 1;
+    }
+  }
+  assert.ok(isRead(sample()));
+  assert.ok(refused > places.length, `${refused} of ${places.length * OTHERS.length}`);
+});
+
+test("members and codes of a later version stay in what is read", () => {
+  const later = changed(["warnings", "0"], { code: "new", message: "m", more: [1] }) as object;
+  assert.deepEqual(readOutput({ ...later, new: { deep: 1 } }), { ...later, new: { deep: 1 } });
+});
+
+test("what is no output is told with its place and what stands there", () => {
+  for (const [place, value, message] of [
+    [["mu", "AAPL"], "0.01", 'mu.AAPL must be a finite number, got "0.01"'],
+    [["forecasts", "AAPL", "dates", "0"], 5, "forecasts.AAPL.dates.0 must be text, got 5"],
+    [["provenance", "device"], undefined, "provenance.device must be text, got nothing"],
+    [["schema"], "mucast.forecast/2", 'schema must be mucast.forecast/1, got "mucast.forecast/2"'],
+    [[], [], "it must be an object, got []"],
+  ] as const) {
+    assert.throws(() => readOutput(changed(place, value)), {
+      name: "TypeError",
+      message: `this is no output of mucast: ${message}`,
+    });
+  }
+});

@@ -1,0 +1,158 @@
+import type { OutputBlob } from "../contract/output-blob.ts";
+import {
+  anything,
+  count,
+  listOf,
+  matching,
+  name,
+  nullable,
+  number,
+  object,
+  oneOf,
+  optional,
+  positive,
+  recordOf,
+  text,
+} from "./checks.ts";
+
+/** A member of the output blob, where it is there. */
+type Member<K extends keyof OutputBlob> = NonNullable<OutputBlob[K]>;
+type ByTicker<K extends keyof OutputBlob> = Member<K> extends Record<string, infer T> ? T : never;
+type Table = OutputBlob["metrics"]["score"];
+
+const maybe = nullable(number);
+const date = matching(/^\d{4}-\d{2}-\d{2}$/, "a date as YYYY-MM-DD");
+const moment = matching(/^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?Z$/, "a moment in UTC");
+const digest = matching(/^[0-9a-f]{64}$/, "a SHA-256 in hexadecimal");
+
+const METRICS = {
+  n: count,
+  rmse: maybe,
+  mae: maybe,
+  hit_rate: maybe,
+  r2_zero: maybe,
+  r2_mean: maybe,
+  correlation: maybe,
+};
+
+const metricsTable = object<Table>({
+  pooled: object<Table["pooled"]>(METRICS),
+  by_ticker: recordOf(object<Table["pooled"]>(METRICS)),
+  cross_section: object<Table["cross_section"]>({
+    dates: count,
+    ic_mean: maybe,
+    ic_std: maybe,
+    icir: maybe,
+    ic_t: maybe,
+    rank_ic_mean: maybe,
+    rank_ic_std: maybe,
+    rank_icir: maybe,
+    rank_ic_t: maybe,
+  }),
+});
+
+type Metrics = Member<"metrics">;
+type Baseline = Metrics["baselines"]["zero"];
+const baseline = object<Baseline>({ score: metricsTable, out_of_fold: optional(metricsTable) });
+
+type Intervals = NonNullable<Metrics["intervals"]>;
+const coverage = object<Intervals["pooled"]>({ n: count, coverage: maybe, mean_width: maybe });
+
+const metrics = object<Metrics>({
+  score: metricsTable,
+  out_of_fold: optional(metricsTable),
+  baselines: object<Metrics["baselines"]>({ zero: baseline, mean: baseline }),
+  intervals: nullable(
+    object<Intervals>({
+      alpha: number,
+      bound: oneOf("both", "lower", "upper"),
+      pooled: coverage,
+      by_ticker: recordOf(coverage),
+    }),
+  ),
+});
+
+const forecast = object<ByTicker<"forecasts">>({
+  dates: listOf(date),
+  predicted: listOf(number),
+  realised: listOf(maybe),
+  lower: listOf(maybe),
+  upper: listOf(maybe),
+});
+
+type CrossValidation = ByTicker<"cross_validation">;
+const crossValidation = object<CrossValidation>({
+  folds: listOf(
+    object<CrossValidation["folds"][number]>({
+      train_start: date,
+      train_end: date,
+      test_start: date,
+      test_end: date,
+      train_rows: count,
+      ...METRICS,
+    }),
+  ),
+  dates: listOf(date),
+  predicted: listOf(number),
+  realised: listOf(number),
+  ...METRICS,
+});
+
+type Training = ByTicker<"training">;
+const training = object<Training>({
+  epochs: listOf(object<Training["epochs"][number]>({ train_loss: number, validation_loss: number })),
+  best_epoch: positive,
+  parameters: count,
+  prediction_scale: optional(number),
+});
+
+const output = object<OutputBlob>({
+  schema: oneOf("mucast.forecast/1"),
+  operation: name(),
+  id: text,
+  created_at: moment,
+  window: object<Member<"window">>({
+    start: date,
+    end: date,
+    learning_end: nullable(date),
+    as_of: date,
+  }),
+  mu: recordOf(number),
+  forecasts: recordOf(forecast),
+  cross_validation: optional(recordOf(crossValidation)),
+  training: optional(recordOf(training)),
+  metrics,
+  model: recordOf(anything),
+  warnings: listOf(
+    object<Member<"warnings">[number]>({
+      code: name(),
+      message: text,
+      ticker: optional(text),
+      count: optional(count),
+    }),
+  ),
+  failures: listOf(object<Member<"failures">[number]>({ ticker: text, code: text, message: text })),
+  provenance: object<Member<"provenance">>({
+    feature_url: text,
+    data_extractor_url: text,
+    feature_sha256: digest,
+    data_extractor_sha256: digest,
+    config_sha256: digest,
+    versions: recordOf(text),
+    seed: anything,
+    threads_per_fit: positive,
+    device: text,
+  }),
+});
+
+/**
+ * A parsed output blob, given back as what it is. Members and codes that this version does not know are left in it.
+ * @throws TypeError with the place and the value where it is no `mucast.forecast/1`.
+ */
+export function readOutput(value: unknown): OutputBlob {
+  try {
+    return output(value, []);
+  } catch (error) {
+    throw new TypeError(`this is no output of mucast: ${(error as TypeError).message}`);
+  }
+}
