@@ -36,7 +36,7 @@ Generated from \`src/contract/errors.ts\`; do not edit.
 Bad input gets one error with its place, its value and what to do. On the command line it stands on stderr (as one
 JSON object with \`--log json\`), stdout stays empty, and the process ends with the exit code below. \`status\` is the
 HTTP status of the same problem (RFC 9457). \`fit_failed\`, \`diverged\` and \`constant_target\` cost one
-ticker, which is listed in the output's \`failures\`, and so do \`insufficient_history\` of a single ticker and
+ticker, which is listed in the output's \`failures\`, and so do \`insufficient_history\` and \`invalid_model_params\` of a single ticker and
 \`engine_crashed\` where a worker died twice on one task, or the workers' host twice; the others go on. A network that all tickers share is
 the job: where it fails, the job does. Of very many failures a problem lists the first 200, or as many as have room, and
 \`failure_counts\` counts all by code; a problem takes at most 96 KiB, its longest texts are cut.

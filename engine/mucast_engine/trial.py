@@ -12,7 +12,7 @@ from mucast_engine.arrays import Message
 from mucast_engine.estimator import make_estimator, make_scaler
 from mucast_engine.failure import TaskError, sentence_of
 from mucast_engine.trial_log import lightgbm_log
-from mucast_engine.trial_params import culprit_named, implied_widths, shortened
+from mucast_engine.trial_params import culprit_named, shortened
 
 ROWS = 60
 
@@ -22,23 +22,16 @@ Params = dict[str, Any]
 def trial(task: Message) -> Message:
     """Fits `task["estimator"]`, after `task["scaler"]`, to 60 synthetic rows in at most 2 iterations.
 
-    The number of columns is not known yet; arguments that speak of single columns are tried with the numbers of
-    columns they may be meant for, and one that works is enough. Raises TaskError `invalid_model_params` with the
-    library's own sentence and, where it can be told, `parameter` and `value`; `device_unavailable` where the
-    arguments ask for a device.
+    The rows have `task["columns"]` columns, as many as the arguments speak of. Raises TaskError
+    `invalid_model_params` with the library's own sentence and, where it can be told, `parameter` and `value`;
+    `device_unavailable` where the arguments ask for a device.
     """
     spec = task["estimator"]
     params = shortened(spec)
-    widths = implied_widths(spec)
-    sentences: dict[int, str] = {}
-    # The widest first: lightgbm reads past its memory where a column is named that is not there.
-    for width in sorted(widths, reverse=True):
-        sentence = _refusal(spec, params, task["scaler"], width)
-        if sentence is None:
-            return {}
-        sentences[width] = sentence
-    likeliest = widths[0]
-    raise _explained(spec, params, task["scaler"], likeliest, sentences[likeliest])
+    sentence = _refusal(spec, params, task["scaler"], task["columns"])
+    if sentence is not None:
+        raise _explained(spec, params, task["scaler"], task["columns"], sentence)
+    return {}
 
 
 def _refusal(spec: Message, params: Params, scaler: str, width: int) -> str | None:

@@ -28,23 +28,6 @@ ROW_SHARES = {
     "catboost": {"subsample"},
 }
 
-# Arguments that speak of single columns, so that they fit some numbers of columns only.
-BY_COLUMN = {
-    "sklearn": {"monotonic_cst", "precompute"},
-    "xgboost": {"monotone_constraints", "interaction_constraints", "feature_weights", "feature_types"},
-    "lightgbm": {
-        *("monotone_constraints", "mc", "monotone_constraint", "monotonic_cst", "feature_contri", "feature_contrib"),
-        *("fc", "fp", "feature_penalty", "interaction_constraints", "max_bin_by_feature"),
-        *("cegb_penalty_feature_lazy", "cegb_penalty_feature_coupled", "categorical_feature", "cat_feature"),
-        *("categorical_column", "cat_column", "categorical_features", "ignore_column", "ignore_feature", "blacklist"),
-    },
-    "catboost": {
-        *("monotone_constraints", "feature_weights", "first_feature_use_penalties", "per_object_feature_penalties"),
-        *("ignored_features", "per_float_feature_quantization", "cat_features", "text_features"),
-        *("embedding_features",),
-    },
-}
-
 # Without it xgboost and lightgbm say nothing of names they do not use.
 VERBOSITY = {
     "sklearn": dict[str, int](),
@@ -54,8 +37,6 @@ VERBOSITY = {
 }
 
 VERBOSITY_ALIASES = {"lightgbm": {"verbosity"}}
-DEFAULT_WIDTH = 8
-WIDEST = 5_000
 
 
 def shortened(spec: dict[str, Any]) -> dict[str, Any]:
@@ -83,24 +64,6 @@ def _at_most(limit: int, value: Any) -> Any:
 def _at_least_half(value: Any) -> Any:
     """A share of the rows, raised; what is no share stays for the library to judge."""
     return max(value, 0.5) if isinstance(value, float) and 0 < value <= 1 else value
-
-
-def implied_widths(spec: dict[str, Any]) -> list[int]:
-    """Numbers of columns that the arguments may be meant for, the likeliest first."""
-    widths = [
-        width
-        for name in sorted(BY_COLUMN[spec["library"]] & spec["params"].keys())
-        for width in _widths_of(spec["params"][name])
-    ]
-    return list(dict.fromkeys(min(width, WIDEST) for width in [*widths, DEFAULT_WIDTH]))
-
-
-def _widths_of(value: Any) -> list[int]:
-    """One entry a column, as a list or inside a text; or columns called by their numbers."""
-    numbers = [int(digits) for digits in re.findall(r"\d{1,6}", str(value))]
-    listed = [len(value)] if isinstance(value, list) and value else []
-    written = [value.count(",") + 1] if isinstance(value, str) else []
-    return listed + written + ([max(numbers) + 1] if numbers else [])
 
 
 def culprit_named(sentence: str, params: dict[str, Any]) -> str | None:

@@ -212,7 +212,7 @@ def test_a_task_that_cannot_be_read_costs_nothing_but_itself(
 def test_integers_longer_than_pythons_limit_are_read(start_host: Callable[..., HostUnderTest]) -> None:
     host = start_host()
     host.send("start", 1)
-    task = {"task": "trial", "scaler": "none", "estimator": QUICK}
+    task = {"task": "trial", "scaler": "none", "columns": 8, "estimator": QUICK}
     host.send("task", 1, json.dumps(task).replace('"iterations": 2', f'"iterations": 1{"0" * 5000}'), number=1)
     assert host.wait_for("result")["id"] == 1
 

@@ -8,8 +8,8 @@ from mucast_engine.trial import trial
 from mucast_engine.trial_params import shortened
 
 
-def attempt(name: str, scaler: str = "none", **params: Any) -> None:
-    trial({"task": "trial", "estimator": spec_of(name, **params), "scaler": scaler})
+def attempt(name: str, scaler: str = "none", columns: int = 8, **params: Any) -> None:
+    trial({"task": "trial", "estimator": spec_of(name, **params), "scaler": scaler, "columns": columns})
 
 
 RIGHT: list[tuple[str, dict[str, Any]]] = [
@@ -27,9 +27,9 @@ RIGHT: list[tuple[str, dict[str, Any]]] = [
     ("LGBMRegressor", {"linear_tree": True}),
     ("LGBMRegressor", {"learning_rate": 1e30}),
     ("LGBMRegressor", {"objective": "quantile", "alpha": 0.5}),
-    ("LGBMRegressor", {"monotone_constraints": [1, 0, -1]}),
-    ("LGBMRegressor", {"max_bin_by_feature": [3, 4]}),
-    ("LGBMRegressor", {"interaction_constraints": [[0, 1], [20]]}),
+    ("LGBMRegressor", {"monotone_constraints": [1, 0, -1], "columns": 3}),
+    ("LGBMRegressor", {"max_bin_by_feature": [3, 4], "columns": 2}),
+    ("LGBMRegressor", {"interaction_constraints": [[0, 1], [20]], "columns": 21}),
     ("XGBRegressor", {}),
     ("XGBRegressor", {"n_estimators": 100_000}),
     ("XGBRegressor", {"subsample": 0.001}),
@@ -48,7 +48,7 @@ RIGHT: list[tuple[str, dict[str, Any]]] = [
     ("CatBoostRegressor", {"border_count": 1000}),
     ("CatBoostRegressor", {"boosting_type": "Ordered"}),
     ("CatBoostRegressor", {"monotone_constraints": [1, 0]}),
-    ("CatBoostRegressor", {"monotone_constraints": "20:1"}),
+    ("CatBoostRegressor", {"monotone_constraints": "20:1", "columns": 21}),
     ("CatBoostRegressor", {"ignored_features": [50]}),
     ("CatBoostRegressor", {"loss_function": "Quantile:alpha=0.3"}),
     ("CatBoostRegressor", {"target_border": 5.0}),
@@ -58,7 +58,7 @@ RIGHT: list[tuple[str, dict[str, Any]]] = [
     ("RandomForestRegressor", {"min_samples_split": 500, "min_samples_leaf": 500}),
     ("RandomForestRegressor", {"oob_score": True}),
     ("RandomForestRegressor", {"max_features": 50}),
-    ("RandomForestRegressor", {"monotonic_cst": [1, 0, -1]}),
+    ("RandomForestRegressor", {"monotonic_cst": [1, 0, -1], "columns": 3}),
     ("LinearRegression", {"positive": True}),
     ("Ridge", {"solver": "saga", "max_iter": 10**9, "tol": 0.0}),
     ("Lasso", {"max_iter": 10**9, "tol": 0.0, "alpha": 1e-9}),

@@ -1,5 +1,8 @@
 import type { Day } from "./dates.ts";
 
+/** Most columns of a ticker in a blob. */
+export const MOST_COLUMNS = 10_000;
+
 /**
  * What reading a blob gives, one ticker at a time. Days ascend strictly; a missing value is NaN (null, NaN and
  * Infinity of the blob alike, so every other entry is finite).

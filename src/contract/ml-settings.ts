@@ -2,6 +2,7 @@ import { type Fault, MucastError } from "./errors.ts";
 import type { Intervals, ScalerName } from "./intervals.ts";
 import { isRawNumber, rawNumbers } from "./json-text.ts";
 import { DEFAULT_CV_TEST_SIZE, mlConfigSchema } from "./ml-config.ts";
+import type { ColumnDemand } from "./model-params/column-demands.ts";
 import { findModel, type Model } from "./model-params/models.ts";
 import { type Estimator, type RawJson, type RawObject, resolveModelParams } from "./model-params/resolve.ts";
 import { parseConfig } from "./parse-config.ts";
@@ -14,6 +15,8 @@ export interface MlSettings {
   readonly estimator: Estimator;
   /** The constructor's arguments with every default filled in, for the record. */
   readonly resolvedParams: RawObject;
+  /** What the arguments ask of the columns of every fit. */
+  readonly columnDemands: readonly ColumnDemand[];
   readonly cvTestSize: number;
   readonly nSplits: number;
   /** Absent where no intervals were asked for. */
@@ -42,6 +45,7 @@ export function parseMlSettings(text: string): { settings: MlSettings; warnings:
       model,
       estimator: resolved.estimator,
       resolvedParams: resolved.resolved,
+      columnDemands: resolved.columnDemands,
       cvTestSize: params.cv_test_size ?? params.test_size ?? DEFAULT_CV_TEST_SIZE,
       nSplits: params.n_splits,
       ...(intervals?.enabled ? { intervals: { alpha: intervals.alpha, bound: intervals.bound } } : {}),

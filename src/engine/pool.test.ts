@@ -85,7 +85,9 @@ describe("a pool", { timeout: 60_000 }, () => {
 
   test("refuses wrong argument values in a trial", async () => {
     const estimator = { ...QUICK, params: { ...QUICK.params, depth: 99 } } as unknown as typeof QUICK;
-    const error = await rejection(fixture.start().run({ task: "trial", estimator, scaler: "none" }));
+    const error = await rejection(
+      fixture.start().run({ task: "trial", estimator, scaler: "none", columns: 8 }),
+    );
     assert.equal(error.code, "invalid_model_params");
     assert.deepEqual([error.data.parameter, error.data.value], ["depth", 99]);
   });

@@ -48,6 +48,8 @@ export interface TrialTask {
   readonly label?: string;
   readonly estimator: Estimator;
   readonly scaler: ScalerName;
+  /** Columns of those rows: arguments may speak of as many. */
+  readonly columns: number;
 }
 
 export type EngineTask =

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { MOST_COLUMNS } from "../contract/columns.ts";
 import { formatDay } from "../contract/dates.ts";
 import { MucastError } from "../contract/errors.ts";
 import { sourceOf } from "./chunks.testing.ts";
 import { readFeatures } from "./read-features.ts";
-import { MOST_COLUMNS, MOST_TICKERS, MOST_VALUES } from "./reading.ts";
+import { MOST_TICKERS, MOST_VALUES } from "./reading.ts";
 
 const D1 = "2020-01-02";
 const D2 = "2020-01-03";

@@ -1,13 +1,12 @@
-import type { TickerFeatures } from "../contract/columns.ts";
+import { MOST_COLUMNS, type TickerFeatures } from "../contract/columns.ts";
 import { invalid, type Place, quote, tooLarge } from "./blob-errors.ts";
 import type { BlockStore } from "./block-store.ts";
 import { type BlobKind, type ColumnRoles, priceColumn } from "./column-names.ts";
 import type { Doubles } from "./doubles.ts";
 import { type JsonReader, Token } from "./json-reader.ts";
 
-/** Most tickers in a blob, and most columns of a ticker. */
+/** Most tickers in a blob. */
 export const MOST_TICKERS = 100_000;
-export const MOST_COLUMNS = 10_000;
 /**
  * Most values of a ticker, columns times rows: 1 GiB. A few bytes of a sparse layout stand for many values that are
  * missing, so the size of the blob does not bound them.

@@ -15,6 +15,7 @@ import type { PanelRows, TickerPanel } from "../panel/ticker-panel.ts";
 import { constantWarning } from "./constant-warning.ts";
 import type { ScoreRows } from "./evidence.ts";
 import { cutFits, type PlannedFit, planFits, planWarnings } from "./plan-fits.ts";
+import { refusedColumns } from "./refused-columns.ts";
 import { labelsOf, type TickerMatrix, writeTickerMatrix } from "./ticker-matrix.ts";
 import type { FitTimings } from "./timings.ts";
 
@@ -71,7 +72,9 @@ export async function fitTickers(
   try {
     for await (const panel of panels) {
       inner.signal.throwIfAborted();
+      const failure = "code" in panel ? undefined : refusedColumns(panel, options.settings);
       if ("code" in panel) failures.push(panel);
+      else if (failure !== undefined) failures.push(failure);
       else running.push(startTicker(panel, running.length, inner, progress, tell));
       running.at(-1)?.catch((error: unknown) => stop.abort(error));
     }

@@ -1,4 +1,5 @@
 import type { MlSettings } from "../contract/ml-settings.ts";
+import { trialColumns } from "../contract/model-params/column-demands.ts";
 import type { Failure } from "../contract/output-blob.ts";
 import { datesOf, type PanelDates } from "../panel/as-of.ts";
 import type { TickerPanel } from "../panel/ticker-panel.ts";
@@ -32,12 +33,13 @@ export async function readAndFit(
 }
 
 async function tryParameters(
-  { estimator, scaler }: MlSettings,
+  { estimator, scaler, columnDemands }: MlSettings,
   { pool }: Pick<JobEngine, "pool">,
   { signal, onTiming }: JobContext,
 ): Promise<void> {
   const greeted = pool.greeting.then(now, now);
-  await pool.run({ task: "trial", estimator, scaler }, { signal });
+  const columns = trialColumns(columnDemands);
+  await pool.run({ task: "trial", estimator, scaler, columns }, { signal });
   onTiming?.({ name: "trial fit", start: await greeted, end: now() });
 }
 

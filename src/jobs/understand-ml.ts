@@ -2,6 +2,7 @@ import { type MlSettings, parseMlSettings } from "../contract/ml-settings.ts";
 import { intervalUnsupported } from "../evaluate/conformal.ts";
 import type { PanelRows } from "../panel/ticker-panel.ts";
 import { planFits, planWarnings } from "./plan-fits.ts";
+import { refusedColumns } from "./refused-columns.ts";
 import type { PlannedTicker, Subject } from "./understanding.ts";
 
 /** The config of run_ml_job and what it would plan. @throws MucastError as run_ml_job does. */
@@ -11,8 +12,15 @@ export function understandMl(config: string): Subject {
     model: { name: settings.model.name, params: settings.resolvedParams },
     warnings,
     trains: true,
-    plan: (panels) => ({ tickers: panels.map((panel) => planTicker(panel, settings)), failures: [] }),
+    plan: (panels) => planTickers(panels, settings),
   };
+}
+
+function planTickers(panels: readonly PanelRows[], settings: MlSettings) {
+  const failures = panels.flatMap((panel) => refusedColumns(panel, settings) ?? []);
+  const refused = new Set(failures.map(({ ticker }) => ticker));
+  const left = panels.filter(({ ticker }) => !refused.has(ticker));
+  return { tickers: left.map((panel) => planTicker(panel, settings)), failures };
 }
 
 function planTicker(panel: PanelRows, settings: MlSettings): PlannedTicker {

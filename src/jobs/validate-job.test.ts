@@ -47,6 +47,32 @@ function codes({ warnings }: Understanding): string[] {
   return warnings.map(({ code, ticker }) => `${code} ${ticker ?? ""}`.trim());
 }
 
+test("a ticker without a column that the model's arguments name is told, and the end of the job where none has it", async () => {
+  const config = (column: number) =>
+    JSON.stringify({
+      "ML params": { model: "lightgbm", model_params: { categorical_feature: [0, column] } },
+    });
+  const { tickers, error } = await validate(() => undefined, config(0));
+  assert.ok(tickers.length > 1 && error === undefined);
+  const least = Math.min(...tickers.map(({ features }) => features));
+  const none = await validate(() => undefined, config(9_000));
+  assert.equal(none.error?.code, "invalid_model_params");
+  assert.deepEqual(none.tickers, []);
+  const withoutOne = await validate(
+    ({ features }) => {
+      const [first] = Object.values(features.features);
+      const [name] = Object.keys(first!);
+      first![name!] = first![name!]!.map(() => null);
+    },
+    config(least - 1),
+  );
+  assert.equal(withoutOne.error, undefined);
+  assert.deepEqual(
+    withoutOne.failures.map(({ code }) => code),
+    ["invalid_model_params"],
+  );
+});
+
 test("what can be forecast is told with its rows and folds, and no error", async () => {
   const understanding = await validate();
   assert.ok(!("error" in understanding));

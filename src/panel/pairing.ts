@@ -1,5 +1,5 @@
 import { compareCodePoints } from "../contract/code-points.ts";
-import { MucastError } from "../contract/errors.ts";
+import { type ErrorCode, MucastError } from "../contract/errors.ts";
 import type { Failure } from "../contract/output-blob.ts";
 import type { Warning } from "../contract/warnings.ts";
 
@@ -32,7 +32,8 @@ export function pairTickers(
 
 /**
  * The error of a job that has lost every ticker: `insufficient_history` where that is the reason of each, or where
- * the blobs share no ticker; `all_failed`, with the reasons, otherwise.
+ * the blobs share no ticker; `invalid_model_params` where it is that of each ticker with enough history; `all_failed`,
+ * with the reasons, otherwise.
  */
 export function noTickerLeft(failures: readonly Failure[]): MucastError {
   const listed = [...failures].sort((a, b) => compareCodePoints(a.ticker, b.ticker));
@@ -42,12 +43,16 @@ export function noTickerLeft(failures: readonly Failure[]): MucastError {
       "No ticker is in both the feature blob and the data-extraction blob",
     );
   }
-  const code = listed.every((failure) => failure.code === "insufficient_history")
-    ? "insufficient_history"
-    : "all_failed";
+  const telling = listed.filter(({ code }) => code !== "insufficient_history");
+  const [first = listed[0]!] = telling;
   return new MucastError(
-    code,
-    `No ticker is left of ${listed.length}; the first: ${listed[0]!.ticker}: ${listed[0]!.message}`,
+    commonCode(telling),
+    `No ticker is left of ${listed.length}; the first: ${first.ticker}: ${first.message}`,
     { failures: listed },
   );
+}
+
+function commonCode(telling: readonly Failure[]): ErrorCode {
+  if (telling.length === 0) return "insufficient_history";
+  return telling.every(({ code }) => code === "invalid_model_params") ? "invalid_model_params" : "all_failed";
 }

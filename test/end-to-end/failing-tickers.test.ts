@@ -11,6 +11,16 @@ const QUICK =
   '{"ML params": {"model": "catboost", "n_splits": 2, "model_params": {"iterations": 3, "depth": 2}}}';
 const FOREST = '{"ML params": {"model": "rf", "n_splits": 2, "model_params": {"n_estimators": 3}}}';
 
+/** lightgbm writes past its memory where a column is named that is not there. */
+const interacting = (groups: readonly (readonly number[])[]) =>
+  JSON.stringify({
+    "ML params": {
+      model: "lightgbm",
+      n_splits: 2,
+      model_params: { n_estimators: 3, interaction_constraints: groups },
+    },
+  });
+
 after(removeFolders);
 
 type Columns = ReadonlyMap<string, readonly Cell[]>;
@@ -108,6 +118,22 @@ describe("a ticker that fails", { concurrency: 2 }, () => {
     assert.equal(Object.keys(output.mu).length, 4);
   });
 
+  test("for lack of a column that the model's arguments name fails alone, by a name that no library sees", async () => {
+    const empty = (columns: Columns) =>
+      new Map([...columns].map(([name, cells]) => [name, name === "vol_20" ? cells.map(() => null) : cells]));
+    const market = withFeatures(cleanMarket(), ["KO"], empty);
+    const { output } = await runJob(await writeMarket(market), interacting([[0, 1], [5]]));
+    assert.deepEqual(
+      output.failures.map(({ ticker, code }) => [ticker, code]),
+      [["KO", "invalid_model_params"]],
+    );
+    assert.match(
+      output.failures[0]!.message,
+      /interaction_constraints: \[\[0,1\],\[5\]\] names column 5, but the ticker has 5 columns: 0 "mom_5", 1 "level"/,
+    );
+    assert.deepEqual(Object.keys(output.mu).sort(), ["AAPL", "JPM", "MSFT", "XOM"]);
+  });
+
   test("for 29 fit rows fails with the counts, and 30 are enough", async () => {
     const market = withPrices(withPrices(cleanMarket(), ["KO"], onlyLast(30)), ["XOM"], onlyLast(31));
     const { output } = await runJob(await writeMarket(market), QUICK);
@@ -121,6 +147,17 @@ describe("a ticker that fails", { concurrency: 2 }, () => {
 });
 
 describe("a job fails", { concurrency: 2 }, () => {
+  test("with invalid_model_params where no ticker has the columns that the model's arguments name", async () => {
+    const market = withPrices(cleanMarket(), ["AAPL"], onlyLast(20));
+    const error = await failure(market, interacting([[0, 1], [99]]));
+    assert.equal(error.code, "invalid_model_params");
+    assert.match(error.message, /names column 99, but the ticker has 6 columns/);
+    assert.deepEqual(
+      error.data.failures?.map(({ code }) => code),
+      ["insufficient_history", ...Array(4).fill("invalid_model_params")],
+    );
+  });
+
   test("with insufficient_history where the window holds no price", async () => {
     const bounds = { start: "2031-01-01", end: "2031-12-31" };
     const error = await failure({ ...cleanMarket(), bounds }, QUICK);

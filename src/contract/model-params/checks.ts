@@ -6,6 +6,10 @@ import type { Parameter } from "./catalogue.ts";
 import { type AcceptedType, hasType, inWords, jsonType, stringsOf } from "./json-types.ts";
 import type { Model } from "./models.ts";
 import { isAllowedObjective, isOneQuantile, objectivesOf } from "./objectives.ts";
+import { valueRule } from "./value-rules.ts";
+
+/** The path of an argument, by the constructor's own name. */
+type Place = (own: string) => string;
 
 /** What can be said about one value without the library: its type, its choices, its characters. */
 export function valueFaults(model: Model, parameter: Parameter, raw: unknown, path: string): Fault[] {
@@ -28,24 +32,25 @@ export function valueFaults(model: Model, parameter: Parameter, raw: unknown, pa
     const fault = { path, message: `must be one of ${choices.join(", ")}, got ${show(raw)}` };
     return [suggestion === undefined ? fault : { ...fault, suggestion }];
   }
-  return [];
+  return limitFaults(model, parameter, raw, path);
+}
+
+/** A number, also one in a string, beyond what is allowed. */
+function limitFaults(model: Model, { name }: Parameter, raw: unknown, path: string): Fault[] {
+  const rule = valueRule(model.library, name);
+  if (rule?.kind !== "most") return [];
+  const value = Number(isRawNumber(raw) ? raw.rawJSON : raw);
+  if (!(value > rule.most)) return [];
+  return [{ path, message: `may be at most ${rule.most}, since ${rule.reason}; got ${show(raw)}` }];
 }
 
 /**
  * Rules that need to know what a parameter means.
- * @param params arguments by the constructor's own names; `given` the caller's name of each.
+ * @param params arguments by the constructor's own names; `place` the path of each.
  */
-export function ruleFaults(
-  model: Model,
-  params: ReadonlyMap<string, unknown>,
-  given: ReadonlyMap<string, string>,
-  path: string,
-): Fault[] {
-  const place = (own: string) => `${path}.${given.get(own) ?? own}`;
+export function ruleFaults(model: Model, params: ReadonlyMap<string, unknown>, place: Place): Fault[] {
   return [...objectiveFaults(model, params, place), ...libraryFaults(model, params, place)];
 }
-
-type Place = (own: string) => string;
 
 function objectiveFaults(model: Model, params: ReadonlyMap<string, unknown>, place: Place): Fault[] {
   const objectives = objectivesOf(model.name);
@@ -75,6 +80,10 @@ function libraryFaults(model: Model, params: ReadonlyMap<string, unknown>, place
     return [{ path: place("process_type"), message }];
   }
   if (model.name === "xgboost") return xgboostVerbosityFaults(params, place);
+  if (Array.isArray(params.get("precompute"))) {
+    const message = "may not be a Gram matrix, which is one of certain rows: every fit has rows of its own";
+    return [{ path: place("precompute"), message: `${message}; true lets scikit-learn compute it` }];
+  }
   const options = params.get("solver_options") ?? null;
   if (model.name !== "quantile" || jsonType(options) !== "object") return [];
   return solverOptionFaults(options as RawObject, place("solver_options"));

@@ -36,6 +36,8 @@ const GPU_ARGUMENTS: Record<Library, Readonly<Record<string, RegExp | true>>> = 
     gpu_cat_features_storage: true,
     pinned_memory_size: true,
     data_partition: true,
+    // catboost itself refuses it on the CPU.
+    fixed_binary_splits: true,
   },
 };
 

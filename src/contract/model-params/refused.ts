@@ -1,9 +1,9 @@
 import type { Library } from "./models.ts";
 
 /**
- * Parameters that are never passed on, and why. Three kinds: what reaches outside the model (files, sockets, code),
- * what needs an evaluation set, and what would make the results those of another task than regression on the rows
- * given.
+ * Parameters that are never passed on, and why: what reaches outside the model (files, sockets, code), what needs an
+ * evaluation set, what is about features that are no numbers, and what would make the results those of another task
+ * than regression on the rows given.
  *
  * Names are the catalogue's own ones (aliases are resolved before), or patterns for names that a library reads in
  * other places than its constructor, so that the message tells the reason and not only that the name is unknown.
@@ -12,7 +12,7 @@ interface Refusal {
   readonly reason: string;
   readonly names: readonly string[];
   readonly pattern?: RegExp;
-  /** Null and the library's own default change nothing, so they may stand (a pasted full configuration). */
+  /** Null, an empty list and the library's own default change nothing, so they may stand (a pasted full configuration). */
   readonly unlessDefault?: boolean;
 }
 
@@ -74,6 +74,12 @@ const LIGHTGBM: readonly Refusal[] = [
     names: ["num_class"],
     unlessDefault: true,
   },
+  {
+    // lightgbm takes every label for a class of its own.
+    reason: "weighs classes, and only regression is allowed",
+    names: ["class_weight"],
+    unlessDefault: true,
+  },
 ];
 
 const XGBOOST: readonly Refusal[] = [
@@ -115,6 +121,23 @@ const CATBOOST: readonly Refusal[] = [
     names: ["target_border"],
     unlessDefault: true,
   },
+  {
+    reason: "is about categorical, text or embedding features, and every feature is a number",
+    names: [
+      "cat_features",
+      "combinations_ctr",
+      "ctr_description",
+      "dictionaries",
+      "embedding_features",
+      "feature_calcers",
+      "per_feature_ctr",
+      "simple_ctr",
+      "text_features",
+      "text_processing",
+      "tokenizers",
+    ],
+    unlessDefault: true,
+  },
 ];
 
 // None of the six takes memory or a function in its constructor's JSON form; the names are told apart from typing
@@ -135,7 +158,7 @@ const REFUSALS: Record<Library, readonly Refusal[]> = {
  * Why a parameter may not be given.
  *
  * @param given the caller's name; `own` the catalogue's, where it knows it.
- * @param isDefault whether the value is null or the library's default.
+ * @param isDefault whether the value is null, an empty list or the library's default.
  * @returns undefined where nothing speaks against it.
  */
 export function refusalReason(

@@ -6,6 +6,7 @@ import type { Warning } from "../warnings.ts";
 import { addDefaults } from "./additions.ts";
 import { type ConstructorParameters, type Parameter, parametersOf } from "./catalogue.ts";
 import { ruleFaults, valueFaults } from "./checks.ts";
+import { type ColumnDemand, columnDemands } from "./column-demands.ts";
 import { asksForGpu } from "./devices.ts";
 import { LIBRARY_TITLES, type Library, type Model } from "./models.ts";
 import { refusalReason } from "./refused.ts";
@@ -27,6 +28,8 @@ export interface ResolvedModelParams {
   readonly estimator: Estimator;
   /** Every argument of the constructor with its effective value, for the record; null where the library decides. */
   readonly resolved: RawObject;
+  /** What the arguments ask of the columns of every fit. */
+  readonly columnDemands: readonly ColumnDemand[];
   readonly warnings: readonly Warning[];
 }
 
@@ -48,7 +51,9 @@ export function resolveModelParams(request: ModelParamsRequest): ResolvedModelPa
   const { model, rawParams, path = "config.ML params.model_params" } = request;
   const known = parametersOf(model.name);
   const named = nameArguments(rawParams as RawObject, model, known, path);
-  const faults = [...named.faults, ...ruleFaults(model, named.params, named.given, path)];
+  const place = (own: string) => `${path}.${named.given.get(own) ?? own}`;
+  const columns = columnDemands(model.library, named.params, place);
+  const faults = [...named.faults, ...ruleFaults(model, named.params, place), ...columns.faults];
   if (faults.length > 0 || named.gpu.length > 0) throw refuse(model, faults, named, known);
   const takes = (name: string) => known.byName.has(name);
   const warnings = addDefaults(model.library, named.params, takes, named.given);
@@ -59,6 +64,7 @@ export function resolveModelParams(request: ModelParamsRequest): ResolvedModelPa
       params: toObject(named.params),
     },
     resolved: toObject(effective(model.library, known, named.params)),
+    columnDemands: columns.demands,
     warnings,
   };
 }
@@ -91,7 +97,7 @@ function nameArguments(
   for (const [name, value] of Object.entries(raw)) {
     const place = `${path}.${name}`;
     const parameter = known.byAnyName.get(name);
-    const isDefault = value === null || (parameter !== undefined && isSame(value, parameter.default));
+    const isDefault = isNothing(value) || (parameter !== undefined && isSame(value, parameter.default));
     const reason = refusalReason(model.library, name, parameter?.name, isDefault);
     if (asksForGpu(model.library, parameter?.name ?? name, value, isDefault)) {
       found.gpu.push(gpuFault(place, value));
@@ -106,6 +112,10 @@ function nameArguments(
     }
   }
   return found;
+}
+
+function isNothing(value: RawJson): boolean {
+  return value === null || (Array.isArray(value) && value.length === 0);
 }
 
 /** Whether two values are the same to a library: numbers by value, not by how they are written. */

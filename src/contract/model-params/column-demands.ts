@@ -1,0 +1,89 @@
+import type { Fault } from "../errors.ts";
+import { show } from "../faults.ts";
+import { type ColumnNeed, needFault } from "./column-forms.ts";
+import type { Library } from "./models.ts";
+import { valueRule } from "./value-rules.ts";
+
+/** What an argument asks of the columns of every fit. */
+export interface ColumnDemand extends ColumnNeed {
+  /** Where it stands in the config. */
+  readonly path: string;
+  /** Its value, shortened. */
+  readonly value: string;
+}
+
+/**
+ * What the arguments ask of the columns of a fit, and the faults that no columns could mend.
+ * @param params arguments by the constructor's own names, as a `rawNumbers` tree; `place` the path of each.
+ */
+export function columnDemands(
+  library: Library,
+  params: ReadonlyMap<string, unknown>,
+  place: (own: string) => string,
+): { demands: readonly ColumnDemand[]; faults: readonly Fault[] } {
+  const demands: ColumnDemand[] = [];
+  const faults: Fault[] = [];
+  for (const [own, raw] of params) {
+    const rule = valueRule(library, own);
+    if (raw === null || rule?.kind !== "columns") continue;
+    const path = place(own);
+    const need = rule.forms.map(({ read }) => read(raw)).find((found) => found !== undefined);
+    if (need === undefined) {
+      const examples = rule.forms.map(({ example }) => example).join(" or ");
+      faults.push({ path, message: `takes ${rule.inWords}, such as ${examples}; got ${show(raw)}` });
+      continue;
+    }
+    const message = needFault(need, raw);
+    if (message !== undefined) faults.push({ path, message });
+    else if (need.count > 0) demands.push({ ...need, path, value: show(raw) });
+  }
+  return { demands, faults: faults.length > 0 ? faults : contradictions(demands) };
+}
+
+/** Demands that no one number of columns meets. */
+function contradictions(demands: readonly ColumnDemand[]): Fault[] {
+  const each = demands.find(({ kind }) => kind === "each");
+  if (each === undefined) return [];
+  return demands
+    .filter((demand) => !isMet(demand, each.count))
+    .map((demand) => ({
+      path: demand.path,
+      message: `${says(demand)}, but ${each.path} holds ${each.count}`,
+    }));
+}
+
+function isMet({ kind, count }: ColumnNeed, columns: number): boolean {
+  return kind === "each" ? count === columns : count <= columns;
+}
+
+function says({ kind, count, value }: ColumnDemand): string {
+  if (kind === "named") return `${value} names column ${count - 1}`;
+  return `${value} holds ${count} values, one a column`;
+}
+
+const NAMES_SHOWN = 10;
+
+/**
+ * What is wrong with the arguments where a fit has these columns.
+ * @param columns the names of the columns of the ticker's matrix, in its order.
+ * @returns one sentence for each demand that is not met.
+ */
+export function unmetDemands(demands: readonly ColumnDemand[], columns: readonly string[]): string[] {
+  return demands
+    .filter((demand) => !isMet(demand, columns.length))
+    .map((demand) => `${demand.path}: ${says(demand)}, but the ticker has ${inWords(columns)}`);
+}
+
+function inWords(columns: readonly string[]): string {
+  const shown = columns.slice(0, NAMES_SHOWN).map((name, number) => `${number} ${show(name)}`);
+  const more = columns.length - shown.length;
+  return `${columns.length} columns: ${shown.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+}
+
+const USUAL_COLUMNS = 8;
+
+/** How many columns the rows of a trial fit have: all demands are met, and one column is left where all others may be ignored. */
+export function trialColumns(demands: readonly ColumnDemand[]): number {
+  const each = demands.find(({ kind }) => kind === "each");
+  return each?.count ?? Math.max(USUAL_COLUMNS, ...demands.map(({ count }) => count + 1));
+}

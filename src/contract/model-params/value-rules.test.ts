@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { type Parameter, parametersOf } from "./catalogue.ts";
+import { asksForGpu } from "./devices.ts";
+import { MODELS, type Model } from "./models.ts";
+import { refusalReason } from "./refused.ts";
+import { ruleNames, valueRule } from "./value-rules.ts";
+
+/** Whether no value but the default is ever passed on. */
+function isRefused({ library }: Model, name: string): boolean {
+  const isOfGpu = ["gpu", "any"].every((value) => asksForGpu(library, name, value, false));
+  return isOfGpu || refusalReason(library, name, name, false) !== undefined;
+}
+
+/** Whether a value can be neither a list, an object, a text of its own nor a whole number, which might be a column's. */
+function isPlain({ types, choices }: Parameter): boolean {
+  if (types === undefined) return false;
+  const plain = ["null", "bool", "float", "number_text", ...(choices ? ["string"] : [])];
+  return types.every((type) => plain.includes(type) || (type === "int" && types.includes("float")));
+}
+
+describe("how a value is checked", () => {
+  for (const model of MODELS) {
+    it(`is told of every parameter of ${model.name} that might speak of columns or rows`, () => {
+      const untold = [...parametersOf(model.name).byName.values()].filter(
+        (parameter) =>
+          !isRefused(model, parameter.name) &&
+          !isPlain(parameter) &&
+          !valueRule(model.library, parameter.name),
+      );
+      assert.deepEqual(
+        untold.map(({ name }) => name),
+        [],
+      );
+    });
+  }
+
+  it("is told of no parameter that there is not", () => {
+    const libraries = Map.groupBy(MODELS, ({ library }) => library);
+    for (const [library, models] of libraries) {
+      const known = new Set(models.flatMap(({ name }) => [...parametersOf(name).byName.keys()]));
+      const told = ruleNames(library);
+      assert.ok(told.length > 5);
+      assert.deepEqual(
+        told.filter((name) => !known.has(name)),
+        [],
+      );
+    }
+  });
+});
