@@ -8,6 +8,8 @@ import { ensureSetup, orExplain } from "./setup.mjs";
 const JOB_NEEDS = new Map([
   ["run_ml_job", ["ml"]],
   ["run_dl_job", ["dl"]],
+  // The lines of curl that it prints run a job.
+  ["serve", ["ml"]],
 ]);
 
 const [file, ...args] = process.argv.slice(2);

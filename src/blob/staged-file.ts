@@ -4,6 +4,7 @@ import { basename, dirname, join } from "node:path";
 import { MucastError } from "../contract/errors.ts";
 import { throwIfAborted } from "./canceled.ts";
 import { blocksOf, type Content } from "./content.ts";
+import { folderObstacle } from "./folder-obstacle.ts";
 import { outputFailed } from "./output-folder.ts";
 import { ownMark } from "./process-mark.ts";
 import { sweepStaged } from "./sweep-staged.ts";
@@ -43,7 +44,12 @@ export async function stageFile(
   const target = join(folder, name);
   if (basename(target) !== name) throw new MucastError("internal", `"${name}" is not a plain file name`);
   const hidden = join(folder, `.${name}.${ownMark()}-${randomBytes(6).toString("hex")}.tmp`);
-  const madeFolder = await onDisk(shown, mkdir(folder, { recursive: true }));
+  const madeFolder = await onDisk(
+    shown,
+    mkdir(folder, { recursive: true }).catch((error: unknown) => {
+      throw folderObstacle(folder, error);
+    }),
+  );
   const staged: StagedFile = { path: hidden, target, shown, madeFolder };
   try {
     if (madeFolder === undefined) await sweepStaged(folder);

@@ -26,4 +26,7 @@ const CAUSES: Readonly<Record<string, string>> = {
   ELOOP: "a symbolic link cannot be followed there",
   EMFILE: "too many open files",
   EIO: "the device failed",
+  EADDRINUSE: "another process listens there",
+  EADDRNOTAVAIL: "it is no address of this machine",
+  ENOTFOUND: "no such host is known",
 };

@@ -62,7 +62,7 @@ test("the reasons of the tickers stand under the error that they led to", () => 
     throw new MucastError("all_failed", "No ticker is left of 1", { failures });
   });
   assert.equal(exit, 3);
-  assert.match(text, /^ {2}No ticker is left of 1\n {2}A: fit_failed: singular$/m);
+  assert.match(text, /^ {2}No ticker is left of 1\n {2}fit_failed: A: singular$/m);
 });
 
 test("of very many tickers that failed the first stand there, and all are counted", () => {

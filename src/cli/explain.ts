@@ -1,5 +1,6 @@
 import { type Fault, MucastError, type Problem, problemOf } from "../contract/errors.ts";
 import { faultLine } from "../contract/faults.ts";
+import { namedFailure } from "../contract/named-failure.ts";
 import { printable } from "../contract/printable.ts";
 import type { CodeCounts } from "../contract/sizes.ts";
 import type { Reporter } from "./reporter.ts";
@@ -26,8 +27,7 @@ function problemText(problem: Problem): string {
   const failures = problem.failures as
     | readonly { ticker: string; code: string; message: string }[]
     | undefined;
-  for (const { ticker, code, message } of failures ?? [])
-    lines.push(indented(`${ticker}: ${code}: ${message}`));
+  for (const failure of failures ?? []) lines.push(indented(`${failure.code}: ${namedFailure(failure)}`));
   const counts = Object.entries((problem.failure_counts ?? {}) as CodeCounts);
   const all = counts.reduce((sum, [, count]) => sum + count, 0);
   if (all > (failures?.length ?? 0)) {

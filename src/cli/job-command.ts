@@ -26,7 +26,7 @@ export function addJobCommand(program: Command, job: JobCommand): void {
     .addHelpText("after", helpOf(job))
     .action(async (flags: JobFlags) => {
       const { workers, ...inputs } = jobInputs(flags, process.env);
-      const reporter = reporterOf(flags, TICKERS_TOLD);
+      const reporter = reporterOf(flags, { tickersTold: TICKERS_TOLD, workers });
       try {
         const request = { ...inputs, id: process.env.OPERATION_ID || randomUUID() };
         const policy = blobPolicy({ ...process.env, BLOB_URL: inputs.blobUrl });

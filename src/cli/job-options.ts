@@ -5,7 +5,7 @@ import { withoutSignature } from "../blob/policy.ts";
 import { type Fault, MucastError } from "../contract/errors.ts";
 import { LIMITS } from "../contract/limits.ts";
 import { invalidRequest } from "../contract/parse-config.ts";
-import { Reporter } from "./reporter.ts";
+import { Reporter, type ReporterOptions } from "./reporter.ts";
 
 /** The flags of the job commands and of validate, as commander gives them. */
 export interface JobFlags {
@@ -79,9 +79,11 @@ export function jobInputs(flags: JobFlags, env: NodeJS.ProcessEnv): JobInputs {
 }
 
 /** Tells what happens on stderr, as the flags want it. */
-export function reporterOf({ log, quiet = false }: JobFlags, tickersTold?: number): Reporter {
-  const told = tickersTold === undefined ? {} : { tickersTold };
-  return new Reporter({ format: log, quiet, stream: process.stderr, ...told });
+export function reporterOf(
+  { log, quiet = false }: JobFlags,
+  more: Pick<ReporterOptions, "tickersTold" | "workers"> = {},
+): Reporter {
+  return new Reporter({ format: log, quiet, stream: process.stderr, ...more });
 }
 
 /** The config's JSON text: the value itself where it begins like JSON, else the content of the file it names. */

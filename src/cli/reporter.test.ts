@@ -21,7 +21,7 @@ test("every warning is told, unless a number of tickers is given: then the rest 
   assert.equal(
     written({ tickersTold: 3 }, tell),
     "warning: stale_ticker: A ended\nwarning: stale_ticker: B ended\nwarning: stale_ticker: C ended\n" +
-      "warning: stale_ticker: 1 more tickers, all listed in the output\n",
+      "warning: stale_ticker: 1 more ticker, all listed in the output\n",
   );
   assert.equal(written({ tickersTold: 3, format: "json" }, tell).match(/ended/g)?.length, 4);
 });
@@ -106,4 +106,43 @@ test("a job that follows another begins anew, with its first progress told at on
     reporter.report({ kind: "progress", stage: "fit", done: 1, total: 2 });
   });
   assert.equal(text, "fitting: 1 of 3\nfitting: 1 of 2\n");
+});
+
+test("the time to go is told once a pace is known, and is that of the work alone", () => {
+  let now = 0;
+  const text = written({ workers: 2, now: () => now }, (reporter) => {
+    const fitted = (done: number, seconds: number) => {
+      now = seconds * 1_000;
+      reporter.report({ kind: "progress", stage: "fit", done, total: 100 });
+    };
+    fitted(0, 0);
+    // Two workers import for 30 s; then every pair of fits takes 10 s.
+    fitted(1, 40);
+    fitted(2, 43);
+    fitted(3, 50);
+    fitted(4, 53);
+    fitted(20, 130);
+  });
+  assert.deepEqual(text.split("\n").slice(0, -1), [
+    "fitting: 0 of 100",
+    "fitting: 1 of 100",
+    "fitting: 2 of 100",
+    "fitting: 3 of 100, 485 s to go",
+    "fitting: 4 of 100, 416 s to go",
+    "fitting: 20 of 100, 379 s to go",
+  ]);
+});
+
+test("a failed ticker is named once", () => {
+  const text = written({}, (reporter) => {
+    reporter.fail({ ticker: "A", code: "constant_target", message: "A: all 31 training labels are equal" });
+    reporter.fail({ ticker: "A", code: "insufficient_history", message: "A has 1 fit row" });
+    reporter.fail({ ticker: "A", code: "stale_ticker", message: "Apple's prices end early" });
+  });
+  assert.equal(
+    text,
+    "failed: constant_target: A: all 31 training labels are equal\n" +
+      "failed: insufficient_history: A has 1 fit row\n" +
+      "failed: stale_ticker: A: Apple's prices end early\n",
+  );
 });

@@ -1,5 +1,7 @@
 import { withoutSignature } from "../blob/policy.ts";
+import { counted } from "../contract/counted.ts";
 import type { JobEvent, Progress, Report, Stage } from "../contract/events.ts";
+import { namedFailure } from "../contract/named-failure.ts";
 import type { Failure } from "../contract/output-blob.ts";
 import { printable } from "../contract/printable.ts";
 import type { Warning } from "../contract/warnings.ts";
@@ -11,6 +13,16 @@ export interface ReporterOptions {
   readonly stream: NodeJS.WritableStream & { readonly isTTY?: boolean };
   /** Of how many tickers a text stream tells the same warning; the others are counted. All of them by default. */
   readonly tickersTold?: number;
+  /** How many fits run at a time: they end together, so no pace is known before more have ended. */
+  readonly workers?: number;
+  /** Milliseconds; a parameter for tests. */
+  readonly now?: () => number;
+}
+
+/** When a stage began to get something done, and how much of it was done then. */
+interface Begun {
+  readonly at: number;
+  readonly done: number;
 }
 
 const LABELS: Record<Stage, string> = {
@@ -25,7 +37,8 @@ const BAR_CELLS = 24;
 /** Tells a job's events on stderr: a bar with ETA on a terminal, lines elsewhere, JSON objects with `--log json`. */
 export class Reporter {
   readonly #options: ReporterOptions;
-  readonly #started = new Map<Stage, number>();
+  readonly #told = new Set<Stage>();
+  readonly #begun = new Map<Stage, Begun>();
   #lastTold = Number.NEGATIVE_INFINITY;
   #barShown = false;
   readonly #warned = new Map<string, number>();
@@ -55,7 +68,7 @@ export class Reporter {
   /** A ticker that the job goes on without; each is told, also with `--quiet`. */
   fail({ ticker, code, message }: Failure): void {
     this.#line({ level: "failure", ticker, code, message }, () =>
-      printable(`failed: ${ticker}: ${code}: ${message}`),
+      printable(`failed: ${code}: ${namedFailure({ ticker, message })}`),
     );
   }
 
@@ -70,11 +83,12 @@ export class Reporter {
       for (const [code, count] of this.#warned) {
         if (count <= this.#tickersTold) continue;
         const more = count - this.#tickersTold;
-        this.#line({}, () => `warning: ${code}: ${more} more tickers, all listed in the output`);
+        this.#line({}, () => `warning: ${code}: ${counted(more, "more ticker")}, all listed in the output`);
       }
     }
     this.#warned.clear();
-    this.#started.clear();
+    this.#told.clear();
+    this.#begun.clear();
     this.#clearBar();
   }
 
@@ -84,16 +98,18 @@ export class Reporter {
   }
 
   #progress(event: Progress): void {
-    const now = performance.now();
-    const first = !this.#started.has(event.stage);
-    if (first) this.#started.set(event.stage, now);
+    const now = (this.#options.now ?? performance.now.bind(performance))();
+    const first = !this.#told.has(event.stage);
+    this.#told.add(event.stage);
+    const begun = this.#begun.get(event.stage);
+    if (begun === undefined && event.done > 0) this.#begun.set(event.stage, { at: now, done: event.done });
     const ended = event.total !== undefined && event.done >= event.total;
     const asBar = this.#options.stream.isTTY && this.#options.format === "text";
     const pause = asBar ? MILLISECONDS_BETWEEN.bar : MILLISECONDS_BETWEEN.line;
     const isOnRecord = this.#options.format === "json" && event.epoch !== undefined;
     if (!first && !ended && !isOnRecord && now - this.#lastTold < pause) return;
     this.#lastTold = now;
-    const eta = etaSeconds(event, (now - this.#started.get(event.stage)!) / 1_000);
+    const eta = etaSeconds(event, begun, now, this.#options.workers ?? 1);
     if (asBar) this.#drawBar(event, eta);
     else this.#line({ level: "info", ...event, eta_seconds: eta }, () => progressLine(event, eta));
   }
@@ -118,10 +134,21 @@ export class Reporter {
   }
 }
 
-/** Seconds still to go at the pace so far; undefined before anything is done or where the total is not known. */
-function etaSeconds(event: { done: number; total?: number }, elapsed: number): number | undefined {
-  if (event.total === undefined || event.done <= 0) return undefined;
-  return Math.round(((event.total - event.done) / event.done) * elapsed);
+/**
+ * Seconds still to go at the pace since the first unit was done: what came before it, such as the import of the
+ * libraries, does not come again. Undefined until each worker has done a unit since, and where the total is not known.
+ */
+function etaSeconds(
+  { done, total }: { done: number; total?: number },
+  begun: Begun | undefined,
+  now: number,
+  workers: number,
+): number | undefined {
+  if (total === undefined) return undefined;
+  if (done >= total) return 0;
+  const since = begun === undefined ? 0 : done - begun.done;
+  if (begun === undefined || since < workers) return undefined;
+  return Math.round((((total - done) / since) * (now - begun.at)) / 1_000);
 }
 
 function progressLine(event: Progress, eta: number | undefined): string {

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { blobPolicy } from "../blob/policy.ts";
+import { namedFailure } from "../contract/named-failure.ts";
 import { printable } from "../contract/printable.ts";
 import type { TickerUnderstanding, Understanding } from "../jobs/understanding.ts";
 import { validateJob } from "../jobs/validate-job.ts";
@@ -46,7 +47,7 @@ function asText({ model, window, tickers, failures }: Omit<Understanding, "error
     `window  ${start} to ${end}, learning ends ${learning_end ?? "with the window"}, forecasts as of ${as_of}`,
     "",
     tickerTable(tickers),
-    ...failures.map(({ ticker, code, message }) => printable(`left out: ${ticker}: ${code}: ${message}`)),
+    ...failures.map((failure) => printable(`left out: ${failure.code}: ${namedFailure(failure)}`)),
   ];
   return `${lines.join("\n")}\n`;
 }

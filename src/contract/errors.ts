@@ -45,25 +45,25 @@ export const ERROR_TABLE = {
   blob_not_found: {
     status: 502,
     exit: 3,
-    title: "An input blob does not exist",
+    title: "An input does not exist",
     advice: "Check the URL or the path, and that the step before this one has written it.",
   },
   blob_unavailable: {
     status: 502,
     exit: 3,
-    title: "An input blob could not be read",
+    title: "An input could not be read",
     advice: "The storage failed after retries; try again later.",
   },
   unreadable_blob: {
     status: 422,
     exit: 3,
-    title: "An input blob is not whole, valid JSON",
-    advice: "Write the blob again; the place of the first fault is given.",
+    title: "An input is cut off, damaged or not valid JSON",
+    advice: "Write it again; the place of the first fault is given.",
   },
   invalid_data: {
     status: 422,
     exit: 3,
-    title: "An input blob holds data that cannot be used",
+    title: "An input holds data that cannot be used",
     advice: "Correct the value at the place given.",
   },
   insufficient_history: {
@@ -205,7 +205,14 @@ export const ERROR_TABLE = {
     status: 503,
     exit: 3,
     title: "The service cannot take work now",
-    advice: "Try again later.",
+    advice: "Do what the message says; where it says nothing of that, try again later.",
+  },
+  cannot_listen: {
+    status: 503,
+    exit: 3,
+    title: "The service cannot listen on its address",
+    advice:
+      "Give another --port (0 takes a free one) or another --host, or end the process that listens there.",
   },
   internal: {
     status: 500,

@@ -56,6 +56,9 @@ function fault(path: string, message: string, suggestion: string | undefined): F
 function valueFault(path: string, issue: z.core.$ZodIssue, input: unknown): Fault {
   const value = valueAt(input, issue.path);
   if (value === undefined) {
+    const other = otherSection(input, issue.path);
+    if (other !== undefined)
+      return fault(path, `is required; ${show(other)} is the section of ${JOB_OF_SECTION[other]}`, undefined);
     const given = misspelt(input, issue.path);
     if (given === undefined) return fault(path, "is required", undefined);
     return fault(path, `is required, and ${show(given)} was given`, String(issue.path.at(-1)));
@@ -79,6 +82,17 @@ function withArticle(type: string): string {
   if (type === "int") return "an integer";
   if (type === "record") return "an object";
   return `${/^[aeio]/.test(type) ? "an" : "a"} ${type}`;
+}
+
+const JOB_OF_SECTION: Readonly<Record<string, string>> = {
+  "ML params": "run_ml_job",
+  "NN params": "run_dl_job",
+};
+
+/** The section of the other job, where that of this one is missing. */
+function otherSection(input: unknown, path: readonly PropertyKey[]): string | undefined {
+  if (path.length !== 1 || !Object.hasOwn(JOB_OF_SECTION, path[0]!)) return undefined;
+  return Object.keys(input as object).find((name) => Object.hasOwn(JOB_OF_SECTION, name));
 }
 
 /** A key beside the missing one that was probably meant to be it. */
@@ -112,7 +126,8 @@ function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
   );
 }
 
-function knownKeys(schema: z.ZodType, path: readonly PropertyKey[]): string[] {
+/** The keys of the object at `path` in a schema. */
+export function knownKeys(schema: z.ZodType, path: readonly PropertyKey[]): string[] {
   let here: z.ZodType | undefined = unwrap(schema);
   for (const part of path) {
     here = unwrap(shapeOf(here)?.[String(part)]);

@@ -1,3 +1,4 @@
+import { counted } from "./counted.ts";
 import type { Fault } from "./errors.ts";
 import { LIMITS } from "./limits.ts";
 import { settingPath } from "./network-faults.ts";
@@ -31,7 +32,7 @@ function parameterFaults({ network, lookback }: SizedNetwork, features: number):
     {
       path: settingPath("models_params", network.architecture),
       message:
-        `makes a network of ${grouped(count)} parameters with ${features} feature${features === 1 ? "" : "s"}; ` +
+        `makes a network of ${grouped(count)} parameters with ${counted(features, "feature")}; ` +
         `at most ${grouped(LIMITS.networkParameters)} are accepted: lower ${widths(network, lookback)}`,
     },
   ];
@@ -49,7 +50,7 @@ function batchFaults(
   const windows = joint ? Math.min(batchSize * tickers, Math.max(WINDOWS_OF_A_PIECE, tickers)) : batchSize;
   const count = windows * lookback * features;
   if (count <= LIMITS.batchElements) return [];
-  const of = `lookback ${lookback} x ${features} features`;
+  const of = `lookback ${lookback} x ${counted(features, "feature")}`;
   return [
     {
       path: settingPath("data_processing", "batch_size"),

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { z } from "zod";
 import { dlConfigSchema } from "./dl-config.ts";
 import { type ErrorCode, type Fault, MucastError } from "./errors.ts";
 import { mlConfigSchema } from "./ml-config.ts";
@@ -97,6 +98,33 @@ test("a misspelt section is told as the missing one", () => {
   assert.deepEqual(found, [
     { path: "config.ML params", message: 'is required, and "ML parms" was given', suggestion: "ML params" },
   ]);
+});
+
+test("keys without their section are told where they belong, with their own faults", () => {
+  const found = (text: string, wanted: readonly string[], schema: z.ZodType) =>
+    faults(() => parseConfig(text, schema, wanted)).map(({ path, message }) => `${path}: ${message}`);
+  assert.deepEqual(found('{"model": "ridge"}', ["ML params"], mlConfigSchema), [
+    'config.ML params: is required; put "model" inside it: {"ML params": {…}}',
+  ]);
+  assert.match(
+    found('{"model": "ridge", "n_split": 3}', ["ML params"], mlConfigSchema).join("\n"),
+    /put "model", "n_split" inside it.*\nconfig\.ML params\.n_split: unknown key/,
+  );
+  const dot = ["NN params", "Dot prediction"];
+  assert.deepEqual(found('{"current option": "lstm"}', dot, dlConfigSchema), [
+    'config.NN params: is required; put "current option" inside it: {"NN params": {"Dot prediction": {…}}}',
+  ]);
+  assert.deepEqual(found('{"Dot prediction": {"current option": "lstm"}}', dot, dlConfigSchema), [
+    'config.NN params: is required; put "Dot prediction" inside it: {"NN params": {…}}',
+  ]);
+});
+
+test("the section of the other job is told as such", () => {
+  const [fault] = faults(() => parseConfig('{"NN params": {}}', mlConfigSchema, ["ML params"]));
+  assert.deepEqual(fault, {
+    path: "config.ML params",
+    message: 'is required; "NN params" is the section of run_dl_job',
+  });
 });
 
 test("a wrong type is told in the words of JSON", () => {

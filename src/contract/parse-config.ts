@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import { type Fault, MucastError } from "./errors.ts";
-import { faultsOf, joinPath, show, tellFaults, unknownKey } from "./faults.ts";
+import { faultsOf, joinPath, knownKeys, show, tellFaults, unknownKey } from "./faults.ts";
 import { parseJson } from "./json-text.ts";
 import { LIMITS } from "./limits.ts";
 import type { Warning } from "./warnings.ts";
@@ -38,10 +38,13 @@ export function parseConfig<T>(
       },
     );
   }
-  const plain = parseJson(text);
+  const given = parseJson(text);
+  const lacking = lackingSection(given, schema, wanted);
+  const plain = lacking?.wrapped ?? given;
   const beside = sectionsBeside(plain, wanted);
   const parsed = schema.safeParse(plain);
   const found = [
+    ...(lacking === undefined ? [] : [lacking.fault]),
     ...(parsed.success ? [] : faultsOf(parsed.error, schema, "config", plain)),
     ...beside.faults,
   ];
@@ -54,6 +57,38 @@ export function parseConfig<T>(
 export function invalidRequest(faults: readonly Fault[]): MucastError {
   const { message, faults: told } = tellFaults(faults);
   return new MucastError("invalid_request", message, { path: told[0]?.path ?? "config", faults: told });
+}
+
+/**
+ * The fault of a config that has the keys of an inner section where its outermost should stand, and the config with
+ * them in their place, so that their faults are told too.
+ */
+function lackingSection(
+  plain: unknown,
+  schema: z.ZodType,
+  wanted: readonly string[],
+): { readonly fault: Fault; readonly wrapped: unknown } | undefined {
+  if (!isObject(plain) || Object.hasOwn(plain, wanted[0]!)) return undefined;
+  const names = Object.keys(plain);
+  const outer = wanted.map((_, i) => wanted.slice(0, i + 1)).find((path) => knownIn(schema, path, names));
+  if (outer === undefined) return undefined;
+  const shown = outer.reduceRight((inner, key) => `{${JSON.stringify(key)}: ${inner}}`, "{…}");
+  const message = `is required; put ${listed(names)} inside it: ${shown}`;
+  const wrapped = outer.reduceRight<unknown>((inner, key) => ({ [key]: inner }), plain);
+  return { fault: { path: joinPath("config", [wanted[0]!]), message }, wrapped };
+}
+
+/** Whether one of these is a key of the section at `path`. */
+function knownIn(schema: z.ZodType, path: readonly string[], names: readonly string[]): boolean {
+  const known = knownKeys(schema, path);
+  return names.some((name) => known.includes(name));
+}
+
+const NAMES_SHOWN = 5;
+
+function listed(names: readonly string[]): string {
+  const shown = names.slice(0, NAMES_SHOWN).map(show).join(", ");
+  return names.length > NAMES_SHOWN ? `${shown} and ${names.length - NAMES_SHOWN} more` : shown;
 }
 
 function sectionsBeside(plain: unknown, wanted: readonly string[]): { warnings: Warning[]; faults: Fault[] } {

@@ -1,4 +1,5 @@
 import { constants } from "node:os";
+import { counted } from "../contract/counted.ts";
 import { ERROR_TABLE, type ErrorCode, MucastError } from "../contract/errors.ts";
 import type { HostEnd } from "./host-process.ts";
 import type { Job } from "./job.ts";
@@ -12,7 +13,7 @@ export function taskError(job: Job, { code, message, data }: TaskFault): MucastE
 
 /** The error of a task on which every attempt ended with the death of its worker. */
 export function crashError(job: Job): MucastError {
-  const message = `the worker died ${job.deaths.length} times: ${job.deaths.join("; ")}`;
+  const message = `the worker died ${counted(job.deaths.length, "time")}: ${job.deaths.join("; ")}`;
   return new MucastError("engine_crashed", about(job, message), { ...tickerOf(job), deaths: job.deaths });
 }
 

@@ -1,3 +1,4 @@
+import { counted } from "../contract/counted.ts";
 import type { Intervals } from "../contract/intervals.ts";
 import type { Warning } from "../contract/warnings.ts";
 
@@ -75,8 +76,8 @@ export function intervalUnsupported(ticker: string, m: number, alpha: number): W
     ticker,
     count: m,
     message:
-      `${ticker}: ${m} residuals hold no finite interval at alpha ${alpha}; ` +
-      `the smallest alpha they support is ${smallestAlpha(m)}.`,
+      `${ticker}: ${counted(m, "residual")} ${m === 1 ? "holds" : "hold"} no finite interval at alpha ${alpha}; ` +
+      `the smallest alpha ${m === 1 ? "it supports" : "they support"} is ${smallestAlpha(m)}.`,
   };
 }
 

@@ -1,3 +1,4 @@
+import { counted } from "../contract/counted.ts";
 import { invalid, type Place, quote } from "./blob-errors.ts";
 import { DateList } from "./date-list.ts";
 import { Token } from "./json-reader.ts";
@@ -169,7 +170,7 @@ export class ArrayColumns {
     if (this.#columns.length === 0) this.#n = length;
     else if (length !== this.#n) {
       const first = quote(this.#columns[0]!);
-      throw invalid(this.#placeOf(offset, name), `has ${length} values; ${first} has ${this.#n}`);
+      throw invalid(this.#placeOf(offset, name), `has ${counted(length, "value")}; ${first} has ${this.#n}`);
     }
     this.#columns.push(name);
   }
@@ -202,7 +203,7 @@ export class ArrayColumns {
     const calendar = dates.calendar();
     const n = calendar.days.length;
     if (this.#columns.length > 0 && n !== this.#n) {
-      const what = `has columns of length ${this.#n}; it has ${n} dates`;
+      const what = `has columns of length ${this.#n}; it has ${counted(n, "date")}`;
       throw invalid(placeOf(this.#reading, this.#offset, ticker), what);
     }
     claimTicker(this.#reading, { ticker, offset: this.#offset, columns: this.#columns, n });

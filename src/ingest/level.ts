@@ -1,4 +1,5 @@
 import type { TickerFeatures } from "../contract/columns.ts";
+import { counted } from "../contract/counted.ts";
 import type { MucastError } from "../contract/errors.ts";
 import { invalid, quote } from "./blob-errors.ts";
 import type { BlockPlace } from "./block-store.ts";
@@ -101,7 +102,7 @@ export class Level {
   #dated({ ticker, offset, columns, n, values }: WithValues, calendar: Calendar): TickerFeatures {
     const { days } = calendar;
     if (n !== days.length) {
-      const what = `has columns of length ${n}; there are ${days.length} dates`;
+      const what = `has columns of length ${n} beside ${counted(days.length, "date")}`;
       throw invalid(placeOf(this.#reading, offset, ticker), what);
     }
     calendar.arrange(values);

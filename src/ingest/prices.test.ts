@@ -286,16 +286,12 @@ describe("a data-extraction blob", () => {
   });
 
   it("refuses arrays of unequal length and keys that come twice", async () => {
-    await refused(
-      { dates: [D1, D2], prices: { A: [1] } },
-      /"A" has columns of length 1; there are 2 dates/,
-      "A",
-    );
-    await refused({ dates: [D1], prices: { A: [] } }, /length 0; there are 1 dates/, "A");
+    await refused({ dates: [D1, D2], prices: { A: [1] } }, /"A" has columns of length 1 beside 2 dates/, "A");
+    await refused({ dates: [D1], prices: { A: [] } }, /length 0 beside 1 date,/, "A");
     await refused({ A: { dates: [D1, D2], close: [1] } }, /length 1; it has 2 dates/, "A");
     await refused(
       { A: { columns: ["close"], index: [D1, D2], data: [[1]] } },
-      /1 rows of data; there are 2 dates/,
+      /1 row of data beside 2 dates/,
       "A",
     );
     await refused({ columns: ["A", "B"], index: [D1], data: [[1]] }, /has 2 columns; the rows .* have 1/);

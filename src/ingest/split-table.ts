@@ -1,4 +1,5 @@
 import type { TickerFeatures } from "../contract/columns.ts";
+import { counted } from "../contract/counted.ts";
 import { invalid, type Place, quote } from "./blob-errors.ts";
 import type { Calendar } from "./calendar.ts";
 import { DateList } from "./date-list.ts";
@@ -91,7 +92,7 @@ export class SplitTable {
       if (table.columns.length !== this.#cells.length) {
         throw invalid(
           place,
-          `has ${this.#cells.length} values; the rows before it have ${table.columns.length}`,
+          `has ${counted(this.#cells.length, "value")}; the rows before it have ${table.columns.length}`,
         );
       }
       table.begin(0, place.offset);
@@ -189,12 +190,15 @@ export class SplitTable {
     if (rows.rows > 0 && rows.columns.length !== headers.length) {
       throw invalid(
         place,
-        `has ${headers.length} columns; the rows of its data have ${rows.columns.length} values`,
+        `has ${counted(headers.length, "column")}; the rows of its data have ${counted(rows.columns.length, "value")}`,
       );
     }
     const calendar = this.#calendar(headers, rows, place);
     if (calendar.days.length === rows.rows) return { headers, rows, calendar };
-    throw invalid(place, `has ${rows.rows} rows of data; there are ${calendar.days.length} dates`);
+    throw invalid(
+      place,
+      `has ${counted(rows.rows, "row")} of data beside ${counted(calendar.days.length, "date")}`,
+    );
   }
 
   #calendar(headers: readonly string[], rows: RowTable, place: Place): Calendar {

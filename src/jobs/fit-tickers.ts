@@ -1,6 +1,7 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { compareCodePoints } from "../contract/code-points.ts";
+import { counted } from "../contract/counted.ts";
 import { MucastError } from "../contract/errors.ts";
 import type { MlSettings } from "../contract/ml-settings.ts";
 import type { Failure } from "../contract/output-blob.ts";
@@ -209,5 +210,12 @@ function fittedTicker(
 function convergenceWarnings(ticker: string, results: readonly FitPredictResult[]): Warning[] {
   const count = results.reduce((sum, result) => sum + result.unconverged_fits, 0);
   if (count === 0) return [];
-  return [{ code: "not_converged", ticker, count, message: `${ticker}: ${count} fits did not converge.` }];
+  return [
+    {
+      code: "not_converged",
+      ticker,
+      count,
+      message: `${ticker}: ${counted(count, "fit")} did not converge.`,
+    },
+  ];
 }

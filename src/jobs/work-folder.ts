@@ -1,6 +1,7 @@
-import { accessSync, constants, lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir, userInfo } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
+import { folderObstacle } from "../blob/folder-obstacle.ts";
 import { causeOf } from "../blob/system-error.ts";
 import { MucastError } from "../contract/errors.ts";
 import { startTimeOf } from "../contract/process-stat.ts";
@@ -30,20 +31,10 @@ export function openWorkFolder(base: string = defaultBase()): WorkFolder {
     if (cause instanceof MucastError) throw cause;
     throw new MucastError(
       "output_failed",
-      `cannot make a work folder under ${base}: ${causeOf(obstacle(base) ?? cause)}; TMPDIR names another place`,
+      `cannot make a work folder under ${base}: ${causeOf(folderObstacle(base, cause))}; TMPDIR names another place`,
       { path: base },
       { cause },
     );
-  }
-}
-
-/** Why nothing can be made there: on a read-only file system Node says only that the folder does not exist. */
-function obstacle(base: string): unknown {
-  try {
-    accessSync(dirname(base), constants.W_OK | constants.X_OK);
-    return undefined;
-  } catch (error) {
-    return error;
   }
 }
 

@@ -1,5 +1,6 @@
 import { compareCodePoints } from "../contract/code-points.ts";
 import type { TickerPrices } from "../contract/columns.ts";
+import { counted } from "../contract/counted.ts";
 import { type Day, formatDay } from "../contract/dates.ts";
 import { MucastError } from "../contract/errors.ts";
 import type { Warning } from "../contract/warnings.ts";
@@ -96,7 +97,7 @@ export function noForecast(panels: readonly PanelDates[], asOf: Day): MucastErro
   ];
   const cause =
     blobs.length > 0
-      ? `${blobs.map((entry) => entry.text).join(", ")} of ${panels.length} tickers`
+      ? `${blobs.map((entry) => entry.text).join(", ")} of ${counted(panels.length, "ticker")}`
       : "neither blob ends early, but no ticker has a complete feature row on its last price date";
   const lastFeature = latest(panels.map((panel) => panel.lastFeatureDay));
   const lastPrice = latest(panels.map((panel) => panel.lastPriceDay));

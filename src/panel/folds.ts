@@ -1,3 +1,4 @@
+import { counted } from "../contract/counted.ts";
 import type { Warning } from "../contract/warnings.ts";
 import { LEAST_FIT_ROWS } from "./ticker-panel.ts";
 
@@ -43,7 +44,7 @@ export function fewerFolds(facts: {
     ticker,
     count: got,
     message:
-      `${ticker}: ${fitRows} fit rows hold ${got} of ${asked} folds of ${testSize} rows ` +
+      `${ticker}: ${fitRows} fit rows hold ${got} of ${asked} folds of ${counted(testSize, "row")} ` +
       `(the first trains on at least ${LEAST_FIT_ROWS})${without}.`,
   };
 }

@@ -1,4 +1,5 @@
 import { compareCodePoints } from "../contract/code-points.ts";
+import { counted } from "../contract/counted.ts";
 import type { Day } from "../contract/dates.ts";
 import { MucastError } from "../contract/errors.ts";
 import { NO_LABEL_DAY } from "./labels.ts";
@@ -113,8 +114,8 @@ function whyNot({ panel, train }: JointMember, lookback: number): MucastError | 
   if (train.length < LEAST_TRAINING_SAMPLES) {
     return new MucastError(
       "insufficient_history",
-      `${ticker} has ${train.length} labels to learn, at least ${LEAST_TRAINING_SAMPLES} are needed: of ` +
-        `${fit.length} fit rows ${fullWindows(fit, lookback).length} end a window of ${lookback} rows, and ` +
+      `${ticker} has ${counted(train.length, "label")} to learn, at least ${LEAST_TRAINING_SAMPLES} are needed: of ` +
+        `${counted(fit.length, "fit row")} ${fullWindows(fit, lookback).length} end a window of ${counted(lookback, "row")}, and ` +
         "not all of those are dated and realised before the validation begins",
       { ticker, fit_rows: fit.length, training_labels: train.length, lookback },
     );

@@ -1,5 +1,6 @@
 import { compareCodePoints } from "../contract/code-points.ts";
 import { type ErrorCode, MucastError } from "../contract/errors.ts";
+import { namedFailure } from "../contract/named-failure.ts";
 import type { Failure } from "../contract/output-blob.ts";
 import type { Warning } from "../contract/warnings.ts";
 
@@ -47,7 +48,7 @@ export function noTickerLeft(failures: readonly Failure[]): MucastError {
   const [first = listed[0]!] = telling;
   return new MucastError(
     commonCode(telling),
-    `No ticker is left of ${listed.length}; the first: ${first.ticker}: ${first.message}`,
+    `No ticker is left of ${listed.length}; the first: ${namedFailure(first)}`,
     { failures: listed },
   );
 }

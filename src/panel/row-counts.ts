@@ -1,5 +1,7 @@
+import { counted } from "../contract/counted.ts";
 import { type Day, formatDay } from "../contract/dates.ts";
 import type { Warning } from "../contract/warnings.ts";
+import { LONGEST_GAP_DAYS } from "./labels.ts";
 
 /** How many rows each step of building a ticker's panel left, and what it took away. */
 export interface RowCounts {
@@ -26,10 +28,10 @@ export interface RowCounts {
 /** One sentence that leads from price dates to fit rows. */
 export function describeCounts(counts: RowCounts, cut: Day): string {
   return (
-    `${counts.priceDates} price dates, ${counts.featureRows} of them with a feature row, ` +
+    `${counted(counts.priceDates, "price date")}, ${counts.featureRows} of them with a feature row, ` +
     `${counts.candidates} with a label known by ${formatDay(cut)}; ` +
-    `${counts.features - counts.emptyFeatures} of ${counts.features} features have values there, ` +
-    `${counts.rowsWithMissing} rows lack at least one`
+    `${counts.features - counts.emptyFeatures} of ${counted(counts.features, "feature")} have values there, ` +
+    `${counted(counts.rowsWithMissing, "row")} ${counts.rowsWithMissing === 1 ? "lacks" : "lack"} at least one`
   );
 }
 
@@ -51,12 +53,12 @@ export function rowWarnings(facts: {
   warn(
     "nonpositive_price",
     counts.nonpositivePrices,
-    `${ticker}: ${counts.nonpositivePrices} prices are zero or negative and count as absent.`,
+    `${ticker}: ${counts.nonpositivePrices === 1 ? "1 price is zero or negative and counts" : `${counts.nonpositivePrices} prices are zero or negative and count`} as absent.`,
   );
   warn(
     "long_gap",
     counts.longGaps,
-    `${ticker}: ${counts.longGaps} price dates have their next price more than 10 calendar days later and no label.`,
+    `${ticker}: ${counted(counts.longGaps, "price date")} ${counts.longGaps === 1 ? "has its" : "have their"} next price more than ${LONGEST_GAP_DAYS} calendar days later and no label.`,
   );
   warn(
     "empty_feature",
@@ -67,8 +69,8 @@ export function rowWarnings(facts: {
   warn(
     "missing_features",
     counts.rowsWithMissing,
-    `${ticker}: ${counts.rowsWithMissing} rows lack a feature and are left out; ` +
-      `${columns[worst]} is missing most often, on ${missingByColumn[worst]} rows.`,
+    `${ticker}: ${counts.rowsWithMissing === 1 ? "1 row lacks a feature and is" : `${counts.rowsWithMissing} rows lack a feature and are`} left out; ` +
+      `${columns[worst]} is missing most often, on ${counted(missingByColumn[worst]!, "row")}.`,
   );
   return warnings;
 }

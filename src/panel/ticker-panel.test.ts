@@ -226,7 +226,7 @@ test("of two features missing equally often the first is named", () => {
     .set(dates[5]!, [1, Number.NaN, 1, 1])
     .set(dates[6]!, [1, 1, 1, Number.NaN]);
   const panel = build({ ...quotes, features }, dates[0]!, dates[59]!, dates[59]!);
-  assert.match(panel.warnings[0]!.message, /2 rows lack a feature .*; 10 is missing most often, on 1 rows/);
+  assert.match(panel.warnings[0]!.message, /2 rows lack a feature .*; 10 is missing most often, on 1 row\./);
 });
 
 test("permuting the features permutes the columns of the matrix and nothing else", () => {

@@ -1,4 +1,5 @@
 import type { TickerFeatures, TickerPrices } from "../contract/columns.ts";
+import { counted } from "../contract/counted.ts";
 import type { Day } from "../contract/dates.ts";
 import { MucastError } from "../contract/errors.ts";
 import type { Warning } from "../contract/warnings.ts";
@@ -126,7 +127,7 @@ function splitAtCut(labelDays: Int32Array, window: ResolvedWindow): { fit: Int32
 function insufficientHistory(ticker: string, counts: RowCounts, window: ResolvedWindow): MucastError {
   return new MucastError(
     "insufficient_history",
-    `${ticker} has ${counts.fitRows} fit rows, at least ${LEAST_FIT_ROWS} are needed: ${describeCounts(counts, window.cut)}`,
+    `${ticker} has ${counted(counts.fitRows, "fit row")}, at least ${LEAST_FIT_ROWS} are needed: ${describeCounts(counts, window.cut)}`,
     { ticker, rows: counts },
   );
 }

@@ -1,3 +1,4 @@
+import { counted } from "../contract/counted.ts";
 import { MucastError } from "../contract/errors.ts";
 import { isConstantTarget, LEAST_TRAINING_SAMPLES, splitSizes } from "./sample-split.ts";
 import type { TickerPanel } from "./ticker-panel.ts";
@@ -56,8 +57,8 @@ function tooFewWindows(panel: WindowRows, windows: number, train: number, lookba
   const { ticker, fit } = panel;
   return new MucastError(
     "insufficient_history",
-    `${ticker} has ${train} training windows, at least ${LEAST_TRAINING_SAMPLES} are needed: ` +
-      `of ${fit.length} fit rows ${windows} end a window of ${lookback} rows, and the last of these validate`,
+    `${ticker} has ${counted(train, "training window")}, at least ${LEAST_TRAINING_SAMPLES} are needed: ` +
+      `of ${counted(fit.length, "fit row")} ${windows} end a window of ${counted(lookback, "row")}, and the last of these validate`,
     { ticker, fit_rows: fit.length, windows, training_windows: train, lookback },
   );
 }

@@ -49,6 +49,22 @@ test("a text that is no date is refused with its line", () => {
   }
 });
 
+test("a number or a year of two digits is told as what it may be", () => {
+  for (const [text, words] of [
+    ["43831", /as a day number of a spreadsheet it would be 2020-01-01: write dates as YYYY-MM-DD$/],
+    ["43831.75", /it would be 2020-01-01/],
+    ["1583280000", /as seconds since 1970 it would be 2020-03-04/],
+    ["1583280000000", /as milliseconds since 1970 it would be 2020-03-04/],
+    ["1583280000000000000", /as nanoseconds since 1970 it would be 2020-03-04/],
+    ["1/31/20", /a year of two digits may be of either century/],
+    ["4-Mar-20", /a year of two digits/],
+    ["2020", /is no date$/],
+    ["yesterday", /is no date$/],
+  ] as const) {
+    assert.match(refusal(text), words, text);
+  }
+});
+
 test("the order of day and month is taken from any date of the column that shows it", () => {
   assert.deepEqual(datesOf("3/4/2020", "13/4/2020"), ["2020-04-03", "2020-04-13"]);
   assert.deepEqual(datesOf("3/4/2020", "4/13/2020 0:00"), ["2020-03-04", "2020-04-13"]);

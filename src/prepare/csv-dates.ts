@@ -1,5 +1,6 @@
-import { type Day, dayOfCivil, parseDay } from "../contract/dates.ts";
+import { type Day, dayOfCivil, formatDay, MILLISECONDS_PER_DAY, parseDay } from "../contract/dates.ts";
 import { MucastError } from "../contract/errors.ts";
+import { show } from "../contract/faults.ts";
 
 /** Where a text was first met. */
 interface Met {
@@ -50,12 +51,17 @@ export class DateColumn {
     if (known !== undefined) return known;
     const date = dateOf(text.trim());
     if (date === undefined)
-      throw this.#fault(`line ${line}: ${JSON.stringify(text.slice(0, 60))} is no date`, line);
+      throw this.#fault(`line ${line}: ${show(text)} is no date${hint(text.trim())}`, line);
     const met = { text, line };
     if (typeof date !== "number") this.#weigh(date, met);
     this.#tokens.set(text, this.#dates.length);
     this.#met.push(met);
     return this.#dates.push(date) - 1;
+  }
+
+  /** The text of a token, as it stands in the file. */
+  textOf(token: number): string {
+    return this.#met[token]!.text;
   }
 
   /**
@@ -97,7 +103,35 @@ export class DateColumn {
 }
 
 function shown(met: Met): string {
-  return `${JSON.stringify(met.text)} (line ${met.line})`;
+  return `${show(met.text)} (line ${met.line})`;
+}
+
+/** Day 0 is 1970-01-01; spreadsheets count from 1899-12-30. */
+const SPREADSHEET_DAY_ZERO = 25_569;
+const WRITE = "write dates as YYYY-MM-DD";
+
+/** What a text that is no date may have been meant as. */
+function hint(text: string): string {
+  const number = /^\d+(?:\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
+  // 1954 to 2119.
+  if (number >= 20_000 && number < 80_000) {
+    const day = formatDay(Math.floor(number) - SPREADSHEET_DAY_ZERO);
+    return `; as a day number of a spreadsheet it would be ${day}: ${WRITE}`;
+  }
+  for (const [unit, milliseconds] of [
+    ["seconds", number * 1_000],
+    ["milliseconds", number],
+    ["nanoseconds", number / 1e6],
+  ] as const) {
+    // 1973 to 2128; eight digits are rather a date that is none.
+    if (!(milliseconds >= 1e11 && milliseconds < 5e12)) continue;
+    const day = formatDay(Math.floor(milliseconds / MILLISECONDS_PER_DAY));
+    return `; as ${unit} since 1970 it would be ${day}: ${WRITE}`;
+  }
+  if (/^\d{1,2}[-/. ](?:\d{1,2}|[A-Za-z]{3,9})[-/. ]\d{2}(?:[T ]|$)/.test(text)) {
+    return `; a year of two digits may be of either century: ${WRITE}`;
+  }
+  return "";
 }
 
 function dateOf(text: string): Day | Undecided | undefined {

@@ -1,4 +1,5 @@
 import { MucastError } from "../contract/errors.ts";
+import { isMissing } from "./csv-numbers.ts";
 
 /** Which columns of a price CSV hold what, by 0-based position. */
 export type PriceLayout =
@@ -43,6 +44,32 @@ export function layoutOf(header: readonly string[], source: string): PriceLayout
     );
   }
   return { kind: "wide", date, tickers: tickerColumns(header, date, source) };
+}
+
+/** Columns of a security's history as yfinance names them. */
+const HISTORY_NAMES = [...BAR_NAMES, "dividends", "stocksplits", "capitalgains"];
+
+/**
+ * Sees two rows of headers, one of prices and one of tickers, in either order.
+ * @param second the first row after the header.
+ * @throws MucastError invalid_data.
+ */
+export function checkSingleHeader(
+  header: readonly string[],
+  second: readonly string[],
+  source: string,
+): void {
+  const [prices, below] = [header, second].map((row) => row.slice(1).filter((cell) => cell !== ""));
+  const arePrices = (names: readonly string[] = []) =>
+    names.length > 0 && names.every((name) => HISTORY_NAMES.includes(plainName(name)));
+  const hasNames = below!.some((cell) => /[A-Za-z]/.test(cell) && !isMissing(cell));
+  const beginsWithDate = /^\d/.test(second[0] ?? "");
+  if (beginsWithDate || (!(arePrices(prices) && hasNames) && !arePrices(below))) return;
+  throw unfit(
+    source,
+    "has a row of tickers beside its row of headers, as yfinance writes it: write the closes alone, " +
+      'as data["Close"].to_csv("prices.csv") does',
+  );
 }
 
 function plainName(name: string): string {

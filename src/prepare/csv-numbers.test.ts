@@ -8,7 +8,7 @@ import { NumberColumn } from "./csv-numbers.ts";
 function numbersOf(...texts: string[]): number[] {
   const under = (mark: "." | ",") => {
     const column = new NumberColumn("p.csv", mark);
-    return { values: texts.map((text, i) => column.take(text, i + 2)), mark: column.mark() };
+    return { values: texts.map((text, i) => column.take(text, i + 2, "A")), mark: column.mark() };
   };
   const first = under(".");
   if (first.mark === ".") return first.values;
@@ -81,7 +81,7 @@ test("points alone are decimal points, also with three digits behind", () => {
 });
 
 test("a comma that may be either is refused, never guessed", () => {
-  assert.match(refusal("5", "1,234"), /"1,234" \(line 3\)/);
+  assert.match(refusal("5", "1,234"), /"1,234" \(line 3, "A"\)/);
 });
 
 test("decimal marks that contradict each other are refused with both lines", () => {
@@ -103,6 +103,15 @@ test("anything else is refused with its line", () => {
     "e5",
     "NaN1",
   ]) {
-    assert.match(refusal("1", text), /line 3/, text);
+    assert.match(refusal("1", text), /line 3, "A"/, text);
   }
+});
+
+test("a currency sign and a word are told as what they are", () => {
+  assert.equal(
+    refusal("$1.50"),
+    'p.csv: "$1.50" (line 2, "A") is no number; write prices without a currency sign',
+  );
+  assert.match(refusal("EUR"), /is no number; leave out the columns of a wide file that are no ticker's$/);
+  assert.match(refusal("12%"), /is no number$/);
 });

@@ -1,4 +1,5 @@
 import { MucastError } from "../contract/errors.ts";
+import { show } from "../contract/faults.ts";
 
 export type DecimalMark = "." | ",";
 
@@ -33,7 +34,11 @@ export function isMissing(text: string): boolean {
 interface Met {
   readonly text: string;
   readonly line: number;
+  /** Of a wide file its column, of a long one what its row names. */
+  readonly ticker: string;
 }
+
+const CURRENCY_SIGN = /\p{Sc}/u;
 
 /**
  * Numbers with a decimal point or a decimal comma, with or without thousands separators. `1,234` alone is either;
@@ -56,15 +61,15 @@ export class NumberColumn {
    * @returns the number under the mark given, NaN for a missing one. It holds only where `mark()` agrees later.
    * @throws MucastError invalid_data for a text that is no number under either mark.
    */
-  take(text: string, line: number): number {
+  take(text: string, line: number, ticker: string): number {
     if (PLAIN.test(text) && this.#mark === ".") {
       // A plain number with one group of three decimals, such as 1.234, would also be a whole one elsewhere.
       if (this.#point === undefined && text.includes(".") && !COMMA_THOUSANDS.test(text))
-        this.#point = { text, line };
+        this.#point = { text, line, ticker };
       return finite(Number(text));
     }
     const bare = text.trim();
-    return isMissing(bare) ? Number.NaN : this.#takeMarked(bare, line);
+    return isMissing(bare) ? Number.NaN : this.#takeMarked(bare, line, ticker);
   }
 
   /**
@@ -84,11 +89,11 @@ export class NumberColumn {
     throw this.#fault(`${words}; write numbers without thousands separators`, this.#either);
   }
 
-  #takeMarked(text: string, line: number): number {
-    const met = { text, line };
+  #takeMarked(text: string, line: number, ticker: string): number {
+    const met = { text, line, ticker };
     const pointed = PLAIN.test(text) || POINT_THOUSANDS.test(text);
     const commaed = WHOLE.test(text) || COMMA.test(text) || COMMA_THOUSANDS.test(text);
-    if (!pointed && !commaed) throw this.#fault(`${shown(met)} is no number`, met);
+    if (!pointed && !commaed) throw this.#fault(`${shown(met)} is no number${hint(text)}`, met);
     if (!commaed) this.#point ??= met;
     else if (!pointed) this.#comma ??= met;
     else if (text.includes(",")) this.#either ??= met;
@@ -108,6 +113,12 @@ function finite(value: number): number {
   return Number.isFinite(value) ? value : Number.NaN;
 }
 
-function shown(met: Met): string {
-  return `${JSON.stringify(met.text.slice(0, 60))} (line ${met.line})`;
+function shown({ text, line, ticker }: Met): string {
+  return `${show(text)} (line ${line}, ${show(ticker)})`;
+}
+
+function hint(text: string): string {
+  if (CURRENCY_SIGN.test(text)) return "; write prices without a currency sign";
+  // A column such as `Currency` beside those of the tickers.
+  return /^\p{L}+$/u.test(text) ? "; leave out the columns of a wide file that are no ticker's" : "";
 }

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { resolve } from "node:path";
 import { checkId, inputNames } from "../blob/names.ts";
 import type { TickerPrices } from "../contract/columns.ts";
+import { counted } from "../contract/counted.ts";
 import { formatDay } from "../contract/dates.ts";
 import { dataExtractorText, featureEngineText } from "./canonical.ts";
 import { FEATURE_NAMES, FEATURE_SET, featuresOf, unionOfDays } from "./feature-set.ts";
@@ -56,7 +57,9 @@ export async function preparePrices(request: PrepareRequest): Promise<PreparedBl
   const window = windowOf(options, unionOfDays(tickers));
   const dates = unionOfDays(tickers).filter((day) => day >= window.start && day <= window.end);
   const [first, last] = [formatDay(dates[0]!), formatDay(dates.at(-1)!)];
-  report(`${csvPath}: ${tickers.length} tickers, ${dates.length} dates from ${first} to ${last}`);
+  report(
+    `${csvPath}: ${counted(tickers.length, "ticker")}, ${counted(dates.length, "date")} from ${first} to ${last}`,
+  );
   reportNonpositive(tickers, report);
   const id = options.id ?? digestOf(tickers, window);
   const names = inputNames(id);
@@ -86,7 +89,9 @@ export async function preparePrices(request: PrepareRequest): Promise<PreparedBl
 function reportNonpositive(tickers: readonly TickerPrices[], report: (sentence: string) => void): void {
   for (const { ticker, prices } of tickers) {
     const count = prices.filter((price) => price <= 0).length;
-    if (count > 0) report(`${ticker}: ${count} prices are zero or negative; their dates get no features`);
+    if (count === 0) continue;
+    const [are, get] = count === 1 ? ["is", "its date gets"] : ["are", "their dates get"];
+    report(`${ticker}: ${counted(count, "price")} ${are} zero or negative; ${get} no features`);
   }
 }
 

@@ -103,6 +103,33 @@ test("a second price for the same ticker and date is refused with both lines, al
   assert.equal(wide.data.line, 4);
 });
 
+test("prices within a day are told as such, with both times", async () => {
+  const hourly = "Date,A\n2020-01-02 09:30:00,1\n2020-01-02 10:30:00,2\n";
+  const words =
+    /line 3 gives A a price at 10:30:00 on 2020-01-02, after that at 09:30:00 on line 2; one price a day is expected/;
+  assert.match((await refusal(hourly)).message, words);
+});
+
+test("a cell that is no number is told with its column", async () => {
+  const wide = await refusal("Date,A,Currency\n2020-01-02,1,USD\n");
+  assert.match(wide.message, /"USD" \(line 2, "Currency"\) is no number; leave out the columns/);
+});
+
+test("two rows of headers, as yfinance writes them, are told as such in each of its layouts", async () => {
+  for (const text of [
+    "Price,Close,Close\nTicker,A,B\nDate,,\n2020-01-02,1,2\n",
+    ",Adj Close,Adj Close,Close,Close\n,A,B,A,B\nDate,,,,\n2020-01-02,1,2,1,2\n",
+    "Price,Close,High,Low,Open,Volume\nTicker,A,A,A,A,A\nDate,,,,,\n2020-01-02,1,2,1,2,5\n",
+    "Ticker,A,A,B,B\nPrice,Open,Close,Open,Close\nDate,,,,\n2020-01-02,1,2,1,2\n",
+  ]) {
+    assert.match(
+      (await refusal(text)).message,
+      /a row of tickers beside its row of headers.*\["Close"\]/,
+      text,
+    );
+  }
+});
+
 test("a row that is cut or too long is refused with its line", async () => {
   assert.match(
     (await refusal("Date,A,B\n2020-01-02,1,2\n2020-01-03,1\n")).message,

@@ -1,9 +1,10 @@
 import { compareCodePoints } from "../contract/code-points.ts";
 import type { TickerPrices } from "../contract/columns.ts";
+import { counted } from "../contract/counted.ts";
 import { formatDay } from "../contract/dates.ts";
 import { MucastError } from "../contract/errors.ts";
 import { DateColumn } from "./csv-dates.ts";
-import { layoutOf } from "./csv-layout.ts";
+import { checkSingleHeader, layoutOf, type PriceLayout } from "./csv-layout.ts";
 import { type DecimalMark, NumberColumn } from "./csv-numbers.ts";
 import { type CsvRow, csvRows } from "./csv-rows.ts";
 
@@ -24,20 +25,27 @@ export async function readPrices(path: string): Promise<TickerPrices[]> {
   const pointed = await readUnder(".", path);
   const cells = pointed.numbers.mark() === "." ? pointed : await readUnder(",", path);
   const days = cells.dates.days();
-  const all = [...cells.tickers].map(([ticker, column]) => tickerPrices(ticker, column, days, path));
+  const all = [...cells.tickers].map(([ticker, column]) =>
+    tickerPrices(ticker, column, days, (k) => duplicate(ticker, column, k, cells.dates, path)),
+  );
   const priced = all.filter(({ days }) => days.length > 0);
   if (priced.length === 0) throw new MucastError("invalid_data", `${path} holds no price`, { source: path });
   return priced.sort((a, b) => compareCodePoints(a.ticker, b.ticker));
 }
 
 async function readUnder(mark: DecimalMark, path: string): Promise<PriceCells> {
-  const rows = csvRows(path);
-  const header = await rows.next();
-  if (header.done) throw new MucastError("invalid_data", `${path} is empty`, { source: path });
-  const names = header.value.cells;
-  const layout = layoutOf(names, path);
   const cells = new PriceCells(path, mark);
-  for await (const row of rows) {
+  let names: readonly string[] | undefined;
+  let layout: PriceLayout | undefined;
+  for await (const row of csvRows(path)) {
+    if (names === undefined) {
+      names = row.cells;
+      continue;
+    }
+    if (layout === undefined) {
+      checkSingleHeader(names, row.cells, path);
+      layout = layoutOf(names, path);
+    }
     checkWidth(row, names.length, path);
     const date = cells.dates.take(row.cells[layout.date]!, row.line);
     if (layout.kind === "long") {
@@ -46,6 +54,8 @@ async function readUnder(mark: DecimalMark, path: string): Promise<PriceCells> {
       for (const [ticker, column] of layout.tickers) cells.add(ticker, date, row.cells[column]!, row.line);
     }
   }
+  if (names === undefined) throw new MucastError("invalid_data", `${path} is empty`, { source: path });
+  if (layout === undefined) layoutOf(names, path);
   return cells;
 }
 
@@ -53,7 +63,7 @@ async function readUnder(mark: DecimalMark, path: string): Promise<PriceCells> {
 function checkWidth(row: CsvRow, width: number, path: string): void {
   const surplus = row.cells.slice(width).some((cell) => cell !== "");
   if (row.cells.length >= width && !surplus) return;
-  const words = `line ${row.line} has ${row.cells.length} cells, the header has ${width}`;
+  const words = `line ${row.line} has ${counted(row.cells.length, "cell")}, the header has ${width}`;
   throw new MucastError("invalid_data", `${path}: ${words}`, { source: path, line: row.line });
 }
 
@@ -81,20 +91,26 @@ class PriceCells {
       this.tickers.set(ticker, cells);
     }
     cells.dates.push(date);
-    cells.prices.push(this.numbers.take(price, line));
+    cells.prices.push(this.numbers.take(price, line, ticker));
     cells.lines.push(line);
   }
 }
 
-/** Sorts by date, refuses a date that comes twice (also where one of the two has no price), drops the missing. */
-function tickerPrices(ticker: string, cells: Cells, dayOf: readonly number[], path: string): TickerPrices {
+/**
+ * Sorts by date, refuses a date that comes twice (also where one of the two has no price), drops the missing.
+ * @param twice the error of two cells of the same date.
+ */
+function tickerPrices(
+  ticker: string,
+  cells: Cells,
+  dayOf: readonly number[],
+  twice: (pair: readonly [number, number]) => MucastError,
+): TickerPrices {
   const order = cells.dates.map((_, i) => i);
   const day = (i: number) => dayOf[cells.dates[i]!]!;
   order.sort((a, b) => day(a) - day(b) || a - b);
   for (let k = 1; k < order.length; k++) {
-    if (day(order[k]!) === day(order[k - 1]!)) {
-      throw duplicate(ticker, day(order[k]!), cells.lines[order[k - 1]!]!, cells.lines[order[k]!]!, path);
-    }
+    if (day(order[k]!) === day(order[k - 1]!)) throw twice([order[k - 1]!, order[k]!]);
   }
   const kept = order.filter((i) => !Number.isNaN(cells.prices[i]!));
   return {
@@ -104,10 +120,22 @@ function tickerPrices(ticker: string, cells: Cells, dayOf: readonly number[], pa
   };
 }
 
-function duplicate(ticker: string, day: number, first: number, line: number, path: string): MucastError {
-  return new MucastError(
-    "invalid_data",
-    `${path}: line ${line} gives ${ticker} a second price for ${formatDay(day)}, after line ${first}`,
-    { source: path, line, ticker },
-  );
+const TIME_OF_DAY = /[T ](\d{1,2}:\d{2}\S*)/;
+
+function duplicate(
+  ticker: string,
+  cells: Cells,
+  pair: readonly [number, number],
+  dates: DateColumn,
+  path: string,
+): MucastError {
+  const [first, line] = pair.map((i) => cells.lines[i]!) as [number, number];
+  const [earlier, later] = pair.map((i) => TIME_OF_DAY.exec(dates.textOf(cells.dates[i]!))?.[1]);
+  const day = formatDay(dates.days()[cells.dates[pair[1]]!]!);
+  const words =
+    later !== undefined && earlier !== undefined && later !== earlier
+      ? `gives ${ticker} a price at ${later} on ${day}, after that at ${earlier} on line ${first}; ` +
+        "one price a day is expected: keep the last of each day"
+      : `gives ${ticker} a second price for ${day}, after line ${first}`;
+  return new MucastError("invalid_data", `${path}: line ${line} ${words}`, { source: path, line, ticker });
 }

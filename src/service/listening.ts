@@ -1,7 +1,8 @@
+import { causeOf, codeOf } from "../blob/system-error.ts";
 import { MucastError } from "../contract/errors.ts";
 import type { HttpApp } from "./http/http-app.ts";
 
-/** Begins to listen. @returns `http://host:port`. @throws MucastError unavailable where that address cannot be had. */
+/** Begins to listen. @returns `http://host:port`. @throws MucastError cannot_listen where that address cannot be had. */
 export async function listening(
   http: HttpApp,
   { host, port }: { readonly host: string; readonly port: number },
@@ -9,9 +10,8 @@ export async function listening(
   try {
     return await http.listen({ host: host.replace(/^\[(.*)\]$/, "$1"), port });
   } catch (cause) {
-    const code = (cause as NodeJS.ErrnoException).code;
-    if (code === undefined) throw cause;
-    const message = `cannot listen on ${host}:${port} (${code}): give another --host or --port`;
-    throw new MucastError("unavailable", message, { path: "--port", value: port }, { cause });
+    if (codeOf(cause) === undefined) throw cause;
+    const message = `cannot listen on ${host}:${port}: ${causeOf(cause)}`;
+    throw new MucastError("cannot_listen", message, { path: "--port", value: port }, { cause });
   }
 }

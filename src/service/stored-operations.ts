@@ -1,4 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
+import { counted } from "../contract/counted.ts";
 import { MucastError } from "../contract/errors.ts";
 import { isEnded, type OperationPage, type OperationView } from "../contract/operation-view.ts";
 import type { ParsedPayload } from "../contract/parse-payload.ts";
@@ -163,8 +164,12 @@ function otherBody(): MucastError {
 }
 
 function queueFull(most: number): MucastError {
-  return new MucastError("rate_limited", `${most} operations of this caller wait to start already`, {
-    retryAfter: FULL_RETRY_SECONDS,
-    limit: most,
-  });
+  return new MucastError(
+    "rate_limited",
+    `${counted(most, "operation")} of this caller ${most === 1 ? "waits" : "wait"} to start already`,
+    {
+      retryAfter: FULL_RETRY_SECONDS,
+      limit: most,
+    },
+  );
 }

@@ -76,7 +76,7 @@ describe("a job that succeeds", { concurrency: 2 }, () => {
     const { stderr } = await mucast(jobArguments(dirty, QUICK, "--quiet"));
     assert.match(stderr, /^warning: window_defaulted: /m);
     assert.match(stderr, /^warning: nonpositive_price: /m);
-    assert.match(stderr, /^failed: \S+: insufficient_history: /m);
+    assert.match(stderr, /^failed: insufficient_history: \S+ has /m);
     assert.deepEqual(
       stderr.split("\n").filter((line) => !/^(warning|failed): /.test(line)),
       [""],

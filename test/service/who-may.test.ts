@@ -35,6 +35,16 @@ describe("a service without auth", { timeout: 120_000 }, () => {
     });
   }
 
+  test("has its port for itself: another is told so, with what to do", async () => {
+    const other = await launchServe({ port: serving.port });
+    const { code } = await other.exited;
+    assert.equal(code, 3, other.logs());
+    assert.match(
+      other.logs(),
+      /^error: cannot_listen: .*\n {2}cannot listen on 127\.0\.0\.1:\d+: another process listens there \(EADDRINUSE\)\n {2}Give another --port/m,
+    );
+  });
+
   test("answers to loopback names alone, on every route", async () => {
     const { url, port } = serving;
     for (const path of [

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { StoredBlob } from "../../blob/store.ts";
+import { counted } from "../../contract/counted.ts";
 import { MucastError } from "../../contract/errors.ts";
 
 /** A part of a blob; `end` exclusive. */
@@ -28,5 +29,8 @@ export function byteRange(headers: IncomingHttpHeaders, { size, etag }: StoredBl
 
 function within(start: number, end: number, size: number): ByteRange {
   if (start < end) return { start, end };
-  throw new MucastError("range_not_satisfiable", `the blob has ${size} bytes`, { path: "Range", size });
+  throw new MucastError("range_not_satisfiable", `the blob has ${counted(size, "byte")}`, {
+    path: "Range",
+    size,
+  });
 }

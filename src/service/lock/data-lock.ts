@@ -11,6 +11,8 @@ import {
   writeFileSync,
 } from "node:fs";
 import { hostname } from "node:os";
+import { folderObstacle } from "../../blob/folder-obstacle.ts";
+import { causeOf } from "../../blob/system-error.ts";
 import { MucastError } from "../../contract/errors.ts";
 import { startTimeOf } from "../../contract/process-stat.ts";
 import { bootId, type Holder, isHeld, lockFile, readLock } from "./holder.ts";
@@ -103,7 +105,7 @@ function writing<T>(dataDir: string, body: () => T): T {
     return body();
   } catch (cause) {
     if (cause instanceof MucastError) throw cause;
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = causeOf(folderObstacle(dataDir, cause));
     const message = `the data folder ${dataDir} cannot be used: ${reason}; free it, or give another --data-dir`;
     throw new MucastError("output_failed", message, { path: dataDir }, { cause });
   }

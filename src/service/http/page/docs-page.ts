@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { counted } from "../../../contract/counted.ts";
 import { ERROR_TABLE } from "../../../contract/errors.ts";
 import type { Settings } from "../../../contract/settings.ts";
 import type { OpenApiDocument } from "../openapi.ts";
@@ -86,8 +87,8 @@ function errorsHtml(): Html {
 
 function limitsHtml(settings: Settings): Html {
   const rows: readonly (readonly [string, string, string])[] = [
-    ["body_bytes", `${settings.body_bytes} bytes`, "largest body of a request but for uploads"],
-    ["upload_bytes", `${settings.upload_bytes} bytes`, "largest blob that may be uploaded"],
+    ["body_bytes", counted(settings.body_bytes, "byte"), "largest body of a request but for uploads"],
+    ["upload_bytes", counted(settings.upload_bytes, "byte"), "largest blob that may be uploaded"],
     [
       "requests_per_minute",
       String(settings.requests_per_minute),
@@ -101,7 +102,7 @@ function limitsHtml(settings: Settings): Html {
     ["job_seconds", `${settings.job_seconds} s`, "longest time an attempt at a job may run"],
     [
       "retention_days",
-      `${settings.retention_days} days`,
+      counted(settings.retention_days, "day"),
       "how long ended operations and their events are kept",
     ],
   ];
