@@ -74,6 +74,6 @@ test("of very many tickers that failed the first stand there, and all are counte
   const { text } = told(() => {
     throw new MucastError("all_failed", "No ticker is left of 300", { failures });
   });
-  assert.equal(text.match(/^ {2}T\d+: /gm)?.length, 200);
+  assert.equal(text.match(/^ {2}\w+: T\d+: why$/gm)?.length, 200);
   assert.match(text, /^ {2}of all 300 tickers that failed: 100 fit_failed, 200 insufficient_history$/m);
 });
