@@ -49,7 +49,7 @@ ${rows.join("\n")}
   "auth": "keys",
   "blob_url": "https://acct.blob.core.windows.net/models",
   "webhooks": [
-    { "name": "optimizer", "url": "https://optimizer.example.com/hooks", "secret": "whsec_…", "types": ["succeeded"] }
+    { "name": "optimizer", "url": "https://optimizer.example.com/hooks", "secret": "whsec_dHdlbnR5LWZvdXIgYnl0ZXMsIG9yIG1vcmU=", "types": ["succeeded"] }
   ]
 }
 \`\`\`

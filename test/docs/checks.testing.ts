@@ -1,0 +1,145 @@
+/** How each code block of the docs is held to be right; a block has one entry, found by how it begins. */
+import { readFileSync } from "node:fs";
+import { gunzipSync } from "node:zlib";
+import { parseDlSettings } from "../../src/contract/dl-settings.ts";
+import { parseMlSettings } from "../../src/contract/ml-settings.ts";
+import { resultRecordSchema } from "../../src/contract/result-record.ts";
+import { settingsSchema } from "../../src/contract/settings.ts";
+import { codeBlocks } from "./code-blocks.testing.ts";
+
+export type Check =
+  /** Printed, or a figure. */
+  | { readonly by: "eye" }
+  | { readonly by: "json"; readonly read: (text: string) => unknown }
+  /** sh that cannot be run here. */
+  | { readonly by: "syntax" }
+  | { readonly by: "python" }
+  /** The service that all of them are run against. */
+  | { readonly by: "service" }
+  /** sh, run as it stands, after those before it; what is shown as its output is compared. */
+  | { readonly by: "shell"; readonly folder?: string; readonly files?: () => Record<string, string> }
+  /** A program: compiled, and saved where sh of the page runs it by its name. `before` stands for the reader's own code. */
+  | { readonly by: "program"; readonly file: string; readonly before?: string };
+
+const EYE = { by: "eye" } as const;
+const SYNTAX = { by: "syntax" } as const;
+const SERVICE = { by: "service" } as const;
+const PYTHON = { by: "python" } as const;
+const SHELL = { by: "shell" } as const;
+const TINY = { by: "shell", folder: "examples/tiny" } as const;
+
+function json(read: (text: string) => unknown): Check {
+  return { by: "json", read };
+}
+
+/** Its own test reads it: src/ingest/blob-docs.test.ts. */
+const BLOB = json(JSON.parse);
+const PLAIN = json(JSON.parse);
+const ML = json(parseMlSettings);
+const DL = json(parseDlSettings);
+const RECORD = json((text) => resultRecordSchema.parse(JSON.parse(text)));
+const SETTINGS = json((text) => settingsSchema.parse(JSON.parse(text)));
+
+/** Sections `ML params`, one a line. */
+const ML_LINES = json((text) => {
+  for (const line of text.trim().split("\n")) parseMlSettings(`{"ML params": ${line}}`);
+});
+
+const SIGNED_REQUEST = `
+  import { Webhook as Sender } from "standardwebhooks";
+  const secret = "whsec_dHdlbnR5LWZvdXIgYnl0ZXMsIG9yIG1vcmU=";
+  const sent = JSON.stringify({ type: "mucast.operation.succeeded" });
+  const headers = {
+    "webhook-id": "1",
+    "webhook-timestamp": String(Math.floor(Date.now() / 1_000)),
+    "webhook-signature": new Sender(secret).sign("1", new Date(), sent),
+  };
+  const request = new Request("https://optimizer.example.com/hooks", { method: "POST", body: sent, headers });
+`;
+
+/** Three of the example's tickers, from 2018 on. */
+function prices(): string {
+  const [head, ...days] = gunzipSync(readFileSync("examples/sp500-prices/prices.csv.gz"))
+    .toString()
+    .split("\n");
+  const kept = [head!, ...days.filter((day) => day >= "2018")];
+  return kept.map((line) => line.split(",", 4).join(",")).join("\n");
+}
+
+const OWN_PRICES: Check = {
+  by: "shell",
+  files: () => ({
+    "prices.csv": prices(),
+    "config.json": codeBlocks().find(({ page, language }) => page === "README.md" && language === "json")!
+      .text,
+  }),
+};
+
+function program(file: string, before = ""): Check {
+  return { by: "program", file, before };
+}
+
+type Entry = readonly [page: string, begins: string, check: Check];
+
+export const CHECKS: readonly Entry[] = [
+  ["README.md", "npm run demo", SYNTAX],
+  ["README.md", "                                     lightgbm", EYE],
+  ["README.md", "npm run --silent mucast -- prepare", OWN_PRICES],
+  ["README.md", '{ "ML params"', ML],
+  ["README.md", '{ "NN params"', DL],
+  ["README.md", "npm run --silent mucast -- serve", SERVICE],
+  ["README.md", "payload ──", EYE],
+  ["docs/blobs.md", '{ "start":', BLOB],
+  ["docs/blobs.md", '{ "dates":', BLOB],
+  ["docs/blobs.md", '[{ "ticker":', BLOB],
+  ["docs/blobs.md", '{ "AAPL": [{ "date":', BLOB],
+  ["docs/blobs.md", '{ "AAPL": { "2020-01-02":', BLOB],
+  ["docs/blobs.md", '{ "AAPL": { "mom_5":', BLOB],
+  ["docs/blobs.md", '{ "AAPL": { "columns":', BLOB],
+  ["docs/blobs.md", '{ "columns":', BLOB],
+  ["docs/blobs.md", '{ "AAPL": { "dates":', BLOB],
+  ["docs/blobs.md", "feature_engine_7.json: AAPL", EYE],
+  ["docs/client.md", "import { readFile }", program("forecast.mjs")],
+  ["docs/client.md", "npm run --silent node -- forecast.mjs", SHELL],
+  ["docs/client.md", 'import { MucastClient } from "mucast/client";', program("follow.mjs")],
+  ["docs/client.md", "npm run --silent node -- follow.mjs", SHELL],
+  ["docs/client.md", "import { MucastApiError, MucastClient }", program("refused.mjs")],
+  ["docs/client.md", "npm run --silent node -- refused.mjs", SHELL],
+  ["docs/config.md", '{\n  "ML params"', ML],
+  ["docs/config.md", '{\n  "NN params"', DL],
+  ["docs/configuration.md", '{\n  "port"', SETTINGS],
+  ["docs/deploying.md", "docker build", SYNTAX],
+  ["docs/deploying.md", "docker run", SYNTAX],
+  ["docs/deploying.md", "az group create", SYNTAX],
+  ["docs/deploying.md", "npm pack && sudo", SYNTAX],
+  ["docs/engine.md", "mucast (node)", EYE],
+  ["docs/engine.md", "service ──", EYE],
+  ["docs/http.md", "id: 3\n", EYE],
+  ["docs/mcp.md", '{\n  "mcpServers": {\n    "mucast": {\n', PLAIN],
+  ["docs/mcp.md", '{\n  "mcpServers": {\n    "mucast": { "command"', PLAIN],
+  ["docs/mcp.md", "→ {", EYE],
+  ["docs/model-params.md", '{ "ML params"', ML],
+  ["docs/model-params.md", "config.ML params.model_params", EYE],
+  ["docs/model-params.md", '{ "model": "rf"', ML_LINES],
+  ["docs/observability.md", '{"level"', PLAIN],
+  ["docs/observability.md", "POST /v1/run_ml_job", EYE],
+  ["docs/output.md", '{ "status"', RECORD],
+  ["docs/semantics.md", " close of day", EYE],
+  ["docs/semantics.md", "                                        L = ", EYE],
+  ["docs/semantics.md", " n = 45", EYE],
+  ["docs/semantics.md", " rows ", EYE],
+  ["docs/walkthrough.md", "npm run --silent mucast -- serve", SERVICE],
+  ["docs/walkthrough.md", "curl -T data", TINY],
+  ["docs/walkthrough.md", "curl -i -H", TINY],
+  ["docs/walkthrough.md", "curl -N", TINY],
+  ["docs/walkthrough.md", "curl http", TINY],
+  ["docs/walkthrough.md", "curl -H", TINY],
+  ["docs/walkthrough.md", 'import { MucastClient } from "mucast/client";', program("walk.mjs")],
+  ["docs/walkthrough.md", "npm run --silent node -- walk.mjs", SHELL],
+  ["docs/walkthrough.md", "import { Client, Streamable", program("agent.ts")],
+  ["docs/walkthrough.md", "npm run --silent node -- agent.ts", SHELL],
+  ["docs/webhooks.md", '{\n  "webhooks"', SETTINGS],
+  ["docs/webhooks.md", "content-type: application/cloudevents+json", EYE],
+  ["docs/webhooks.md", "import { Webhook }", program("verify.mjs", SIGNED_REQUEST)],
+  ["docs/webhooks.md", "from standardwebhooks", PYTHON],
+];

@@ -1,0 +1,145 @@
+/** The code blocks of README.md and docs/, as they stand there: compiled, and run against one service. */
+import assert from "node:assert/strict";
+import { resolve } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { findEnvironment } from "../../src/engine/environment.ts";
+import { endServices, type Serving, startServe } from "../service/service.testing.ts";
+import { CHECKS, type Check } from "./checks.testing.ts";
+import { type CodeBlock, codeBlocks, placeOf } from "./code-blocks.testing.ts";
+import { assertPrinted, idsOf } from "./printed.testing.ts";
+import { type Said, ScratchCheckout } from "./scratch-checkout.testing.ts";
+
+const ADDRESS = "http://127.0.0.1:8080";
+const BLOCKS = codeBlocks();
+
+function entriesOf({ page, text }: CodeBlock): readonly Check[] {
+  return CHECKS.filter(([where, begins]) => where === page && text.startsWith(begins)).map(
+    ([, , check]) => check,
+  );
+}
+
+/** What a command or the service prints, where it is shown behind it; it has no entry of its own. */
+function printedBy(block: CodeBlock): CodeBlock | undefined {
+  const next = BLOCKS[BLOCKS.indexOf(block) + 1];
+  const isShown = next?.page === block.page && next.language === "" && entriesOf(next).length === 0;
+  return isShown ? next : undefined;
+}
+
+function blocksBy<K extends Check["by"]>(by: K): { block: CodeBlock; check: Check & { by: K } }[] {
+  return BLOCKS.flatMap((block) => {
+    const [check] = entriesOf(block);
+    return check?.by === by ? [{ block, check: check as Check & { by: K } }] : [];
+  });
+}
+
+test("every code block has one entry in the table, and every entry a block", () => {
+  const runs = [...blocksBy("shell"), ...blocksBy("service")];
+  const printed = new Set(runs.map(({ block }) => printedBy(block)));
+  for (const block of BLOCKS.filter((block) => !printed.has(block))) {
+    const found = entriesOf(block).length;
+    assert.equal(found, 1, `${placeOf(block)} has ${found} entries in checks.testing.ts:\n${block.text}`);
+  }
+  for (const [page, begins] of CHECKS) {
+    const found = BLOCKS.filter((block) => block.page === page && block.text.startsWith(begins));
+    assert.equal(found.length, 1, `${page} has ${found.length} blocks that begin with ${begins}`);
+  }
+});
+
+test("JSON is what its page says it is", () => {
+  for (const { block, check } of blocksBy("json")) {
+    assert.equal(block.language, "json", placeOf(block));
+    assert.doesNotThrow(() => check.read(block.text), placeOf(block));
+  }
+});
+
+describe("the docs in a checkout", { timeout: 300_000 }, () => {
+  let checkout: ScratchCheckout;
+  let service: Serving;
+  /** Ids that a page shows, and what they are here. */
+  const ids = new Map<string, string>();
+  before(async () => {
+    checkout = await ScratchCheckout.make();
+    service = await startServe();
+  });
+  after(async () => {
+    await endServices();
+    await checkout[Symbol.asyncDispose]();
+  });
+
+  test("programs compile, strictly", async () => {
+    const files = await Promise.all(
+      blocksBy("program").map(async ({ block, check }) => {
+        const file = check.file.replace(/\.(\w+)$/, ".compiled.mts");
+        await checkout.write(file, `${check.before}\n${block.text}`);
+        return file;
+      }),
+    );
+    const compilerOptions = { customConditions: ["mucast-source"], noUnusedLocals: false };
+    const config = { extends: "./tsconfig.json", compilerOptions, include: [], files };
+    await checkout.write("tsconfig.docs.json", JSON.stringify(config));
+    const compiler = resolve("node_modules/typescript/bin/tsc");
+    succeeded(await checkout.run(process.execPath, [compiler, "-p", "tsconfig.docs.json"]), "tsc");
+  });
+
+  test("shell that cannot be run here has no fault of syntax, nor has Python", async () => {
+    for (const { block } of blocksBy("syntax"))
+      succeeded(await checkout.run("sh", ["-n", "-c", block.text]), placeOf(block));
+    const { python } = findEnvironment("ml");
+    for (const { block } of blocksBy("python")) {
+      const compile = "import sys; compile(sys.argv[1], 'docs', 'exec')";
+      succeeded(await checkout.run(python, ["-c", compile, block.text]), placeOf(block));
+    }
+  });
+
+  test("the service says of itself what is shown", () => {
+    for (const { block } of blocksBy("service")) {
+      assert.equal(block.text, "npm run --silent mucast -- serve\n");
+      const shown = printedBy(block);
+      if (shown === undefined) continue;
+      const said = service.logs().replaceAll(/^\{.*\n/gm, "");
+      assertPrinted(shown.text, said.replaceAll(service.url, ADDRESS), placeOf(shown));
+    }
+  });
+
+  for (const page of new Set(CHECKS.map(([page]) => page))) {
+    const programs = blocksBy("program").filter(({ block }) => block.page === page);
+    const commands = blocksBy("shell").filter(({ block }) => block.page === page);
+    if (programs.length + commands.length === 0) continue;
+
+    test(`${page} runs as it stands, and prints what it shows`, async () => {
+      for (const { block, check } of programs)
+        await checkout.write(check.file, `${check.before}\n${here(block.text)}`);
+      for (const { block, check } of commands) await runCommand(block, check);
+      const named = commands.map(({ block }) => block.text).join("");
+      for (const { block, check } of programs) {
+        if (named.includes(` ${check.file}\n`)) continue;
+        succeeded(await checkout.run("npm", ["run", "--silent", "node", "--", check.file]), placeOf(block));
+      }
+    });
+  }
+
+  async function runCommand(block: CodeBlock, { folder, files }: Check & { by: "shell" }): Promise<void> {
+    for (const [file, content] of Object.entries(files?.() ?? {})) await checkout.write(file, content);
+    // What a reader puts in for a part of a name that is left out.
+    const command = here(block.text).replaceAll("…", "*");
+    const { stdout } = succeeded(await checkout.run("sh", ["-e", "-c", command], folder), placeOf(block));
+    const shown = printedBy(block);
+    if (shown === undefined) return;
+    const printed = stdout.replaceAll(service.url, ADDRESS);
+    assertPrinted(shown.text, printed, placeOf(shown));
+    const [there, real] = idsOf(shown.text, printed) ?? [];
+    if (there !== undefined) ids.set(there, real!);
+  }
+
+  /** With the address and the ids that it has here. */
+  function here(text: string): string {
+    let made = text.replaceAll(ADDRESS, service.url);
+    for (const [shown, real] of ids) made = made.replaceAll(shown, real);
+    return made;
+  }
+});
+
+function succeeded(said: Said, place: string): Said {
+  assert.equal(said.code, 0, `${place}:\n${said.stdout}\n${said.stderr}`);
+  return said;
+}
