@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { atOnce } from "../src/contract/pausable.ts";
 import { evaluateDl } from "../src/jobs/dl-evaluation.ts";
 import type { ReadAndTrained } from "../src/jobs/read-and-train.ts";
 import { plantedMarket, type SignalName, writePlantedBlobs } from "./planted-signals.ts";
@@ -46,7 +47,7 @@ function configOf({ option, seed, loss }: PlantedRun): object {
 }
 
 function meanIc({ outcome }: ReadAndTrained, tickers: readonly string[]): number {
-  const metrics = evaluateDl(outcome.trained, undefined).evidence.score.by_ticker;
+  const metrics = atOnce(evaluateDl(outcome.trained, undefined)).evidence.score.by_ticker;
   const ics = tickers.map((ticker) => {
     const metric = metrics.get(ticker);
     if (metric?.n !== 300)

@@ -1,4 +1,5 @@
 import { pathToFileURL } from "node:url";
+import { throwIfAborted } from "./canceled.ts";
 import type { Content } from "./content.ts";
 import { nameTaken } from "./output-folder.ts";
 import { discardStaged, publishStaged, stageFile } from "./staged-file.ts";
@@ -18,6 +19,13 @@ export async function writeOutput(
   options: { signal?: AbortSignal } = {},
 ): Promise<string> {
   const staged = await stageFile(folder, name, content, options);
+  try {
+    // Flushing a large file takes its time.
+    throwIfAborted(options.signal, "writing", staged.shown);
+  } catch (error) {
+    await discardStaged(staged);
+    throw error;
+  }
   if (!(await publishStaged(staged))) {
     await discardStaged(staged);
     throw nameTaken(staged.target);

@@ -1,3 +1,4 @@
+import type { Pausable } from "../contract/pausable.ts";
 import type { ForecastRows } from "./forecast-rows.ts";
 import { type ForecastTable, forecastTable } from "./forecast-table.ts";
 import { mean } from "./statistics.ts";
@@ -17,12 +18,16 @@ export interface Baselines {
 }
 
 /** @param outOfFold absent where a model has no folds. */
-export function baselines(score: readonly ForecastRows[], outOfFold?: readonly ForecastRows[]): Baselines {
-  const tables = (forecast: (rows: ForecastRows) => ForecastRows): ForecastTables => ({
-    score: forecastTable(score.map(forecast)),
-    ...(outOfFold === undefined ? {} : { out_of_fold: forecastTable(outOfFold.map(forecast)) }),
-  });
-  return { zero: tables(zeroForecast), mean: tables(meanForecast) };
+export function* baselines(
+  score: readonly ForecastRows[],
+  outOfFold?: readonly ForecastRows[],
+): Pausable<Baselines> {
+  const tables = function* (forecast: (rows: ForecastRows) => ForecastRows): Pausable<ForecastTables> {
+    const table = yield* forecastTable(score.map(forecast));
+    if (outOfFold === undefined) return { score: table };
+    return { score: table, out_of_fold: yield* forecastTable(outOfFold.map(forecast)) };
+  };
+  return { zero: yield* tables(zeroForecast), mean: yield* tables(meanForecast) };
 }
 
 function zeroForecast(rows: ForecastRows): ForecastRows {

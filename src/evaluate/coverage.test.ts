@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { atOnce } from "../contract/pausable.ts";
 import { coverageTable } from "./coverage.ts";
 
 const NONE = Number.NaN;
@@ -22,7 +23,7 @@ test("a label on an end is covered, and rows without a label do not count", () =
     [0, NONE, 9],
   ]);
   const one = rows("A", [[1, 2, 5]]);
-  const { pooled, by_ticker } = coverageTable([two, one]);
+  const { pooled, by_ticker } = atOnce(coverageTable([two, one]));
   assert.deepEqual([...by_ticker.keys()], ["A", "B"]);
   assert.deepEqual(by_ticker.get("B"), { n: 4, coverage: 0.5, mean_width: 2 });
   assert.deepEqual(by_ticker.get("A"), { n: 1, coverage: 1, mean_width: 4 });
@@ -34,16 +35,16 @@ test("a one-sided interval has no width", () => {
     [0, 1, NONE],
     [0, -1, NONE],
   ]);
-  assert.deepEqual(coverageTable([lower]).pooled, { n: 2, coverage: 0.5, mean_width: null });
+  assert.deepEqual(atOnce(coverageTable([lower])).pooled, { n: 2, coverage: 0.5, mean_width: null });
   const upper = rows("A", [
     [NONE, 1, 2],
     [NONE, 3, 2],
   ]);
-  assert.deepEqual(coverageTable([upper]).pooled, { n: 2, coverage: 0.5, mean_width: null });
+  assert.deepEqual(atOnce(coverageTable([upper])).pooled, { n: 2, coverage: 0.5, mean_width: null });
 });
 
 test("without intervals or without rows coverage is null, and the ticker keeps its place", () => {
-  const { pooled, by_ticker } = coverageTable([rows("A", [[NONE, 1, NONE]]), rows("B", [])]);
+  const { pooled, by_ticker } = atOnce(coverageTable([rows("A", [[NONE, 1, NONE]]), rows("B", [])]));
   const nothing = { n: 0, coverage: null, mean_width: null };
   assert.deepEqual(pooled, nothing);
   assert.deepEqual(

@@ -1,4 +1,5 @@
 import type { Coverage } from "../contract/output-blob.ts";
+import type { Pausable } from "../contract/pausable.ts";
 import type { Bounds } from "./conformal.ts";
 import { inTickerOrder } from "./forecast-rows.ts";
 import { finiteOrNull } from "./statistics.ts";
@@ -28,19 +29,19 @@ interface Tally {
  * intervals.
  * @param rows tickers in any order; the table is the same, byte for byte.
  */
-export function coverageTable(rows: readonly IntervalRows[]): CoverageTable {
-  const tallies = inTickerOrder(rows).map((row) => ({ ticker: row.ticker, tally: tallyOf(row) }));
+export function* coverageTable(rows: readonly IntervalRows[]): Pausable<CoverageTable> {
+  const by_ticker = new Map<string, Coverage>();
   const pooled: Tally = { n: 0, inside: 0, twoSided: 0, width: 0 };
-  for (const { tally } of tallies) {
+  for (const row of inTickerOrder(rows)) {
+    const tally = tallyOf(row);
     pooled.n += tally.n;
     pooled.inside += tally.inside;
     pooled.twoSided += tally.twoSided;
     pooled.width += tally.width;
+    by_ticker.set(row.ticker, coverageOf(tally));
+    yield 0;
   }
-  return {
-    pooled: coverageOf(pooled),
-    by_ticker: new Map(tallies.map(({ ticker, tally }) => [ticker, coverageOf(tally)])),
-  };
+  return { pooled: coverageOf(pooled), by_ticker };
 }
 
 function tallyOf({ realised, lower, upper }: IntervalRows): Tally {

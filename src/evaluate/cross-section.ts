@@ -1,4 +1,5 @@
 import type { CrossSection } from "../contract/output-blob.ts";
+import type { Pausable } from "../contract/pausable.ts";
 import type { ForecastRows } from "./forecast-rows.ts";
 import { averageRanks } from "./rank.ts";
 import { correlation, finiteOrNull, mean, sampleDeviation } from "./statistics.ts";
@@ -33,10 +34,11 @@ export function dateCorrelations(
  * @returns sums over dates in ascending order. Without a date all are null, with one date all but the means;
  *   ICIR and t also where the standard deviation is 0.
  */
-export function crossSection(rows: readonly ForecastRows[]): CrossSection {
+export function* crossSection(rows: readonly ForecastRows[]): Pausable<CrossSection> {
   const ics: number[] = [];
   const rankIcs: number[] = [];
-  for (const { predicted, realised } of byDate(rows)) {
+  for (const { predicted, realised } of datesOf(yield* sortedByDate(rows))) {
+    yield 0;
     const found = dateCorrelations(predicted, realised);
     if (found === undefined) continue;
     ics.push(found.ic);
@@ -76,16 +78,25 @@ function overDates(values: Float64Array): {
   return { mean: centre, std, ratio: centre / std, t: (centre / std) * Math.sqrt(values.length) };
 }
 
-/** The rows of all tickers, turned into the rows of each date by a counting sort; dates ascend. */
-function* byDate(
-  rows: readonly ForecastRows[],
-): Generator<{ predicted: Float64Array; realised: Float64Array }> {
+interface SortedRows {
+  /** Rows of the date number d lie in [starts[d], starts[d + 1]). */
+  readonly starts: Int32Array;
+  readonly predicted: Float64Array;
+  readonly realised: Float64Array;
+}
+
+/** The rows of all tickers by date, which ascend, made by a counting sort. */
+function* sortedByDate(rows: readonly ForecastRows[]): Pausable<SortedRows> {
   const first = rows.reduce((day, ticker) => Math.min(day, ticker.days[0] ?? day), Number.POSITIVE_INFINITY);
   const last = rows.reduce((day, ticker) => Math.max(day, ticker.days.at(-1) ?? day), first);
-  if (first === Number.POSITIVE_INFINITY) return;
-  // Rows of the date d end up in [starts[d - first], starts[d - first + 1]).
+  const none = new Float64Array(0);
+  if (first === Number.POSITIVE_INFINITY)
+    return { starts: new Int32Array(1), predicted: none, realised: none };
   const starts = new Int32Array(last - first + 2);
-  for (const ticker of rows) for (const day of ticker.days) starts[day - first + 1]!++;
+  for (const ticker of rows) {
+    for (const day of ticker.days) starts[day - first + 1]!++;
+    yield 0;
+  }
   for (let d = 1; d < starts.length; d++) starts[d]! += starts[d - 1]!;
   const next = starts.slice();
   const predicted = new Float64Array(starts.at(-1)!);
@@ -96,7 +107,17 @@ function* byDate(
       predicted[to] = ticker.predicted[i]!;
       realised[to] = ticker.realised[i]!;
     }
+    yield 0;
   }
+  return { starts, predicted, realised };
+}
+
+/** The rows of each date that has any. */
+function* datesOf({
+  starts,
+  predicted,
+  realised,
+}: SortedRows): Generator<Pick<SortedRows, "predicted" | "realised">> {
   for (let d = 0; d + 1 < starts.length; d++) {
     const from = starts[d]!;
     const to = starts[d + 1]!;

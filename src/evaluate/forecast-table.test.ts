@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { seededRandom } from "../../test/twins/random.ts";
+import { atOnce } from "../contract/pausable.ts";
 import { baselines, outOfFoldMeans, scoreMeans } from "./baselines.ts";
 import type { ForecastRows } from "./forecast-rows.ts";
 import { type ForecastTable, forecastTable } from "./forecast-table.ts";
@@ -161,7 +162,7 @@ function bytes(table: unknown): string {
 test("tables agree with the slow twin", () => {
   const property = fc.property(...SIZES, (seed, tickers, dates) => {
     const rows = someForecasts(seed, tickers, dates);
-    assertTable(forecastTable(rows), entriesOf(rows));
+    assertTable(atOnce(forecastTable(rows)), entriesOf(rows));
   });
   fc.assert(property, { seed: 21, numRuns: 400 });
 });
@@ -170,12 +171,12 @@ test("the order in which tickers finished changes no byte, and tickers ascend by
   const property = fc.property(...SIZES, (seed, tickers, dates) => {
     const rows = someForecasts(seed, tickers, dates);
     const shuffled = seededRandom(seed).shuffled(rows);
-    assert.equal(bytes(forecastTable(shuffled)), bytes(forecastTable(rows)));
-    assert.equal(bytes(baselines(shuffled, rows)), bytes(baselines(rows, shuffled)));
+    assert.equal(bytes(atOnce(forecastTable(shuffled))), bytes(atOnce(forecastTable(rows))));
+    assert.equal(bytes(atOnce(baselines(shuffled, rows))), bytes(atOnce(baselines(rows, shuffled))));
   });
   fc.assert(property, { seed: 22 });
   assert.deepEqual(
-    [...forecastTable(someForecasts(1, 7, 5)).by_ticker.keys()],
+    [...atOnce(forecastTable(someForecasts(1, 7, 5))).by_ticker.keys()],
     ["10", "9", "AAA", "__proto__", "b", "\uFF21", "\u{1F600}"],
   );
 });
@@ -199,22 +200,24 @@ test("no table ever holds NaN, an infinity or a number for what is undefined", (
           for (const entry of Object.values(value)) check(entry);
         else assert.ok(value === null || Number.isFinite(value), String(value));
       };
-      check(forecastTable(rows));
-      check(baselines(rows, rows));
+      check(atOnce(forecastTable(rows)));
+      check(atOnce(baselines(rows, rows)));
     },
   );
   fc.assert(property, { seed: 23, numRuns: 300 });
 });
 
 function table(rows: { ticker: string; p: number[]; y: number[] }[]): ForecastTable {
-  return forecastTable(
-    rows.map(({ ticker, p, y }) => ({
-      ticker,
-      days: Int32Array.from(p, (_, i) => 100 + i),
-      predicted: Float64Array.from(p),
-      realised: Float64Array.from(y),
-      trainingMean: new Float64Array(p.length),
-    })),
+  return atOnce(
+    forecastTable(
+      rows.map(({ ticker, p, y }) => ({
+        ticker,
+        days: Int32Array.from(p, (_, i) => 100 + i),
+        predicted: Float64Array.from(p),
+        realised: Float64Array.from(y),
+        trainingMean: new Float64Array(p.length),
+      })),
+    ),
   );
 }
 
@@ -273,11 +276,11 @@ test("a hit needs two signs: zero labels and zero forecasts do not count", () =>
 
 test("a perfect forecast and the benchmarks themselves get exact skills", () => {
   const rows = someForecasts(4, 5, 12);
-  const perfect = forecastTable(rows.map((ticker) => ({ ...ticker, predicted: ticker.realised })));
+  const perfect = atOnce(forecastTable(rows.map((ticker) => ({ ...ticker, predicted: ticker.realised }))));
   assert.equal(perfect.pooled.r2_zero, 1);
   assert.equal(perfect.pooled.rmse, 0);
   assert.equal(perfect.cross_section.ic_mean, 1);
-  const { zero, mean } = baselines(rows, rows);
+  const { zero, mean } = atOnce(baselines(rows, rows));
   assert.equal(zero.score.pooled.r2_zero, 0);
   assert.equal(zero.score.pooled.correlation, null);
   assert.equal(zero.score.pooled.hit_rate, null);

@@ -1,7 +1,8 @@
 import type { CrossSection, Metrics } from "../contract/output-blob.ts";
+import type { Pausable } from "../contract/pausable.ts";
 import { crossSection } from "./cross-section.ts";
 import { concatenate, type ForecastRows, inTickerOrder, labelled } from "./forecast-rows.ts";
-import { metrics } from "./metrics.ts";
+import { metrics, metricsInSteps } from "./metrics.ts";
 
 /** One table of the output's `metrics`. A Map because a plain object would move tickers such as `10`. */
 export interface ForecastTable {
@@ -12,18 +13,32 @@ export interface ForecastTable {
 }
 
 /**
- * Metrics per ticker, over all rows together, and across tickers date by date. Rows without a label do not count.
+ * Metrics per ticker, over all rows together, and across tickers date by date. Rows without a label do not count. Each
+ * ticker is a unit of progress.
  * @param rows tickers in any order; the table is the same, byte for byte.
  */
-export function forecastTable(rows: readonly ForecastRows[]): ForecastTable {
-  const known = inTickerOrder(rows).map(labelled);
-  return {
-    pooled: metrics({
-      predicted: concatenate(known.map((ticker) => ticker.predicted)),
-      realised: concatenate(known.map((ticker) => ticker.realised)),
-      trainingMean: concatenate(known.map((ticker) => ticker.trainingMean)),
-    }),
-    by_ticker: new Map(known.map((ticker) => [ticker.ticker, metrics(ticker)])),
-    cross_section: crossSection(known),
-  };
+export function* forecastTable(rows: readonly ForecastRows[]): Pausable<ForecastTable> {
+  const known: ForecastRows[] = [];
+  for (const ticker of inTickerOrder(rows)) {
+    known.push(labelled(ticker));
+    yield 0;
+  }
+  const pooled = yield* pooledMetrics(known);
+  const cross_section = yield* crossSection(known);
+  const by_ticker = new Map<string, Metrics>();
+  for (const ticker of known) {
+    by_ticker.set(ticker.ticker, metrics(ticker));
+    yield 1;
+  }
+  return { pooled, by_ticker, cross_section };
+}
+
+function* pooledMetrics(known: readonly ForecastRows[]): Pausable<Metrics> {
+  const predicted = concatenate(known.map((ticker) => ticker.predicted));
+  yield 0;
+  const realised = concatenate(known.map((ticker) => ticker.realised));
+  yield 0;
+  const trainingMean = concatenate(known.map((ticker) => ticker.trainingMean));
+  yield 0;
+  return yield* metricsInSteps({ predicted, realised, trainingMean });
 }

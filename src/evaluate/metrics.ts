@@ -1,5 +1,6 @@
 import type { Metrics } from "../contract/output-blob.ts";
-import { correlation, finiteOrNull, mean, rootMeanSquare } from "./statistics.ts";
+import { atOnce, type Pausable } from "../contract/pausable.ts";
+import { correlationInSteps, finiteOrNull, mean, rootMeanSquare } from "./statistics.ts";
 
 /** Labelled rows of one ticker, of one fold or of all tickers, as parallel arrays of shape (n). */
 export interface LabelledForecasts {
@@ -14,21 +15,38 @@ export interface LabelledForecasts {
  * Metrics over the rows given; sums run in their order. What is undefined on them is null: everything for no rows,
  * a hit rate without a signed pair, an r2 whose benchmark makes no error, a correlation with a constant.
  */
-export function metrics({ predicted, realised, trainingMean }: LabelledForecasts): Metrics {
+export function metrics(rows: LabelledForecasts): Metrics {
+  return atOnce(metricsInSteps(rows));
+}
+
+/** As `metrics`, for the rows of all tickers. */
+export function* metricsInSteps({ predicted, realised, trainingMean }: LabelledForecasts): Pausable<Metrics> {
   const n = realised.length;
   if (n === 0) {
     return { n, rmse: null, mae: null, hit_rate: null, r2_zero: null, r2_mean: null, correlation: null };
   }
   const errors = realised.map((y, i) => y - predicted[i]!);
+  yield 0;
   const rmse = rootMeanSquare(errors);
+  yield 0;
+  const mae = finiteOrNull(mean(errors.map(Math.abs)));
+  yield 0;
+  const hit_rate = hitRate(realised, predicted);
+  yield 0;
+  const r2_zero = skill(rmse, rootMeanSquare(realised));
+  yield 0;
+  const misses = realised.map((y, i) => y - trainingMean[i]!);
+  yield 0;
+  const r2_mean = skill(rmse, rootMeanSquare(misses));
+  yield 0;
   return {
     n,
     rmse: finiteOrNull(rmse),
-    mae: finiteOrNull(mean(errors.map(Math.abs))),
-    hit_rate: hitRate(realised, predicted),
-    r2_zero: skill(rmse, rootMeanSquare(realised)),
-    r2_mean: skill(rmse, rootMeanSquare(realised.map((y, i) => y - trainingMean[i]!))),
-    correlation: correlation(realised, predicted),
+    mae,
+    hit_rate,
+    r2_zero,
+    r2_mean,
+    correlation: yield* correlationInSteps(realised, predicted),
   };
 }
 

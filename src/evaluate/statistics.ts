@@ -1,3 +1,5 @@
+import { atOnce, type Pausable } from "../contract/pausable.ts";
+
 /**
  * Sums behind the metrics. Each runs over its input in the order given, so equal inputs give equal bytes, and none
  * loses digits to cancellation or leaves the range of a float64 on the way to a result that is inside it.
@@ -40,9 +42,14 @@ export function isConstant(values: Float64Array): boolean {
  * @returns null where either side is constant or has fewer than two values, else a number in [-1, 1].
  */
 export function correlation(a: Float64Array, b: Float64Array): number | null {
+  return atOnce(correlationInSteps(a, b));
+}
+
+/** As `correlation`, for sides of millions of values. */
+export function* correlationInSteps(a: Float64Array, b: Float64Array): Pausable<number | null> {
   if (isConstant(a) || isConstant(b)) return null;
-  const da = unitScaled(centred(a));
-  const db = unitScaled(centred(b));
+  const da = yield* unitCentred(a);
+  const db = yield* unitCentred(b);
   let ab = 0;
   let aa = 0;
   let bb = 0;
@@ -52,6 +59,13 @@ export function correlation(a: Float64Array, b: Float64Array): number | null {
     bb += db[i]! * db[i]!;
   }
   return finiteOrNull(Math.max(-1, Math.min(1, ab / Math.sqrt(aa * bb))));
+}
+
+function* unitCentred(values: Float64Array): Pausable<Float64Array> {
+  yield 0;
+  const differences = centred(values);
+  yield 0;
+  return unitScaled(differences);
 }
 
 /** Sample standard deviation (ddof 1); NaN for fewer than two values. */

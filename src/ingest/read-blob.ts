@@ -1,4 +1,5 @@
 import type { ByteSource, RequestedWindow, TickerFeatures } from "../contract/columns.ts";
+import { Turns } from "../contract/turns.ts";
 import type { BlockStore } from "./block-store.ts";
 import { ByteWindow } from "./byte-window.ts";
 import { type BlobKind, ColumnRoles } from "./column-names.ts";
@@ -37,12 +38,17 @@ export async function* readBlob(
     room: new Doubles(),
   };
   const steps = readWhole(bytes, reading);
+  const turns = new Turns(signal);
   try {
     for (;;) {
       const step = steps.next();
       if (step.done === true) return step.value;
       if (step.value === undefined) await bytes.refill();
-      else yield step.value;
+      else {
+        // Tickers whose rows were mixed come one after the other, once nothing is left to be waited for.
+        await turns.giveWay();
+        yield step.value;
+      }
     }
   } finally {
     await bytes.close();

@@ -1,7 +1,8 @@
+import type { Pausable } from "../contract/pausable.ts";
 import type { Warning } from "../contract/warnings.ts";
 import { withoutResiduals } from "../evaluate/conformal.ts";
 import type { IntervalChoice } from "../evaluate/score-bounds.ts";
-import { type Evidence, evidenceOf, type ScoredTicker, scoreTicker } from "./evidence.ts";
+import { type Evidence, evaluationUnits, evidenceOf, type ScoredTicker, scoreTicker } from "./evidence.ts";
 import type { TrainedTicker } from "./planned-network.ts";
 
 /** What the forecasts of networks are worth. */
@@ -12,16 +13,24 @@ export interface DlEvaluation {
 }
 
 /** Intervals, metrics and baselines of all tickers; the order given is kept. */
-export function evaluateDl(trained: readonly TrainedTicker[], intervals: IntervalChoice): DlEvaluation {
-  const scored = trained.map((ticker) => scoreTicker(ticker, intervals));
+export function* evaluateDl(
+  trained: readonly TrainedTicker[],
+  intervals: IntervalChoice,
+): Pausable<DlEvaluation> {
+  const tickers: ScoredTicker[] = [];
+  const warnings: Warning[] = [];
+  for (const ticker of trained) {
+    const { scored, warnings: about } = scoreTicker(ticker, intervals);
+    tickers.push(scored);
+    warnings.push(...about);
+    yield 1;
+  }
   const without = trained.filter(({ residuals }) => intervals && residuals.realised.length === 0);
-  const tickers = scored.map((ticker) => ticker.scored);
-  return {
-    tickers,
-    evidence: evidenceOf(tickers, intervals),
-    warnings: [
-      ...scored.flatMap(({ warnings }) => warnings),
-      ...without.map(({ dates }) => withoutResiduals(dates.ticker)),
-    ],
-  };
+  warnings.push(...without.map(({ dates }) => withoutResiduals(dates.ticker)));
+  return { tickers, evidence: yield* evidenceOf(tickers, intervals), warnings };
+}
+
+/** What `evaluateDl` counts. */
+export function dlEvaluationUnits(tickers: number): number {
+  return evaluationUnits(tickers, 1);
 }

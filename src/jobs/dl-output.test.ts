@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseDlSettings } from "../contract/dl-settings.ts";
 import { outputBlobSchema } from "../contract/output-blob.ts";
+import { atOnce } from "../contract/pausable.ts";
 import { evaluateDl } from "./dl-evaluation.ts";
 import { dlOutput } from "./dl-output.ts";
 import { stringifyOrdered } from "./ordered-json.ts";
@@ -25,7 +26,7 @@ function outputOf(
     window: { start: 0, end: 100, cut: 100 },
     asOf: 100,
     settings,
-    evaluation: evaluateDl(trained, settings.intervals),
+    evaluation: atOnce(evaluateDl(trained, settings.intervals)),
     training,
     warnings,
     failures: [],
@@ -100,13 +101,15 @@ test("intervals come from the calibration part, and their coverage from labelled
 
 test("a ticker without a row in the calibration part has no interval, and a warning says so", () => {
   const none = { realised: new Float64Array(), predicted: new Float64Array() };
-  const { warnings, tickers } = evaluateDl([{ ...TICKER, residuals: none }], { alpha: 0.1, bound: "both" });
+  const { warnings, tickers } = atOnce(
+    evaluateDl([{ ...TICKER, residuals: none }], { alpha: 0.1, bound: "both" }),
+  );
   assert.deepEqual(
     warnings.map(({ code, ticker, count }) => [code, ticker, count]),
     [["interval_unsupported", "10", 0]],
   );
   assert.ok(tickers[0]!.bounds.lower.every(Number.isNaN));
-  assert.deepEqual(evaluateDl([{ ...TICKER, residuals: none }], undefined).warnings, []);
+  assert.deepEqual(atOnce(evaluateDl([{ ...TICKER, residuals: none }], undefined)).warnings, []);
 });
 
 test("no warning carries the signature of a URL into the output", () => {

@@ -1,3 +1,4 @@
+import type { Pausable } from "../contract/pausable.ts";
 import type { Warning } from "../contract/warnings.ts";
 import { type Baselines, baselines, scoreMeans } from "../evaluate/baselines.ts";
 import type { Bounds } from "../evaluate/conformal.ts";
@@ -54,19 +55,29 @@ export function scoreTicker(
   return { scored: { dates, score, bounds }, warnings };
 }
 
+/** Tables of each set of rows: those of the model and of the two baselines. */
+const TABLES = 3;
+
+/**
+ * How far judging `tickers` tickers is, in a ticker of a table; their scoring is counted as a table.
+ * @param sets of rows: score, and out of fold where there are folds.
+ */
+export function evaluationUnits(tickers: number, sets: 1 | 2): number {
+  return tickers * (1 + sets * TABLES);
+}
+
 /** The tables of all tickers. @param outOfFold absent where there are no folds. */
-export function evidenceOf(
+export function* evidenceOf(
   tickers: readonly ScoredTicker[],
   intervals: IntervalChoice,
   outOfFold?: readonly ForecastRows[],
-): Evidence {
-  const score = tickers.map((ticker) => ticker.score);
-  return {
-    score: forecastTable(score),
-    ...(outOfFold === undefined ? {} : { outOfFold: forecastTable(outOfFold) }),
-    baselines: baselines(score, outOfFold),
-    ...(intervals === undefined ? {} : { coverage: coverageTable(tickers.map(intervalRows)) }),
-  };
+): Pausable<Evidence> {
+  const rows = tickers.map((ticker) => ticker.score);
+  const coverage =
+    intervals === undefined ? {} : { coverage: yield* coverageTable(tickers.map(intervalRows)) };
+  const score = yield* forecastTable(rows);
+  const folds = outOfFold === undefined ? {} : { outOfFold: yield* forecastTable(outOfFold) };
+  return { score, ...folds, baselines: yield* baselines(rows, outOfFold), ...coverage };
 }
 
 function intervalRows({ score, bounds }: ScoredTicker) {

@@ -44,7 +44,7 @@ export function jobDocument(parts: DocumentParts): OrderedJson {
       as_of: formatDay(parts.asOf),
     },
     mu: muOf(tickers, parts.asOf),
-    forecasts: new Map(tickers.map((ticker) => [ticker.score.ticker, forecastOf(ticker)])),
+    forecasts: new Map(tickers.map((ticker) => [ticker.score.ticker, () => forecastOf(ticker)])),
     ...parts.making,
     metrics: metricsOf(parts.evidence, parts.intervals),
     model: parts.model,

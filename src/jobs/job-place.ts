@@ -36,6 +36,7 @@ export async function openPlace(
     async leave(document, { warnings, failures }, { report, signal }) {
       for (const warning of warnings) report({ kind: "warning", warning });
       for (const failure of failures) report({ kind: "failure", failure });
+      signal.throwIfAborted();
       const url = await output.write(orderedPieces(document), signal);
       report({ kind: "progress", stage: "write", done: 1, total: 1 });
       return {

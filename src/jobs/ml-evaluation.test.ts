@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { atOnce } from "../contract/pausable.ts";
 import type { FittedTicker } from "./fit-tickers.ts";
 import { evaluateMl } from "./ml-evaluation.ts";
 
@@ -18,7 +19,7 @@ const FITTED: FittedTicker = {
 };
 
 const ends = (alpha: number, bound: "both" | "lower" | "upper") => {
-  const { lower, upper } = evaluateMl([FITTED], { alpha, bound }).tickers[0]!.bounds;
+  const { lower, upper } = atOnce(evaluateMl([FITTED], { alpha, bound })).tickers[0]!.bounds;
   return [lower[0], upper[0]];
 };
 
@@ -30,7 +31,7 @@ test("the bound that is asked for decides the scores and the side", () => {
 });
 
 test("an alpha that four residuals do not support leaves no end and one warning", () => {
-  const { tickers, warnings } = evaluateMl([FITTED], { alpha: 0.1, bound: "both" });
+  const { tickers, warnings } = atOnce(evaluateMl([FITTED], { alpha: 0.1, bound: "both" }));
   assert.ok(Number.isNaN(tickers[0]!.bounds.lower[0]) && Number.isNaN(tickers[0]!.bounds.upper[0]));
   assert.deepEqual(
     warnings.map(({ code, count }) => [code, count]),
@@ -39,7 +40,7 @@ test("an alpha that four residuals do not support leaves no end and one warning"
 });
 
 test("each out-of-fold row is held against the mean of its own fold's training labels", () => {
-  const { outOfFold, foldMetrics } = evaluateMl([FITTED], undefined).tickers[0]!;
+  const { outOfFold, foldMetrics } = atOnce(evaluateMl([FITTED], undefined)).tickers[0]!;
   assert.deepEqual([...outOfFold.trainingMean], [0.5, 0.5, 1.5, 1.5]);
   assert.deepEqual([...outOfFold.days], [3, 4, 5, 6]);
   assert.deepEqual(

@@ -1,11 +1,12 @@
 import type { Metrics } from "../contract/output-blob.ts";
+import type { Pausable } from "../contract/pausable.ts";
 import type { Warning } from "../contract/warnings.ts";
 import { outOfFoldMeans } from "../evaluate/baselines.ts";
 import type { ForecastRows } from "../evaluate/forecast-rows.ts";
 import { metrics } from "../evaluate/metrics.ts";
 import type { IntervalChoice } from "../evaluate/score-bounds.ts";
 import type { Fold } from "../panel/folds.ts";
-import { type Evidence, evidenceOf, type ScoredTicker, scoreTicker } from "./evidence.ts";
+import { type Evidence, evaluationUnits, evidenceOf, type ScoredTicker, scoreTicker } from "./evidence.ts";
 import type { FittedTicker } from "./fit-tickers.ts";
 
 /** What the forecasts of one ticker are worth. */
@@ -24,11 +25,23 @@ export interface Evaluation {
 }
 
 /** Intervals, metrics and baselines of all fitted tickers; the order given is kept. */
-export function evaluateMl(fitted: readonly FittedTicker[], intervals: IntervalChoice): Evaluation {
+export function* evaluateMl(
+  fitted: readonly FittedTicker[],
+  intervals: IntervalChoice,
+): Pausable<Evaluation> {
   const warnings: Warning[] = [];
-  const tickers = fitted.map((ticker) => evaluateTicker(ticker, intervals, warnings));
+  const tickers: EvaluatedTicker[] = [];
+  for (const ticker of fitted) {
+    tickers.push(evaluateTicker(ticker, intervals, warnings));
+    yield 1;
+  }
   const outOfFold = tickers.map((ticker) => ticker.outOfFold);
-  return { tickers, evidence: evidenceOf(tickers, intervals, outOfFold), warnings };
+  return { tickers, evidence: yield* evidenceOf(tickers, intervals, outOfFold), warnings };
+}
+
+/** What `evaluateMl` counts. */
+export function mlEvaluationUnits(tickers: number): number {
+  return evaluationUnits(tickers, 2);
 }
 
 function evaluateTicker(fitted: FittedTicker, choice: IntervalChoice, warnings: Warning[]): EvaluatedTicker {

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { test } from "node:test";
 import { parseMlSettings } from "../contract/ml-settings.ts";
 import { outputBlobSchema } from "../contract/output-blob.ts";
+import { atOnce } from "../contract/pausable.ts";
 import { evaluateMl } from "./ml-evaluation.ts";
 import { mlOutput } from "./ml-output.ts";
 import { stringifyOrdered } from "./ordered-json.ts";
@@ -20,7 +21,7 @@ function outputOf(config: string) {
     window: { start: 0, end: 100, cut: 100 },
     asOf: 100,
     settings,
-    evaluation: evaluateMl([], settings.intervals),
+    evaluation: atOnce(evaluateMl([], settings.intervals)),
     warnings: [],
     failures: [],
     provenance: provenance({

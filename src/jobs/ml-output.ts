@@ -18,7 +18,9 @@ export function mlOutput({ settings, evaluation, ...parts }: MlOutputParts): Ord
     operation: "run_ml_job",
     tickers,
     making: {
-      cross_validation: new Map(tickers.map((ticker) => [ticker.score.ticker, crossValidationOf(ticker)])),
+      cross_validation: new Map(
+        tickers.map((ticker) => [ticker.score.ticker, () => crossValidationOf(ticker)]),
+      ),
     },
     evidence: evaluation.evidence,
     intervals: settings.intervals,

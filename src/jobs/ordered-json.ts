@@ -13,13 +13,18 @@ export type OrderedJson =
   | readonly OrderedJson[]
   | Float64Array
   | ReadonlyMap<string, OrderedJson>
-  | { readonly [key: string]: OrderedJson | undefined };
+  | { readonly [key: string]: OrderedJson | undefined }
+  | LaterJson;
+
+/** Made when it is printed, so that what is large is not all in memory at once. */
+export type LaterJson = () => OrderedJson;
 
 /**
  * Prints `value`; numbers are printed shortest round-trip, members that are undefined are left out.
  * @throws TypeError where a number is NaN or infinite: that is a defect of the caller, never a silent null.
  */
 export function stringifyOrdered(value: OrderedJson): string {
+  if (typeof value === "function") return stringifyOrdered(value());
   if (typeof value === "number") return printNumber(value);
   if (value === null || typeof value !== "object" || isRawNumber(value)) return JSON.stringify(value);
   if (value instanceof Float64Array || Array.isArray(value))
@@ -35,6 +40,10 @@ const LEVELS_APART = 2;
  * (2^29 - 24 characters), that of one ticker never is.
  */
 export function* orderedPieces(value: OrderedJson, levels = LEVELS_APART): Generator<string> {
+  if (typeof value === "function") {
+    yield* orderedPieces(value(), levels);
+    return;
+  }
   if (levels === 0 || !hasMembers(value)) {
     yield stringifyOrdered(value);
     return;

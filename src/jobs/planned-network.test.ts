@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { parseDlSettings } from "../contract/dl-settings.ts";
+import { atOnce } from "../contract/pausable.ts";
 import type { TrainJointTask, TrainNetworkTask } from "../engine/network-protocol.ts";
 import { readNpy } from "../engine/npy.ts";
 import type { TickerPanel } from "../panel/ticker-panel.ts";
@@ -94,7 +95,7 @@ test("of what a ticker's network predicted, the first part makes the intervals o
   // On calibration rows 88 to 102 the network misses by 0.001, 0.002, ... 0.015; then three score rows.
   const misses = range(88, 103).map((row, i) => row / 1000 + (i + 1) / 1000);
   const trained = networks[0]!.forecasts(Float64Array.from([...misses, 1, 2, 3]));
-  const [scored] = evaluateDl(trained, settings.intervals).tickers;
+  const [scored] = atOnce(evaluateDl(trained, settings.intervals)).tickers;
   assert.deepEqual([...scored!.score.predicted], [1, 2, 3]);
   assert.deepEqual([...scored!.score.days], [103, 104, 105]);
   assert.deepEqual([...scored!.score.realised], [0.103, 0.104, Number.NaN]);

@@ -5,6 +5,7 @@ import type { Day } from "../contract/dates.ts";
 import { MucastError } from "../contract/errors.ts";
 import type { Report } from "../contract/events.ts";
 import type { Failure } from "../contract/output-blob.ts";
+import { inTurns } from "../contract/turns.ts";
 import type { Warning } from "../contract/warnings.ts";
 import { readFeatures } from "../ingest/read-features.ts";
 import { type PriceBlob, readPrices } from "../ingest/read-prices.ts";
@@ -54,7 +55,7 @@ export async function openInputs(
     const prices = await readPrices(counted[0]!, { workFolder, signal });
     const priced = new Set(prices.tickers);
     const featured = new Set<string>();
-    const known = knownFromPrices(prices, priceBlob.name);
+    const known = await knownFromPrices(prices, priceBlob.name, signal);
     return {
       ...known,
       priceTickers: priced.size,
@@ -78,10 +79,14 @@ export async function openInputs(
 }
 
 /** What the prices alone tell; they are closed where that is an error. */
-function knownFromPrices(prices: PriceBlob, name: string): Pick<Inputs, "window" | "asOf" | "warnings"> {
+async function knownFromPrices(
+  prices: PriceBlob,
+  name: string,
+  signal: AbortSignal,
+): Promise<Pick<Inputs, "window" | "asOf" | "warnings">> {
   try {
-    const { window, warnings } = resolveWindow(prices.window, everyPrice(prices), name);
-    return { window, warnings, asOf: asOf(everyPrice(prices), window) };
+    const resolved = await inTurns(resolveWindow(prices.window, everyPrice(prices), name), signal);
+    return { ...resolved, asOf: await inTurns(asOf(everyPrice(prices), resolved.window), signal) };
   } catch (error) {
     prices.close();
     throw error;

@@ -1,8 +1,9 @@
 import { type DlSettings, parseDlSettings } from "../contract/dl-settings.ts";
 import type { ResultRecord } from "../contract/result-record.ts";
 import { networkLibraries } from "../engine/protocol.ts";
-import { evaluateDl } from "./dl-evaluation.ts";
+import { dlEvaluationUnits, evaluateDl } from "./dl-evaluation.ts";
 import { dlOutput } from "./dl-output.ts";
+import { evaluateInTurns } from "./evaluate-in-turns.ts";
 import type { JobContext, JobRequest } from "./job.ts";
 import { openPlace } from "./job-place.ts";
 import { tickerWarnings } from "./job-warnings.ts";
@@ -28,9 +29,10 @@ export async function runDlJob(request: JobRequest, context: JobContext): Promis
   const place = await openPlace("run_dl_job", request, context);
   const work = settings.enabled ? makeForecasts : makeNone;
   const { inputs, outcome, versions, device } = await work(request, context, settings);
-  const evaluation = await timed(context, "evaluate", () => evaluateDl(outcome.trained, settings.intervals));
-  context.report({ kind: "progress", stage: "evaluate", done: 1, total: 1 });
-  const aboutTickers = tickerWarnings(inputs, outcome.trained, evaluation.warnings);
+  const { trained } = outcome;
+  const units = dlEvaluationUnits(trained.length);
+  const evaluation = await evaluateInTurns(evaluateDl(trained, settings.intervals), units, context);
+  const aboutTickers = tickerWarnings(inputs, trained, evaluation.warnings);
   const document = dlOutput({
     id: request.id,
     createdAt: new Date(),

@@ -1,10 +1,11 @@
 import { parseMlSettings, seedOf } from "../contract/ml-settings.ts";
 import type { ResultRecord } from "../contract/result-record.ts";
 import { librariesFor } from "../engine/protocol.ts";
+import { evaluateInTurns } from "./evaluate-in-turns.ts";
 import type { JobContext, JobRequest } from "./job.ts";
 import { openPlace } from "./job-place.ts";
 import { tickerWarnings } from "./job-warnings.ts";
-import { evaluateMl } from "./ml-evaluation.ts";
+import { evaluateMl, mlEvaluationUnits } from "./ml-evaluation.ts";
 import { mlOutput } from "./ml-output.ts";
 import { provenance } from "./provenance.ts";
 import { readAndFit } from "./read-and-fit.ts";
@@ -28,9 +29,10 @@ export async function runMlJob(request: JobRequest, context: JobContext): Promis
   } as const;
   return withEngine(need, context, async (engine) => {
     const { inputs, outcome } = await readAndFit(request, context, settings, engine);
-    const evaluation = await timed(context, "evaluate", () => evaluateMl(outcome.fitted, settings.intervals));
-    context.report({ kind: "progress", stage: "evaluate", done: 1, total: 1 });
-    const aboutTickers = tickerWarnings(inputs, outcome.fitted, evaluation.warnings);
+    const { fitted } = outcome;
+    const units = mlEvaluationUnits(fitted.length);
+    const evaluation = await evaluateInTurns(evaluateMl(fitted, settings.intervals), units, context);
+    const aboutTickers = tickerWarnings(inputs, fitted, evaluation.warnings);
     const { versions } = await engine.pool.greeting;
     const document = mlOutput({
       id: request.id,

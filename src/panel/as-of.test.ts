@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { TickerPrices } from "../contract/columns.ts";
 import { formatDay } from "../contract/dates.ts";
+import { atOnce } from "../contract/pausable.ts";
 import { asOf, muRow, noForecast, type PanelDates } from "./as-of.ts";
 
 const WINDOW = { start: 100, end: 200, cut: 200 };
@@ -16,12 +17,12 @@ function panel(lastRow: number, lastPriceDay: number, lastFeatureDay: number | u
 
 test("as_of is the last price date of any ticker inside the window", () => {
   const tickers = [prices("A", [100, 150]), prices("B", [50, 180, 201]), prices("C", [190], [0])];
-  assert.equal(asOf(tickers, WINDOW), 180);
-  assert.equal(asOf(tickers.toReversed(), WINDOW), 180);
+  assert.equal(atOnce(asOf(tickers, WINDOW)), 180);
+  assert.equal(atOnce(asOf(tickers.toReversed(), WINDOW)), 180);
 });
 
 test("without a price in the window there is no as_of", () => {
-  assert.throws(() => asOf([prices("A", [99, 201])], WINDOW), { code: "insufficient_history" });
+  assert.throws(() => atOnce(asOf([prices("A", [99, 201])], WINDOW)), { code: "insufficient_history" });
 });
 
 test("mu stands on the last row when that is the last price date", () => {

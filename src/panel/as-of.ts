@@ -3,6 +3,7 @@ import type { TickerPrices } from "../contract/columns.ts";
 import { counted } from "../contract/counted.ts";
 import { type Day, formatDay } from "../contract/dates.ts";
 import { MucastError } from "../contract/errors.ts";
+import type { Pausable } from "../contract/pausable.ts";
 import type { Warning } from "../contract/warnings.ts";
 import { LONGEST_GAP_DAYS } from "./labels.ts";
 import { lastPriceDay } from "./price-dates.ts";
@@ -13,11 +14,12 @@ import type { ResolvedWindow } from "./window.ts";
  * The date of the forecasts: the last price date of any ticker in the window, with or without features.
  * @throws MucastError `insufficient_history` where no ticker has a price in the window.
  */
-export function asOf(prices: Iterable<TickerPrices>, window: ResolvedWindow): Day {
+export function* asOf(prices: Iterable<TickerPrices>, window: ResolvedWindow): Pausable<Day> {
   let last: Day | undefined;
   for (const ticker of prices) {
     const day = lastPriceDay(ticker, window);
     if (day !== undefined && (last === undefined || day > last)) last = day;
+    yield 0;
   }
   if (last !== undefined) return last;
   throw new MucastError(

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { TickerPrices } from "../contract/columns.ts";
+import { atOnce } from "../contract/pausable.ts";
 import { resolveWindow } from "./window.ts";
 
 const SOURCE = "data_extractor_1.json";
@@ -20,12 +21,12 @@ const PRICES = [
 ];
 
 test("a window that is given is taken as it is, and the cut is its end", () => {
-  const resolved = resolveWindow({ start: 10, end: 500 }, PRICES, SOURCE);
+  const resolved = atOnce(resolveWindow({ start: 10, end: 500 }, PRICES, SOURCE));
   assert.deepEqual(resolved, { window: { start: 10, end: 500, cut: 500 }, warnings: [] });
 });
 
 test("a missing bound is the first or last price date of any ticker, and each is warned about", () => {
-  const { window, warnings } = resolveWindow({}, PRICES, SOURCE);
+  const { window, warnings } = atOnce(resolveWindow({}, PRICES, SOURCE));
   assert.deepEqual(window, { start: 102, end: 104, cut: 104 });
   assert.deepEqual(
     warnings.map((warning) => warning.code),
@@ -36,25 +37,34 @@ test("a missing bound is the first or last price date of any ticker, and each is
 });
 
 test("the order of the tickers does not matter", () => {
-  assert.deepEqual(resolveWindow({}, PRICES.toReversed(), SOURCE), resolveWindow({}, PRICES, SOURCE));
+  assert.deepEqual(
+    atOnce(resolveWindow({}, PRICES.toReversed(), SOURCE)),
+    atOnce(resolveWindow({}, PRICES, SOURCE)),
+  );
 });
 
 test("Learning_end is the cut and may be either end of the window", () => {
   for (const learningEnd of [100, 103, 110]) {
-    const { window } = resolveWindow({ start: 100, end: 110, learningEnd }, PRICES, SOURCE);
+    const { window } = atOnce(resolveWindow({ start: 100, end: 110, learningEnd }, PRICES, SOURCE));
     assert.deepEqual(window, { start: 100, end: 110, learningEnd, cut: learningEnd });
   }
 });
 
 test("a Learning_end outside the window is refused, also outside a window that was filled in", () => {
   const outside = { code: "invalid_data", message: /Learning_end .* outside the window/ };
-  assert.throws(() => resolveWindow({ start: 100, end: 110, learningEnd: 99 }, PRICES, SOURCE), outside);
-  assert.throws(() => resolveWindow({ start: 100, end: 110, learningEnd: 111 }, PRICES, SOURCE), outside);
-  assert.throws(() => resolveWindow({ learningEnd: 105 }, PRICES, SOURCE), outside);
+  assert.throws(
+    () => atOnce(resolveWindow({ start: 100, end: 110, learningEnd: 99 }, PRICES, SOURCE)),
+    outside,
+  );
+  assert.throws(
+    () => atOnce(resolveWindow({ start: 100, end: 110, learningEnd: 111 }, PRICES, SOURCE)),
+    outside,
+  );
+  assert.throws(() => atOnce(resolveWindow({ learningEnd: 105 }, PRICES, SOURCE)), outside);
 });
 
 test("a window that starts after its end is refused with both dates", () => {
-  assert.throws(() => resolveWindow({ start: 2, end: 1 }, PRICES, SOURCE), {
+  assert.throws(() => atOnce(resolveWindow({ start: 2, end: 1 }, PRICES, SOURCE)), {
     code: "invalid_data",
     message: "data_extractor_1.json: the window starts on 1970-01-03, after its end 1970-01-02",
   });
@@ -62,7 +72,16 @@ test("a window that starts after its end is refused with both dates", () => {
 
 test("a missing bound that no price can stand in for is too little history", () => {
   const code = "insufficient_history";
-  assert.throws(() => resolveWindow({ start: 1 }, [], SOURCE), { code, message: /no ticker has a price/ });
-  assert.throws(() => resolveWindow({ end: 101 }, PRICES, SOURCE), { code, message: /no price date lies/ });
-  assert.throws(() => resolveWindow({ start: 105 }, PRICES, SOURCE), { code, message: /no price date lies/ });
+  assert.throws(() => atOnce(resolveWindow({ start: 1 }, [], SOURCE)), {
+    code,
+    message: /no ticker has a price/,
+  });
+  assert.throws(() => atOnce(resolveWindow({ end: 101 }, PRICES, SOURCE)), {
+    code,
+    message: /no price date lies/,
+  });
+  assert.throws(() => atOnce(resolveWindow({ start: 105 }, PRICES, SOURCE)), {
+    code,
+    message: /no price date lies/,
+  });
 });

@@ -1,6 +1,7 @@
 import type { RequestedWindow, TickerPrices } from "../contract/columns.ts";
 import { type Day, formatDay } from "../contract/dates.ts";
 import { MucastError } from "../contract/errors.ts";
+import type { Pausable } from "../contract/pausable.ts";
 import type { Warning } from "../contract/warnings.ts";
 import { isPrice } from "./price-dates.ts";
 
@@ -24,11 +25,11 @@ export interface ResolvedWindow {
  * @throws MucastError `invalid_data` where start > end or `Learning_end` lies outside the window;
  *   `insufficient_history` where a bound is missing and no price date can stand in for it.
  */
-export function resolveWindow(
+export function* resolveWindow(
   requested: RequestedWindow,
   prices: Iterable<TickerPrices>,
   source: string,
-): { window: ResolvedWindow; warnings: Warning[] } {
+): Pausable<{ window: ResolvedWindow; warnings: Warning[] }> {
   const { start: givenStart, end: givenEnd, learningEnd } = requested;
   if (givenStart !== undefined && givenEnd !== undefined && givenStart > givenEnd) {
     throw new MucastError(
@@ -41,7 +42,7 @@ export function resolveWindow(
   let start = givenStart;
   let end = givenEnd;
   if (start === undefined || end === undefined) {
-    const span = priceSpan(prices);
+    const span = yield* priceSpan(prices);
     start ??= defaulted("start", "first", span?.first, warnings, source);
     end ??= defaulted("end", "last", span?.last, warnings, source);
     if (start > end) throw noPriceInWindow(start, end, source);
@@ -89,10 +90,11 @@ function noPriceInWindow(start: Day, end: Day, source: string): MucastError {
 }
 
 /** First and last price date of any ticker, or undefined where there is no price at all. */
-function priceSpan(prices: Iterable<TickerPrices>): { first: Day; last: Day } | undefined {
+function* priceSpan(prices: Iterable<TickerPrices>): Pausable<{ first: Day; last: Day } | undefined> {
   let first = Number.POSITIVE_INFINITY;
   let last = Number.NEGATIVE_INFINITY;
   for (const { days, prices: values } of prices) {
+    yield 0;
     const head = values.findIndex(isPrice);
     if (head < 0) continue;
     first = Math.min(first, days[head]!);

@@ -1,4 +1,5 @@
 import { open } from "node:fs/promises";
+import { throwIfAborted } from "../blob/canceled.ts";
 import type { Content } from "../blob/content.ts";
 import { nameTaken } from "../blob/output-folder.ts";
 import { discardStaged, publishStaged, type StagedFile, stageFile } from "../blob/staged-file.ts";
@@ -19,6 +20,7 @@ export async function writeTogether(
   try {
     for (const { name, content } of files) staged.push(await stageFile(folder, name, content, { signal }));
     for (const file of staged) if ((await sameBytes(file)) === false) throw nameTaken(file.target);
+    throwIfAborted(signal, "writing", folder);
     for (const file of staged) {
       if (await publishStaged(file)) written = true;
       else if (!(await sameBytes(file))) throw nameTaken(file.target);
