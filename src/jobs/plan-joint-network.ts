@@ -2,6 +2,8 @@ import type { DlSettings } from "../contract/dl-settings.ts";
 import type { MucastError } from "../contract/errors.ts";
 import { checkNetworkSize } from "../contract/network-size.ts";
 import type { Failure } from "../contract/output-blob.ts";
+import type { Pausable } from "../contract/pausable.ts";
+import { inTurns } from "../contract/turns.ts";
 import { datesOf } from "../panel/as-of.ts";
 import { type FeatureUnion, uniteFeatures } from "../panel/feature-union.ts";
 import { type JointPlan, planJoint } from "../panel/joint-plan.ts";
@@ -20,13 +22,23 @@ import {
 /** What a joint network is called where single ones go by their ticker. */
 const PORTFOLIO = "portfolio";
 
+/** A joint network, planned. */
+export interface JointWindows<P extends PanelRows> {
+  readonly plan: JointPlan<P>;
+  readonly union: FeatureUnion;
+  readonly failures: readonly Failure[];
+}
+
 /**
  * Who takes part in a joint network, on which dates, and with which features.
  * @throws MucastError invalid_request where the network is too large for the features of all.
  */
-export function planJointWindows<P extends PanelRows>(panels: readonly P[], settings: DlSettings) {
+export function* planJointWindows<P extends PanelRows>(
+  panels: readonly P[],
+  settings: DlSettings,
+): Pausable<JointWindows<P>> {
   const { lookback, intervals } = settings;
-  const plan = planJoint(panels, { lookback, calibrates: intervals !== undefined });
+  const plan = yield* planJoint(panels, { lookback, calibrates: intervals !== undefined });
   const union = uniteFeatures(plan.members.map((member) => member.panel));
   const { length } = plan.members;
   if (length > 0) checkNetworkSize(settings, union.names.length, length);
@@ -34,12 +46,12 @@ export function planJointWindows<P extends PanelRows>(panels: readonly P[], sett
 }
 
 /** One network for all tickers that can take part; none where nobody can. @throws MucastError as planJointWindows does. */
-export function planJointNetwork(
+export function* planJointNetwork(
   panels: readonly PanelOnDisk[],
   settings: DlSettings,
   workFolder: string,
-): NetworkPlan {
-  const { plan, union, failures } = planJointWindows(panels, settings);
+): Pausable<NetworkPlan> {
+  const { plan, union, failures } = yield* planJointWindows(panels, settings);
   const networks = plan.members.length > 0 ? [jointNetwork(plan, union, settings, workFolder)] : [];
   return { networks, failures };
 }
@@ -59,8 +71,8 @@ function jointNetwork(
     joint: true,
     size: plan.members.length * plan.dates.train.length * union.names.length,
     dates: plan.members.map(({ panel }) => datesOf(panel)),
-    task({ device, threads }) {
-      const samples = jointSamples(plan, settings.lookback);
+    async task({ device, threads, signal }) {
+      const samples = await inTurns(jointSamples(plan, settings.lookback), signal);
       const written = writeSamples(samples, [plan.members.length], workFolder, 0);
       return {
         task: {
@@ -91,18 +103,22 @@ function jointNetwork(
 }
 
 /** @param predictions shape (predicted dates, tickers), NaN where a ticker has no window. */
-function memberForecasts(
+function* memberForecasts(
   plan: JointPlan<PanelOnDisk>,
   union: FeatureUnion,
   predictions: Float64Array,
-): TrainedTicker[] {
+): Pausable<TrainedTicker[]> {
   const width = plan.members.length;
   const absent = Map.groupBy(union.warnings, (warning) => warning.ticker);
-  return plan.members.map((member, j) => {
+  const trained: TrainedTicker[] = [];
+  for (const [j, member] of plan.members.entries()) {
+    yield 0;
     const own = ownSamples(plan, member);
     const at = (samples: Int32Array) => Float64Array.from(samples, (i) => predictions[i * width + j]!);
     const { panel } = member;
     const warnings = [...panel.warnings, ...(absent.get(panel.ticker) ?? [])];
-    return trainedTicker(panel, member, { calibrate: at(own.calibrate), score: at(own.score) }, warnings);
-  });
+    const predicted = { calibrate: at(own.calibrate), score: at(own.score) };
+    trained.push(trainedTicker(panel, member, predicted, warnings));
+  }
+  return trained;
 }

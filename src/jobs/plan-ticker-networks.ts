@@ -2,6 +2,7 @@ import type { DlSettings } from "../contract/dl-settings.ts";
 import { MucastError } from "../contract/errors.ts";
 import { checkNetworkSize } from "../contract/network-size.ts";
 import type { Failure } from "../contract/output-blob.ts";
+import type { Pausable } from "../contract/pausable.ts";
 import { datesOf } from "../panel/as-of.ts";
 import type { PanelRows } from "../panel/ticker-panel.ts";
 import { planWindows, type WindowPlan } from "../panel/window-plan.ts";
@@ -15,15 +16,25 @@ import {
   writeSamples,
 } from "./planned-network.ts";
 
+/** The networks of single tickers, planned. */
+export interface TickerWindows<P extends PanelRows> {
+  readonly planned: readonly { readonly panel: P; readonly windows: WindowPlan }[];
+  readonly failures: readonly Failure[];
+}
+
 /**
  * The windows of every ticker on its own. A ticker with too few, or with constant labels, fails alone.
  * @throws MucastError invalid_request where a network is too large for a ticker's features.
  */
-export function planTickerWindows<P extends PanelRows>(panels: readonly P[], settings: DlSettings) {
+export function* planTickerWindows<P extends PanelRows>(
+  panels: readonly P[],
+  settings: DlSettings,
+): Pausable<TickerWindows<P>> {
   const { lookback, intervals } = settings;
   const planned: { readonly panel: P; readonly windows: WindowPlan }[] = [];
   const failures: Failure[] = [];
   for (const panel of panels) {
+    yield 0;
     checkNetworkSize(settings, panel.columns.length);
     try {
       const windows = planWindows(panel, { lookback, calibrates: intervals !== undefined });
@@ -37,12 +48,12 @@ export function planTickerWindows<P extends PanelRows>(panels: readonly P[], set
 }
 
 /** One network a ticker. @throws MucastError as planTickerWindows does. */
-export function planTickerNetworks(
+export function* planTickerNetworks(
   panels: readonly PanelOnDisk[],
   settings: DlSettings,
   workFolder: string,
-): NetworkPlan {
-  const { planned, failures } = planTickerWindows(panels, settings);
+): Pausable<NetworkPlan> {
+  const { planned, failures } = yield* planTickerWindows(panels, settings);
   const networks = planned.map(({ panel, windows }, index) =>
     tickerNetwork(panel, windows, settings, workFolder, index),
   );
@@ -63,7 +74,7 @@ function tickerNetwork(
     joint: false,
     size: (train.length + validate.length) * panel.columns.length,
     dates: [datesOf(panel)],
-    task({ device }) {
+    async task({ device }) {
       const parts = {
         train: train.length,
         validate: validate.length,
@@ -86,7 +97,8 @@ function tickerNetwork(
         files: [x.ref, written.ends.ref, written.labels.ref, written.predictions.ref],
       };
     },
-    forecasts(predictions) {
+    *forecasts(predictions) {
+      yield 0;
       const predicted = {
         calibrate: predictions.subarray(0, calibrate.length),
         score: predictions.subarray(calibrate.length),

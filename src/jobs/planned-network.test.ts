@@ -62,16 +62,21 @@ function settingsOf(option: string, intervals = {}) {
 
 const range = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i);
 
+/** What a network is trained with. */
+const ALONE = { device: "cpu", threads: 2, signal: new AbortController().signal };
+
 test("the task of a ticker names its rows, where its windows end, and the labels of the parts that learn", async () => {
   const work = newFolder();
   const panels = await onDisk(work, panel("AAA", 100, 106, ["f", "g"]), panel("BBB", 100, 30, ["f"]));
-  const { networks, failures } = planTickerNetworks(panels, settingsOf("mlp", { intervals: {} }), work);
+  const { networks, failures } = atOnce(
+    planTickerNetworks(panels, settingsOf("mlp", { intervals: {} }), work),
+  );
   assert.deepEqual(
     failures.map(({ ticker, code }) => [ticker, code]),
     [["BBB", "insufficient_history"]],
   );
   const [network] = networks;
-  const { task, files } = network!.task({ device: "cpu", threads: 2 });
+  const { task, files } = await network!.task(ALONE);
   const { x, ends, labels, parts, ...told } = task as TrainNetworkTask;
   assert.deepEqual(parts, { train: 70, validate: 15, predict: 18 });
   assert.deepEqual(Array.from(readNpy(ends)), range(3, 106));
@@ -91,10 +96,12 @@ test("the task of a ticker names its rows, where its windows end, and the labels
 test("of what a ticker's network predicted, the first part makes the intervals of the rest", async () => {
   const work = newFolder();
   const settings = settingsOf("mlp", { intervals: { alpha: 0.5 } });
-  const { networks } = planTickerNetworks(await onDisk(work, panel("AAA", 0, 106, ["f"])), settings, work);
+  const { networks } = atOnce(
+    planTickerNetworks(await onDisk(work, panel("AAA", 0, 106, ["f"])), settings, work),
+  );
   // On calibration rows 88 to 102 the network misses by 0.001, 0.002, ... 0.015; then three score rows.
   const misses = range(88, 103).map((row, i) => row / 1000 + (i + 1) / 1000);
-  const trained = networks[0]!.forecasts(Float64Array.from([...misses, 1, 2, 3]));
+  const trained = atOnce(networks[0]!.forecasts(Float64Array.from([...misses, 1, 2, 3])));
   const [scored] = atOnce(evaluateDl(trained, settings.intervals)).tickers;
   assert.deepEqual([...scored!.score.predicted], [1, 2, 3]);
   assert.deepEqual([...scored!.score.days], [103, 104, 105]);
@@ -113,11 +120,11 @@ test("the task of a joint network holds a row a date and a column a ticker", asy
     panel("B", 40, 63, ["f", "h"]),
     panel("flat", 0, 103, ["z"], () => 0),
   );
-  const { networks, failures } = planJointNetwork(panels, settingsOf("portfolio_lstm"), work);
+  const { networks, failures } = atOnce(planJointNetwork(panels, settingsOf("portfolio_lstm"), work));
   assert.deepEqual(failures, [
     { ticker: "flat", code: "constant_target", message: "flat: all 78 training labels are equal" },
   ]);
-  const { task } = networks[0]!.task({ device: "cpu", threads: 2 });
+  const { task } = await networks[0]!.task(ALONE);
   const { tickers, features, ends, labels, parts } = task as TrainJointTask;
   assert.equal(features, 3);
   assert.deepEqual(
@@ -142,11 +149,11 @@ test("the task of a joint network holds a row a date and a column a ticker", asy
 test("of a joint network's predictions each ticker keeps its own, with what it lacks", async () => {
   const work = newFolder();
   const panels = await onDisk(work, panel("A", 0, 103, ["f"]), panel("B", 0, 102, ["f", "g"]));
-  const { networks } = planJointNetwork(panels, settingsOf("portfolio_lstm"), work);
-  const { task } = networks[0]!.task({ device: "cpu", threads: 2 });
+  const { networks } = atOnce(planJointNetwork(panels, settingsOf("portfolio_lstm"), work));
+  const { task } = await networks[0]!.task(ALONE);
   // B's score rows begin a day earlier, so there are four dates: A's on the last three, B's on the first three.
   assert.equal(task.parts.predict, 4);
-  const trained = networks[0]!.forecasts(Float64Array.of(0, 10, 1, 11, 2, 12, 3, 13));
+  const trained = atOnce(networks[0]!.forecasts(Float64Array.of(0, 10, 1, 11, 2, 12, 3, 13)));
   assert.deepEqual(
     trained.map(({ ticker, score }) => [ticker, [...score.days], [...score.predicted]]),
     [
@@ -168,7 +175,7 @@ test("a network beyond the limits is refused with the features that the ticker h
     network: { architecture: "mlp", hidden_dims: [4096, 4096, 4096, 4096], dropout: 0 },
   } as const;
   const panels = await onDisk(work, panel("AAA", 0, 106, names));
-  assert.throws(() => planTickerNetworks(panels, settings, work), {
+  assert.throws(() => atOnce(planTickerNetworks(panels, settings, work)), {
     code: "invalid_request",
     message: /100 features/,
   });

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { DlSettings } from "../contract/dl-settings.ts";
 import type { Failure } from "../contract/output-blob.ts";
+import type { Pausable } from "../contract/pausable.ts";
 import type { Warning } from "../contract/warnings.ts";
 import type { SampleParts, TrainJointTask, TrainNetworkTask } from "../engine/network-protocol.ts";
 import { type ArrayRef, writeNpy } from "../engine/npy.ts";
@@ -24,17 +25,25 @@ export interface PlannedNetwork {
    * Writes its matrices.
    * @param means `device` as the engine resolved it; `threads` for one network that is trained alone.
    * @returns the task, and the files that can go once it is done.
-   * @throws MucastError output_failed where the work folder's disk is full.
+   * @throws MucastError output_failed where the work folder's disk is full; the reason of the signal.
    */
-  task(means: { readonly device: string; readonly threads: number }): {
-    readonly task: TrainNetworkTask | TrainJointTask;
-    readonly files: readonly string[];
-  };
+  task(means: {
+    readonly device: string;
+    readonly threads: number;
+    readonly signal: AbortSignal;
+  }): Promise<WrittenTask>;
   /**
    * Takes the forecasts of its tickers, ascending by code point, from what the engine predicted.
    * @param predictions as the protocol lays them out.
    */
-  forecasts(predictions: Float64Array): TrainedTicker[];
+  forecasts(predictions: Float64Array): Pausable<TrainedTicker[]>;
+}
+
+/** A task whose matrices are in the work folder. */
+export interface WrittenTask {
+  readonly task: TrainNetworkTask | TrainJointTask;
+  /** What can go once it is done. */
+  readonly files: readonly string[];
 }
 
 export interface NetworkPlan {

@@ -1,5 +1,6 @@
 import { compareCodePoints } from "../contract/code-points.ts";
 import type { DlSettings } from "../contract/dl-settings.ts";
+import { inTurns } from "../contract/turns.ts";
 import { datesOf } from "../panel/as-of.ts";
 import { checkCurrent, checkLeft } from "./forecasts-left.ts";
 import type { JobContext, JobRequest } from "./job.ts";
@@ -74,7 +75,8 @@ async function readAndPlan(
     );
     checkCurrent(panels.map(datesOf), inputs.asOf);
     const planNetworks = settings.joint ? planJointNetwork : planTickerNetworks;
-    const { networks, failures: left } = planNetworks(panels, settings, workFolder);
+    const planning = planNetworks(panels, settings, workFolder);
+    const { networks, failures: left } = await inTurns(planning, context.signal);
     const plan = { networks, failures: [...failures, ...left] };
     checkLeft(
       networks.flatMap(({ dates }) => dates),

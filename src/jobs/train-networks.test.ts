@@ -64,10 +64,11 @@ function network(name: string, size = 1, joint = false): PlannedNetwork {
     joint,
     size,
     dates: [],
-    task: () => ({ task: { label: name } as TrainNetworkTask, files: [] }),
-    forecasts: (predicted) => [
-      { ticker: name, warnings: [], score: { predicted } } as unknown as TrainedTicker,
-    ],
+    task: async () => ({ task: { label: name } as TrainNetworkTask, files: [] }),
+    *forecasts(predicted) {
+      yield 0;
+      return [{ ticker: name, warnings: [], score: { predicted } } as unknown as TrainedTicker];
+    },
   };
 }
 

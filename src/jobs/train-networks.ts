@@ -1,6 +1,7 @@
 import { rmSync } from "node:fs";
 import { compareCodePoints } from "../contract/code-points.ts";
 import type { Failure } from "../contract/output-blob.ts";
+import { Turns } from "../contract/turns.ts";
 import type { EpochProgress } from "../engine/network-protocol.ts";
 import { EpochCount } from "./epoch-count.ts";
 import type { PlannedNetwork, TrainedTicker } from "./planned-network.ts";
@@ -39,9 +40,21 @@ export async function trainNetworks(
     [network.name, await train(network, inner, count)],
   ];
   const stacks = options.device !== "cpu" && !queue.some(({ joint }) => joint);
-  const running = stacks ? [trainStacks(queue, inner, count)] : queue.map(alone);
-  for (const turn of running) turn.catch((error: unknown) => stop.abort(error));
+  const running: Promise<[string, Trained][]>[] = [];
+  const start = (training: Promise<[string, Trained][]>) => {
+    running.push(training);
+    training.catch((error: unknown) => stop.abort(error));
+  };
   try {
+    if (stacks) start(trainStacks(queue, inner, count));
+    else {
+      // Each writes its matrices as it starts.
+      const turns = new Turns(inner.signal);
+      for (const network of queue) {
+        start(alone(network));
+        await turns.giveWay();
+      }
+    }
     const trained = (await Promise.all(running)).flat();
     options.timings.endAll();
     return sortOutcome(trained);
@@ -56,13 +69,13 @@ async function train(
   count: EpochCount,
 ): Promise<Trained> {
   const { name } = network;
-  const { task, files } = network.task({ device, threads });
+  const { task, files } = await network.task({ device, threads, signal });
   try {
     const onProgress = (progress: EpochProgress) => count.epoch(name, progress);
     const result = await pool.run(task, { signal, onProgress });
     timings.add(name, result.seconds);
     timings.end(name);
-    const trained = trainedNetwork(network, result);
+    const trained = await trainedNetwork(network, result, signal);
     count.end(name);
     return trained;
   } catch (error) {

@@ -41,7 +41,7 @@ function network(name: string, windows: number, label = (i: number) => Math.sin(
     joint: false,
     size: windows,
     dates: [],
-    task({ device }) {
+    async task({ device }) {
       const rows = windows + LOOKBACK - 1;
       const x = Float64Array.from({ length: rows * FEATURES }, (_, i) => Math.cos(i * i + windows));
       const ends = Float64Array.from({ length: windows }, (_, i) => i + LOOKBACK - 1);
@@ -76,9 +76,12 @@ function network(name: string, windows: number, label = (i: number) => Math.sin(
       };
       return { task, files: [task.x.ref, task.ends.ref, task.labels.ref, file("p")] };
     },
-    forecasts: (predicted) => [
-      { ticker: name, warnings: [], score: { predicted: predicted.slice() } } as unknown as TrainedTicker,
-    ],
+    *forecasts(predicted) {
+      yield 0;
+      return [
+        { ticker: name, warnings: [], score: { predicted: predicted.slice() } } as unknown as TrainedTicker,
+      ];
+    },
   };
 }
 

@@ -1,7 +1,7 @@
 import { rmSync } from "node:fs";
 import type { StackProgress, TrainNetworkTask } from "../engine/network-protocol.ts";
 import type { EpochCount } from "./epoch-count.ts";
-import type { PlannedNetwork } from "./planned-network.ts";
+import type { PlannedNetwork, WrittenTask } from "./planned-network.ts";
 import { costsOneTicker, type Trained, type TrainOptions, trainedNetwork } from "./trained-network.ts";
 
 /** Networks of one task; a worker that dies costs no more of them. */
@@ -34,20 +34,25 @@ async function trainStack(
   { pool, device, threads, signal, timings }: TrainOptions,
   count: EpochCount,
 ): Promise<readonly Trained[]> {
-  const written = stack.map((network) => network.task({ device, threads }));
+  const written: WrittenTask[] = [];
+  for (const network of stack) written.push(await network.task({ device, threads, signal }));
   const networks = written.map(({ task }) => task as TrainNetworkTask);
   try {
     const onProgress = (progress: StackProgress) => count.epoch(progress.ticker, progress);
     const { results } = await pool.run({ task: "train_stack", networks, device }, { signal, onProgress });
-    return stack.map((network, index) => {
+    const trained: Trained[] = [];
+    for (const [index, network] of stack.entries()) {
+      const { name } = network;
       const result = results[index]!;
-      if (!("code" in result)) {
-        timings.add(network.name, result.seconds);
-        timings.end(network.name);
-        return trainedNetwork(network, result);
+      if ("code" in result) {
+        trained.push({ ticker: name, code: result.code, message: `${name}: ${result.message}` });
+        continue;
       }
-      return { ticker: network.name, code: result.code, message: `${network.name}: ${result.message}` };
-    });
+      timings.add(name, result.seconds);
+      timings.end(name);
+      trained.push(await trainedNetwork(network, result, signal));
+    }
+    return trained;
   } catch (error) {
     if (!costsOneTicker(error)) throw error;
     return stack.map(({ name }) => ({

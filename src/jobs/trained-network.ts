@@ -1,6 +1,7 @@
 import { MucastError } from "../contract/errors.ts";
 import type { Report } from "../contract/events.ts";
 import type { Failure } from "../contract/output-blob.ts";
+import { inTurns } from "../contract/turns.ts";
 import type { TrainResult } from "../engine/network-protocol.ts";
 import { readNpy } from "../engine/npy.ts";
 import type { EnginePool } from "../engine/pool.ts";
@@ -38,9 +39,13 @@ export function costsOneTicker(error: unknown): error is MucastError {
   return error instanceof MucastError && TICKER_CODES.has(error.code);
 }
 
-/** What the engine gave for a network. */
-export function trainedNetwork(network: PlannedNetwork, result: TrainResult): Exclude<Trained, Failure> {
-  const tickers = network.forecasts(readNpy(result.predictions));
+/** What the engine gave for a network. @throws the reason of `signal`. */
+export async function trainedNetwork(
+  network: PlannedNetwork,
+  result: TrainResult,
+  signal: AbortSignal,
+): Promise<Exclude<Trained, Failure>> {
+  const tickers = await inTurns(network.forecasts(readNpy(result.predictions)), signal);
   return { tickers: tickers.map((ticker) => withConstantWarning(ticker, result)), record: recordOf(result) };
 }
 

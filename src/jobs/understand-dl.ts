@@ -20,16 +20,16 @@ export function understandDl(config: string): Subject {
   };
 }
 
-function planEach(panels: readonly PanelRows[], settings: DlSettings): ReturnType<Subject["plan"]> {
-  const { planned, failures } = planTickerWindows(panels, settings);
+function* planEach(panels: readonly PanelRows[], settings: DlSettings): ReturnType<Subject["plan"]> {
+  const { planned, failures } = yield* planTickerWindows(panels, settings);
   const tickers = planned.map(({ panel, windows }) =>
     plannedTicker(panel, windows, panel.warnings, settings),
   );
   return { tickers, failures };
 }
 
-function planJoint(panels: readonly PanelRows[], settings: DlSettings): ReturnType<Subject["plan"]> {
-  const { plan, union, failures } = planJointWindows(panels, settings);
+function* planJoint(panels: readonly PanelRows[], settings: DlSettings): ReturnType<Subject["plan"]> {
+  const { plan, union, failures } = yield* planJointWindows(panels, settings);
   const tickers = plan.members.map((member) => {
     const { panel } = member;
     const absent = union.warnings.filter(({ ticker }) => ticker === panel.ticker);

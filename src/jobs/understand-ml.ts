@@ -1,4 +1,5 @@
 import { type MlSettings, parseMlSettings } from "../contract/ml-settings.ts";
+import type { Failure } from "../contract/output-blob.ts";
 import { intervalUnsupported } from "../evaluate/conformal.ts";
 import type { PanelRows } from "../panel/ticker-panel.ts";
 import { planFits, planWarnings } from "./plan-fits.ts";
@@ -16,11 +17,16 @@ export function understandMl(config: string): Subject {
   };
 }
 
-function planTickers(panels: readonly PanelRows[], settings: MlSettings) {
-  const failures = panels.flatMap((panel) => refusedColumns(panel, settings) ?? []);
-  const refused = new Set(failures.map(({ ticker }) => ticker));
-  const left = panels.filter(({ ticker }) => !refused.has(ticker));
-  return { tickers: left.map((panel) => planTicker(panel, settings)), failures };
+function* planTickers(panels: readonly PanelRows[], settings: MlSettings): ReturnType<Subject["plan"]> {
+  const tickers: PlannedTicker[] = [];
+  const failures: Failure[] = [];
+  for (const panel of panels) {
+    const refused = refusedColumns(panel, settings);
+    if (refused === undefined) tickers.push(planTicker(panel, settings));
+    else failures.push(refused);
+    yield 0;
+  }
+  return { tickers, failures };
 }
 
 function planTicker(panel: PanelRows, settings: MlSettings): PlannedTicker {

@@ -1,5 +1,6 @@
 import type { MucastError } from "../contract/errors.ts";
 import type { Failure } from "../contract/output-blob.ts";
+import type { Pausable } from "../contract/pausable.ts";
 import type { Warning } from "../contract/warnings.ts";
 import type { PanelRows } from "../panel/ticker-panel.ts";
 
@@ -41,7 +42,10 @@ export interface Subject {
    * Plans the tickers that were read, in any order.
    * @throws MucastError as the job would before it trains.
    */
-  plan(panels: readonly PanelRows[]): { tickers: readonly PlannedTicker[]; failures: readonly Failure[] };
+  plan(panels: readonly PanelRows[]): Pausable<{
+    readonly tickers: readonly PlannedTicker[];
+    readonly failures: readonly Failure[];
+  }>;
 }
 
 export interface PlannedTicker {

@@ -3,6 +3,7 @@ import { formatDay } from "../contract/dates.ts";
 import { MucastError } from "../contract/errors.ts";
 import { parseJson } from "../contract/json-text.ts";
 import type { Failure } from "../contract/output-blob.ts";
+import { inTurns } from "../contract/turns.ts";
 import { datesOf, muRow } from "../panel/as-of.ts";
 import type { PanelRows } from "../panel/ticker-panel.ts";
 import { checkCurrent, checkLeft } from "./forecasts-left.ts";
@@ -26,7 +27,7 @@ export async function validateJob(request: JobRequest, context: JobContext): Pro
   try {
     const inputs = await openInputs(request, context, work.path);
     try {
-      return await understand(inputs, subject);
+      return await understand(inputs, subject, context.signal);
     } finally {
       await inputs.close();
     }
@@ -41,7 +42,7 @@ function isNetworkConfig(text: string): boolean {
   return Object.hasOwn(config, "NN params") && !Object.hasOwn(config, "ML params");
 }
 
-async function understand(inputs: Inputs, subject: Subject): Promise<Understanding> {
+async function understand(inputs: Inputs, subject: Subject, signal: AbortSignal): Promise<Understanding> {
   const panels: PanelRows[] = [];
   const early: Failure[] = [];
   for await (const panel of inputs.panels()) {
@@ -51,7 +52,7 @@ async function understand(inputs: Inputs, subject: Subject): Promise<Understandi
       panels.push(rows);
     }
   }
-  const { tickers, failures, error } = plan(subject, panels, early, inputs.asOf);
+  const { tickers, failures, error } = await plan(subject, panels, early, inputs.asOf, signal);
   const byTicker = (a: { ticker: string }, b: { ticker: string }) => compareCodePoints(a.ticker, b.ticker);
   const { start, end, learningEnd } = inputs.window;
   return {
@@ -77,8 +78,14 @@ async function understand(inputs: Inputs, subject: Subject): Promise<Understandi
 }
 
 /** The plan of the job, and how it would end before it trains. */
-function plan(subject: Subject, panels: readonly PanelRows[], early: readonly Failure[], asOf: number) {
-  const planned = subject.plan(panels);
+async function plan(
+  subject: Subject,
+  panels: readonly PanelRows[],
+  early: readonly Failure[],
+  asOf: number,
+  signal: AbortSignal,
+) {
+  const planned = await inTurns(subject.plan(panels), signal);
   const failures = [...early, ...planned.failures];
   const dates = planned.tickers.map(({ panel }) => datesOf(panel));
   const error = subject.trains ? endOf(panels, dates, failures, asOf) : undefined;

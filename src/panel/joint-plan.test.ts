@@ -6,6 +6,7 @@ import { slowJoint, type TwinTicker } from "../../test/twins/network-plan-twin.t
 import { slowPanel } from "../../test/twins/panel-twin.ts";
 import { seededRandom } from "../../test/twins/random.ts";
 import { formatDay, parseDay } from "../contract/dates.ts";
+import { atOnce } from "../contract/pausable.ts";
 import { uniteFeatures } from "./feature-union.ts";
 import { type JointPlan, planJoint } from "./joint-plan.ts";
 import { jointSamples, ownSamples } from "./joint-samples.ts";
@@ -43,14 +44,14 @@ test("the plan of tickers with faults is that of the slow twin", () => {
   const seen = { joint: 0, left: 0, masked: 0 };
   const property = fc.property(MARKET, ({ panels, twins, options }) => {
     const slow = slowJoint(twins, options.lookback, options.calibrates);
-    const plan = planJoint(panels, options);
+    const plan = atOnce(planJoint(panels, options));
     const tickers = plan.members.map(({ panel }) => panel.ticker);
     assert.deepEqual(tickers, slow.tickers);
     assert.deepEqual(Object.fromEntries(plan.left.map(({ data, code }) => [data.ticker, code])), slow.left);
     for (const part of ["train", "validate", "calibrate", "score"] as const) {
       assert.deepEqual(told(plan.dates[part]), slow.dates[part]);
     }
-    const samples = jointSamples(plan, options.lookback);
+    const samples = atOnce(jointSamples(plan, options.lookback));
     const cell = (i: number, j: number) => samples.ends[i * tickers.length + j]!;
     const windows = slow.windows.map((_, i) =>
       plan.members.map(({ panel }, j) => (cell(i, j) < 0 ? null : formatDay(panel.days[cell(i, j)]!))),
@@ -73,7 +74,7 @@ test("the plan of tickers with faults is that of the slow twin", () => {
 test("no label is learned, watched or calibrated on before it is known", () => {
   let late = 0;
   const property = fc.property(MARKET, ({ panels, window, options }) => {
-    const { dates, members } = planJoint(panels, options);
+    const { dates, members } = atOnce(planJoint(panels, options));
     for (const { panel, train, validate, calibrate } of members) {
       const knownBy = (rows: Int32Array, day: number | undefined) =>
         assert.ok(rows.every((row) => panel.labelDays[row]! <= (day ?? window.cut)));
@@ -91,16 +92,16 @@ test("no label is learned, watched or calibrated on before it is known", () => {
 
 test("the plan does not depend on the order of the tickers", () => {
   const property = fc.property(MARKET, fc.nat(), ({ panels, options }, seed) => {
-    const shuffled = planJoint(seededRandom(seed).shuffled(panels), options);
-    assert.deepEqual(shuffled, planJoint(panels, options));
+    const shuffled = atOnce(planJoint(seededRandom(seed).shuffled(panels), options));
+    assert.deepEqual(shuffled, atOnce(planJoint(panels, options)));
   });
   fc.assert(property, { seed: 9, numRuns: 50 });
 });
 
 test("a ticker's own forecasts stand where its calibration and score rows are predicted", () => {
   const property = fc.property(MARKET, ({ panels, options }) => {
-    const plan = planJoint(panels, options);
-    const { ends, parts } = jointSamples(plan, options.lookback);
+    const plan = atOnce(planJoint(panels, options));
+    const { ends, parts } = atOnce(jointSamples(plan, options.lookback));
     for (const [j, member] of plan.members.entries()) {
       const predictedRow = (sample: number) =>
         ends[(parts.train + parts.validate + sample) * plan.members.length + j];
@@ -132,15 +133,15 @@ const leaving = (plan: JointPlan) => plan.left.map(({ code, data }) => `${data.t
 
 test("a ticker that leaves takes its dates along, which may cost another one its labels", () => {
   // C validates, so it learns nothing; without its 10 dates B keeps 29 labels of the 37 it had.
-  const plan = planJoint([ticker("A", 0, 40), ticker("B", 60, 46), ticker("C", 110, 11)], OPTIONS);
+  const plan = atOnce(planJoint([ticker("A", 0, 40), ticker("B", 60, 46), ticker("C", 110, 11)], OPTIONS));
   assert.deepEqual(leaving(plan), ["C: insufficient_history", "B: insufficient_history"]);
   assert.deepEqual([plan.dates.train.length, plan.dates.validate.length], [32, 7]);
-  const without = planJoint([ticker("A", 0, 40), ticker("B", 60, 46)], OPTIONS);
+  const without = atOnce(planJoint([ticker("A", 0, 40), ticker("B", 60, 46)], OPTIONS));
   assert.deepEqual(leaving(without), ["B: insufficient_history"]);
 });
 
 test("a ticker whose training labels are all equal leaves, and the others stay", () => {
-  const plan = planJoint([ticker("Flat", 0, 101, () => 0.01), ticker("Long", 0, 101)], OPTIONS);
+  const plan = atOnce(planJoint([ticker("Flat", 0, 101, () => 0.01), ticker("Long", 0, 101)], OPTIONS));
   assert.deepEqual(leaving(plan), ["Flat: constant_target"]);
   assert.deepEqual(
     plan.members.map(({ panel }) => panel.ticker),
@@ -149,7 +150,7 @@ test("a ticker whose training labels are all equal leaves, and the others stay",
 });
 
 test("without a ticker that can stay, the plan is empty", () => {
-  const plan = planJoint([ticker("A", 0, 31), ticker("B", 0, 36, () => 0)], OPTIONS);
+  const plan = atOnce(planJoint([ticker("A", 0, 31), ticker("B", 0, 36, () => 0)], OPTIONS));
   assert.deepEqual(leaving(plan), ["A: insufficient_history", "B: insufficient_history"]);
   assert.deepEqual([plan.members.length, plan.dates.train.length, plan.dates.score.length], [0, 0, 0]);
 });

@@ -2,6 +2,7 @@ import { compareCodePoints } from "../contract/code-points.ts";
 import { counted } from "../contract/counted.ts";
 import type { Day } from "../contract/dates.ts";
 import { MucastError } from "../contract/errors.ts";
+import type { Pausable } from "../contract/pausable.ts";
 import { NO_LABEL_DAY } from "./labels.ts";
 import { isConstantTarget, LEAST_TRAINING_SAMPLES, splitSizes } from "./sample-split.ts";
 import type { TickerPanel } from "./ticker-panel.ts";
@@ -51,14 +52,20 @@ export interface JointPlan<P extends JointRows = JointRows> {
  *
  * @param panels in any order; the plan is the same.
  */
-export function planJoint<P extends JointRows>(panels: readonly P[], options: WindowOptions): JointPlan<P> {
+export function* planJoint<P extends JointRows>(
+  panels: readonly P[],
+  options: WindowOptions,
+): Pausable<JointPlan<P>> {
   let present = panels.toSorted((a, b) => compareCodePoints(a.ticker, b.ticker));
   const left: MucastError[] = [];
   for (;;) {
-    const dates = jointDates(present, options);
-    const members = present.map((panel) => memberOf(panel, dates, options.lookback));
+    const dates = yield* jointDates(present, options);
+    const members: JointMember<P>[] = [];
     const staying: P[] = [];
-    for (const member of members) {
+    for (const panel of present) {
+      yield 0;
+      const member = memberOf(panel, dates, options.lookback);
+      members.push(member);
       const reason = whyNot(member, options.lookback);
       if (reason === undefined) staying.push(member.panel);
       else left.push(reason);
@@ -68,20 +75,29 @@ export function planJoint<P extends JointRows>(panels: readonly P[], options: Wi
   }
 }
 
-function jointDates(panels: readonly JointRows[], { lookback, calibrates }: WindowOptions): JointDates {
-  const fit = datesOfRows(panels, (panel) => fullWindows(panel.fit, lookback));
+function* jointDates(
+  panels: readonly JointRows[],
+  { lookback, calibrates }: WindowOptions,
+): Pausable<JointDates> {
+  const fit = yield* datesOfRows(panels, (panel) => fullWindows(panel.fit, lookback));
   const { train, validate } = splitSizes(fit.length, calibrates);
   return {
     train: fit.subarray(0, train),
     validate: fit.subarray(train, train + validate),
     calibrate: fit.subarray(train + validate),
-    score: datesOfRows(panels, (panel) => fullWindows(panel.score, lookback)),
+    score: yield* datesOfRows(panels, (panel) => fullWindows(panel.score, lookback)),
   };
 }
 
-function datesOfRows<P extends JointRows>(panels: readonly P[], rows: (panel: P) => Int32Array): Int32Array {
+function* datesOfRows<P extends JointRows>(
+  panels: readonly P[],
+  rows: (panel: P) => Int32Array,
+): Pausable<Int32Array> {
   const dates = new Set<Day>();
-  for (const panel of panels) for (const row of rows(panel)) dates.add(panel.days[row]!);
+  for (const panel of panels) {
+    yield 0;
+    for (const row of rows(panel)) dates.add(panel.days[row]!);
+  }
   return Int32Array.from(dates).sort();
 }
 

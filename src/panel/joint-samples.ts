@@ -1,3 +1,4 @@
+import type { Pausable } from "../contract/pausable.ts";
 import type { JointMember, JointPlan } from "./joint-plan.ts";
 
 /** A joint plan as matrices; row-major, tickers in the plan's order. */
@@ -16,7 +17,7 @@ export interface JointSamples {
  * Lays the samples out. On every date each ticker with a full window is there, whether its label counts or not: the
  * others may see it. Nothing is carried over to dates on which a ticker has no row.
  */
-export function jointSamples({ dates, members }: JointPlan, lookback: number): JointSamples {
+export function* jointSamples({ dates, members }: JointPlan, lookback: number): Pausable<JointSamples> {
   const { train, validate, calibrate, score } = dates;
   const predict = calibrate.length + score.length;
   const samples = train.length + validate.length + predict;
@@ -24,6 +25,7 @@ export function jointSamples({ dates, members }: JointPlan, lookback: number): J
   const ends = new Float64Array(samples * width).fill(-1);
   const labels = new Float64Array((train.length + validate.length) * width).fill(Number.NaN);
   for (const [j, member] of members.entries()) {
+    yield 0;
     const { days, y } = member.panel;
     let sample = 0;
     // The dates of one part ascend; those of the score rows may begin before the calibration ends.

@@ -1,4 +1,5 @@
 import type { TickerFeatures, TickerPrices } from "../contract/columns.ts";
+import type { Pausable } from "../contract/pausable.ts";
 import { type CrossSection, rank, relativeToMean } from "./cross-section.ts";
 import {
   averageGap,
@@ -59,9 +60,18 @@ export const FEATURE_NAMES: readonly string[] = [...Object.keys(OWN), ...Object.
  * The features of each ticker, one ticker after the other, on those of its dates that have a positive price.
  * Across tickers only the tickers given count.
  */
-export function* featuresOf(tickers: readonly TickerPrices[]): Generator<TickerFeatures> {
+export function* featuresOf(tickers: readonly TickerPrices[]): Pausable<Iterable<TickerFeatures>> {
   const positive = tickers.map(positiveOnly);
-  const across = Object.values(ACROSS).map(({ of, by }) => acrossTickers(positive, of, by));
+  const across: Float64Array[][] = [];
+  for (const { of, by } of Object.values(ACROSS)) across.push(yield* acrossTickers(positive, of, by));
+  return tickerByTicker(positive, across);
+}
+
+/** @param across shape (features across tickers, tickers) of (n of the ticker). */
+function* tickerByTicker(
+  positive: readonly TickerPrices[],
+  across: readonly (readonly Float64Array[])[],
+): Generator<TickerFeatures> {
   for (const [t, { ticker, days, prices }] of positive.entries()) {
     const columns = [
       ...Object.values(OWN).map((feature) => feature(prices)),
@@ -87,12 +97,21 @@ function weekday(day: number): number {
 }
 
 /** Shape (tickers) of (n of the ticker): `by` applied to the values of `of` that share a date. */
-function acrossTickers(tickers: readonly TickerPrices[], of: PriceFeature, by: CrossSection): Float64Array[] {
-  const values = tickers.map(({ prices }) => of(prices));
+function* acrossTickers(
+  tickers: readonly TickerPrices[],
+  of: PriceFeature,
+  by: CrossSection,
+): Pausable<Float64Array[]> {
+  const values: Float64Array[] = [];
+  for (const { prices } of tickers) {
+    values.push(of(prices));
+    yield 0;
+  }
   const out = values.map((column) => new Float64Array(column.length));
   const next = new Int32Array(tickers.length);
   const onDate = new Float64Array(tickers.length);
   for (const day of unionOfDays(tickers)) {
+    yield 0;
     const here = tickers.map(({ days }, t) => days[next[t]!] === day);
     for (let t = 0; t < tickers.length; t++) onDate[t] = here[t] ? values[t]![next[t]!]! : Number.NaN;
     const compared = by(onDate);

@@ -4,6 +4,7 @@ import { checkId, inputNames } from "../blob/names.ts";
 import type { TickerPrices } from "../contract/columns.ts";
 import { counted } from "../contract/counted.ts";
 import { formatDay } from "../contract/dates.ts";
+import { inTurns } from "../contract/turns.ts";
 import { dataExtractorText, featureEngineText } from "./canonical.ts";
 import { FEATURE_NAMES, FEATURE_SET, featuresOf, unionOfDays } from "./feature-set.ts";
 import { type PrepareWindow, tickersOf, windowOf } from "./prepare-window.ts";
@@ -53,7 +54,7 @@ export interface PreparedBlobs {
 export async function preparePrices(request: PrepareRequest): Promise<PreparedBlobs> {
   const { csvPath, options = {}, report = () => undefined } = request;
   if (options.id !== undefined) checkId(options.id, "id");
-  const tickers = tickersOf(options.tickers, await readPrices(csvPath));
+  const tickers = tickersOf(options.tickers, await readPrices(csvPath, request.signal));
   const window = windowOf(options, unionOfDays(tickers));
   const dates = unionOfDays(tickers).filter((day) => day >= window.start && day <= window.end);
   const [first, last] = [formatDay(dates[0]!), formatDay(dates.at(-1)!)];
@@ -64,11 +65,12 @@ export async function preparePrices(request: PrepareRequest): Promise<PreparedBl
   const id = options.id ?? digestOf(tickers, window);
   const names = inputNames(id);
   const folder = resolve(request.outFolder, "data");
+  const features = await inTurns(featuresOf(tickers), request.signal);
   const { paths, written } = await writeTogether(
     folder,
     [
       { name: names.prices, content: dataExtractorText(window, dates, tickers) },
-      { name: names.features, content: featureEngineText(dates, featuresOf(tickers)) },
+      { name: names.features, content: featureEngineText(dates, features) },
     ],
     request.signal,
   );

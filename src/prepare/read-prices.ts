@@ -3,6 +3,7 @@ import type { TickerPrices } from "../contract/columns.ts";
 import { counted } from "../contract/counted.ts";
 import { formatDay } from "../contract/dates.ts";
 import { MucastError } from "../contract/errors.ts";
+import { Turns } from "../contract/turns.ts";
 import { DateColumn } from "./csv-dates.ts";
 import { checkSingleHeader, layoutOf, type PriceLayout } from "./csv-layout.ts";
 import { type DecimalMark, NumberColumn } from "./csv-numbers.ts";
@@ -19,25 +20,30 @@ interface Cells {
  * Reads a wide or long price CSV.
  * @returns every ticker that has a price, by ascending code point; days ascend, missing prices are left out, zero
  * and negative ones kept as they are.
- * @throws MucastError of csvRows; invalid_data, with the line, for what cannot be understood without guessing.
+ * @throws MucastError of csvRows; invalid_data, with the line, for what cannot be understood without guessing; the
+ * reason of `signal`.
  */
-export async function readPrices(path: string): Promise<TickerPrices[]> {
-  const pointed = await readUnder(".", path);
-  const cells = pointed.numbers.mark() === "." ? pointed : await readUnder(",", path);
+export async function readPrices(path: string, signal?: AbortSignal): Promise<TickerPrices[]> {
+  const turns = new Turns(signal);
+  const pointed = await readUnder(".", path, turns);
+  const cells = pointed.numbers.mark() === "." ? pointed : await readUnder(",", path, turns);
   const days = cells.dates.days();
-  const all = [...cells.tickers].map(([ticker, column]) =>
-    tickerPrices(ticker, column, days, (k) => duplicate(ticker, column, k, cells.dates, path)),
-  );
-  const priced = all.filter(({ days }) => days.length > 0);
+  const priced: TickerPrices[] = [];
+  for (const [ticker, column] of cells.tickers) {
+    await turns.giveWay();
+    const prices = tickerPrices(ticker, column, days, (k) => duplicate(ticker, column, k, cells.dates, path));
+    if (prices.days.length > 0) priced.push(prices);
+  }
   if (priced.length === 0) throw new MucastError("invalid_data", `${path} holds no price`, { source: path });
   return priced.sort((a, b) => compareCodePoints(a.ticker, b.ticker));
 }
 
-async function readUnder(mark: DecimalMark, path: string): Promise<PriceCells> {
+async function readUnder(mark: DecimalMark, path: string, turns: Turns): Promise<PriceCells> {
   const cells = new PriceCells(path, mark);
   let names: readonly string[] | undefined;
   let layout: PriceLayout | undefined;
   for await (const row of csvRows(path)) {
+    await turns.giveWay();
     if (names === undefined) {
       names = row.cells;
       continue;
