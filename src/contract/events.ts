@@ -7,7 +7,8 @@ export type Stage = (typeof STAGES)[number];
 
 /**
  * How far a stage is. Counts are whole units of work: bytes while reading; while fitting, fits of run_ml_job and
- * epochs of run_dl_job, where an epoch that early stopping saves counts as done when its network is.
+ * epochs of run_dl_job, where an epoch that early stopping saves counts as done when its network is; while evaluating,
+ * tickers of each table.
  */
 export interface Progress {
   readonly kind: "progress";
