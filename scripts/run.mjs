@@ -1,8 +1,12 @@
 // `node scripts/run.mjs FILE [ARG ...]`: does the set-up that FILE needs, then runs it on Node 24, where `mucast/client` is
-// the client's source: what the package carries, dist/, is not there in a checkout.
+// the client's source: what the package carries, dist/, is not there in a checkout. FILE is asked to end (SIGTERM) when
+// this process is, and when the one that has started it, such as npm or a shell, is gone.
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
+import { isatty } from "node:tty";
 import { fileURLToPath } from "node:url";
+import { whenParentEnds } from "./parent.mjs";
+import { descendantsOf, processOf } from "./process-stat.mjs";
 import { ensureSetup, orExplain } from "./setup.mjs";
 
 const JOB_NEEDS = new Map([
@@ -12,17 +16,48 @@ const JOB_NEEDS = new Map([
   ["serve", ["ml"]],
 ]);
 
+const unfollow = whenParentEnds(() => {
+  if (!isAsked) end("SIGTERM");
+});
+
 const [file, ...args] = process.argv.slice(2);
 const node = orExplain(() => ensureSetup(environmentsFor(file, args)));
 
 // TypeScript is stripped of its types at every start; what has been made of it is kept for the next one.
 const cache = fileURLToPath(new URL("../node_modules/.cache/mucast/compiled", import.meta.url));
 const env = { NODE_COMPILE_CACHE: cache, ...process.env };
-const child = spawn(node, ["--conditions=mucast-source", file, ...args], { stdio: "inherit", env });
+const followUs = new URL("./end-with-parent.mjs", import.meta.url).href;
+const child = spawn(node, ["--conditions=mucast-source", "--import", followUs, file, ...args], {
+  stdio: "inherit",
+  env,
+});
+
+// Looked at now: one that is closed is none any more.
+const hasTerminal = [0, 1, 2].some((descriptor) => isatty(descriptor));
+let isAsked = false;
+/** What FILE had started when it was first asked to end. */
+let started = [];
+
 // A terminal's Ctrl-C reaches the child too; what is sent to this process alone is handed on.
 process.on("SIGINT", () => undefined);
-for (const signal of ["SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
-child.on("exit", (code, signal) => process.exit(code ?? 128 + (constants.signals[signal] ?? 0)));
+process.on("SIGTERM", () => end("SIGTERM"));
+process.on("SIGHUP", () => {
+  if (hasTerminal) end("SIGHUP");
+  // The terminal is gone of what nohup started to outlive it; npm may have ended by that.
+  else unfollow();
+});
+child.on("exit", (code, signal) => {
+  for (const { pid, start } of started) {
+    if (processOf(pid)?.start === start) process.kill(pid, "SIGTERM");
+  }
+  process.exit(code ?? 128 + (constants.signals[signal] ?? 0));
+});
+
+function end(signal) {
+  if (!isAsked) started = descendantsOf(child.pid);
+  isAsked = true;
+  child.kill(signal);
+}
 
 /** The Python environments that a script needs; a program of someone's own needs none. */
 function environmentsFor(script, scriptArgs) {

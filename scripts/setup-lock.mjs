@@ -1,6 +1,7 @@
 // One set-up at a time: a lock file made exclusively, holding the pid and the start time of its owner. A lock whose
 // owner is gone (killed in the middle) is taken over.
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { processOf } from "./process-stat.mjs";
 
 /**
  * Runs `body` while holding `file`.
@@ -66,17 +67,10 @@ function isAlive(owner) {
   return found !== undefined && (start === undefined || found === start);
 }
 
-/** In clock ticks since boot; "" where the system does not tell; undefined where no such process runs, as with a zombie. */
+/** "" where the system does not tell; undefined where no such process runs. */
 function startTimeOf(pid) {
   if (process.platform !== "linux") return takesSignals(pid) ? "" : undefined;
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    return /[ZX]/i.test(fields[0]) ? undefined : fields[19];
-  } catch (error) {
-    if (error.code === "ENOENT" || error.code === "ESRCH") return undefined;
-    throw error;
-  }
+  return processOf(pid)?.start;
 }
 
 function takesSignals(pid) {

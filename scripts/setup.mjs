@@ -110,6 +110,9 @@ function runToStderr(command, args, cwd) {
       ([name]) => !/^npm_(?!config_(cafile|registry|userconfig|cache|globalconfig)$)/i.test(name),
     ),
   );
+  // What takes minutes ends where this process is killed; npm is a program of Node, too.
+  const followUs = new URL("./end-with-parent.mjs", import.meta.url).href;
+  env.NODE_OPTIONS = `${env.NODE_OPTIONS ?? ""} --import=${followUs}`.trim();
   const done = spawnSync(command, args, { cwd, env, stdio: ["ignore", 2, 2] });
   if (done.error) throw new SetupError(`cannot run ${command}: ${done.error.message}`);
   if (done.status !== 0) {

@@ -1,21 +1,21 @@
-import { once } from "node:events";
 import { MucastError } from "../contract/errors.ts";
 import { findEnvironment } from "../engine/environment.ts";
 import { startService } from "../service/service.ts";
 import { loadSettings, type ServiceSettings, type SettingFlags } from "../service/settings/load-settings.ts";
+import { onEndSignal } from "./end-signal.ts";
 import { welcome } from "./welcome.ts";
 
 const CLOSING_SECONDS = 30;
 
-/** Runs a service until SIGTERM or SIGINT, then ends the process; a second signal ends it at once. */
+/** Runs a service until a signal tells it to end, then ends the process; another one, a second later, ends it at once. */
 export async function serve(flags: SettingFlags): Promise<void> {
   const settings = loadSettings(flags, process.env);
-  const stopped = untilStopped();
+  // From the start on: a service that is still opening ends as soon as it is open.
+  const stopped = new Promise<NodeJS.Signals>(onEndSignal);
   const service = await startService(settings);
   const address = settings.public_url?.replace(/\/+$/, "") ?? service.address;
   process.stdout.write(welcome(address, settings, hasEngine(settings)));
   await stopped;
-  process.once("SIGTERM", endAtOnce).once("SIGINT", endAtOnce);
   endInTime((settings.drain_seconds + CLOSING_SECONDS) * 1_000);
   await service.close();
   // Clients of others' services, such as that of traces, may hold the process with timers of their own.
@@ -40,14 +40,4 @@ function endInTime(milliseconds: number): void {
     process.stderr.write("mucast: not everything could be closed in time\n");
     process.exit(1);
   }, milliseconds);
-}
-
-/** Heard from the start on: a service that is still opening ends as soon as it is open. */
-async function untilStopped(): Promise<void> {
-  await Promise.race([once(process, "SIGTERM"), once(process, "SIGINT")]);
-}
-
-/** What runs is taken over by the next start, as after a kill. */
-function endAtOnce(signal: NodeJS.Signals): void {
-  process.exit(signal === "SIGINT" ? 130 : 143);
 }

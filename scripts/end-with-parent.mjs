@@ -1,0 +1,6 @@
+// Loaded by scripts/run.mjs and scripts/setup.mjs before the programs that they start: each of them is asked to end
+// once its starter is gone, also where that was killed.
+import { isMainThread } from "node:worker_threads";
+import { whenParentEnds } from "./parent.mjs";
+
+if (isMainThread) whenParentEnds(() => process.kill(process.pid, "SIGTERM"));

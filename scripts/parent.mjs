@@ -1,0 +1,17 @@
+const MILLISECONDS_BETWEEN_LOOKS = 500;
+
+/**
+ * Calls `ended` once the process that has started this one is gone: this one has another parent then.
+ * @param {() => void} ended
+ * @returns {() => void} ends the watch
+ */
+export function whenParentEnds(ended) {
+  const parent = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(timer);
+    ended();
+  }, MILLISECONDS_BETWEEN_LOOKS);
+  timer.unref();
+  return () => clearInterval(timer);
+}

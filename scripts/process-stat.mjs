@@ -1,0 +1,32 @@
+// What /proc says of processes. Built-ins alone, as the set-up runs before TypeScript can be read.
+import { readdirSync, readFileSync } from "node:fs";
+
+/**
+ * A process that runs, by its parent and by its start in clock ticks since boot, which names it together with its pid.
+ * One that has ended and that its parent has not waited for (a zombie) runs no more.
+ * @param {number} pid
+ * @returns {{ pid: number, parent: number, start: string } | undefined}
+ */
+export function processOf(pid) {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+    // The name stands in parentheses and may hold anything.
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return /[ZX]/i.test(fields[0]) ? undefined : { pid, parent: Number(fields[1]), start: fields[19] };
+  } catch (error) {
+    if (error.code === "ENOENT" || error.code === "ESRCH") return undefined;
+    throw error;
+  }
+}
+
+/** All that descend from a process, now; none where the system has no /proc. */
+export function descendantsOf(pid) {
+  if (process.platform !== "linux") return [];
+  const all = readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map((name) => processOf(Number(name)))
+    .filter((found) => found !== undefined);
+  const tree = all.filter(({ parent }) => parent === pid);
+  for (const { pid: older } of tree) tree.push(...all.filter(({ parent }) => parent === older));
+  return tree;
+}

@@ -1,0 +1,31 @@
+import { isatty } from "node:tty";
+
+/** Terminals, npm and timeout send a signal to each process of a group, and some processes hand it on to others. */
+const SAME_MILLISECONDS = 1_000;
+
+/**
+ * Calls `ended` when this process is told to end. What comes within a second after that is the same wish on another
+ * way; a later signal is left to the system, which ends the process at once. A closed terminal (SIGHUP) counts where the
+ * process has a terminal. Without one it was started to outlive it: nohup has SIGHUP ignored, which Node takes back.
+ * @returns what makes it listen no more.
+ */
+export function onEndSignal(ended: (name: NodeJS.Signals) => void): () => void {
+  // Looked at now: one that is closed is none any more.
+  const hasTerminal = [0, 1, 2].some((descriptor) => isatty(descriptor));
+  let isTold = false;
+  let timer: NodeJS.Timeout | undefined;
+  const hear = (name: NodeJS.Signals) => {
+    if (isTold || (name === "SIGHUP" && !hasTerminal)) return;
+    isTold = true;
+    timer = setTimeout(stop, SAME_MILLISECONDS).unref();
+    ended(name);
+  };
+  const stop = () => {
+    clearTimeout(timer);
+    for (const name of SIGNALS) process.off(name, hear);
+  };
+  for (const name of SIGNALS) process.on(name, hear);
+  return stop;
+}
+
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
