@@ -73,6 +73,13 @@ export const ERROR_TABLE = {
     advice:
       "Give a longer window, features with fewer gaps or a smaller lookback; a ticker needs 30 fit rows, a network 30 windows that train.",
   },
+  sparse_prices: {
+    status: 422,
+    exit: 3,
+    title: "Prices lie too far apart to learn from",
+    advice:
+      "Give daily or weekly prices: a label is the return to the next price, which has to come within 10 calendar days.",
+  },
   all_failed: {
     status: 422,
     exit: 3,

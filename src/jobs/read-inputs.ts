@@ -93,12 +93,15 @@ async function knownFromPrices(
   }
 }
 
+/** Codes of a ticker that cannot be learned from; the others go on. */
+const HISTORY_CODES: ReadonlySet<string> = new Set(["insufficient_history", "sparse_prices"]);
+
 function panelOf(features: TickerFeatures, prices: PriceBlob, window: ResolvedWindow): TickerPanel | Failure {
   const { ticker } = features;
   try {
     return buildTickerPanel({ ticker, prices: prices.load(ticker), features, window });
   } catch (error) {
-    if (!(error instanceof MucastError && error.code === "insufficient_history")) throw error;
+    if (!(error instanceof MucastError && HISTORY_CODES.has(error.code))) throw error;
     return { ticker, code: error.code, message: error.message };
   }
 }

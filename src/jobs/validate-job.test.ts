@@ -109,6 +109,19 @@ test("features that end a day early are the no_forecast that the job would end w
   assert.equal(tickers.length, 3, "their rows are told all the same");
 });
 
+test("monthly prices are sparse_prices", async () => {
+  const { error, failures } = await validate(({ prices }) => {
+    prices.prices = Object.fromEntries(
+      Object.entries(prices.prices).map(([ticker, values]) => [
+        ticker,
+        values.map((value, i) => (i % 21 === 0 ? value : null)),
+      ]),
+    );
+  });
+  assert.equal(error?.code, "sparse_prices");
+  assert.match(failures[0]!.message, /^ALFA has prices 29 calendar days apart \(median\)/);
+});
+
 test("a history that is too short for every ticker is insufficient_history", async () => {
   const { error, failures } = await validate(({ prices }) => {
     prices.start = prices.dates[35]!;

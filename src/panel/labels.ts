@@ -1,5 +1,4 @@
-/** A next price more than this many calendar days away makes no label, and an older last price no forecast. */
-export const LONGEST_GAP_DAYS = 10;
+import { LONGEST_GAP_DAYS } from "../contract/price-gaps.ts";
 
 /** Stands in `labelDays` where a row has no label (there `y` is NaN too). Earlier than any date. */
 export const NO_LABEL_DAY = -2_147_483_648;

@@ -40,3 +40,11 @@ test("no ticker left is too little history where that is every reason, else all_
   assert.equal(mixed.code, "all_failed");
   assert.deepEqual(mixed.data.failures, [singular, short]);
 });
+
+test("prices too far apart end the job under that name where every ticker with enough of them has such", () => {
+  const sparse = { ticker: "A", code: "sparse_prices", message: "A has prices 31 calendar days apart" };
+  const short = { ticker: "B", code: "insufficient_history", message: "B has 1 fit row" };
+  const { code, message } = noTickerLeft([short, sparse]);
+  assert.equal(code, "sparse_prices");
+  assert.equal(message, "No ticker is left of 2; the first: A has prices 31 calendar days apart");
+});

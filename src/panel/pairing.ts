@@ -33,8 +33,8 @@ export function pairTickers(
 
 /**
  * The error of a job that has lost every ticker: `insufficient_history` where that is the reason of each, or where
- * the blobs share no ticker; `invalid_model_params` where it is that of each ticker with enough history; `all_failed`,
- * with the reasons, otherwise.
+ * the blobs share no ticker; `invalid_model_params` or `sparse_prices` where it is that of each ticker with enough
+ * history; `all_failed`, with the reasons, otherwise.
  */
 export function noTickerLeft(failures: readonly Failure[]): MucastError {
   const listed = [...failures].sort((a, b) => compareCodePoints(a.ticker, b.ticker));
@@ -53,7 +53,11 @@ export function noTickerLeft(failures: readonly Failure[]): MucastError {
   );
 }
 
+/** What ends the job under its own name where it is the reason of every ticker. */
+const COMMON_CODES = ["invalid_model_params", "sparse_prices"] as const;
+
 function commonCode(telling: readonly Failure[]): ErrorCode {
   if (telling.length === 0) return "insufficient_history";
-  return telling.every(({ code }) => code === "invalid_model_params") ? "invalid_model_params" : "all_failed";
+  const common = COMMON_CODES.find((code) => telling.every((failure) => failure.code === code));
+  return common ?? "all_failed";
 }

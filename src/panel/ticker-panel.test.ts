@@ -255,3 +255,20 @@ test("labels of prices at the ends of the float64 range stay finite", () => {
   assert.ok(Math.abs(panel.y[10]! - (Math.log(1.7e308) - Math.log(5e-324))) < 1e-9);
   assert.equal(panel.y.subarray(0, 59).every(Number.isFinite), true);
 });
+
+test("monthly prices are told as what they are, weekly ones are learned from", () => {
+  const { quotes } = clean(120);
+  const everyDays = (step: number): Quotes => {
+    const at = (i: number) => formatDay(parseDay("2010-01-04")! + step * i);
+    const moved = <T>(values: ReadonlyMap<string, T>) =>
+      new Map([...values.values()].map((value, i) => [at(i), value]));
+    return { ...quotes, prices: moved(quotes.prices), features: moved(quotes.features) };
+  };
+  assert.throws(() => build(everyDays(30), "2000-01-01", "2030-01-01", "2030-01-01"), {
+    code: "sparse_prices",
+    message:
+      "AAA has prices 30 calendar days apart (median), and a label needs the next one within 10: " +
+      "119 of 120 price dates have no label",
+  });
+  assert.equal(build(everyDays(7), "2000-01-01", "2030-01-01", "2030-01-01").fit.length, 119);
+});

@@ -2,6 +2,7 @@ import type { TickerFeatures, TickerPrices } from "../contract/columns.ts";
 import { counted } from "../contract/counted.ts";
 import type { Day } from "../contract/dates.ts";
 import { MucastError } from "../contract/errors.ts";
+import { sparseGapDays, sparsePrices } from "../contract/price-gaps.ts";
 import type { Warning } from "../contract/warnings.ts";
 import { labelPrices, NO_LABEL_DAY } from "./labels.ts";
 import { priceDates } from "./price-dates.ts";
@@ -58,7 +59,7 @@ export interface TickerInput {
  * row.
  *
  * @throws MucastError `insufficient_history`, with the counts of every step in `data.rows`, where fewer than
- *   LEAST_FIT_ROWS fit rows remain. Only this ticker fails; the caller goes on with the others.
+ *   LEAST_FIT_ROWS fit rows remain; `sparse_prices` where that is because prices lie too far apart. Only this ticker fails; the caller goes on with the others.
  */
 export function buildTickerPanel({ ticker, prices, features, window }: TickerInput): TickerPanel {
   const priced = priceDates(prices, window);
@@ -89,7 +90,9 @@ export function buildTickerPanel({ ticker, prices, features, window }: TickerInp
     fitRows: kept.length === 0 ? 0 : fit.length,
     scoreRows: score.length,
   };
-  if (counts.fitRows < LEAST_FIT_ROWS) throw insufficientHistory(ticker, counts, window);
+  if (counts.fitRows < LEAST_FIT_ROWS) {
+    throw tooFar(ticker, counts, priced.days) ?? insufficientHistory(ticker, counts, window);
+  }
 
   const emptyNames = features.columns.filter((_, c) => !kept.includes(c));
   return {
@@ -122,6 +125,14 @@ function splitAtCut(labelDays: Int32Array, window: ResolvedWindow): { fit: Int32
   const all = Int32Array.from(labelDays.keys());
   const fit = all.filter((i) => isCandidate(labelDays[i]!, window));
   return { fit, score: all.subarray((fit.at(-1) ?? -1) + 1) };
+}
+
+/** A longer window would not help where most dates have no label. */
+function tooFar(ticker: string, counts: RowCounts, days: Int32Array): MucastError | undefined {
+  const gapDays = sparseGapDays(days);
+  if (gapDays === undefined) return undefined;
+  const message = `${ticker} ${sparsePrices(gapDays)}: ${counts.longGaps} of ${counted(days.length, "price date")} have no label`;
+  return new MucastError("sparse_prices", message, { ticker, gap_days: gapDays, rows: counts });
 }
 
 function insufficientHistory(ticker: string, counts: RowCounts, window: ResolvedWindow): MucastError {

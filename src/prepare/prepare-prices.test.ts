@@ -151,6 +151,17 @@ test("a zero or negative price is written, told, and is no price to the features
   assert.deepEqual([momentum[10], momentum[11], momentum[12]], [null, null, Math.log(A[12]! / A[9]!)]);
 });
 
+test("a ticker whose prices lie too far apart for labels is told, with the typical distance", async () => {
+  const [daily, monthly] = [walkOf(1, 200), walkOf(2, 200).map((price, i) => (i % 30 === 0 ? price : null))];
+  const told: string[] = [];
+  const request = { outFolder: fresh(), report: (line: string) => void told.push(line) };
+  await preparePrices({ ...request, csvPath: csvOf({ DAILY: daily, MONTHLY: monthly }) });
+  assert.deepEqual(told.slice(1), [
+    "warning: MONTHLY has prices 30 calendar days apart (median), and a label needs the next one within 10: " +
+      "no job can learn from it; give daily or weekly prices",
+  ]);
+});
+
 test("what compares tickers uses those that have a price that day", async () => {
   const { features } = await prepare({ A: [1, 2, 4], B: [1, 3, null], C: [1, 1, 2] });
   const two = Math.log(2);

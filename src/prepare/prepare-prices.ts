@@ -4,6 +4,7 @@ import { checkId, inputNames } from "../blob/names.ts";
 import type { TickerPrices } from "../contract/columns.ts";
 import { counted } from "../contract/counted.ts";
 import { formatDay } from "../contract/dates.ts";
+import { sparseGapDays, sparsePrices } from "../contract/price-gaps.ts";
 import { inTurns } from "../contract/turns.ts";
 import { dataExtractorText, featureEngineText } from "./canonical.ts";
 import { FEATURE_NAMES, FEATURE_SET, featuresOf, unionOfDays } from "./feature-set.ts";
@@ -62,6 +63,7 @@ export async function preparePrices(request: PrepareRequest): Promise<PreparedBl
     `${csvPath}: ${counted(tickers.length, "ticker")}, ${counted(dates.length, "date")} from ${first} to ${last}`,
   );
   reportNonpositive(tickers, report);
+  reportSparse(tickers, window, report);
   const id = options.id ?? digestOf(tickers, window);
   const names = inputNames(id);
   const folder = resolve(request.outFolder, "data");
@@ -95,6 +97,24 @@ function reportNonpositive(tickers: readonly TickerPrices[], report: (sentence: 
     const [are, get] = count === 1 ? ["is", "its date gets"] : ["are", "their dates get"];
     report(`${ticker}: ${counted(count, "price")} ${are} zero or negative; ${get} no features`);
   }
+}
+
+const SPARSE_SHOWN = 10;
+
+/** The blobs are written all the same; a job would refuse these tickers as `sparse_prices`. */
+function reportSparse(
+  tickers: readonly TickerPrices[],
+  { start, end }: PrepareWindow,
+  report: (sentence: string) => void,
+): void {
+  const sparse = tickers.flatMap(({ ticker, days, prices }) => {
+    const gapDays = sparseGapDays(days.filter((day, i) => day >= start && day <= end && prices[i]! > 0));
+    return gapDays === undefined ? [] : [`${ticker} ${sparsePrices(gapDays)}: no job can learn from it`];
+  });
+  for (const sentence of sparse.slice(0, SPARSE_SHOWN))
+    report(`warning: ${sentence}; give daily or weekly prices`);
+  const more = sparse.length - SPARSE_SHOWN;
+  if (more > 0) report(`warning: so it is with ${counted(more, "more ticker")}`);
 }
 
 /** 16 hexadecimal digits of a SHA-256 over everything that the bytes of the blobs depend on. */
