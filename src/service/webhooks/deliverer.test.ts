@@ -129,6 +129,24 @@ onEachDatabase((tested) => {
     assert.equal(states.filter((state) => state === "due").length, EVENT_TYPES.length);
   });
 
+  test("a delivery that hangs holds up no other of its target", { timeout: 120_000 }, async (t) => {
+    const there = await receiver(t);
+    const targets = [targetAt(there.origin)];
+    const hung = Promise.withResolvers<ServerResponse>();
+    there.answers.push(hung.resolve);
+    // Far longer than this test may take.
+    const deliverer = start(t, targets, { timeoutMilliseconds: 600_000 });
+    await happen(targets);
+    deliverer.wake();
+    const response = await hung.promise;
+    for (let n = 0; n < 20; n++) await happen(targets);
+    deliverer.wake();
+    await there.count(21);
+    response.end();
+    await deliverer.close();
+    assert.deepEqual(new Set((await deliveries()).map(({ state }) => state)), new Set(["delivered"]));
+  });
+
   test("what fails is tried again with the same id, and the reason is kept meanwhile", async (t) => {
     const there = await receiver(t);
     const targets = [targetAt(there.origin)];

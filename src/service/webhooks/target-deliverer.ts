@@ -24,6 +24,9 @@ export class TargetDeliverer {
   readonly #running: Promise<void>;
   #isClosing = false;
   #isWoken = false;
+  readonly #underWay = new Set<Promise<void>>();
+  /** The last look found as many as there was room for. */
+  #mayBeMore = false;
   #endRest: () => void = () => undefined;
 
   constructor(parts: DelivererParts, target: WebhookTarget, pace: Pace) {
@@ -49,9 +52,14 @@ export class TargetDeliverer {
   async #run(): Promise<void> {
     while (!this.#isClosing) {
       this.#isWoken = false;
-      const taken = await this.#round();
-      if (taken < AT_A_TIME && !this.#isWoken && !this.#isClosing) await this.#rest();
+      const room = AT_A_TIME - this.#underWay.size;
+      const taken = room === 0 ? 0 : await this.#take(room);
+      this.#mayBeMore = taken === room;
+      // One has ended while the others were looked for.
+      const isRoomForMore = this.#mayBeMore && this.#underWay.size < AT_A_TIME;
+      if (!isRoomForMore && !this.#isWoken && !this.#isClosing) await this.#rest();
     }
+    await Promise.all(this.#underWay);
   }
 
   #rest(): Promise<void> {
@@ -64,20 +72,29 @@ export class TargetDeliverer {
     });
   }
 
-  /** @returns how many deliveries were due. */
-  async #round(): Promise<number> {
+  /** Begins with as many deliveries as are due and there is room for. @returns how many. */
+  async #take(room: number): Promise<number> {
     const { database } = this.#parts;
     const { name: target } = this.#target;
     // Twice the time that a try may take: nobody else begins it meanwhile.
     const leaseSeconds = (2 * this.#pace.timeoutMilliseconds) / 1_000;
     try {
-      const due = await claimDeliveries(database, { target, most: AT_A_TIME, leaseSeconds });
-      await Promise.all(due.map((delivery) => this.#deliver(delivery)));
+      const due = await claimDeliveries(database, { target, most: room, leaseSeconds });
+      for (const delivery of due) this.#begin(delivery);
       return due.length;
     } catch (error) {
       this.#parts.log.warn({ err: error, target }, "deliveries could not be looked for");
       return 0;
     }
+  }
+
+  /** Side by side with the others: one that is slow holds up none of them. */
+  #begin(delivery: DueDelivery): void {
+    const delivering = this.#deliver(delivery).finally(() => {
+      this.#underWay.delete(delivering);
+      if (this.#mayBeMore) this.wake();
+    });
+    this.#underWay.add(delivering);
   }
 
   async #deliver(delivery: DueDelivery): Promise<void> {
