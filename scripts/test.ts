@@ -1,6 +1,6 @@
 /**
- * Everything that has to hold, two checks at a time, since most use one core; all are run, and any failure fails the
- * whole. What a check prints is shown when it has ended; the tests, which come last and take longest, are shown at work.
+ * Everything that has to hold, two checks at a time, since most use one core, and then the test files; all are run, and
+ * any failure fails the whole. What a check prints is shown when it has ended, and what a test file prints where it failed.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -8,6 +8,7 @@ import { globSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { findEnvironment } from "../src/engine/environment.ts";
+import { type FileRun, runTestFiles } from "./test-files.ts";
 
 const biome = join("tools/biome/node_modules/@biomejs", `cli-linux-${process.arch}`, "biome");
 const engineEnv = { ...process.env, PYTHONPATH: "engine" };
@@ -17,13 +18,10 @@ const python = findEnvironment("dev").python;
 /** Files wait for processes and servers about as often as they compute. */
 const FILES_AT_A_TIME = availableParallelism() + 1;
 
-type Check = readonly [name: string, command: string, args: readonly string[]];
+/** Far more than any of them takes. */
+const MINUTES_AT_MOST = 20;
 
-const TESTS: Check = [
-  "tests",
-  node,
-  ["--test", "--test-reporter=spec", `--test-concurrency=${FILES_AT_A_TIME}`, ...testFiles()],
-];
+type Check = readonly [name: string, command: string, args: readonly string[]];
 
 /** The longest first. */
 const CHECKS: readonly Check[] = [
@@ -34,7 +32,6 @@ const CHECKS: readonly Check[] = [
   ["lint and format", biome, ["ci", "."]],
   ["engine lint", python, ["-m", "ruff", "check", "engine"]],
   ["engine format", python, ["-m", "ruff", "format", "--check", "engine"]],
-  TESTS,
 ];
 
 function testFiles(): string[] {
@@ -42,26 +39,34 @@ function testFiles(): string[] {
 }
 
 /** @returns whether it passed. */
-async function run(check: Check): Promise<boolean> {
-  const [name, command, args] = check;
+async function run([name, command, args]: Check): Promise<boolean> {
   const started = performance.now();
-  const isShown = check === TESTS;
   const child = spawn(command, args, {
-    stdio: isShown ? "inherit" : ["ignore", "pipe", "pipe"],
+    stdio: ["ignore", "pipe", "pipe"],
     env: engineEnv,
+    timeout: MINUTES_AT_MOST * 60_000,
+    killSignal: "SIGKILL",
   });
   let said = "";
   for (const stream of [child.stdout, child.stderr]) {
-    stream?.setEncoding("utf8").on("data", (text) => {
+    stream.setEncoding("utf8").on("data", (text) => {
       said += text;
     });
   }
-  const [status] = await once(child, "close");
-  const seconds = ((performance.now() - started) / 1000).toFixed(1);
-  process.stdout.write(
-    `\n# ${name}\n${said}# ${name}: ${status === 0 ? "passed" : "FAILED"} in ${seconds} s\n`,
-  );
+  const [status, signal] = await once(child, "close");
+  const end = status === 0 ? "passed" : signal ? `was ended by ${signal}` : "FAILED";
+  process.stdout.write(`\n# ${name}\n${said}# ${name}: ${end} in ${secondsSince(started)} s\n`);
   return status === 0;
+}
+
+/** Of a file that failed, all that it printed. */
+function tell({ file, passed, said, seconds }: FileRun): void {
+  const shown = passed ? "" : `${said}`;
+  process.stdout.write(`${shown}# ${file}: ${passed ? "passed" : "FAILED"} in ${seconds.toFixed(1)} s\n`);
+}
+
+function secondsSince(started: number): string {
+  return ((performance.now() - started) / 1_000).toFixed(1);
 }
 
 const waiting = [...CHECKS];
@@ -72,7 +77,10 @@ async function runWhatWaits(): Promise<void> {
   }
 }
 await Promise.all([runWhatWaits(), runWhatWaits()]);
+const files = testFiles();
+failed.push(...(await runTestFiles(files, FILES_AT_A_TIME, tell)));
 
-process.stdout.write(`\n${CHECKS.length - failed.length} passed, ${failed.length} failed\n`);
-if (failed.length > 0) process.stdout.write(`failed: ${failed.join(", ")}\n`);
+const count = CHECKS.length + files.length;
+process.stdout.write(`\n${count - failed.length} passed, ${failed.length} failed\n`);
+if (failed.length > 0) process.stdout.write(`failed:\n${failed.map((name) => `  ${name}\n`).join("")}`);
 process.exitCode = failed.length === 0 ? 0 : 1;

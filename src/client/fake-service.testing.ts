@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { answering } from "../../test/servers/answering.testing.ts";
 import { type ErrorCode, MucastError, problemOf } from "../contract/errors.ts";
 import type { OperationView } from "../contract/operation-view.ts";
 
@@ -19,19 +20,21 @@ export type Answer = (asked: Asked, response: ServerResponse) => void;
 export class FakeService implements AsyncDisposable {
   readonly asked: Asked[] = [];
   readonly #answers: Answer[];
-  readonly #server = createServer(async (request, response) => {
-    const parts: Buffer[] = [];
-    for await (const part of request) parts.push(part);
-    const asked = {
-      method: request.method!,
-      url: request.url!,
-      headers: request.headers,
-      body: Buffer.concat(parts).toString(),
-    };
-    this.asked.push(asked);
-    const answer = this.#answers.length > 1 ? this.#answers.shift()! : this.#answers[0]!;
-    answer(asked, response);
-  });
+  readonly #server = createServer(
+    answering(async (request, response) => {
+      const parts: Buffer[] = [];
+      for await (const part of request) parts.push(part);
+      const asked = {
+        method: request.method!,
+        url: request.url!,
+        headers: request.headers,
+        body: Buffer.concat(parts).toString(),
+      };
+      this.asked.push(asked);
+      const answer = this.#answers.length > 1 ? this.#answers.shift()! : this.#answers[0]!;
+      answer(asked, response);
+    }),
+  );
 
   /** The last answer is given as often as it is asked for. */
   constructor(...answers: readonly Answer[]) {

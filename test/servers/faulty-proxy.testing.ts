@@ -7,6 +7,7 @@ import {
   type ServerResponse,
 } from "node:http";
 import type { AddressInfo } from "node:net";
+import { answering } from "./answering.testing.ts";
 
 /** What the storage has answered. */
 export interface Answer {
@@ -34,14 +35,16 @@ export interface FaultyProxy {
 export async function startFaultyProxy(target: string): Promise<FaultyProxy> {
   const asked: string[] = [];
   const plans = new Map<string, Fault[]>();
-  const server = createServer(async (request, response) => {
-    const kind = kindOf(request);
-    asked.push(kind);
-    const fault = plans.get(kind)?.shift();
-    const pass = await taken(request, target);
-    if (fault !== undefined) await fault(pass, response, request);
-    else sendWhole(response, await pass());
-  });
+  const server = createServer(
+    answering(async (request, response) => {
+      const kind = kindOf(request);
+      asked.push(kind);
+      const fault = plans.get(kind)?.shift();
+      const pass = await taken(request, target);
+      if (fault !== undefined) await fault(pass, response, request);
+      else sendWhole(response, await pass());
+    }),
+  );
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
     origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,

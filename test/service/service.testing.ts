@@ -125,7 +125,8 @@ function watch(child: ChildProcess, port: number, folder: string, dataDir: strin
   }
   const exited = new Promise<Exit>((resolve, reject) => {
     child.once("error", reject);
-    child.once("exit", (code, signal) => resolve({ code, signal }));
+    // Not at its exit: what it said last may still be in its pipes.
+    child.once("close", (code, signal) => resolve({ code, signal }));
   });
   const serving: Serving = {
     url: `http://127.0.0.1:${port}`,

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
+import { answering } from "../../../test/servers/answering.testing.ts";
 
 const certificates = new URL("../../../test/certificates/", import.meta.url);
 const cert = readFileSync(new URL("localhost.cert.pem", certificates), "utf8");
@@ -57,21 +58,23 @@ export class FakeManagementApi {
   stopping: string[] = ["Stopped"];
   readonly #faults: { call: Call; fault: Fault }[] = [];
   readonly #server: Server;
+  #endpoint = "";
 
   private constructor() {
-    this.#server = createServer({ cert, key }, (request, response) => {
-      void this.#answer(request, response);
-    });
+    const answer = answering((request, response) => this.#answer(request, response));
+    this.#server = createServer({ cert, key }, answer);
   }
 
   static async open(): Promise<FakeManagementApi> {
     const fake = new FakeManagementApi();
     await new Promise<void>((resolve) => fake.#server.listen(0, "127.0.0.1", resolve));
+    fake.#endpoint = `https://127.0.0.1:${(fake.#server.address() as AddressInfo).port}`;
     return fake;
   }
 
+  /** Where it answers; what is still on its way when it is closed is answered by the same address. */
   get endpoint(): string {
-    return `https://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    return this.#endpoint;
   }
 
   /** Options of the SDK's client. */

@@ -67,6 +67,8 @@ export class JobChild {
   readonly ready: Promise<unknown>;
   readonly #child: ChildProcess;
   readonly #readied = Promise.withResolvers<void>();
+  /** Gets a line for the service's log. */
+  readonly #print: (line: string) => void;
   #run: CurrentRun | undefined;
   #gone = false;
   /** With what it ended, once it has. */
@@ -79,6 +81,7 @@ export class JobChild {
       detached: true,
       stdio: ["pipe", "pipe", "pipe", "pipe"],
     });
+    this.#print = (line) => log(withoutSignature(line), this.#run?.order.id);
     this.pid = this.#child.pid;
     this.ended = this.#watchEnd();
     this.ready = Promise.race([this.#readied.promise, this.ended]);
@@ -90,16 +93,15 @@ export class JobChild {
     if (!this.#child.stdin) return;
     // Writing to a process that has just died is told by its end.
     this.#child.stdin.on("error", () => undefined);
-    const print = (line: string) => log(withoutSignature(line), this.#run?.order.id);
-    onLines(this.#child.stdout!, print, { longest: LONGEST_LINE });
-    onLines(this.#child.stderr!, print, { longest: LONGEST_LINE });
+    onLines(this.#child.stdout!, this.#print, { longest: LONGEST_LINE });
+    onLines(this.#child.stderr!, this.#print, { longest: LONGEST_LINE });
     const hear = (line: string) => {
       const message = messageOf(line);
       if (message) this.#hear(message);
-      else print(`what it told is no message: ${line.slice(0, LONGEST_SHOWN)}`);
+      else this.#print(`what it told is no message: ${line.slice(0, LONGEST_SHOWN)}`);
     };
     const onLonger = () =>
-      print(`it told more than ${LONGEST_MESSAGE} characters at once; they were dropped`);
+      this.#print(`it told more than ${LONGEST_MESSAGE} characters at once; they were dropped`);
     const telling = this.#child.stdio[TELLING] as NodeJS.ReadableStream;
     onLines(telling, hear, { longest: LONGEST_MESSAGE, onLonger });
     this.#tell({ op: "places", blobUrl, policy });
@@ -160,6 +162,9 @@ export class JobChild {
         break;
       case "job":
         this.#run?.listener.onEvent(message.job);
+        break;
+      case "log":
+        this.#print(message.line);
         break;
       case "timings":
         this.#run?.listener.onTimings(message.timings);

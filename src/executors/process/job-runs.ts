@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { openStore } from "../../blob/open-store.ts";
 import type { BlobStore } from "../../blob/store.ts";
 import { MucastError, problemOf } from "../../contract/errors.ts";
@@ -125,16 +126,21 @@ export class JobRuns {
       return { record: await JOBS[operation](request, context) };
     } catch (error) {
       if (signal.aborted) return { problem: problemOf(signal.reason) };
-      if (!(error instanceof MucastError)) console.error(error);
+      if (!(error instanceof MucastError)) this.#log(inspect(error));
       return { problem: problemOf(error) };
     }
   }
+
+  /** By the pipe of all else that is told of an order, so that its operation is known, and its end comes after. */
+  readonly #log = (text: string): void => {
+    for (const line of text.split("\n")) this.#tell({ event: "log", line });
+  };
 
   /** Undefined where the place of the blobs is none; the job fails by that too. */
   async #status({ id, attempt, config }: JobOrder): Promise<StatusWriter | undefined> {
     try {
       const store = await this.#store!;
-      return new StatusWriter({ store, id, attempt, config, log: (line) => console.error(line) });
+      return new StatusWriter({ store, id, attempt, config, log: this.#log });
     } catch {
       return undefined;
     }

@@ -28,6 +28,8 @@ export type FromJob =
   /** It has the order. */
   | { readonly event: "accepted" }
   | { readonly event: "job"; readonly job: JobEvent }
+  /** For the service's log. What libraries print on stderr comes by a pipe of its own, earlier or later than this. */
+  | { readonly event: "log"; readonly line: string }
   | { readonly event: "timings"; readonly timings: readonly Timing[] }
   /** Its last word of an order: it is ready again next, or ends. */
   | { readonly event: "end"; readonly end: JobEnd };

@@ -3,6 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { TestContext } from "node:test";
 import { type CryptoKey, exportJWK, generateKeyPair, SignJWT } from "jose";
+import { answering } from "../../../test/servers/answering.testing.ts";
 
 interface SigningKey {
   readonly kid: string;
@@ -25,14 +26,19 @@ export class FakeIssuer {
   /** Begins to answer, until the test has ended. */
   static async start(t: TestContext): Promise<FakeIssuer> {
     const issuer = new FakeIssuer();
-    const server = createServer(async (request, response) => {
-      const path = request.url!;
-      issuer.asked.set(path, (issuer.asked.get(path) ?? 0) + 1);
-      response.writeHead(issuer.status, { "content-type": "application/json", connection: "close" });
-      response.end(JSON.stringify(await issuer.#answer(path)));
-    });
+    const server = createServer(
+      answering(async (request, response) => {
+        const path = request.url!;
+        issuer.asked.set(path, (issuer.asked.get(path) ?? 0) + 1);
+        response.writeHead(issuer.status, { "content-type": "application/json", connection: "close" });
+        response.end(JSON.stringify(await issuer.#answer(path)));
+      }),
+    );
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    t.after(() => void server.close());
+    t.after(() => {
+      server.closeAllConnections();
+      server.close();
+    });
     issuer.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     await issuer.rotate();
     return issuer;

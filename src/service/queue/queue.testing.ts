@@ -32,6 +32,7 @@ export class TestedQueue {
   readonly dispatcher: Dispatcher;
   operations!: StoredOperations;
   changes!: Changes;
+  #closing: Promise<void> | undefined;
 
   /** Not started yet. */
   constructor(
@@ -115,9 +116,10 @@ export class TestedQueue {
     await giveUpLeases(this.parts.database, this.parts.owner);
   }
 
-  async close(): Promise<void> {
-    await this.dispatcher.drain(0);
-    await this.changes.close();
+  /** Once, however often it is asked for. */
+  close(): Promise<void> {
+    this.#closing ??= this.dispatcher.drain(0).then(() => this.changes.close());
+    return this.#closing;
   }
 }
 

@@ -1,6 +1,7 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Webhook } from "standardwebhooks";
+import { answering } from "../../../test/servers/answering.testing.ts";
 
 export const SECRET = `whsec_${Buffer.from("twenty-four bytes, or more").toString("base64")}`;
 
@@ -18,16 +19,18 @@ export class WebhookReceiver {
   /** How the next ones are answered; 200 where it says nothing. */
   readonly answers: ((response: ServerResponse) => void)[] = [];
   readonly #waiting = new Map<number, () => void>();
-  readonly #server = createServer(async (request, response) => {
-    let body = "";
-    for await (const piece of request) body += piece;
-    const headers = request.headers;
-    const event = new Webhook(SECRET).verify(body, headers as Record<string, string>);
-    this.received.push({ path: request.url!, headers, body, event: event as Record<string, unknown> });
-    const answer = this.answers.shift() ?? ((to) => to.writeHead(200).end("ok"));
-    answer(response);
-    this.#waiting.get(this.received.length)?.();
-  });
+  readonly #server = createServer(
+    answering(async (request, response) => {
+      let body = "";
+      for await (const piece of request) body += piece;
+      const headers = request.headers;
+      const event = new Webhook(SECRET).verify(body, headers as Record<string, string>);
+      this.received.push({ path: request.url!, headers, body, event: event as Record<string, unknown> });
+      const answer = this.answers.shift() ?? ((to) => to.writeHead(200).end("ok"));
+      answer(response);
+      this.#waiting.get(this.received.length)?.();
+    }),
+  );
   origin = "";
 
   async listen(): Promise<this> {

@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
+import { startTimeOf } from "../src/contract/process-stat.ts";
+import { runTestFile, runTestFiles } from "./test-files.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "mucast-files-"));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+function fileOf(name: string, text: string): string {
+  const file = join(folder, `${name}.test.mjs`);
+  writeFileSync(file, `import { test } from "node:test";\n${text}\n`);
+  return file;
+}
+
+const never = new AbortController().signal;
+
+test("files that fail are told by their names, with what they printed", async () => {
+  const good = fileOf("good", 'test("holds", () => undefined);');
+  const bad = fileOf("bad", 'test("does not hold", () => { throw new Error("seven is not eight"); });');
+  const said = new Map<string, string>();
+  assert.deepEqual(await runTestFiles([good, bad], 2, (run) => said.set(run.file, run.said)), [bad]);
+  assert.match(said.get(bad)!, /does not hold[\s\S]*seven is not eight/);
+  assert.match(said.get(good)!, /holds/);
+});
+
+test("each file has a folder for temporary files of its own, which is gone with it", async () => {
+  const place = join(folder, "place");
+  const file = fileOf(
+    "place",
+    `import { writeFileSync } from "node:fs"; import { tmpdir } from "node:os";
+     test("t", () => { writeFileSync(tmpdir() + "/left", ""); writeFileSync(${JSON.stringify(place)}, tmpdir()); });`,
+  );
+  assert.equal((await runTestFile(file, never)).passed, true);
+  const temporary = readFileSync(place, "utf8");
+  assert.notEqual(temporary, tmpdir());
+  assert.equal(existsSync(temporary), false);
+});
+
+test("a file that never ends is ended when its time is over, with what it started", {
+  timeout: 120_000,
+  skip: process.platform !== "linux" && "looks into /proc",
+}, async () => {
+  const told = join(folder, "pid");
+  const hanging = fileOf(
+    "hanging",
+    `import { spawn } from "node:child_process"; import { renameSync, writeFileSync } from "node:fs";
+       test("passes", () => {
+         const child = spawn("sleep", ["1000"], { detached: true, stdio: "inherit" });
+         writeFileSync(${JSON.stringify(`${told}.new`)}, String(child.pid));
+         renameSync(${JSON.stringify(`${told}.new`)}, ${JSON.stringify(told)});
+         setInterval(() => undefined, 1_000);
+       });`,
+  );
+  const overdue = new AbortController();
+  const ended = runTestFile(hanging, overdue.signal);
+  while (!existsSync(told)) await pause(10);
+  overdue.abort();
+  const { passed, said } = await ended;
+  assert.equal(passed, false);
+  assert.match(said, /hanging\.test\.mjs did not end in its time/);
+  const pid = Number(readFileSync(told, "utf8"));
+  assert.equal(startTimeOf(pid), undefined);
+});
