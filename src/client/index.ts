@@ -1,3 +1,4 @@
+export type { EpochPoint, Epochs } from "../contract/epoch-point.ts";
 export type { ErrorCode, Fault, Problem } from "../contract/errors.ts";
 export type { Operation, OperationPage, OperationStatus, OperationView } from "../contract/operation-view.ts";
 export type { OutputBlob } from "../contract/output-blob.ts";

@@ -1,4 +1,6 @@
+import type { Epochs } from "./epoch-point.ts";
 import type { Failure } from "./output-blob.ts";
+import type { CodeCounts } from "./sizes.ts";
 import type { Warning } from "./warnings.ts";
 
 /** The steps of a job, in the order in which they begin. */
@@ -17,6 +19,8 @@ export interface Progress {
   readonly total?: number;
   /** Whose network has done an epoch; `portfolio` for a joint one. */
   readonly ticker?: string;
+  /** Which network of an ensemble, counted from 0. */
+  readonly member?: number;
   /** Counted from 1. */
   readonly epoch?: number;
   /** Losses of that epoch, on scaled returns. */
@@ -31,3 +35,10 @@ export type JobEvent =
   | { readonly kind: "failure"; readonly failure: Failure };
 
 export type Report = (event: JobEvent) => void;
+
+/** What an executor tells of a job: what comes by the thousand is gathered, and the first of many are told. */
+export type ExecutionEvent =
+  | JobEvent
+  | { readonly kind: "epochs"; readonly epochs: Epochs }
+  /** All warnings and failures of the attempt so far, by their codes. */
+  | { readonly kind: "counts"; readonly warnings: CodeCounts; readonly failures: CodeCounts };

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { STAGES } from "./events.ts";
 import { mayGrow } from "./open-schema.ts";
+import { failureSchema } from "./output-blob.ts";
 import { problemSchema } from "./problem.ts";
 import { resultRecordSchema } from "./result-record.ts";
 import { warningSchema } from "./warnings.ts";
@@ -28,6 +29,9 @@ export const progressSchema = z
   })
   .meta({ id: "Progress" });
 
+/** How many there are of each code. */
+export const codeCountsSchema = z.record(z.string(), z.int().positive());
+
 /** A job as its caller sees it. */
 export const operationSchema = z
   .strictObject({
@@ -38,20 +42,34 @@ export const operationSchema = z
     started_at: moment.nullable().describe("When an attempt first ran."),
     finished_at: moment.nullable(),
     progress: progressSchema.nullable(),
-    warnings: z.array(warningSchema).describe("At most 200 of them; the output lists all."),
+    warnings: z
+      .array(warningSchema)
+      .describe("The first of them, at most 200, or as many as have room; the output lists all."),
+    warning_counts: codeCountsSchema
+      .optional()
+      .describe("Of all warnings, how many have each code; absent where there is none."),
+    failures: z
+      .array(failureSchema)
+      .optional()
+      .describe(
+        "Tickers that the job went on without, as many as of the warnings; absent where there is none.",
+      ),
+    failure_counts: codeCountsSchema
+      .optional()
+      .describe("Of all such tickers, how many have each code; absent where there is none."),
     result: resultRecordSchema.nullable().describe("Of an operation that succeeded."),
     error: problemSchema.nullable().describe("Of one that failed or was cancelled."),
   })
-  .meta({ id: "Operation", title: "Operation" });
+  .meta({ id: "Operation", title: "Operation", description: "At most 224 KiB of JSON." });
 
 export type OperationView = z.infer<typeof operationSchema>;
 
-/** One page of operations, newest first. */
+/** One page of operations, newest first: as many as were asked for, or fewer where they have no room. */
 export const operationPageSchema = z
   .strictObject({
     operations: z.array(operationSchema),
     next_cursor: z.string().nullable().describe("Give it as `cursor` for the next page; null on the last."),
   })
-  .meta({ id: "OperationPage" });
+  .meta({ id: "OperationPage", description: "At most 1 MiB of JSON: large operations end a page early." });
 
 export type OperationPage = z.infer<typeof operationPageSchema>;

@@ -115,7 +115,9 @@ export const settingsSchema = z.strictObject({
     .register(settingNames, { env: "MUCAST_RETENTION_DAYS" }),
   events_kept: count(10, 100_000)
     .default(1_000)
-    .describe("Events of one operation that are kept; older progress goes first, then whatever is oldest.")
+    .describe(
+      "Events of one operation that are kept; older progress goes first, then whatever is oldest. As many `epochs` are kept beside them.",
+    )
     .register(settingNames, { env: "MUCAST_EVENTS_KEPT" }),
 
   auth: z

@@ -11,6 +11,8 @@ export const SIZES = {
   list: 48 * 2 ** 10,
   problem: 96 * 2 ** 10,
   operation: 224 * 2 ** 10,
+  /** Epochs that are told at once. */
+  epochs: 192 * 2 ** 10,
   event: 256 * 2 ** 10,
   /** A page of operations; one operation is always on it. */
   page: 2 ** 20,

@@ -1,5 +1,7 @@
 import { z } from "zod";
-import { progressSchema } from "./operation-view.ts";
+import { epochsSchema } from "./epoch-point.ts";
+import { codeCountsSchema, progressSchema } from "./operation-view.ts";
+import { failureSchema } from "./output-blob.ts";
 import { problemSchema } from "./problem.ts";
 import { resultRecordSchema } from "./result-record.ts";
 import { warningSchema } from "./warnings.ts";
@@ -26,7 +28,13 @@ export const statusBlobSchema = z
     config_sha256: z.string(),
     updated_at: z.iso.datetime(),
     progress: progressSchema.nullable(),
+    /** The first of them, as of the failures; the counts tell how many there are of each code. */
     warnings: z.array(warningSchema),
+    warning_counts: codeCountsSchema.optional(),
+    failures: z.array(failureSchema).optional(),
+    failure_counts: codeCountsSchema.optional(),
+    /** Of all epochs so far. */
+    epochs: epochsSchema.optional(),
     timings: z.array(timingSchema),
     /** Null while it runs. */
     end: z

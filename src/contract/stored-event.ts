@@ -1,10 +1,12 @@
 import { z } from "zod";
+import { epochsSchema } from "./epoch-point.ts";
 import { mayGrow } from "./open-schema.ts";
 import { JOB_OPERATIONS, operationSchema, progressSchema } from "./operation-view.ts";
+import { failureSchema } from "./output-blob.ts";
 import { warningSchema } from "./warnings.ts";
 
 const numbered = {
-  /** Counts from 1 within its operation, without gaps until retention removes the oldest. */
+  /** Counts from 1 within its operation, without gaps but for epochs that are no longer kept, until retention removes the oldest. */
   seq: z.int().positive(),
   operation_id: z.string(),
   time: z.iso.datetime(),
@@ -12,7 +14,7 @@ const numbered = {
 
 /**
  * What an operation has gone through, in the order in which it happened; the last one carries the operation as it
- * ended. `progress` is stored at most once a second.
+ * ended. `progress` and `epochs` are stored at most once a second.
  */
 export const storedEventSchema = mayGrow(
   z
@@ -29,12 +31,14 @@ export const storedEventSchema = mayGrow(
       }),
       z.strictObject({ ...numbered, type: z.literal("progress"), data: progressSchema }),
       z.strictObject({ ...numbered, type: z.literal("warning"), data: warningSchema }),
+      z.strictObject({ ...numbered, type: z.literal("failure"), data: failureSchema }),
+      z.strictObject({ ...numbered, type: z.literal("epochs"), data: epochsSchema }),
       z.strictObject({ ...numbered, type: z.literal("cancel_requested"), data: z.strictObject({}) }),
       z.strictObject({ ...numbered, type: z.literal("succeeded"), data: operationSchema }),
       z.strictObject({ ...numbered, type: z.literal("failed"), data: operationSchema }),
       z.strictObject({ ...numbered, type: z.literal("canceled"), data: operationSchema }),
     ])
-    .meta({ id: "Event", title: "Event of an operation" }),
+    .meta({ id: "Event", title: "Event of an operation", description: "At most 256 KiB of JSON." }),
 );
 
 export type StoredEvent = z.infer<typeof storedEventSchema>;
@@ -52,6 +56,8 @@ export const EVENT_TYPES = [
   "started",
   "progress",
   "warning",
+  "failure",
+  "epochs",
   "cancel_requested",
   "succeeded",
   "failed",

@@ -1,5 +1,5 @@
 import type { Problem } from "../contract/errors.ts";
-import type { JobEvent } from "../contract/events.ts";
+import type { ExecutionEvent } from "../contract/events.ts";
 import type { Operation } from "../contract/operation-view.ts";
 import type { ResultRecord } from "../contract/result-record.ts";
 import type { Timing } from "../contract/status-blob.ts";
@@ -31,7 +31,7 @@ export type ExecutionEnd =
 
 /** What an execution tells while it runs. */
 export interface ExecutionListener {
-  onEvent(event: JobEvent): void;
+  onEvent(event: ExecutionEvent): void;
   /** Once, at its end: what it spent its time on. */
   onTimings(timings: readonly Timing[]): void;
 }

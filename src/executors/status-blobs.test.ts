@@ -7,6 +7,7 @@ import { FolderStore } from "../blob/folder-store.ts";
 import type { BlobStore } from "../blob/store.ts";
 import { MucastError, problemOf } from "../contract/errors.ts";
 import type { ResultRecord } from "../contract/result-record.ts";
+import { SIZES } from "../contract/sizes.ts";
 import type { StatusBlob } from "../contract/status-blob.ts";
 import { readStatus } from "./status-reader.ts";
 import { type StatusOptions, StatusWriter } from "./status-writer.ts";
@@ -86,6 +87,42 @@ test("a problem is told as it is, and 200 warnings at most", async () => {
     read.warnings.map(({ message }) => message),
     Array.from({ length: 200 }, (_, i) => `${i}`),
   );
+});
+
+test("failures, epochs and counts are told", async () => {
+  const status = writer("trains");
+  const losses = { train_loss: 0.5, validation_loss: Number.POSITIVE_INFINITY };
+  status.report({ kind: "progress", stage: "fit", done: 1, total: 2, ticker: "A", epoch: 1, ...losses });
+  const failure = { ticker: "B", code: "diverged", message: "B: the loss is not finite" };
+  status.report({ kind: "failure", failure });
+  await status.end({ record: RECORD });
+  const read = (await readStatus(store, "trains", 1))!;
+  const points = [{ ticker: "A", epoch: 1, train_loss: 0.5, validation_loss: null }];
+  assert.deepEqual([read.failures, read.epochs], [[failure], { points }]);
+  assert.deepEqual([read.warning_counts, read.failure_counts], [{}, { diverged: 1 }]);
+});
+
+test("the end of a job with ever so much to tell can be read", async () => {
+  const status = writer("hostile", { pauseMilliseconds: 1_000_000 });
+  const failures = [];
+  for (let i = 0; i < 20_000; i++) {
+    const ticker = `${i}${"\u0001".repeat(900)}`;
+    const message = `${ticker} has 1 row sig=&`;
+    failures.push({ ticker, code: "insufficient_history", message });
+    status.report({ kind: "failure", failure: failures[i]! });
+    status.report({ kind: "warning", warning: { code: "no_prices", ticker, message } });
+    status.report({ kind: "progress", stage: "fit", done: i, ticker, epoch: 1, train_loss: 1 });
+    status.onTiming({ name: `fit ${ticker}`, start: 1, end: 2 });
+  }
+  const problem = problemOf(new MucastError("insufficient_history", failures[0]!.message, { failures }));
+  await status.end({ problem });
+  const { size } = (await store.stat("status/hostile.1.json"))!;
+  assert.ok(size <= SIZES.statusBlob, `${size} bytes`);
+  const read = (await readStatus(store, "hostile", 1))!;
+  assert.ok(read.end !== null && "problem" in read.end);
+  assert.equal(read.end.problem.code, "insufficient_history");
+  assert.deepEqual(read.end.problem.failure_counts, { insufficient_history: 20_000 });
+  assert.deepEqual(read.warning_counts, { no_prices: 20_000 });
 });
 
 test("the signature of a URL in a message is not told", async () => {

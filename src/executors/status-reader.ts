@@ -1,10 +1,11 @@
 import type { BlobStore } from "../blob/store.ts";
 import { MucastError } from "../contract/errors.ts";
 import { openSchema } from "../contract/open-schema.ts";
+import { SIZES } from "../contract/sizes.ts";
 import { type StatusBlob, statusBlobSchema, statusKey } from "../contract/status-blob.ts";
 
-/** Far more than 200 warnings and some hundred timings take. */
-const MOST_BYTES = 8 * 2 ** 20;
+/** More than is written, for what a job of another version tells. */
+const MOST_BYTES = 8 * SIZES.statusBlob;
 /** A job of a later version may have written it. */
 const READ = openSchema(statusBlobSchema);
 

@@ -1,9 +1,17 @@
 import { createHash } from "node:crypto";
 import { withoutSignature } from "../blob/policy.ts";
 import type { BlobStore } from "../blob/store.ts";
+import { boundedCopy } from "../contract/bounded-json.ts";
+import { boundedProblem } from "../contract/bounded-problem.ts";
+import { CappedList } from "../contract/capped-list.ts";
+import type { Problem } from "../contract/errors.ts";
 import type { Report } from "../contract/events.ts";
+import type { Failure } from "../contract/output-blob.ts";
+import { SIZES } from "../contract/sizes.ts";
 import { type StatusBlob, statusKey } from "../contract/status-blob.ts";
+import type { Warning } from "../contract/warnings.ts";
 import type { OnTiming } from "../jobs/timings.ts";
+import { EpochPoints, pointOf } from "./epoch-points.ts";
 
 export interface StatusOptions {
   readonly store: BlobStore;
@@ -19,17 +27,20 @@ export interface StatusOptions {
 
 const PAUSE_MILLISECONDS = 3_000;
 const LONGEST_WRITE_MILLISECONDS = 20_000;
-const WARNINGS_TOLD = 200;
+/** Of what a job spends its time on: far more than it has steps. */
+const TIMINGS = { most: 1_000, bytes: 128 * 2 ** 10 };
 
 /**
  * Tells of an attempt at a job in its status blob: rewritten whole while it runs, at most every few seconds, and once
- * more at its end. Give `report` and `onTiming` what the job tells.
+ * more at its end. Its size is bounded whatever the job tells, so that its end can always be read. Give `report` and `onTiming` what the job tells.
  */
 export class StatusWriter {
   readonly #options: StatusOptions;
-  readonly #blob: Pick<StatusBlob, "warnings" | "timings"> & {
-    -readonly [key in "progress" | "end"]: StatusBlob[key];
-  } = { progress: null, warnings: [], timings: [], end: null };
+  readonly #blob: { -readonly [key in "progress" | "end"]: StatusBlob[key] } = { progress: null, end: null };
+  readonly #warnings = new CappedList<Warning>();
+  readonly #failures = new CappedList<Failure>();
+  readonly #epochs = new EpochPoints();
+  readonly #timings: StatusBlob["timings"] = [];
   /** Settles once no write is under way; never rejects. */
   #writing: Promise<void> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
@@ -45,25 +56,27 @@ export class StatusWriter {
     if (event.kind === "progress") {
       const { stage, done, total = null } = event;
       this.#blob.progress = { stage, done, total };
-    } else if (event.kind === "warning" && this.#blob.warnings.length < WARNINGS_TOLD) {
-      this.#blob.warnings.push(event.warning);
-    } else return;
+      const point = pointOf(event);
+      if (point) this.#epochs.add(point);
+    } else if (event.kind === "warning") this.#warnings.add(event.warning);
+    else this.#failures.add(event.failure);
     this.#news = true;
     this.#plan();
   };
 
   readonly onTiming: OnTiming = (timing) => {
-    this.#blob.timings.push(timing);
+    if (this.#timings.length < TIMINGS.most) this.#timings.push(timing);
   };
 
+  /** Of each step and of the first tickers. */
   get timings(): StatusBlob["timings"] {
-    return this.#blob.timings;
+    return boundedCopy(this.#timings, { bytes: TIMINGS.bytes, text: SIZES.text })!;
   }
 
   /** Writes how it ended, after whatever is still being written; returns once that is there, or has failed. */
   async end(end: NonNullable<StatusBlob["end"]>): Promise<void> {
     this.leave();
-    this.#blob.end = end;
+    this.#blob.end = "problem" in end ? { problem: boundedProblem(end.problem as Problem) } : end;
     await this.#writing;
     await this.#write();
   }
@@ -89,6 +102,7 @@ export class StatusWriter {
     const { store, id, attempt, config, log } = this.#options;
     const key = statusKey(id, attempt);
     this.#news = false;
+    const epochs = this.#epochs.told();
     const blob: StatusBlob = {
       schema: "mucast.status/1",
       id,
@@ -96,6 +110,12 @@ export class StatusWriter {
       config_sha256: createHash("sha256").update(config).digest("hex"),
       updated_at: new Date().toISOString(),
       ...this.#blob,
+      warnings: this.#warnings.entries,
+      warning_counts: this.#warnings.counts,
+      failures: this.#failures.entries,
+      failure_counts: this.#failures.counts,
+      timings: this.timings,
+      ...(epochs === undefined ? {} : { epochs }),
     };
     try {
       await store.put(key, withoutSignature(JSON.stringify(blob)), {

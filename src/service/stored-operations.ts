@@ -1,8 +1,10 @@
 import { createHash, randomUUID } from "node:crypto";
+import { jsonBytes } from "../contract/bounded-json.ts";
 import { counted } from "../contract/counted.ts";
 import { MucastError } from "../contract/errors.ts";
 import { isEnded, type OperationPage, type OperationView } from "../contract/operation-view.ts";
 import type { ParsedPayload } from "../contract/parse-payload.ts";
+import { SIZES } from "../contract/sizes.ts";
 import type { Snapshot, StoredEvent } from "../contract/stored-event.ts";
 import type { Database } from "./database/database.ts";
 import { followEvents } from "./follow-events.ts";
@@ -88,12 +90,16 @@ export class StoredOperations implements Operations {
 
   async list(caller: Caller, query: ListQuery): Promise<OperationPage> {
     const before = query.cursor === undefined ? undefined : ordinalOf(query.cursor);
-    const rows = await listOperations(this.#parts.database, caller.subject, { ...query, before });
-    const page = rows.slice(0, query.limit);
-    const last = page.at(-1);
+    const { rows, hasMore } = await listOperations(this.#parts.database, caller.subject, {
+      ...query,
+      before,
+      bytes: SIZES.page,
+    });
+    const operations = firstThatFit(rows.map(viewOf));
+    const last = rows[operations.length - 1];
     return {
-      operations: page.map(viewOf),
-      next_cursor: rows.length > page.length && last ? cursorOf(last.ordinal) : null,
+      operations,
+      next_cursor: last && (hasMore || operations.length < rows.length) ? cursorOf(last.ordinal) : null,
     };
   }
 
@@ -149,6 +155,19 @@ export class StoredOperations implements Operations {
       path: "id",
     });
   }
+}
+
+/** Room for what a page has beside its operations: the cursor and the names of its members. */
+const FRAME_BYTES = 512;
+
+/** The first operation, and those behind it that a page has room for. */
+function firstThatFit(views: readonly OperationView[]): OperationView[] {
+  let room = SIZES.page - FRAME_BYTES;
+  const count = views.findIndex((view) => {
+    room -= jsonBytes(view) + 1;
+    return room < 0;
+  });
+  return count < 0 ? [...views] : views.slice(0, Math.max(1, count));
 }
 
 function sha256(text: string): string {

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { type Operation, operationSchema } from "../../src/contract/operation-view.ts";
-import { operationOf, problemOf } from "./api.testing.ts";
+import type { StoredEvent } from "../../src/contract/stored-event.ts";
+import { collect, operationOf, problemOf } from "./api.testing.ts";
 import { type Core, hold, release } from "./core.testing.ts";
 import { payload, RIDGE } from "./inputs.testing.ts";
 
@@ -56,6 +57,16 @@ export function submitting(core: () => Core): void {
       assert.equal(status, "Succeeded", JSON.stringify(error));
       assert.equal(result!.output_name, `nn_engine_${id}.json`);
       assert.match(result!.execution_name, /^dl-job-/);
+      const events = (await collect(await core().api.events(id))).map(({ data }) => data as StoredEvent);
+      const points = events.flatMap((event) => (event.type === "epochs" ? event.data.points : []));
+      const { training } = JSON.parse((await core().api.ask("GET", result!.output_url)).text);
+      for (const [ticker, { epochs }] of Object.entries<{ epochs: { train_loss: number }[] }>(training)) {
+        const told = points.filter((point) => point.ticker === ticker);
+        assert.deepEqual(
+          told.map(({ ticker: _, ...point }) => point),
+          epochs.map((losses, i) => ({ epoch: i + 1, ...losses })),
+        );
+      }
     });
 
     test("gets its numbers as they are spelt: 1.0 of the features is all, 1 is one", async () => {

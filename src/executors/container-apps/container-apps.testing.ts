@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
-import type { JobEvent } from "../../contract/events.ts";
+import type { ExecutionEvent } from "../../contract/events.ts";
 import type { StatusBlob, Timing } from "../../contract/status-blob.ts";
 import type { ExecutionListener, JobOrder } from "../executor.ts";
 import { ContainerAppsExecutor, type ContainerAppsOptions } from "./container-apps-executor.ts";
@@ -47,7 +47,7 @@ export const JOB = {
 export class Stage implements ExecutionListener {
   readonly api: FakeManagementApi;
   readonly statuses = new Map<string, StatusBlob>();
-  readonly events: JobEvent[] = [];
+  readonly events: ExecutionEvent[] = [];
   readonly timings: Timing[] = [];
   readonly troubles: string[] = [];
   readonly #executors: ContainerAppsExecutor[] = [];
@@ -82,7 +82,7 @@ export class Stage implements ExecutionListener {
     return executor;
   }
 
-  onEvent(event: JobEvent): void {
+  onEvent(event: ExecutionEvent): void {
     this.events.push(event);
   }
 

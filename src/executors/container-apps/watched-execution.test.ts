@@ -42,6 +42,29 @@ trial("progress and warnings are told as the status blob tells them, each once",
   assert.deepEqual(stage.timings, timings);
 });
 
+trial("epochs, failures and counts are told as the status blob tells them, each once", async () => {
+  const { stage, execution, there, looks } = await running();
+  const point = (ticker: string, epoch: number) => ({ ticker, epoch, train_loss: 1, validation_loss: null });
+  const failure = { ticker: "B", code: "diverged", message: "B: the loss is not finite" };
+  const first = [point("A", 1), point("B", 1), point("A", 2)];
+  stage.say({ epochs: { points: first, left_out: 5 } });
+  await looks(2);
+  // Thinned meanwhile: one that was told is gone.
+  const counts = { warning_counts: {}, failure_counts: { diverged: 1 } };
+  const points = [point("A", 1), point("A", 2), point("A", 7), point("B", 4)];
+  stage.say({ epochs: { points, left_out: 8 }, failures: [failure], ...counts });
+  await looks(2);
+  stage.say({ epochs: { points, left_out: 8 }, failures: [failure], ...counts, end: { record: RECORD } });
+  there.properties.status = "Succeeded";
+  assert.equal((await execution.ended).kind, "succeeded");
+  assert.deepEqual(stage.events, [
+    { kind: "epochs", epochs: { points: first, left_out: 5 } },
+    { kind: "failure", failure },
+    { kind: "counts", warnings: {}, failures: { diverged: 1 } },
+    { kind: "epochs", epochs: { points: [point("A", 7), point("B", 4)], left_out: 2 } },
+  ]);
+});
+
 trial("it goes on through every state that is no end", async () => {
   const { stage, execution, there, looks } = await running();
   for (const status of ["Processing", "Running", "Degraded", "Unknown", "SomethingNew"]) {

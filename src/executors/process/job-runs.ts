@@ -8,6 +8,7 @@ import { runDlJob } from "../../jobs/run-dl-job.ts";
 import { runMlJob } from "../../jobs/run-ml-job.ts";
 import type { JobOrder, StopReason } from "../executor.ts";
 import { StatusWriter } from "../status-writer.ts";
+import { ToldEvents } from "../told-events.ts";
 import type { BlobPlaces, FromJob, JobEnd, ToJob } from "./messages.ts";
 import { throttled } from "./throttled.ts";
 import { WARM_LIBRARIES, WarmEngine } from "./warm-engine.ts";
@@ -89,15 +90,16 @@ export class JobRuns {
   /** @returns false where a defect was met. */
   async #run(order: JobOrder): Promise<boolean> {
     const status = await this.#status(order);
-    const report = throttled((job) => this.#tell({ event: "job", job }));
+    const told = new ToldEvents(throttled((job) => this.#tell({ event: "job", job })));
     const end = await this.#result(
       order,
       (event) => {
         status?.report(event);
-        report(event);
+        told.report(event);
       },
       status,
     );
+    told.end();
     const isLost = this.#silent && "problem" in end;
     if (isLost) {
       await status?.leave();

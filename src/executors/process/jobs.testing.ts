@@ -4,7 +4,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { type BlobPair, newFolder } from "../../../test/end-to-end/job-runs.ts";
-import type { JobEvent } from "../../contract/events.ts";
+import type { ExecutionEvent } from "../../contract/events.ts";
 import type { Timing } from "../../contract/status-blob.ts";
 import type { Execution, ExecutionListener, JobOrder } from "../executor.ts";
 import { ProcessExecutor, type ProcessExecutorOptions } from "./process-executor.ts";
@@ -68,10 +68,10 @@ export function orderOf(pair: BlobPair, config: string, changes: Partial<JobOrde
 
 /** Hears an execution, and waits for what it tells. */
 export class Hearing implements ExecutionListener {
-  readonly events: JobEvent[] = [];
+  readonly events: ExecutionEvent[] = [];
   timings: readonly Timing[] = [];
 
-  onEvent(event: JobEvent): void {
+  onEvent(event: ExecutionEvent): void {
     this.events.push(event);
   }
 

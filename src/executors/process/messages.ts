@@ -1,6 +1,6 @@
 import type { BlobPolicy } from "../../blob/policy.ts";
 import type { Problem } from "../../contract/errors.ts";
-import type { JobEvent } from "../../contract/events.ts";
+import type { ExecutionEvent } from "../../contract/events.ts";
 import type { ResultRecord } from "../../contract/result-record.ts";
 import type { Timing } from "../../contract/status-blob.ts";
 import type { JobOrder, StopReason } from "../executor.ts";
@@ -27,7 +27,7 @@ export type FromJob =
   | { readonly event: "ready" }
   /** It has the order. */
   | { readonly event: "accepted" }
-  | { readonly event: "job"; readonly job: JobEvent }
+  | { readonly event: "job"; readonly job: ExecutionEvent }
   /** For the service's log. What libraries print on stderr comes by a pipe of its own, earlier or later than this. */
   | { readonly event: "log"; readonly line: string }
   | { readonly event: "timings"; readonly timings: readonly Timing[] }

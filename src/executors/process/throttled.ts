@@ -1,9 +1,11 @@
-import type { Report } from "../../contract/events.ts";
+import type { ExecutionEvent } from "../../contract/events.ts";
+
+type Tell = (event: ExecutionEvent) => void;
 
 const PAUSE_MILLISECONDS = 100;
 
 /** Passes on progress ten times a second at most, and always the first and the last of a stage; everything else at once. */
-export function throttled(report: Report): Report {
+export function throttled(tell: Tell): Tell {
   let told = Number.NEGATIVE_INFINITY;
   let stage: string | undefined;
   return (event) => {
@@ -14,6 +16,6 @@ export function throttled(report: Report): Report {
       told = now;
       stage = event.stage;
     }
-    report(event);
+    tell(event);
   };
 }

@@ -76,4 +76,9 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
        created_at timestamptz not null default now()
      )`,
   ],
+  [
+    "alter table mucast.operations add column failures json not null default '[]'",
+    "alter table mucast.operations add column warning_counts json",
+    "alter table mucast.operations add column failure_counts json",
+  ],
 ];

@@ -1,5 +1,6 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { OperationPage, OperationView } from "../../contract/operation-view.ts";
+import { type CodeCounts, countCodes } from "../../contract/sizes.ts";
 import { problemAnswer } from "../http/problem-answer.ts";
 
 /** What a tool answers: the operation or the page as it is, and in a few words what to know and do. */
@@ -26,18 +27,20 @@ function operationText(operation: OperationView): string {
 
 const ASK_AGAIN = "Ask get_operation for this id again in a few seconds.";
 
-function sentences({ status, progress, warnings, result, error }: OperationView): string[] {
-  const warned = warnings.length === 0 ? [] : [`Warnings: ${codesOf(warnings)}.`];
+function sentences(operation: OperationView): string[] {
+  const { status, progress, warnings, failures = [], result, error } = operation;
+  const { warning_counts = countCodes(warnings), failure_counts = countCodes(failures) } = operation;
+  const warned = [...told("Warnings", warning_counts), ...told("Tickers that failed", failure_counts)];
   if (result !== null) return [`The output blob with mu is ${result.output_url}.`, ...warned];
   if (error !== null) return [`${error.code}: ${error.detail}.`, error.advice, ...warned];
   const done = progress === null ? [] : [`${progress.stage}: ${progress.done} of ${progress.total ?? "?"}.`];
   return status === "NotStarted" ? [ASK_AGAIN] : [...done, ASK_AGAIN];
 }
 
-/** Each code once, with how often it stands there. */
-function codesOf(warnings: OperationView["warnings"]): string {
-  const counts = Map.groupBy(warnings, ({ code }) => code);
-  return [...counts].map(([code, all]) => (all.length === 1 ? code : `${code} (${all.length})`)).join(", ");
+/** Each code once, with how often it came. */
+function told(what: string, counts: CodeCounts): string[] {
+  const codes = Object.entries(counts).map(([code, count]) => (count === 1 ? code : `${code} (${count})`));
+  return codes.length === 0 ? [] : [`${what}: ${codes.join(", ")}.`];
 }
 
 function pageText({ operations, next_cursor }: OperationPage): string {

@@ -7,7 +7,7 @@ import { onEachDatabase } from "../database/databases.testing.ts";
 import { readOperation } from "../store/read-operation.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import { FakeExecutor } from "./fake-executor.testing.ts";
-import { newCaller, PAYLOAD, recordOf, TestedQueue } from "./queue.testing.ts";
+import { NO_NEWS, newCaller, PAYLOAD, recordOf, TestedQueue } from "./queue.testing.ts";
 
 const LOST = { kind: "lost", reason: "killed" } as const;
 const CONFIG = JSON.stringify(JSON.parse(PAYLOAD).config);
@@ -421,7 +421,7 @@ onEachDatabase((tested) => {
     const execution = await tried.executor.next();
     const { recordNews } = await import("../store/record-news.ts");
     for (let done = 1; done <= 30; done++) {
-      const news = { warnings: [], progress: { stage: "fit", done, total: 30 } } as const;
+      const news = { ...NO_NEWS, progress: { stage: "fit", done, total: 30 } } as const;
       const { webhooks, database } = tried.parts;
       await recordNews(database, { id, attempt: 1 }, news, { events: 10, webhooks });
     }
@@ -433,7 +433,7 @@ onEachDatabase((tested) => {
       .database()
       .query<{ type: string }>("select type from events where operation_id = $1 order by seq", [id]);
     const types = rows.map(({ type }) => type);
-    assert.deepEqual(types, [...Array(9).fill("progress"), "succeeded"]);
+    assert.deepEqual(types, ["queued", "started", ...Array(7).fill("progress"), "succeeded"]);
     const late = await tried.events(caller, id, events[0]!.seq - 2);
     assert.deepEqual(
       late.map(({ type }) => type),

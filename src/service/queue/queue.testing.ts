@@ -7,6 +7,7 @@ import type { Snapshot, StoredEvent } from "../../contract/stored-event.ts";
 import type { Database } from "../database/database.ts";
 import type { Caller } from "../operations.ts";
 import { giveUpLeases } from "../store/claim-operation.ts";
+import type { News } from "../store/record-news.ts";
 import { webhookTypes } from "../store/webhook-types.ts";
 import { StoredOperations } from "../stored-operations.ts";
 import { noLog } from "../telemetry/log.ts";
@@ -22,6 +23,9 @@ export const PAYLOAD = JSON.stringify({
   data_extractor_url: "https://acct.example/models/data/data_extractor_1.json",
   config: { "ML params": { model: "ridge" } },
 });
+
+/** News that tell nothing. */
+export const NO_NEWS: News = { warnings: [], failures: [], epochs: null, counts: null, progress: null };
 
 /** Everything between HTTP and the executor, over a real database; the executor and the storage are fakes. */
 export class TestedQueue {

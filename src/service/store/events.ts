@@ -1,4 +1,5 @@
 import type { OperationView } from "../../contract/operation-view.ts";
+import { SIZES } from "../../contract/sizes.ts";
 import type { StoredEvent, StoredEventType } from "../../contract/stored-event.ts";
 import type { Queryable } from "../database/database.ts";
 import type { WebhookTypes } from "./webhook-types.ts";
@@ -79,25 +80,34 @@ export async function readEvents(
   );
 }
 
-/** Forgets what is beyond the newest `kept` events, where the last is `last`: progress first, then whatever is oldest. */
+/** Bytes, as the database stores them, of the epochs of an operation that are kept. */
+const EPOCHS_BYTES = 8 * 2 ** 20;
+
+/**
+ * Forgets what is beyond the newest `kept` events, where the last is `last`: progress first, then whatever is oldest.
+ * Epochs are counted by themselves, so that they push out nothing else, and where they are gone a reader goes on
+ * without a snapshot: the output has them all.
+ */
 export async function pruneEvents(
   statements: Queryable,
   id: string,
   last: number,
   kept: number,
 ): Promise<void> {
-  if (last <= kept) return;
+  if (last <= Math.min(kept, EPOCHS_BYTES / SIZES.epochs)) return;
   await statements.query(
-    `with kept as (
-       select seq from events
-       where operation_id = $1 and (seq > $2 or type <> 'progress')
-       order by seq desc limit $3
+    `with ranked as (
+       select seq, type, row_number() over newest as nth, sum(pg_column_size(data)) over newest as bytes
+       from events where operation_id = $1
+       window newest as (partition by type = 'epochs' order by type = 'progress', seq desc)
      ), removed as (
-       delete from events where operation_id = $1 and seq not in (select seq from kept)
-       returning seq
+       delete from events where operation_id = $1
+         and seq in (select seq from ranked where nth > $2 or (type = 'epochs' and bytes > $3))
+       returning seq, type
      )
-     update operations set pruned_seq = greatest(pruned_seq, (select max(seq) from removed))
-     where id = $1 and exists (select 1 from removed)`,
-    [id, last - kept, kept],
+     update operations
+     set pruned_seq = greatest(pruned_seq, (select max(seq) from removed where type <> 'epochs'))
+     where id = $1 and exists (select 1 from removed where type <> 'epochs')`,
+    [id, kept, EPOCHS_BYTES],
   );
 }

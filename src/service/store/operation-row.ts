@@ -1,6 +1,10 @@
+import { boundedProblem } from "../../contract/bounded-problem.ts";
+import { CappedList } from "../../contract/capped-list.ts";
 import type { Problem } from "../../contract/errors.ts";
 import type { Operation, OperationStatus, OperationView } from "../../contract/operation-view.ts";
+import type { Failure } from "../../contract/output-blob.ts";
 import type { ResultRecord } from "../../contract/result-record.ts";
+import type { CodeCounts } from "../../contract/sizes.ts";
 import type { Warning } from "../../contract/warnings.ts";
 
 /** A row of `operations`. */
@@ -31,6 +35,10 @@ export interface OperationRow {
   readonly finished_at: Date | null;
   readonly progress: OperationView["progress"];
   readonly warnings: readonly Warning[];
+  readonly failures: readonly Failure[];
+  /** Of all warnings and failures of the newest attempt that told of any. */
+  readonly warning_counts: CodeCounts | null;
+  readonly failure_counts: CodeCounts | null;
   readonly result: ResultRecord | null;
   readonly error: Problem | null;
   readonly last_seq: number;
@@ -38,8 +46,9 @@ export interface OperationRow {
   readonly pruned_seq: number;
 }
 
-/** The operation as its caller sees it. */
+/** The operation as its caller sees it, of no more bytes than an operation may have. */
 export function viewOf(row: OperationRow): OperationView {
+  const failures = new CappedList(row.failures).entries;
   return {
     id: row.id,
     operation: row.operation,
@@ -48,8 +57,15 @@ export function viewOf(row: OperationRow): OperationView {
     started_at: row.started_at?.toISOString() ?? null,
     finished_at: row.finished_at?.toISOString() ?? null,
     progress: row.progress,
-    warnings: [...row.warnings],
+    warnings: new CappedList(row.warnings).entries,
+    ...(hasAny(row.warning_counts) ? { warning_counts: row.warning_counts } : {}),
+    ...(failures.length > 0 ? { failures } : {}),
+    ...(hasAny(row.failure_counts) ? { failure_counts: row.failure_counts } : {}),
     result: row.result,
-    error: row.error,
+    error: row.error && boundedProblem(row.error),
   };
+}
+
+function hasAny(counts: CodeCounts | null): counts is CodeCounts {
+  return counts !== null && Object.keys(counts).length > 0;
 }

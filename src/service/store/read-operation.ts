@@ -15,20 +15,48 @@ export async function readOperation(
   return rows[0];
 }
 
-/** One row more than `limit` where there are more, newest first. @param before ordinal of the last one that was given. */
+/** Rows of a page, newest first. */
+export interface ListedRows {
+  readonly rows: readonly OperationRow[];
+  /** Whether there are others behind them. */
+  readonly hasMore: boolean;
+}
+
+/**
+ * At most `limit` operations, and after the first only as many as take no more than `bytes` of JSON text together.
+ * @param before ordinal of the last one that was given.
+ */
 export async function listOperations(
   statements: Queryable,
   caller: string,
-  query: Omit<ListQuery, "cursor"> & { readonly before: string | undefined },
-): Promise<OperationRow[]> {
-  const { rows } = await statements.query<OperationRow>(
-    `select * from operations
-     where caller = $1 and ($2::text is null or status = $2) and ($3::text is null or operation = $3)
-       and ($4::bigint is null or ordinal < $4)
-     order by ordinal desc limit $5`,
-    [caller, query.status ?? null, query.operation ?? null, query.before ?? null, query.limit + 1],
+  query: Omit<ListQuery, "cursor"> & { readonly before: string | undefined; readonly bytes: number },
+): Promise<ListedRows> {
+  // What is not told is not read: the database adds up how large the parts without a fixed size are.
+  const { rows } = await statements.query<OperationRow & { readonly found: number }>(
+    `select * from (
+       select *, count(*) over ()::int as found,
+         coalesce(sum(octet_length(warnings::text) + octet_length(failures::text) + octet_length(coalesce(error::text, '')))
+           over (order by ordinal desc rows between unbounded preceding and 1 preceding), 0) as bytes_before
+       from (
+         select * from operations
+         where caller = $1 and ($2::text is null or status = $2) and ($3::text is null or operation = $3)
+           and ($4::bigint is null or ordinal < $4)
+         order by ordinal desc limit $5
+       ) found
+     ) listed
+     where bytes_before < $6
+     order by ordinal desc`,
+    [
+      caller,
+      query.status ?? null,
+      query.operation ?? null,
+      query.before ?? null,
+      query.limit + 1,
+      query.bytes,
+    ],
   );
-  return rows;
+  const page = rows.slice(0, query.limit);
+  return { rows: page, hasMore: (rows[0]?.found ?? 0) > page.length };
 }
 
 /** How many operations wait to start, of every caller. */

@@ -1,50 +1,101 @@
+import { CappedList } from "../../contract/capped-list.ts";
+import type { Epochs } from "../../contract/epoch-point.ts";
 import type { OperationView } from "../../contract/operation-view.ts";
+import type { Failure } from "../../contract/output-blob.ts";
+import type { CodeCounts } from "../../contract/sizes.ts";
 import type { Warning } from "../../contract/warnings.ts";
-import type { Database } from "../database/database.ts";
+import type { Database, Queryable } from "../database/database.ts";
 import type { Attempt } from "./claim-operation.ts";
 import { appendEvents, type NewEvent, pruneEvents } from "./events.ts";
+import type { OperationRow } from "./operation-row.ts";
 import type { WebhookTypes } from "./webhook-types.ts";
-
-/** Warnings of one operation that are kept beside it; the output lists all. */
-export const WARNINGS_KEPT = 200;
 
 /** What an attempt has told since the last time. */
 export interface News {
   readonly warnings: readonly Warning[];
+  readonly failures: readonly Failure[];
+  readonly epochs: Epochs | null;
+  /** All warnings and failures of the attempt so far, by their codes. */
+  readonly counts: { readonly warnings: CodeCounts; readonly failures: CodeCounts } | null;
   readonly progress: OperationView["progress"];
 }
 
-/** Stores progress and warnings of a running attempt, as events too. What a former attempt has warned of is not told again. */
+type Listed = Pick<OperationRow, "warnings" | "failures">;
+
+/**
+ * Stores what a running attempt tells, as events too. What a former attempt has warned of is not told again; of many
+ * warnings and failures the first are kept.
+ */
 export function recordNews(
   database: Database,
   { id, attempt }: Attempt,
-  { warnings, progress }: News,
+  news: News,
   kept: { readonly events: number; readonly webhooks: WebhookTypes },
 ): Promise<void> {
   return database.transaction(async (statements) => {
-    const { rows } = await statements.query<{ warnings: Warning[] }>(
-      "select warnings from operations where id = $1 and attempt = $2 and status = 'Running' for update",
+    const { rows } = await statements.query<Listed>(
+      "select warnings, failures from operations where id = $1 and attempt = $2 and status = 'Running' for update",
       [id, attempt],
     );
     if (rows.length === 0) return;
-    const known = rows[0]!.warnings;
-    const seen = new Set(known.map((warning) => JSON.stringify(sorted(warning))));
-    const fresh = warnings
-      .filter((warning) => !seen.has(JSON.stringify(sorted(warning))))
-      .slice(0, Math.max(0, WARNINGS_KEPT - known.length));
-    await statements.query(
-      "update operations set progress = coalesce($2::json, progress), warnings = $3::json where id = $1",
-      [id, progress === null ? null : JSON.stringify(progress), JSON.stringify([...known, ...fresh])],
-    );
-    const events: NewEvent[] = fresh.map((warning) => ({ type: "warning", data: warning }));
-    if (progress) events.push({ type: "progress", data: progress });
+    const warnings = addFresh(rows[0]!.warnings, news.warnings, warningParts);
+    const failures = addFresh(rows[0]!.failures, news.failures, failureParts);
+    await update(statements, id, news, { warnings: warnings.all, failures: failures.all });
+    const events: NewEvent[] = [
+      ...warnings.fresh.map((data) => ({ type: "warning", data }) as const),
+      ...failures.fresh.map((data) => ({ type: "failure", data }) as const),
+      ...(news.epochs ? [{ type: "epochs", data: news.epochs } as const] : []),
+      ...(news.progress ? [{ type: "progress", data: news.progress } as const] : []),
+    ];
     if (events.length === 0) return;
     const last = await appendEvents(statements, id, events, kept.webhooks);
     await pruneEvents(statements, id, last, kept.events);
   });
 }
 
+async function update(
+  statements: Queryable,
+  id: string,
+  { progress, counts }: News,
+  { warnings, failures }: Listed,
+): Promise<void> {
+  await statements.query(
+    `update operations
+     set progress = coalesce($2::json, progress), warnings = $3::json, failures = $4::json,
+       warning_counts = coalesce($5::json, warning_counts), failure_counts = coalesce($6::json, failure_counts)
+     where id = $1`,
+    [
+      id,
+      progress === null ? null : JSON.stringify(progress),
+      JSON.stringify(warnings),
+      JSON.stringify(failures),
+      counts === null ? null : JSON.stringify(counts.warnings),
+      counts === null ? null : JSON.stringify(counts.failures),
+    ],
+  );
+}
+
+/** Those that are not listed yet, for as long as the list has room; and the whole list with them. */
+function addFresh<T extends { readonly code: string }>(
+  known: readonly T[],
+  told: readonly T[],
+  parts: (entry: T) => unknown[],
+): { readonly all: readonly T[]; readonly fresh: readonly T[] } {
+  const list = new CappedList(known);
+  const seen = new Set(known.map((entry) => JSON.stringify(parts(entry))));
+  const fresh = told.flatMap((entry) => {
+    if (seen.has(JSON.stringify(parts(entry)))) return [];
+    const listed = list.add(entry);
+    return listed === undefined ? [] : [listed];
+  });
+  return { all: list.entries, fresh };
+}
+
 /** A former attempt may have told the same with its keys in another order. */
-function sorted({ code, message, ticker, count }: Warning): unknown[] {
+function warningParts({ code, message, ticker, count }: Warning): unknown[] {
   return [code, message, ticker, count];
+}
+
+function failureParts({ ticker, code, message }: Failure): unknown[] {
+  return [ticker, code, message];
 }

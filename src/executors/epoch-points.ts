@@ -1,0 +1,132 @@
+import { jsonBytes } from "../contract/bounded-json.ts";
+import type { EpochPoint, Epochs } from "../contract/epoch-point.ts";
+import type { Progress } from "../contract/events.ts";
+import { SIZES } from "../contract/sizes.ts";
+
+/** Most epochs that are told beside the best and the last of each network. */
+const EVEN_POINTS = 200;
+/** Of so many networks, those heard of last, the best and the last epoch are kept. */
+const NETWORKS = 500;
+/** Bytes of JSON text of all points; what else an event holds has room beside them. */
+const MOST_BYTES = SIZES.epochs - 1_024;
+
+/** A point and how many had come with it. */
+interface Counted {
+  readonly point: EpochPoint;
+  readonly nth: number;
+}
+
+/** The epoch of lowest loss, and the newest. */
+interface Network {
+  readonly best: Counted;
+  readonly last: Counted;
+}
+
+/** @returns the epoch that a job tells with its progress; undefined where it tells none. */
+export function pointOf({
+  ticker,
+  member,
+  epoch,
+  train_loss,
+  validation_loss,
+}: Progress): EpochPoint | undefined {
+  if (ticker === undefined || epoch === undefined) return undefined;
+  const ofMember = member === undefined ? {} : { member };
+  return {
+    ticker,
+    ...ofMember,
+    epoch,
+    train_loss: finite(train_loss),
+    validation_loss: finite(validation_loss),
+  };
+}
+
+function finite(loss: number | null | undefined): number | null {
+  return typeof loss === "number" && Number.isFinite(loss) ? loss : null;
+}
+
+/** Gathers epochs of any number of networks in bounded room: evenly thinned, the best and the last of each kept. */
+export class EpochPoints {
+  #seen = 0;
+  /** Points that were left out before these came. */
+  #leftOut = 0;
+  /** Every so many-th point is kept. */
+  #stride = 1;
+  #even: Counted[] = [];
+  /** The one heard of last comes last. */
+  readonly #networks = new Map<string, Network>();
+
+  get isEmpty(): boolean {
+    return this.#seen === 0;
+  }
+
+  add(point: EpochPoint): void {
+    const counted = { point, nth: this.#seen++ };
+    if (counted.nth % this.#stride === 0) this.#even.push(counted);
+    if (this.#even.length > 2 * EVEN_POINTS) {
+      this.#stride *= 2;
+      this.#even = this.#even.filter(({ nth }) => nth % this.#stride === 0);
+    }
+    const name = JSON.stringify([point.ticker, point.member]);
+    const network = this.#networks.get(name);
+    const isBest = network === undefined || lossOf(point) < lossOf(network.best.point);
+    this.#networks.delete(name);
+    this.#networks.set(name, { best: isBest ? counted : network.best, last: counted });
+    if (this.#networks.size > NETWORKS) this.#networks.delete(this.#networks.keys().next().value!);
+  }
+
+  /** Adds what was gathered elsewhere. */
+  addAll({ points, left_out = 0 }: Epochs): void {
+    for (const point of points) this.add(point);
+    this.#leftOut += left_out;
+  }
+
+  /** What has come since the last `clear`, in bounded room; undefined where that is nothing. */
+  told(): Epochs | undefined {
+    if (this.#seen === 0) return undefined;
+    const chosen = new Set<Counted>();
+    let room = MOST_BYTES;
+    const take = (counted: Counted): boolean => {
+      if (chosen.has(counted)) return true;
+      const bytes = jsonBytes(counted.point) + 1;
+      if (bytes > room) return false;
+      room -= bytes;
+      chosen.add(counted);
+      return true;
+    };
+    for (const { best, last } of [...this.#networks.values()].reverse()) {
+      if (!take(last) || !take(best)) break;
+    }
+    const others = this.#even.filter((counted) => !chosen.has(counted));
+    for (const counted of evenly(others, Math.min(EVEN_POINTS, fitting(others, room)))) take(counted);
+    const points = [...chosen].sort((a, b) => a.nth - b.nth).map(({ point }) => point);
+    if (points.length === 0) return undefined;
+    const leftOut = this.#leftOut + this.#seen - points.length;
+    return { points, ...(leftOut === 0 ? {} : { left_out: leftOut }) };
+  }
+
+  clear(): void {
+    this.#seen = 0;
+    this.#leftOut = 0;
+    this.#stride = 1;
+    this.#even = [];
+    this.#networks.clear();
+  }
+}
+
+/** The one by which the best epoch is chosen. */
+function lossOf({ train_loss, validation_loss }: EpochPoint): number {
+  return validation_loss ?? train_loss ?? Number.POSITIVE_INFINITY;
+}
+
+/** How many of these fit into so many bytes, were all as large as the largest. */
+function fitting(all: readonly Counted[], bytes: number): number {
+  const largest = all.reduce((most, { point }) => Math.max(most, jsonBytes(point) + 1), 1);
+  return Math.floor(bytes / largest);
+}
+
+/** So many of a list, at equal distances. */
+function evenly<T>(list: readonly T[], most: number): readonly T[] {
+  if (list.length <= most) return list;
+  return Array.from({ length: most }, (_, i) => list[Math.floor((i * list.length) / most)]!);
+}
