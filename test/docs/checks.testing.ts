@@ -57,6 +57,13 @@ const SIGNED_REQUEST = `
   const request = new Request("https://optimizer.example.com/hooks", { method: "POST", body: sent, headers });
 `;
 
+const FOLLOWED = `
+  import { MucastClient } from "mucast/client";
+  const client = new MucastClient({ baseUrl: "http://127.0.0.1:8080" });
+  const id = "1";
+  const draw = console.log;
+`;
+
 /** Three of the example's tickers, from 2018 on. */
 function prices(): string {
   const [head, ...days] = gunzipSync(readFileSync("examples/sp500-prices/prices.csv.gz"))
@@ -103,6 +110,7 @@ export const CHECKS: readonly Entry[] = [
   ["docs/client.md", "npm run --silent node -- forecast.mjs", SHELL],
   ["docs/client.md", 'import { MucastClient } from "mucast/client";', program("follow.mjs")],
   ["docs/client.md", "npm run --silent node -- follow.mjs", SHELL],
+  ["docs/client.md", "for await (const event of client.events(id))", program("curves.mjs", FOLLOWED)],
   ["docs/client.md", "import { MucastApiError, MucastClient }", program("refused.mjs")],
   ["docs/client.md", "npm run --silent node -- refused.mjs", SHELL],
   ["docs/config.md", '{\n  "ML params"', ML],
@@ -115,6 +123,7 @@ export const CHECKS: readonly Entry[] = [
   ["docs/engine.md", "mucast (node)", EYE],
   ["docs/engine.md", "service ──", EYE],
   ["docs/http.md", "id: 3\n", EYE],
+  ["docs/http.md", 'data: {"seq":9', EYE],
   ["docs/mcp.md", '{\n  "mcpServers": {\n    "mucast": {\n', PLAIN],
   ["docs/mcp.md", '{\n  "mcpServers": {\n    "mucast": { "command"', PLAIN],
   ["docs/mcp.md", "→ {", EYE],
