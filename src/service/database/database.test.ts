@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MucastError } from "../../contract/errors.ts";
+import { readOperation } from "../store/read-operation.ts";
 import { onEachDatabase } from "./databases.testing.ts";
 import { migrate } from "./migrations.ts";
+import { MIGRATIONS } from "./schema.ts";
 
 onEachDatabase((tested) => {
   test("moments, JSON and lists come back as they went in", async () => {
@@ -52,12 +54,29 @@ onEachDatabase((tested) => {
     await database.query("delete from migrations where version = 999");
   });
 
+  test("operations of the first version stay, with what was added since", async () => {
+    const database = tested.database();
+    await database.exec("drop schema mucast cascade; create schema mucast");
+    await database.exec(MIGRATIONS[0]!.join(";"));
+    await database.exec(
+      "create table mucast.migrations (version int primary key, applied_at timestamptz default now())",
+    );
+    await database.query("insert into migrations (version) values (1)");
+    await database.query(
+      `insert into operations (id, caller, operation, feature_url, data_extractor_url, config, config_sha256, body_sha256)
+       values ('old', 'local', 'run_ml_job', '', '', '', '', '')`,
+    );
+    await migrate(database);
+    const { id, warnings, failures, failure_counts } = (await readOperation(database, "old"))!;
+    assert.deepEqual([id, warnings, failures, failure_counts], ["old", [], [], null]);
+  });
+
   if (tested.kind === "pglite") return;
 
   test("of programs that migrate at the same time one does it", async () => {
     await tested.database().exec("drop schema mucast cascade; create schema mucast");
     await Promise.all([tested.another(), tested.another(), tested.another()]);
     const { rows } = await tested.database().query("select version from migrations");
-    assert.equal(rows.length, 1);
+    assert.equal(rows.length, MIGRATIONS.length);
   });
 });
