@@ -4,10 +4,12 @@ import { beforeEach, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { MucastError } from "../../contract/errors.ts";
 import { onEachDatabase } from "../database/databases.testing.ts";
+import { claimOperation, renewLeases } from "../store/claim-operation.ts";
 import { readOperation } from "../store/read-operation.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import { FakeExecutor } from "./fake-executor.testing.ts";
 import { NO_NEWS, newCaller, PAYLOAD, recordOf, TestedQueue } from "./queue.testing.ts";
+import { Takeovers } from "./takeovers.ts";
 
 const LOST = { kind: "lost", reason: "killed" } as const;
 const CONFIG = JSON.stringify(JSON.parse(PAYLOAD).config);
@@ -232,6 +234,76 @@ onEachDatabase((tested) => {
     const { id } = await tried.submit(caller);
     const { status, error } = await tried.ended(caller, id);
     assert.deepEqual([status, error?.code], ["Failed", "timed_out"]);
+  });
+
+  test("a service's clock that is ahead of the database's costs a job none of its time", async (t) => {
+    const tried = await queue(t, { job_seconds: 60 });
+    t.mock.timers.enable({ apis: ["Date"], now: Date.now() + 90_000 });
+    const caller = newCaller();
+    const { id } = await tried.submit(caller);
+    const { stops, end } = await tried.executor.next();
+    await tried.told(caller, id, "started");
+    t.mock.timers.setTime(Date.now() + 86_400_000);
+    await tried.operations.get(caller, id);
+    assert.deepEqual(stops, []);
+    end({ kind: "succeeded", record: recordOf(id) });
+    assert.equal((await tried.ended(caller, id)).status, "Succeeded");
+  });
+
+  test("what is adopted has the time that its attempt has left by the database's clock", async (t) => {
+    const first = await queue(t, {}, new FakeExecutor(true));
+    first.executor.obeys = false;
+    const caller = newCaller();
+    const { id } = await first.submit(caller);
+    await first.executor.next();
+    await first.told(caller, id, "started");
+    await first.close();
+    await tested
+      .database()
+      .query("update operations set attempt_started_at = now() - interval '2 hours' where id = $1", [id]);
+    await queue(t, { job_seconds: 3_600 }, new FakeExecutor(true));
+    assert.equal((await first.ended(caller, id)).error?.code, "timed_out");
+  });
+
+  test("what waits for its next attempt is not kept waiting where the database's clock was put back", async (t) => {
+    const tried = await new TestedQueue(tested.database()).start({ dispatch: false });
+    t.after(() => tried.close());
+    const { id } = await tried.submit(newCaller());
+    await tested.database().exec("update operations set not_before = now() + interval '1 day'");
+    const later = await queue(t);
+    assert.equal((await later.executor.next()).order.id, id);
+  });
+
+  test("a lease that is prolonged is believed whatever the database's clock says, and one that is not has lapsed", async () => {
+    const tried = new TestedQueue(tested.database());
+    await tried.start({ dispatch: false });
+    const { id } = await tried.submit(newCaller());
+    await tried.changes.close();
+    const database = tested.database();
+    const other = "elsewhere/1/1/x";
+    await claimOperation(database, other);
+    let seconds = 0;
+    const taken: string[] = [];
+    const parts = { ...tried.parts, isRunning: () => false, begin: () => undefined };
+    const takeovers = new Takeovers(
+      { ...parts, log: { ...parts.log, warn: () => void taken.push(id) } },
+      () => seconds * 1_000,
+    );
+    for (; seconds < 60; seconds += 10) {
+      await renewLeases(database, other);
+      await database.exec("update operations set lease_until = lease_until - interval '1 day'");
+      await takeovers.all(false);
+    }
+    assert.equal((await readOperation(database, id))!.owner, other);
+    for (; seconds < 80; seconds += 10) await takeovers.all(false);
+    assert.equal((await readOperation(database, id))!.owner, other, "for as long as a lease lasts");
+    takeovers.wasAway();
+    for (; seconds < 100; seconds += 10) await takeovers.all(false);
+    assert.equal((await readOperation(database, id))!.owner, other, "nobody could prolong it");
+    seconds += 10;
+    await takeovers.all(false);
+    assert.notEqual((await readOperation(database, id))!.owner, other);
+    assert.ok(taken.length > 0);
   });
 
   test("draining hands back what does not end, and the next service runs it; that counts as no loss", async (t) => {

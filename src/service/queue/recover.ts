@@ -73,7 +73,6 @@ function endOf(end: NonNullable<StatusBlob["end"]>): ExecutionEnd {
   return { kind: "failed", problem: end.problem as Problem };
 }
 
-function hasNoTimeLeft({ settings }: QueueParts, { attempt_started_at }: OperationRow): boolean {
-  const began = attempt_started_at?.getTime() ?? 0;
-  return Date.now() > began + settings.job_seconds * 1_000;
+function hasNoTimeLeft({ settings }: QueueParts, { attempt_seconds }: OperationRow): boolean {
+  return (attempt_seconds ?? 0) > settings.job_seconds;
 }

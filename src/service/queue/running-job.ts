@@ -30,6 +30,7 @@ export class RunningJob {
   /** Settles once the operation's row says what became of it, or is no longer ours; never rejects. */
   readonly done: Promise<void>;
   readonly #parts: QueueParts;
+  readonly #began = performance.now();
   readonly #order: JobOrder;
   #execution: Execution | undefined;
   #stopFor: StopReason | undefined;
@@ -158,8 +159,12 @@ export class RunningJob {
     }
   }
 
+  /**
+   * The time it had run when it came here, by the database's clock, and since then by this process's, which is never set. The
+   * one clock is not held against the other: they may be apart.
+   */
   #millisecondsLeft(): number {
-    const began = this.row.attempt_started_at?.getTime() ?? Date.now();
-    return Math.max(0, began + this.#parts.settings.job_seconds * 1_000 - Date.now());
+    const ran = (this.row.attempt_seconds ?? 0) * 1_000 + performance.now() - this.#began;
+    return Math.max(0, this.#parts.settings.job_seconds * 1_000 - ran);
   }
 }

@@ -1,4 +1,11 @@
-import { giveUpLeases, LEASE_SECONDS, runningOwners, takeOver } from "../store/claim-operation.ts";
+import {
+  giveUpLease,
+  giveUpLeases,
+  type HeldLease,
+  LEASE_SECONDS,
+  leasesOfOthers,
+  takeOver,
+} from "../store/claim-operation.ts";
 import type { OperationRow } from "../store/operation-row.ts";
 import { readOperation } from "../store/read-operation.ts";
 import { isGone } from "./owner.ts";
@@ -13,6 +20,12 @@ export interface TakeoverParts extends QueueParts {
   readonly begin: (row: OperationRow) => void;
 }
 
+interface SeenLease {
+  readonly lease: HeldLease;
+  /** By the clock of this process. */
+  readonly since: number;
+}
+
 /** Takes over what services that are gone have left behind, and what is ours but runs nowhere here. */
 export class Takeovers {
   readonly #parts: TakeoverParts;
@@ -20,12 +33,15 @@ export class Takeovers {
   /** Ours in the database and looked after by nobody here, at the last look. */
   #unattended: ReadonlySet<string> = new Set();
   #attending: Promise<void> | undefined;
-  /** When the leases of others began to be worth believing. */
-  #steadySince = performance.now();
+  /** The leases of others, by id and attempt, and when each was first seen to end when it does. */
+  #seen: ReadonlyMap<string, SeenLease> = new Map();
+  readonly #now: () => number;
   #stopped = false;
 
-  constructor(parts: TakeoverParts) {
+  /** @param now milliseconds of a clock that is never set. */
+  constructor(parts: TakeoverParts, now: () => number = () => performance.now()) {
     this.#parts = parts;
+    this.#now = now;
   }
 
   /** Nothing is adopted from now on. */
@@ -38,22 +54,36 @@ export class Takeovers {
    * once it is back.
    */
   wasAway(): void {
-    this.#steadySince = performance.now();
+    this.#seen = new Map();
   }
 
   /** @param alone no other service can be on this database: what runs in it is nobody's. */
   async all(alone: boolean): Promise<void> {
     const { database, owner, log } = this.#parts;
-    for (const other of await runningOwners(database)) {
+    const leases = await leasesOfOthers(database, owner);
+    for (const other of new Set(leases.map((lease) => lease.owner))) {
       if (isGone(other)) await giveUpLeases(database, other);
     }
-    const isSteady = performance.now() - this.#steadySince > LEASE_SECONDS * 1_000;
-    const whose = alone ? "everybody's" : isSteady ? "lapsed" : "given up";
+    for (const lease of this.#lapsed(leases)) await giveUpLease(database, lease);
     while (!this.#stopped) {
-      const row = await takeOver(database, owner, whose);
+      const row = await takeOver(database, owner, alone);
       if (!row) return;
       await quietly(log, () => this.#recover(row));
     }
+  }
+
+  /** Those that were not prolonged for as long as a lease lasts, by the clock of this process: another may be set. */
+  #lapsed(leases: readonly HeldLease[]): HeldLease[] {
+    const now = this.#now();
+    const before = this.#seen;
+    const seen = leases.map((lease) => {
+      const key = `${lease.id}.${lease.attempt}`;
+      const last = before.get(key);
+      const since = last?.lease.until === lease.until && last.lease.owner === lease.owner ? last.since : now;
+      return [key, { lease, since }] as const;
+    });
+    this.#seen = new Map(seen);
+    return seen.flatMap(([, { lease, since }]) => (now - since > LEASE_SECONDS * 1_000 ? [lease] : []));
   }
 
   /**

@@ -1,6 +1,7 @@
 import type { Database, Queryable } from "../database/database.ts";
+import { LONGEST_WAIT_SECONDS } from "./end-operation.ts";
 import { appendEvents } from "./events.ts";
-import type { OperationRow } from "./operation-row.ts";
+import { ATTEMPT_SECONDS, type OperationRow } from "./operation-row.ts";
 import type { WebhookTypes } from "./webhook-types.ts";
 
 /** How long a service may be silent before another one takes its operations over. */
@@ -24,11 +25,13 @@ export async function claimOperation(
        left join (
          select caller, count(*) as running from operations where status = 'Running' group by caller
        ) r on r.caller = o.caller
-       where o.status = 'NotStarted' and o.not_before <= now()
+       where o.status = 'NotStarted'
+         and (o.not_before <= now() or o.not_before > now() + make_interval(secs => $3))
        order by coalesce(r.running, 0), o.ordinal limit 1 for update of o skip locked
      )
-     returning *`,
-    [owner, LEASE_SECONDS],
+     returning *, ${ATTEMPT_SECONDS}`,
+    // One that would wait for longer than any does was written before the database's clock was put back.
+    [owner, LEASE_SECONDS, LONGEST_WAIT_SECONDS],
   );
   return rows[0];
 }
@@ -76,35 +79,53 @@ export async function renewLeases(statements: Queryable, owner: string): Promise
 }
 
 /**
- * Takes over one running operation whose service is gone. Undefined where there is none.
- * @param whose `given up`: what nobody has; `lapsed`: also what its service has not been heard of for too long;
- *   `everybody's`: every other service on this database is known to be gone, whatever its leases say.
+ * Takes over one running operation that no service has. Undefined where there is none.
+ * @param alone every other service on this database is known to be gone, whatever it holds.
  */
 export async function takeOver(
   statements: Queryable,
   owner: string,
-  whose: "given up" | "lapsed" | "everybody's",
+  alone: boolean,
 ): Promise<OperationRow | undefined> {
   const { rows } = await statements.query<OperationRow>(
     `update operations set owner = $1, lease_until = now() + make_interval(secs => $3)
      where id = (
        select id from operations
-       where status = 'Running' and owner is distinct from $1
-         and (owner is null or $2 = 'everybody''s' or ($2 = 'lapsed' and lease_until < now()))
+       where status = 'Running' and owner is distinct from $1 and (owner is null or $2)
        order by ordinal limit 1 for update skip locked
      )
-     returning *`,
-    [owner, whose, LEASE_SECONDS],
+     returning *, ${ATTEMPT_SECONDS}`,
+    [owner, alone, LEASE_SECONDS],
   );
   return rows[0];
 }
 
-/** Every service that runs something. */
-export async function runningOwners(statements: Queryable): Promise<string[]> {
-  const { rows } = await statements.query<{ owner: string }>(
-    "select distinct owner from operations where status = 'Running' and owner is not null",
+/** A lease that another service holds. */
+export interface HeldLease extends Attempt {
+  readonly owner: string;
+  /** Another one after each time that it was prolonged; whether it has passed says the clock of the database alone. */
+  readonly until: string;
+}
+
+export async function leasesOfOthers(statements: Queryable, owner: string): Promise<HeldLease[]> {
+  const { rows } = await statements.query<HeldLease>(
+    `select id, attempt, owner, lease_until::text as until from operations
+     where status = 'Running' and owner is not null and owner <> $1`,
+    [owner],
   );
-  return rows.map(({ owner }) => owner);
+  return rows;
+}
+
+/** Lets another service take over one operation, unless its lease was prolonged meanwhile. */
+export async function giveUpLease(
+  statements: Queryable,
+  { id, attempt, owner, until }: HeldLease,
+): Promise<void> {
+  await statements.query(
+    `update operations set owner = null, lease_until = now()
+     where id = $1 and attempt = $2 and owner = $3 and lease_until::text = $4 and status = 'Running'`,
+    [id, attempt, owner, until],
+  );
 }
 
 /** Lets another service take over at once what `owner` leaves running. */

@@ -57,6 +57,9 @@ async function end(
   return rows[0];
 }
 
+/** A wait that is asked for is cut to this. */
+export const LONGEST_WAIT_SECONDS = 600;
+
 /** `lost`: it vanished, which is counted. `refused`: nothing of it was started; its number does not come again. */
 export type ReleaseReason = "lost" | "handed back" | "refused";
 
@@ -82,7 +85,7 @@ export async function releaseOperation(
        not_before = now() + make_interval(secs => $4)
      where id = $1 and attempt = $2 and status = 'Running' and owner = $5
      returning id`,
-    [id, attempt, reason, waitSeconds, owner],
+    [id, attempt, reason, Math.min(waitSeconds, LONGEST_WAIT_SECONDS), owner],
   );
   return rows.length > 0;
 }

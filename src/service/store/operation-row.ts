@@ -32,6 +32,8 @@ export interface OperationRow {
   readonly created_at: Date;
   readonly started_at: Date | null;
   readonly attempt_started_at: Date | null;
+  /** How long the attempt had run when the row was claimed, taken over or read: by the database's clock from end to end. */
+  readonly attempt_seconds?: number | null;
   readonly finished_at: Date | null;
   readonly progress: OperationView["progress"];
   readonly warnings: readonly Warning[];
@@ -45,6 +47,10 @@ export interface OperationRow {
   /** The newest event that is no longer kept; 0 where all are. */
   readonly pruned_seq: number;
 }
+
+/** Selects `attempt_seconds`. Never negative, also where the clock was put back. */
+export const ATTEMPT_SECONDS =
+  "greatest(0, extract(epoch from now() - attempt_started_at))::float8 as attempt_seconds";
 
 /** The operation as its caller sees it, of no more bytes than an operation may have. */
 export function viewOf(row: OperationRow): OperationView {

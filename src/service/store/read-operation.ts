@@ -1,6 +1,6 @@
 import type { Queryable } from "../database/database.ts";
 import type { ListQuery } from "../operations.ts";
-import type { OperationRow } from "./operation-row.ts";
+import { ATTEMPT_SECONDS, type OperationRow } from "./operation-row.ts";
 
 /** @param caller whose it must be; any caller's where it is undefined. */
 export async function readOperation(
@@ -9,7 +9,7 @@ export async function readOperation(
   caller?: string,
 ): Promise<OperationRow | undefined> {
   const { rows } = await statements.query<OperationRow>(
-    "select * from operations where id = $1 and ($2::text is null or caller = $2)",
+    `select *, ${ATTEMPT_SECONDS} from operations where id = $1 and ($2::text is null or caller = $2)`,
     [id, caller ?? null],
   );
   return rows[0];
