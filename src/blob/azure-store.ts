@@ -5,6 +5,7 @@ import { upload } from "./azure-upload.ts";
 import type { Content } from "./content.ts";
 import { nameTaken } from "./output-folder.ts";
 import { openRemoteBlob } from "./remote-blob.ts";
+import { checkSpace } from "./space.ts";
 import { checkKey, type JobStore, type ReadPart, type StoredBlob, type StoreWrite } from "./store.ts";
 import type { StoredBytes } from "./stored-bytes.ts";
 
@@ -17,14 +18,20 @@ export async function openAzureStore(
   return new AzureStore(new AzureContainer(container, credentials, options));
 }
 
-/** Blobs `data/<name>` and `status/<name>` of an Azure container, or of a folder in one. */
+/** Blobs `data/<name>` and `status/<name>` of an Azure container, of a folder in one, or of a space in that. */
 class AzureStore implements JobStore {
   readonly url: string;
   readonly #container: AzureContainer;
+  readonly #space: string;
 
-  constructor(container: AzureContainer) {
-    this.url = container.url;
+  constructor(container: AzureContainer, space = "") {
+    this.#space = checkSpace(space);
+    this.url = space === "" ? container.url : `${container.url}/${space}`;
     this.#container = container;
+  }
+
+  within(space: string): AzureStore {
+    return new AzureStore(this.#container, space);
   }
 
   async stat(key: string): Promise<StoredBlob | undefined> {
@@ -49,7 +56,7 @@ class AzureStore implements JobStore {
   /** Without the SDK, whose downloads end where a connection breaks (12.34). */
   async #openPart(key: string, { signal, ...part }: ReadPart): Promise<StoredBytes> {
     const { name } = this.#asked("reading", key);
-    const access = await this.#container.readAccess(key);
+    const access = await this.#container.readAccess(this.#nameOf(key));
     const { authorize } = access;
     return openRemoteBlob(access.url, name, { ...this.#container.options, authorize, part, signal });
   }
@@ -57,13 +64,15 @@ class AzureStore implements JobStore {
   async put(key: string, content: Content, { signal, limit }: StoreWrite = {}) {
     const asked = this.#asked("writing", key, signal);
     const created = (await this.#properties(asked, key)) === undefined;
-    const etag = await upload(this.#container, key, asked, { content, limit, onlyNew: false });
+    const etag = await upload(this.#container, this.#nameOf(key), asked, { content, limit, onlyNew: false });
     return { created, etag };
   }
 
   async create(key: string, content: Content, { signal, limit }: StoreWrite = {}) {
     const asked = this.#asked("writing", key, signal);
-    return { etag: await upload(this.#container, key, asked, { content, limit, onlyNew: true }) };
+    return {
+      etag: await upload(this.#container, this.#nameOf(key), asked, { content, limit, onlyNew: true }),
+    };
   }
 
   async checkNew(key: string): Promise<void> {
@@ -74,7 +83,9 @@ class AzureStore implements JobStore {
   async remove(key: string): Promise<void> {
     const asked = this.#asked("writing", key);
     try {
-      await this.#container.ask(asked, (options) => this.#container.client(key).delete(options));
+      await this.#container.ask(asked, (options) =>
+        this.#container.client(this.#nameOf(key)).delete(options),
+      );
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       if (error.status !== 404) throw failed(asked, error.message);
@@ -82,7 +93,12 @@ class AzureStore implements JobStore {
   }
 
   async close(): Promise<void> {
-    this.#container.close();
+    if (this.#space === "") this.#container.close();
+  }
+
+  /** Below the container. */
+  #nameOf(key: string): string {
+    return this.#space === "" ? key : `${this.#space}/${key}`;
   }
 
   #asked(doing: Asked["doing"], key: string, signal?: AbortSignal): Asked {
@@ -93,7 +109,7 @@ class AzureStore implements JobStore {
   async #properties(asked: Asked, key: string) {
     try {
       return await this.#container.ask(asked, (options) =>
-        this.#container.client(key).getProperties(options),
+        this.#container.client(this.#nameOf(key)).getProperties(options),
       );
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;

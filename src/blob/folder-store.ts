@@ -1,6 +1,6 @@
 import { constants } from "node:fs";
 import { type FileHandle, open, realpath, unlink } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, join, relative } from "node:path";
 import { MucastError } from "../contract/errors.ts";
 import { throwIfAborted } from "./canceled.ts";
 import type { Content } from "./content.ts";
@@ -8,22 +8,31 @@ import { etagOf, stamp } from "./file-version.ts";
 import { type FileState, readHandle, stateOf } from "./local-file.ts";
 import { checkOutput, nameTaken, outputFailed } from "./output-folder.ts";
 import { changed } from "./remote-answer.ts";
+import { checkSpace } from "./space.ts";
 import { discardStaged, publishStaged, replaceByStaged, type StagedFile, stageFile } from "./staged-file.ts";
 import { checkKey, type JobStore, type ReadPart, type StoredBlob, type StoreWrite } from "./store.ts";
 import type { StoredBytes } from "./stored-bytes.ts";
 import { causeOf, codeOf } from "./system-error.ts";
 
 /**
- * Blobs as files `data/<name>` and `status/<name>` of a folder, which is made at the first write. Links are not
- * followed out of it, and errors call a blob by its URL, not by its path.
+ * Blobs as files `data/<name>` and `status/<name>` of a folder, or of a space in it, which is made at the first write.
+ * Links are not followed out of it, and errors call a blob by its URL, not by its path.
  */
 export class FolderStore implements JobStore {
   readonly url: string;
   readonly #folder: string;
+  readonly #space: string;
 
-  constructor(folder: string, url: string) {
+  constructor(folder: string, url: string, space = "") {
     this.#folder = folder;
+    this.#space = checkSpace(space);
     this.url = url;
+  }
+
+  /** Known by the same URL where that only stands for the folder: its reader is told by other means. */
+  within(space: string): FolderStore {
+    const url = space !== "" && this.url.startsWith("file:") ? `${this.url}/${space}` : this.url;
+    return new FolderStore(this.#folder, url, space);
   }
 
   async stat(key: string): Promise<StoredBlob | undefined> {
@@ -86,15 +95,16 @@ export class FolderStore implements JobStore {
     return `${this.url}/${checkKey(key)}`;
   }
 
-  /** @throws an ELOOP where `data` or `status` is a link. */
+  /** @throws an ELOOP where the space, `data` or `status` is a link. */
   async #path(key: string): Promise<string> {
-    const path = join(this.#folder, checkKey(key));
+    const path = join(this.#folder, this.#space, checkKey(key));
     const folder = dirname(path);
     const real = await realpath(folder).catch((error: unknown) => {
       if (isMissing(error)) return undefined;
       throw error;
     });
-    if (real === undefined || real === join(await realpath(this.#folder), basename(folder))) return path;
+    const within = relative(this.#folder, folder);
+    if (real === undefined || real === join(await realpath(this.#folder), within)) return path;
     throw Object.assign(new Error("a link out of the folder of the blobs"), { code: "ELOOP" });
   }
 

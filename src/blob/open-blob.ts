@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { ByteSource } from "../contract/columns.ts";
 import { MucastError } from "../contract/errors.ts";
 import { throwIfAborted } from "./canceled.ts";
+import { FolderStore } from "./folder-store.ts";
 import { withoutGzip } from "./gzip.ts";
 import { type BlobLimits, DEFAULT_BLOB_LIMITS } from "./limits.ts";
 import { openLocalFile } from "./local-file.ts";
@@ -62,10 +63,10 @@ async function openPlace(
   if (place.kind === "remote") {
     return openRemoteBlob(place.url, place.name, { ...options, addresses: place.addresses });
   }
-  const store = await openStore(place.kind === "mapped" ? place.base : (blobUrl ?? policy.container!), {
-    policy,
-    ...options,
-  });
+  if (place.kind === "mapped") return new FolderStore(place.folder, place.base).open(place.key);
+  const sas = blobUrl?.split("?")[1];
+  const url = sas === undefined ? place.container : `${place.container}?${sas}`;
+  const store = await openStore(url, { policy, ...options });
   return store.open(place.key, options.signal);
 }
 

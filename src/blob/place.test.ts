@@ -26,7 +26,8 @@ test("a URL under a mapped base is the file it stands for, called by the URL wit
   for (const base of OWN) {
     for (const query of ["", "?x=1"]) {
       const place = checkInputLocation(`${base}/${BLOB}${query}`, MAPPED);
-      assert.deepEqual(place, { kind: "mapped", key: BLOB, base, name: `${base}/${BLOB}` });
+      const { folder } = MAPPED.mapped![0]!;
+      assert.deepEqual(place, { kind: "mapped", key: BLOB, base, folder, name: `${base}/${BLOB}` });
     }
   }
 });
@@ -124,7 +125,12 @@ test("a blob in BLOB_URL's container is read with its credentials, unless it bri
   const policy = blobPolicy({ BLOB_URL: "https://a.example/c?sig=SECRET" });
   assert.doesNotMatch(JSON.stringify(policy), /SECRET/);
   const name = `https://a.example/c/${BLOB}`;
-  assert.deepEqual(checkInputLocation(name, policy), { kind: "container", key: BLOB, name });
+  const { container } = policy;
+  assert.deepEqual(checkInputLocation(name, policy), { kind: "container", key: BLOB, container, name });
+  const space = "https://a.example/c/key-0123456789abcdef";
+  const inSpace = { kind: "container", key: BLOB, container: space, name: `${space}/${BLOB}` };
+  assert.deepEqual(checkInputLocation(`${space}/${BLOB}`, policy), inSpace, "a caller's space");
+  assert.equal(checkInputLocation(`https://a.example/c/undefined/${BLOB}`, policy).kind, "remote");
   assert.equal(checkInputLocation(`${name}?sig=x`, policy).kind, "remote");
   assert.equal(checkInputLocation(`https://a.example/c/team/${BLOB}`, policy).kind, "remote");
   const listed = policyOf({

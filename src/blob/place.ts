@@ -3,7 +3,8 @@ import { fileURLToPath } from "node:url";
 import { MucastError } from "../contract/errors.ts";
 import { type AddressRule, isAllowedAddress } from "./addresses.ts";
 import { notPublic } from "./guarded-agent.ts";
-import { type BlobPolicy, shownUrl, withoutSignature } from "./policy.ts";
+import { type BlobPolicy, type MappedBase, shownUrl, withoutSignature } from "./policy.ts";
+import { spaceIn } from "./space.ts";
 import { spellingFault, withoutBrackets } from "./url-spelling.ts";
 
 /** Where a blob is, and what errors and outputs call it. */
@@ -20,8 +21,15 @@ export interface FilePlace {
  * that. `remote`: anywhere else that is allowed, asked for as it is written.
  */
 export type UrlPlace =
-  | { readonly kind: "mapped"; readonly key: string; readonly base: string; readonly name: string }
-  | { readonly kind: "container"; readonly key: string; readonly name: string }
+  | {
+      readonly kind: "mapped";
+      readonly key: string;
+      readonly base: string;
+      readonly folder: string;
+      readonly name: string;
+    }
+  /** `container` is BLOB_URL's, or a caller's space in it. */
+  | { readonly kind: "container"; readonly key: string; readonly container: string; readonly name: string }
   | { readonly kind: "remote"; readonly url: URL; readonly addresses: AddressRule; readonly name: string };
 
 const URL_LIKE = /:\/\/|^\W*(?:file|https?):/i;
@@ -63,9 +71,8 @@ export function checkInputLocation(text: string, policy: BlobPolicy): UrlPlace {
   const key = INPUT_KEY.exec(place)?.[1];
   const before = place.slice(0, -1 - (key?.length ?? 0));
   const name = shownUrl(text);
-  if (key !== undefined && policy.mapped?.some(({ base }) => base === before)) {
-    return { kind: "mapped", key, base: before, name };
-  }
+  const mapped = key === undefined ? undefined : mappedTo(key, before, policy);
+  if (mapped !== undefined) return { kind: "mapped", key: key!, base: before, folder: mapped.folder, name };
   const fault = spellingFault(place, policy.privateOrigins);
   if (fault !== undefined) throw notAllowed(text, fault);
   if (key === undefined) {
@@ -81,8 +88,23 @@ export function checkInputLocation(text: string, policy: BlobPolicy): UrlPlace {
   const addresses = addressRule(url, policy);
   const host = withoutBrackets(url.hostname);
   if (isIP(host) !== 0 && !isAllowedAddress(host, addresses)) throw notPublic(url.origin, addresses);
-  if (before === policy.container && text === place) return { kind: "container", key, name };
+  if (isOwnContainer(before, policy) && text === place) {
+    return { kind: "container", key, container: before, name };
+  }
   return { kind: "remote", url, addresses, name };
+}
+
+/** What stands for a folder: an entry for this very blob, else one for all of the folder's. */
+function mappedTo(key: string, before: string, { mapped = [] }: BlobPolicy): MappedBase | undefined {
+  const bases = mapped.filter(({ base }) => base === before);
+  return bases.find(({ keys }) => keys?.includes(key)) ?? bases.find(({ keys }) => keys === undefined);
+}
+
+/** BLOB_URL's container, or a caller's space in it. */
+function isOwnContainer(before: string, { container }: BlobPolicy): boolean {
+  if (container === undefined || before === container) return before === container;
+  const [folder, space] = [before.slice(0, container.length + 1), before.slice(container.length + 1)];
+  return folder === `${container}/` && spaceIn(space) === space;
 }
 
 /** What the host of a URL may resolve to. */

@@ -18,6 +18,8 @@ export interface MappedBase {
   readonly base: string;
   /** Absolute path of the folder that holds `data`. */
   readonly folder: string;
+  /** Only these blobs, such as `data/<name>`; they come before those of the same base without such a list. */
+  readonly keys?: readonly string[] | undefined;
 }
 
 /** What a policy is made of; URLs as an operator writes them. */
@@ -58,9 +60,9 @@ export function policyOf({ allowed, privateOrigins, blobUrl = "", mapped = [] }:
   };
 }
 
-/** The mapped base that a BLOB_URL names. */
+/** The mapped base that a BLOB_URL names: one of a whole folder. */
 export function mappedBase(blobUrl: string, mapped: BlobPolicy["mapped"] = []): MappedBase | undefined {
-  return mapped.find(({ base }) => base === blobUrl.replace(/\/$/, ""));
+  return mapped.find(({ base, keys }) => keys === undefined && base === blobUrl.replace(/\/$/, ""));
 }
 
 /** @throws MucastError invalid_request. */

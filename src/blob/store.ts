@@ -44,6 +44,8 @@ export interface BlobStore {
   create(key: string, content: Content, options?: StoreWrite): Promise<{ etag: string }>;
   /** Harmless where there is none. */
   remove(key: string): Promise<void>;
+  /** The part of it that is one caller's space, see space.ts; it is closed with the whole, not by itself. */
+  within(space: string): BlobStore;
   close(): Promise<void>;
 }
 

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Command } from "commander";
 import { blobPolicy } from "../blob/policy.ts";
+import { withSpace } from "../blob/space.ts";
 import { invalidRequest } from "../contract/parse-config.ts";
 import type { ResultRecord } from "../contract/result-record.ts";
 import type { JobContext, JobRequest } from "../jobs/job.ts";
@@ -28,7 +29,8 @@ export function addJobCommand(program: Command, job: JobCommand): void {
       const { workers, ...inputs } = jobInputs(flags, process.env);
       const reporter = reporterOf(flags, { tickersTold: TICKERS_TOLD, workers });
       try {
-        const request = { ...inputs, id: process.env.OPERATION_ID || randomUUID() };
+        const blobUrl = inputs.blobUrl && withSpace(inputs.blobUrl, process.env.MUCAST_BLOB_SPACE ?? "");
+        const request = { ...inputs, blobUrl, id: process.env.OPERATION_ID || randomUUID() };
         const policy = blobPolicy({ ...process.env, BLOB_URL: inputs.blobUrl });
         const record = await untilSignal(async (signal) => {
           const context = { workers, policy, report: reporter.report, signal };

@@ -146,6 +146,15 @@ export class MucastClient {
     return this.#connection.send(call, async (response) => response);
   }
 
+  /**
+   * Removes a blob, an input or an output, and gives back its room.
+   * @throws MucastApiError not_found, also where an answer was lost and it was gone by then; blob_in_use while an operation that has not ended names it.
+   */
+  async deleteBlob(name: string, { signal }: CallOptions = {}): Promise<void> {
+    const call = { method: "DELETE", path: blobPath(name), repeatable: true, signal } as const;
+    await this.#connection.send(call, async () => undefined);
+  }
+
   #submit(
     operation: Operation,
     payload: JobPayload | string,

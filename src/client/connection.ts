@@ -11,7 +11,7 @@ export interface ClientOptions {
 }
 
 export interface Call {
-  readonly method: "GET" | "POST" | "PUT";
+  readonly method: "GET" | "POST" | "PUT" | "DELETE";
   /** Begins with a slash. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string | number | undefined>>;

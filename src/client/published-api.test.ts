@@ -47,6 +47,7 @@ const METHODS: Readonly<Record<string, (client: MucastClient) => Promise<unknown
     for await (const _event of client.events("one", { lastEventId: 4 })) return;
   },
   write_blob: (client) => client.putBlob("feature_engine_1.json", "{}"),
+  delete_blob: (client) => client.deleteBlob("feature_engine_1.json"),
   read_blob: (client) => client.getBlob("feature_engine_1.json"),
 };
 

@@ -123,6 +123,25 @@ export const ERROR_TABLE = {
     title: "The result could not be written",
     advice: "Check room and rights at the place of the output; nothing half-written is left.",
   },
+  quota_exceeded: {
+    status: 507,
+    exit: null,
+    title: "The caller has no room for another blob",
+    advice:
+      "Delete blobs that are no longer needed (DELETE /data/{name}), or ask the operator to raise the quota named.",
+  },
+  storage_full: {
+    status: 507,
+    exit: null,
+    title: "The storage is full",
+    advice: "Nothing of it was stored; try again once the operator has made room.",
+  },
+  storage_failed: {
+    status: 502,
+    exit: null,
+    title: "The storage could not be written to",
+    advice: "Nothing has changed; try again later, or have the operator look at the storage's rights.",
+  },
   timed_out: {
     status: 504,
     exit: 5,
@@ -177,6 +196,12 @@ export const ERROR_TABLE = {
     exit: null,
     title: "The idempotency key is in use",
     advice: "Wait for the first request to end, or use a new key for another body.",
+  },
+  blob_in_use: {
+    status: 409,
+    exit: null,
+    title: "The blob is in use",
+    advice: "Wait until the operations that are named have ended, or cancel them.",
   },
   precondition_failed: {
     status: 412,

@@ -196,6 +196,16 @@ export const settingsSchema = z.strictObject({
     .default(16 * GIB)
     .describe("Largest blob that may be uploaded.")
     .register(settingNames, { env: "MUCAST_UPLOAD_BYTES" }),
+  stored_bytes_per_caller: count(1, 2 ** 50)
+    .default(2 ** 40)
+    .describe(
+      "Bytes of all uploads and outputs that one caller may have stored (`quota_exceeded`); `DELETE /data/{name}` gives room back.",
+    )
+    .register(settingNames, { env: "MUCAST_STORED_BYTES_PER_CALLER" }),
+  stored_blobs_per_caller: count(1, 100_000_000)
+    .default(1_000_000)
+    .describe("The same, as a number of blobs.")
+    .register(settingNames, { env: "MUCAST_STORED_BLOBS_PER_CALLER" }),
   queued_per_caller: count(1, 1_000_000)
     .default(1_000)
     .describe("Operations of one caller that may wait to start.")

@@ -15,6 +15,10 @@ export interface JobOrder {
   readonly dataExtractorUrl: string;
   /** JSON text, with its numbers as the caller wrote them. */
   readonly config: string;
+  /** The caller's space of the storage, which takes output and status; the storage itself by default. */
+  readonly space?: string | undefined;
+  /** Which of the two URLs, where they are the service's own, lie in the storage itself and not in the space. */
+  readonly shared?: readonly string[] | undefined;
   /** Cores this job may use; for executors on this machine. */
   readonly workers: number;
   /** W3C trace context of the request that asked for it. */

@@ -20,7 +20,7 @@ export async function openExecutor(parts: {
       subscription: settings.azure_subscription,
       resourceGroup: settings.azure_resource_group,
       container: places.policy.container,
-      readStatus: (id, attempt) => readStatus(store, id, attempt),
+      readStatus: (id, attempt, space = "") => readStatus(store.within(space), id, attempt),
       onTrouble: (message, order) => log.warn({ operation_id: order.id, attempt: order.attempt }, message),
     });
   }

@@ -37,7 +37,7 @@ export interface Operations {
    * they gave before (`created` false).
    * @throws MucastError invalid_request, unknown_model, invalid_model_params, device_unavailable, url_not_allowed,
    *   too_large: before anything is stored; idempotency_conflict (data.sameBody tells 409 from 422), rate_limited (a full queue, with
-   *   data.retryAfter in seconds), unavailable (draining).
+   *   data.retryAfter in seconds), quota_exceeded (no room for an output), unavailable (draining).
    */
   submit(caller: Caller, submission: Submission): Promise<{ operation: OperationView; created: boolean }>;
   /** @throws MucastError not_found, also for another caller's operation. */
@@ -61,8 +61,4 @@ export interface Operations {
     after: number,
     signal: AbortSignal,
   ): AsyncGenerator<StoredEvent | Snapshot, void>;
-  /** Who may read the output of an operation or an uploaded blob; undefined where nobody is known for it. */
-  ownerOf(blobName: string): Promise<string | undefined>;
-  /** Says that a blob belongs to a caller. @throws MucastError forbidden where it is another's. */
-  claimBlob(caller: Caller, blobName: string): Promise<void>;
 }

@@ -1,8 +1,13 @@
 import { checkInputLocation } from "../blob/place.ts";
 import type { BlobPolicy } from "../blob/policy.ts";
+import { spaceIn } from "../blob/space.ts";
 import { MucastError } from "../contract/errors.ts";
 import type { ParsedPayload } from "../contract/parse-payload.ts";
+import { spaceOf } from "./caller-space.ts";
 import type { Caller } from "./operations.ts";
+import type { BlobPlace } from "./store/blob-records.ts";
+import { placeStored, storedPlace } from "./store/stored-place.ts";
+import type { KeptInputs } from "./stored-operations.ts";
 
 /** Under which URLs this service's own blobs are known, and where they lie. */
 export interface OwnPlaces {
@@ -23,17 +28,25 @@ export function ownBases(address: string, publicUrl: string | undefined): string
   return [...new Set([...(publicUrl === undefined ? [] : [publicUrl]), address, ...loopback])];
 }
 
-/** Whose a blob of this service is. */
+/** Whose the blobs of this service are. */
 export interface BlobOwners {
-  /** Undefined where nobody has claimed it. */
-  ownerOf(name: string): Promise<string | undefined>;
-  /** Whether anyone may read what nobody has claimed: the operator has put it there. */
+  /** Where the blob lies that a caller has under a name; undefined where there is none. */
+  find(caller: string, name: string): Promise<BlobPlace | undefined>;
+  /** Whether anyone may read a blob in the storage itself: it is recorded for nobody, the operator has put it there. */
   isOpen(name: string): Promise<boolean>;
 }
 
+/** What an own URL of a payload names. */
+interface OwnName {
+  readonly name: string;
+  /** Undefined where it is looked for: among the caller's own blobs, then among the operator's. */
+  readonly space: string | undefined;
+}
+
 /**
- * Payload URLs that name the service's own blobs are kept as `/data/<name>`, so that they stay right when the service
- * comes back at another address, or another service on the same storage runs the job.
+ * Payload URLs that name the service's own blobs are kept as paths in the storage, `/data/<name>` or
+ * `/<space>/data/<name>`, so that they stay right when the service comes back at another address, or another service on
+ * the same storage runs the job.
  */
 export class OwnBlobs {
   readonly #places: OwnPlaces;
@@ -47,9 +60,11 @@ export class OwnBlobs {
   /** What is wrong with the URL of an input, for parsePayload. */
   readonly fault = (url: string): { readonly message: string } | undefined => {
     try {
-      const stored = this.#stored(url);
-      // A path that a caller has written is no URL, though it looks like one of ours as we keep them.
-      checkInputLocation(stored === url ? url : this.urlOf(stored), this.#places.policy);
+      const own = this.#ownName(url);
+      checkInputLocation(
+        own === undefined ? url : `${this.#places.jobBase}/data/${own.name}`,
+        this.#places.policy,
+      );
       return undefined;
     } catch (error) {
       if (error instanceof MucastError) return { message: error.message };
@@ -57,40 +72,75 @@ export class OwnBlobs {
     }
   };
 
-  /** A stored place as the URL that a job reads. */
-  readonly urlOf = (stored: string): string =>
-    stored.startsWith("/data/") ? `${this.#places.jobBase}${stored}` : stored;
+  /**
+   * A stored place as the URL that a job reads. Where a folder holds the blobs, a job knows those of its caller's space
+   * by the URLs that the caller knows.
+   */
+  readonly urlOf = (stored: string): string => {
+    const { jobBase, policy } = this.#places;
+    const place = placeStored(stored);
+    if (place === undefined) return stored;
+    return policy.container === undefined ? `${jobBase}/data/${place.name}` : `${jobBase}${stored}`;
+  };
 
-  /** The payload as it is kept. @throws MucastError url_not_allowed for a blob that belongs to somebody else. */
-  async keep(caller: Caller, payload: ParsedPayload): Promise<ParsedPayload> {
-    const kept = {
-      ...payload,
-      featureUrl: this.#stored(payload.featureUrl),
-      dataExtractorUrl: this.#stored(payload.dataExtractorUrl),
+  /** Where the inputs of a payload are. @throws MucastError url_not_allowed for a blob that is not the caller's to read. */
+  async keep(
+    caller: Caller,
+    payload: Pick<ParsedPayload, "featureUrl" | "dataExtractorUrl">,
+  ): Promise<KeptInputs> {
+    const feature = await this.#kept(caller, "feature_url", payload.featureUrl);
+    const prices = await this.#kept(caller, "data_extractor_url", payload.dataExtractorUrl);
+    return {
+      featureUrl: feature.stored,
+      dataExtractorUrl: prices.stored,
+      blobs: [feature, prices].flatMap(({ blob }) => blob ?? []),
     };
-    await this.#checkOwner(caller, "feature_url", kept.featureUrl);
-    await this.#checkOwner(caller, "data_extractor_url", kept.dataExtractorUrl);
-    return kept;
   }
 
-  #stored(url: string): string {
+  async #kept(caller: Caller, path: string, url: string): Promise<{ stored: string; blob?: BlobPlace }> {
+    const own = this.#ownName(url);
+    if (own === undefined) {
+      if (this.#isForeignSpace(caller, url)) throw notHis(path, url.split("?")[0]!);
+      return { stored: url };
+    }
+    const { name, space } = own;
+    const blob = await this.#owners.find(caller.subject, name);
+    if (blob !== undefined && (space === undefined || space === blob.space)) {
+      return { stored: storedPlace(blob), blob };
+    }
+    const mayBeOpen = space === undefined || space === "";
+    if (mayBeOpen && (await this.#owners.isOpen(name))) return { stored: storedPlace({ name, space: "" }) };
+    throw notHis(path, storedPlace({ name, space: space ?? "" }));
+  }
+
+  /** Undefined for the URL of a blob that is not read by this service's right. */
+  #ownName(url: string): OwnName | undefined {
     const { bases, policy } = this.#places;
     const place = url.split("?")[0]!;
     const base = bases.find((candidate) => place.startsWith(`${candidate}/data/`));
-    if (base !== undefined) return place.slice(base.length);
+    if (base !== undefined) return { name: place.slice(`${base}/data/`.length), space: undefined };
     // With a signature of the caller's own it is read by the caller's right, not by ours.
-    const isOurs =
-      policy.container !== undefined && url === place && url.startsWith(`${policy.container}/data/`);
-    return isOurs ? url.slice(policy.container!.length) : url;
+    const path = url === place ? this.#pathIn(policy.container, url) : undefined;
+    if (path === undefined) return undefined;
+    const space = spaceIn(path) ?? "";
+    const key = space === "" ? path : path.slice(space.length + 1);
+    return key.startsWith("data/") ? { name: key.slice("data/".length), space } : undefined;
   }
 
-  async #checkOwner(caller: Caller, path: string, stored: string): Promise<void> {
-    if (!stored.startsWith("/data/")) return;
-    const name = stored.slice("/data/".length);
-    const owner = await this.#owners.ownerOf(name);
-    if (owner === caller.subject) return;
-    if (owner === undefined && (await this.#owners.isOpen(name))) return;
-    const message = `${path}: there is no blob ${stored} of this caller; upload it first, with the same credentials`;
-    throw new MucastError("url_not_allowed", message, { path, value: stored });
+  /** Another caller's space is out of bounds whatever signature a URL carries. */
+  #isForeignSpace({ subject }: Caller, url: string): boolean {
+    const space = spaceIn(this.#pathIn(this.#places.policy.container, url.split("?")[0]!) ?? "");
+    return space !== undefined && space !== spaceOf(subject);
   }
+
+  #pathIn(container: string | undefined, place: string): string | undefined {
+    return container !== undefined && place.startsWith(`${container}/`)
+      ? place.slice(container.length + 1)
+      : undefined;
+  }
+}
+
+function notHis(path: string, stored: string): MucastError {
+  const message = `${path}: there is no blob ${stored} of this caller; upload it first, with the same credentials`;
+  return new MucastError("url_not_allowed", message, { path, value: stored });
 }

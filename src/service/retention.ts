@@ -37,8 +37,9 @@ async function removeAll(
     const expired = await expiredOperations(database, days);
     if (expired.length === 0) return;
     // Before the rows, which alone know of them.
-    for (const { id, attempt } of expired) {
-      for (let made = 1; made <= attempt; made++) await store.remove(statusKey(id, made));
+    for (const { id, attempt, space } of expired) {
+      const own = store.within(space);
+      for (let made = 1; made <= attempt; made++) await own.remove(statusKey(id, made));
     }
     await removeOperations(
       database,

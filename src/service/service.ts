@@ -5,6 +5,7 @@ import { readStatus } from "../executors/status-reader.ts";
 import { buildAuthenticate } from "./auth/build-authenticate.ts";
 import { checkAuthAllowed } from "./auth/check-auth-allowed.ts";
 import { DatabaseKeyStore } from "./auth/database-key-store.ts";
+import { startUpkeep } from "./blob-upkeep.ts";
 import { Closing } from "./closing.ts";
 import type { Database } from "./database/database.ts";
 import { openDatabase } from "./database/open-database.ts";
@@ -22,8 +23,10 @@ import { keepRetention } from "./retention.ts";
 import type { ServiceSettings } from "./settings/load-settings.ts";
 import { secretsOf } from "./settings/secrets.ts";
 import { openStorage, type Storage } from "./storage.ts";
+import { findBlob, ownerOfPlace } from "./store/blob-records.ts";
 import { countWaiting } from "./store/read-operation.ts";
 import { type WebhookTypes, webhookTypes } from "./store/webhook-types.ts";
+import { StoredBlobs } from "./stored-blobs.ts";
 import { StoredOperations } from "./stored-operations.ts";
 import type { Log } from "./telemetry/log.ts";
 import { openLog } from "./telemetry/open-log.ts";
@@ -101,15 +104,19 @@ interface Parts {
 async function listen(parts: Parts, closing: Closing): Promise<RunningService> {
   const { settings, database, changes, storage, telemetry, log } = parts;
   const webhooks = webhookTypes(settings.webhooks);
+  const quota = { bytes: settings.stored_bytes_per_caller, blobs: settings.stored_blobs_per_caller };
   let own: OwnBlobs | undefined;
   const operations = new StoredOperations({
     database,
     changes,
     webhooks,
     settings,
+    quota,
     read: async (caller, { operation, payload }) => {
       if (!own) throw new MucastError("unavailable", "the service is about to start", { retryAfter: 1 });
-      return own.keep(caller, parsePayload(operation, payload, { checkUrl: own.fault }));
+      const known = own;
+      const parsed = parsePayload(operation, payload, { checkUrl: known.fault });
+      return { ...parsed, inputs: () => known.keep(caller, parsed) };
     },
     onQueued: (row) => telemetry.queued(row),
     onCanceled: (row) => telemetry.ended(row, []),
@@ -123,10 +130,12 @@ async function listen(parts: Parts, closing: Closing): Promise<RunningService> {
   const ready = oneAtATime(() =>
     readiness({ database, store: storage.store, draining: () => operations.draining }),
   );
+  const blobs = new StoredBlobs({ database, store: storage.store, settings, quota, log });
+  closing.add(() => blobs.close());
   const http = buildHttp({
     settings,
     operations,
-    store: storage.store,
+    blobs,
     authenticate,
     keys,
     log,
@@ -138,10 +147,14 @@ async function listen(parts: Parts, closing: Closing): Promise<RunningService> {
   const address = await listening(http, settings);
   const { store, places } = await storage.at(address);
   own = new OwnBlobs(places, {
-    ownerOf: (name) => operations.ownerOf(name),
-    // Callers may name what is to come only where all of them are one: somebody else could upload it meanwhile.
-    isOpen: async (name) => settings.auth === "none" || (await store.stat(`data/${name}`)) !== undefined,
+    find: (caller, name) => findBlob(database, caller, name),
+    // Callers may name what is to come only where all of them are one.
+    isOpen: async (name) =>
+      (await ownerOfPlace(database, { name, space: "" })) === undefined &&
+      (settings.auth === "none" || (await store.stat(`data/${name}`)) !== undefined),
   });
+  const upkeep = { database, store, log, ours: () => blobs.uploads };
+  closing.add(startUpkeep(upkeep, database.kind === "pglite"));
   const queue = await startQueue(parts, closing, { store, places, own, webhooks });
   parts.lock?.announce(address);
   log.info(

@@ -3,18 +3,20 @@ import { jsonBytes } from "../contract/bounded-json.ts";
 import { counted } from "../contract/counted.ts";
 import { MucastError } from "../contract/errors.ts";
 import { isEnded, type OperationPage, type OperationView } from "../contract/operation-view.ts";
-import type { ParsedPayload } from "../contract/parse-payload.ts";
 import { SIZES } from "../contract/sizes.ts";
 import type { Snapshot, StoredEvent } from "../contract/stored-event.ts";
+import { spaceOf } from "./caller-space.ts";
 import type { Database } from "./database/database.ts";
 import { followEvents } from "./follow-events.ts";
 import type { Caller, ListQuery, Operations, Submission } from "./operations.ts";
 import type { Changes } from "./queue/changes.ts";
 import { canceledProblem } from "./queue/conclude.ts";
-import { claimBlob, ownerOfBlob } from "./store/blob-owners.ts";
+import { quotaExceeded } from "./quota-exceeded.ts";
+import type { BlobPlace } from "./store/blob-records.ts";
+import type { Quota } from "./store/blob-uploads.ts";
 import { cursorOf, ordinalOf } from "./store/cursor.ts";
 import { endOperation } from "./store/end-operation.ts";
-import { insertOperation } from "./store/insert-operation.ts";
+import { type Inserted, insertOperation, sameKey } from "./store/insert-operation.ts";
 import { type OperationRow, viewOf } from "./store/operation-row.ts";
 import { listOperations, readOperation } from "./store/read-operation.ts";
 import { requestCancel } from "./store/request-cancel.ts";
@@ -25,11 +27,29 @@ export interface StoredOperationsParts {
   readonly changes: Changes;
   readonly webhooks: WebhookTypes;
   readonly settings: { readonly events_kept: number; readonly queued_per_caller: number };
-  /** Reads and checks a payload for its caller. @throws MucastError with every fault. */
-  readonly read: (caller: Caller, submission: Submission) => Promise<ParsedPayload>;
+  readonly quota: Quota;
+  /** Reads and checks a payload. @throws MucastError with every fault. */
+  readonly read: (caller: Caller, submission: Submission) => Promise<ReadPayload>;
   readonly onQueued: (row: OperationRow) => void;
   /** For good, here: an operation that had not started. */
   readonly onCanceled: (row: OperationRow) => void;
+}
+
+/** A payload that is sound by itself. */
+export interface ReadPayload {
+  /** JSON text of the config. */
+  readonly config: string;
+  /** Of the whole; the same for payloads that mean the same. */
+  readonly canonical: string;
+  /** Where its inputs are, as they are kept. @throws MucastError url_not_allowed for a blob that is not the caller's. */
+  inputs(): Promise<KeptInputs>;
+}
+
+export interface KeptInputs {
+  readonly featureUrl: string;
+  readonly dataExtractorUrl: string;
+  /** The recorded blobs among them. */
+  readonly blobs: readonly BlobPlace[];
 }
 
 const FULL_RETRY_SECONDS = 30;
@@ -59,29 +79,49 @@ export class StoredOperations implements Operations {
         retryAfter: 10,
       });
     }
-    const { database, webhooks, settings } = this.#parts;
-    const payload = await this.#parts.read(caller, submission);
-    const inserted = await insertOperation(
-      database,
-      {
-        id: randomUUID(),
-        caller: caller.subject,
-        operation: submission.operation,
-        featureUrl: payload.featureUrl,
-        dataExtractorUrl: payload.dataExtractorUrl,
-        config: payload.config,
-        configSha256: sha256(payload.config),
-        idempotencyKey: submission.idempotencyKey,
-        bodySha256: sha256(`${submission.operation}\n${payload.canonical}`),
-        traceparent: submission.traceparent,
-      },
-      settings.queued_per_caller,
-      webhooks,
-    );
-    if (inserted.kind === "conflict") throw otherBody();
-    if (inserted.kind === "full") throw queueFull(settings.queued_per_caller);
+    const inserted = await this.#insert(caller, submission, await this.#parts.read(caller, submission));
+    if (!("row" in inserted)) throw this.#refusal(inserted);
     if (inserted.kind === "created") this.#parts.onQueued(inserted.row);
     return { operation: viewOf(inserted.row), created: inserted.kind === "created" };
+  }
+
+  async #insert(caller: Caller, submission: Submission, payload: ReadPayload): Promise<Inserted> {
+    const { database, webhooks, settings, quota } = this.#parts;
+    const given = {
+      caller: caller.subject,
+      idempotencyKey: submission.idempotencyKey,
+      bodySha256: sha256(`${submission.operation}\n${payload.canonical}`),
+    };
+    // Its inputs may have been removed since.
+    const before = await sameKey(database, given);
+    if (before) return before;
+    const operation = {
+      ...given,
+      ...(await payload.inputs()),
+      id: randomUUID(),
+      space: spaceOf(caller.subject),
+      operation: submission.operation,
+      config: payload.config,
+      configSha256: sha256(payload.config),
+      traceparent: submission.traceparent,
+    };
+    return insertOperation(database, operation, { queued: settings.queued_per_caller, quota }, webhooks);
+  }
+
+  #refusal(inserted: Exclude<Inserted, { readonly row: OperationRow }>): MucastError {
+    const { settings, quota } = this.#parts;
+    switch (inserted.kind) {
+      case "conflict":
+        return otherBody();
+      case "full":
+        return queueFull(settings.queued_per_caller);
+      case "over quota":
+        return quotaExceeded(inserted.used, quota);
+      case "missing":
+        return new MucastError("url_not_allowed", `${inserted.blob.name} has just been removed`, {
+          value: inserted.blob.name,
+        });
+    }
   }
 
   async get(caller: Caller, id: string): Promise<OperationView> {
@@ -134,18 +174,6 @@ export class StoredOperations implements Operations {
   ): AsyncGenerator<StoredEvent | Snapshot, void> {
     const { database, changes } = this.#parts;
     return followEvents({ database, changes, signal, after, read: () => this.#read(caller, id) });
-  }
-
-  ownerOf(blobName: string): Promise<string | undefined> {
-    return ownerOfBlob(this.#parts.database, blobName);
-  }
-
-  async claimBlob(caller: Caller, blobName: string): Promise<void> {
-    const owner = await claimBlob(this.#parts.database, blobName, caller.subject);
-    if (owner === caller.subject) return;
-    throw new MucastError("forbidden", `${blobName} belongs to somebody else; take another id`, {
-      path: blobName,
-    });
   }
 
   async #read(caller: Caller, id: string): Promise<OperationRow> {

@@ -1,10 +1,13 @@
 /** Who may ask: callers with keys see their own, web pages see nothing, and nobody listens openly by mistake. */
 import assert from "node:assert/strict";
+import { readdirSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
 import { request } from "node:http";
+import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { mucast } from "../end-to-end/command.ts";
 import { Api, problemOf } from "./api.testing.ts";
-import { FEATURES, payload, putInputs } from "./inputs.testing.ts";
+import { FEATURES, PRICES, payload, putInputs } from "./inputs.testing.ts";
 import { endServices, launchServe, type Serving, serviceFolder, startServe } from "./service.testing.ts";
 
 /** A GET that says its Host and Origin as no fetch may. @returns the status. */
@@ -84,6 +87,9 @@ describe("a service without auth", { timeout: 120_000 }, () => {
   });
 });
 
+/** Enough for the inputs and the output of one job, and no more than twice of that. */
+const STORED_BYTES = 200_000;
+
 describe("a service with keys", { timeout: 180_000 }, () => {
   let serving: Serving;
   let folder: string;
@@ -100,8 +106,12 @@ describe("a service with keys", { timeout: 180_000 }, () => {
 
   before(async () => {
     folder = await serviceFolder();
-    serving = await startServe({ folder, env: { MUCAST_AUTH: "keys" }, args: ["--host", "0.0.0.0"] });
-    for (const name of ["ann", "ben"]) keys[name] = await newKey(name);
+    serving = await startServe({
+      folder,
+      env: { MUCAST_AUTH: "keys", MUCAST_STORED_BYTES_PER_CALLER: String(STORED_BYTES) },
+      args: ["--host", "0.0.0.0"],
+    });
+    for (const name of ["ann", "ben", "cat", "dan", "eve"]) keys[name] = await newKey(name);
     keys.reader = await newKey("reader", "--scopes", "read");
   });
   after(endServices);
@@ -150,23 +160,62 @@ describe("a service with keys", { timeout: 180_000 }, () => {
       problemOf(await ben.ask(method, path), 404, "not_found");
     }
     assert.deepEqual((await ben.list()).operations, []);
-    const replaced = await ben.put("feature_engine_hers.json", "[]");
-    assert.ok(replaced.status === 403 || replaced.status === 404, String(replaced.status));
+    problemOf(await ben.ask("DELETE", "/data/feature_engine_hers.json"), 404, "not_found");
     assert.equal((await ann.ask("GET", "/data/feature_engine_hers.json")).text, FEATURES);
     await putInputs(ben, "his");
     const his = await ben.submit(payload(serving.url, "his"), { "idempotency-key": "one" });
     assert.notEqual(his.id, mine.id);
   });
 
-  test("does not let a caller train on another's blobs", async () => {
-    const ben = apiOf("ben");
-    const answer = await ben.post("run_ml_job", payload(serving.url, "hers"));
-    if (answer.status === 202) {
-      const ended = await ben.ended(JSON.parse(answer.text).id);
-      assert.equal(ended.status, "Failed");
-    } else {
-      assert.ok(answer.status >= 400 && answer.status < 500, answer.text);
+  test("gives every caller names of its own, and room that comes back", async () => {
+    const [cat, dan] = [apiOf("cat"), apiOf("dan")];
+    await putInputs(cat, "same");
+    assert.equal((await dan.put("feature_engine_same.json", "[]")).status, 201, "as if there were none");
+    const submitted = await cat.submit(payload(serving.url, "same"), { prefer: "wait=60" });
+    assert.equal(submitted.status, "Succeeded", JSON.stringify(submitted.error));
+    const name = submitted.result!.output_name;
+    assert.equal(submitted.result!.output_url, `${serving.url}/data/${name}`);
+    const output = JSON.parse((await cat.ask("GET", `/data/${name}`)).text);
+    assert.equal(output.provenance.feature_url, `${serving.url}/data/feature_engine_same.json`);
+    const space = `key-${keys.cat!.split("_")[1]}`;
+    const folders = join(serving.dataDir, "blobs", space);
+    assert.deepEqual(readdirSync(join(folders, "data")).sort(), [
+      "data_extractor_same.json",
+      "feature_engine_same.json",
+      name,
+    ]);
+    assert.deepEqual(readdirSync(join(folders, "status")), [`${submitted.id}.1.json`]);
+    for (const url of [`${serving.url}/${space}/data/feature_engine_same.json`, `/${space}/data/${name}`])
+      assert.equal((await dan.ask("GET", url.replace(serving.url, ""))).status, 404);
+    const fill = "x".repeat(STORED_BYTES);
+    problemOf(await cat.put("feature_engine_more.json", fill), 507, "quota_exceeded");
+    for (const file of readdirSync(join(folders, "data"))) {
+      assert.equal((await cat.ask("DELETE", `/data/${file}`)).status, 204);
+      problemOf(await cat.ask("GET", `/data/${file}`), 404, "not_found");
     }
+    assert.equal((await cat.put("feature_engine_more.json", fill)).status, 201);
+    problemOf(await cat.put("feature_engine_more.json", `${fill}x`), 413, "too_large");
+    assert.equal((await dan.ask("GET", "/data/feature_engine_same.json")).text, "[]");
+  });
+
+  test("lets jobs read what the operator has put there for all, beside blobs of their caller's", async () => {
+    const eve = apiOf("eve");
+    await mkdir(join(serving.dataDir, "blobs/data"), { recursive: true });
+    await writeFile(join(serving.dataDir, "blobs/data/feature_engine_all.json"), FEATURES);
+    problemOf(await eve.ask("GET", "/data/feature_engine_all.json"), 404, "not_found");
+    assert.equal((await eve.put("data_extractor_mine.json", PRICES)).status, 201);
+    const submitted = await eve.submit(
+      payload(serving.url, "all").replace("data_extractor_all", "data_extractor_mine"),
+      { prefer: "wait=60" },
+    );
+    assert.equal(submitted.status, "Succeeded", JSON.stringify(submitted.error));
+    const outputs = readdirSync(join(serving.dataDir, "blobs/data"));
+    assert.deepEqual(outputs, ["feature_engine_all.json"], "its output went to its caller's space");
+  });
+
+  test("does not let a caller train on another's blobs", async () => {
+    const answer = await apiOf("ben").post("run_ml_job", payload(serving.url, "hers"));
+    problemOf(answer, 400, "url_not_allowed");
   });
 
   test("lets a key that may read read, and nothing else", async () => {

@@ -92,7 +92,9 @@ export class ContainerAppsExecutor implements Executor {
       if ((await this.#api.execution(place.job, place.name, signal)) !== undefined) return place;
       const name = await findExecution(this.#api, place.job, order, signal);
       if (name !== undefined) return { job: place.job, name };
-      return isFinal(await this.#options.readStatus(order.id, order.attempt)) ? place : undefined;
+      return isFinal(await this.#options.readStatus(order.id, order.attempt, order.space))
+        ? place
+        : undefined;
     } catch (error) {
       this.#options.onTrouble(faultOf(error).message, order);
       return place;

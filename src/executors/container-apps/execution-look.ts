@@ -8,7 +8,11 @@ import { findExecution } from "./start-execution.ts";
 import { StatusNews } from "./status-news.ts";
 
 /** Reads what an attempt says of itself; undefined where it has not said anything yet. */
-export type ReadStatus = (id: string, attempt: number) => Promise<StatusBlob | undefined>;
+export type ReadStatus = (
+  id: string,
+  attempt: number,
+  space: JobOrder["space"],
+) => Promise<StatusBlob | undefined>;
 
 /** An execution of a job, by the names that Azure knows them by. */
 export interface ExecutionPlace {
@@ -96,7 +100,8 @@ export class ExecutionLook {
 
   async #status(): Promise<StatusBlob | undefined> {
     try {
-      const status = await this.#readStatus(this.#order.id, this.#order.attempt);
+      const { id, attempt, space } = this.#order;
+      const status = await this.#readStatus(id, attempt, space);
       this.#news.tell(status);
       return status;
     } catch (error) {

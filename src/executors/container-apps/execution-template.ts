@@ -6,6 +6,8 @@ import type { JobOrder } from "../executor.ts";
 /** What tells one attempt's execution from all others of its job. */
 const ID = "OPERATION_ID";
 const ATTEMPT = "MUCAST_STATUS_ATTEMPT";
+/** The caller's space of the job's own BLOB_URL, which may be a secret that only the job knows. */
+const SPACE = "MUCAST_BLOB_SPACE";
 
 /**
  * The template of an execution: the job's own, whole, with the order in the env of one container. Azure replaces the
@@ -49,6 +51,7 @@ function orderEnv(order: JobOrder): EnvironmentVar[] {
     CONFIG: order.config,
     [ID]: order.id,
     [ATTEMPT]: String(order.attempt),
+    ...(order.space ? { [SPACE]: order.space } : {}),
     ...(order.traceparent === undefined ? {} : { TRACEPARENT: order.traceparent }),
   };
   return Object.entries(values).map(([name, value]) => ({ name, value }));

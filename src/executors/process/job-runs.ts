@@ -10,6 +10,7 @@ import type { JobOrder, StopReason } from "../executor.ts";
 import { StatusWriter } from "../status-writer.ts";
 import { ToldEvents } from "../told-events.ts";
 import type { BlobPlaces, FromJob, JobEnd, ToJob } from "./messages.ts";
+import { placesOf } from "./order-places.ts";
 import { throttled } from "./throttled.ts";
 import { WARM_LIBRARIES, WarmEngine } from "./warm-engine.ts";
 
@@ -113,7 +114,7 @@ export class JobRuns {
 
   async #result(order: JobOrder, report: Report, status: StatusWriter | undefined): Promise<JobEnd> {
     const { signal } = this.#stop;
-    const { policy, blobUrl } = this.#places!;
+    const { policy, blobUrl } = placesOf(this.#places!, order);
     const { id, featureUrl, dataExtractorUrl, config, workers, operation } = order;
     const request = { id, featureUrl, dataExtractorUrl, config, blobUrl };
     const context = {
@@ -139,9 +140,9 @@ export class JobRuns {
   };
 
   /** Undefined where the place of the blobs is none; the job fails by that too. */
-  async #status({ id, attempt, config }: JobOrder): Promise<StatusWriter | undefined> {
+  async #status({ id, attempt, config, space = "" }: JobOrder): Promise<StatusWriter | undefined> {
     try {
-      const store = await this.#store!;
+      const store = (await this.#store!).within(space);
       return new StatusWriter({ store, id, attempt, config, log: this.#log });
     } catch {
       return undefined;

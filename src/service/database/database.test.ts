@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MucastError } from "../../contract/errors.ts";
+import { findBlob } from "../store/blob-records.ts";
 import { readOperation } from "../store/read-operation.ts";
 import { onEachDatabase } from "./databases.testing.ts";
 import { migrate } from "./migrations.ts";
@@ -69,6 +70,43 @@ onEachDatabase((tested) => {
     await migrate(database);
     const { id, warnings, failures, failure_counts } = (await readOperation(database, "old"))!;
     assert.deepEqual([id, warnings, failures, failure_counts], ["old", [], [], null]);
+  });
+
+  test("a database of the first version keeps its blobs and outputs, each its owner's, where they lie", async () => {
+    const database = tested.database();
+    await database.exec("drop schema mucast cascade; create schema mucast");
+    for (const step of MIGRATIONS[0]!) await database.query(step);
+    await database.exec(`
+      create table migrations (version int primary key, applied_at timestamptz not null default now());
+      insert into migrations (version) values (1);
+      insert into blobs (name, caller) values ('feature_engine_1.json', 'key:ann'), ('ml_engine_old.json', 'key:ann');
+      insert into operations (id, caller, operation, feature_url, data_extractor_url, config, config_sha256, body_sha256, status)
+      select id, 'key:ben', operation, '/data/feature_engine_2.json', '', '', '', '', status
+      from (values ('a', 'run_ml_job', 'Succeeded'), ('b', 'run_dl_job', 'Succeeded'), ('c', 'run_ml_job', 'Running'))
+        as old (id, operation, status);
+    `);
+    await migrate(database);
+    const { rows } = await database.query("select caller, name, space, bytes from blobs order by name");
+    assert.deepEqual(
+      rows,
+      [
+        ["key:ann", "feature_engine_1.json"],
+        ["key:ben", "ml_engine_a.json"],
+        ["key:ann", "ml_engine_old.json"],
+        ["key:ben", "nn_engine_b.json"],
+      ].map(([caller, name]) => ({ caller, name, space: "", bytes: null })),
+    );
+    const usage = await database.query(
+      "select caller, bytes::int, blobs::int from blob_usage order by caller",
+    );
+    assert.deepEqual(usage.rows, [
+      { caller: "key:ann", bytes: 0, blobs: 2 },
+      { caller: "key:ben", bytes: 0, blobs: 2 },
+    ]);
+    assert.deepEqual(await findBlob(database, "key:ben", "ml_engine_c.json"), {
+      name: "ml_engine_c.json",
+      space: "",
+    });
   });
 
   if (tested.kind === "pglite") return;

@@ -81,4 +81,40 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
     "alter table mucast.operations add column warning_counts json",
     "alter table mucast.operations add column failure_counts json",
   ],
+  // Every caller has a space of the storage, empty for what lies in the storage itself, and is held to a quota.
+  [
+    "alter table mucast.operations add column space text not null default ''",
+    `create index operations_unended on mucast.operations (caller)
+       where status in ('NotStarted', 'Running')`,
+    `insert into mucast.blobs (name, caller)
+       select (case operation when 'run_ml_job' then 'ml' else 'nn' end) || '_engine_' || id || '.json', caller
+       from mucast.operations where status = 'Succeeded'
+       on conflict (name) do nothing`,
+    "alter table mucast.blobs drop constraint blobs_pkey",
+    "alter table mucast.blobs add primary key (caller, name)",
+    "alter table mucast.blobs add column space text not null default ''",
+    // Null: still to be looked up in the storage. Removed: still to be removed from it.
+    "alter table mucast.blobs add column bytes bigint",
+    "alter table mucast.blobs add column removed_at timestamptz",
+    "create unique index blobs_place on mucast.blobs (space, name)",
+    "create index blobs_unmeasured on mucast.blobs (caller) where bytes is null",
+    "create index blobs_removed on mucast.blobs (removed_at) where removed_at is not null",
+    `create table mucast.blob_usage (
+       caller text primary key,
+       bytes bigint not null default 0,
+       blobs bigint not null default 0
+     )`,
+    `insert into mucast.blob_usage (caller, blobs)
+       select caller, count(*) from mucast.blobs group by caller`,
+    // An upload that is going on, with as many bytes as it may come to.
+    `create table mucast.blob_uploads (
+       id text primary key,
+       caller text not null,
+       name text not null,
+       space text not null,
+       bytes bigint not null,
+       lease_until timestamptz not null
+     )`,
+    "create index blob_uploads_of_caller on mucast.blob_uploads (caller, name)",
+  ],
 ];

@@ -64,7 +64,7 @@ export const writeBlobDocs = {
   summary: "Upload an input blob",
   description:
     "Stores the body whole or not at all, whatever its Content-Type, streamed and up to the limit `upload_bytes`. " +
-    "It belongs to its caller from then on.",
+    "It belongs to its caller: another caller's blob of that name is another blob.",
   tags: ["Blobs"],
   params: blobParams,
   headers: z.looseObject({
@@ -80,7 +80,29 @@ export const writeBlobDocs = {
       "method_not_allowed",
       "precondition_failed",
       "too_large",
-      "output_failed",
+      "quota_exceeded",
+      "storage_full",
+      "storage_failed",
+      "blob_unavailable",
+    ]),
+  },
+} as const;
+
+export const removeBlobDocs = {
+  operationId: "delete_blob",
+  summary: "Remove an input or output blob",
+  description:
+    "Gives back what the blob took of its caller's quota. A blob that a waiting or running operation names stays.",
+  tags: ["Blobs"],
+  params: blobParams,
+  headers: z.looseObject({ "if-match": header("Removes this version only.") }),
+  response: {
+    204: emptyAnswer("It is gone."),
+    ...problemAnswers("write", [
+      "not_found",
+      "precondition_failed",
+      "blob_in_use",
+      "storage_failed",
       "blob_unavailable",
     ]),
   },

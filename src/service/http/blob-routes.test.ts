@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { request } from "node:http";
 import { connect } from "node:net";
 import { after, before, test } from "node:test";
+import { FakeFullStore } from "./fake-full-store.testing.ts";
 import { ask, eventually, type Listening, listen, listenFor, type RawAnswer } from "./listening.testing.ts";
 import { uploadedBlobSchema } from "./uploaded-blob.ts";
 
@@ -287,29 +288,81 @@ test("outputs are read and not put; other names are none", async () => {
   }
 });
 
-test("blobs of another caller are neither read nor replaced, and nobody's are the operator's", async (t) => {
+test("a name is each caller's own: what one puts, another neither meets nor learns of", async (t) => {
   const shared = await listenFor(t, { auth: "keys" });
   const [ann, ben] = [
     await shared.keys.create("ann", ["read", "write"]),
     await shared.keys.create("ben", ["read", "write"]),
   ];
-  const as = (token: string, method: string, name: string, body?: string) =>
-    fetch(`${shared.origin}/data/${name}`, {
+  const as = (token: string, method: string, body?: string) =>
+    fetch(`${shared.origin}/data/feature_engine_one.json`, {
       method,
       headers: { authorization: `Bearer ${token}` },
       ...(body === undefined ? {} : { body }),
     });
-  assert.equal((await as(ann.token, "PUT", "feature_engine_hers.json", "ann")).status, 201);
-  assert.equal((await as(ben.token, "GET", "feature_engine_hers.json")).status, 404);
-  assert.equal((await as(ben.token, "PUT", "feature_engine_hers.json", "ben")).status, 404);
-  assert.equal(await (await as(ann.token, "GET", "feature_engine_hers.json")).text(), "ann");
-  await shared.store.put("data/feature_engine_old.json", "operator");
-  assert.equal((await as(ann.token, "GET", "feature_engine_old.json")).status, 404);
-  assert.equal((await as(ann.token, "PUT", "feature_engine_old.json", "ann")).status, 404);
-  await service.store.put("data/feature_engine_old.json", "operator");
-  assert.equal(
-    (await get("feature_engine_old.json")).text,
-    "operator",
-    "without authentication they may be read",
-  );
+  assert.equal((await as(ann.token, "PUT", "ann")).status, 201);
+  assert.equal((await as(ben.token, "GET")).status, 404);
+  assert.equal((await as(ben.token, "DELETE")).status, 404);
+  assert.equal((await as(ben.token, "PUT", "ben")).status, 201, "as if there were none");
+  assert.equal(await (await as(ann.token, "GET")).text(), "ann");
+  assert.equal(await (await as(ben.token, "GET")).text(), "ben");
+  assert.equal((await as(ben.token, "DELETE")).status, 204);
+  assert.equal(await (await as(ann.token, "GET")).text(), "ann");
+  assert.equal((await as(ben.token, "GET")).status, 404);
 });
+
+function remove(name: string, headers: Record<string, string> = {}): Promise<RawAnswer> {
+  return ask(service.port, { method: "DELETE", path: `/data/${name}`, headers });
+}
+
+test("inputs and outputs are removed, of one version where that is asked for, and not while they are in use", async () => {
+  const name = freshName();
+  const { headers } = await put(name, "[1]");
+  assert.deepEqual(codeOf(await remove(name, { "if-match": '"other"' })), [412, "precondition_failed"]);
+  service.blobs.inUse.add(name);
+  assert.deepEqual(codeOf(await remove(name)), [409, "blob_in_use"]);
+  service.blobs.inUse.delete(name);
+  const gone = await remove(name, { "if-match": headers.etag! });
+  assert.deepEqual([gone.status, gone.text], [204, ""]);
+  for (const headers of [{}, { "if-match": "*" }] as Record<string, string>[])
+    assert.deepEqual(codeOf(await remove(name, headers)), [404, "not_found"]);
+  await service.store.put("data/ml_engine_done.json", "{}");
+  assert.equal((await remove("ml_engine_done.json")).status, 204);
+  assert.deepEqual(codeOf(await remove("other.json")), [404, "not_found"]);
+});
+
+test("an upload takes its room before its bytes come, or as they come, and gives it back where it fails", async (t) => {
+  const { uploads } = service.blobs;
+  t.after(() => {
+    service.blobs.room = Number.POSITIVE_INFINITY;
+  });
+  service.blobs.room = 10;
+  uploads.length = 0;
+  const files = await service.files();
+  assert.deepEqual(codeOf(await put(freshName(), "x".repeat(11))), [507, "quota_exceeded"]);
+  assert.deepEqual(uploads, [], "nothing was taken for it");
+  const path = `/data/${freshName()}`;
+  const sent = { method: "PUT", path, headers: { "transfer-encoding": "chunked" } };
+  assert.deepEqual(codeOf(await ask(service.port, sent, "x".repeat(11))), [507, "quota_exceeded"]);
+  assert.deepEqual(uploads, ["given up"]);
+  assert.equal((await put(freshName(), "x".repeat(10))).status, 201);
+  assert.deepEqual(uploads, ["given up", 10]);
+  assert.equal((await service.files()).length, files.length + 1);
+});
+
+for (const [errno, status, code, words] of [
+  ["ENOSPC", 507, "storage_full", /could not be stored: .*no space left on the device/],
+  ["EDQUOT", 507, "storage_full", /the disk quota is used up/],
+  ["EROFS", 502, "storage_failed", /the file system is read-only/],
+] as const) {
+  test(`a storage that refuses with ${errno} is told as ${code}, in words of an upload`, async (t) => {
+    const fake = await listenFor(t, {}, { store: new FakeFullStore(errno) });
+    const sent = { method: "PUT", path: "/data/feature_engine_1.json", headers: { "content-length": 2 } };
+    const answer = await ask(fake.port, sent, "[]");
+    assert.deepEqual(codeOf(answer), [status, code]);
+    const { title, detail } = JSON.parse(answer.text);
+    assert.match(detail, words);
+    assert.doesNotMatch(`${title} ${detail}`, /result|output/);
+    assert.deepEqual(fake.blobs.uploads, ["given up"]);
+  });
+}

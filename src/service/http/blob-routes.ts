@@ -1,11 +1,12 @@
-import { blobParams, readBlobDocs, writeBlobDocs } from "./blob-docs.ts";
+import { blobParams, readBlobDocs, removeBlobDocs, writeBlobDocs } from "./blob-docs.ts";
 import { forgetContentType } from "./body-text.ts";
 import type { HttpApp } from "./http-app.ts";
 import type { HttpOptions } from "./http-options.ts";
 import { readBlob } from "./read-blob.ts";
+import { removeBlob } from "./remove-blob.ts";
 import { writeBlob } from "./write-blob.ts";
 
-/** `GET`, `HEAD` and `PUT /data/{name}`. */
+/** `GET`, `HEAD`, `PUT` and `DELETE /data/{name}`. */
 export function blobRoutes(app: HttpApp, options: HttpOptions, closing: AbortSignal): void {
   app.removeAllContentTypeParsers();
   forgetContentType(app);
@@ -24,5 +25,12 @@ export function blobRoutes(app: HttpApp, options: HttpOptions, closing: AbortSig
     config: { access: "write", isStreamed: true },
     schema: { ...writeBlobDocs, params: blobParams },
     handler: (request, reply) => writeBlob(request, reply, request.params.name, options),
+  });
+  app.route({
+    method: "DELETE",
+    url: "/data/:name",
+    config: { access: "write" },
+    schema: { ...removeBlobDocs, params: blobParams },
+    handler: (request, reply) => removeBlob(request, reply, request.params.name, options),
   });
 }

@@ -22,7 +22,6 @@ interface Entry {
 export class FakeOperations implements Operations {
   readonly #entries = new Map<string, Entry>();
   readonly #changed = new EventEmitter().setMaxListeners(0);
-  readonly #owners = new Map<string, string>();
   /** Thrown by whatever is asked next. */
   failure: unknown;
 
@@ -122,18 +121,6 @@ export class FakeOperations implements Operations {
       if (isEnded(entry.view.status)) return;
       await this.#change(signal);
     }
-  }
-
-  async ownerOf(blobName: string): Promise<string | undefined> {
-    this.#fail();
-    const id = /^(?:ml|nn)_engine_(.*)\.json$/.exec(blobName)?.[1];
-    return this.#owners.get(blobName) ?? this.#entries.get(id ?? "")?.caller;
-  }
-
-  async claimBlob(caller: Caller, blobName: string): Promise<void> {
-    const owner = this.#owners.get(blobName) ?? caller.subject;
-    if (owner !== caller.subject) throw new MucastError("forbidden", `${blobName} is another's`);
-    this.#owners.set(blobName, owner);
   }
 
   /** An event happens. */

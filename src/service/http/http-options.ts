@@ -1,7 +1,7 @@
-import type { BlobStore } from "../../blob/store.ts";
 import type { Settings } from "../../contract/settings.ts";
 import type { Authenticate } from "../auth/authenticate.ts";
 import type { KeyStore } from "../auth/key-store.ts";
+import type { Blobs } from "../blobs.ts";
 import type { Operations } from "../operations.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
@@ -18,7 +18,7 @@ export interface ReadyCheck {
 export interface HttpOptions {
   readonly settings: Settings;
   readonly operations: Operations;
-  readonly store: BlobStore;
+  readonly blobs: Blobs;
   readonly authenticate: Authenticate;
   readonly keys: KeyStore;
   readonly log: Log;

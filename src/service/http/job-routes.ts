@@ -90,6 +90,7 @@ function jobDocs(operation: Operation) {
         "url_not_allowed",
         "idempotency_conflict",
         "too_large",
+        "quota_exceeded",
         "unsupported_media_type",
         "device_unavailable",
       ]),

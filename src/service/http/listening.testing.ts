@@ -13,6 +13,7 @@ import { FakeKeyStore } from "../auth/fake-key-store.testing.ts";
 import { registerMcp } from "../mcp/register-mcp.ts";
 import { noTelemetry, type RequestDone } from "../telemetry/telemetry.ts";
 import { buildHttp } from "./build-http.ts";
+import { FakeBlobs } from "./fake-blobs.testing.ts";
 import { FakeOperations } from "./fake-operations.testing.ts";
 import type { HttpApp } from "./http-app.ts";
 import type { HttpOptions } from "./http-options.ts";
@@ -25,6 +26,7 @@ export interface Listening {
   readonly port: number;
   readonly operations: FakeOperations;
   readonly keys: FakeKeyStore;
+  readonly blobs: FakeBlobs;
   readonly store: BlobStore;
   /** Names of all files in `data/`, hidden ones too. */
   files(): Promise<string[]>;
@@ -38,13 +40,13 @@ export interface Listening {
 /** Listens on a free loopback port. @param given settings that are not the default, and parts to replace. */
 export async function listen(
   given: Partial<Settings> = {},
-  parts: Partial<Pick<HttpOptions, "ready" | "store" | "authenticate">> = {},
+  parts: Partial<Pick<HttpOptions, "ready" | "authenticate"> & { store: BlobStore }> = {},
 ): Promise<Listening> {
   const folder = await mkdtemp(join(tmpdir(), "mucast-http-"));
   const settings = { ...settingsSchema.parse({}), ...given };
   const policy = { allowed: [], mapped: [{ base: "", folder }] };
   const store = parts.store ?? (await openStore("", { policy }));
-  const [operations, keys] = [new FakeOperations(), new FakeKeyStore()];
+  const [operations, keys, blobs] = [new FakeOperations(), new FakeKeyStore(), new FakeBlobs(store)];
   const [logged, done]: [string[], RequestDone[]] = [[], []];
   const write = (fields: object, message: string) => void logged.push(JSON.stringify({ message, ...fields }));
   const log = { debug: write, info: write, warn: write, error: write, child: () => log };
@@ -52,7 +54,7 @@ export async function listen(
     settings,
     operations,
     keys,
-    store,
+    blobs,
     log,
     authenticate:
       parts.authenticate ?? (await buildAuthenticate(settings, { keys, localToken: LOCAL_TOKEN })),
@@ -76,6 +78,7 @@ export async function listen(
     port,
     operations,
     keys,
+    blobs,
     store,
     files,
     logged,

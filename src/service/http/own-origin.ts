@@ -9,7 +9,8 @@ export function ownOrigin({ public_url }: Pick<Settings, "public_url">, request:
 
 /** What comes before `/data/<name>` in the URL of a blob: the store's own, but of a folder, which this service shows. */
 export function blobBase(
-  { settings, store }: { readonly settings: Pick<Settings, "public_url">; readonly store: BlobStore },
+  settings: Pick<Settings, "public_url">,
+  store: Pick<BlobStore, "url">,
   request: FastifyRequest,
 ): string {
   return store.url === "" ? ownOrigin(settings, request) : store.url;

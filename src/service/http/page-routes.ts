@@ -3,11 +3,11 @@ import type { HttpApp } from "./http-app.ts";
 import type { HttpOptions } from "./http-options.ts";
 import type { OpenApiDocument } from "./openapi.ts";
 import { EXAMPLE_BLOBS } from "./operation-examples.ts";
-import { blobBase, ownOrigin } from "./own-origin.ts";
+import { ownOrigin } from "./own-origin.ts";
 import { docsPage, PAGE_POLICY } from "./page/docs-page.ts";
 import { problemAnswers } from "./route-docs.ts";
 
-type PageOptions = Pick<HttpOptions, "settings" | "store">;
+type PageOptions = Pick<HttpOptions, "settings">;
 
 /** `/openapi.json`, the page `/docs`, and `/`, which leads there. */
 export function pageRoutes(app: HttpApp, options: PageOptions): void {
@@ -42,6 +42,8 @@ export function pageRoutes(app: HttpApp, options: PageOptions): void {
 /** The document with this service in it, so that its examples work as they stand. */
 function documentFor(request: FastifyRequest, app: HttpApp, options: PageOptions): OpenApiDocument {
   const general = JSON.stringify(app.swagger());
-  const document: OpenApiDocument = JSON.parse(general.replaceAll(EXAMPLE_BLOBS, blobBase(options, request)));
-  return { ...document, servers: [{ url: ownOrigin(options.settings, request) }] };
+  const origin = ownOrigin(options.settings, request);
+  // Under which every caller's own blobs are known, wherever they lie.
+  const document: OpenApiDocument = JSON.parse(general.replaceAll(EXAMPLE_BLOBS, origin));
+  return { ...document, servers: [{ url: origin }] };
 }

@@ -16,10 +16,10 @@ export async function readBlob(
   closing: AbortSignal,
 ): Promise<FastifyReply> {
   checkReadable(name);
-  const { store } = options;
-  const key = `data/${name}`;
-  const blob = (await mayRead(request, name, options)) ? await store.stat(key) : undefined;
-  if (blob === undefined) throw noBlob(name);
+  const spot = await options.blobs.find(request.caller!, name);
+  const blob = await spot?.store.stat(spot.key);
+  if (spot === undefined || blob === undefined) throw noBlob(name);
+  const { store, key } = spot;
   const { size, etag } = blob;
   checkIfMatch(request.headers, etag);
   reply.headers({ etag, "accept-ranges": "bytes", "cache-control": "private, no-cache" });
@@ -31,12 +31,6 @@ export async function readBlob(
   if (request.method === "HEAD" || size === 0) return reply.send();
   const signal = departure(reply, closing);
   return reply.send(await begun(store.read(key, { start, end, etag, signal }), signal));
-}
-
-/** With authentication a blob that nobody has claimed is nobody's; without it there is one caller only. */
-async function mayRead({ caller }: FastifyRequest, name: string, options: HttpOptions): Promise<boolean> {
-  const owner = await options.operations.ownerOf(name);
-  return owner === undefined ? options.settings.auth === "none" : owner === caller!.subject;
 }
 
 /** A stream whose first piece is there already: what fails before it is still answered with a problem. */

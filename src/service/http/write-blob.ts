@@ -1,7 +1,9 @@
 import type { IncomingMessage } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import type { StoredBlob } from "../../blob/store.ts";
+import type { StoredBlob, StoreWrite } from "../../blob/store.ts";
 import { MucastError } from "../../contract/errors.ts";
+import type { BlobUpload } from "../blobs.ts";
+import { storageFailed } from "../storage-failed.ts";
 import { checkWritable, noBlob } from "./blob-names.ts";
 import { checkIfMatch, matchesNone } from "./conditions.ts";
 import type { HttpOptions } from "./http-options.ts";
@@ -17,17 +19,32 @@ export async function writeBlob(
 ): Promise<UploadedBlob> {
   checkWritable(name);
   const { headers, raw } = request;
-  const { settings, store } = options;
+  const { settings, blobs } = options;
+  const caller = request.caller!;
   checkWhole(headers["content-range"]);
   checkLength(headers["content-length"], settings.upload_bytes);
-  const before = await store.stat(`data/${name}`);
-  await claim(request, name, before, options);
-  checkConditions(request, before);
+  const place = await blobs.place(caller, name);
+  if (place === undefined) throw noBlob(name);
+  checkConditions(request, await place.store.stat(place.key));
+  const upload = await blobs.begin(caller, name, lengthOf(headers["content-length"]));
+  if (upload === undefined) throw noBlob(name);
   if (headers.expect !== undefined) reply.raw.writeContinue();
-  const upload = new Upload(raw, async () => checkConditions(request, await store.stat(`data/${name}`)));
-  const { created, etag } = await stored(options, name, upload, headers["if-none-match"]?.trim() === "*");
+  const check = async () => checkConditions(request, await upload.store.stat(upload.key));
+  const body = new UploadBody(raw, (bytes) => upload.reach(bytes), check);
+  const { created, etag } = await stored(
+    settings,
+    name,
+    upload,
+    body,
+    headers["if-none-match"]?.trim() === "*",
+  );
   reply.code(created ? 201 : 200).header("etag", etag);
-  return { name, url: `${blobBase(options, request)}/data/${name}`, size: upload.bytes, etag };
+  return { name, url: `${blobBase(settings, upload.store, request)}/data/${name}`, size: body.bytes, etag };
+}
+
+/** Undefined where it is not told. */
+function lengthOf(header: string | undefined): number | undefined {
+  return header === undefined ? undefined : Number(header);
 }
 
 /** A part would replace the whole (RFC 9110, section 14.5). */
@@ -49,22 +66,6 @@ function checkLength(header: string | undefined, limit: number): void {
   );
 }
 
-/** Makes the name the caller's. What is there already and nobody's, the operator has put there. */
-async function claim(
-  { caller }: FastifyRequest,
-  name: string,
-  before: StoredBlob | undefined,
-  { operations, settings }: HttpOptions,
-): Promise<void> {
-  const owner = await operations.ownerOf(name);
-  if (owner === caller!.subject) return;
-  const isTaken = owner !== undefined || (before !== undefined && settings.auth !== "none");
-  if (isTaken) throw noBlob(name);
-  await operations.claimBlob(caller!, name).catch((error) => {
-    throw error instanceof MucastError && error.code === "forbidden" ? noBlob(name) : error;
-  });
-}
-
 /** @throws MucastError precondition_failed. */
 function checkConditions({ headers }: FastifyRequest, now: StoredBlob | undefined): void {
   checkIfMatch(headers, now?.etag);
@@ -72,18 +73,29 @@ function checkConditions({ headers }: FastifyRequest, now: StoredBlob | undefine
   throw alreadyThere();
 }
 
+/** Stores the body and has it recorded; where that fails, its room is given back. */
 async function stored(
-  { settings, store }: HttpOptions,
+  { upload_bytes: limit }: HttpOptions["settings"],
   name: string,
-  upload: Upload,
+  upload: BlobUpload,
+  body: UploadBody,
   isNewOnly: boolean,
 ): Promise<{ created: boolean; etag: string }> {
-  const key = `data/${name}`;
-  const write = { limit: settings.upload_bytes };
-  if (!isNewOnly) return store.put(key, upload.pieces(), write);
-  const { etag } = await store.create(key, upload.pieces(), write).catch(async (error) => {
+  const { store, key } = upload;
+  const write = { limit };
+  const written = isNewOnly ? created(upload, body, write) : store.put(key, body.pieces(), write);
+  const answer = await written.catch(async (error: unknown) => {
+    await upload.giveUp();
+    throw storageFailed(error, `${name} could not be stored`);
+  });
+  await upload.finish(body.bytes);
+  return answer;
+}
+
+async function created({ store, key }: BlobUpload, body: UploadBody, write: StoreWrite) {
+  const { etag } = await store.create(key, body.pieces(), write).catch(async (error: unknown) => {
     // Another upload may have been faster by a moment.
-    throw upload.isWhole && (await store.stat(key)) !== undefined ? alreadyThere() : error;
+    throw body.isWhole && (await store.stat(key)) !== undefined ? alreadyThere() : error;
   });
   return { created: true, etag };
 }
@@ -93,14 +105,17 @@ function alreadyThere(): MucastError {
 }
 
 /** The bytes of a request, counted; conditions are looked at again once they are all there. */
-class Upload {
+class UploadBody {
   bytes = 0;
   isWhole = false;
   readonly #raw: IncomingMessage;
+  readonly #reach: (bytes: number) => Promise<void>;
   readonly #check: () => Promise<void>;
 
-  constructor(raw: IncomingMessage, check: () => Promise<void>) {
+  /** @param reach makes sure of room for that many bytes. */
+  constructor(raw: IncomingMessage, reach: (bytes: number) => Promise<void>, check: () => Promise<void>) {
     this.#raw = raw;
+    this.#reach = reach;
     this.#check = check;
   }
 
@@ -108,6 +123,7 @@ class Upload {
     // A store that stops early must not close the connection, on which it is still to be told why.
     for await (const piece of this.#raw.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       this.bytes += piece.length;
+      await this.#reach(this.bytes);
       yield piece;
     }
     await this.#check();

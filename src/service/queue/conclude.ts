@@ -1,4 +1,5 @@
 import { MucastError, problemOf } from "../../contract/errors.ts";
+import type { ResultRecord } from "../../contract/result-record.ts";
 import type { Timing } from "../../contract/status-blob.ts";
 import type { ExecutionEnd } from "../../executors/executor.ts";
 import { type Ending, endOperation, releaseOperation } from "../store/end-operation.ts";
@@ -40,7 +41,9 @@ export async function conclude(
 }
 
 async function endingOf(parts: QueueParts, row: OperationRow, end: ExecutionEnd): Promise<Ending | "again"> {
-  if (end.kind === "succeeded") return { status: "Succeeded", record: end.record };
+  if (end.kind === "succeeded") {
+    return { status: "Succeeded", record: end.record, bytes: await bytesOf(parts, row, end.record) };
+  }
   const canceled = await isCancelRequested(parts, row);
   if (end.kind === "failed") {
     const status = end.problem.code === "canceled" && canceled ? "Canceled" : "Failed";
@@ -49,6 +52,16 @@ async function endingOf(parts: QueueParts, row: OperationRow, end: ExecutionEnd)
   if (canceled) return { status: "Canceled", problem: canceledProblem() };
   if (row.lost + 1 < ATTEMPTS_LOST_AT_MOST) return "again";
   return { status: "Failed", problem: problemOf(lostTwice(end.reason)) };
+}
+
+/** Of the output; null where the storage does not tell now: that is no reason to wait with the end. */
+async function bytesOf({ store, log }: QueueParts, row: OperationRow, { output_name }: ResultRecord) {
+  try {
+    return (await store.within(row.space).stat(`data/${output_name}`))?.size ?? 0;
+  } catch (error) {
+    log.warn({ operation_id: row.id, err: error }, "how large the output is will be looked up later");
+    return null;
+  }
 }
 
 async function isCancelRequested({ database }: QueueParts, row: OperationRow): Promise<boolean> {

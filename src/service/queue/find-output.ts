@@ -10,7 +10,8 @@ const EDGE_BYTES = 16_384;
  * The record of an output that an attempt left although nobody heard of its end; undefined where there is none with
  * the operation's id and config.
  */
-export async function findOutput(store: BlobStore, row: OperationRow): Promise<ResultRecord | undefined> {
+export async function findOutput(whole: BlobStore, row: OperationRow): Promise<ResultRecord | undefined> {
+  const store = whole.within(row.space);
   const name = outputName(row.operation, row.id);
   const key = `data/${name}`;
   const found = await store.stat(key);

@@ -56,7 +56,7 @@ async function statusOf(
   isLate: boolean,
 ): Promise<StatusBlob | undefined> {
   try {
-    return await readStatus(store, row.id, row.attempt);
+    return await readStatus(store.within(row.space), row.id, row.attempt);
   } catch (error) {
     const isOdd = error instanceof MucastError && error.code === "invalid_data";
     if (!isOdd && !isLate) throw error;

@@ -16,7 +16,9 @@ onEachDatabase((tested) => {
     const urls = { featureUrl: "", dataExtractorUrl: "" };
     const job = { operation: "run_ml_job", config: "{}", configSha256: "", bodySha256: "" } as const;
     const asked = { id: "op", caller: "local", idempotencyKey: undefined, traceparent: undefined };
-    await insertOperation(tested.database(), { ...asked, ...job, ...urls }, 10, NONE);
+    const place = { space: "", blobs: [] };
+    const allowance = { queued: 10, quota: { bytes: 1_000, blobs: 10 } };
+    await insertOperation(tested.database(), { ...asked, ...job, ...urls, ...place }, allowance, NONE);
   });
 
   test("a refusal that is written down twice touches no later attempt", async () => {

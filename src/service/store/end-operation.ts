@@ -1,6 +1,7 @@
 import type { Problem } from "../../contract/errors.ts";
 import type { ResultRecord } from "../../contract/result-record.ts";
 import type { Database, Queryable } from "../database/database.ts";
+import { recordBlob } from "./blob-records.ts";
 import type { Attempt } from "./claim-operation.ts";
 import { appendEvents, pruneEvents } from "./events.ts";
 import { type OperationRow, viewOf } from "./operation-row.ts";
@@ -8,11 +9,12 @@ import type { WebhookTypes } from "./webhook-types.ts";
 
 /** How an operation ends. */
 export type Ending =
-  | { readonly status: "Succeeded"; readonly record: ResultRecord }
+  /** `bytes` of its output; null where they are still to be looked up. */
+  | { readonly status: "Succeeded"; readonly record: ResultRecord; readonly bytes: number | null }
   | { readonly status: "Failed" | "Canceled"; readonly problem: Problem };
 
 /**
- * Ends an operation for good: its status, its result or problem and its final event in one transaction. The query
+ * Ends an operation for good: its status, its result or problem, the record of its output and its final event in one transaction. The query
  * strings of its URLs and its config, with the sections of other services in it, may hold secrets and are forgotten.
  * @returns undefined where the attempt is no longer the current one, or has ended.
  */
@@ -25,6 +27,10 @@ export function endOperation(
   return database.transaction(async (statements) => {
     const row = await end(statements, attempt, ending);
     if (!row) return undefined;
+    if (ending.status === "Succeeded") {
+      const { caller, space } = row;
+      await recordBlob(statements, { caller, space, name: ending.record.output_name, bytes: ending.bytes });
+    }
     const type =
       ending.status === "Succeeded" ? "succeeded" : ending.status === "Failed" ? "failed" : "canceled";
     const last = await appendEvents(statements, row.id, [{ type, data: viewOf(row) }], kept.webhooks);

@@ -1,5 +1,7 @@
 import type { Operation } from "../../contract/operation-view.ts";
 import type { Database, Queryable } from "../database/database.ts";
+import type { BlobPlace, Usage } from "./blob-records.ts";
+import { overQuota, type Quota } from "./blob-uploads.ts";
 import { appendEvents } from "./events.ts";
 import type { OperationRow } from "./operation-row.ts";
 import type { WebhookTypes } from "./webhook-types.ts";
@@ -7,6 +9,8 @@ import type { WebhookTypes } from "./webhook-types.ts";
 export interface NewOperation {
   readonly id: string;
   readonly caller: string;
+  /** Of the caller in the storage. */
+  readonly space: string;
   readonly operation: Operation;
   readonly featureUrl: string;
   readonly dataExtractorUrl: string;
@@ -16,31 +20,61 @@ export interface NewOperation {
   /** Of operation and canonical body. */
   readonly bodySha256: string;
   readonly traceparent: string | undefined;
+  /** Recorded blobs that it names. */
+  readonly blobs: readonly BlobPlace[];
+}
+
+/** What a caller may have. */
+export interface Allowance {
+  /** Operations that wait to start. */
+  readonly queued: number;
+  readonly quota: Quota;
 }
 
 export type Inserted =
   | { readonly kind: "created" | "exists"; readonly row: OperationRow }
   | { readonly kind: "conflict" }
-  | { readonly kind: "full" };
+  | { readonly kind: "full" }
+  | { readonly kind: "over quota"; readonly used: Usage }
+  /** A blob that it names is no longer there. */
+  | { readonly kind: "missing"; readonly blob: BlobPlace };
 
 /**
  * Stores an operation, its idempotency key and its first event in one transaction. Of several with one key at the
  * same moment one is created, and the others wait for it and give the same.
- * @param queuedMost how many of the caller's operations may wait to start.
  */
 export function insertOperation(
   database: Database,
   operation: NewOperation,
-  queuedMost: number,
+  allowance: Allowance,
   webhooks: WebhookTypes,
 ): Promise<Inserted> {
   return database.transaction(async (statements) => {
-    const row = await insert(statements, operation, queuedMost);
+    const used = await overQuota(statements, operation.caller, allowance.quota);
+    if (used) return (await sameKey(statements, operation)) ?? { kind: "over quota", used };
+    const blob = await missingOf(statements, operation);
+    if (blob) return (await sameKey(statements, operation)) ?? { kind: "missing", blob };
+    const row = await insert(statements, operation, allowance.queued);
     if (!row) return (await sameKey(statements, operation)) ?? { kind: "full" };
     const queued = { type: "queued", data: { operation: row.operation } } as const;
     await appendEvents(statements, row.id, [queued], webhooks);
     return { kind: "created", row };
   });
+}
+
+/** The first of its blobs that is gone; none of the others can be removed until the transaction ends. */
+async function missingOf(
+  statements: Queryable,
+  { caller, blobs }: NewOperation,
+): Promise<BlobPlace | undefined> {
+  for (const blob of blobs) {
+    const { rows } = await statements.query(
+      `select 1 from blobs where caller = $1 and name = $2 and space = $3 and removed_at is null for key share`,
+      [caller, blob.name, blob.space],
+    );
+    if (rows.length === 0) return blob;
+  }
+  return undefined;
 }
 
 /** Undefined where the key is taken, or too many of the caller's operations wait. */
@@ -51,8 +85,8 @@ async function insert(
 ): Promise<OperationRow | undefined> {
   const { rows } = await statements.query<OperationRow>(
     `insert into operations (id, caller, operation, feature_url, data_extractor_url, config, config_sha256,
-       idempotency_key, body_sha256, traceparent)
-     select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10
+       idempotency_key, body_sha256, traceparent, space)
+     select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $12
      where (select count(*) from operations where caller = $2 and status = 'NotStarted') < $11::int
      on conflict (caller, idempotency_key) where idempotency_key is not null do nothing
      returning *`,
@@ -68,12 +102,17 @@ async function insert(
       o.bodySha256,
       o.traceparent ?? null,
       queuedMost,
+      o.space,
     ],
   );
   return rows[0];
 }
 
-async function sameKey(statements: Queryable, operation: NewOperation): Promise<Inserted | undefined> {
+/** What the key has given before; undefined where there is none, or it is new. */
+export async function sameKey(
+  statements: Queryable,
+  operation: Pick<NewOperation, "caller" | "idempotencyKey" | "bodySha256">,
+): Promise<Inserted | undefined> {
   if (operation.idempotencyKey === undefined) return undefined;
   const { rows } = await statements.query<OperationRow>(
     "select * from operations where caller = $1 and idempotency_key = $2",

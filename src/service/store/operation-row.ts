@@ -13,6 +13,8 @@ export interface OperationRow {
   /** Decimal digits: it grows with every operation. */
   readonly ordinal: string | number;
   readonly caller: string;
+  /** Of the caller in the storage, as it was when the operation was taken. */
+  readonly space: string;
   readonly operation: Operation;
   readonly feature_url: string;
   readonly data_extractor_url: string;

@@ -1,0 +1,41 @@
+import type { BlobStore } from "../blob/store.ts";
+import type { Caller } from "./operations.ts";
+
+/** Where a blob lies, or will lie. */
+export interface BlobSpot {
+  readonly store: BlobStore;
+  readonly key: string;
+}
+
+/** An upload that has room set aside for it, until it is finished or given up. */
+export interface BlobUpload extends BlobSpot {
+  /** Makes sure of room for that many bytes in all. @throws MucastError quota_exceeded, too_large. */
+  reach(bytes: number): Promise<void>;
+  /** Once the blob is there, with as many bytes. */
+  finish(bytes: number): Promise<void>;
+  /** Where nothing has changed at its place. Never rejects. */
+  giveUp(): Promise<void>;
+}
+
+/**
+ * What HTTP does with blobs. Each caller has a space of its own and is held to a quota; what another caller has stored
+ * does not exist for it.
+ */
+export interface Blobs {
+  /** A blob that the caller may read; undefined where there is none. It may still be missing in the storage. */
+  find(caller: Caller, name: string): Promise<BlobSpot | undefined>;
+  /** Where an upload of that name goes; undefined where that is not the caller's to write. */
+  place(caller: Caller, name: string): Promise<BlobSpot | undefined>;
+  /**
+   * Sets room aside for an upload.
+   * @param bytes undefined where its length is not told before.
+   * @returns undefined where the place is not the caller's to write.
+   * @throws MucastError quota_exceeded; too_large for what would never fit; unavailable while it is being removed.
+   */
+  begin(caller: Caller, name: string, bytes: number | undefined): Promise<BlobUpload | undefined>;
+  /**
+   * Removes an input or an output, and gives back its room.
+   * @returns false where there is none. @throws MucastError blob_in_use, storage_failed.
+   */
+  remove(caller: Caller, name: string): Promise<boolean>;
+}

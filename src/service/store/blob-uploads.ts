@@ -1,0 +1,185 @@
+import type { Database, Queryable } from "../database/database.ts";
+import {
+  type BlobPlace,
+  type BlobRecord,
+  lockUsage,
+  recordBlob,
+  recordOf,
+  type Usage,
+} from "./blob-records.ts";
+
+/** How long an upload may be silent before another service takes it for broken off. */
+export const UPLOAD_LEASE_SECONDS = 60;
+
+/** What a caller may store: uploads that go on and outputs to come count as well. */
+export interface Quota {
+  readonly bytes: number;
+  readonly blobs: number;
+}
+
+/** An upload that goes on: its bytes count as stored from the beginning. */
+export interface UploadRow extends BlobPlace {
+  readonly id: string;
+  readonly caller: string;
+  readonly bytes: number;
+}
+
+export type Reserved =
+  | { readonly kind: "reserved"; readonly space: string }
+  /** What the caller has used of the quota, without this. */
+  | { readonly kind: "full"; readonly used: Usage }
+  /** At the place lies a blob of another caller's. */
+  | { readonly kind: "taken" }
+  /** It is just being removed. */
+  | { readonly kind: "removing" };
+
+/**
+ * Sets room aside for an upload, in one transaction under the lock of the caller's usage: uploads at the same time,
+ * to several services too, never come to more than the quota together.
+ * @param upload `space`: where a new blob goes; one that is recorded already stays where it lies.
+ */
+export function reserveUpload(database: Database, upload: UploadRow, quota: Quota): Promise<Reserved> {
+  return database.transaction(async (statements) => {
+    const { caller, name } = upload;
+    const stored = await lockUsage(statements, caller);
+    const record = await recordOf(statements, caller, name);
+    if (record?.isRemoved) return { kind: "removing" };
+    const space = record?.space ?? upload.space;
+    if (record === undefined && (await isTaken(statements, { name, space }, caller)))
+      return { kind: "taken" };
+    const used = await withPending(statements, caller, stored);
+    const isNew = record === undefined && !(await isUploaded(statements, caller, name));
+    if (used.bytes + upload.bytes > quota.bytes || used.blobs + (isNew ? 1 : 0) > quota.blobs)
+      return { kind: "full", used };
+    await statements.query(
+      `insert into blob_uploads (id, caller, name, space, bytes, lease_until)
+       values ($1, $2, $3, $4, $5, now() + make_interval(secs => $6))`,
+      [upload.id, caller, name, space, upload.bytes, UPLOAD_LEASE_SECONDS],
+    );
+    return { kind: "reserved", space };
+  });
+}
+
+/**
+ * Sets more room aside for an upload: as much as is wished, or as is left, where that is what is needed.
+ * @returns the bytes that it may come to now; `used` without it, where that is too few.
+ */
+export function growUpload(
+  database: Database,
+  { id, caller }: Pick<UploadRow, "id" | "caller">,
+  { needed, wished }: { readonly needed: number; readonly wished: number },
+  quota: Quota,
+): Promise<{ readonly bytes: number } | { readonly used: Usage } | "gone"> {
+  return database.transaction(async (statements) => {
+    const used = await withPending(statements, caller, await lockUsage(statements, caller), id);
+    if (used.bytes + needed > quota.bytes) return { used };
+    const bytes = Math.min(wished, quota.bytes - used.bytes);
+    const { rows } = await statements.query("update blob_uploads set bytes = $2 where id = $1 returning id", [
+      id,
+      bytes,
+    ]);
+    return rows.length === 0 ? "gone" : { bytes };
+  });
+}
+
+/** Whether one more output fits a caller's quota; used without it where not. */
+export async function overQuota(
+  statements: Queryable,
+  caller: string,
+  quota: Quota,
+): Promise<Usage | undefined> {
+  const { rows } = await statements.query<Usage>(
+    "select bytes::float8 as bytes, blobs::float8 as blobs from blob_usage where caller = $1",
+    [caller],
+  );
+  const used = await withPending(statements, caller, rows[0] ?? { bytes: 0, blobs: 0 });
+  return used.bytes >= quota.bytes || used.blobs >= quota.blobs ? used : undefined;
+}
+
+/** With the uploads that go on, but for one, and one output of each operation that has not ended. */
+async function withPending(
+  statements: Queryable,
+  caller: string,
+  { bytes, blobs }: Usage,
+  but = "",
+): Promise<Usage> {
+  const { rows } = await statements.query<Usage>(
+    `select coalesce(sum(u.bytes), 0)::float8 as bytes,
+       (count(distinct u.name) filter (where b.name is null) + (
+         select count(*) from operations o where o.caller = $1 and o.status in ('NotStarted', 'Running')
+       ))::float8 as blobs
+     from blob_uploads u left join blobs b on b.caller = u.caller and b.name = u.name
+     where u.caller = $1 and u.id <> $2`,
+    [caller, but],
+  );
+  return { bytes: bytes + rows[0]!.bytes, blobs: blobs + rows[0]!.blobs };
+}
+
+async function isTaken(statements: Queryable, place: BlobPlace, caller: string): Promise<boolean> {
+  const { rows } = await statements.query(
+    "select 1 from blobs where space = $1 and name = $2 and caller <> $3",
+    [place.space, place.name, caller],
+  );
+  return rows.length > 0;
+}
+
+/** Whether uploads of a name go on. */
+export async function isUploaded(statements: Queryable, caller: string, name: string): Promise<boolean> {
+  const { rows } = await statements.query(
+    "select 1 from blob_uploads where caller = $1 and name = $2 limit 1",
+    [caller, name],
+  );
+  return rows.length > 0;
+}
+
+/** Records the blob of an upload that is whole, in the place of its room; `bytes` as they are now. */
+export function finishUpload(database: Database, id: string, blob: BlobRecord): Promise<void> {
+  return database.transaction(async (statements) => {
+    await recordBlob(statements, blob);
+    await releaseUpload(statements, id);
+  });
+}
+
+/** Gives back the room of an upload that has left nothing. */
+export async function releaseUpload(statements: Queryable, id: string): Promise<void> {
+  await statements.query("delete from blob_uploads where id = $1", [id]);
+}
+
+/** Says that uploads still go on. */
+export async function renewUploads(statements: Queryable, ids: readonly string[]): Promise<void> {
+  await statements.query(
+    "update blob_uploads set lease_until = now() + make_interval(secs => $2) where id = any($1)",
+    [ids, UPLOAD_LEASE_SECONDS],
+  );
+}
+
+const BATCH = 100;
+
+/** Some of the uploads that broke off with their service. @param alone all of them: no other service is there. */
+export async function brokenUploads(
+  statements: Queryable,
+  alone: boolean,
+  ours: readonly string[],
+): Promise<UploadRow[]> {
+  const { rows } = await statements.query<UploadRow>(
+    `select id, caller, name, space, bytes::float8 as bytes from blob_uploads
+     where ($1 or lease_until < now()) and not (id = any($2)) order by lease_until limit $3`,
+    [alone, ours, BATCH],
+  );
+  return rows;
+}
+
+/** What is left of an upload that broke off. @param bytes of the blob at its place now; undefined where there is none. */
+export function settleUpload(
+  database: Database,
+  { id, caller, name, space }: UploadRow,
+  bytes: number | undefined,
+): Promise<void> {
+  return database.transaction(async (statements) => {
+    await lockUsage(statements, caller);
+    const record = await recordOf(statements, caller, name);
+    const mine = !record?.isRemoved && (bytes !== undefined || record !== undefined);
+    if (mine) await recordBlob(statements, { caller, name, space, bytes: bytes ?? 0 });
+    await releaseUpload(statements, id);
+  });
+}

@@ -1,0 +1,295 @@
+import assert from "node:assert/strict";
+import { randomBytes, randomUUID } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { openStore } from "../blob/open-store.ts";
+import type { BlobStore } from "../blob/store.ts";
+import { type ErrorCode, MucastError } from "../contract/errors.ts";
+import { keepUp } from "./blob-upkeep.ts";
+import { spaceOf } from "./caller-space.ts";
+import type { Database } from "./database/database.ts";
+import { onEachDatabase } from "./database/databases.testing.ts";
+import type { Caller } from "./operations.ts";
+import { recordBlob } from "./store/blob-records.ts";
+import { endOperation } from "./store/end-operation.ts";
+import { insertOperation } from "./store/insert-operation.ts";
+import { webhookTypes } from "./store/webhook-types.ts";
+import { StoredBlobs, type StoredBlobsParts } from "./stored-blobs.ts";
+import { noLog } from "./telemetry/log.ts";
+
+const NAME = "feature_engine_1.json";
+const NONE = webhookTypes([]);
+const QUOTA = { bytes: 100, blobs: 5 };
+
+/** One of its own for each test, as they share a database. */
+function newCaller(): Caller {
+  return { subject: `key:${randomBytes(8).toString("hex")}`, scopes: new Set(["read", "write"]) };
+}
+
+const isCode = (code: ErrorCode) => (error: unknown) => error instanceof MucastError && error.code === code;
+
+onEachDatabase((tested) => {
+  const folder = mkdtempSync(join(tmpdir(), "mucast-blobs-"));
+  let database: Database;
+  let store: BlobStore;
+  const opened: StoredBlobs[] = [];
+  before(async () => {
+    database = tested.database();
+    store = await openStore("", { policy: { allowed: [], mapped: [{ base: "", folder }] } });
+  });
+  after(() => {
+    for (const blobs of opened) blobs.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  function service(changes: Partial<StoredBlobsParts> = {}): StoredBlobs {
+    const parts = { database, store, settings: { auth: "keys" }, quota: QUOTA, log: noLog } as const;
+    opened.push(new StoredBlobs({ ...parts, ...changes }));
+    return opened.at(-1)!;
+  }
+
+  async function put(blobs: StoredBlobs, caller: Caller, name: string, bytes: number): Promise<void> {
+    const upload = (await blobs.begin(caller, name, bytes))!;
+    await upload.store.put(upload.key, "x".repeat(bytes));
+    await upload.finish(bytes);
+  }
+
+  async function used(caller: Caller): Promise<unknown> {
+    const { rows } = await database.query(
+      "select bytes::float8 as bytes, blobs::float8 as blobs from blob_usage where caller = $1",
+      [caller.subject],
+    );
+    return rows[0];
+  }
+
+  const keepUpNow = (blobs: StoredBlobs, alone = false) =>
+    keepUp({ database, store, log: noLog, ours: () => blobs.uploads }, alone, new AbortController().signal);
+
+  function operationOf(caller: Caller, feature: string) {
+    const space = spaceOf(caller.subject);
+    return {
+      id: randomUUID(),
+      caller: caller.subject,
+      space,
+      operation: "run_ml_job",
+      featureUrl: `/${space}/data/${feature}`,
+      dataExtractorUrl: "https://a.example/c/data/data_extractor_1.json",
+      blobs: [{ name: feature, space }],
+      idempotencyKey: undefined,
+      traceparent: undefined,
+      ...{ config: "{}", configSha256: "", bodySha256: "" },
+    } as const;
+  }
+
+  const submit = (caller: Caller, feature: string) =>
+    insertOperation(database, operationOf(caller, feature), { queued: 10, quota: QUOTA }, NONE);
+
+  test("a blob is found in its caller's space, and by nobody else", async () => {
+    const [blobs, ann, ben] = [service(), newCaller(), newCaller()];
+    await put(blobs, ann, NAME, 3);
+    const { store: own, key } = (await blobs.find(ann, NAME))!;
+    assert.equal((await own.stat(key))?.size, 3);
+    assert.equal((await store.within(spaceOf(ann.subject)).stat(`data/${NAME}`))?.size, 3);
+    assert.equal(await blobs.find(ben, NAME), undefined);
+    assert.equal(await blobs.remove(ben, NAME), false);
+    assert.equal(await store.stat(`data/${NAME}`), undefined);
+  });
+
+  test("what was recorded before callers had spaces is found, replaced and removed where it lies", async () => {
+    const [blobs, ann] = [service(), newCaller()];
+    const name = `feature_engine_${randomUUID()}.json`;
+    await store.put(`data/${name}`, "old");
+    const record = { caller: ann.subject, name, space: "", bytes: null };
+    await database.transaction((statements) => recordBlob(statements, record));
+    const spot = (await blobs.find(ann, name))!;
+    assert.equal((await spot.store.stat(spot.key))?.size, 3);
+    const local: Caller = { subject: "local", scopes: new Set(["write"]) };
+    for (const auth of ["keys", "none"] as const) {
+      const other = service({ settings: { auth } });
+      assert.equal(await other.place(local, name), undefined, "it is another's");
+      assert.equal(await other.begin(local, name, 1), undefined);
+      assert.equal(await other.find(local, name), undefined);
+      assert.equal(await other.remove(local, name), false);
+    }
+    await keepUpNow(blobs);
+    assert.deepEqual(await used(ann), { bytes: 3, blobs: 1 }, "its size is looked up");
+    await put(blobs, ann, name, 5);
+    assert.equal((await store.stat(`data/${name}`))?.size, 5);
+    assert.equal(await blobs.remove(ann, name), true);
+    assert.equal(await store.stat(`data/${name}`), undefined);
+    assert.deepEqual(await used(ann), { bytes: 0, blobs: 0 });
+  });
+
+  test("the operator's own files are read and removed where there is one caller only", async () => {
+    const name = `feature_engine_${randomUUID()}.json`;
+    const local: Caller = { subject: "local", scopes: new Set(["write"]) };
+    await store.put(`data/${name}`, "operator");
+    assert.equal(await service().find(local, name), undefined);
+    assert.equal(await service().place(local, name), undefined);
+    assert.equal(await service().remove(local, name), false);
+    const open = service({ settings: { auth: "none" } });
+    assert.ok(await open.find(local, name));
+    assert.ok(await open.place(local, name));
+    assert.equal(await open.remove(local, name), true);
+    assert.equal(await open.remove(local, name), false);
+  });
+
+  test("uploads at the same time, to two services, come to no more than the quota", async () => {
+    const caller = newCaller();
+    const [one, two] = [service(), service({ database: await tested.another().catch(() => database) })];
+    const begun = await Promise.allSettled(
+      Array.from({ length: 12 }, (_, i) => (i % 2 ? one : two).begin(caller, `feature_engine_${i}.json`, 30)),
+    );
+    const uploads = begun.flatMap((result) => (result.status === "fulfilled" ? [result.value!] : []));
+    assert.equal(uploads.length, 3);
+    for (const { status, ...rest } of begun) {
+      if (status === "rejected") assert.ok(isCode("quota_exceeded")((rest as { reason: unknown }).reason));
+    }
+    await uploads[0]!.giveUp();
+    await put(two, caller, "feature_engine_late.json", 30);
+    for (const upload of uploads.slice(1)) {
+      await upload.store.put(upload.key, "x".repeat(30));
+      await upload.finish(30);
+    }
+    assert.deepEqual(await used(caller), { bytes: 90, blobs: 3 });
+    await assert.rejects(put(one, caller, "data_extractor_1.json", 11), isCode("quota_exceeded"));
+    await put(one, caller, "data_extractor_1.json", 10);
+  });
+
+  test("a blob that is replaced counts once, beside its new version while that comes", async () => {
+    const [blobs, caller] = [service(), newCaller()];
+    await put(blobs, caller, NAME, 60);
+    await assert.rejects(put(blobs, caller, NAME, 50), isCode("quota_exceeded"));
+    await put(blobs, caller, NAME, 40);
+    await put(blobs, caller, NAME, 20);
+    assert.deepEqual(await used(caller), { bytes: 20, blobs: 1 });
+  });
+
+  test("blobs are counted too: one that is there already may be replaced", async () => {
+    const [blobs, caller] = [service(), newCaller()];
+    for (let i = 0; i < QUOTA.blobs; i++) await put(blobs, caller, `feature_engine_${i}.json`, 1);
+    await assert.rejects(blobs.begin(caller, "feature_engine_more.json", 1), (error) => {
+      assert.ok(isCode("quota_exceeded")(error));
+      assert.match((error as Error).message, /5 blobs of 5 bytes.*\(stored_blobs_per_caller\)/);
+      return true;
+    });
+    await put(blobs, caller, "feature_engine_0.json", 2);
+    assert.equal(await blobs.remove(caller, "feature_engine_1.json"), true);
+    await put(blobs, caller, "feature_engine_more.json", 1);
+  });
+
+  test("an upload of unknown length takes room as it comes", async () => {
+    const [blobs, caller] = [service(), newCaller()];
+    const upload = (await blobs.begin(caller, NAME, undefined))!;
+    await upload.reach(40);
+    await assert.rejects(put(blobs, caller, "data_extractor_1.json", 1), isCode("quota_exceeded"));
+    await upload.reach(100);
+    await assert.rejects(upload.reach(101), isCode("quota_exceeded"));
+    await upload.giveUp();
+    await put(blobs, caller, NAME, 100);
+    await assert.rejects(blobs.begin(caller, NAME, 101), isCode("too_large"), "it would never fit");
+  });
+
+  test("an upload that broke off with its service is settled by what lies at its place", async () => {
+    const [dead, caller] = [service(), newCaller()];
+    await put(dead, caller, "feature_engine_old.json", 10);
+    const replaced = (await dead.begin(caller, "feature_engine_old.json", 20))!;
+    await replaced.store.put(replaced.key, "x".repeat(20));
+    await dead.begin(caller, "feature_engine_none.json", 30);
+    const published = (await dead.begin(caller, "feature_engine_new.json", 25))!;
+    await published.store.put(published.key, "x".repeat(25));
+    const alive = service();
+    await keepUpNow(alive);
+    assert.deepEqual(await used(caller), { bytes: 10, blobs: 1 }, "it may still go on");
+    await database.query("update blob_uploads set lease_until = now() - interval '1 s' where caller = $1", [
+      caller.subject,
+    ]);
+    await keepUpNow(dead);
+    assert.deepEqual(await used(caller), { bytes: 10, blobs: 1 }, "a service knows its own");
+    await keepUpNow(alive);
+    assert.deepEqual(await used(caller), { bytes: 45, blobs: 2 });
+    assert.ok(await alive.find(caller, "feature_engine_new.json"));
+    await put(alive, caller, "feature_engine_none.json", 55);
+  });
+
+  test("a blob that a waiting or running operation names stays, until that has ended", async () => {
+    const [blobs, caller] = [service(), newCaller()];
+    await put(blobs, caller, NAME, 10);
+    const submitted = await submit(caller, NAME);
+    assert.ok(submitted.kind === "created");
+    const { id } = submitted.row;
+    await assert.rejects(blobs.remove(caller, NAME), (error) => {
+      assert.ok(isCode("blob_in_use")(error));
+      assert.ok((error as Error).message.includes(id));
+      return true;
+    });
+    await assert.rejects(
+      blobs.remove(caller, `ml_engine_${id}.json`),
+      isCode("blob_in_use"),
+      "its output too",
+    );
+    const record = {
+      status: "Succeeded",
+      output_url: `/data/ml_engine_${id}.json`,
+      output_name: `ml_engine_${id}.json`,
+      execution_name: "ml-worker-job-1",
+    } as const;
+    const ending = { status: "Succeeded", record, bytes: 7 } as const;
+    await endOperation(database, submitted.row, ending, { events: 10, webhooks: NONE });
+    assert.deepEqual(await used(caller), { bytes: 17, blobs: 2 });
+    assert.equal(await blobs.remove(caller, NAME), true);
+    assert.ok(await blobs.find(caller, record.output_name));
+    assert.equal(await blobs.remove(caller, record.output_name), true);
+    assert.deepEqual(await used(caller), { bytes: 0, blobs: 0 });
+  });
+
+  test("of a removal and a submission at the same moment one is refused", async () => {
+    const blobs = service();
+    for (let round = 0; round < 8; round++) {
+      const caller = newCaller();
+      await put(blobs, caller, NAME, 1);
+      const [removed, submitted] = await Promise.allSettled([
+        blobs.remove(caller, NAME),
+        submit(caller, NAME),
+      ]);
+      const isGone = removed.status === "fulfilled";
+      assert.equal(submitted.status === "fulfilled" && submitted.value.kind, isGone ? "missing" : "created");
+      if (!isGone) assert.ok(isCode("blob_in_use")(removed.reason));
+      assert.equal((await blobs.find(caller, NAME)) === undefined, isGone);
+    }
+  });
+
+  test("a removal that the storage refused is done later, and the name is free then", async () => {
+    const caller = newCaller();
+    const refusing = { ...store, within: (space: string) => ({ ...store.within(space), remove: fail }) };
+    const blobs = service();
+    await put(blobs, caller, NAME, 10);
+    const failing = service({ store: Object.setPrototypeOf(refusing, store) as BlobStore });
+    await assert.rejects(failing.remove(caller, NAME), isCode("storage_failed"));
+    assert.equal(await blobs.find(caller, NAME), undefined);
+    await assert.rejects(blobs.begin(caller, NAME, 1), isCode("unavailable"));
+    await database.query("update blobs set removed_at = now() - interval '1 h' where caller = $1", [
+      caller.subject,
+    ]);
+    await keepUpNow(blobs);
+    assert.deepEqual(await used(caller), { bytes: 0, blobs: 0 });
+    await put(blobs, caller, NAME, 10);
+  });
+
+  test("a job is refused where its output would not fit", async () => {
+    const [blobs, caller] = [service(), newCaller()];
+    await put(blobs, caller, NAME, 100);
+    assert.equal((await submit(caller, NAME)).kind, "over quota");
+    await put(blobs, newCaller(), NAME, 100);
+    assert.equal(await blobs.remove(caller, NAME), true);
+    await put(blobs, caller, NAME, 99);
+    for (let i = 1; i < QUOTA.blobs; i++) assert.equal((await submit(caller, NAME)).kind, "created");
+    assert.equal((await submit(caller, NAME)).kind, "over quota", "outputs to come count");
+  });
+});
+
+function fail(): Promise<never> {
+  return Promise.reject(new MucastError("output_failed", "no", {}, { cause: new Error("no right to it") }));
+}
