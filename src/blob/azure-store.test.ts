@@ -73,6 +73,23 @@ test("what is written is read again, whole and in part, with its size and versio
   assert.ok((await bytesOf(chunks)).equals(LARGE));
 });
 
+test("a space holds blobs of its own, of the same names", async () => {
+  const [one, two] = ["key-0123456789abcdef", `sub-${"0".repeat(64)}`].map((space) => store.within(space));
+  const name = "data/feature_engine_space.json";
+  await store.put(name, "whole");
+  await one!.put(name, "one");
+  assert.equal(await two!.stat(name), undefined);
+  await two!.create(name, "two");
+  assert.equal((await bytesOf(one!.read(name))).toString(), "one");
+  assert.ok(await container.getBlobClient(`sub-${"0".repeat(64)}/${name}`).exists());
+  await one!.remove(name);
+  assert.equal(await one!.stat(name), undefined);
+  assert.equal((await bytesOf(store.read(name))).toString(), "whole");
+  await one!.close();
+  assert.equal((await two!.stat(name))?.size, 3, "it is closed with the whole");
+  assert.throws(() => store.within(".."), /is not the space of a caller/);
+});
+
 test("a blob carries its MD5 and SHA-256, in one block and in many", async () => {
   for (const content of [Buffer.from("{}"), LARGE]) {
     await store.put("data/digests.json", content);

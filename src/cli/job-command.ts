@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Command } from "commander";
 import { blobPolicy } from "../blob/policy.ts";
-import { withSpace } from "../blob/space.ts";
+import { spaceIn, withSpace } from "../blob/space.ts";
 import { invalidRequest } from "../contract/parse-config.ts";
 import type { ResultRecord } from "../contract/result-record.ts";
 import type { JobContext, JobRequest } from "../jobs/job.ts";
@@ -29,7 +29,7 @@ export function addJobCommand(program: Command, job: JobCommand): void {
       const { workers, ...inputs } = jobInputs(flags, process.env);
       const reporter = reporterOf(flags, { tickersTold: TICKERS_TOLD, workers });
       try {
-        const blobUrl = inputs.blobUrl && withSpace(inputs.blobUrl, process.env.MUCAST_BLOB_SPACE ?? "");
+        const blobUrl = inputs.blobUrl && withSpace(inputs.blobUrl, callersSpace(process.env));
         const request = { ...inputs, blobUrl, id: process.env.OPERATION_ID || randomUUID() };
         const policy = blobPolicy({ ...process.env, BLOB_URL: inputs.blobUrl });
         const record = await untilSignal(async (signal) => {
@@ -57,6 +57,15 @@ function statusAttempt({
   if (/^[1-9]\d{0,5}$/.test(attempt)) return Number(attempt);
   const path = "MUCAST_STATUS_ATTEMPT";
   throw invalidRequest([{ path, message: `must be a positive integer, got ${JSON.stringify(attempt)}` }]);
+}
+
+/** Where in BLOB_URL the caller of a service has its blobs. @throws MucastError invalid_request. */
+function callersSpace({ MUCAST_BLOB_SPACE: space = "" }: NodeJS.ProcessEnv): string {
+  if (space === "" || spaceIn(space) === space) return space;
+  const path = "MUCAST_BLOB_SPACE";
+  throw invalidRequest([
+    { path, message: `is set by a service alone, got ${JSON.stringify(space.slice(0, 100))}` },
+  ]);
 }
 
 function helpOf({ name, exampleConfig }: JobCommand): string {

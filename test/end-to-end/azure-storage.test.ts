@@ -10,6 +10,8 @@ import type { ContainerClient } from "@azure/storage-blob";
 import { openStore } from "../../src/blob/open-store.ts";
 import { policyOf } from "../../src/blob/policy.ts";
 import { type Azurite, CERTIFICATE, startAzurite } from "../servers/azurite.testing.ts";
+import { Api, problemOf } from "../service/api.testing.ts";
+import { endServices, startServe } from "../service/service.testing.ts";
 import { type Ended, inputArguments, jsonLines, mucast } from "./command.ts";
 import { newFolder, removeFolders, withoutProvenance } from "./job-runs.ts";
 import { assertValid } from "./published-schemas.ts";
@@ -33,6 +35,7 @@ before(async () => {
   await upload(container);
 });
 after(async () => {
+  await endServices();
   await azurite.stop();
   await removeFolders();
 });
@@ -131,6 +134,68 @@ describe("with its blobs in Azure", { concurrency: 2 }, () => {
     const text = await stored(container, "ml_engine_sas.json");
     assert.doesNotMatch(text, /sig=/);
     assert.equal(JSON.parse(text).provenance.feature_url, blobsUnder(own).features);
+  });
+
+  test("a job of a service's caller leaves its output in the caller's space, and reads there and beside it", async () => {
+    const space = "key-0123456789abcdef";
+    const name = "feature_engine_own.json";
+    const content = readFileSync(FILES.features);
+    await container.getBlockBlobClient(`${space}/data/${name}`).upload(content, content.length);
+    const blobs = { ...blobsUnder(blobUrl), features: `${blobUrl}/${space}/data/${name}` };
+    const sas = await azurite.sasFor("models", "rcw");
+    for (const [id, env] of [
+      ["space-key", withKey()],
+      ["space-sas", { BLOB_URL: `${blobUrl}?${sas}` }],
+    ] as const) {
+      const asked = { MUCAST_BLOB_SPACE: space, MUCAST_STATUS_ATTEMPT: "1", ...env };
+      const record = recordOf(await run({ blobs, id, env: asked }));
+      assert.equal(record.output_url, `${blobUrl}/${space}/data/ml_engine_${id}.json`);
+      assert.ok(await container.getBlobClient(`${space}/data/ml_engine_${id}.json`).exists());
+      assert.ok(await container.getBlobClient(`${space}/status/${id}.1.json`).exists());
+    }
+    const odd = await run({ blobs, id: "odd", env: { ...withKey(), MUCAST_BLOB_SPACE: "../x" } });
+    assert.equal(odd.code, 2, odd.stderr);
+  });
+
+  test("callers of a service with keys meet their own blobs there alone", async () => {
+    const env = {
+      ...withKey(),
+      BLOB_URL: blobUrl,
+      MUCAST_PRIVATE_ORIGINS: azurite.origin,
+      MUCAST_AUTH: "keys",
+    };
+    const serving = await startServe({ env });
+    const newCaller = async (name: string) => {
+      const made = await mucast(["keys", "create", "--data-dir", serving.dataDir, "--name", name]);
+      const key = /mucast_([0-9a-f]{16})_[\w-]{43}/.exec(made.stdout)!;
+      const api = new Api(serving.url, { authorization: `Bearer ${key[0]}` });
+      return { api, place: `${blobUrl}/key-${key[1]}/data` };
+    };
+    const [ann, ben] = [await newCaller("ann"), await newCaller("ben")];
+    const urls: string[] = [];
+    for (const [name, file] of [
+      ["feature_engine_a.json", FILES.features],
+      ["data_extractor_a.json", FILES.prices],
+    ] as const) {
+      const put = await ann.api.put(name, readFileSync(file));
+      urls.push(JSON.parse(put.text).url);
+      assert.equal(urls.at(-1), `${ann.place}/${name}`);
+    }
+    const config = readFileSync(CONFIG, "utf8");
+    const payload = JSON.stringify({
+      feature_url: urls[0],
+      data_extractor_url: urls[1],
+      config: JSON.parse(config),
+    });
+    problemOf(await ben.api.post("run_ml_job", payload), 400, "url_not_allowed");
+    const ended = await ann.api.submit(payload, { prefer: "wait=60" });
+    assert.equal(ended.status, "Succeeded", JSON.stringify(ended.error));
+    const { output_url, output_name } = ended.result!;
+    assert.equal(output_url, `${ann.place}/${output_name}`);
+    assert.equal((await ann.api.ask("GET", `/data/${output_name}`)).status, 200);
+    problemOf(await ben.api.ask("GET", `/data/${output_name}`), 404, "not_found");
+    assert.equal((await ann.api.ask("DELETE", `/data/${output_name}`)).status, 204);
+    await serving.terminate();
   });
 
   test("an output that is there stays, and a container that is not is told before anything is read", async () => {

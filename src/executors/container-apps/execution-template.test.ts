@@ -26,6 +26,18 @@ test("the whole template of the job stays, with the order in the env of the cont
   ]);
 });
 
+test("a job learns its caller's space by a name of its own: its BLOB_URL may be a secret", () => {
+  const space = "key-0123456789abcdef";
+  const { env } = executionTemplate(job, "ml-worker-job", { ...ORDER, space }).containers![1]!;
+  assert.deepEqual(
+    env!.filter(({ name }) => /BLOB/.test(name!)),
+    [
+      { name: "BLOB_URL", value: "https://account.example/c" },
+      { name: "MUCAST_BLOB_SPACE", value: space },
+    ],
+  );
+});
+
 test("a job whose container has another name gets the order in its first one", () => {
   const template = executionTemplate(job, "another-name", ORDER);
   assert.equal(template.containers?.[0]?.env?.length, 6);

@@ -102,6 +102,35 @@ describe("a job in a process of its own", options, () => {
     );
   });
 
+  test("reads and writes in the space of its caller alone, but for inputs that are shared", async () => {
+    const base = "http://127.0.0.1:8080";
+    const folder = await newFolder();
+    const space = "key-0123456789abcdef";
+    await mkdir(join(folder, "data"), { recursive: true });
+    await mkdir(join(folder, space, "data"), { recursive: true });
+    await copyFile(TINY.features, join(folder, space, "data", "feature_engine_tiny.json"));
+    await copyFile(TINY.prices, join(folder, "data", "data_extractor_tiny.json"));
+    const urls = {
+      featureUrl: `${base}/data/feature_engine_tiny.json`,
+      dataExtractorUrl: `${base}/data/data_extractor_tiny.json`,
+    };
+    await withExecutor(
+      async (executor) => {
+        const order = orderOf(TINY, RIDGE, { ...urls, space });
+        const closed = await (await executor.start(order, new Hearing())).ended;
+        assert.equal(closed.kind === "failed" && closed.problem.code, "blob_not_found");
+        const shared = orderOf(TINY, RIDGE, { ...urls, space, shared: [urls.dataExtractorUrl] });
+        const end = await (await executor.start(shared, new Hearing())).ended;
+        assert.ok(end.kind === "succeeded", JSON.stringify(end));
+        assert.equal(end.record.output_url, `${base}/data/${end.record.output_name}`);
+        assert.ok(readdirSync(join(folder, space, "data")).includes(end.record.output_name));
+        assert.ok(readdirSync(join(folder, space, "status")).includes(`${shared.id}.1.json`));
+        assert.deepEqual(readdirSync(folder).sort(), ["data", space]);
+      },
+      { blobUrl: base, policy: { allowed: [], mapped: [{ base, folder }] } },
+    );
+  });
+
   test("hands the config on as it is written, character for character", () =>
     withExecutor(async (executor, place) => {
       const config = '{"ML params": {"model": "ridge",\n "n_splits": 2, "model_params": {"alpha": 1.0e0}}}\t';

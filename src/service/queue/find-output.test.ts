@@ -1,0 +1,26 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { FolderStore } from "../../blob/folder-store.ts";
+import type { OperationRow } from "../store/operation-row.ts";
+import { findOutput } from "./find-output.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "mucast-found-"));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+test("the output of an operation is looked for in the space that its row says", async () => {
+  const config_sha256 = createHash("sha256").update("{}").digest("hex");
+  const space = "key-0123456789abcdef";
+  const row = { id: "0123456789", operation: "run_ml_job", config_sha256, space } as OperationRow;
+  const store = new FolderStore(folder, "http://127.0.0.1:8080");
+  const output = JSON.stringify({ id: row.id, provenance: { config_sha256 } });
+  await store.put("data/ml_engine_0123456789.json", output);
+  assert.equal(await findOutput(store, row), undefined, "another caller's, or of before");
+  assert.ok(await findOutput(store, { ...row, space: "" }));
+  await store.within(space).put("data/ml_engine_0123456789.json", output);
+  const found = await findOutput(store, row);
+  assert.equal(found?.output_url, "http://127.0.0.1:8080/data/ml_engine_0123456789.json");
+});
