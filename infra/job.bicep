@@ -1,5 +1,5 @@
 // One of the two jobs. The service starts each execution with this template and the order in the container's env:
-// FEATURE_URL, DATA_EXTRACTOR_URL, CONFIG, OPERATION_ID, MUCAST_STATUS_ATTEMPT, TRACEPARENT.
+// FEATURE_URL, DATA_EXTRACTOR_URL, CONFIG, OPERATION_ID, MUCAST_STATUS_ATTEMPT, MUCAST_BLOB_SPACE, TRACEPARENT.
 param location string
 @allowed(['ml-worker-job', 'dl-job'])
 param name string

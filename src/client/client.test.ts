@@ -255,11 +255,14 @@ test("an operation without an output is told, and nothing is asked for", () =>
   }));
 
 test("a blob is removed, and one in use is told", () =>
-  against([(_asked, response) => void response.writeHead(204).end(), refusal("blob_in_use")], async (client, { asked }) => {
-    assert.equal(await client.deleteBlob("feature_engine_1.json"), undefined);
-    assert.deepEqual([asked[0]!.method, asked[0]!.url], ["DELETE", "/data/feature_engine_1.json"]);
-    await assert.rejects(client.deleteBlob("feature_engine_1.json"), /blob_in_use/);
-  }));
+  against(
+    [(_asked, response) => void response.writeHead(204).end(), refusal("blob_in_use")],
+    async (client, { asked }) => {
+      assert.equal(await client.deleteBlob("feature_engine_1.json"), undefined);
+      assert.deepEqual([asked[0]!.method, asked[0]!.url], ["DELETE", "/data/feature_engine_1.json"]);
+      await assert.rejects(client.deleteBlob("feature_engine_1.json"), /blob_in_use/);
+    },
+  ));
 
 test("a blob that is a stream is sent once", () =>
   against([refusal("unavailable", { "retry-after": "0" })], async (client, { asked }) => {

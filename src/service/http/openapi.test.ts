@@ -135,6 +135,7 @@ describe("the OpenAPI document", () => {
       "429",
       "500",
       "503",
+      "507",
     ]);
     for (const { path, operation } of operations) {
       for (const [status, { content = {}, description }] of Object.entries(operation.responses)) {
@@ -182,6 +183,7 @@ test("a service shows the document with itself as the server, and answers as it 
     const documented = operation.responses[String(answer.status)];
     assert.ok(documented, `${method} ${path}: ${answer.status}`);
     const type = answer.headers.get("content-type")?.split(";")[0];
+    if (answer.status === 204) continue;
     if (type === STREAM) {
       controller.abort();
       continue;

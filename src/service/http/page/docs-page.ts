@@ -95,6 +95,12 @@ function limitsHtml(settings: Settings): Html {
       "requests a minute of one caller, or of one address that has not said who it is",
     ],
     [
+      "stored_bytes_per_caller",
+      `${settings.stored_bytes_per_caller} bytes`,
+      "uploads and outputs that one caller may have stored",
+    ],
+    ["stored_blobs_per_caller", String(settings.stored_blobs_per_caller), "the same, as a number of blobs"],
+    [
       "queued_per_caller",
       String(settings.queued_per_caller),
       "operations of one caller that may wait to start",
