@@ -26,14 +26,14 @@ export function addJobCommand(program: Command, job: JobCommand): void {
     .description(job.description)
     .addHelpText("after", helpOf(job))
     .action(async (flags: JobFlags) => {
-      const { workers, ...inputs } = jobInputs(flags, process.env);
+      const { workers, memoryBytes, ...inputs } = jobInputs(flags, process.env);
       const reporter = reporterOf(flags, { tickersTold: TICKERS_TOLD, workers });
       try {
         const blobUrl = inputs.blobUrl && withSpace(inputs.blobUrl, callersSpace(process.env));
         const request = { ...inputs, blobUrl, id: process.env.OPERATION_ID || randomUUID() };
         const policy = blobPolicy({ ...process.env, BLOB_URL: inputs.blobUrl });
         const record = await untilSignal(async (signal) => {
-          const context = { workers, policy, report: reporter.report, signal };
+          const context = { workers, memoryBytes, policy, report: reporter.report, signal };
           const attempt = statusAttempt(process.env);
           if (attempt === undefined) return job.run(request, context);
           const { withStatus } = await import("./with-status.ts");

@@ -26,6 +26,13 @@ test("a flag wins over its variable, and a variable stands in for a missing flag
   assert.deepEqual([inputs.featureUrl, inputs.blobUrl], ["e.json", "folder"]);
 });
 
+test("the memory of a job is a number of bytes, or left to the machine", () => {
+  const given = flags(...NAMED);
+  assert.equal(jobInputs(given, { MUCAST_MEMORY_BYTES: "1000000000" }).memoryBytes, 1e9);
+  assert.equal(jobInputs(given, { MUCAST_MEMORY_BYTES: "" }).memoryBytes, undefined);
+  assert.throws(() => jobInputs(given, { MUCAST_MEMORY_BYTES: "4G" }), /MUCAST_MEMORY_BYTES/);
+});
+
 test("all that is missing is told at once", () => {
   try {
     jobInputs(flags("--workers", "0"), {});

@@ -26,6 +26,8 @@ export interface JobInputs {
   readonly config: string;
   readonly blobUrl: string | undefined;
   readonly workers: number;
+  /** Bytes that all processes of a job may hold; undefined for 80 % of the machine's memory. */
+  readonly memoryBytes: number | undefined;
 }
 
 const INPUTS = [
@@ -33,6 +35,8 @@ const INPUTS = [
   ["dataExtractorUrl", "--data-extractor-url", "DATA_EXTRACTOR_URL"],
   ["config", "--config", "CONFIG"],
 ] as const;
+
+const MEMORY_VARIABLE = "MUCAST_MEMORY_BYTES";
 
 /** Adds the flags that every job command takes. */
 export function withJobFlags(command: Command): Command {
@@ -68,6 +72,13 @@ export function jobInputs(flags: JobFlags, env: NodeJS.ProcessEnv): JobInputs {
   if (!/^[1-9]\d{0,3}$/.test(workers)) {
     faults.push({ path: "--workers", message: `must be an integer from 1 to 9999, got ${workers}` });
   }
+  const memory = env[MEMORY_VARIABLE] || undefined;
+  if (memory !== undefined && !/^[1-9]\d{0,15}$/.test(memory)) {
+    faults.push({
+      path: MEMORY_VARIABLE,
+      message: `must be a number of bytes, got ${JSON.stringify(memory)}`,
+    });
+  }
   if (faults.length > 0) throw invalidRequest(faults);
   return {
     featureUrl,
@@ -75,6 +86,7 @@ export function jobInputs(flags: JobFlags, env: NodeJS.ProcessEnv): JobInputs {
     config: configText(config),
     blobUrl: flags.blobUrl ?? env.BLOB_URL,
     workers: Number(workers),
+    memoryBytes: memory === undefined ? undefined : Number(memory),
   };
 }
 

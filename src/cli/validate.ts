@@ -22,7 +22,7 @@ export function addValidate(program: Command): void {
     .description("tell what a job would understand of both blobs and the config; train nothing")
     .addHelpText("after", HELP)
     .action(async (flags: JobFlags) => {
-      const { workers, ...inputs } = jobInputs(flags, process.env);
+      const { workers, memoryBytes: _, ...inputs } = jobInputs(flags, process.env);
       const reporter = reporterOf(flags);
       try {
         const policy = blobPolicy({ ...process.env, BLOB_URL: inputs.blobUrl });

@@ -117,6 +117,13 @@ export const ERROR_TABLE = {
     title: "Processes of the engine died",
     advice: "Look at the machine's memory; where a ticker is named, it was being fitted.",
   },
+  out_of_memory: {
+    status: 500,
+    exit: 4,
+    title: "The job held more memory than it may",
+    advice:
+      "Give it more (MUCAST_MEMORY_BYTES), let fewer jobs run at a time or with fewer workers, or make it smaller: fewer tickers, rows or features.",
+  },
   output_failed: {
     status: 502,
     exit: 3,

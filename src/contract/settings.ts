@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
 import { z } from "zod";
+import { defaultMemoryBytes } from "./machine-memory.ts";
 import { EVENT_TYPES } from "./stored-event.ts";
 
 /** A setting's other names. Each stands in the settings file under its key. */
@@ -177,6 +178,13 @@ export const settingsSchema = z.strictObject({
     .default(2)
     .describe("Jobs that this service runs at the same time; on this machine never more than `cores`.")
     .register(settingNames, { env: "MUCAST_CONCURRENT_JOBS" }),
+  memory_bytes: count(16 * 2 ** 20, 2 ** 50)
+    .default(defaultMemoryBytes())
+    .meta({ shownDefault: "80 % of the machine's or the container's memory" })
+    .describe(
+      "Memory that all running jobs together may hold on this machine, every process of theirs counted, and the one that waits for a job. A job alone may have all of it; over it, the job furthest over its equal share ends (`out_of_memory`).",
+    )
+    .register(settingNames, { env: "MUCAST_MEMORY_BYTES" }),
   job_seconds: count(1, 7 * 86_400)
     .default(12 * 3_600)
     .describe("Longest time an attempt at a job may run (`timed_out`).")

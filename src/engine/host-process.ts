@@ -54,6 +54,11 @@ export class HostProcess {
     this.#read(hearer);
   }
 
+  /** Undefined where the system made none. */
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
   send(request: EngineRequest, task?: object): void {
     if (!this.#child.stdin!.writable) return;
     // JSON text holds no tab of its own.

@@ -20,6 +20,8 @@ export interface Worker {
   busy?: { readonly id: number; readonly job: Job };
   /** Set where the memory watch killed it: how much it held. */
   overMemory?: string;
+  /** Set where it would have been over the limit without the other workers: a second attempt would end the same way. */
+  tooLarge?: true;
   /** It has been told to end. */
   killed?: true;
 }

@@ -1,19 +1,26 @@
+import type { MucastError } from "../contract/errors.ts";
+import { defaultMemoryBytes } from "../contract/machine-memory.ts";
 import type { Worker } from "./job.ts";
-import { defaultMemoryLimit, privateMemory } from "./memory.ts";
+import { memoryOf, privateMemory } from "./memory.ts";
+import { mib, outOfMemory } from "./out-of-memory.ts";
 
 export interface MemoryWatchOptions {
-  /** Bytes of all workers together; by default 80 % of the machine's memory. */
+  /** Bytes of the whole tree: this process, the host and all workers; by default 80 % of the machine's memory. */
   readonly limitBytes: number | undefined;
+  /** This process and the host. */
+  readonly base: () => readonly number[];
   readonly workers: () => Iterable<Worker>;
   readonly kill: (worker: Worker) => void;
+  /** Called where the job would be over the limit without its largest worker, too. */
+  readonly fail: (error: MucastError) => void;
 }
 
 const INTERVAL_MILLISECONDS = 200;
-const MIB = 2 ** 20;
 
 /**
- * Kills the largest worker when all of them together hold more than the limit, before the system's own
- * out-of-memory killer picks a process by its own rules.
+ * Kills the largest worker when the processes of a job together hold more than the limit, before the system's own
+ * out-of-memory killer picks a process by its own rules. Where this process and the host hold more than any worker, no
+ * ticker is to blame, and the job fails.
  */
 export class MemoryWatch {
   readonly #limit: number;
@@ -22,7 +29,7 @@ export class MemoryWatch {
 
   constructor(options: MemoryWatchOptions) {
     this.#options = options;
-    this.#limit = options.limitBytes ?? defaultMemoryLimit();
+    this.#limit = options.limitBytes ?? defaultMemoryBytes();
     this.#timer = setInterval(() => this.#look(), INTERVAL_MILLISECONDS).unref();
   }
 
@@ -31,22 +38,24 @@ export class MemoryWatch {
   }
 
   #look(): void {
-    let total = 0;
-    let largest: { readonly worker: Worker; readonly bytes: number } | undefined;
-    for (const worker of this.#options.workers()) {
-      if (worker.killed || worker.pid === undefined) continue;
-      const bytes = privateMemory(worker.pid);
-      total += bytes;
-      if (bytes > (largest?.bytes ?? 0)) largest = { worker, bytes };
+    const base = this.#options.base();
+    const workers = [...this.#options.workers()].flatMap((worker) =>
+      worker.killed || worker.pid === undefined ? [] : { worker, pid: worker.pid },
+    );
+    const limit = this.#limit;
+    const together = memoryOf([...base, ...workers.map(({ pid }) => pid)], limit);
+    if (together <= limit) return;
+    const sized = workers.map((entry) => ({ ...entry, bytes: privateMemory(entry.pid) }));
+    const largest = sized.toSorted((a, b) => b.bytes - a.bytes)[0];
+    const ours = memoryOf(base, 0);
+    if (largest === undefined || largest.bytes < ours) {
+      this.#options.fail(outOfMemory({ held: together, together, limit, share: limit, jobs: 1 }));
+      return;
     }
-    if (!largest || total <= this.#limit) return;
     largest.worker.overMemory =
-      `it held ${mib(largest.bytes)} of memory when the workers together held ${mib(total)}, ` +
-      `over the limit of ${mib(this.#limit)}`;
+      `it held ${mib(largest.bytes)} of memory when the processes of the job together held ${mib(together)}, ` +
+      `over the limit of ${mib(limit)}`;
+    if (largest.bytes + ours > limit) largest.worker.tooLarge = true;
     this.#options.kill(largest.worker);
   }
-}
-
-function mib(bytes: number): string {
-  return `${Math.round(bytes / MIB)} MiB`;
 }

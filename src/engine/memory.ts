@@ -1,26 +1,39 @@
 import { readFileSync } from "node:fs";
-import { totalmem } from "node:os";
 
 const PAGE_BYTES = 4_096;
-const DEFAULT_SHARE = 0.8;
-
-/** Bytes the workers of a pool may hold together: 80 % of what the machine, or the container, has. */
-export function defaultMemoryLimit(): number {
-  // 0 where nothing constrains the process, and more than there is where a container sets no limit.
-  const constrained = process.constrainedMemory();
-  return DEFAULT_SHARE * (constrained > 0 ? Math.min(constrained, totalmem()) : totalmem());
-}
 
 /**
- * Memory that only the end of the process gives back: resident pages that are not of a file. Mapped input arrays do
- * not count, and pages that a forked worker still shares with its host do.
- * @returns bytes; 0 where the process is gone, or where there is no /proc (macOS).
+ * Memory of processes that only their end gives back: resident pages that are not of a file. Mapped input arrays do not
+ * count; a page that several of the processes share, such as a forked worker with its host, counts once.
+ * @param enough bytes up to which a cheap look that may count shared pages twice will do.
+ * @returns bytes; 0 of what is gone, or where there is no /proc (macOS).
  */
+export function memoryOf(pids: readonly number[], enough: number): number {
+  const most = sum(pids.map(privateMemory));
+  return most <= enough ? most : sum(pids.map(proportionalMemory));
+}
+
+/** As `memoryOf` of one process, but pages that it shares with others count whole. */
 export function privateMemory(pid: number): number {
+  const [, resident, shared] = textOf(`/proc/${pid}/statm`).split(" ").map(Number);
+  return ((resident ?? 0) - (shared ?? 0)) * PAGE_BYTES;
+}
+
+/** Takes the kernel a walk over the pages. A kernel before 5.14, which does not part them so, gives those of one process. */
+function proportionalMemory(pid: number): number {
+  const rollup = textOf(`/proc/${pid}/smaps_rollup`);
+  const [, kibibytes] = /^Pss_Anon:\s+(\d+)/m.exec(rollup) ?? [];
+  return kibibytes === undefined ? privateMemory(pid) : Number(kibibytes) * 1_024;
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}
+
+function textOf(path: string): string {
   try {
-    const [, resident, shared] = readFileSync(`/proc/${pid}/statm`, "latin1").split(" ").map(Number);
-    return (resident! - shared!) * PAGE_BYTES;
+    return readFileSync(path, "latin1");
   } catch {
-    return 0;
+    return ""; // The process is gone.
   }
 }

@@ -306,8 +306,17 @@ describe("memory", linux, () => {
     assert.equal(error.code, "engine_crashed");
     assert.equal(error.data.ticker, "BIG");
     assert.match(error.message, /it held \d+ MiB of memory .* over the limit of 700 MiB/);
+    assert.equal((error.data.deaths as string[]).length, 1, "a second attempt would have ended the same way");
     await pool.run(fixture.task(QUICK));
   });
+});
+
+test("where this process and the host hold more than the limit, no ticker is to blame", linux, async () => {
+  const pool = fixture.start({ memoryLimitBytes: 16 * 2 ** 20 });
+  const error = await rejection(pool.run(fixture.task(ENDLESS)));
+  assert.equal(error.code, "out_of_memory");
+  assert.match(error.message, /the job's processes held \d+ MiB of memory, over the limit of 16 MiB/);
+  assert.equal(await rejection(pool.run(fixture.task(QUICK))), error);
 });
 
 describe("an engine that does not start", { timeout: 60_000 }, () => {

@@ -17,7 +17,10 @@ export interface PoolOptions {
   readonly workers?: number;
   /** Folder of the arrays that tasks name; no task reads or writes outside it. */
   readonly workFolder: string;
-  /** Memory of all workers together, files they have mapped aside; over it the largest is killed (Linux). */
+  /**
+   * Memory of this process, the host and all workers together, files they have mapped aside; over it the largest worker
+   * is killed, or the pool fails (Linux).
+   */
   readonly memoryLimitBytes?: number;
   /** How workers come to be, where the engine should not decide. */
   readonly start?: "fork" | "spawn";
@@ -74,8 +77,10 @@ export class EnginePool {
     this.greeting.catch(() => undefined); // Whoever runs a task hears of it as well.
     this.#memory = new MemoryWatch({
       limitBytes: options.memoryLimitBytes,
+      base: () => [process.pid, this.#host?.pid ?? []].flat(),
       workers: () => this.#workers.values(),
       kill: (worker) => this.#kill(worker),
+      fail: (error) => this.#giveUp(error),
     });
     this.#host = this.#startHost(options.warmHost);
   }
@@ -263,15 +268,15 @@ export class EnginePool {
     const worker = this.#workers.get(number);
     this.#workers.delete(number);
     if (this.#workers.size === 0) this.#onEmpty?.();
-    if (worker?.busy) this.#retry(worker.busy.job, worker.overMemory ?? words);
+    if (worker?.busy) this.#retry(worker.busy.job, worker.overMemory ?? words, !worker.tooLarge);
   }
 
   /** After the death of a job's worker. */
-  #retry(job: Job, words: string): void {
+  #retry(job: Job, words: string, mayEndBetter = true): void {
     job.deaths.push(words);
     if (job.aborted) job.settle({ error: job.aborted.reason });
     else if (this.#failure) job.settle({ error: this.#failure });
-    else if (job.deaths.length < ATTEMPTS) this.#queue.unshift(job);
+    else if (mayEndBetter && job.deaths.length < ATTEMPTS) this.#queue.unshift(job);
     else job.settle({ error: crashError(job) });
   }
 
@@ -285,6 +290,13 @@ export class EnginePool {
     for (const job of running) this.#retry(job, `its host ended (${end.reason})`);
     if (this.#failure) return;
     this.#host = this.#startHost();
+  }
+
+  /** Fails, and ends what runs. */
+  #giveUp(error: MucastError): void {
+    if (this.#failure) return;
+    this.#fail(error);
+    for (const worker of this.#workers.values()) this.#kill(worker);
   }
 
   /** No task is taken from now on; those that wait are settled here, those that run when their worker is gone. */

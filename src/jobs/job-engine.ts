@@ -9,6 +9,8 @@ export interface EngineNeed {
   readonly libraries: readonly string[];
   /** Tasks at a time. */
   readonly workers: number;
+  /** Bytes that this process and those of the engine may hold; by default 80 % of the machine's memory. */
+  readonly memoryBytes?: number | undefined;
 }
 
 /** What a job computes with: its workers, and the folder where their matrices lie. */
@@ -23,10 +25,11 @@ export interface JobEngine {
 export type OpenEngine = (need: EngineNeed) => JobEngine;
 
 /** A new engine in a new work folder; it imports its libraries while the job goes on. */
-export const openEngine: OpenEngine = ({ environment, libraries, workers }) => {
+export const openEngine: OpenEngine = ({ environment, libraries, workers, memoryBytes }) => {
   const { python } = requireEnvironment(environment);
   const work = openWorkFolder();
-  const pool = EnginePool.start({ python, libraries, workers, workFolder: work.path });
+  const limit = memoryBytes === undefined ? {} : { memoryLimitBytes: memoryBytes };
+  const pool = EnginePool.start({ python, libraries, workers, workFolder: work.path, ...limit });
   return {
     pool,
     workFolder: work.path,

@@ -19,6 +19,8 @@ export interface JobRequest {
 /** What the machine gives a job; `onTiming` hears of each of its steps once it is over. */
 export interface JobContext extends Timed {
   readonly workers: number;
+  /** Bytes that all its processes together may hold; by default 80 % of the machine's memory. */
+  readonly memoryBytes?: number | undefined;
   readonly policy: BlobPolicy;
   readonly report: Report;
   /** Aborting it ends the job with the signal's reason, no output left. */

@@ -7,6 +7,7 @@ import { evaluateInTurns } from "./evaluate-in-turns.ts";
 import type { JobContext, JobRequest } from "./job.ts";
 import { openPlace } from "./job-place.ts";
 import { tickerWarnings } from "./job-warnings.ts";
+import { withMemoryGuard } from "./memory-guard.ts";
 import { provenance } from "./provenance.ts";
 import { readAndTrain } from "./read-and-train.ts";
 import { DISABLED, readDisabled } from "./read-disabled.ts";
@@ -22,7 +23,11 @@ import { withEngine } from "./with-engine.ts";
  *
  * @throws MucastError of every code in docs/errors.md with an exit code; then no output is left.
  */
-export async function runDlJob(request: JobRequest, context: JobContext): Promise<ResultRecord> {
+export function runDlJob(request: JobRequest, context: JobContext): Promise<ResultRecord> {
+  return withMemoryGuard(context, (guarded) => trainAndLeave(request, guarded));
+}
+
+async function trainAndLeave(request: JobRequest, context: JobContext): Promise<ResultRecord> {
   const { settings, warnings: aboutConfig } = parseDlSettings(request.config);
   const warnings = settings.enabled ? aboutConfig : [...aboutConfig, DISABLED];
   for (const warning of warnings) context.report({ kind: "warning", warning });
@@ -69,6 +74,7 @@ function makeForecasts(request: JobRequest, context: JobContext, settings: DlSet
     environment: "dl",
     libraries: networkLibraries(settings),
     workers: context.workers,
+    memoryBytes: context.memoryBytes,
   } as const;
   return withEngine(need, context, async (engine) => {
     const made = await readAndTrain(request, context, settings, engine);

@@ -5,6 +5,7 @@ import { evaluateInTurns } from "./evaluate-in-turns.ts";
 import type { JobContext, JobRequest } from "./job.ts";
 import { openPlace } from "./job-place.ts";
 import { tickerWarnings } from "./job-warnings.ts";
+import { withMemoryGuard } from "./memory-guard.ts";
 import { evaluateMl, mlEvaluationUnits } from "./ml-evaluation.ts";
 import { mlOutput } from "./ml-output.ts";
 import { provenance } from "./provenance.ts";
@@ -18,7 +19,11 @@ import { withEngine } from "./with-engine.ts";
  *
  * @throws MucastError of every code in docs/errors.md with an exit code; then no output is left.
  */
-export async function runMlJob(request: JobRequest, context: JobContext): Promise<ResultRecord> {
+export function runMlJob(request: JobRequest, context: JobContext): Promise<ResultRecord> {
+  return withMemoryGuard(context, (guarded) => fitAndLeave(request, guarded));
+}
+
+async function fitAndLeave(request: JobRequest, context: JobContext): Promise<ResultRecord> {
   const { settings, warnings } = parseMlSettings(request.config);
   for (const warning of warnings) context.report({ kind: "warning", warning });
   const place = await openPlace("run_ml_job", request, context);
@@ -26,6 +31,7 @@ export async function runMlJob(request: JobRequest, context: JobContext): Promis
     environment: "ml",
     libraries: librariesFor(settings.estimator.library, settings.scaler),
     workers: context.workers,
+    memoryBytes: context.memoryBytes,
   } as const;
   return withEngine(need, context, async (engine) => {
     const { inputs, outcome } = await readAndFit(request, context, settings, engine);

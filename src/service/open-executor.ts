@@ -30,6 +30,7 @@ export async function openExecutor(parts: {
     policy: places.policy,
     env,
     warm: true,
+    memoryBytes: settings.memory_bytes,
     jobs: Math.min(settings.concurrent_jobs, settings.cores),
     log: (line, operation_id) => log.info({ operation_id, line }, "a job process said"),
   });

@@ -112,3 +112,31 @@ test("variables of the images are settings or known, and the health check asks a
   const routes = globSync("src/service/http/*.ts").map((file) => readFileSync(file, "utf8"));
   assert.ok(routes.some((source) => source.includes(`"${path}"`)));
 });
+
+test("the line that runs the image confines it, and what it may write is a volume", () => {
+  const docs = readFileSync("docs/deploying.md", "utf8").replaceAll(/\\\n\s*/g, "");
+  const line = /^docker run --name mucast .*$/m.exec(docs)![0];
+  for (const flag of [
+    "--read-only",
+    "--cap-drop ALL",
+    "--security-opt no-new-privileges",
+    "--memory 8g",
+    "--memory-swap 8g",
+    "--pids-limit 2048",
+  ])
+    assert.ok(line.includes(` ${flag} `), flag);
+  const volumes = [...line.matchAll(/--volume \S+:(\S+)/g)].map(([, place]) => place);
+  const [dataDir] = of("ENV").flatMap((rest) => /MUCAST_DATA_DIR=(\S+)/.exec(rest)?.slice(1) ?? []);
+  assert.deepEqual(volumes, [dataDir, "/tmp"]);
+});
+
+test("the unit bounds memory and tasks, and goes on where a job is ended for its memory", () => {
+  const unit = readFileSync("infra/mucast.service", "utf8");
+  const settings = new Map([...unit.matchAll(/^(\w+)=(.*)$/gm)].map(([, name, value]) => [name, value]));
+  assert.deepEqual(
+    ["MemoryMax", "TasksMax", "OOMPolicy", "CapabilityBoundingSet", "ProtectSystem"].map((name) =>
+      settings.get(name),
+    ),
+    ["85%", "2048", "continue", "", "strict"],
+  );
+});

@@ -141,6 +141,18 @@ describe("a job that is stopped leaves no output, no temporary file and no proce
     });
   }
 
+  test("a job that holds more memory than it may, the node process counted: exit code 4", async () => {
+    const [temporary, blobUrl] = [await newFolder(), join(await newFolder(), "blobs")];
+    const args = jobArguments(pair, SLOW, "--workers", "1", "--log", "json", "--blob-url", blobUrl);
+    const env = { MUCAST_MEMORY_BYTES: String(32 * 2 ** 20) };
+    const { code, stdout, stderr } = await mucast(args, { temporary, env });
+    assert.deepEqual([code, stdout], [4, ""], stderr);
+    const problem = jsonLines(stderr).at(-1)!;
+    assert.deepEqual([problem.code, problem.limit_bytes], ["out_of_memory", 32 * 2 ** 20]);
+    assert.deepEqual(leftIn(temporary), []);
+    assert.ok(!existsSync(blobUrl));
+  });
+
   test("kill -9 of node: its engine ends by itself, and the next job sweeps the work folder", async () => {
     const { job, temporary, blobUrl } = await startJob();
     await until(async () => some(await fitting(temporary, 0)));

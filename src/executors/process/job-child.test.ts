@@ -21,7 +21,9 @@ test(
   async () => {
     const { blobUrl, temporary } = await newPlace();
     const env = { PATH: process.env.PATH!, TMPDIR: temporary, NODE_OPTIONS: `--import ${LINGERER}` };
-    const child = new JobChild({ env, warm: false, log: () => undefined, blobUrl, policy: { allowed: [] } });
+    const log = () => undefined;
+    const memoryBytes = 2 ** 40;
+    const child = new JobChild({ env, warm: false, log, blobUrl, policy: { allowed: [] }, memoryBytes });
     await child.ready;
     assert.equal(processesOf({ blobUrl, temporary }).length, 2);
     process.kill(child.pid!, "SIGKILL");

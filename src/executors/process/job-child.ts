@@ -2,8 +2,11 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { withoutSignature } from "../../blob/policy.ts";
+import { type MucastError, problemOf } from "../../contract/errors.ts";
 import { onLines } from "../../engine/lines.ts";
+import { memoryOf } from "../../engine/memory.ts";
 import type { ExecutionListener, JobOrder, StopReason } from "../executor.ts";
+import type { BudgetedProcess } from "./memory-budget.ts";
 import {
   type BlobPlaces,
   type FromJob,
@@ -13,9 +16,11 @@ import {
   type ToJob,
   WARM_FLAG,
 } from "./messages.ts";
-import { endSession, killGroup } from "./process-group.ts";
+import { endSession, killGroup, processesOfSession } from "./process-group.ts";
 
 export interface ChildOptions extends BlobPlaces {
+  /** Bytes that its job may hold with all that it starts. */
+  readonly memoryBytes: number;
   readonly env: Readonly<Record<string, string>>;
   /** Whether it starts an engine before it has an order. */
   readonly warm: boolean;
@@ -47,6 +52,8 @@ interface CurrentRun {
   readonly listener: ExecutionListener;
   readonly accepted: PromiseWithResolvers<boolean>;
   readonly ended: PromiseWithResolvers<RunEnd>;
+  /** Set once the process has taken it. */
+  isAccepted?: true;
   told?: JobEnd;
 }
 
@@ -58,7 +65,7 @@ const LONGEST_SHOWN = 200;
 const GRACE_MILLISECONDS = 5_000;
 
 /** A job process as the service sees it. */
-export class JobChild {
+export class JobChild implements BudgetedProcess {
   /** Undefined where the system made none. */
   readonly pid: number | undefined;
   /** Settles with the reason once nothing of it runs any more; never rejects. */
@@ -74,7 +81,7 @@ export class JobChild {
   /** With what it ended, once it has. */
   #reason: string | undefined;
 
-  constructor({ env, warm, log, blobUrl, policy }: ChildOptions) {
+  constructor({ env, warm, log, blobUrl, policy, memoryBytes }: ChildOptions) {
     this.#child = spawn(process.execPath, [ENTRY, ...(warm ? [WARM_FLAG] : [])], {
       env,
       // A group of its own, and a session: both can be ended whole.
@@ -104,7 +111,7 @@ export class JobChild {
       this.#print(`it told more than ${LONGEST_MESSAGE} characters at once; they were dropped`);
     const telling = this.#child.stdio[TELLING] as NodeJS.ReadableStream;
     onLines(telling, hear, { longest: LONGEST_MESSAGE, onLonger });
-    this.#tell({ op: "places", blobUrl, policy });
+    this.#tell({ op: "places", blobUrl, policy, memoryBytes });
   }
 
   /** Hands it an order; it is at none. */
@@ -146,6 +153,20 @@ export class JobChild {
     this.#stop("draining");
   }
 
+  get hasJob(): boolean {
+    return this.#run?.isAccepted === true;
+  }
+
+  held(enough: number): number {
+    return this.#gone || this.pid === undefined ? 0 : memoryOf(processesOfSession(this.pid), enough);
+  }
+
+  /** Ends it at once; what its job could still tell stands before `error`. */
+  lose(error: MucastError): void {
+    if (this.#run) this.#run.told ??= { problem: problemOf(error) };
+    this.kill();
+  }
+
   kill(): void {
     if (!this.#gone && this.pid !== undefined) killGroup(this.pid);
   }
@@ -158,6 +179,7 @@ export class JobChild {
         if (this.#run?.told !== undefined) this.#finish(this.#run, undefined);
         break;
       case "accepted":
+        if (this.#run) this.#run.isAccepted = true;
         this.#run?.accepted.resolve(true);
         break;
       case "job":

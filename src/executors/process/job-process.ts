@@ -6,10 +6,14 @@ import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import { JobRuns } from "./job-runs.ts";
 import { type FromJob, TELLING, type ToJob, WARM_FLAG } from "./messages.ts";
+import { offerToOomKiller } from "./oom-score.ts";
 import { TellingPipe } from "./telling-pipe.ts";
 
 // The service decides when a job ends, also where a whole group is signalled.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => undefined);
+
+// Before anything is started that would keep the score of the service.
+offerToOomKiller();
 
 const pipe = new TellingPipe<FromJob>(TELLING);
 const runs = new JobRuns((message) => pipe.tell(message), process.argv.includes(WARM_FLAG));

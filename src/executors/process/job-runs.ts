@@ -9,7 +9,7 @@ import { runMlJob } from "../../jobs/run-ml-job.ts";
 import type { JobOrder, StopReason } from "../executor.ts";
 import { StatusWriter } from "../status-writer.ts";
 import { ToldEvents } from "../told-events.ts";
-import type { BlobPlaces, FromJob, JobEnd, ToJob } from "./messages.ts";
+import type { FromJob, JobEnd, ToJob } from "./messages.ts";
 import { placesOf } from "./order-places.ts";
 import { throttled } from "./throttled.ts";
 import { WARM_LIBRARIES, WarmEngine } from "./warm-engine.ts";
@@ -28,7 +28,7 @@ export class JobRuns {
   readonly #stop = new AbortController();
   #engine: WarmEngine | undefined;
   #order = Promise.withResolvers<JobOrder | undefined>();
-  #places: BlobPlaces | undefined;
+  #places: Extract<ToJob, { op: "places" }> | undefined;
   #store: Promise<BlobStore> | undefined;
   /** Nobody wants to hear how it ends: the attempt is lost. */
   #silent = false;
@@ -49,7 +49,7 @@ export class JobRuns {
     this.#stopFor("draining");
   }
 
-  #prepare(places: BlobPlaces): void {
+  #prepare(places: Extract<ToJob, { op: "places" }>): void {
     this.#places = places;
     this.#store = openStore(places.blobUrl, { policy: places.policy });
     this.#store.catch(() => undefined); // The job hears of it where it opens its output.
@@ -115,10 +115,12 @@ export class JobRuns {
   async #result(order: JobOrder, report: Report, status: StatusWriter | undefined): Promise<JobEnd> {
     const { signal } = this.#stop;
     const { policy, blobUrl } = placesOf(this.#places!, order);
+    const { memoryBytes } = this.#places!;
     const { id, featureUrl, dataExtractorUrl, config, workers, operation } = order;
     const request = { id, featureUrl, dataExtractorUrl, config, blobUrl };
     const context = {
       workers,
+      memoryBytes,
       policy,
       report,
       signal,

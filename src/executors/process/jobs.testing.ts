@@ -9,8 +9,9 @@ import type { Timing } from "../../contract/status-blob.ts";
 import type { Execution, ExecutionListener, JobOrder } from "../executor.ts";
 import { ProcessExecutor, type ProcessExecutorOptions } from "./process-executor.ts";
 
-/** Fits that end only by being killed. */
-export const ENDLESS = `{"ML params": {"model": "catboost", "n_splits": 1, "model_params": {"iterations": 10000000}}}`;
+/** Fits that take minutes each, the longest that are accepted: they end by being killed. */
+export const ENDLESS = `{"ML params": {"model": "catboost", "n_splits": 1,
+  "model_params": {"iterations": 100000, "depth": 10}}}`;
 export const RIDGE = `{"ML params": {"model": "ridge", "n_splits": 2, "intervals": {"alpha": 0.2}}}`;
 
 const tiny = "examples/tiny/data";

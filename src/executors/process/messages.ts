@@ -13,11 +13,11 @@ export interface BlobPlaces {
 }
 
 /**
- * What a job process is told on stdin, one JSON object a line: its places, later one order after the other, perhaps to
+ * What a job process is told on stdin, one JSON object a line: its places and the most that a job may hold, later one order after the other, perhaps to
  * stop, which ends it.
  */
 export type ToJob =
-  | ({ readonly op: "places" } & BlobPlaces)
+  | ({ readonly op: "places"; readonly memoryBytes: number } & BlobPlaces)
   | { readonly op: "order"; readonly order: JobOrder }
   | { readonly op: "stop"; readonly reason: StopReason };
 

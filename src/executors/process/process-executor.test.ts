@@ -5,12 +5,15 @@ import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { newFolder, removeFolders, runJob, withoutIdentity } from "../../../test/end-to-end/job-runs.ts";
 import { FolderStore } from "../../blob/folder-store.ts";
+import { memoryOf } from "../../engine/memory.ts";
 import { runDlJob } from "../../jobs/run-dl-job.ts";
 import { runMlJob } from "../../jobs/run-ml-job.ts";
 import { readStatus } from "../status-reader.ts";
 import {
+  ENDLESS,
   type Environment,
   executorAt,
+  fittingIn,
   Hearing,
   newPlace,
   orderOf,
@@ -152,6 +155,77 @@ describe("a job in a process of its own", options, () => {
       assert.deepEqual((await statusOf(place, order.id))?.end, { problem: end.problem });
       assert.deepEqual(data(place), []);
     }));
+
+  test("that holds more than it may ends as out_of_memory, and the next one runs", async () => {
+    const place = await newPlace();
+    const executor = executorAt(place, { memoryBytes: 32 * 2 ** 20 });
+    try {
+      const { end } = await run(executor, RIDGE);
+      assert.ok(end.kind === "failed", JSON.stringify(end));
+      const { code, detail, limit_bytes, share_bytes } = end.problem;
+      assert.deepEqual([code, limit_bytes, share_bytes], ["out_of_memory", 32 * 2 ** 20, 32 * 2 ** 20]);
+      assert.match(detail, /held \d+ MiB of memory, over the limit of 32 MiB/);
+    } finally {
+      await executor.close();
+    }
+    assert.deepEqual(processesOf(place), []);
+    assert.deepEqual(data(place), []);
+  });
+
+  test("two that together hold more than they may: one ends, told its share, and the other goes on", async () => {
+    const place = await newPlace();
+    const start = async (executor: ProcessExecutor) =>
+      executor.start(orderOf(TINY, ENDLESS, { workers: 1 }), new Hearing());
+    const lone = executorAt(place);
+    const one = await start(lone);
+    await until(() => fittingIn(place)[0]);
+    const held = memoryOf(processesOf(place), 0);
+    await lone.close();
+    assert.equal((await one.ended).kind, "lost");
+
+    const limit = Math.round(1.5 * held);
+    const executor = executorAt(place, { memoryBytes: limit });
+    try {
+      const both = [await start(executor), await start(executor)];
+      const [end, loser] = await Promise.race(
+        both.map(async (execution, i) => [await execution.ended, i] as const),
+      );
+      assert.ok(end.kind === "failed", JSON.stringify(end));
+      const { code, jobs, limit_bytes, share_bytes } = end.problem;
+      assert.deepEqual(
+        [code, jobs, limit_bytes, share_bytes],
+        ["out_of_memory", 2, limit, Math.floor(limit / 2)],
+      );
+      const other = both[1 - loser]!;
+      assert.ok(processesOf(place).includes(pidOf(other)));
+      other.stop("canceled");
+      const last = await other.ended;
+      assert.equal(last.kind === "failed" && last.problem.code, "canceled");
+    } finally {
+      await executor.close();
+    }
+  });
+
+  test("is ended by the kernel before its service, with all that it starts", async () => {
+    const place = await newPlace();
+    const executor = executorAt(place);
+    const score = (pid: number | "self") => Number(readFileSync(`/proc/${pid}/oom_score_adj`, "latin1"));
+    const own = score("self");
+    try {
+      const execution = await executor.start(orderOf(TINY, ENDLESS, { workers: 1 }), new Hearing());
+      await until(() => fittingIn(place)[0]);
+      const scores = processesOf(place).map(score);
+      assert.equal(scores.length, 3, "the job process, the engine's host and a worker");
+      assert.ok(
+        scores.every((its) => its > own || its === 1_000),
+        `${scores} beside ${own}`,
+      );
+      execution.stop("canceled");
+      await execution.ended;
+    } finally {
+      await executor.close();
+    }
+  });
 
   test("started twice is one execution, and gone it cannot be adopted", () =>
     withExecutor(async (executor, place) => {

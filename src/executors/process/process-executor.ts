@@ -1,5 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { MucastError, problemOf } from "../../contract/errors.ts";
+import { defaultMemoryBytes } from "../../contract/machine-memory.ts";
 import { startTimeOf } from "../../contract/process-stat.ts";
 import type {
   Execution,
@@ -11,6 +12,7 @@ import type {
 } from "../executor.ts";
 import { type ChildRun, JobChild, type RunEnd } from "./job-child.ts";
 import { jobEnvironment } from "./job-environment.ts";
+import { MemoryBudget } from "./memory-budget.ts";
 import type { BlobPlaces } from "./messages.ts";
 import { Standby } from "./standby.ts";
 
@@ -21,6 +23,8 @@ export interface ProcessExecutorOptions extends BlobPlaces {
   readonly warm: boolean;
   /** Jobs at a time; 1 by default. */
   readonly jobs?: number;
+  /** Bytes that all of them together may hold; by default 80 % of the machine's memory. */
+  readonly memoryBytes?: number;
   /** What job processes inherit their few variables from; by default this process's. */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
@@ -39,6 +43,10 @@ export class ProcessExecutor implements Executor {
   readonly #options: ProcessExecutorOptions;
   readonly #running = new Map<string, Execution>();
   readonly #children = new Set<JobChild>();
+  /** Those that wait, too. */
+  readonly #spawned = new Set<JobChild>();
+  readonly #memory: MemoryBudget;
+  readonly #memoryBytes: number;
   readonly #standby: Standby | undefined;
   /** What the job process that waits was started with. */
   #standbyEnv = "";
@@ -46,6 +54,9 @@ export class ProcessExecutor implements Executor {
 
   constructor(options: ProcessExecutorOptions) {
     this.#options = options;
+    this.#memoryBytes = options.memoryBytes ?? defaultMemoryBytes();
+    this.#memory = new MemoryBudget({ limitBytes: this.#memoryBytes, processes: () => [...this.#spawned] });
+    this.#memory.start();
     const isWanted = () => this.#running.size < (options.jobs ?? 1);
     this.#standby = options.warm ? new Standby({ start: () => this.#spawn(true), isWanted }) : undefined;
   }
@@ -83,6 +94,7 @@ export class ProcessExecutor implements Executor {
 
   async close(): Promise<void> {
     this.#closed = true;
+    this.#memory.stop();
     for (const child of this.#children) child.dismiss();
     await Promise.all([this.#standby?.close(), ...[...this.#children].map(({ ended }) => ended)]);
   }
@@ -118,7 +130,10 @@ export class ProcessExecutor implements Executor {
     const env = this.#env();
     if (warm) this.#standbyEnv = JSON.stringify(env);
     const { blobUrl, policy, log } = this.#options;
-    return new JobChild({ env, warm, blobUrl, policy, log });
+    const child = new JobChild({ env, warm, blobUrl, policy, log, memoryBytes: this.#memoryBytes });
+    this.#spawned.add(child);
+    void child.ended.then(() => this.#spawned.delete(child));
+    return child;
   }
 
   #env(): Record<string, string> {

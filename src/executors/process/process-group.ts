@@ -30,8 +30,8 @@ export async function endSession(leader: number): Promise<void> {
   }
 }
 
-/** Pids of the processes of a session that run. */
-function processesOfSession(session: number): number[] {
+/** Pids of the processes of a session that run; none where Linux does not tell. */
+export function processesOfSession(session: number): number[] {
   if (process.platform !== "linux") return [];
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))

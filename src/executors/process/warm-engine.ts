@@ -44,10 +44,18 @@ export class WarmEngine {
       this.close().catch((error: unknown) => console.error(error));
       return openEngine(need);
     }
-    const { libraries, workers } = need;
+    const { libraries, workers, memoryBytes } = need;
+    const limit = memoryBytes === undefined ? {} : { memoryLimitBytes: memoryBytes };
     const workFolder = this.#work.path;
     const warmHost = this.#host;
-    const pool = EnginePool.start({ python: this.#python, libraries, workers, workFolder, warmHost });
+    const pool = EnginePool.start({
+      python: this.#python,
+      libraries,
+      workers,
+      workFolder,
+      warmHost,
+      ...limit,
+    });
     return {
       pool,
       workFolder,

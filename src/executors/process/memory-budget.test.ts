@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { MucastError } from "../../contract/errors.ts";
+import { type BudgetedProcess, MemoryBudget } from "./memory-budget.ts";
+
+const MIB = 2 ** 20;
+
+/** A process that holds what a test says. */
+class FakeProcess implements BudgetedProcess {
+  readonly errors: MucastError[] = [];
+  readonly hasJob: boolean;
+  size: number;
+
+  constructor(size: number, hasJob = true) {
+    this.size = size;
+    this.hasJob = hasJob;
+  }
+
+  held(): number {
+    return this.size * MIB;
+  }
+
+  lose(error: MucastError): void {
+    this.errors.push(error);
+    this.size = 0;
+  }
+}
+
+function budgetOf(...processes: FakeProcess[]): MemoryBudget {
+  return new MemoryBudget({ limitBytes: 1_000 * MIB, processes: () => processes });
+}
+
+test("a job alone may hold all of it", () => {
+  const job = new FakeProcess(1_000);
+  const budget = budgetOf(job);
+  for (let i = 0; i < 3; i++) budget.look();
+  assert.equal(job.errors.length, 0);
+});
+
+test("over it on two looks in a row, the job furthest over its share loses, and is told the figures", () => {
+  const [small, large, waiting] = [new FakeProcess(300), new FakeProcess(700), new FakeProcess(100, false)];
+  const budget = budgetOf(small, large, waiting);
+  budget.look();
+  assert.equal(large.errors.length, 0);
+  budget.look();
+  assert.deepEqual([small.errors.length, waiting.errors.length, large.errors.length], [0, 0, 1]);
+  const error = large.errors[0]!;
+  assert.equal(error.code, "out_of_memory");
+  assert.equal(
+    error.message,
+    "the job's processes held 700 MiB of memory, and all job processes together 1100 MiB, over the limit of 1000 MiB; " +
+      "its share was 450 MiB, as one of 2",
+  );
+  assert.deepEqual(error.data, {
+    held_bytes: 700 * MIB,
+    limit_bytes: 1_000 * MIB,
+    share_bytes: 450 * MIB,
+    jobs: 2,
+  });
+  budget.look();
+  assert.equal(small.errors.length, 0);
+});
+
+test("one that is over it for a moment alone loses nothing", () => {
+  const job = new FakeProcess(1_100);
+  const budget = budgetOf(job);
+  budget.look();
+  job.size = 900;
+  budget.look();
+  job.size = 1_100;
+  budget.look();
+  assert.equal(job.errors.length, 0);
+});
+
+test("processes that only wait end no job and are not ended", () => {
+  const waiting = new FakeProcess(2_000, false);
+  const budget = budgetOf(waiting);
+  budget.look();
+  budget.look();
+  assert.equal(waiting.errors.length, 0);
+});
