@@ -214,6 +214,13 @@ export const settingsSchema = z.strictObject({
     .default(1_000_000)
     .describe("The same, as a number of blobs.")
     .register(settingNames, { env: "MUCAST_STORED_BLOBS_PER_CALLER" }),
+  connections: count(16, 1_000_000)
+    .optional()
+    .meta({ shownDefault: "half of the free descriptors, 10000 at most" })
+    .describe(
+      "Connections of callers that may be open at the same time; beyond them health checks alone are answered. Each needs two descriptors (`ulimit -n`), and the rest of the service its own.",
+    )
+    .register(settingNames, { env: "MUCAST_CONNECTIONS" }),
   queued_per_caller: count(1, 1_000_000)
     .default(1_000)
     .describe("Operations of one caller that may wait to start.")

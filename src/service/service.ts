@@ -78,7 +78,12 @@ async function start(
   closing.add(() => telemetry.close());
   const lost = Promise.withResolvers<void>();
   const lock =
-    settings.database_url === undefined ? lockDataFolder(settings.data_dir, lost.resolve) : undefined;
+    settings.database_url === undefined
+      ? lockDataFolder(settings.data_dir, {
+          onLost: lost.resolve,
+          onError: (error) => log.warn({ err: error }, "the lock of the data folder cannot be looked at now"),
+        })
+      : undefined;
   closing.add(() => lock?.release());
   const database = await openDatabase({ databaseUrl: settings.database_url, dataDir: settings.data_dir });
   closing.add(() => database.close());

@@ -1,13 +1,16 @@
 /** Every limit a caller can run into says which one it is, and the service goes on. */
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { readdirSync } from "node:fs";
 import { request } from "node:http";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { Api, problemOf } from "./api.testing.ts";
 import { type Core, hold, startCore } from "./core.testing.ts";
 import { DATABASES } from "./databases.testing.ts";
-import { FEATURES, PRICES, payload } from "./inputs.testing.ts";
+import { eventuallyTrue } from "./eventually.testing.ts";
+import { FEATURES, PRICES, payload, putInputs } from "./inputs.testing.ts";
 import { endServices, startServe } from "./service.testing.ts";
 
 /** Sends a body piece by piece, without telling its length before. @returns the status. */
@@ -72,6 +75,36 @@ describe("limits", { timeout: 300_000 }, () => {
     await core.api.submit(core.own());
     held.release();
     for (const { id } of waiting.slice(1)) assert.equal((await core.api.ended(id)).status, "Succeeded");
+  });
+
+  test("of descriptors: idle connections that would use them all up cost the service nothing", async (t) => {
+    const through = ["sh", "-c", 'ulimit -n 512; exec "$@"', "sh"];
+    const narrow = await startServe({ through, env: { MUCAST_CORES: "1", MUCAST_CONCURRENT_JOBS: "1" } });
+    const api = new Api(narrow.url);
+    const sockets = Array.from({ length: 700 }, () => connect(narrow.port, "127.0.0.1"));
+    t.after(() => {
+      for (const socket of sockets) socket.destroy();
+    });
+    await Promise.all(
+      sockets.map((socket) =>
+        once(
+          socket.on("error", () => undefined),
+          "connect",
+        ),
+      ),
+    );
+    for (let i = 0; i < 20; i++) assert.equal((await api.ask("GET", "/readyz")).status, 200);
+    for (const socket of sockets) socket.destroy();
+    await eventuallyTrue(
+      "it serves again",
+      async () => (await api.ask("GET", "/v1/operations")).status === 200,
+    );
+    await putInputs(api, "small");
+    const done = await api.submit(payload(narrow.url, "small"), { prefer: "wait=60" });
+    assert.equal(done.status, "Succeeded", JSON.stringify(done.error));
+    assert.doesNotMatch(narrow.logs(), /EMFILE/);
+    const { text } = await api.ask("GET", "/metrics");
+    assert.match(text, /^mucast_http_connections_refused_total [1-9]/m);
   });
 
   test("of requests a minute: rate_limited with Retry-After, and health is still told", async () => {

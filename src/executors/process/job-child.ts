@@ -158,7 +158,7 @@ export class JobChild implements BudgetedProcess {
   }
 
   held(enough: number): number {
-    return this.#gone || this.pid === undefined ? 0 : memoryOf(processesOfSession(this.pid), enough);
+    return this.#gone || this.pid === undefined ? 0 : memoryOf(processesOfSession(this.pid) ?? [], enough);
   }
 
   /** Ends it at once; what its job could still tell stands before `error`. */

@@ -70,8 +70,8 @@ export class ProcessExecutor implements Executor {
     const key = `${order.id}.${order.attempt}`;
     const running = this.#running.get(key);
     if (running) return running;
-    const { child, run } = await this.#begin(order, listener);
-    const execution = executionOf(child, run, (end) => {
+    const { child, handle, run } = await this.#begin(order, listener);
+    const execution = executionOf(handle, run, (end) => {
       this.#running.delete(key);
       this.#afterJob(child, end);
     });
@@ -100,14 +100,15 @@ export class ProcessExecutor implements Executor {
   }
 
   /** Hands the order to a job process. One that waited may have died just now, so a new one is tried too. */
-  async #begin(order: JobOrder, listener: ExecutionListener): Promise<{ child: JobChild; run: ChildRun }> {
+  async #begin(order: JobOrder, listener: ExecutionListener): Promise<Begun> {
     let reason = "the service is closing";
     for (let tries = 0; tries < 2 && !this.#closed; tries++) {
       const child = this.#waiting() ?? this.#spawn(false);
       this.#children.add(child);
       void child.ended.then(() => this.#children.delete(child));
+      const handle = handleOf(child);
       const run = child.give(order, listener);
-      if (await run.accepted) return { child, run };
+      if (await run.accepted) return { child, handle, run };
       reason = await child.ended;
     }
     throw new MucastError("unavailable", `no job process can be started: ${reason}`);
@@ -130,10 +131,15 @@ export class ProcessExecutor implements Executor {
     const env = this.#env();
     if (warm) this.#standbyEnv = JSON.stringify(env);
     const { blobUrl, policy, log } = this.#options;
-    const child = new JobChild({ env, warm, blobUrl, policy, log, memoryBytes: this.#memoryBytes });
-    this.#spawned.add(child);
-    void child.ended.then(() => this.#spawned.delete(child));
-    return child;
+    try {
+      const child = new JobChild({ env, warm, blobUrl, policy, log, memoryBytes: this.#memoryBytes });
+      this.#spawned.add(child);
+      void child.ended.then(() => this.#spawned.delete(child));
+      return child;
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      throw new MucastError("unavailable", `no job process can be started: ${reason}`, {}, { cause });
+    }
   }
 
   #env(): Record<string, string> {
@@ -142,11 +148,30 @@ export class ProcessExecutor implements Executor {
   }
 }
 
+/** An order in the hands of a job process. */
+interface Begun {
+  readonly child: JobChild;
+  /** Names the process for good. */
+  readonly handle: string;
+  readonly run: ChildRun;
+}
+
+/** @throws MucastError unavailable where the system does not let it look, as without a free descriptor. */
+function handleOf(child: JobChild): string {
+  if (child.pid === undefined) return "";
+  try {
+    return `${child.pid}-${startTimeOf(child.pid) ?? 0}`;
+  } catch (cause) {
+    child.dismiss();
+    throw new MucastError("unavailable", "the job process cannot be looked up", {}, { cause });
+  }
+}
+
 /** @param onEnd called before anybody hears of the end. */
-function executionOf(child: JobChild, run: ChildRun, onEnd: (end: RunEnd) => void): Execution {
+function executionOf(handle: string, run: ChildRun, onEnd: (end: RunEnd) => void): Execution {
   let stopped: StopReason | undefined;
   return {
-    handle: `${child.pid}-${startTimeOf(child.pid!) ?? 0}`,
+    handle,
     ended: run.ended.then((end) => {
       onEnd(end);
       return endOf(end, stopped);

@@ -5,36 +5,44 @@ import { sessionOf } from "../../contract/process-stat.ts";
 const POLL_MILLISECONDS = 10;
 const PATIENCE_MILLISECONDS = 5_000;
 
+/** What a system says of processes that are gone: macOS refuses signals to those that are not waited for. */
+const GONE = new Set(["ESRCH", "EPERM"]);
+
 /** Kills a process and those of its group, where it leads one. Harmless where it is gone. */
 export function killGroup(leader: number): void {
   for (const target of [-leader, leader]) {
     try {
       process.kill(target, "SIGKILL");
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+      if (!GONE.has((error as NodeJS.ErrnoException).code ?? "")) throw error;
     }
   }
 }
 
 /**
  * Kills what is left of a session whose leader has ended, and waits until it is gone: workers have groups of their
- * own, but no session. On Linux; elsewhere they end within a second by themselves, and nobody waits.
+ * own, but no session. On Linux; elsewhere they end within a second by themselves, and nobody waits. Never rejects: where
+ * the system does not let it look, as without a free descriptor, it looks again.
  */
 export async function endSession(leader: number): Promise<void> {
   const deadline = performance.now() + PATIENCE_MILLISECONDS;
   for (;;) {
     const left = processesOfSession(leader);
-    if (left.length === 0 || performance.now() > deadline) return;
-    for (const pid of left) killGroup(pid);
+    if (left?.length === 0 || performance.now() > deadline) return;
+    for (const pid of left ?? []) killGroup(pid);
     await pause(POLL_MILLISECONDS);
   }
 }
 
-/** Pids of the processes of a session that run; none where Linux does not tell. */
-export function processesOfSession(session: number): number[] {
+/** Pids of the processes of a session that run; undefined where they cannot be looked up now, none where Linux does not tell. */
+export function processesOfSession(session: number): number[] | undefined {
   if (process.platform !== "linux") return [];
-  return readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number)
-    .filter((pid) => sessionOf(pid) === session);
+  try {
+    return readdirSync("/proc")
+      .filter((name) => /^\d+$/.test(name))
+      .map(Number)
+      .filter((pid) => sessionOf(pid) === session);
+  } catch {
+    return undefined;
+  }
 }

@@ -82,13 +82,30 @@ export class Standby {
   }
 
   #fill(): void {
-    const child = this.#options.start();
+    const child = this.#started();
+    if (child === undefined) {
+      this.#fillLater();
+      return;
+    }
     const born = performance.now();
     this.#keep(child, () => {
       if (performance.now() - born > LONG_LIFE_MILLISECONDS) this.#deaths = 0;
-      const pause = BACKOFF_MILLISECONDS.first * 2 ** this.#deaths++;
-      this.#fillIn(Math.min(pause, BACKOFF_MILLISECONDS.most));
+      this.#fillLater();
     });
+  }
+
+  /** Undefined where the system makes no process now; a job that needs one tells why. */
+  #started(): JobChild | undefined {
+    try {
+      return this.#options.start();
+    } catch {
+      return undefined;
+    }
+  }
+
+  #fillLater(): void {
+    const pause = BACKOFF_MILLISECONDS.first * 2 ** this.#deaths++;
+    this.#fillIn(Math.min(pause, BACKOFF_MILLISECONDS.most));
   }
 
   /** @param onDeath called where it ends while it waits. */

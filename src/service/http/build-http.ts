@@ -7,6 +7,7 @@ import { limitBodyTime } from "./body-text.ts";
 import { checkHost } from "./check-host.ts";
 import { checkInput } from "./check-input.ts";
 import { answerClientError } from "./client-error.ts";
+import { connectionLimit } from "./connection-limit.ts";
 import type { HttpApp, ZodTypes } from "./http-app.ts";
 import type { HttpOptions } from "./http-options.ts";
 import { HttpServer } from "./http-server.ts";
@@ -32,7 +33,9 @@ export function buildHttp(options: HttpOptions): HttpApp {
   const app = fastify({
     bodyLimit: options.settings.body_bytes,
     serverFactory: (handler) => {
-      http = new HttpServer(handler);
+      const { log, telemetry } = options;
+      const connections = connectionLimit(options.settings);
+      http = new HttpServer(handler, { connections, log, onMore: () => telemetry.connectionRefused() });
       return http.server;
     },
     routerOptions: { maxParamLength: LONGEST_PARAMETER },

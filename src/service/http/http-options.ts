@@ -22,7 +22,7 @@ export interface HttpOptions {
   readonly authenticate: Authenticate;
   readonly keys: KeyStore;
   readonly log: Log;
-  readonly telemetry: Pick<Telemetry, "requestStarted" | "streamOpened" | "metrics">;
+  readonly telemetry: Pick<Telemetry, "requestStarted" | "streamOpened" | "metrics" | "connectionRefused">;
   /** Looks at everything anew, once at a time; never rejects. */
   ready(): Promise<readonly ReadyCheck[]>;
 }

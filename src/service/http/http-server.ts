@@ -1,5 +1,9 @@
-import { createServer, type RequestListener, type Server } from "node:http";
+import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http";
+import { MucastError } from "../../contract/errors.ts";
+import type { Log } from "../telemetry/log.ts";
 import { OpenConnections } from "./open-connections.ts";
+import { problemAnswer } from "./problem-answer.ts";
+import { PROBLEM_TYPE } from "./send-problem.ts";
 
 const HEADERS_MILLISECONDS = 15_000;
 const HEADERS_CHECK_MILLISECONDS = 5_000;
@@ -7,12 +11,25 @@ const HEADERS_CHECK_MILLISECONDS = 5_000;
 const IDLE_MILLISECONDS = 120_000;
 const KEPT_ALIVE_MILLISECONDS = 75_000;
 
-/** A server that waits for nobody too long, neither for a request nor to end. */
+/** What connections beyond the limit may ask for. */
+const HEALTH = /^\/(healthz|readyz)(\?|$)/;
+/** The log tells once in so long that there are too many connections. */
+const QUIET_MILLISECONDS = 60_000;
+
+export interface HttpServerOptions {
+  /** How many may be open at the same time, but for a few that ask for the service's health. */
+  readonly connections: number;
+  readonly log: Log;
+  /** Called for each connection that comes while there are as many. */
+  readonly onMore: () => void;
+}
+
+/** A server that waits for no caller too long, neither for a request nor to end, and bounds its connections. */
 export class HttpServer {
   readonly server: Server;
   readonly #connections: OpenConnections;
 
-  constructor(handler: RequestListener) {
+  constructor(handler: RequestListener, { connections, log, onMore }: HttpServerOptions) {
     this.server = createServer(
       {
         headersTimeout: HEADERS_MILLISECONDS,
@@ -23,16 +40,44 @@ export class HttpServer {
         // Looked at with the rest of it, and refused with a problem.
         requireHostHeader: false,
       },
-      handler,
+      (request, response) => {
+        if (this.#connections.isSpare(request.socket)) {
+          response.shouldKeepAlive = false;
+          if (!HEALTH.test(request.url ?? "")) {
+            refuse(response, connections);
+            return;
+          }
+        }
+        handler(request, response);
+      },
     );
+    // Where one could not be accepted; without a listener it would end the process.
+    this.server.on("error", (error) => log.warn({ err: error }, "the server met an error"));
     this.server.setTimeout(IDLE_MILLISECONDS);
     // An upload that is refused is told before its bytes are sent; so the handler says when to go on.
     this.server.on("checkContinue", (request, response) => this.server.emit("request", request, response));
-    this.#connections = new OpenConnections(this.server);
+    let told = Number.NEGATIVE_INFINITY;
+    this.#connections = new OpenConnections(this.server, connections, () => {
+      onMore();
+      if (performance.now() - told < QUIET_MILLISECONDS) return;
+      told = performance.now();
+      log.warn({ connections }, "as many connections are open as may be; others are refused");
+    });
   }
 
   /** Lets it end soon once it is closed. */
   end(): void {
     this.#connections.end();
   }
+}
+
+function refuse(response: ServerResponse, connections: number): void {
+  const message = `${connections} connections are open, and no more may be`;
+  const { problem, headers } = problemAnswer(new MucastError("unavailable", message));
+  response.writeHead(problem.status, {
+    "content-type": PROBLEM_TYPE,
+    "cache-control": "no-store",
+    ...headers,
+  });
+  response.end(JSON.stringify(problem));
 }

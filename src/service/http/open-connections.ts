@@ -4,20 +4,35 @@ import type { Socket } from "node:net";
 /** After this long a connection is closed whatever is still going on on it. */
 const LAST_ANSWERS_MILLISECONDS = 5_000;
 
+/** Connections beyond the limit that may be open, for health checks. The oldest gives way to a new one. */
+const SPARE = 16;
+/** After this long without a byte one of them is closed: what asks nothing is no health check. */
+const SPARE_IDLE_MILLISECONDS = 5_000;
+
 /**
- * Lets a server end soon: Node waits for connections on which nothing was asked yet, and for those whose client keeps
- * them for later.
+ * Bounds the connections of a server, and lets it end soon: Node waits for connections on which nothing was asked yet, and
+ * for those whose client keeps them for later.
  */
 export class OpenConnections {
   /** How many requests are being answered on each. */
   readonly #active = new Map<Socket, number>();
+  /** Those beyond the limit, the oldest first. */
+  readonly #spare = new Set<Socket>();
   #isClosing = false;
 
-  constructor(server: Server) {
+  /** @param most connections; @param onMore called for each that comes while there are as many. */
+  constructor(server: Server, most: number, onMore: () => void) {
     server.on("connection", (socket) => {
       if (this.#isClosing) socket.destroy();
+      if (this.#active.size >= most) {
+        onMore();
+        this.#addSpare(socket);
+      }
       this.#active.set(socket, 0);
-      socket.once("close", () => this.#active.delete(socket));
+      socket.once("close", () => {
+        this.#active.delete(socket);
+        this.#spare.delete(socket);
+      });
     });
     // Before the handlers of requests, so that none is overlooked.
     server.prependListener("request", ({ socket }, response) => {
@@ -35,6 +50,22 @@ export class OpenConnections {
     setTimeout(() => {
       for (const socket of this.#active.keys()) socket.destroy();
     }, LAST_ANSWERS_MILLISECONDS).unref();
+  }
+
+  /** Whether a connection is one beyond the limit. */
+  isSpare(socket: Socket): boolean {
+    return this.#spare.has(socket);
+  }
+
+  #addSpare(socket: Socket): void {
+    const [oldest] = this.#spare;
+    if (oldest !== undefined && this.#spare.size >= SPARE) {
+      oldest.destroy();
+      this.#spare.delete(oldest);
+      this.#active.delete(oldest);
+    }
+    socket.setTimeout(SPARE_IDLE_MILLISECONDS);
+    this.#spare.add(socket);
   }
 
   #count(socket: Socket, change: 1 | -1): void {

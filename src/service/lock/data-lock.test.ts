@@ -3,8 +3,11 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import {
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
+  renameSync,
+  rmdirSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -116,8 +119,10 @@ test("a lock that was taken away is noticed, and another's is left alone", (t) =
   t.mock.timers.enable({ apis: ["setInterval"] });
   const dataDir = fresh("lost");
   let lost = 0;
-  const first = lockDataFolder(dataDir, () => {
-    lost += 1;
+  const first = lockDataFolder(dataDir, {
+    onLost: () => {
+      lost += 1;
+    },
   });
   t.mock.timers.tick(10_000);
   assert.equal(lost, 0);
@@ -128,6 +133,31 @@ test("a lock that was taken away is noticed, and another's is left alone", (t) =
   first.release();
   assert.equal(readHolder(dataDir)!.token, second.token);
   second.release();
+  assert.equal(readHolder(dataDir), undefined);
+});
+
+test("a lock that cannot be read for a while is held all the same", (t) => {
+  t.mock.timers.enable({ apis: ["setInterval"] });
+  const dataDir = fresh("unreadable");
+  const [errors, lost]: [unknown[], unknown[]] = [[], []];
+  const lock = lockDataFolder(dataDir, {
+    onLost: () => lost.push(1),
+    onError: (error) => errors.push(error),
+  });
+  const path = lockFile(dataDir);
+  renameSync(path, `${path}.aside`);
+  // Reading a folder fails by another error than that there is nothing, for root too.
+  mkdirSync(path);
+  t.mock.timers.tick(20_000);
+  assert.deepEqual(
+    [errors.map((error) => (error as NodeJS.ErrnoException).code), lost],
+    [["EISDIR", "EISDIR"], []],
+  );
+  rmdirSync(path);
+  renameSync(`${path}.aside`, path);
+  t.mock.timers.tick(20_000);
+  assert.deepEqual([errors.length, lost], [2, []]);
+  lock.release();
   assert.equal(readHolder(dataDir), undefined);
 });
 

@@ -32,23 +32,34 @@ export interface DataLock {
   release(): void;
 }
 
+/** What becomes of a lock that is held. */
+export interface LockWatch {
+  /** Called once where the folder, or the lock in it, turns out to be gone or another's: what is stored from then on may be lost. */
+  readonly onLost?: () => void;
+  /** Called where the lock could not be looked at or touched, as without a free descriptor; it is tried again. */
+  readonly onError?: (error: unknown) => void;
+}
+
 /**
  * Takes a data folder for this process, by a file made exclusively beside the database. A holder that is dead is
  * replaced.
- * @param onLost called once where the folder, or the lock in it, turns out to be gone or another's: what is stored from
- *   then on may be lost.
  * @throws MucastError unavailable that names a holder that lives; output_failed where the folder cannot be written to.
  */
-export function lockDataFolder(dataDir: string, onLost: () => void = () => undefined): DataLock {
+export function lockDataFolder(dataDir: string, { onLost, onError }: LockWatch = {}): DataLock {
   const path = lockFile(dataDir);
   const holder = writing(dataDir, () => takeLock(dataDir, path));
   const touch = setInterval(() => {
-    if (isLockOf(holder, path)) {
-      touchLock(path);
+    try {
+      if (isLockOf(holder, path)) {
+        touchLock(path);
+        return;
+      }
+    } catch (error) {
+      onError?.(error);
       return;
     }
     clearInterval(touch);
-    onLost();
+    onLost?.();
   }, TOUCH_MILLISECONDS);
   touch.unref();
   return {

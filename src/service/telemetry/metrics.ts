@@ -52,6 +52,10 @@ export class Metrics {
     "status",
   );
   readonly #requests = this.#counter("http_requests", "Requests answered.", "method", "route", "status");
+  readonly #refusedConnections = this.#counter(
+    "http_connections_refused",
+    "Connections that came while as many were open as may be.",
+  );
   readonly #answered = this.#histogram(
     "http_request_duration_seconds",
     "From a request to the end of its answer; streams of events last.",
@@ -116,6 +120,10 @@ export class Metrics {
     const known = METHODS.has(method) ? method : "other";
     this.#requests.inc({ method: known, route, status });
     this.#answered.observe({ method: known, route }, secondsTaken);
+  }
+
+  connectionRefused(): void {
+    this.#refusedConnections.inc();
   }
 
   streams(change: 1 | -1): void {

@@ -39,6 +39,7 @@ export async function openTelemetry({
         isOpen = false;
       };
     },
+    connectionRefused: () => metrics.connectionRefused(),
     queued: (operation) => metrics.queued(operation),
     started: (operation) => metrics.started(operation),
     attemptLost: (operation) => metrics.attemptLost(operation),

@@ -70,6 +70,8 @@ export interface Telemetry {
   requestStarted(request: RequestBegun): WatchedRequest;
   /** A stream of events is open until what is returned is called. */
   streamOpened(): () => void;
+  /** A connection came while as many were open as may be. */
+  connectionRefused(): void;
   /** A new operation waits. */
   queued(operation: Pick<WatchedOperation, "operation">): void;
   /** An attempt begins. @param cores it has. */
@@ -90,6 +92,7 @@ export interface Telemetry {
 export const noTelemetry: Telemetry = {
   requestStarted: ({ traceparent }) => ({ traceparent, ended: () => undefined }),
   streamOpened: () => () => undefined,
+  connectionRefused: () => undefined,
   queued: () => undefined,
   started: () => undefined,
   attemptLost: () => undefined,
