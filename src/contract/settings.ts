@@ -108,6 +108,10 @@ export const settingsSchema = z.strictObject({
       "A PostgreSQL 14 or later, which several services may share; by default the embedded PGlite in `data_dir`.",
     )
     .register(settingNames, { env: "DATABASE_URL", secret: true }),
+  database_connections: count(1, 100)
+    .default(10)
+    .describe("Connections to PostgreSQL that a service has at most, besides the one that listens.")
+    .register(settingNames, { env: "MUCAST_DATABASE_CONNECTIONS" }),
   retention_days: count(1, 3650)
     .default(30)
     .describe(

@@ -85,7 +85,11 @@ async function start(
         })
       : undefined;
   closing.add(() => lock?.release());
-  const database = await openDatabase({ databaseUrl: settings.database_url, dataDir: settings.data_dir });
+  const database = await openDatabase({
+    databaseUrl: settings.database_url,
+    connections: settings.database_connections,
+    dataDir: settings.data_dir,
+  });
   closing.add(() => database.close());
   const changes = await Changes.start(database);
   closing.add(() => changes.close());

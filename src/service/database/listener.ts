@@ -1,4 +1,5 @@
 import pg from "pg";
+import { patiently } from "./patient-connect.ts";
 
 const RECONNECT_MILLISECONDS = 1_000;
 
@@ -11,7 +12,7 @@ export async function listenOn(
 ): Promise<() => Promise<void>> {
   const listener = new Listener(config, channel, told, missed);
   try {
-    await listener.connect();
+    await patiently(() => listener.connect());
   } catch (error) {
     await listener.close();
     throw error;

@@ -8,6 +8,8 @@ import { migrate } from "./migrations.ts";
  */
 export async function openDatabase(place: {
   readonly databaseUrl: string | undefined;
+  /** To PostgreSQL; 10 by default. */
+  readonly connections?: number;
   readonly dataDir: string;
 }): Promise<Database> {
   const database = await open(place);
@@ -20,10 +22,14 @@ export async function openDatabase(place: {
   }
 }
 
-async function open({ databaseUrl, dataDir }: Parameters<typeof openDatabase>[0]): Promise<Database> {
+async function open({
+  databaseUrl,
+  connections = 10,
+  dataDir,
+}: Parameters<typeof openDatabase>[0]): Promise<Database> {
   if (databaseUrl !== undefined) {
     const { openPostgres } = await import("./postgres.ts");
-    return openPostgres(databaseUrl);
+    return openPostgres(databaseUrl, { connections });
   }
   const { openPglite } = await import("./pglite.ts");
   return openPglite(join(dataDir, "database"));

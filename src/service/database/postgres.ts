@@ -2,33 +2,64 @@ import pg from "pg";
 import { MucastError } from "../../contract/errors.ts";
 import type { Database, Queryable } from "./database.ts";
 import { listenOn } from "./listener.ts";
+import { patiently } from "./patient-connect.ts";
 
 const POOL = {
-  max: 10,
-  connectionTimeoutMillis: 5_000,
-  idleTimeoutMillis: 30_000,
+  connectionTimeoutMillis: 10_000,
+  // Soon, since another service may wait for it where the server has few.
+  idleTimeoutMillis: 2_000,
   keepAlive: true,
-  // Of a server that went without a word the system hears nothing for a quarter of an hour; leases last 20 s.
-  query_timeout: 15_000,
 } as const;
 
+/** Milliseconds that a statement may take. */
+export interface StatementTimes {
+  /** The server gives up what waits so long for a lock. */
+  readonly lock: number;
+  /** The server ends a statement that has run so long, and a session that stands still in a transaction. */
+  readonly statement: number;
+  /** After that no more is expected of the server: of one that went without a word the system hears nothing for long. */
+  readonly answer: number;
+}
+
+/** Leases last 20 s. */
+const TIMES: StatementTimes = { lock: 5_000, statement: 10_000, answer: 15_000 };
+
+export interface PostgresOptions {
+  /** How many there are at most, besides the one that listens. */
+  readonly connections: number;
+  readonly times?: StatementTimes;
+}
+
 /** A PostgreSQL server, which several services may share. @param url `postgresql://…`; it is shown nowhere. */
-export async function openPostgres(url: string): Promise<Database> {
+export async function openPostgres(
+  url: string,
+  { connections, times = TIMES }: PostgresOptions,
+): Promise<Database> {
   const config = {
     connectionString: url,
     application_name: "mucast",
     options: "-c search_path=mucast,public",
   };
   checkUrl(config);
-  const pool = new pg.Pool({ ...config, ...POOL });
+  const pool = new pg.Pool({
+    ...config,
+    ...POOL,
+    max: connections,
+    query_timeout: times.answer,
+    // Where only this side gave up, what waits at the server would keep its backend, and a new one be made each time.
+    statement_timeout: times.statement,
+    lock_timeout: times.lock,
+    idle_in_transaction_session_timeout: times.statement,
+  });
   // A connection that breaks while it is idle is replaced by the next one; the statement that needs it tells.
   pool.on("error", () => undefined);
   const database: Database = {
     kind: "postgres",
-    query: (text, params) => reaching(() => run(pool, text, params)),
-    exec: (text) => reaching(async () => void (await pool.query(text))),
-    transaction: (body) => reaching(() => transaction(pool, body)),
-    listen: (channel, told, missed) => listenOn(config, channel, told, missed),
+    query: (text, params) => reaching(() => connected(pool, (client) => run(client, text, params))),
+    exec: (text) => reaching(() => connected(pool, async (client) => void (await client.query(text)))),
+    transaction: (body) =>
+      reaching(() => connected(pool, (client, onBroken) => transaction(client, body, onBroken))),
+    listen: (channel, told, missed) => reaching(() => listenOn(config, channel, told, missed)),
     close: () => pool.end(),
   };
   try {
@@ -57,36 +88,56 @@ function refused(cause: unknown): MucastError {
   return new MucastError("unavailable", `the database of DATABASE_URL refuses: ${reason}`, {}, { cause });
 }
 
-async function run<T>(client: pg.Pool | pg.PoolClient, text: string, params?: readonly unknown[]) {
+async function run<T>(client: pg.PoolClient, text: string, params?: readonly unknown[]) {
   const { rows } = await client.query(text, params && [...params]);
   return { rows: rows as T[] };
 }
 
-async function transaction<T>(pool: pg.Pool, body: (statements: Queryable) => Promise<T>): Promise<T> {
-  const client = await pool.connect();
+/** Lends a connection to `body`; one that is broken, or from which an answer is still to come, is not used again. */
+async function connected<T>(
+  pool: pg.Pool,
+  body: (client: pg.PoolClient, onBroken: (error: Error) => void) => Promise<T>,
+): Promise<T> {
+  const client = await patiently(() => pool.connect());
   let broken: Error | undefined;
-  const onError = (error: Error) => {
-    broken = error;
+  const onBroken = (error: Error) => {
+    broken ??= error;
   };
-  client.on("error", onError);
+  client.on("error", onBroken);
+  try {
+    return await body(client, onBroken);
+  } catch (error) {
+    if (isPassing(error) && !isAnswer(error)) onBroken(error);
+    throw error;
+  } finally {
+    client.off("error", onBroken);
+    client.release(broken);
+  }
+}
+
+/** Whether the server said it, and is ready for the next statement. */
+function isAnswer(error: Error): boolean {
+  return error instanceof pg.DatabaseError && !/^(08|57P|25P03)/.test(error.code ?? "");
+}
+
+async function transaction<T>(
+  client: pg.PoolClient,
+  body: (statements: Queryable) => Promise<T>,
+  onBroken: (error: Error) => void,
+): Promise<T> {
   try {
     await client.query("begin");
     const result = await body({ query: (text, params) => run(client, text, params) });
     await client.query("commit");
     return result;
   } catch (error) {
-    await client.query("rollback").catch((cause: Error) => {
-      broken ??= cause;
-    });
+    await client.query("rollback").catch(onBroken);
     throw error;
-  } finally {
-    client.off("error", onError);
-    client.release(broken);
   }
 }
 
-/** SQLSTATE classes of a server that is going, coming or out of reach, and of conflicts that pass. */
-const PASSING_STATE = /^(08|53|57P0|40001|40P01)/;
+/** SQLSTATE classes of a server that is going, coming or out of reach, of what took too long, and of conflicts that pass. */
+const PASSING_STATE = /^(08|53|57P0|57014|55P03|25P03|40001|40P01)/;
 const PASSING_CODE = /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ENOENT)/;
 
 async function reaching<T>(body: () => Promise<T>): Promise<T> {

@@ -1,0 +1,90 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import pg from "pg";
+import { type Postgres, startPostgres } from "../../../test/servers/postgres.testing.ts";
+import { MucastError } from "../../contract/errors.ts";
+import type { Database } from "./database.ts";
+import { migrate } from "./migrations.ts";
+import { openPostgres, type PostgresOptions } from "./postgres.ts";
+
+let server: Postgres;
+let url: string;
+let operator: pg.Client;
+const opened: Database[] = [];
+before(async () => {
+  server = await startPostgres();
+  url = await server.newDatabase();
+  operator = new pg.Client({ connectionString: url });
+  await operator.connect();
+});
+after(async () => {
+  for (const database of opened) await database.close();
+  await operator.end();
+  await server.stop();
+});
+
+async function open(at: string, options: PostgresOptions): Promise<Database> {
+  const database = await openPostgres(at, options);
+  opened.push(database);
+  await migrate(database);
+  return database;
+}
+
+const isUnavailable = (error: unknown) => error instanceof MucastError && error.code === "unavailable";
+
+/** Sessions of services that the server has, whether or not one of them still waits for an answer. */
+async function backends(): Promise<number> {
+  const { rows } = await operator.query(
+    "select count(*)::int as n from pg_stat_activity where application_name = 'mucast'",
+  );
+  return rows[0].n;
+}
+
+test("what waits for a lock is given up by the server, so that its connections do not grow", async () => {
+  const times = { lock: 50, statement: 60_000, answer: 60_000 };
+  const database = await open(url, { connections: 4, times });
+  await operator.query("begin; lock table mucast.operations in access exclusive mode");
+  for (let round = 0; round < 5; round++) {
+    const asked = Array.from({ length: 8 }, () => database.query("select count(*) from operations"));
+    for (const answer of await Promise.allSettled(asked)) {
+      assert.ok(answer.status === "rejected" && isUnavailable(answer.reason));
+    }
+    assert.ok((await backends()) <= 4, `${await backends()}`);
+  }
+  await operator.query("rollback");
+  assert.equal((await database.query("select count(*)::int as n from operations")).rows.length, 1);
+});
+
+test("a statement that runs too long is ended by the server, and its connection is used again", async () => {
+  const database = await open(url, { connections: 1, times: { lock: 50, statement: 1_000, answer: 60_000 } });
+  const backend = async () => (await database.query("select pg_backend_pid() as pid")).rows[0]!.pid;
+  const before = await backend();
+  await assert.rejects(database.query("select pg_sleep(600)"), isUnavailable);
+  const asleep = database.transaction(({ query }) => query("select pg_sleep(600)"));
+  await assert.rejects(asleep, isUnavailable);
+  assert.equal(await backend(), before);
+});
+
+test("where the server has few connections, two services wait for one and lose no request", async () => {
+  await operator.query("create role few login password 'few' connection limit 5");
+  await operator.query(`grant create on database ${new URL(url).pathname.slice(1)} to few`);
+  await operator.query("grant all on schema mucast to few; grant all on all tables in schema mucast to few");
+  const few = url.replace(/\/\/[^@]*@/, "//few:few@");
+  const services = [await open(few, { connections: 10 }), await open(few, { connections: 10 })];
+  const ends = [];
+  for (const service of services) {
+    ends.push(
+      await service.listen(
+        "few",
+        () => undefined,
+        () => undefined,
+      ),
+    );
+  }
+  const asked = Array.from({ length: 60 }, (_, n) =>
+    services[n % 2]!.transaction(({ query }) => query("select pg_sleep(0.01)")),
+  );
+  const answers = await Promise.allSettled(asked);
+  assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set(["fulfilled"]));
+  for (const end of ends) await end();
+});
