@@ -12,6 +12,7 @@ const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const NODE_FOLDER = join(ROOT, "tools/node");
 const NODE_22_FOLDER = join(ROOT, "tools/node-22");
 const BIOME_FOLDER = join(ROOT, "tools/biome");
+const OPENAPI_LINTERS_FOLDER = join(ROOT, "tools/openapi-linters");
 const TEST_SERVERS_FOLDER = join(ROOT, "tools/test-servers");
 const WANTED_NODE_MAJOR = 24;
 
@@ -32,6 +33,8 @@ export function ensureSetup(environments) {
     if (environments.includes("dev")) {
       if (!isInstalled(BIOME_FOLDER)) install(BIOME_FOLDER, "Biome");
       if (!isInstalled(NODE_22_FOLDER)) install(NODE_22_FOLDER, "Node 22, for testing the package on it");
+      if (!isInstalled(OPENAPI_LINTERS_FOLDER))
+        install(OPENAPI_LINTERS_FOLDER, "linters of OpenAPI documents");
       if (!isInstalled(TEST_SERVERS_FOLDER)) installTestServers();
     }
     ensurePython(ready, environments);

@@ -41,6 +41,14 @@ export const storedEventSchema = mayGrow(
     .meta({ id: "Event", title: "Event of an operation", description: "At most 256 KiB of JSON." }),
 );
 
+// Each kind has a name in the published schemas, such as EventQueued.
+const kinds: readonly z.ZodType[] = storedEventSchema.options;
+for (const kind of kinds) {
+  const { type } = (kind as z.ZodObject<{ type: z.ZodLiteral<string> }>).shape;
+  const name = type.value.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  kind.register(z.globalRegistry, { id: `Event${name}` });
+}
+
 export type StoredEvent = z.infer<typeof storedEventSchema>;
 export type StoredEventType = StoredEvent["type"];
 

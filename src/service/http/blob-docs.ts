@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { outputBlobSchema } from "../../contract/output-blob.ts";
 import { EXAMPLE_BLOBS } from "./operation-examples.ts";
 import { emptyAnswer, jsonAnswer, problemAnswers } from "./route-docs.ts";
 import { type UploadedBlob, uploadedBlobSchema } from "./uploaded-blob.ts";
@@ -22,7 +23,16 @@ function header(description: string) {
   return z.string().optional().describe(description);
 }
 
-const BLOB = { "application/json": { schema: {} } };
+/** Looked into by the job that reads it, not here. */
+export const inputBlobSchema = z.looseObject({}).meta({
+  id: "InputBlob",
+  description:
+    "Prices or features, in one of the layouts that docs/blobs.md shows; one more is a list of records.",
+});
+const records = z.array(z.looseObject({}));
+
+/** The bytes of what is stored. */
+const BYTES = { type: "string", format: "binary" } as const;
 
 export const readBlobDocs = {
   operationId: "read_blob",
@@ -42,12 +52,12 @@ export const readBlobDocs = {
     200: {
       description: "The whole blob.",
       headers: { ETag: ETAG, "Accept-Ranges": { type: "string", description: "`bytes`." } },
-      content: BLOB,
+      content: { "application/json": { schema: { anyOf: [outputBlobSchema, inputBlobSchema, records] } } },
     },
     206: {
       description: "The range.",
       headers: { ETag: ETAG, "Content-Range": { type: "string", description: "Which bytes of how many." } },
-      content: BLOB,
+      content: { "application/json": { schema: { description: "These bytes of the blob." } } },
     },
     304: emptyAnswer("It is still the version of `If-None-Match`.", { ETag: ETAG }),
     ...problemAnswers("read", [
@@ -71,7 +81,12 @@ export const writeBlobDocs = {
     "if-match": header("Replaces this version only; `*` any, but does not make a new one."),
     "if-none-match": header("`*`: makes a new one only."),
   }),
-  body: { content: { "application/json": { schema: {} }, "*/*": { schema: {} } } },
+  body: {
+    content: {
+      "application/json": { schema: inputBlobSchema },
+      "application/octet-stream": { schema: BYTES },
+    },
+  },
   response: {
     201: jsonAnswer("It is new.", uploadedBlobSchema, UPLOADED, { ETag: ETAG }),
     200: jsonAnswer("It has replaced an older one.", uploadedBlobSchema, UPLOADED, { ETag: ETAG }),

@@ -4,14 +4,20 @@ import { mlConfigSchema } from "../../contract/ml-config.ts";
 import { openSchema } from "../../contract/open-schema.ts";
 import { operationPageSchema, operationSchema, progressSchema } from "../../contract/operation-view.ts";
 import { outputBlobSchema } from "../../contract/output-blob.ts";
-import { payloadSchema } from "../../contract/payload.ts";
 import { problemSchema } from "../../contract/problem.ts";
 import { resultRecordSchema } from "../../contract/result-record.ts";
 import { snapshotSchema, storedEventSchema } from "../../contract/stored-event.ts";
 import { warningSchema } from "../../contract/warnings.ts";
+import { inputBlobSchema } from "./blob-docs.ts";
+import { JOB_PAYLOADS } from "./job-payloads.ts";
 import { uploadedBlobSchema } from "./uploaded-blob.ts";
 
-const SENT: readonly z.ZodType[] = [payloadSchema, mlConfigSchema, dlConfigSchema];
+const SENT: readonly z.ZodType[] = [
+  ...Object.values(JOB_PAYLOADS),
+  mlConfigSchema,
+  dlConfigSchema,
+  inputBlobSchema,
+];
 
 const RECEIVED: readonly z.ZodType[] = [
   operationSchema,
@@ -63,17 +69,10 @@ function converted(schema: z.ZodType, direction: Direction): JsonSchema {
       override: ({ jsonSchema }) => {
         // The format says as much, in one word.
         if (jsonSchema.format === "date-time") delete jsonSchema.pattern;
-        // Said by its absence too.
-        if (direction === "output" && isEmpty(jsonSchema.additionalProperties))
-          delete jsonSchema.additionalProperties;
       },
     },
   ) as JsonSchema;
   return JSON.parse(JSON.stringify(json), (key, value) =>
     key === "$ref" && typeof value === "string" ? value.replace("#/$defs/", PREFIX) : value,
   );
-}
-
-function isEmpty(value: unknown): boolean {
-  return typeof value === "object" && value !== null && Object.keys(value).length === 0;
 }

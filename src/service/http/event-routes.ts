@@ -5,7 +5,6 @@ import { MucastError } from "../../contract/errors.ts";
 import { show } from "../../contract/faults.ts";
 import { isEnded } from "../../contract/operation-view.ts";
 import { API_OPERATIONS } from "../../contract/operations.ts";
-import { EVENT_TYPES } from "../../contract/stored-event.ts";
 import { departure } from "./departure.ts";
 import { EVENT_STREAM_TYPE, eventText, pumpEvents, type SentEvent } from "./event-stream.ts";
 import type { HttpApp } from "./http-app.ts";
@@ -19,19 +18,25 @@ const DESCRIPTION =
   "with the operation comes first. A comment every 15 s keeps the connection open. The stream ends with " +
   "the final event: succeeded, failed or canceled; asked for what comes after that, the answer is 204.";
 
-/** Of each event; a stream of them has no schema of its own in OpenAPI 3.1. */
-const EVENT_SCHEMA = {
-  type: "object",
-  description: "Of each event.",
-  required: ["id", "event", "data"],
-  properties: {
-    id: { type: "string", description: "`seq` of the event." },
-    event: { type: "string", enum: [...EVENT_TYPES, "snapshot"] },
-    data: {
-      type: "string",
-      contentMediaType: "application/json",
-      contentSchema: {
-        oneOf: [{ $ref: "#/components/schemas/Event" }, { $ref: "#/components/schemas/Snapshot" }],
+/** A stream is a text to OpenAPI 3.1; what it holds, one after another, are these. */
+const STREAM_SCHEMA = {
+  type: "string",
+  contentMediaType: "text/event-stream",
+  contentSchema: {
+    type: "array",
+    items: {
+      type: "object",
+      required: ["id", "event", "data"],
+      properties: {
+        id: { type: "string", description: "`seq` of the event." },
+        event: { type: "string", description: "`type` of the event." },
+        data: {
+          type: "string",
+          contentMediaType: "application/json",
+          contentSchema: {
+            anyOf: [{ $ref: "#/components/schemas/Event" }, { $ref: "#/components/schemas/Snapshot" }],
+          },
+        },
       },
     },
   },
@@ -107,7 +112,7 @@ function eventDocs() {
         description: "The events after that one, and then each as it happens.",
         content: {
           "text/event-stream": {
-            schema: EVENT_SCHEMA,
+            schema: STREAM_SCHEMA,
             examples: { example: { value: EVENTS.map(eventText).join("") } },
           },
         },

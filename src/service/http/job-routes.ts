@@ -1,11 +1,11 @@
 import { z } from "zod";
 import { isEnded, JOB_OPERATIONS, type Operation } from "../../contract/operation-view.ts";
 import { API_OPERATIONS } from "../../contract/operations.ts";
-import { payloadSchema } from "../../contract/payload.ts";
 import { bodyText, readBodiesAsText } from "./body-text.ts";
 import { departure } from "./departure.ts";
 import type { HttpApp } from "./http-app.ts";
 import type { HttpOptions } from "./http-options.ts";
+import { JOB_PAYLOADS } from "./job-payloads.ts";
 import { answerOperation } from "./operation-answer.ts";
 import { SUCCEEDED, WAITING } from "./operation-examples.ts";
 import { ownOrigin } from "./own-origin.ts";
@@ -58,14 +58,14 @@ function jobRoute(app: HttpApp, operation: Operation, options: HttpOptions, clos
 }
 
 function jobDocs(operation: Operation) {
-  const { name, title, description, scope, config } = API_OPERATIONS[operation];
+  const { name, title, description, scope } = API_OPERATIONS[operation];
   return {
     operationId: name,
     summary: title,
     description,
     tags: ["Jobs"],
     headers: headersSchema,
-    body: payloadSchema.extend({ config }),
+    body: JOB_PAYLOADS[operation],
     response: {
       202: jsonAnswer(
         "The operation, which waits or runs.",

@@ -31,7 +31,6 @@ function checker(schema: object): ValidateFunction {
   return ajv.compile(JSON.parse(text));
 }
 
-/** A stream is told event by event, its example whole. */
 const STREAM = "text/event-stream";
 
 function assertExamples(where: string, media: OpenApiMedia): number {
@@ -61,7 +60,7 @@ describe("the OpenAPI document", () => {
         examples += assertExamples(path, media);
       for (const [status, { content = {} }] of Object.entries(operation.responses)) {
         for (const [type, media] of Object.entries(content))
-          if (type !== STREAM) examples += assertExamples(`${path} ${status}`, media);
+          examples += assertExamples(`${path} ${status} ${type}`, media);
       }
     }
     assert.ok(examples > 80, String(examples));
@@ -81,14 +80,33 @@ describe("the OpenAPI document", () => {
     assert.ok(checker({ $ref: "#/components/schemas/Snapshot" })(snapshot));
   });
 
+  test("says of a stream what each event in it is", () => {
+    const { content } = document.paths["/v1/operations/{id}/events"]!.get!.responses["200"]!;
+    const { schema, examples } = content![STREAM]!;
+    const { items } = schema.contentSchema as {
+      items: { properties: { data: { contentSchema: object } } };
+    };
+    const check = checker(items);
+    const data = checker(items.properties.data.contentSchema);
+    const sent = String(examples!.example!.value).trim().split("\n\n");
+    assert.equal(sent.length, EVENTS.length);
+    for (const text of sent) {
+      const fields = Object.fromEntries(
+        text.split("\n").map((line) => line.split(/: (.*)/s) as [string, string]),
+      );
+      assert.ok(check(fields), JSON.stringify(check.errors));
+      assert.ok(data(JSON.parse(fields.data!)), JSON.stringify(data.errors));
+    }
+  });
+
   test("is open to what a later version answers, but for the result record, and strict in what is sent", () => {
-    const { Operation, OperationPage, Event, OutputBlob, ResultRecord, UploadedBlob, Payload } =
+    const { Operation, OperationPage, Event, OutputBlob, ResultRecord, UploadedBlob, MlPayload } =
       document.components.schemas;
     for (const answer of [Operation, OperationPage, OutputBlob, UploadedBlob]) {
       assert.ok(!JSON.stringify(answer).includes('"additionalProperties":false'));
     }
     assert.ok(!JSON.stringify(Event).includes('"additionalProperties":false'));
-    for (const exact of [ResultRecord, Payload]) assert.equal(exact!.additionalProperties, false);
+    for (const exact of [ResultRecord, MlPayload]) assert.equal(exact!.additionalProperties, false);
     const refused = document.paths["/v1/run_ml_job"]!.post!.responses["400"]!;
     const { schema, examples } = refused.content!["application/problem+json"]!;
     const problem = Object.values(examples!)[0]!.value as object;
@@ -102,7 +120,8 @@ describe("the OpenAPI document", () => {
       assert.ok(names.includes(name!), name);
     }
     for (const name of [
-      "Payload",
+      "MlPayload",
+      "DlPayload",
       "MlConfig",
       "DlConfig",
       "Operation",
@@ -112,6 +131,8 @@ describe("the OpenAPI document", () => {
       "Snapshot",
       "ResultRecord",
       "OutputBlob",
+      "InputBlob",
+      "EventProgress",
       "Warning",
       "Progress",
     ]) {

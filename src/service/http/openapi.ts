@@ -1,6 +1,7 @@
 import swagger, { type SwaggerTransform } from "@fastify/swagger";
 import { z } from "zod";
 import { MUCAST_VERSION } from "../../contract/version.ts";
+import type { Scope } from "../operations.ts";
 import { componentSchemas, type Direction, referenceTo } from "./document-schemas.ts";
 import type { HttpApp } from "./http-app.ts";
 import { DL_PAYLOAD, ML_PAYLOAD } from "./operation-examples.ts";
@@ -21,7 +22,9 @@ export interface OpenApiOperation {
   readonly summary: string;
   readonly description: string;
   readonly tags: readonly string[];
-  readonly security?: readonly Readonly<Record<string, readonly string[]>>[];
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[];
+  /** The scope that it asks for; missing where anyone may ask. */
+  readonly "x-scope"?: Scope;
   readonly parameters?: readonly OpenApiParameter[];
   readonly requestBody?: { content: Record<string, OpenApiMedia> };
   readonly responses: Readonly<Record<string, OpenApiResponse>>;
@@ -64,10 +67,13 @@ const SECURITY_SCHEMES = {
   apiKey: {
     ...BEARER,
     bearerFormat: "mucast_<id>_<secret>",
-    description: "A key that `mucast keys create` made.",
+    description: "A key that `mucast keys create` made, with the scope that an operation's `x-scope` names.",
   },
   oidc: { ...BEARER, bearerFormat: "JWT", description: "An access token of the configured OIDC issuer." },
 };
+
+/** Where the service asks for no credentials, none are needed. */
+const BY_CALLERS = [{}, { apiKey: [] }, { oidc: [] }];
 
 /** Has the document made of every route that is registered from now on; `app.swagger()` gives it once all are. */
 export function documentRoutes(app: HttpApp): void {
@@ -78,7 +84,8 @@ export function documentRoutes(app: HttpApp): void {
         title: "mucast",
         version: MUCAST_VERSION,
         description: DESCRIPTION,
-        license: { name: "Apache-2.0" },
+        license: { name: "Apache-2.0", identifier: "Apache-2.0" },
+        contact: { name: "the operator of this service" },
       },
       servers: [{ url: "/" }],
       tags: TAGS,
@@ -101,7 +108,8 @@ const transformRoute: SwaggerTransform = ({ schema, url, route }) => {
     ...(written(sent, "input") as object),
     ...(headers === undefined ? {} : { headers: titled(written(headers, "input") as HeaderSchema) }),
     response: written(response, "output"),
-    ...(access === "anyone" ? {} : { security: [{}, { apiKey: [access!] }, { oidc: [access!] }] }),
+    // Scopes have a member of their own: only those of OAuth 2 are known to most readers of the lists in `security`.
+    ...(access === "anyone" ? { security: [] } : { security: BY_CALLERS, "x-scope": access }),
   };
   return { schema: documented, url };
 };

@@ -108,12 +108,7 @@ function problemDoc(examples: readonly ProblemExample[]): AnswerDoc {
     headers: Object.fromEntries(names.map((name) => [titleCase(name), HEADER_DOCS[name]!])),
     content: {
       [PROBLEM_TYPE]: {
-        schema: {
-          allOf: [
-            { $ref: "#/components/schemas/Problem" },
-            { properties: { code: { anyOf: [{ enum: codes }, { type: "string" }] } } },
-          ],
-        },
+        schema: { $ref: "#/components/schemas/Problem" },
         examples: Object.fromEntries(examples.map(({ code, value }) => [code, { value }])),
       },
     },

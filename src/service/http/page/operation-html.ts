@@ -13,11 +13,11 @@ export interface ShownOperation {
 
 /** One operation: what it does, how to ask for it, what comes back. */
 export function operationHtml({ method, path, operation }: ShownOperation, context: Asking): Html {
-  const { operationId, summary, description, parameters = [], requestBody, responses, security } = operation;
+  const { operationId, summary, description, parameters = [], requestBody, responses } = operation;
   const body = requestBody && firstMedia(requestBody.content);
   return html`<section class="operation" id="${operationId}">
 <h3><span class="method ${method}">${method.toUpperCase()}</span> <code>${path}</code></h3>
-<p class="summary">${summary} <small><code>${operationId}</code>${security ? html`, scope <code>${scopeOf(security)}</code>` : ", open to anyone"}</small></p>
+<p class="summary">${summary} <small><code>${operationId}</code>${scopeHtml(operation["x-scope"])}</small></p>
 <p>${prose(description)}</p>
 <pre class="curl"><code>${curlOf(method, path, body, context)}</code></pre>
 ${parametersHtml(parameters)}
@@ -27,8 +27,8 @@ ${body && html`<h4>Body</h4>${membersHtml(body.schema as ShownSchema)}`}
 </section>`;
 }
 
-function scopeOf(security: NonNullable<OpenApiOperation["security"]>): string {
-  return security.flatMap((scheme) => Object.values(scheme).flat())[0] ?? "";
+function scopeHtml(scope: OpenApiOperation["x-scope"]): Html {
+  return scope === undefined ? html`, open to anyone` : html`, scope <code>${scope}</code>`;
 }
 
 function curlOf(method: string, path: string, body: OpenApiMedia | undefined, context: Asking): string {

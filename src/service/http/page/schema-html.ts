@@ -39,9 +39,8 @@ export function typeHtml(schema: ShownSchema): Html {
       ", ",
     );
   if (schema.type === "array") return html`list of ${typeHtml(schema.items ?? {})}`;
-  if (schema.type === "object" && typeof schema.additionalProperties === "object") {
-    return html`object of ${typeHtml(schema.additionalProperties)}`;
-  }
+  const others = typeof schema.additionalProperties === "object" ? schema.additionalProperties : {};
+  if (schema.type === "object" && Object.keys(others).length > 0) return html`object of ${typeHtml(others)}`;
   return html`${[schema.type ?? "any"].flat().join(" or ")}${bounds(schema)}`;
 }
 
