@@ -60,7 +60,8 @@ const SIGNED_REQUEST = `
 const FOLLOWED = `
   import { MucastClient } from "mucast/client";
   const client = new MucastClient({ baseUrl: "http://127.0.0.1:8080" });
-  const id = "1";
+  const { operations } = await client.listOperations({ limit: 1 });
+  const id = operations.map((operation) => operation.id).join();
   const draw = console.log;
 `;
 

@@ -52,7 +52,7 @@ test("JSON is what its page says it is", () => {
   }
 });
 
-describe("the docs in a checkout", { timeout: 300_000 }, () => {
+describe("the docs in a checkout", { timeout: 600_000 }, () => {
   let checkout: ScratchCheckout;
   let service: Serving;
   /** Ids that a page shows, and what they are here. */
@@ -108,7 +108,7 @@ describe("the docs in a checkout", { timeout: 300_000 }, () => {
 
     test(`${page} runs as it stands, and prints what it shows`, async () => {
       for (const { block, check } of programs)
-        await checkout.write(check.file, `${check.before}\n${here(block.text)}`);
+        await checkout.write(check.file, here(`${check.before}\n${block.text}`));
       for (const { block, check } of commands) await runCommand(block, check);
       const named = commands.map(({ block }) => block.text).join("");
       for (const { block, check } of programs) {

@@ -37,7 +37,7 @@ async function run(command: string, args: readonly string[], cwd: string): Promi
   return { code, stdout, stderr };
 }
 
-describe("the OpenAPI document of a service", { timeout: 300_000 }, () => {
+describe("the OpenAPI document of a service", { timeout: 600_000 }, () => {
   let service: Serving;
   let folder: string;
   before(async () => {
