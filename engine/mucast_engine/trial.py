@@ -12,7 +12,7 @@ from mucast_engine.arrays import Message
 from mucast_engine.estimator import make_estimator, make_scaler
 from mucast_engine.failure import TaskError, sentence_of
 from mucast_engine.trial_log import lightgbm_log
-from mucast_engine.trial_params import culprit_named, shortened
+from mucast_engine.trial_params import ALWAYS_SET, culprit_named, left_out, shortened
 
 ROWS = 60
 
@@ -83,7 +83,7 @@ def _explained(spec: Message, params: Params, scaler: str, width: int, sentence:
     """The error for `sentence`, with the argument it is about: named in it, or the one without which all is well."""
     name = culprit_named(sentence, params)
     if name is None:
-        without = {key: {k: v for k, v in params.items() if k != key} for key in params}
+        without = {key: left_out(spec["library"], params, key) for key in params if key not in ALWAYS_SET}
         mended = [key for key, rest in without.items() if _refusal(spec, rest, scaler, width) is None]
         name = mended[0] if len(mended) == 1 else None
     data: Message = {"library": spec["library"], "sentence": sentence}

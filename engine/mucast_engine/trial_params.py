@@ -36,6 +36,9 @@ VERBOSITY = {
     "catboost": dict[str, int](),
 }
 
+# What every fit is given, whatever the caller says: without it catboost writes files, and a fit takes every core.
+ALWAYS_SET = {"allow_writing_files", "thread_count", "n_jobs"}
+
 VERBOSITY_ALIASES = {"lightgbm": {"verbosity"}}
 
 
@@ -64,6 +67,12 @@ def _at_most(limit: int, value: Any) -> Any:
 def _at_least_half(value: Any) -> Any:
     """A share of the rows, raised; what is no share stays for the library to judge."""
     return max(value, 0.5) if isinstance(value, float) and 0 < value <= 1 else value
+
+
+def left_out(library: str, params: dict[str, Any], name: str) -> dict[str, Any]:
+    """`params` without one of them; the library's own number of iterations would be no trial, so it stays small."""
+    rest = {key: value for key, value in params.items() if key != name}
+    return {**rest, name: 2} if name in ITERATIONS[library] else rest
 
 
 def culprit_named(sentence: str, params: dict[str, Any]) -> str | None:

@@ -1,3 +1,4 @@
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -5,7 +6,7 @@ from regressors import spec_of
 
 from mucast_engine.failure import TaskError
 from mucast_engine.trial import trial
-from mucast_engine.trial_params import shortened
+from mucast_engine.trial_params import left_out, shortened
 
 
 def attempt(name: str, scaler: str = "none", columns: int = 8, **params: Any) -> None:
@@ -200,3 +201,17 @@ def test_a_trial_is_short_however_the_number_of_trees_is_written(
     params = shortened(spec_of(name, **{parameter: value}))
     assert params[parameter] == tried
     assert type(params[parameter]) is type(tried)
+
+
+def test_a_trial_without_the_number_of_iterations_is_short_too() -> None:
+    params = {"iterations": 0, "depth": 3}
+    assert left_out("catboost", params, "iterations") == {"iterations": 2, "depth": 3}
+    assert left_out("catboost", params, "depth") == {"iterations": 0}
+
+
+def test_no_attempt_to_find_the_culprit_writes_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(TaskError) as raised:
+        attempt("CatBoostRegressor", border_count=-0.0, allow_writing_files=False)
+    assert raised.value.data["parameter"] == "border_count"
+    assert list(tmp_path.iterdir()) == []
