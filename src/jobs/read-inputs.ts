@@ -73,7 +73,8 @@ export async function openInputs(
       },
     };
   } catch (error) {
-    await featureBlob.close();
+    // A job that is stopped before it has read anything leaves the stream of prices untouched, and so open.
+    await Promise.all([priceBlob.close(), featureBlob.close()]);
     throw error;
   }
 }
