@@ -125,7 +125,8 @@ function raw(_key: string, value: unknown, { source }: { source?: string } = {})
 
 describe("a worker that is killed amid a fit", linux, () => {
   test("costs one attempt, and the result is the same", async () => {
-    const pool = fixture.start({ workers: 1 });
+    const lines: string[] = [];
+    const pool = fixture.start({ workers: 1, log: (line) => lines.push(line) });
     const [first, second] = [fixture.task(QUICK), fixture.task(QUICK)];
     await pool.run(first);
     const disturbed = fixture.task(QUICK, { label: "B" });
@@ -137,6 +138,7 @@ describe("a worker that is killed amid a fit", linux, () => {
       },
     });
     await Promise.all([running, pool.run(second)]);
+    assert.match(lines.join(), /a worker died at its task: it was ended by SIGKILL/);
     assert.deepEqual([bytesOf(disturbed), bytesOf(second)], [bytesOf(first), bytesOf(first)]);
   });
 

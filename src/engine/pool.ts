@@ -29,7 +29,7 @@ export interface PoolOptions {
    * pool. Where it has ended, another is started.
    */
   readonly warmHost?: WarmHost | undefined;
-  /** Gets what the libraries print, line by line. */
+  /** Gets what the libraries print, line by line, and a line for each worker that died at a task. */
   readonly log?: (line: string) => void;
 }
 
@@ -39,6 +39,8 @@ export interface RunOptions<T extends EngineTask = EngineTask> {
   readonly onProgress?: (progress: ProgressOf<T>) => void;
 }
 
+/** What the line of the log begins with that tells of a worker's death. */
+export const WORKER_DIED = "a worker died at its task";
 const ATTEMPTS = 2;
 const HOSTS = 2;
 const GRACE_MILLISECONDS = 5_000;
@@ -268,6 +270,8 @@ export class EnginePool {
     const worker = this.#workers.get(number);
     this.#workers.delete(number);
     if (this.#workers.size === 0) this.#onEmpty?.();
+    if (worker?.busy && (!worker.killed || worker.overMemory !== undefined))
+      this.#options.log?.(`${WORKER_DIED}: ${worker.overMemory ?? words}`);
     if (worker?.busy) this.#retry(worker.busy.job, worker.overMemory ?? words, !worker.tooLarge);
   }
 
