@@ -55,11 +55,12 @@ const WEIGHTS = "a number a column";
 const SKLEARN: Rules = {
   n_estimators: rounds,
   max_iter: most(1_000_000, "each is a pass over the rows"),
+  max_leaf_nodes: most(100_000, "each tree takes memory for all of them"),
   // scikit-learn wants one sign for every column.
   monotonic_cst: columns(SIGNS, list("each", SIGN)),
   ...own("precompute", "solver_options"),
   // `alpha` is one penalty, which may stand in a list.
-  ...trial("alpha", "max_depth", "max_leaf_nodes", "n_jobs", "random_state", "verbose"),
+  ...trial("alpha", "max_depth", "n_jobs", "random_state", "verbose"),
 };
 
 const XGBOOST: Rules = {

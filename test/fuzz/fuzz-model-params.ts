@@ -1,0 +1,64 @@
+import { availableParallelism } from "node:os";
+import { parseArgs } from "node:util";
+import { type FuzzReport, fuzzJobs } from "./fuzz-jobs.ts";
+import { MOST_BYTES, MOST_SECONDS } from "./watched-engine.ts";
+
+const CASES = "3000";
+const LANES = 2;
+
+/**
+ * Made-up `model_params` of every model as whole jobs on two tiny tickers, `--cases N` of them (3,000) from `--seed S` (a new
+ * one each time, which is printed), or the one that `--case N` names again.
+ * @returns whether no worker died, no job took more than its time and memory, and nothing left a file or opened a socket.
+ */
+export async function fuzzModelParams(args: readonly string[]): Promise<boolean> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      cases: { type: "string", default: CASES },
+      seed: { type: "string" },
+      case: { type: "string" },
+    },
+  });
+  const seed = numberOf("--seed", values.seed ?? String(Date.now() % 1_000_000));
+  const only = values.case === undefined ? undefined : numberOf("--case", values.case);
+  const numbers = only === undefined ? Array(numberOf("--cases", values.cases)).keys() : [only];
+  process.stdout.write(
+    `model_params, seed ${seed}: at most ${MOST_SECONDS} s and ${MOST_BYTES} bytes a case\n`,
+  );
+  const started = performance.now();
+  const lanes = only === undefined ? Math.min(LANES, availableParallelism()) : 1;
+  const report = await fuzzJobs(
+    seed,
+    numbers,
+    lanes,
+    ({ number, config }, { findings, outcome, message }) => {
+      const said = [...findings, ...(only === undefined ? [] : [`${outcome}: ${message}`])];
+      if (said.length === 0) return;
+      const again = `npm run fuzz -- model-params --seed ${seed} --case ${number}`;
+      process.stdout.write(`case ${number}: ${said.join("; ")}\n  ${config}\n  again: ${again}\n`);
+    },
+  );
+  process.stdout.write(summary(report, (performance.now() - started) / 1_000));
+  return report.findings.length === 0;
+}
+
+function numberOf(flag: string, text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new Error(`${flag} must be a whole number of at most nine digits, got ${JSON.stringify(text)}`);
+}
+
+function summary(
+  { cases, outcomes, findings, slowest, largest, seesSockets }: FuzzReport,
+  seconds: number,
+): string {
+  const counted = [...outcomes]
+    .sort(([, a], [, b]) => b - a)
+    .map(([outcome, count]) => `  ${count} ${outcome}\n`);
+  const sockets = seesSockets ? "" : "  sockets that are closed again are not seen here: no seccomp\n";
+  const most =
+    slowest && largest
+      ? `  the slowest, case ${slowest.of.number}, took ${slowest.seconds.toFixed(1)} s; the largest, case ${largest.of.number}, ${Math.round(largest.bytes / 2 ** 20)} MiB\n`
+      : "";
+  return `${cases} cases in ${seconds.toFixed(0)} s, ${findings.length} findings\n${counted.join("")}${most}${sockets}`;
+}

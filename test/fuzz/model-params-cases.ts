@@ -1,0 +1,100 @@
+/** Made-up configs of run_ml_job: the case of a seed and a number is always the same. */
+import { MucastError } from "../../src/contract/errors.ts";
+import { rawNumbers } from "../../src/contract/json-text.ts";
+import { type Parameter, parametersOf } from "../../src/contract/model-params/catalogue.ts";
+import { MODELS, type Model } from "../../src/contract/model-params/models.ts";
+import { resolveModelParams } from "../../src/contract/model-params/resolve.ts";
+import { MOST_ROUNDS, valueRule } from "../../src/contract/model-params/value-rules.ts";
+import { Seeded } from "../end-to-end/seeded.ts";
+import { MadeUpValues } from "./made-up-values.ts";
+
+export interface FuzzCase {
+  readonly seed: number;
+  readonly number: number;
+  readonly model: Model["name"];
+  /** JSON text. */
+  readonly config: string;
+}
+
+/**
+ * Every model and every one of its parameters gets its turn, beside up to six others. Of two cases in three, arguments
+ * are drawn again where a rule speaks against them, and left out where one always does, so that they come to the library.
+ */
+export function caseOf(seed: number, number: number): FuzzCase {
+  // Far apart, so that the cases of two seeds share nothing.
+  const mixed = Math.imul(seed + 1, 0x9e3779b1) ^ Math.imul(number + 1, 0x85ebca6b);
+  const values = new MadeUpValues(new Seeded(mixed));
+  const [model, turn] = TURNS[(number * STRIDE) % TURNS.length]!;
+  const parameters = [...parametersOf(model.name).byName.values()];
+  const chosen = new Map([[turn.name, turn]]);
+  for (let more = values.pick([0, 1, 1, 2, 3, 6]); more > 0; more--) {
+    const other = values.pick(parameters);
+    chosen.set(other.name, other);
+  }
+  const isToCome = values.chance(2 / 3);
+  const texts: string[] = [];
+  for (const parameter of chosen.values()) {
+    const text = madeUp(model, parameter, values, isToCome ? texts : undefined);
+    if (text !== undefined) texts.push(text);
+  }
+  const rounds = QUICK[model.library];
+  if (parametersOf(model.name).byName.has(rounds) && !chosen.has(rounds)) {
+    texts.push(`"${rounds}": ${LEAST_ROUNDS}`);
+  }
+  const scaler = values.pick(["none", "none", "standard", "minmax"]);
+  const config = `{"ML params": {"model": "${model.name}", "n_splits": 1, "cv_test_size": 5, "scaler": "${scaler}", "model_params": {${texts.join(", ")}}}}`;
+  return { seed, number, model: model.name, config };
+}
+
+const DRAWS = 8;
+
+/** An argument, one that may stand beside `others` where these are given; undefined where none was drawn. */
+function madeUp(
+  model: Model,
+  parameter: Parameter,
+  values: MadeUpValues,
+  others: readonly string[] | undefined,
+): string | undefined {
+  const name = values.pick([parameter.name, parameter.name, ...parameter.aliases]);
+  const draw = () => `${JSON.stringify(name)}: ${few(model, parameter, values.value(parameter))}`;
+  if (others === undefined) return draw();
+  return Array.from({ length: DRAWS }, draw).find((text) =>
+    isTaken(model, `{${[...others, text].join(", ")}}`),
+  );
+}
+
+function isTaken(model: Model, text: string): boolean {
+  try {
+    resolveModelParams({ model, rawParams: rawNumbers(text) });
+    return true;
+  } catch (error) {
+    if (error instanceof MucastError) return false;
+    throw error;
+  }
+}
+
+/** One for each parameter of each model. */
+const TURNS: readonly (readonly [Model, Parameter])[] = MODELS.flatMap((model) =>
+  [...parametersOf(model.name).byName.values()].map((parameter) => [model, parameter] as const),
+);
+/** Prime, so that neighbours are of different models and every turn comes. */
+const STRIDE = 101;
+
+const LEAST_ROUNDS = 3;
+const MOST_TRIED = 20;
+
+const QUICK = {
+  sklearn: "n_estimators",
+  xgboost: "n_estimators",
+  lightgbm: "n_estimators",
+  catboost: "iterations",
+} as const;
+
+/** As few rounds as a fuzz can wait for, or too many: what lies between, such as the default, only takes its time. */
+function few(model: Model, { name }: Parameter, text: string): string {
+  const rule = valueRule(model.library, name);
+  const count = Number(text.replaceAll('"', ""));
+  if (rule?.kind !== "most" || rule.most > MOST_ROUNDS) return text;
+  if (text === "null") return String(LEAST_ROUNDS);
+  return count > MOST_TRIED && count <= rule.most ? String(count % MOST_TRIED) : text;
+}

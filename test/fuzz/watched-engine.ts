@@ -1,0 +1,165 @@
+/** An engine whose processes are looked at: deaths, files, sockets, memory and time of what runs on it. */
+import { spawnSync } from "node:child_process";
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { MucastError } from "../../src/contract/errors.ts";
+import { findEnvironment } from "../../src/engine/environment.ts";
+import { EnginePool, WORKER_DIED } from "../../src/engine/pool.ts";
+import { engineProcesses } from "../engine/pool-fixture.ts";
+
+export const MOST_SECONDS = 60;
+export const MOST_BYTES = 2 * 2 ** 30;
+
+/** What one piece of work did to the engine. */
+export interface Watched {
+  /** `succeeded`, or the code of the error. */
+  readonly outcome: string;
+  readonly message: string;
+  /** What may never be, in words. */
+  readonly findings: readonly string[];
+  readonly seconds: number;
+  /** The most that its worker held at a time. */
+  readonly bytes: number;
+}
+
+/** What never is the answer to arguments, however they are written. */
+const DEFECTS = /engine_crashed|engine_unavailable|internal|not a MucastError/;
+
+export class WatchedEngine {
+  /** Where the home, the temporary files and the work of the engine are. */
+  readonly folder: string;
+  readonly workFolder: string;
+  readonly #python: string;
+  /** Of workers, since the last look. */
+  readonly #deaths: string[] = [];
+  #pool: EnginePool | undefined;
+
+  constructor() {
+    this.folder = mkdtempSync(join(tmpdir(), "mucast-fuzz-"));
+    for (const name of ["home", "tmp", "work"]) mkdirSync(join(this.folder, name));
+    this.workFolder = join(this.folder, "work");
+    this.#python = join(this.folder, "python");
+    const { python } = findEnvironment();
+    const places = `HOME='${this.folder}/home' TMPDIR='${this.folder}/tmp' MPLCONFIGDIR='${this.folder}/tmp'`;
+    const filter = resolve("test/fuzz/without-sockets.py");
+    writeFileSync(this.#python, `#!/bin/sh\n${places} exec '${python}' '${filter}' '${python}' "$@"\n`);
+    chmodSync(this.#python, 0o755);
+  }
+
+  /** Whether the kernel ends a worker that opens a socket; otherwise only one that stays open is seen. */
+  get seesSockets(): boolean {
+    return spawnSync(this.#python, ["-c", "import socket; socket.socket()"]).signal === "SIGSYS";
+  }
+
+  /** One worker, which has every library. */
+  get pool(): EnginePool {
+    this.#pool ??= EnginePool.start({
+      python: this.#python,
+      libraries: ["sklearn", "xgboost", "lightgbm", "catboost"],
+      workers: 1,
+      workFolder: this.workFolder,
+      memoryLimitBytes: MOST_BYTES,
+      log: (line) => {
+        if (line.startsWith(WORKER_DIED)) this.#deaths.push(line);
+      },
+    });
+    return this.#pool;
+  }
+
+  /** Does `work` and looks at what it did. It has to be told to stop at `signal`. */
+  async watch(work: (signal: AbortSignal) => Promise<string>): Promise<Watched> {
+    const worker = await this.#worker();
+    const before = { files: this.#files(), open: openBy(worker) };
+    resetPeak(worker);
+    const stop = new AbortController();
+    const timer = setTimeout(
+      () => stop.abort(new Error(`not done in ${MOST_SECONDS} s`)),
+      MOST_SECONDS * 1_000,
+    );
+    const started = performance.now();
+    const { outcome, message } = await outcomeOf(work(stop.signal));
+    clearTimeout(timer);
+    const seconds = (performance.now() - started) / 1_000;
+    const bytes = peakOf(worker);
+    const findings: string[] = [];
+    if (stop.signal.aborted) findings.push(`it was not done in ${MOST_SECONDS} s`);
+    else if (DEFECTS.test(outcome)) findings.push(message);
+    findings.push(...this.#deaths.splice(0));
+    if (bytes > MOST_BYTES) findings.push(`it took ${bytes} bytes`);
+    const left = this.#files().filter((path) => !before.files.includes(path));
+    if (left.length > 0) findings.push(`it left files: ${left.join(", ")}`);
+    const open = openBy(worker).filter((target) => !before.open.includes(target));
+    if (open.length > 0) findings.push(`it left open: ${open.join(", ")}`);
+    for (const path of left) rmSync(join(this.folder, path), { recursive: true, force: true });
+    if (findings.length > 0) await this.#restart();
+    return { outcome, message, findings, seconds, bytes };
+  }
+
+  async close(): Promise<void> {
+    await this.#restart();
+    rmSync(this.folder, { recursive: true });
+  }
+
+  async #restart(): Promise<void> {
+    await this.#pool?.close();
+    this.#pool = undefined;
+  }
+
+  /** The pid of the worker, started and at rest. */
+  async #worker(): Promise<number> {
+    const [worker] = engineProcesses(this.workFolder).workers;
+    if (worker !== undefined) return worker;
+    const estimator = { library: "sklearn", class: "Ridge", params: {} } as const;
+    await this.pool.run({ task: "trial", estimator, scaler: "standard", columns: 2 });
+    return engineProcesses(this.workFolder).workers[0]!;
+  }
+
+  #files(): string[] {
+    return readdirSync(this.folder, { recursive: true, encoding: "utf8" });
+  }
+}
+
+async function outcomeOf(running: Promise<string>): Promise<{ outcome: string; message: string }> {
+  try {
+    const said = await running;
+    return { outcome: said, message: said };
+  } catch (error) {
+    if (!(error instanceof MucastError)) return { outcome: "not a MucastError", message: String(error) };
+    const codes = [error.code, ...(error.data.failures ?? []).map(({ code }) => code)];
+    return { outcome: [...new Set(codes)].join(" "), message: error.message };
+  }
+}
+
+/** What a process has open but for pipes: files, and sockets by their number. */
+function openBy(pid: number): string[] {
+  try {
+    const folder = `/proc/${pid}/fd`;
+    return readdirSync(folder).map((name) => readlinkSync(join(folder, name)));
+  } catch {
+    return []; // It has ended; that is told by itself.
+  }
+}
+
+function resetPeak(pid: number): void {
+  writeFileSync(`/proc/${pid}/clear_refs`, "5");
+}
+
+/** Bytes; 0 where the process has ended. */
+function peakOf(pid: number): number {
+  try {
+    const [, kibibytes] = /^VmHWM:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))!;
+    return Number(kibibytes) * 1_024;
+  } catch {
+    return 0;
+  }
+}
