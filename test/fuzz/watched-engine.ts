@@ -33,7 +33,7 @@ export interface Watched {
 }
 
 /** What never is the answer to arguments, however they are written. */
-const DEFECTS = /engine_crashed|engine_unavailable|internal|not a MucastError/;
+const DEFECTS = /engine_crashed|out_of_memory|engine_unavailable|internal|not a MucastError/;
 
 export class WatchedEngine {
   /** Where the home, the temporary files and the work of the engine are. */
@@ -68,7 +68,8 @@ export class WatchedEngine {
       libraries: ["sklearn", "xgboost", "lightgbm", "catboost"],
       workers: 1,
       workFolder: this.workFolder,
-      memoryLimitBytes: MOST_BYTES,
+      // Of all processes, this one among them; what the worker holds is looked at case by case.
+      memoryLimitBytes: 2 * MOST_BYTES,
       log: (line) => {
         if (line.startsWith(WORKER_DIED)) this.#deaths.push(line);
       },
