@@ -46,6 +46,9 @@ for (const add of [
 ])
   add(program);
 
+// What cannot be told (a full disk, a reader that is gone) must not end the work that it is about.
+process.stderr.on("error", () => undefined);
+
 try {
   await program.parseAsync();
 } catch (error) {

@@ -12,6 +12,8 @@ export async function serve(flags: SettingFlags): Promise<void> {
   const settings = loadSettings(flags, process.env);
   // From the start on: a service that is still opening ends as soon as it is open.
   const stopped = new Promise<NodeJS.Signals>(onEndSignal);
+  // The service goes on where its address cannot be told: a full disk, a reader that is gone.
+  process.stdout.on("error", () => undefined);
   const service = await startService(settings);
   const address = settings.public_url?.replace(/\/+$/, "") ?? service.address;
   process.stdout.write(welcome(address, settings, hasEngine(settings)));

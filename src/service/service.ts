@@ -28,11 +28,14 @@ import { countWaiting } from "./store/read-operation.ts";
 import { type WebhookTypes, webhookTypes } from "./store/webhook-types.ts";
 import { StoredBlobs } from "./stored-blobs.ts";
 import { StoredOperations } from "./stored-operations.ts";
+import { LineWriter } from "./telemetry/line-writer.ts";
 import type { Log } from "./telemetry/log.ts";
 import { openLog } from "./telemetry/open-log.ts";
 import { openTelemetry } from "./telemetry/open-telemetry.ts";
 import type { Telemetry } from "./telemetry/telemetry.ts";
 import { startDeliverer } from "./webhooks/deliverer.ts";
+
+const STDERR = 2;
 
 /** A service that answers. */
 export interface RunningService {
@@ -73,8 +76,9 @@ async function start(
   const storage = await openStorage(settings, env);
   // The same as the one that jobs' records name, or one that holds nothing open; whoever listens may still read.
   closing.add(() => storage.store.close());
-  const log = openLog({ level: settings.log_level, secrets: secretsOf(settings, env) });
-  const telemetry = await openTelemetry({ log, env });
+  const lines = new LineWriter(STDERR);
+  const log = openLog({ level: settings.log_level, secrets: secretsOf(settings, env), destination: lines });
+  const telemetry = await openTelemetry({ log, lostLines: () => lines.lost, env });
   closing.add(() => telemetry.close());
   const lost = Promise.withResolvers<void>();
   const lock =

@@ -130,6 +130,18 @@ describe("the service tells", { timeout: 120_000 }, () => {
     assert.match(text, /^mucast_\w*(duration|seconds)\w*_bucket\{/m);
   });
 
+  test("on a disk that is full for its log, nothing, and goes on: the lines it lost are counted", async () => {
+    const through = ["sh", "-c", 'exec "$@" >/dev/full 2>/dev/full', "sh"];
+    const silent = await startServe({ through });
+    const client = new Api(silent.url);
+    await putInputs(client, "small");
+    const done = await client.submit(payload(silent.url, "small"), { prefer: "wait=60" });
+    assert.equal(done.status, "Succeeded", JSON.stringify(done.error));
+    const { text } = await client.ask("GET", "/metrics");
+    assert.match(text, /^mucast_log_lines_lost_total [1-9]/m);
+    assert.deepEqual(await silent.terminate(), { code: 0, signal: null });
+  });
+
   test("operators by lines of JSON, with the operation's id", async () => {
     const { id } = await api!.submit(payload(serving!.url, "small", RIDGE), { prefer: "wait=60" });
     const lines = serving!

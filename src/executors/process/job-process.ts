@@ -15,6 +15,9 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => u
 // Before anything is started that would keep the score of the service.
 offerToOomKiller();
 
+// Where the service is gone, so are the readers of what is printed; stdin tells that.
+for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
+
 const pipe = new TellingPipe<FromJob>(TELLING);
 const runs = new JobRuns((message) => pipe.tell(message), process.argv.includes(WARM_FLAG));
 

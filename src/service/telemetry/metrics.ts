@@ -71,8 +71,18 @@ export class Metrics {
   );
   readonly #streams = this.#gauge("event_streams", "Streams of events that are open.");
 
-  constructor(log: Log) {
+  /** @param lostLines how many lines the log has lost by now. */
+  constructor(log: Log, lostLines: () => number) {
     this.#log = log;
+    new Counter({
+      name: "mucast_log_lines_lost_total",
+      help: "Lines of the log that could not be written.",
+      registers: [this.#registry],
+      collect() {
+        this.reset();
+        this.inc(lostLines());
+      },
+    });
     collectDefaultMetrics({ register: this.#registry });
     this.#beginAtZero();
     this.#asked(

@@ -46,9 +46,10 @@ describe("a line", () => {
     assert.equal(lines.length, 1);
   });
 
-  it("goes to stderr, and is there when the process ends", () => {
+  it("is there when the process ends", () => {
     const script = `import { openLog } from ${JSON.stringify(import.meta.resolve("./open-log.ts"))};
-      openLog({ level: "info" }).info({}, "last words"); process.exit(0);`;
+      import { LineWriter } from ${JSON.stringify(import.meta.resolve("./line-writer.ts"))};
+      openLog({ level: "info", destination: new LineWriter(2) }).info({}, "last words"); process.exit(0);`;
     const { stderr, stdout } = spawnSync(process.execPath, ["--input-type=module", "-e", script], {
       encoding: "utf8",
     });

@@ -7,8 +7,8 @@ export interface LogOptions {
   readonly level: "trace" | "debug" | "info" | "warn" | "error";
   /** Never to be seen in a line, wherever they come from: of the settings, of the environment. */
   readonly secrets?: readonly string[];
-  /** Where lines go, each with its line break; stderr by default. */
-  readonly destination?: { write(line: string): void };
+  /** Where lines go, each with its line break. */
+  readonly destination: { write(line: string): void };
 }
 
 /** Opens the log: JSON lines, each with `time` (UTC), `level`, `pid`, `hostname`, `msg` and the fields given. */
@@ -21,8 +21,7 @@ export function openLog({ level, secrets = [], destination }: LogOptions): Log {
       serializers: { err: (error: unknown) => describe(error) },
       hooks: { streamWrite: secretHider(secrets) },
     },
-    // Written at once: what was logged before a crash is there after it.
-    destination ?? pino.destination({ dest: 2, sync: true }),
+    destination,
   );
 }
 

@@ -9,12 +9,15 @@ import { noTraces, type Traces, wantsTraces } from "./traces.ts";
  */
 export async function openTelemetry({
   log,
+  lostLines = () => 0,
   env,
 }: {
   readonly log: Log;
+  /** How many lines the log has lost by now. */
+  readonly lostLines?: () => number;
   readonly env: Readonly<Record<string, string | undefined>>;
 }): Promise<Telemetry> {
-  const metrics = new Metrics(log);
+  const metrics = new Metrics(log, lostLines);
   const traces = wantsTraces(env) ? await openTraces(log) : noTraces;
   return {
     requestStarted: (request) => {
