@@ -35,8 +35,15 @@ class ArrayStore:
         return path
 
     def read(self, ref: ArrayRef) -> Matrix:
-        """A read-only view of the file, mapped into memory; shape and type must be those that `ref` states."""
-        array: Matrix = np.load(self._path(ref["ref"]), mmap_mode="r", allow_pickle=False)
+        """A read-only view of the file, mapped into memory; shape and type must be those that `ref` states.
+
+        Raises TaskError `output_failed` where it cannot be read, such as from a folder that was removed.
+        """
+        path = self._path(ref["ref"])
+        try:
+            array: Matrix = np.load(path, mmap_mode="r", allow_pickle=False)
+        except OSError as error:
+            raise _failed("read", error) from error
         if array.dtype != np.float64 or list(array.shape) != ref["shape"] or not array.flags.c_contiguous:
             found = {"dtype": array.dtype.str, "shape": list(array.shape)}
             raise TaskError("internal", f"array {ref['ref']!r} is {found}, not {dict(ref)}")
@@ -54,6 +61,12 @@ class ArrayStore:
                 np.save(file, np.ascontiguousarray(values, dtype="<f8"), allow_pickle=False)
             unfinished.replace(path)
         except OSError as error:
-            message = f"cannot write into the work folder {self._folder}: {error.strerror or error}"
-            raise TaskError("output_failed", message, {"path": str(self._folder)}) from error
+            raise _failed("written", error) from error
         return {"ref": ref, "dtype": "<f8", "shape": list(values.shape), "order": "C"}
+
+
+def _failed(doing: str, error: OSError) -> TaskError:
+    """Names no path: the caller of a service does not see its machine."""
+    reason = error.strerror or type(error).__name__
+    hint = "; TMPDIR names another place" if doing == "written" else ""
+    return TaskError("output_failed", f"the work folder of the job cannot be {doing}: {reason}{hint}")

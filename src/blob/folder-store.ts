@@ -2,6 +2,7 @@ import { constants } from "node:fs";
 import { type FileHandle, open, realpath, unlink } from "node:fs/promises";
 import { basename, dirname, join, relative } from "node:path";
 import { MucastError } from "../contract/errors.ts";
+import { causeOf, codeOf } from "../contract/system-error.ts";
 import { throwIfAborted } from "./canceled.ts";
 import type { Content } from "./content.ts";
 import { etagOf, stamp } from "./file-version.ts";
@@ -12,7 +13,6 @@ import { checkSpace } from "./space.ts";
 import { discardStaged, publishStaged, replaceByStaged, type StagedFile, stageFile } from "./staged-file.ts";
 import { checkKey, type JobStore, type ReadPart, type StoredBlob, type StoreWrite } from "./store.ts";
 import type { StoredBytes } from "./stored-bytes.ts";
-import { causeOf, codeOf } from "./system-error.ts";
 
 /**
  * Blobs as files `data/<name>` and `status/<name>` of a folder, or of a space in it, which is made at the first write.

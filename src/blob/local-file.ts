@@ -2,8 +2,8 @@ import type { BigIntStats } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import { open } from "node:fs/promises";
 import { MucastError } from "../contract/errors.ts";
+import { causeOf, codeOf } from "../contract/system-error.ts";
 import type { StoredBytes } from "./stored-bytes.ts";
-import { causeOf, codeOf } from "./system-error.ts";
 
 const CHUNK_BYTES = 2 ** 20;
 

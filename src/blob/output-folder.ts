@@ -2,9 +2,9 @@ import { constants } from "node:fs";
 import { access, lstat, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { MucastError } from "../contract/errors.ts";
+import { causeOf, codeOf } from "../contract/system-error.ts";
 import { filePath, isUrl } from "./place.ts";
 import { shownUrl, withoutSignature } from "./policy.ts";
-import { causeOf, codeOf } from "./system-error.ts";
 
 const DATA = "data";
 

@@ -2,13 +2,13 @@ import { randomBytes } from "node:crypto";
 import { link, mkdir, open, rename, rmdir, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { MucastError } from "../contract/errors.ts";
+import { causeOf, codeOf } from "../contract/system-error.ts";
 import { throwIfAborted } from "./canceled.ts";
 import { blocksOf, type Content } from "./content.ts";
 import { folderObstacle } from "./folder-obstacle.ts";
 import { outputFailed } from "./output-folder.ts";
 import { ownMark } from "./process-mark.ts";
 import { sweepStaged } from "./sweep-staged.ts";
-import { causeOf, codeOf } from "./system-error.ts";
 
 const BLOCK_BYTES = 2 ** 20;
 

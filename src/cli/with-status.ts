@@ -2,7 +2,7 @@ import { dirname } from "node:path";
 import { openStore } from "../blob/open-store.ts";
 import { resolveOutput } from "../blob/output-folder.ts";
 import type { BlobStore } from "../blob/store.ts";
-import { problemOf } from "../contract/errors.ts";
+import { shownProblem } from "../contract/defect.ts";
 import type { ResultRecord } from "../contract/result-record.ts";
 import { StatusWriter } from "../executors/status-writer.ts";
 import type { JobContext, JobRequest } from "../jobs/job.ts";
@@ -39,7 +39,7 @@ export async function withStatus(
     return record;
   } catch (error) {
     if (signal.aborted) status.leave();
-    else await status.end({ problem: problemOf(error) });
+    else await status.end({ problem: shownProblem(error, ({ id, text }) => log(`defect ${id}: ${text}`)) });
     throw error;
   } finally {
     await store.close();

@@ -1,7 +1,7 @@
 import { closeSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
 import { endianness } from "node:os";
-import { dirname } from "node:path";
 import { MucastError } from "../contract/errors.ts";
+import { workFolderError } from "../contract/work-folder-error.ts";
 
 /** An array that travels as a file: a message names it and never holds its numbers. */
 export interface ArrayRef {
@@ -32,13 +32,7 @@ export function writeNpy(path: string, values: Float64Array, shape: readonly num
   try {
     writeWhole(path, [headerOf(shape), littleEndian(values)]);
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new MucastError(
-      "output_failed",
-      `cannot write into the work folder ${dirname(path)}: ${reason}`,
-      { path: dirname(path) },
-      { cause },
-    );
+    throw workFolderError("written", cause);
   }
   return { ref: path, dtype: "<f8", shape, order: "C" };
 }
@@ -46,10 +40,10 @@ export function writeNpy(path: string, values: Float64Array, shape: readonly num
 /**
  * Reads back an array that the engine wrote.
  * @returns its values in row-major order, aligned and owned by the caller.
- * @throws MucastError internal where the file is not the array that `ref` names.
+ * @throws MucastError output_failed where it cannot be read; internal where the file is not the array that `ref` names.
  */
 export function readNpy(ref: ArrayRef): Float64Array {
-  const bytes = readFileSync(ref.ref);
+  const bytes = bytesOf(ref.ref);
   const start = MAGIC.length + 2 + bytes.readUInt16LE(MAGIC.length);
   const header = bytes.toString("latin1", MAGIC.length + 2, start);
   const length = ref.shape.reduce((product, size) => product * size, 1);
@@ -64,6 +58,14 @@ export function readNpy(ref: ArrayRef): Float64Array {
   const values = new Float64Array(length);
   Buffer.from(values.buffer).set(bytes.subarray(start));
   return endianness() === "LE" ? values : swapped(values);
+}
+
+function bytesOf(path: string): Buffer {
+  try {
+    return readFileSync(path);
+  } catch (cause) {
+    throw workFolderError("read", cause);
+  }
 }
 
 function headerOf(shape: readonly number[]): Buffer {

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { closeSync, openSync, readSync, unlinkSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { MucastError } from "../contract/errors.ts";
+import { workFolderError } from "../contract/work-folder-error.ts";
 
 /** Float64 values: 64 MiB. */
 const IN_MEMORY = 8 * 1024 * 1024;
@@ -60,7 +60,7 @@ export class BlockStore {
     let done = 0;
     while (done < bytes.length) {
       const position = 8 * (block.at - this.#kept + from) + done;
-      const count = readSync(this.#file!, bytes, done, bytes.length - done, position);
+      const count = this.#readInto(bytes, done, position);
       if (count === 0) throw new Error(`the work file in ${this.#folder} was cut short`);
       done += count;
     }
@@ -72,6 +72,14 @@ export class BlockStore {
     this.#file = undefined;
   }
 
+  #readInto(bytes: Uint8Array, done: number, position: number): number {
+    try {
+      return readSync(this.#file!, bytes, done, bytes.length - done, position);
+    } catch (error) {
+      throw workFolderError("read", error);
+    }
+  }
+
   #write(bytes: Uint8Array, at: number): void {
     try {
       this.#file ??= openNameless(this.#folder);
@@ -81,13 +89,7 @@ export class BlockStore {
         done += writeSync(this.#file, bytes, done, bytes.length - done, position);
       }
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      throw new MucastError(
-        "output_failed",
-        `columns that do not fit into memory could not be written to the work folder ${this.#folder}: ${reason}`,
-        { path: this.#folder },
-        { cause: error },
-      );
+      throw workFolderError("written", error);
     }
   }
 }

@@ -2,9 +2,9 @@ import { lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs"
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { folderObstacle } from "../blob/folder-obstacle.ts";
-import { causeOf } from "../blob/system-error.ts";
 import { MucastError } from "../contract/errors.ts";
 import { startTimeOf } from "../contract/process-stat.ts";
+import { causeOf } from "../contract/system-error.ts";
 
 /**
  * A private folder for one job's matrices, under the system's folder for temporary files (TMPDIR). Its name carries
@@ -12,8 +12,8 @@ import { startTimeOf } from "../contract/process-stat.ts";
  */
 export interface WorkFolder {
   readonly path: string;
-  /** Removes what is in it. */
-  clear(): void;
+  /** Removes what is in it. @returns false where it cannot be used any more, such as one that was removed. */
+  clear(): boolean;
   remove(): void;
 }
 
@@ -24,7 +24,12 @@ export function openWorkFolder(base: string = defaultBase()): WorkFolder {
     sweep(base);
     const path = mkdtempSync(join(base, `${process.pid}-${startTimeOf(process.pid) ?? 0}-`));
     const clear = () => {
-      for (const name of readdirSync(path)) rmSync(join(path, name), { recursive: true, force: true });
+      try {
+        for (const name of readdirSync(path)) rmSync(join(path, name), { recursive: true, force: true });
+        return true;
+      } catch {
+        return false;
+      }
     };
     return { path, clear, remove: () => rmSync(path, { recursive: true, force: true }) };
   } catch (cause) {

@@ -71,7 +71,7 @@ describe(
         const problem = jsonLines(stderr).at(-1)!;
         assert.equal(problem.code, "output_failed");
         assert.match(String(problem.detail), /no space left/i);
-        assert.ok(String(problem.detail).includes(disk));
+        assert.match(String(problem.detail), /work folder of the job cannot be written: .*; TMPDIR names/);
         assert.ok(!existsSync(blobUrl));
       });
     }

@@ -1,6 +1,6 @@
-import { inspect } from "node:util";
 import { openStore } from "../../blob/open-store.ts";
 import type { BlobStore } from "../../blob/store.ts";
+import { shownProblem } from "../../contract/defect.ts";
 import { MucastError, problemOf } from "../../contract/errors.ts";
 import type { Report } from "../../contract/events.ts";
 import { type OpenEngine, openEngine } from "../../jobs/job-engine.ts";
@@ -131,8 +131,7 @@ export class JobRuns {
       return { record: await JOBS[operation](request, context) };
     } catch (error) {
       if (signal.aborted) return { problem: problemOf(signal.reason) };
-      if (!(error instanceof MucastError)) this.#log(inspect(error));
-      return { problem: problemOf(error) };
+      return { problem: shownProblem(error, ({ id, text }) => this.#log(`defect ${id}: ${text}`)) };
     }
   }
 

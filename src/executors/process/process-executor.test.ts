@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { copyFile, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
@@ -154,6 +154,20 @@ describe("a job in a process of its own", options, () => {
       assert.equal(end.problem.code, "invalid_model_params");
       assert.deepEqual((await statusOf(place, order.id))?.end, { problem: end.problem });
       assert.deepEqual(data(place), []);
+    }));
+
+  test("whose work folder is removed meanwhile fails by that, and its problem names no place", () =>
+    withExecutor(async (executor, place) => {
+      const config = ENDLESS.replace("100000", "400").replace("10}", "6}");
+      const execution = await executor.start(orderOf(TINY, config, { workers: 1 }), new Hearing());
+      await until(() => fittingIn(place)[0]);
+      rmSync(place.temporary, { recursive: true });
+      const end = await execution.ended;
+      assert.ok(end.kind === "failed", JSON.stringify(end));
+      assert.equal(end.problem.code, "output_failed");
+      assert.match(end.problem.detail, /the work folder of the job cannot be (read|written): /);
+      assert.doesNotMatch(JSON.stringify(end.problem), /\/tmp|mucast-/);
+      mkdirSync(place.temporary);
     }));
 
   test("that holds more than it may ends as out_of_memory, and the next one runs", async () => {

@@ -61,7 +61,7 @@ export class WarmEngine {
       workFolder,
       close: async () => {
         await pool.close();
-        this.#work.clear();
+        if (!this.#work.clear()) await this.close();
       },
     };
   };

@@ -45,7 +45,7 @@ function fastifyFault(error: unknown): MucastError | undefined {
 /** Says nothing of what is wrong inside. */
 function defect(): ProblemAnswer {
   const id = randomUUID();
-  const error = new MucastError("internal", `a defect of the service; its log tells more under ${id}`, {
+  const error = new MucastError("internal", `a defect of mucast; its log tells more under ${id}`, {
     id,
   });
   return { problem: problemOf(error), headers: {}, isDefect: true };

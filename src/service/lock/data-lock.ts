@@ -12,9 +12,9 @@ import {
 } from "node:fs";
 import { hostname } from "node:os";
 import { folderObstacle } from "../../blob/folder-obstacle.ts";
-import { causeOf } from "../../blob/system-error.ts";
 import { MucastError } from "../../contract/errors.ts";
 import { startTimeOf } from "../../contract/process-stat.ts";
+import { causeOf } from "../../contract/system-error.ts";
 import { bootId, type Holder, isHeld, lockFile, readLock } from "./holder.ts";
 
 const TOUCH_MILLISECONDS = 10_000;

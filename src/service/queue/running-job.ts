@@ -1,5 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { MucastError, problemOf } from "../../contract/errors.ts";
+import { shownProblem } from "../../contract/defect.ts";
+import { MucastError } from "../../contract/errors.ts";
 import type { Timing } from "../../contract/status-blob.ts";
 import type { Execution, ExecutionEnd, JobOrder, StopReason } from "../../executors/executor.ts";
 import { keepHandle } from "../store/claim-operation.ts";
@@ -97,8 +98,13 @@ export class RunningJob {
         this.#parts.log.warn({ operation_id: this.row.id, err: error }, "the job could not be started now");
         return { refused: error };
       }
-      this.#parts.log.error({ operation_id: this.row.id, err: error }, "the job could not be started");
-      return { kind: "failed", problem: problemOf(error) };
+      let defect_id: string | undefined;
+      const problem = shownProblem(error, ({ id }) => {
+        defect_id = id;
+      });
+      const fields = { operation_id: this.row.id, defect_id, err: error };
+      this.#parts.log.error(fields, "the job could not be started");
+      return { kind: "failed", problem };
     }
   }
 
