@@ -159,3 +159,16 @@ test("the command line also takes paths and file: URLs", () => {
     name: "file:///srv/f.json",
   });
 });
+
+test("what a blob may hold is in the policy of an environment, and refused where it is no number in its bounds", () => {
+  assert.deepEqual(blobPolicy({}).limits, { tickers: 100_000, nameBytes: 2 ** 26 });
+  const limits = { MUCAST_BLOB_TICKERS: " 20 ", MUCAST_BLOB_NAME_BYTES: "4096" };
+  assert.deepEqual(blobPolicy(limits).limits, { tickers: 20, nameBytes: 4_096 });
+  for (const text of ["0", "-1", "1e3", "1000001", "many", "9".repeat(40)]) {
+    assert.throws(
+      () => blobPolicy({ MUCAST_BLOB_TICKERS: text }),
+      (error) =>
+        error instanceof MucastError && /must be an integer from 1 to 1000000, got/.test(error.message),
+    );
+  }
+});

@@ -1,7 +1,8 @@
+import { type BlobLimits, blobLimits } from "../contract/blob-limits.ts";
 import { MucastError } from "../contract/errors.ts";
 import { isLoopbackHost, spellingFault } from "./url-spelling.ts";
 
-/** Which blobs may be read, and from where. Plain data without a secret, so that it can travel to a job as JSON. */
+/** Which blobs may be read, from where, and how much they may hold. Plain data without a secret, so that it can travel to a job as JSON. */
 export interface BlobPolicy {
   /** URLs with a container, `https://host[:port]/container[/folder]`: only under these are remote blobs read. */
   readonly allowed: readonly string[];
@@ -11,6 +12,8 @@ export interface BlobPolicy {
   readonly container?: string | undefined;
   /** URLs that stand for a folder on this machine, as the service's own origin does. */
   readonly mapped?: readonly MappedBase[] | undefined;
+  /** What a blob may hold; the defaults where it is missing. */
+  readonly limits?: BlobLimits | undefined;
 }
 
 export interface MappedBase {
@@ -30,11 +33,12 @@ export interface PolicyRules {
   /** May carry a SAS; it stays out of the policy. */
   readonly blobUrl?: string | undefined;
   readonly mapped?: readonly MappedBase[] | undefined;
+  readonly limits?: BlobLimits | undefined;
 }
 
 /**
  * The policy of an environment: `MUCAST_ALLOWED_BLOB_URLS` and `MUCAST_PRIVATE_ORIGINS`, URLs parted by spaces or
- * commas, and BLOB_URL. Local files are not its matter.
+ * commas, BLOB_URL, and the limits of what a blob may hold. Local files are not its matter.
  * @throws MucastError invalid_request for an entry that is not what it has to be.
  */
 export function blobPolicy(env: Readonly<Record<string, string | undefined>>): BlobPolicy {
@@ -43,11 +47,18 @@ export function blobPolicy(env: Readonly<Record<string, string | undefined>>): B
     allowed: words(env.MUCAST_ALLOWED_BLOB_URLS),
     privateOrigins: words(env.MUCAST_PRIVATE_ORIGINS),
     blobUrl: env.BLOB_URL?.trim(),
+    limits: blobLimits(env),
   });
 }
 
 /** @throws MucastError invalid_request for an entry that is not what it has to be. */
-export function policyOf({ allowed, privateOrigins, blobUrl = "", mapped = [] }: PolicyRules): BlobPolicy {
+export function policyOf({
+  allowed,
+  privateOrigins,
+  blobUrl = "",
+  mapped = [],
+  limits,
+}: PolicyRules): BlobPolicy {
   const origins = privateOrigins.map(privateOrigin);
   const isContainer = /^https?:/i.test(blobUrl) && mappedBase(blobUrl, mapped) === undefined;
   const container = isContainer ? containerUrl(blobUrl.split("?")[0]!, "BLOB_URL", origins) : undefined;
@@ -56,6 +67,7 @@ export function policyOf({ allowed, privateOrigins, blobUrl = "", mapped = [] }:
     allowed: listed.length === 0 && container !== undefined ? [container] : listed,
     privateOrigins: origins,
     mapped,
+    ...(limits === undefined ? {} : { limits }),
     ...(container === undefined ? {} : { container }),
   };
 }

@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
 import { z } from "zod";
+import { BLOB_BOUNDS } from "./blob-limits.ts";
 import { defaultMemoryBytes } from "./machine-memory.ts";
 import { EVENT_TYPES } from "./stored-event.ts";
 
@@ -99,6 +100,16 @@ export const settingsSchema = z.strictObject({
   private_origins: words(
     "Origins among the allowed ones that may resolve to private or loopback addresses; a loopback one may be http.",
   ).register(settingNames, { env: "MUCAST_PRIVATE_ORIGINS" }),
+  blob_tickers: count(BLOB_BOUNDS.tickers.least, BLOB_BOUNDS.tickers.most)
+    .default(BLOB_BOUNDS.tickers.byDefault)
+    .describe("Tickers that an input blob may have (`too_large`).")
+    .register(settingNames, { env: BLOB_BOUNDS.tickers.env }),
+  blob_name_bytes: count(BLOB_BOUNDS.nameBytes.least, BLOB_BOUNDS.nameBytes.most)
+    .default(BLOB_BOUNDS.nameBytes.byDefault)
+    .describe(
+      "Bytes in UTF-8 that the names of an input blob may take together: every ticker, and every column once (`too_large`).",
+    )
+    .register(settingNames, { env: BLOB_BOUNDS.nameBytes.env }),
 
   database_url: z
     .string()

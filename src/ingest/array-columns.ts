@@ -172,7 +172,7 @@ export class ArrayColumns {
       const first = quote(this.#columns[0]!);
       throw invalid(this.#placeOf(offset, name), `has ${counted(length, "value")}; ${first} has ${this.#n}`);
     }
-    this.#columns.push(name);
+    this.#columns.push(this.#reading.names.column(name, placeOf(this.#reading, offset)));
   }
 
   *#finish(level: Level): Steps<void> {

@@ -65,7 +65,7 @@ export class CellColumns {
     if (role === "ticker" && token === Token.string && json.text === this.#ticker) return;
     if (kind === "prices" && role !== "price") yield* json.skip(json.depth - (isOpen ? 1 : 0));
     else if (token === Token.objectStart) {
-      this.#columns.push(name);
+      this.#columns.push(this.#reading.names.column(name, placeOf(this.#reading, json.offset)));
       checkValueCount(this.#reading, this.#columns.length * this.#days.length, json.offset, this.#ticker);
       yield* this.#readCells(name);
     } else

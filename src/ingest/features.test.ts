@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import type { BlobLimits } from "../contract/blob-limits.ts";
 import { MOST_COLUMNS } from "../contract/columns.ts";
 import { formatDay } from "../contract/dates.ts";
 import { MucastError } from "../contract/errors.ts";
 import { sourceOf } from "./chunks.testing.ts";
 import { readFeatures } from "./read-features.ts";
-import { MOST_TICKERS, MOST_VALUES } from "./reading.ts";
+import { MOST_VALUES } from "./reading.ts";
 
 const D1 = "2020-01-02";
 const D2 = "2020-01-03";
@@ -16,9 +17,13 @@ const chunksOf = (document: unknown) => [
 ];
 
 /** Each ticker's columns. */
-async function read(document: unknown): Promise<Record<string, Record<string, number[]>>> {
+async function read(
+  document: unknown,
+  limits?: BlobLimits,
+): Promise<Record<string, Record<string, number[]>>> {
   const found: [string, Record<string, number[]>][] = [];
-  const features = readFeatures(sourceOf(chunksOf(document), "features.json"), { workFolder: "/nowhere" });
+  const options = { workFolder: "/nowhere", limits };
+  const features = readFeatures(sourceOf(chunksOf(document), "features.json"), options);
   for await (const { ticker, days, columns, values } of features) {
     const n = days.length;
     const table = columns.map((name, j): [string, number[]] => [
@@ -154,8 +159,8 @@ describe("a feature blob", () => {
   });
 
   it("is refused beyond its limits, which are stated", async () => {
-    const tickers = Array.from({ length: MOST_TICKERS + 1 }, (_, i) => `"T${i}":{}`);
-    const last = new RegExp(`"T${MOST_TICKERS}" is one more than the 100000 tickers`);
+    const tickers = Array.from({ length: 100_001 }, (_, i) => `"T${i}":{}`);
+    const last = /"T100000" is one more than the 100000 tickers that a blob may have \(MUCAST_BLOB_TICKERS\)/;
     await assert.rejects(read(`{"features":{${tickers}}}`), { code: "too_large", message: last });
     const columns = Array.from({ length: MOST_COLUMNS + 1 }, (_, i) => `c${i}`);
     const wide = [
@@ -184,19 +189,44 @@ describe("a feature blob", () => {
   });
 
   it("is refused where a name is longer than any that is one", async () => {
-    const name = "A".repeat(1_001);
+    const column = "é".repeat(501);
+    const ticker = "é".repeat(129);
     const long = [
-      { [name]: { x: {} } },
-      { A: { [name]: {} } },
-      [{ ticker: name, date: D1 }],
-      [{ ticker: "A", date: D1, [name]: 1 }],
-      { A: { columns: [name], index: [], data: [] } },
+      { [ticker]: { x: {} } },
+      { features: { [ticker]: {} } },
+      [{ ticker, date: D1 }],
+      { [D1]: { [ticker]: { x: 1 } } },
+      { A: { [column]: {} } },
+      [{ ticker: "A", date: D1, [column]: 1 }],
+      { A: { columns: [column], index: [], data: [] } },
     ];
-    for (const document of long) await assert.rejects(read(document), { code: "too_large" });
-    const metadata = { note: { [name]: name } };
-    assert.deepEqual(await read({ metadata, dates: [], features: { [name.slice(1)]: {} } }), {
-      [name.slice(1)]: {},
-    });
+    const message = /has more than the (256|1000) bytes of a name/;
+    for (const document of long) await assert.rejects(read(document), { code: "too_large", message });
+    const metadata = { note: { [column]: column } };
+    const longest = { [ticker.slice(1)]: { [column.slice(1)]: [] } };
+    assert.deepEqual(await read({ metadata, dates: [], features: longest }), longest);
+  });
+
+  it("is refused where its names are more than they may be, each column counted once", async () => {
+    const limits = { tickers: 4, nameBytes: 20 };
+    const small = (document: unknown) => read(document, limits);
+    // 3 tickers of 2 bytes, 2 columns of 7: 20 bytes.
+    const columns = { column1: { [D1]: 1 }, "2column": { [D1]: 1 } };
+    await small({ T1: columns, T2: columns, T3: columns });
+    const records = ["T1", "T2", "T3"].map((ticker) => ({ ticker, date: D1, column1: 1, "2column": 1 }));
+    await small(records);
+    const message = /names of its tickers and columns take more than 20 bytes \(MUCAST_BLOB_NAME_BYTES\)/;
+    const over = [
+      { T1: columns, T2: columns, T3: columns, T4: columns },
+      { T1: columns, T2: { ...columns, c: { [D1]: 1 } }, T3: columns },
+      [...records, { ticker: "T1", date: D2, c: 1 }],
+      { dates: [D1], T1: { column1: [1], "2column": [1] }, T2: { column3: [1] } },
+      { T1: { columns: ["column1", "column2", "column3"], index: [], data: [] } },
+      { [D1]: { T1: { column1: 1 }, T2: { column2: 1 }, T3: { c: 1 } } },
+    ];
+    for (const document of over) await assert.rejects(small(document), { code: "too_large", message });
+    const five = { features: Object.fromEntries([1, 2, 3, 4, 5].map((i) => [i, {}])) };
+    await assert.rejects(small(five), { code: "too_large", message: /one more than the 4 tickers/ });
   });
 
   it("names a ticker without its control characters", async () => {

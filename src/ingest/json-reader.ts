@@ -1,3 +1,4 @@
+import { NAME_BYTES } from "../contract/blob-limits.ts";
 import type { Day } from "../contract/dates.ts";
 import type { MucastError } from "../contract/errors.ts";
 import { quote, tooLarge, unreadable } from "./blob-errors.ts";
@@ -34,10 +35,10 @@ export type Waiting<T> = Generator<undefined, T, void>;
 export const DEEPEST = 64;
 
 /**
- * Most characters of a key that is not skipped, and of a ticker or column elsewhere. Names stay in memory, and
+ * Most bytes of a key that is not skipped, and of a column elsewhere; of a ticker fewer. Names stay in memory, and
  * JavaScript tells very long ones apart slowly: from 16 Ki characters on their hash is their length.
  */
-export const LONGEST_NAME = 1_000;
+const LONGEST_NAME = NAME_BYTES.column;
 
 /** What the grammar lets stand next. */
 const Expect = { value: 0, valueOrEnd: 1, keyOrEnd: 2, key: 3, colon: 4, commaOrEnd: 5 } as const;
@@ -229,9 +230,10 @@ export class JsonReader {
 
   /** @throws MucastError too_large where the last key or string is longer than a name may be. */
   checkName(): void {
-    if (this.text.length <= LONGEST_NAME) return;
+    // No character takes more than three bytes for each of its units.
+    if (3 * this.text.length <= LONGEST_NAME || Buffer.byteLength(this.text) <= LONGEST_NAME) return;
     const place = { source: this.#window.source, offset: this.offset };
-    throw tooLarge(place, `${quote(this.text)} has more than the ${LONGEST_NAME} characters of a name`);
+    throw tooLarge(place, `${quote(this.text)} has more than the ${LONGEST_NAME} bytes of a name`);
   }
 
   #value(p: number, c: number): Token {

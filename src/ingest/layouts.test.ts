@@ -74,7 +74,7 @@ async function read(text: string, lengths: readonly number[] = [], store = new B
   const found: TickerFeatures[] = [];
   try {
     const source = sourceOf(cut(Buffer.from(text), lengths));
-    for await (const each of readBlob("features", source, store, undefined)) found.push(each);
+    for await (const each of readBlob("features", source, store, {})) found.push(each);
     assert.ok(source.isClosed);
   } finally {
     store.close();
@@ -177,7 +177,7 @@ describe("a feature blob", () => {
   it("leaves nothing in the work folder", async () => {
     const text = LAYOUTS.flat(EXAMPLE, { dates: "date", space: "", missing: "null" });
     const store = new BlockStore(workFolder, 1);
-    for await (const _ of readBlob("features", sourceOf([Buffer.from(text)]), store, undefined)) {
+    for await (const _ of readBlob("features", sourceOf([Buffer.from(text)]), store, {})) {
       assert.ok(store.isOnDisk);
       assert.deepEqual(await readdir(workFolder), []);
     }

@@ -1,5 +1,7 @@
+import { type BlobLimits, DEFAULT_BLOB_LIMITS } from "../contract/blob-limits.ts";
 import type { ByteSource, RequestedWindow, TickerFeatures } from "../contract/columns.ts";
 import { Turns } from "../contract/turns.ts";
+import { BlobNames } from "./blob-names.ts";
 import type { BlockStore } from "./block-store.ts";
 import { ByteWindow } from "./byte-window.ts";
 import { type BlobKind, ColumnRoles } from "./column-names.ts";
@@ -14,6 +16,8 @@ export interface ReadOptions {
   readonly workFolder: string;
   /** Ends the reading with its reason. */
   readonly signal?: AbortSignal | undefined;
+  /** The defaults where it is missing. */
+  readonly limits?: BlobLimits | undefined;
 }
 
 /**
@@ -25,7 +29,7 @@ export async function* readBlob(
   kind: BlobKind,
   source: ByteSource,
   store: BlockStore,
-  signal: AbortSignal | undefined,
+  { signal, limits = DEFAULT_BLOB_LIMITS }: Omit<ReadOptions, "workFolder">,
 ): AsyncGenerator<TickerFeatures, RequestedWindow, void> {
   const bytes = new ByteWindow(source, signal);
   const reading: Reading = {
@@ -34,6 +38,8 @@ export async function* readBlob(
     json: new JsonReader(bytes),
     store,
     roles: new ColumnRoles(kind),
+    limits,
+    names: new BlobNames(limits),
     tickers: new Set(),
     room: new Doubles(),
   };

@@ -14,11 +14,11 @@ import { type ReadOptions, readBlob } from "./read-blob.ts";
  */
 export async function* readFeatures(
   source: ByteSource,
-  { workFolder, signal }: ReadOptions,
+  { workFolder, ...options }: ReadOptions,
 ): AsyncGenerator<TickerFeatures, void, void> {
   const store = new BlockStore(workFolder);
   try {
-    yield* readBlob("features", source, store, signal);
+    yield* readBlob("features", source, store, options);
   } finally {
     store.close();
   }

@@ -30,12 +30,12 @@ export interface PriceBlob {
  */
 export async function readPrices(
   source: ByteSource,
-  { workFolder, signal }: ReadOptions,
+  { workFolder, ...options }: ReadOptions,
 ): Promise<PriceBlob> {
   const store = new BlockStore(workFolder);
   try {
     const prices = new StoredPrices(store, source.name);
-    const steps = readBlob("prices", source, store, signal);
+    const steps = readBlob("prices", source, store, options);
     for (;;) {
       const step = await steps.next();
       if (step.done === true) return prices.blob(step.value);

@@ -1,5 +1,7 @@
+import { BLOB_BOUNDS, type BlobLimits } from "../contract/blob-limits.ts";
 import { MOST_COLUMNS, type TickerFeatures } from "../contract/columns.ts";
 import { invalid, type Place, quote, tooLarge } from "./blob-errors.ts";
+import type { BlobNames } from "./blob-names.ts";
 import type { BlockStore } from "./block-store.ts";
 import { type BlobKind, type ColumnRoles, priceColumn } from "./column-names.ts";
 import type { Doubles } from "./doubles.ts";
@@ -26,6 +28,8 @@ export interface Reading {
   readonly json: JsonReader;
   readonly store: BlockStore;
   readonly roles: ColumnRoles;
+  readonly limits: BlobLimits;
+  readonly names: BlobNames;
   /** Every ticker found so far. */
   readonly tickers: Set<string>;
   /** Room for the columns of the ticker that is being read. */
@@ -61,15 +65,18 @@ export function claimTicker(reading: Reading, { ticker, offset, columns, n }: Fo
   checkValueCount(reading, columns.length * n, offset, ticker);
   if (reading.tickers.has(ticker)) throw invalid(place, "comes twice");
   if (reading.kind === "prices") priceColumn(reading.roles, columns, place);
-  checkTickerCount(reading, reading.tickers.size, ticker, offset);
-  reading.tickers.add(ticker);
+  reading.tickers.add(keepTicker(reading, reading.tickers.size, ticker, offset));
 }
 
-/** @throws MucastError too_large where there are as many tickers as there may be. */
-export function checkTickerCount(reading: Reading, count: number, ticker: string, offset: number): void {
-  if (count < MOST_TICKERS) return;
-  const place = placeOf(reading, offset, ticker);
-  throw tooLarge(place, `is one more than the ${MOST_TICKERS} tickers that a blob may have`);
+/**
+ * Notes the name of a ticker that is kept beside `count` others.
+ * @throws MucastError too_large where there are as many as there may be, or their names are too long.
+ */
+export function keepTicker(reading: Reading, count: number, ticker: string, offset: number): string {
+  const { tickers } = reading.limits;
+  if (count < tickers) return reading.names.ticker(ticker, placeOf(reading, offset));
+  const what = `is one more than the ${tickers} tickers that a blob may have (${BLOB_BOUNDS.tickers.env})`;
+  throw tooLarge(placeOf(reading, offset, ticker), what);
 }
 
 /** @throws MucastError too_large where a ticker has as many columns as it may. */

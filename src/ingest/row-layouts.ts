@@ -2,15 +2,7 @@ import { type Day, formatDay } from "../contract/dates.ts";
 import { invalid } from "./blob-errors.ts";
 import { whyNoDate } from "./date-text.ts";
 import { Token } from "./json-reader.ts";
-import {
-  checkTickerCount,
-  claimTicker,
-  nameOf,
-  pathOf,
-  placeOf,
-  type Reading,
-  type Steps,
-} from "./reading.ts";
+import { claimTicker, keepTicker, nameOf, pathOf, placeOf, type Reading, type Steps } from "./reading.ts";
 import { BlobRecord } from "./records.ts";
 import { RowTable } from "./row-table.ts";
 
@@ -32,9 +24,9 @@ export class TablesByTicker {
   of(ticker: string, offset: number): RowTable {
     let found = this.#tables.get(ticker);
     if (found === undefined) {
-      checkTickerCount(this.#reading, this.#tables.size, ticker, offset);
+      const kept = keepTicker(this.#reading, this.#tables.size, ticker, offset);
       found = { table: new RowTable(this.#reading), offset };
-      this.#tables.set(ticker, found);
+      this.#tables.set(kept, found);
     }
     return found.table;
   }

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { DEFAULT_BLOB_LIMITS } from "../contract/blob-limits.ts";
+import { BlobNames } from "./blob-names.ts";
 import { BlockStore } from "./block-store.ts";
 import { ByteWindow } from "./byte-window.ts";
 import { sourceOf } from "./chunks.testing.ts";
@@ -25,6 +27,8 @@ function readingWith(store: BlockStore): Reading {
     json: new JsonReader(new ByteWindow(sourceOf([], "f.json"))),
     store,
     roles: new ColumnRoles("features"),
+    limits: DEFAULT_BLOB_LIMITS,
+    names: new BlobNames(DEFAULT_BLOB_LIMITS),
     tickers: new Set(),
     room: new Doubles(),
   };

@@ -90,9 +90,11 @@ export class RowTable {
   }
 
   /** Adds a column that no row has a value for yet. */
-  addColumn(name: string): number {
+  addColumn(given: string): number {
     const column = this.columns.length;
-    checkColumnCount(this.#reading, column, this.#row[OFFSET]!);
+    const offset = this.#row[OFFSET]!;
+    checkColumnCount(this.#reading, column, offset);
+    const name = this.#reading.names.column(given, placeOf(this.#reading, offset));
     this.columns.push(name);
     this.#indices.set(name, column);
     if (LEADING + column >= this.#row.length) {

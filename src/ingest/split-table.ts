@@ -73,7 +73,7 @@ export class SplitTable {
       json.checkName();
       if (headers.has(json.text)) throw invalid(place, `is ${quote(json.text)}, which comes twice`);
       checkColumnCount(this.#reading, headers.size, json.offset, this.#ticker);
-      headers.add(json.text);
+      headers.add(this.#reading.names.column(json.text, placeOf(this.#reading, json.offset)));
     }
     this.#headers = [...headers];
   }

@@ -45,6 +45,7 @@ export async function openInputs(
   workFolder: string,
 ): Promise<Inputs> {
   const options = { signal, blobUrl: request.blobUrl };
+  const reading = { workFolder, signal, limits: policy.limits };
   const priceBlob = await openBlob(request.dataExtractorUrl, policy, options);
   const featureBlob = await openBlob(request.featureUrl, policy, options).catch(async (error: unknown) => {
     await priceBlob.close();
@@ -52,7 +53,7 @@ export async function openInputs(
   });
   const counted = countBytes([priceBlob, featureBlob], report);
   try {
-    const prices = await readPrices(counted[0]!, { workFolder, signal });
+    const prices = await readPrices(counted[0]!, reading);
     const priced = new Set(prices.tickers);
     const featured = new Set<string>();
     const known = await knownFromPrices(prices, priceBlob.name, signal);
@@ -60,7 +61,7 @@ export async function openInputs(
       ...known,
       priceTickers: priced.size,
       async *panels() {
-        for await (const features of readFeatures(counted[1]!, { workFolder, signal })) {
+        for await (const features of readFeatures(counted[1]!, reading)) {
           featured.add(features.ticker);
           if (priced.has(features.ticker)) yield panelOf(features, prices, known.window);
         }

@@ -1,4 +1,5 @@
 import type { BlobStore } from "../blob/store.ts";
+import { DEFAULT_BLOB_LIMITS, limitsEnv } from "../contract/blob-limits.ts";
 import type { Executor } from "../executors/executor.ts";
 import { readStatus } from "../executors/status-reader.ts";
 import type { OwnPlaces } from "./own-blobs.ts";
@@ -20,6 +21,7 @@ export async function openExecutor(parts: {
       subscription: settings.azure_subscription,
       resourceGroup: settings.azure_resource_group,
       container: places.policy.container,
+      settings: limitsEnv(places.policy.limits ?? DEFAULT_BLOB_LIMITS),
       readStatus: (id, attempt, space = "") => readStatus(store.within(space), id, attempt),
       onTrouble: (message, order) => log.warn({ operation_id: order.id, attempt: order.attempt }, message),
     });

@@ -17,7 +17,12 @@ export interface Storage {
 /** @throws MucastError invalid_request for a `blob_url`, an allowed URL or a private origin that is none. */
 export async function openStorage(settings: ServiceSettings, env: NodeJS.ProcessEnv): Promise<Storage> {
   const publicUrl = settings.public_url?.replace(/\/+$/, "");
-  const rules = { allowed: settings.allowed_blob_urls, privateOrigins: settings.private_origins };
+  const limits = { tickers: settings.blob_tickers, nameBytes: settings.blob_name_bytes };
+  const rules = {
+    allowed: settings.allowed_blob_urls,
+    privateOrigins: settings.private_origins,
+    limits,
+  };
   if (isRemote(settings.blob_url)) {
     const policy = policyOf({ ...rules, blobUrl: settings.blob_url });
     const store = await openStore(settings.blob_url, { policy, env });

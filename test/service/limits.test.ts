@@ -38,6 +38,7 @@ describe("limits", { timeout: 300_000 }, () => {
       MUCAST_BODY_BYTES: "40000",
       MUCAST_UPLOAD_BYTES: String(2 ** 22),
       MUCAST_QUEUED_PER_CALLER: "3",
+      MUCAST_BLOB_TICKERS: "50",
     });
   });
   after(async () => {
@@ -105,6 +106,17 @@ describe("limits", { timeout: 300_000 }, () => {
     assert.doesNotMatch(narrow.logs(), /EMFILE/);
     const { text } = await api.ask("GET", "/metrics");
     assert.match(text, /^mucast_http_connections_refused_total [1-9]/m);
+  });
+
+  test("of the tickers of a blob, also where a job process reads it", async () => {
+    const { api, storage } = core;
+    storage.put("feature_engine_many.json", FEATURES);
+    const prices = Array.from({ length: 51 }, (_, i) => [`T${i}`, { dates: [], close: [] }]);
+    storage.put("data_extractor_many.json", JSON.stringify(Object.fromEntries(prices)));
+    const { id } = await api.submit(payload(storage.url, "many"));
+    const { error } = await api.ended(id);
+    assert.deepEqual([error?.code, error?.ticker], ["too_large", "T50"]);
+    assert.match(error!.detail, /one more than the 50 tickers .*MUCAST_BLOB_TICKERS/);
   });
 
   test("of requests a minute: rate_limited with Retry-After, and health is still told", async () => {

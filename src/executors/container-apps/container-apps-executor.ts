@@ -6,6 +6,7 @@ import type { Execution, ExecutionListener, Executor, JobOrder } from "../execut
 import { faultOf } from "./api-fault.ts";
 import { isFinal } from "./execution-end.ts";
 import { ExecutionLook, type ExecutionPlace, type ReadStatus } from "./execution-look.ts";
+import type { JobSettings } from "./execution-template.ts";
 import { JobsApi } from "./jobs-api.ts";
 import { findExecution, startExecution } from "./start-execution.ts";
 import { WatchedExecution } from "./watched-execution.ts";
@@ -16,6 +17,8 @@ export interface ContainerAppsOptions {
   /** The Azure container of all blobs; jobs reach no folder of this machine. */
   readonly container: string | undefined;
   readonly readStatus: ReadStatus;
+  /** Settings of the service that every job container gets in its environment. */
+  readonly settings?: JobSettings;
   /** Told when an execution cannot be looked at or stopped for a while. No secret in the message. */
   readonly onTrouble: (message: string, order: JobOrder) => void;
   /** Between two looks at an execution; 10 s by default. */
@@ -63,7 +66,8 @@ export class ContainerAppsExecutor implements Executor {
 
   async start(order: JobOrder, listener: ExecutionListener): Promise<Execution> {
     const job = jobName(order.operation);
-    const name = await startExecution(this.#api, job, order, this.#closing.signal);
+    const { settings } = this.#options;
+    const name = await startExecution(this.#api, job, order, this.#closing.signal, settings);
     return this.#watch(order, { job, name }, listener);
   }
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { blobLimits, limitsEnv } from "../../contract/blob-limits.ts";
 import { MucastError } from "../../contract/errors.ts";
 import { JOB, ORDER } from "./container-apps.testing.ts";
 import { carries, executionTemplate } from "./execution-template.ts";
@@ -36,6 +37,21 @@ test("a job learns its caller's space by a name of its own: its BLOB_URL may be 
       { name: "MUCAST_BLOB_SPACE", value: space },
     ],
   );
+});
+
+test("settings of the service stand in the env too, instead of the job's own", () => {
+  const limits = limitsEnv({ tickers: 7, nameBytes: 2_048 });
+  const old = { name: "MUCAST_BLOB_TICKERS", value: "1" };
+  const set = { ...job, template: { containers: [{ ...own, env: [old] }] } };
+  const [container] = executionTemplate(set, "ml-worker-job", ORDER, limits).containers!;
+  assert.deepEqual(
+    container!.env!.filter(({ name }) => name!.startsWith("MUCAST_BLOB")),
+    [
+      { name: "MUCAST_BLOB_TICKERS", value: "7" },
+      { name: "MUCAST_BLOB_NAME_BYTES", value: "2048" },
+    ],
+  );
+  assert.deepEqual(blobLimits(limits), { tickers: 7, nameBytes: 2_048 });
 });
 
 test("a job whose container has another name gets the order in its first one", () => {

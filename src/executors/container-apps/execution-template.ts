@@ -10,11 +10,16 @@ const ATTEMPT = "MUCAST_STATUS_ATTEMPT";
 const SPACE = "MUCAST_BLOB_SPACE";
 
 /**
- * The template of an execution: the job's own, whole, with the order in the env of one container. Azure replaces the
+ * The template of an execution: the job's own, whole, with the order and the settings in the env of one container. Azure replaces the
  * job's template by it, so that what is left out is gone.
  * @throws MucastError too_large for a config over its limit; unavailable where the job has no container.
  */
-export function executionTemplate(job: Job, jobName: string, order: JobOrder): JobExecutionTemplate {
+export function executionTemplate(
+  job: Job,
+  jobName: string,
+  order: JobOrder,
+  settings: JobSettings = {},
+): JobExecutionTemplate {
   const containers = job.template?.containers ?? [];
   const target = containers.find(({ name }) => name === jobName) ?? containers[0];
   if (target === undefined) {
@@ -22,13 +27,20 @@ export function executionTemplate(job: Job, jobName: string, order: JobOrder): J
       path: jobName,
     });
   }
-  const ours = orderEnv(order);
+  const ours = [...orderEnv(order), ...settingsEnv(settings)];
   return {
     containers: containers.map((container) =>
       container === target ? { ...container, env: merged(container.env ?? [], ours) } : container,
     ),
     ...(job.template?.initContainers ? { initContainers: job.template.initContainers } : {}),
   };
+}
+
+/** Settings of the service as its job containers read them. */
+export type JobSettings = Readonly<Record<string, string>>;
+
+function settingsEnv(settings: JobSettings): EnvironmentVar[] {
+  return Object.entries(settings).map(([name, value]) => ({ name, value }));
 }
 
 /** Whether an execution was started for this attempt at this operation. */

@@ -1,7 +1,7 @@
 import { MucastError } from "../../contract/errors.ts";
 import type { JobOrder } from "../executor.ts";
 import { ApiFault } from "./api-fault.ts";
-import { carries, executionTemplate } from "./execution-template.ts";
+import { carries, executionTemplate, type JobSettings } from "./execution-template.ts";
 import type { JobsApi } from "./jobs-api.ts";
 
 /**
@@ -16,11 +16,12 @@ export async function startExecution(
   job: string,
   order: JobOrder,
   signal: AbortSignal,
+  settings?: JobSettings,
 ): Promise<string | undefined> {
   try {
     const running = await findExecution(api, job, order, signal);
     if (running !== undefined) return running;
-    const template = executionTemplate(await api.job(job, signal), job, order);
+    const template = executionTemplate(await api.job(job, signal), job, order, settings);
     return await startOnce(api, job, template, signal);
   } catch (error) {
     throw error instanceof ApiFault ? explained(job, error) : error;

@@ -1,0 +1,40 @@
+import type { BlobLimits } from "../contract/blob-limits.ts";
+import { BLOB_BOUNDS, NAME_BYTES } from "../contract/blob-limits.ts";
+import { type Place, quote, tooLarge } from "./blob-errors.ts";
+
+/** The names of a blob's tickers and columns, each in memory once and all of them together bounded. */
+export class BlobNames {
+  readonly #kept = new Map<string, string>();
+  readonly #limit: number;
+  #bytes = 0;
+
+  constructor({ nameBytes }: BlobLimits) {
+    this.#limit = nameBytes;
+  }
+
+  /** @throws MucastError too_large where the name is too long, or those of the blob together are. */
+  ticker(name: string, place: Place): string {
+    return this.#keep(name, NAME_BYTES.ticker, place);
+  }
+
+  /** @throws MucastError too_large where the name is too long, or those of the blob together are. */
+  column(name: string, place: Place): string {
+    return this.#keep(name, NAME_BYTES.column, place);
+  }
+
+  /** @returns the name as it is kept, so that what holds it holds no copy. */
+  #keep(name: string, longest: number, place: Place): string {
+    const kept = this.#kept.get(name);
+    // No character takes more than three bytes for each of its units.
+    const bytes = 3 * name.length > longest || kept === undefined ? Buffer.byteLength(name) : 0;
+    if (bytes > longest) throw tooLarge(place, `${quote(name)} has more than the ${longest} bytes of a name`);
+    if (kept !== undefined) return kept;
+    this.#bytes += bytes;
+    if (this.#bytes > this.#limit) {
+      const what = `the names of its tickers and columns take more than ${this.#limit} bytes (${BLOB_BOUNDS.nameBytes.env})`;
+      throw tooLarge({ source: place.source, offset: place.offset }, what);
+    }
+    this.#kept.set(name, name);
+    return name;
+  }
+}
