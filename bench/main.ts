@@ -1,4 +1,4 @@
-/** `npm run bench [-- reading | steps | jobs | dl | dl-memory | planted | service]`: ratios, each measured side by side in one run. */
+/** `npm run bench [-- reading | steps | jobs | dl | dl-memory | planted | service | downloads]`: ratios, each measured side by side in one run. */
 import { cpus, totalmem } from "node:os";
 import { table } from "../src/cli/table.ts";
 import { benchNetworkMemory } from "./network-memory.ts";
@@ -8,6 +8,7 @@ import { benchReading } from "./reading.ts";
 import { benchService } from "./service.ts";
 import { benchSteps } from "./steps.ts";
 import type { Table } from "./table.ts";
+import { benchUnreadDownloads } from "./unread-downloads.ts";
 import { benchWholeJob } from "./whole-job.ts";
 
 const BENCHES: Record<string, () => Promise<readonly Table[]>> = {
@@ -18,6 +19,7 @@ const BENCHES: Record<string, () => Promise<readonly Table[]>> = {
   "dl-memory": benchNetworkMemory,
   planted: benchPlanted,
   service: benchService,
+  downloads: async () => [await benchUnreadDownloads()],
 };
 
 const [cpu] = cpus();

@@ -221,3 +221,14 @@ test("a path or a file: URL is a store too", async () => {
   }
   assert.ok(existsSync(join(folder, "data/a.json")));
 });
+
+test("what is read for a caller comes in small pieces", async () => {
+  const store = new FolderStore(freshFolder(), BASE);
+  await store.put("data/feature_engine_1.json", "x".repeat(200_000));
+  const sizes: number[] = [];
+  for await (const piece of store.read("data/feature_engine_1.json", { start: 1 })) {
+    sizes.push(piece.length);
+    assert.equal(piece.buffer.byteLength, piece.length, "a piece holds no more than itself");
+  }
+  assert.deepEqual(sizes, [65_536, 65_536, 65_536, 3_391]);
+});

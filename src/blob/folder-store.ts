@@ -14,6 +14,9 @@ import { discardStaged, publishStaged, replaceByStaged, type StagedFile, stageFi
 import { checkKey, type JobStore, type ReadPart, type StoredBlob, type StoreWrite } from "./store.ts";
 import type { StoredBytes } from "./stored-bytes.ts";
 
+/** A reader may stop taking them for a while, and there are many: each is held to one, read when it is asked for. */
+const CHUNK_BYTES = 64 * 2 ** 10;
+
 /**
  * Blobs as files `data/<name>` and `status/<name>` of a folder, or of a space in it, which is made at the first write.
  * Links are not followed out of it, and errors call a blob by its URL, not by its path.
@@ -54,7 +57,8 @@ export class FolderStore implements JobStore {
       await handle.close();
       throw changed(name);
     }
-    for await (const chunk of readHandle(handle, name, state, { start, end: end ?? state.size })) {
+    const span = { start, end: end ?? state.size, chunkBytes: CHUNK_BYTES, ahead: false };
+    for await (const chunk of readHandle(handle, name, state, span)) {
       throwIfAborted(signal, "reading", name);
       yield chunk;
     }

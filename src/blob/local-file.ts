@@ -54,8 +54,19 @@ export function stateOf({ size, mtimeNs }: BigIntStats): FileState {
   return { size: Number(size), mtimeNs };
 }
 
+/** Which part of a file is read, and how. */
+export interface FilePart {
+  readonly start?: number;
+  /** Exclusive. */
+  readonly end?: number;
+  /** Bytes of a chunk; fewer at the end. */
+  readonly chunkBytes?: number;
+  /** Whether the next chunk is read while one is worked on; true by default. */
+  readonly ahead?: boolean;
+}
+
 /**
- * Reads an open file, or a part of it (`end` exclusive), and on while the chunk before is worked on; closes it.
+ * Reads an open file, or a part of it; closes it.
  * @param before of a regular file, which must not change meanwhile.
  * @throws MucastError blob_unavailable.
  */
@@ -63,21 +74,21 @@ export async function* readHandle(
   handle: FileHandle,
   name: string,
   before: FileState | undefined,
-  { start, end }: { start?: number; end?: number } = {},
+  { start, end, chunkBytes = CHUNK_BYTES, ahead = true }: FilePart = {},
 ): AsyncGenerator<Uint8Array> {
   let at = start ?? 0;
   const next = () => {
-    const length = Math.min(CHUNK_BYTES, (end ?? Number.POSITIVE_INFINITY) - at);
+    const length = Math.min(chunkBytes, (end ?? Number.POSITIVE_INFINITY) - at);
     // A pipe has no positions.
     return readChunk(handle, length, start === undefined ? null : at);
   };
-  let pending = next();
+  let pending: Promise<Uint8Array> | undefined;
   try {
     for (;;) {
-      const chunk = await pending;
+      const chunk = await (pending ?? next());
       if (chunk.length === 0) break;
       at += chunk.length;
-      pending = next();
+      if (ahead) pending = next();
       yield chunk;
     }
     if (before) await checkUnchanged(handle, name, before, at === (end ?? before.size));
@@ -85,7 +96,7 @@ export async function* readHandle(
     if (error instanceof MucastError) throw error;
     throw new MucastError("blob_unavailable", `${name} cannot be read: ${causeOf(error)}`, { source: name });
   } finally {
-    await pending.catch(() => undefined);
+    await pending?.catch(() => undefined);
     await handle.close();
   }
 }

@@ -236,6 +236,14 @@ export const settingsSchema = z.strictObject({
       "Connections of callers that may be open at the same time; beyond them health checks alone are answered. Each needs two descriptors (`ulimit -n`), and the rest of the service its own.",
     )
     .register(settingNames, { env: "MUCAST_CONNECTIONS" }),
+  downloads: count(1, 1_000_000)
+    .default(1_000)
+    .describe("Downloads of blobs, of all callers, at the same time.")
+    .register(settingNames, { env: "MUCAST_DOWNLOADS" }),
+  downloads_per_caller: count(1, 1_000_000)
+    .default(200)
+    .describe("Downloads of blobs of one caller at the same time.")
+    .register(settingNames, { env: "MUCAST_DOWNLOADS_PER_CALLER" }),
   queued_per_caller: count(1, 1_000_000)
     .default(1_000)
     .describe("Operations of one caller that may wait to start.")

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { request } from "node:http";
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 import { after, before, test } from "node:test";
 import { FakeFullStore } from "./fake-full-store.testing.ts";
 import { ask, eventually, type Listening, listen, listenFor, type RawAnswer } from "./listening.testing.ts";
@@ -309,6 +309,60 @@ test("a name is each caller's own: what one puts, another neither meets nor lear
   assert.equal((await as(ben.token, "DELETE")).status, 204);
   assert.equal(await (await as(ann.token, "GET")).text(), "ann");
   assert.equal((await as(ben.token, "GET")).status, 404);
+});
+
+/** Asks for a blob on a connection of its own and reads no more than the head of the answer. */
+async function unread(port: number, name: string): Promise<{ status: string; socket: Socket }> {
+  const socket = connect(port, "127.0.0.1");
+  socket.on("error", () => undefined);
+  socket.write(`GET /data/${name} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`);
+  await once(socket, "readable");
+  const head = String(socket.read(12));
+  return { status: head.slice(-3), socket };
+}
+
+/** More than the buffers of a connection hold. */
+const LONG = "x".repeat(2 ** 26);
+
+test("downloads at the same time are counted, of a caller and in all", async (t) => {
+  for (const [limits, status] of [
+    [{ downloads_per_caller: 2 }, "429"],
+    [{ downloads: 2 }, "503"],
+  ] as const) {
+    const limited = await listenFor(t, limits);
+    await limited.store.put("data/feature_engine_long.json", LONG);
+    const begun = [await unread(limited.port, "feature_engine_long.json")];
+    begun.push(await unread(limited.port, "feature_engine_long.json"));
+    assert.deepEqual(
+      begun.map((download) => download.status),
+      ["200", "200"],
+    );
+    const path = "/data/feature_engine_long.json";
+    const refused = await ask(limited.port, { path });
+    assert.equal(String(refused.status), status, refused.text);
+    assert.match(refused.headers["retry-after"] ?? "", /^[1-9]/);
+    assert.equal((await ask(limited.port, { path, method: "HEAD" })).status, 200, "it carries nothing");
+    begun[0]!.socket.destroy();
+    await eventually(async () => {
+      const next = await unread(limited.port, "feature_engine_long.json");
+      next.socket.destroy();
+      return next.status === "200";
+    });
+    begun[1]!.socket.destroy();
+  }
+});
+
+test("a download whose reader takes nothing is ended, and one that is read is not", async (t) => {
+  const impatient = await listenFor(t, {}, { stallMilliseconds: 500 });
+  await impatient.store.put("data/feature_engine_long.json", LONG);
+  await impatient.store.put("data/feature_engine_short.json", "[]");
+  const { status, socket } = await unread(impatient.port, "feature_engine_long.json");
+  assert.equal(status, "200");
+  await eventually(() => impatient.done.length === 1);
+  socket.destroy();
+  assert.match(impatient.logged.at(-1)!, /"aborted":true/);
+  const whole = await ask(impatient.port, { path: "/data/feature_engine_short.json" });
+  assert.equal(whole.text, "[]");
 });
 
 function remove(name: string, headers: Record<string, string> = {}): Promise<RawAnswer> {

@@ -41,7 +41,7 @@ test("line breaks in an event do not break its line", async () => {
 test("a comment comes now and then, while nothing happens", async () => {
   const controller = new AbortController();
   const stream = new PassThrough().setEncoding("utf8");
-  const pumped = pumpEvents([], never(controller.signal), stream, controller.signal, 1);
+  const pumped = pumpEvents([], never(controller.signal), stream, controller.signal, { heartbeat: 1 });
   let text = "";
   for await (const piece of stream) {
     text += piece;
@@ -71,6 +71,21 @@ test("no more is taken than a slow reader takes, nor held back for one who has g
   assert.ok(taken < 50, `${taken} events were taken`);
   controller.abort();
   await pumped;
+});
+
+test("a reader who takes nothing is given up, and what is still to come is not asked for", async () => {
+  let isOver = false;
+  async function* endless(): AsyncGenerator<SentEvent> {
+    try {
+      for (;;) yield EVENTS[0]!;
+    } finally {
+      isOver = true;
+    }
+  }
+  const { signal } = new AbortController();
+  const pumped = pumpEvents([], endless(), new PassThrough(), signal, { stall: 1 });
+  await assert.rejects(pumped, /its reader took nothing for 1 ms/);
+  assert.ok(isOver);
 });
 
 test("what goes wrong meanwhile is told to whoever opened it", async () => {

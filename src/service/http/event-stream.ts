@@ -1,12 +1,19 @@
 import { once } from "node:events";
 import type { PassThrough } from "node:stream";
 import type { Snapshot, StoredEvent } from "../../contract/stored-event.ts";
+import { STALL_MILLISECONDS } from "./paced.ts";
 
 export type SentEvent = StoredEvent | Snapshot;
 
 export const EVENT_STREAM_TYPE = "text/event-stream; charset=utf-8";
 const RECONNECT_MILLISECONDS = 2_000;
 const HEARTBEAT_MILLISECONDS = 15_000;
+
+/** Milliseconds between two comments, and until a reader who takes no event is given up. */
+export interface Pace {
+  readonly heartbeat?: number;
+  readonly stall?: number;
+}
 
 /** An event as a stream carries it: JSON has no raw line breaks, so it is one line. */
 export function eventText(event: SentEvent): string {
@@ -22,15 +29,15 @@ export async function pumpEvents(
   following: AsyncIterable<SentEvent>,
   stream: PassThrough,
   signal: AbortSignal,
-  heartbeat = HEARTBEAT_MILLISECONDS,
+  { heartbeat = HEARTBEAT_MILLISECONDS, stall = STALL_MILLISECONDS }: Pace = {},
 ): Promise<void> {
   const beat = setInterval(() => {
     if (!stream.writableNeedDrain) stream.write(":\n\n");
   }, heartbeat);
   try {
     stream.write(`retry: ${RECONNECT_MILLISECONDS}\n\n`);
-    for (const event of first) await write(stream, event, signal);
-    for await (const event of following) await write(stream, event, signal);
+    for (const event of first) await write(stream, event, signal, stall);
+    for await (const event of following) await write(stream, event, signal, stall);
     stream.end();
   } catch (error) {
     if (!signal.aborted) throw error;
@@ -40,7 +47,21 @@ export async function pumpEvents(
   }
 }
 
-async function write(stream: PassThrough, event: SentEvent, signal: AbortSignal): Promise<void> {
+async function write(
+  stream: PassThrough,
+  event: SentEvent,
+  signal: AbortSignal,
+  stall: number,
+): Promise<void> {
   signal.throwIfAborted();
-  if (!stream.write(eventText(event))) await once(stream, "drain", { signal });
+  if (stream.write(eventText(event))) return;
+  const stalled = new AbortController();
+  const timer = setTimeout(() => stalled.abort(), stall);
+  try {
+    await once(stream, "drain", { signal: AbortSignal.any([signal, stalled.signal]) });
+  } catch (error) {
+    throw stalled.signal.aborted ? new Error(`its reader took nothing for ${stall} ms`) : error;
+  } finally {
+    clearTimeout(timer);
+  }
 }

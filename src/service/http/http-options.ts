@@ -21,6 +21,8 @@ export interface HttpOptions {
   readonly blobs: Blobs;
   readonly authenticate: Authenticate;
   readonly keys: KeyStore;
+  /** Milliseconds until a reader who takes nothing is given up; a minute by default. */
+  readonly stallMilliseconds?: number | undefined;
   readonly log: Log;
   readonly telemetry: Pick<Telemetry, "requestStarted" | "streamOpened" | "metrics" | "connectionRefused">;
   /** Looks at everything anew, once at a time; never rejects. */

@@ -40,7 +40,9 @@ export interface Listening {
 /** Listens on a free loopback port. @param given settings that are not the default, and parts to replace. */
 export async function listen(
   given: Partial<Settings> = {},
-  parts: Partial<Pick<HttpOptions, "ready" | "authenticate"> & { store: BlobStore }> = {},
+  parts: Partial<
+    Pick<HttpOptions, "ready" | "authenticate" | "stallMilliseconds"> & { store: BlobStore }
+  > = {},
 ): Promise<Listening> {
   const folder = await mkdtemp(join(tmpdir(), "mucast-http-"));
   const settings = { ...settingsSchema.parse({}), ...given };
@@ -55,6 +57,7 @@ export async function listen(
     operations,
     keys,
     blobs,
+    stallMilliseconds: parts.stallMilliseconds,
     log,
     authenticate:
       parts.authenticate ?? (await buildAuthenticate(settings, { keys, localToken: LOCAL_TOKEN })),

@@ -1,19 +1,27 @@
 import { Readable } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import type { BlobStore } from "../../blob/store.ts";
 import { checkReadable, noBlob } from "./blob-names.ts";
 import { byteRange } from "./byte-range.ts";
 import { checkIfMatch, matchesNone } from "./conditions.ts";
 import { departure } from "./departure.ts";
 import type { HttpOptions } from "./http-options.ts";
+import type { OpenDownloads } from "./open-downloads.ts";
+import { paced, STALL_MILLISECONDS } from "./paced.ts";
+
+/** What reading blobs stands on. */
+export interface Reading {
+  readonly options: HttpOptions;
+  readonly open: OpenDownloads;
+  /** Aborted when the service ends. */
+  readonly closing: AbortSignal;
+}
 
 /** Answers with a blob of the caller's, or with the part of it that is asked for. */
 export async function readBlob(
   request: FastifyRequest,
   reply: FastifyReply,
   name: string,
-  options: HttpOptions,
-  closing: AbortSignal,
+  { options, open, closing }: Reading,
 ): Promise<FastifyReply> {
   checkReadable(name);
   const spot = await options.blobs.find(request.caller!, name);
@@ -29,12 +37,18 @@ export async function readBlob(
   if (range !== undefined) reply.code(206).header("content-range", `bytes ${start}-${end - 1}/${size}`);
   reply.type("application/json").header("content-length", end - start);
   if (request.method === "HEAD" || size === 0) return reply.send();
+  open.begin(request.caller!.subject, reply.raw);
   const signal = departure(reply, closing);
-  return reply.send(await begun(store.read(key, { start, end, etag, signal }), signal));
+  const pieces = paced(
+    store.read(key, { start, end, etag, signal }),
+    options.stallMilliseconds ?? STALL_MILLISECONDS,
+    () => reply.raw.destroy(),
+  );
+  return reply.send(await begun(pieces, signal));
 }
 
 /** A stream whose first piece is there already: what fails before it is still answered with a problem. */
-async function begun(pieces: ReturnType<BlobStore["read"]>, signal: AbortSignal): Promise<Readable> {
+async function begun(pieces: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<Readable> {
   const iterator = pieces[Symbol.asyncIterator]();
   const first = await iterator.next();
   const rest = { [Symbol.asyncIterator]: () => iterator };
