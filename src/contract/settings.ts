@@ -252,6 +252,12 @@ export const settingsSchema = z.strictObject({
     .default(6_000)
     .describe("Requests a minute of one caller, or of one address that has not said who it is.")
     .register(settingNames, { env: "MUCAST_REQUESTS_PER_MINUTE" }),
+  failed_tries_per_minute: count(1, 10_000_000)
+    .default(300)
+    .describe(
+      "Keys and tokens a minute of one address that turn out to be wrong; what was good before is checked all the same.",
+    )
+    .register(settingNames, { env: "MUCAST_FAILED_TRIES_PER_MINUTE" }),
 
   log_level: z
     .enum(["trace", "debug", "info", "warn", "error"])

@@ -150,6 +150,7 @@ async function listen(parts: Parts, closing: Closing): Promise<RunningService> {
     operations,
     blobs,
     authenticate,
+    localToken: parts.lock?.token,
     keys,
     log,
     telemetry,

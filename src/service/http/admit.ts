@@ -1,12 +1,19 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { MucastError } from "../../contract/errors.ts";
 import type { Authenticate } from "../auth/authenticate.ts";
+import { tokenIn } from "../auth/bearer-token.ts";
+import type { Caller } from "../operations.ts";
+import type { KnownTokens } from "./known-tokens.ts";
 import type { OpenRequests } from "./open-requests.ts";
 import { addressKey, type TokenBuckets } from "./token-buckets.ts";
 
 export interface Admission {
   readonly authenticate: Authenticate;
+  /** Requests of a caller, or of an address. */
   readonly buckets: TokenBuckets;
+  /** Tokens of an address that are not known to be good, and turn out not to be. */
+  readonly tries: TokenBuckets;
+  readonly known: KnownTokens;
   readonly open: OpenRequests;
 }
 
@@ -19,19 +26,16 @@ export interface Admission {
 export async function admit(
   request: FastifyRequest,
   reply: FastifyReply,
-  { authenticate, buckets, open }: Admission,
+  admission: Admission,
 ): Promise<void> {
+  const { buckets, open } = admission;
   const { access = "admin", isUncounted } = request.routeOptions.config;
   if (access === "anyone") {
     if (!isUncounted) count(buckets, addressKey(request.ip));
     return;
   }
-  const caller = await authenticate(request.headers.authorization).catch((error) => {
-    count(buckets, addressKey(request.ip));
-    throw error;
-  });
+  const caller = await identified(request, admission);
   request.caller = caller;
-  count(buckets, `caller ${caller.subject}`);
   open.begin(caller.subject, reply.raw);
   if (caller.scopes.has(access)) return;
   const held = [...caller.scopes].join(", ") || "none";
@@ -40,10 +44,58 @@ export async function admit(
   });
 }
 
-function count(buckets: TokenBuckets, key: string): void {
+/**
+ * Who asks, counted. A check costs a look into the database or a signature, so none is made without a limit: a token
+ * that was good a short while ago is counted as its caller's before it is checked, any other as a try of its address.
+ */
+async function identified(request: FastifyRequest, admission: Admission): Promise<Caller> {
+  const { authenticate, buckets, known } = admission;
+  const { authorization } = request.headers;
+  const token = tokenIn(authorization);
+  const subject = token === undefined ? undefined : known.subjectOf(token);
+  if (token !== undefined && subject === undefined) return firstSeen(request, token, admission);
+  if (subject !== undefined) count(buckets, callerKey(subject));
+  const caller = await authenticate(authorization).catch((error: unknown) => {
+    if (token === undefined) count(buckets, addressKey(request.ip));
+    else if (isRefusal(error)) known.forget(token);
+    throw error;
+  });
+  if (subject === undefined) count(buckets, callerKey(caller.subject));
+  else known.remember(token!, caller.subject);
+  return caller;
+}
+
+/** Takes one of the tries of an address before the check, and gives it back where the token is good. */
+async function firstSeen(
+  request: FastifyRequest,
+  token: string,
+  { authenticate, buckets, tries, known }: Admission,
+): Promise<Caller> {
+  const address = addressKey(request.ip);
+  count(tries, address, "too many wrong keys or tokens from this address");
+  const caller = await authenticate(request.headers.authorization).catch((error: unknown) => {
+    if (!isRefusal(error)) tries.giveBack(address);
+    throw error;
+  });
+  tries.giveBack(address);
+  known.remember(token, caller.subject);
+  count(buckets, callerKey(caller.subject));
+  return caller;
+}
+
+function callerKey(subject: string): string {
+  return `caller ${subject}`;
+}
+
+/** Whether it is the token's fault, not that of a database or an issuer that is away. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof MucastError && error.code === "unauthorized";
+}
+
+function count(buckets: TokenBuckets, key: string, what = "too many requests"): void {
   const retryAfter = buckets.take(key);
   if (retryAfter === 0) return;
-  throw new MucastError("rate_limited", `too many requests; there is room again in ${retryAfter} s`, {
+  throw new MucastError("rate_limited", `${what}; there is room again in ${retryAfter} s`, {
     retryAfter,
   });
 }

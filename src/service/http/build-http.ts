@@ -11,6 +11,7 @@ import { connectionLimit } from "./connection-limit.ts";
 import type { HttpApp, ZodTypes } from "./http-app.ts";
 import type { HttpOptions } from "./http-options.ts";
 import { HttpServer } from "./http-server.ts";
+import { KnownTokens } from "./known-tokens.ts";
 import { OpenRequests } from "./open-requests.ts";
 import { documentRoutes } from "./openapi.ts";
 import { Origins } from "./origins.ts";
@@ -67,7 +68,9 @@ function guard(app: HttpApp, options: HttpOptions): void {
   const hosts = new OwnHosts(settings);
   const origins = new Origins(settings);
   const buckets = new TokenBuckets(settings.requests_per_minute);
-  const admission = { authenticate, buckets, open: new OpenRequests() };
+  const tries = new TokenBuckets(settings.failed_tries_per_minute);
+  const known = new KnownTokens(options.localToken);
+  const admission = { authenticate, buckets, tries, known, open: new OpenRequests() };
   const table = new RouteTable();
   app.addHook("onRoute", (route) => {
     if (route.config?.access === undefined)

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
-import { after, before, test } from "node:test";
+import { after, before, type TestContext, test } from "node:test";
 import { MucastError } from "../../contract/errors.ts";
+import type { Settings } from "../../contract/settings.ts";
+import { newApiKey } from "../auth/api-key.ts";
 import { ask, eventually, type Listening, LOCAL_TOKEN, listen, listenFor } from "./listening.testing.ts";
 import { ML_PAYLOAD } from "./operation-examples.ts";
 
@@ -175,7 +177,7 @@ test("an unknown path is not found, another method is named those there are", as
     ["GET", "/v2/operations", 404, undefined],
     ["DELETE", "/v1/operations", 405, "GET, HEAD"],
     ["GET", "/v1/run_ml_job", 405, "POST"],
-    ["POST", "/data/feature_engine_a.json", 405, "GET, HEAD, PUT"],
+    ["POST", "/data/feature_engine_a.json", 405, "DELETE, GET, HEAD, PUT"],
     ["DELETE", "/v1/operations/x", 405, "GET, HEAD"],
     ["PATCH", "/v1/operations/x/cancel", 405, "POST"],
     ["PROPFIND", "/v1/operations", 405, "GET, HEAD"],
@@ -265,8 +267,66 @@ test("a caller who is known is counted apart from others at the same address", a
         headers: authorization === undefined ? {} : { authorization },
       })
     ).status;
-  assert.deepEqual([await status(), await status("Bearer wrong"), await status()], [401, 401, 429]);
+  assert.deepEqual([await status(), await status("Bearer wrong"), await status()], [401, 401, 401]);
+  assert.equal(await status(), 429);
   assert.deepEqual([await status(`Bearer ${token}`), await status(`Bearer ${token}`)], [200, 200]);
   assert.equal(await status(`Bearer ${token}`), 429);
   assert.equal(await status(`Bearer ${LOCAL_TOKEN}`), 200);
+});
+
+/** A service with keys that tells how many were looked up. */
+async function countingLookups(t: TestContext, given: Partial<Settings>) {
+  const service = await listenFor(t, { auth: "keys", ...given });
+  let lookups = 0;
+  const find = service.keys.find.bind(service.keys);
+  service.keys.find = (id) => {
+    lookups += 1;
+    return find(id);
+  };
+  const statusOf = async (token: string) => {
+    const headers = { authorization: `Bearer ${token}` };
+    const answer = await fetch(`${service.origin}/v1/operations`, { headers });
+    await answer.arrayBuffer();
+    return answer.status;
+  };
+  return { ...service, statusOf, lookups: () => lookups };
+}
+
+test("wrong keys are looked up so often a minute, whatever their number, and a good one is never refused for them", async (t) => {
+  const { keys, statusOf, lookups } = await countingLookups(t, { failed_tries_per_minute: 5 });
+  const good = await keys.create("good", ["read"]);
+  const late = await keys.create("late", ["read"]);
+  assert.equal(await statusOf(good.token), 200);
+  const before = lookups();
+  const wrong = Array.from({ length: 60 }, () => newApiKey().token);
+  const tried = await Promise.all(wrong.map(statusOf));
+  assert.equal(lookups() - before, 5);
+  assert.deepEqual(
+    [tried.filter((status) => status === 401).length, new Set(tried)],
+    [5, new Set([401, 429])],
+  );
+  const again = await Promise.all(Array.from({ length: 20 }, () => statusOf(good.token)));
+  assert.deepEqual(new Set(again), new Set([200]));
+  assert.equal(await statusOf(late.token), 429, "one that was not seen before has to wait");
+  assert.equal(await statusOf(LOCAL_TOKEN), 200, "the operator never has to");
+  await keys.revoke(good.key.id);
+  assert.equal(await statusOf(good.token), 401, "it is checked all the same");
+  assert.equal(await statusOf(good.token), 429, "and then as any other");
+});
+
+test("good tokens cost no tries, however many come at first", async (t) => {
+  const { keys, statusOf } = await countingLookups(t, { failed_tries_per_minute: 2 });
+  for (let i = 0; i < 6; i++) {
+    const { token } = await keys.create(`k${i}`, ["read"]);
+    assert.equal(await statusOf(token), 200);
+  }
+});
+
+test("a known token beyond its caller's rate is refused before it is checked", async (t) => {
+  const { keys, statusOf, lookups } = await countingLookups(t, { requests_per_minute: 3 });
+  const { token } = await keys.create("eager", ["read"]);
+  const statuses = [];
+  for (let i = 0; i < 8; i++) statuses.push(await statusOf(token));
+  assert.deepEqual(statuses, [200, 200, 200, 429, 429, 429, 429, 429]);
+  assert.equal(lookups(), 3);
 });

@@ -20,6 +20,8 @@ export interface HttpOptions {
   readonly operations: Operations;
   readonly blobs: Blobs;
   readonly authenticate: Authenticate;
+  /** The operator's own, of the lock file. */
+  readonly localToken?: string | undefined;
   readonly keys: KeyStore;
   /** Milliseconds until a reader who takes nothing is given up; a minute by default. */
   readonly stallMilliseconds?: number | undefined;

@@ -57,6 +57,7 @@ export async function listen(
     operations,
     keys,
     blobs,
+    localToken: LOCAL_TOKEN,
     stallMilliseconds: parts.stallMilliseconds,
     log,
     authenticate:

@@ -28,6 +28,12 @@ export class TokenBuckets {
     return 0;
   }
 
+  /** Puts a token back that was taken and not used. */
+  giveBack(key: string): void {
+    const bucket = this.#buckets.get(key);
+    if (bucket !== undefined) bucket.tokens = Math.min(this.#perMinute, bucket.tokens + 1);
+  }
+
   #filled(key: string): Bucket {
     const now = this.#now();
     const bucket = this.#buckets.get(key);
