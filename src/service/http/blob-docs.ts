@@ -81,12 +81,8 @@ export const writeBlobDocs = {
     "if-match": header("Replaces this version only; `*` any, but does not make a new one."),
     "if-none-match": header("`*`: makes a new one only."),
   }),
-  body: {
-    content: {
-      "application/json": { schema: inputBlobSchema },
-      "application/octet-stream": { schema: BYTES },
-    },
-  },
+  // Its bytes are stored as they are; a schema of JSON here would be one that nothing holds.
+  body: { content: { "application/octet-stream": { schema: BYTES } } },
   response: {
     201: jsonAnswer("It is new.", uploadedBlobSchema, UPLOADED, { ETag: ETAG }),
     200: jsonAnswer("It has replaced an older one.", uploadedBlobSchema, UPLOADED, { ETag: ETAG }),
