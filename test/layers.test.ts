@@ -13,7 +13,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   prepare: ["contract", "blob"],
   jobs: ["contract", "blob", "ingest", "panel", "evaluate", "engine"],
   executors: ["contract", "blob", "engine", "jobs"],
-  service: ["contract", "blob", "executors"],
+  service: ["contract", "blob", "ingest", "executors"],
   client: ["contract"],
   cli: ["contract", "blob", "engine", "prepare", "jobs", "executors", "service", "client"],
 };

@@ -27,6 +27,7 @@ export function remoteOperations(connect: () => Promise<MucastClient>): ToolOper
       return { operation: submitted };
     },
     get: (_caller, id) => asked((client) => client.getOperation(id)),
+    forecast: (_caller, { id, ...query }) => asked((client) => client.getForecast(id, query)),
     list: (_caller, query) => asked((client) => client.listOperations(query)),
     cancel: (_caller, id) => asked((client) => client.cancelOperation(id)),
   };

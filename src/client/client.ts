@@ -1,3 +1,4 @@
+import type { ForecastView } from "../contract/forecast-view.ts";
 import type { Operation, OperationPage, OperationStatus, OperationView } from "../contract/operation-view.ts";
 import type { OutputBlob } from "../contract/output-blob.ts";
 import type { Snapshot, StoredEvent } from "../contract/stored-event.ts";
@@ -25,6 +26,14 @@ export interface ListOptions {
   /** 1 to 100 operations on a page. */
   readonly limit?: number | undefined;
   readonly cursor?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface ForecastOptions {
+  /** At most 50. */
+  readonly tickers?: readonly string[] | undefined;
+  /** 1 to 50 tickers, the largest |mu| first; not beside `tickers`. */
+  readonly limit?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -61,6 +70,16 @@ export class MucastClient {
   /** @throws MucastApiError not_found. */
   async getOperation(id: string, { signal }: CallOptions = {}): Promise<OperationView> {
     return this.#operation({ method: "GET", path: operationPath(id), repeatable: true, signal });
+  }
+
+  /**
+   * What an operation that succeeded forecasts: of the tickers named, or of those with the largest |mu|.
+   * @throws MucastApiError not_found; no_result where it has not succeeded.
+   */
+  async getForecast(id: string, { signal, tickers, limit }: ForecastOptions = {}): Promise<ForecastView> {
+    const path = `${operationPath(id)}/forecast`;
+    const call = { method: "GET", path, query: { tickers, limit }, repeatable: true, signal } as const;
+    return this.#connection.send(call, objectWith<ForecastView>("forecasts"));
   }
 
   /** One page of the caller's operations, newest first. */

@@ -14,7 +14,8 @@ export interface Call {
   readonly method: "GET" | "POST" | "PUT" | "DELETE";
   /** Begins with a slash. */
   readonly path: string;
-  readonly query?: Readonly<Record<string, string | number | undefined>>;
+  /** A list gives its name once for each entry. */
+  readonly query?: Readonly<Record<string, string | number | readonly string[] | undefined>>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: RequestInit["body"];
   /** Whether sending it twice does the same as sending it once. */
@@ -43,7 +44,7 @@ export class Connection {
   urlOf(path: string, query: Call["query"] = {}): string {
     const search = new URLSearchParams();
     for (const [name, value] of Object.entries(query)) {
-      if (value !== undefined) search.set(name, String(value));
+      for (const item of [value ?? []].flat()) search.append(name, String(item));
     }
     return `${this.#base}${path}${search.size === 0 ? "" : `?${search}`}`;
   }

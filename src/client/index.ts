@@ -1,5 +1,6 @@
 export type { EpochPoint, Epochs } from "../contract/epoch-point.ts";
 export type { ErrorCode, Fault, Problem } from "../contract/errors.ts";
+export type { ForecastView } from "../contract/forecast-view.ts";
 export type { Operation, OperationPage, OperationStatus, OperationView } from "../contract/operation-view.ts";
 export type { OutputBlob } from "../contract/output-blob.ts";
 export type { ResultRecord } from "../contract/result-record.ts";
@@ -7,6 +8,7 @@ export type { Snapshot, StoredEvent } from "../contract/stored-event.ts";
 export { MucastApiError } from "./api-error.ts";
 export {
   type CallOptions,
+  type ForecastOptions,
   type ListOptions,
   MucastClient,
   type SubmitOptions,

@@ -26,6 +26,7 @@ async function askedBy(use: (client: MucastClient) => Promise<unknown>): Promise
         const headers = { "content-type": "text/event-stream" };
         return new Response(`${sent(5, "succeeded", SUCCEEDED)}\n`, { headers });
       }
+      if (new URL(String(url)).pathname.endsWith("/forecast")) return Response.json({ forecasts: [] });
       if (String(url).includes("/operations?")) return Response.json({ operations: [], next_cursor: null });
       return Response.json(method === "PUT" ? { url: String(url) } : operation());
     },
@@ -40,6 +41,7 @@ const METHODS: Readonly<Record<string, (client: MucastClient) => Promise<unknown
   run_ml_job: (client) => client.runMlJob(PAYLOAD, { idempotencyKey: "k", wait: 3 }),
   run_dl_job: (client) => client.runDlJob(PAYLOAD, { idempotencyKey: "k", wait: 3 }),
   get_operation: (client) => client.getOperation("one"),
+  get_forecast: (client) => client.getForecast("one", { tickers: ["A", "B&C"], limit: 5 }),
   list_operations: (client) =>
     client.listOperations({ status: "Running", operation: "run_ml_job", limit: 5, cursor: "c" }),
   cancel_operation: (client) => client.cancelOperation("one"),

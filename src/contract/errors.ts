@@ -192,6 +192,12 @@ export const ERROR_TABLE = {
     title: "There is nothing of that name",
     advice: "Check the URL and the id; ended operations are kept for a stated time.",
   },
+  no_result: {
+    status: 409,
+    exit: null,
+    title: "The operation has no result",
+    advice: "Ask for the operation: while it is NotStarted or Running wait for it, else read its error.",
+  },
   method_not_allowed: {
     status: 405,
     exit: null,

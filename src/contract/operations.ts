@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { dlConfigSchema } from "./dl-config.ts";
+import { forecastInput, forecastViewSchema } from "./forecast-view.ts";
 import { mlConfigSchema } from "./ml-config.ts";
 import {
   JOB_OPERATIONS,
@@ -42,7 +43,8 @@ const listInput = z.strictObject({
 
 const ASYNCHRONOUS =
   "It is asynchronous: the answer is an operation with an `id` and status NotStarted; ask get_operation until its " +
-  "status is Succeeded, Failed or Canceled. `result.output_url` then names the output blob with `mu`. The output is " +
+  "status is Succeeded, Failed or Canceled. `result.output_url` then names the output blob with `mu`, and get_forecast " +
+  "tells the gist of it. The output is " +
   "written exactly once. A fault in the payload is refused at once, with every fault, its path and what to do.";
 
 /** Everything the service can be asked for. */
@@ -84,6 +86,19 @@ export const API_OPERATIONS = {
     scope: "read",
     input: byId,
     output: operationSchema,
+  },
+  get_forecast: {
+    name: "get_forecast",
+    title: "What an operation forecasts",
+    description:
+      "Of an operation that Succeeded: mu, the next-day log-return, of the tickers named or of those with the largest " +
+      "|mu|, with the metrics and the coverage of the intervals of each, those of all tickers together, and the " +
+      "baselines to compare them with. The whole output is the blob that `output_name` names.",
+    method: "GET",
+    path: "/v1/operations/{id}/forecast",
+    scope: "read",
+    input: forecastInput,
+    output: forecastViewSchema,
   },
   list_operations: {
     name: "list_operations",

@@ -13,6 +13,8 @@ export const SIZES = {
   operation: 224 * 2 ** 10,
   /** Epochs that are told at once. */
   epochs: 192 * 2 ** 10,
+  /** The lists of a forecast's answer together. */
+  forecast: 64 * 2 ** 10,
   event: 256 * 2 ** 10,
   /** A page of operations; one operation is always on it. */
   page: 2 ** 20,

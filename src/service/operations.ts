@@ -1,3 +1,4 @@
+import type { ForecastQuery, ForecastView } from "../contract/forecast-view.ts";
 import type { Operation, OperationPage, OperationStatus, OperationView } from "../contract/operation-view.ts";
 import type { Snapshot, StoredEvent } from "../contract/stored-event.ts";
 
@@ -49,6 +50,11 @@ export interface Operations {
    * is given back unchanged. @throws MucastError not_found.
    */
   cancel(caller: Caller, id: string): Promise<OperationView>;
+  /**
+   * What the output of an operation says of some tickers. @throws MucastError not_found, also where the output is gone;
+   * no_result where it has not succeeded; unavailable; what reading the output throws.
+   */
+  forecast(caller: Caller, query: ForecastQuery, signal?: AbortSignal): Promise<ForecastView>;
   /** The operation once it has ended, or as it is after `seconds`. @throws MucastError not_found. */
   wait(caller: Caller, id: string, seconds: number, signal?: AbortSignal): Promise<OperationView>;
   /**

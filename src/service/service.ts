@@ -9,6 +9,7 @@ import { startUpkeep } from "./blob-upkeep.ts";
 import { Closing } from "./closing.ts";
 import type { Database } from "./database/database.ts";
 import { openDatabase } from "./database/open-database.ts";
+import { Forecasts } from "./forecast/forecasts.ts";
 import { buildHttp } from "./http/build-http.ts";
 import { listening } from "./listening.ts";
 import { type DataLock, lockDataFolder } from "./lock/data-lock.ts";
@@ -131,6 +132,7 @@ async function listen(parts: Parts, closing: Closing): Promise<RunningService> {
       const parsed = parsePayload(operation, payload, { checkUrl: known.fault });
       return { ...parsed, inputs: () => known.keep(caller, parsed) };
     },
+    forecasts: new Forecasts({ find: (caller, name) => blobs.find(caller, name) }),
     onQueued: (row) => telemetry.queued(row),
     onCanceled: (row) => telemetry.ended(row, []),
   });

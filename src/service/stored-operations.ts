@@ -2,12 +2,14 @@ import { createHash, randomUUID } from "node:crypto";
 import { jsonBytes } from "../contract/bounded-json.ts";
 import { counted } from "../contract/counted.ts";
 import { MucastError } from "../contract/errors.ts";
+import type { ForecastQuery, ForecastView } from "../contract/forecast-view.ts";
 import { isEnded, type OperationPage, type OperationView } from "../contract/operation-view.ts";
 import { SIZES } from "../contract/sizes.ts";
 import type { Snapshot, StoredEvent } from "../contract/stored-event.ts";
 import { spaceOf } from "./caller-space.ts";
 import type { Database } from "./database/database.ts";
 import { followEvents } from "./follow-events.ts";
+import type { Forecasts } from "./forecast/forecasts.ts";
 import type { Caller, ListQuery, Operations, Submission } from "./operations.ts";
 import type { Changes } from "./queue/changes.ts";
 import { canceledProblem } from "./queue/conclude.ts";
@@ -30,6 +32,8 @@ export interface StoredOperationsParts {
   readonly quota: Quota;
   /** Reads and checks a payload. @throws MucastError with every fault. */
   readonly read: (caller: Caller, submission: Submission) => Promise<ReadPayload>;
+  /** Of an operation of the caller's. */
+  readonly forecasts: Pick<Forecasts, "of">;
   readonly onQueued: (row: OperationRow) => void;
   /** For good, here: an operation that had not started. */
   readonly onCanceled: (row: OperationRow) => void;
@@ -126,6 +130,10 @@ export class StoredOperations implements Operations {
 
   async get(caller: Caller, id: string): Promise<OperationView> {
     return viewOf(await this.#read(caller, id));
+  }
+
+  async forecast(caller: Caller, query: ForecastQuery, signal?: AbortSignal): Promise<ForecastView> {
+    return this.#parts.forecasts.of(caller, await this.get(caller, query.id), query, signal);
   }
 
   async list(caller: Caller, query: ListQuery): Promise<OperationPage> {

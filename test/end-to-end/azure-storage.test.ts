@@ -9,6 +9,8 @@ import { fileURLToPath } from "node:url";
 import type { ContainerClient } from "@azure/storage-blob";
 import { openStore } from "../../src/blob/open-store.ts";
 import { policyOf } from "../../src/blob/policy.ts";
+import { Forecasts } from "../../src/service/forecast/forecasts.ts";
+import { SUCCEEDED } from "../../src/service/http/operation-examples.ts";
 import { type Azurite, CERTIFICATE, startAzurite } from "../servers/azurite.testing.ts";
 import { Api, problemOf } from "../service/api.testing.ts";
 import { endServices, startServe } from "../service/service.testing.ts";
@@ -107,6 +109,17 @@ describe("with its blobs in Azure", { concurrency: 2 }, () => {
     const output = JSON.parse(text);
     assertValid("output-blob", output);
     assert.equal(output.provenance.feature_url, blobsUnder(blobUrl).features);
+
+    const policy = policyOf({ allowed: [], blobUrl, privateOrigins: [azurite.origin] });
+    const store = await openStore(blobUrl, { policy, env: withKey() });
+    const operation = { ...SUCCEEDED, result: { ...SUCCEEDED.result!, output_name: "ml_engine_key.json" } };
+    const view = await new Forecasts({ find: async () => ({ store, key: "data/ml_engine_key.json" }) }).of(
+      { subject: "local", scopes: new Set() },
+      operation,
+      { id: "key" },
+    );
+    await store.close();
+    assert.deepEqual(Object.fromEntries(view.forecasts.map(({ ticker, mu }) => [ticker, mu])), output.mu);
 
     const local = await localOutput();
     assert.equal(withoutProvenance(text), withoutProvenance(local.text));

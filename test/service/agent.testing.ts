@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { type ForecastView, forecastViewSchema } from "../../src/contract/forecast-view.ts";
 import { isEnded, type OperationView, operationSchema } from "../../src/contract/operation-view.ts";
 import { until } from "../end-to-end/command.ts";
 
@@ -67,6 +68,15 @@ export class Agent {
     const { structuredContent, isError, content } = await this.#client.callTool({ name, arguments: args });
     assert.notEqual(isError, true, JSON.stringify(content));
     return operationSchema.parse(structuredContent);
+  }
+
+  async forecast(args: Record<string, unknown>): Promise<ForecastView> {
+    const { structuredContent, isError, content } = await this.#client.callTool({
+      name: "get_forecast",
+      arguments: args,
+    });
+    assert.notEqual(isError, true, JSON.stringify(content));
+    return forecastViewSchema.parse(structuredContent);
   }
 
   /** The problem that a call is refused with. */

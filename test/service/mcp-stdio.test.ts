@@ -7,6 +7,7 @@ import { createInterface } from "node:readline";
 import { after, describe, test } from "node:test";
 import { FakeService, json, operation } from "../../src/client/fake-service.testing.ts";
 import { API_OPERATIONS } from "../../src/contract/operations.ts";
+import type { OutputBlob } from "../../src/contract/output-blob.ts";
 import { Agent, endAgents, MAIN } from "./agent.testing.ts";
 import { Api } from "./api.testing.ts";
 import { FEATURES, PRICES, payload, putInputs } from "./inputs.testing.ts";
@@ -29,6 +30,17 @@ describe("an agent over stdio", { timeout: 180_000 }, () => {
     assert.equal(ended.status, "Succeeded", JSON.stringify(ended.error));
     assert.equal((await new Api(serving.url).get(id)).status, "Succeeded");
     assert.equal((await agent.refused("get_operation", { id: "nothing" })).code, "not_found");
+    const { mu } = (await (await fetch(ended.result!.output_url)).json()) as OutputBlob;
+    const [first, ...others] = Object.keys(mu);
+    const named = await agent.forecast({ id, tickers: [others[0], "no such", first] });
+    assert.deepEqual(
+      named.forecasts.map(({ ticker, mu }) => [ticker, mu]),
+      [others[0]!, first!].map((ticker) => [ticker, mu[ticker]]),
+    );
+    assert.deepEqual([named.count, named.missing.length], [Object.keys(mu).length, 1]);
+    const [largest] = (await agent.forecast({ id, limit: 1 })).forecasts;
+    assert.equal(Math.abs(largest!.mu), Math.max(...Object.values<number>(mu).map(Math.abs)));
+    assert.equal((await agent.refused("get_forecast", { id: "nothing" })).code, "not_found");
 
     await serving.kill9();
     const again = await agent.call("run_ml_job", { ...args, idempotency_key: "one" });

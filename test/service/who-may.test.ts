@@ -153,12 +153,14 @@ describe("a service with keys", { timeout: 180_000 }, () => {
     for (const [method, path] of [
       ["GET", `/v1/operations/${mine.id}`],
       ["GET", `/v1/operations/${mine.id}/events`],
+      ["GET", `/v1/operations/${mine.id}/forecast`],
       ["POST", `/v1/operations/${mine.id}/cancel`],
       ["GET", `/data/${mine.result!.output_name}`],
       ["GET", "/data/feature_engine_hers.json"],
     ] as const) {
       problemOf(await ben.ask(method, path), 404, "not_found");
     }
+    assert.equal((await ann.ask("GET", `/v1/operations/${mine.id}/forecast`)).status, 200);
     assert.deepEqual((await ben.list()).operations, []);
     problemOf(await ben.ask("DELETE", "/data/feature_engine_hers.json"), 404, "not_found");
     assert.equal((await ann.ask("GET", "/data/feature_engine_hers.json")).text, FEATURES);

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { dlConfigSchema } from "../../contract/dl-config.ts";
+import { forecastViewSchema } from "../../contract/forecast-view.ts";
 import { mlConfigSchema } from "../../contract/ml-config.ts";
 import { openSchema } from "../../contract/open-schema.ts";
 import { operationPageSchema, operationSchema, progressSchema } from "../../contract/operation-view.ts";
@@ -22,6 +23,7 @@ const SENT: readonly z.ZodType[] = [
 const RECEIVED: readonly z.ZodType[] = [
   operationSchema,
   operationPageSchema,
+  forecastViewSchema,
   progressSchema,
   warningSchema,
   resultRecordSchema,

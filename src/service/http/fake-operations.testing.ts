@@ -1,10 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { EventEmitter, once } from "node:events";
 import { MucastError } from "../../contract/errors.ts";
+import type { ForecastQuery, ForecastView } from "../../contract/forecast-view.ts";
 import { isEnded, type OperationPage, type OperationView } from "../../contract/operation-view.ts";
 import { parsePayload } from "../../contract/parse-payload.ts";
 import { isFinal, type Snapshot, type StoredEvent } from "../../contract/stored-event.ts";
 import type { Caller, ListQuery, Operations, Submission } from "../operations.ts";
+import { FORECAST } from "./operation-examples.ts";
 
 type EventBody = Pick<StoredEvent, "type" | "data">;
 
@@ -64,6 +66,15 @@ export class FakeOperations implements Operations {
   async get(caller: Caller, id: string): Promise<OperationView> {
     this.#fail();
     return this.#entry(caller, id).view;
+  }
+
+  async forecast(caller: Caller, { id, tickers }: ForecastQuery): Promise<ForecastView> {
+    this.#fail();
+    const { view } = this.#entry(caller, id);
+    if (view.status === "Succeeded") return { ...FORECAST, id, count: tickers?.length ?? FORECAST.count };
+    throw new MucastError("no_result", `operation ${id} is ${view.status}`, {
+      operation_status: view.status,
+    });
   }
 
   async list(caller: Caller, { status, operation, cursor, limit }: ListQuery): Promise<OperationPage> {

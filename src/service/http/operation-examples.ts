@@ -1,3 +1,4 @@
+import type { ForecastView } from "../../contract/forecast-view.ts";
 import type { OperationView } from "../../contract/operation-view.ts";
 import type { StoredEvent } from "../../contract/stored-event.ts";
 
@@ -82,3 +83,49 @@ export const EVENTS: readonly StoredEvent[] = [
   { seq: 3, operation_id: ID, time: "2026-01-05T08:30:02.118Z", type: "progress", data: RUNNING.progress! },
   { seq: 4, operation_id: ID, time: SUCCEEDED.finished_at!, type: "succeeded", data: SUCCEEDED },
 ];
+
+const METRICS = {
+  n: 252,
+  rmse: 0.0182,
+  mae: 0.0131,
+  hit_rate: 0.5139,
+  r2_zero: 0.0011,
+  r2_mean: 0.0004,
+  correlation: 0.0412,
+};
+
+export const FORECAST: ForecastView = {
+  id: ID,
+  operation: "run_ml_job",
+  output_name: `ml_engine_${ID}.json`,
+  window: { start: "2020-01-02", end: "2026-01-05", learning_end: "2024-12-31", as_of: "2026-01-05" },
+  count: 20,
+  forecasts: [
+    {
+      ticker: "AAPL",
+      mu: 0.00123,
+      metrics: METRICS,
+      coverage: { n: 252, coverage: 0.884, mean_width: 0.061 },
+    },
+  ],
+  missing: [],
+  left_out: 0,
+  metrics: {
+    score: {
+      pooled: METRICS,
+      cross_section: {
+        dates: 252,
+        ic_mean: 0.013,
+        ic_std: 0.21,
+        icir: 0.062,
+        ic_t: 0.98,
+        rank_ic_mean: 0.011,
+        rank_ic_std: 0.2,
+        rank_icir: 0.055,
+        rank_ic_t: 0.87,
+      },
+    },
+    baselines: { zero: { ...METRICS, hit_rate: null, correlation: null }, mean: METRICS },
+  },
+  intervals: { alpha: 0.1, bound: "both", pooled: { n: 5040, coverage: 0.887, mean_width: 0.064 } },
+};

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { forecastViewSchema } from "../../contract/forecast-view.ts";
 import { operationPageSchema, operationSchema } from "../../contract/operation-view.ts";
 import { ask, eventually, type Listening, listen } from "./listening.testing.ts";
 import { DL_PAYLOAD, ML_PAYLOAD } from "./operation-examples.ts";
@@ -49,6 +50,35 @@ test("asking may wait for the end", async () => {
   assert.equal(operationSchema.parse(await answer.json()).status, "Succeeded");
 });
 
+test("a forecast is told of the tickers named once each, or of so many; a wrong query is told by its names", async () => {
+  const id = await submitted();
+  const path = `/v1/operations/${id}/forecast`;
+  const early = await get(path);
+  assert.deepEqual([early.status, ((await early.json()) as { code: string }).code], [409, "no_result"]);
+  service.operations.start(id);
+  service.operations.end(id);
+  for (const [query, count] of [
+    ["?tickers=A", 1],
+    ["?tickers=A&tickers=B%26C", 2],
+    ["?limit=5", 20],
+    ["", 20],
+  ] as const) {
+    const view = forecastViewSchema.parse(await (await get(`${path}${query}`)).json());
+    assert.deepEqual([view.id, view.count], [id, count], query);
+  }
+  for (const [query, fault] of [
+    ["?limit=0", "query.limit"],
+    ["?tickers=A&limit=1", "query.limit"],
+    ["?tickers=", "query.tickers[0]"],
+    [`?${"tickers=A&".repeat(51)}`, "query.tickers"],
+    ["?ticker=A", "query.ticker"],
+  ] as const) {
+    const answer = await get(`${path}${query}`);
+    const problem = (await answer.json()) as { faults: { path: string }[] };
+    assert.deepEqual([answer.status, problem.faults.map(({ path }) => path)], [400, [fault]], query);
+  }
+});
+
 test("an unknown id is not found, one that no id can be is invalid", async () => {
   for (const [id, status, code] of [
     ["unknown", 404, "not_found"],
@@ -60,6 +90,7 @@ test("an unknown id is not found, one that no id can be is invalid", async () =>
     for (const [method, path] of [
       ["GET", `/v1/operations/${id}`],
       ["GET", `/v1/operations/${id}/events`],
+      ["GET", `/v1/operations/${id}/forecast`],
       ["POST", `/v1/operations/${id}/cancel`],
     ] as const) {
       const answer = await ask(service.port, { method, path });

@@ -3,6 +3,7 @@ import { isEnded } from "../../contract/operation-view.ts";
 import { API_OPERATIONS } from "../../contract/operations.ts";
 import { ignoreBodies } from "./body-text.ts";
 import { departure } from "./departure.ts";
+import { forecastRoute } from "./forecast-route.ts";
 import type { HttpApp } from "./http-app.ts";
 import type { HttpOptions } from "./http-options.ts";
 import { answerOperation } from "./operation-answer.ts";
@@ -18,6 +19,7 @@ const { get_operation, list_operations, cancel_operation } = API_OPERATIONS;
 export function operationRoutes(app: HttpApp, options: HttpOptions, closing: AbortSignal): void {
   ignoreBodies(app);
   getRoute(app, options, closing);
+  forecastRoute(app, options, closing);
   listRoute(app, options);
   cancelRoute(app, options);
 }

@@ -1,5 +1,6 @@
 import { type Fault, MucastError } from "../../contract/errors.ts";
 import { faultsOf } from "../../contract/faults.ts";
+import type { ForecastView } from "../../contract/forecast-view.ts";
 import { parseJson } from "../../contract/json-text.ts";
 import type { Operation, OperationPage, OperationView } from "../../contract/operation-view.ts";
 import { API_OPERATIONS, type ApiOperationName } from "../../contract/operations.ts";
@@ -22,7 +23,7 @@ export interface ToolCall {
 export async function callTool(
   operations: ToolOperations,
   { name, args, caller, traceparent }: ToolCall,
-): Promise<OperationView | OperationPage> {
+): Promise<OperationView | OperationPage | ForecastView> {
   checkScope(name, caller);
   switch (name) {
     case "run_ml_job":
@@ -30,6 +31,8 @@ export async function callTool(
       return (await operations.submit(caller, { ...submissionOf(name, args), traceparent })).operation;
     case "get_operation":
       return operations.get(caller, checked(name, args).id);
+    case "get_forecast":
+      return operations.forecast(caller, checked(name, args));
     case "list_operations":
       return operations.list(caller, checked(name, args));
     case "cancel_operation":
@@ -46,7 +49,7 @@ function checkScope(name: ApiOperationName, { scopes }: Caller): void {
   });
 }
 
-function checked<N extends "get_operation" | "list_operations" | "cancel_operation">(
+function checked<N extends "get_operation" | "get_forecast" | "list_operations" | "cancel_operation">(
   name: N,
   args: ToolCall["args"],
 ): ReturnType<(typeof API_OPERATIONS)[N]["input"]["parse"]> {

@@ -3,11 +3,12 @@ import { after, before, describe, test } from "node:test";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { MucastError, type Problem } from "../../contract/errors.ts";
+import type { ForecastView } from "../../contract/forecast-view.ts";
 import { type OperationPage, type OperationView, operationSchema } from "../../contract/operation-view.ts";
 import { API_OPERATIONS } from "../../contract/operations.ts";
 import { samplesOf } from "../../contract/samples.testing.ts";
 import { ask, type Listening, listen } from "../http/listening.testing.ts";
-import { ML_PAYLOAD } from "../http/operation-examples.ts";
+import { FORECAST, ML_PAYLOAD } from "../http/operation-examples.ts";
 
 interface Answer<T> {
   readonly isError: boolean;
@@ -92,6 +93,31 @@ for (const [mode, revision] of [
       const ended = await call(client, "get_operation", { id });
       assert.equal(ended.isError, false);
       assert.match(ended.text, /: Canceled\./);
+    });
+
+    test("reads what a job forecasts, and is told where there is nothing to read yet", async () => {
+      const { id } = (await call(client, "run_ml_job", ML_PAYLOAD)).value;
+      const early = await refused(client, "get_forecast", { id });
+      assert.deepEqual([early.code, early.status, early.operation_status], ["no_result", 409, "NotStarted"]);
+      service.operations.start(id);
+      service.operations.end(id);
+      const { value, text } = await call<ForecastView>(client, "get_forecast", {
+        id,
+        tickers: ["AAPL", "B"],
+      });
+      assert.deepEqual(value, { ...FORECAST, id, count: 2 });
+      assert.match(
+        text,
+        /^run_ml_job \S+ as of 2026-01-05: 1 of 2 tickers with a mu\.\n"AAPL" mu 0\.00123, hit rate 0\.5139/,
+      );
+      const both = await refused(client, "get_forecast", { id, tickers: [], limit: 51 });
+      assert.deepEqual((both.faults as { path: string }[]).map(({ path }) => path).sort(), [
+        "arguments.limit",
+        "arguments.limit",
+        "arguments.tickers",
+      ]);
+      const unclear = await refused(client, "get_forecast", { id, tickers: ["A"], limit: 1 });
+      assert.match(unclear.detail, /^arguments\.limit: give tickers or limit, not both/);
     });
 
     test("is told every fault of a payload at once, as a problem", async () => {
@@ -192,6 +218,7 @@ describe("the tools", () => {
       run_ml_job: [false, false, false, true],
       run_dl_job: [false, false, false, true],
       get_operation: [true, false, true, false],
+      get_forecast: [true, false, true, false],
       list_operations: [true, false, true, false],
       cancel_operation: [false, true, true, false],
     });

@@ -1,11 +1,18 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
+import type { ForecastView } from "../../contract/forecast-view.ts";
 import type { OperationPage, OperationView } from "../../contract/operation-view.ts";
 import { type CodeCounts, countCodes } from "../../contract/sizes.ts";
 import { problemAnswer } from "../http/problem-answer.ts";
+import { forecastText } from "./forecast-text.ts";
 
 /** What a tool answers: the operation or the page as it is, and in a few words what to know and do. */
-export function toolResult(answer: OperationView | OperationPage): CallToolResult {
-  const text = "operations" in answer ? pageText(answer) : operationText(answer);
+export function toolResult(answer: OperationView | OperationPage | ForecastView): CallToolResult {
+  const text =
+    "operations" in answer
+      ? pageText(answer)
+      : "forecasts" in answer
+        ? forecastText(answer)
+        : operationText(answer);
   return { content: [{ type: "text", text }], structuredContent: { ...answer } };
 }
 
@@ -31,7 +38,8 @@ function sentences(operation: OperationView): string[] {
   const { status, progress, warnings, failures = [], result, error } = operation;
   const { warning_counts = countCodes(warnings), failure_counts = countCodes(failures) } = operation;
   const warned = [...told("Warnings", warning_counts), ...told("Tickers that failed", failure_counts)];
-  if (result !== null) return [`The output blob with mu is ${result.output_url}.`, ...warned];
+  if (result !== null)
+    return [`The output blob with mu is ${result.output_url}; get_forecast tells the gist of it.`, ...warned];
   if (error !== null) return [`${error.code}: ${error.detail}.`, error.advice, ...warned];
   const done = progress === null ? [] : [`${progress.stage}: ${progress.done} of ${progress.total ?? "?"}.`];
   return status === "NotStarted" ? [ASK_AGAIN] : [...done, ASK_AGAIN];

@@ -81,6 +81,7 @@ export class TestedQueue {
         const parsed = parsePayload(operation, payload);
         return { ...parsed, inputs: async () => ({ ...parsed, blobs: [] }) };
       },
+      forecasts: { of: () => Promise.reject(new Error("no test here reads a forecast")) },
       onQueued: () => undefined,
       onCanceled: () => undefined,
     });

@@ -1,0 +1,183 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { MucastError } from "../../contract/errors.ts";
+import { type ForecastQuery, forecastViewSchema } from "../../contract/forecast-view.ts";
+import type { BlobSpot } from "../blobs.ts";
+import { SUCCEEDED } from "../http/operation-examples.ts";
+import { Forecasts } from "./forecasts.ts";
+
+const ANN = { subject: "key:ann", scopes: new Set(["read"] as const) };
+const METRICS = { n: 8, rmse: 0.01, mae: 0.008, hit_rate: null, r2_zero: 0.1, r2_mean: 0, correlation: 0.4 };
+const CROSS = Object.fromEntries(
+  ["ic_mean", "ic_std", "icir", "ic_t", "rank_ic_mean", "rank_ic_std", "rank_icir", "rank_ic_t"].map(
+    (name) => [name, 0.1],
+  ),
+);
+const TABLE = { pooled: METRICS, by_ticker: {}, cross_section: { dates: 8, ...CROSS } };
+const COVERAGE = { n: 8, coverage: 0.875, mean_width: 0.03 };
+
+/** The text of an output with this `mu`, in the order given, also for names like `10` and `__proto__`. */
+function output(mu: readonly (readonly [string, number])[], more: Record<string, unknown> = {}): string {
+  const byTicker = (value: unknown) =>
+    `{${mu.map(([ticker]) => `${JSON.stringify(ticker)}:${JSON.stringify(value)}`).join(",")}}`;
+  const members = {
+    schema: "mucast.forecast/1",
+    operation: "run_ml_job",
+    id: "one",
+    created_at: "2026-01-05T08:30:09.000Z",
+    window: { start: "2024-01-02", end: "2024-03-25", learning_end: null, as_of: "2024-03-25" },
+    mu: "MU",
+    forecasts: "FORECASTS",
+    cross_validation: { mu: { folds: [{ metrics: 1 }], dates: [] } },
+    metrics: {
+      score: { ...TABLE, by_ticker: "METRICS" },
+      out_of_fold: TABLE,
+      baselines: { zero: { score: TABLE, out_of_fold: TABLE }, mean: { score: TABLE } },
+      intervals: { alpha: 0.2, bound: "both", pooled: COVERAGE, by_ticker: "COVERAGE" },
+    },
+    model: { name: "ridge", mu: [{}] },
+    warnings: [],
+    failures: [],
+    ...more,
+  };
+  return JSON.stringify(members)
+    .replace('"MU"', () => `{${mu.map(([ticker, value]) => `${JSON.stringify(ticker)}:${value}`).join(",")}}`)
+    .replace('"FORECASTS"', () => byTicker({ dates: ["2024-03-25"], predicted: [0.1], realised: [null] }))
+    .replace('"METRICS"', () => byTicker(METRICS))
+    .replace('"COVERAGE"', () => byTicker(COVERAGE));
+}
+
+/** A fake store of one output, in pieces of a few bytes. */
+function storeOf(text: string, onRead: () => Promise<void> | void = () => undefined, pieceBytes = 97) {
+  const bytes = Buffer.from(text);
+  const store = {
+    stat: async () => ({ size: bytes.length, etag: '"1"' }),
+    async *read() {
+      await onRead();
+      for (let at = 0; at < bytes.length; at += pieceBytes) yield bytes.subarray(at, at + pieceBytes);
+    },
+  };
+  return { find: async () => ({ store: store as unknown as BlobSpot["store"], key: "data/one.json" }) };
+}
+
+const ask = (text: string, query: Partial<ForecastQuery> = {}) =>
+  new Forecasts(storeOf(text)).of(ANN, SUCCEEDED, { id: "one", ...query });
+
+async function refusal(attempt: Promise<unknown>): Promise<MucastError> {
+  const error = await attempt.then(() => assert.fail("it was answered")).catch((error: unknown) => error);
+  assert.ok(error instanceof MucastError, String(error));
+  return error;
+}
+
+describe("what an output forecasts", () => {
+  test("is that of the largest |mu| first, with metrics, coverage and baselines", async () => {
+    const mu = [
+      ["A", 0.001],
+      ["B", -0.003],
+      ["C", 0.002],
+      ["D", -0.002],
+    ] as const;
+    const view = await ask(output(mu), { limit: 3 });
+    forecastViewSchema.parse(view);
+    assert.deepEqual(
+      view.forecasts.map(({ ticker, mu }) => [ticker, mu]),
+      [
+        ["B", -0.003],
+        ["C", 0.002],
+        ["D", -0.002],
+      ],
+    );
+    assert.deepEqual([view.forecasts[0]!.metrics, view.forecasts[0]!.coverage], [METRICS, COVERAGE]);
+    assert.deepEqual([view.count, view.left_out, view.missing], [4, 0, []]);
+    assert.deepEqual(view.metrics.score, { pooled: METRICS, cross_section: TABLE.cross_section });
+    assert.deepEqual(view.metrics.out_of_fold, view.metrics.score);
+    assert.deepEqual(view.metrics.baselines, { zero: METRICS, mean: METRICS });
+    assert.deepEqual(view.intervals, { alpha: 0.2, bound: "both", pooled: COVERAGE });
+    assert.equal((await ask(output(mu))).forecasts.length, 4);
+  });
+
+  test("is that of the tickers named, in their order, and why the others have none", async () => {
+    const names = ["10", "9", "__proto__", 'x"\n\u001b', "constructor"];
+    const mu = names.map((name, i) => [name, i / 1_000] as const);
+    const more = {
+      warnings: [
+        { code: "missing_features", message: "S: 5 rows lack a feature", ticker: "S", count: 5 },
+        { code: "stale_ticker", message: "S has no mu", ticker: "S" },
+      ],
+      failures: [{ ticker: "F", code: "fit_failed", message: "F: singular" }],
+    };
+    const tickers = [...names.toReversed(), "S", "F", "toString"];
+    const view = await ask(output(mu, more), { tickers });
+    assert.deepEqual(
+      view.forecasts.map(({ ticker }) => ticker),
+      names.toReversed(),
+    );
+    assert.ok(view.forecasts.every(({ metrics }) => metrics?.n === 8));
+    assert.deepEqual(view.missing, [
+      { ticker: "S", code: "stale_ticker", message: "S has no mu" },
+      { ticker: "F", code: "fit_failed", message: "F: singular" },
+      { ticker: "toString", code: null, message: "the output has no such ticker" },
+    ]);
+  });
+
+  test("stays small whatever tickers are called, and counts what has no room", async () => {
+    const names = Array.from({ length: 50 }, (_, i) => `${"\u0001".repeat(990)}${i}`);
+    const view = await ask(output(names.map((name, i) => [name, i / 1_000])), { limit: 50 });
+    assert.ok(Buffer.byteLength(JSON.stringify(view)) < 70_000);
+    assert.ok(view.forecasts.length > 0 && view.left_out > 0);
+    assert.equal(view.forecasts.length + view.left_out, 50);
+  });
+
+  test("is empty, and none of it is made up, where a job trained nothing or its metrics are undefined", async () => {
+    const view = await ask(output([]));
+    assert.deepEqual([view.count, view.forecasts], [0, []]);
+  });
+
+  test("is refused where the blob is no output, or cut off", async () => {
+    const whole = output([["A", 0.1]]);
+    assert.equal((await refusal(ask(whole.replace("forecast/1", "forecast/9")))).code, "invalid_data");
+    assert.equal((await refusal(ask("[1]"))).code, "invalid_data");
+    assert.equal((await refusal(ask(whole.slice(0, -80)))).code, "unreadable_blob");
+  });
+});
+
+describe("reading outputs", () => {
+  const TEXT = output([["A", 0.1]]);
+
+  test("is refused for an operation that has not succeeded, and where the output is gone", async () => {
+    const early = { ...SUCCEEDED, status: "Running", result: null } as const;
+    const running = await refusal(new Forecasts(storeOf(TEXT)).of(ANN, early, { id: "one" }));
+    assert.deepEqual([running.code, running.data.operation_status], ["no_result", "Running"]);
+    const gone = { find: async () => undefined };
+    assert.equal((await refusal(new Forecasts(gone).of(ANN, SUCCEEDED, { id: "one" }))).code, "not_found");
+  });
+
+  test("happens once for the same question", async () => {
+    let reads = 0;
+    const forecasts = new Forecasts(storeOf(TEXT, () => void reads++));
+    const first = await forecasts.of(ANN, SUCCEEDED, { id: "one" });
+    assert.equal(await forecasts.of(ANN, SUCCEEDED, { id: "one" }), first);
+    await forecasts.of(ANN, SUCCEEDED, { id: "one", tickers: ["A"] });
+    assert.equal(reads, 2);
+  });
+
+  test("is of two at a time; further ones wait, and very many are refused", async () => {
+    const gate = Promise.withResolvers<void>();
+    let reading = 0;
+    const forecasts = new Forecasts(
+      storeOf(TEXT, async () => {
+        reading += 1;
+        await gate.promise;
+      }),
+    );
+    const asked = Array.from({ length: 52 }, (_, i) =>
+      forecasts.of(ANN, SUCCEEDED, { id: "one", tickers: [`T${i}`] }),
+    );
+    const refused = await refusal(forecasts.of(ANN, SUCCEEDED, { id: "one", tickers: ["A"] }));
+    assert.deepEqual([refused.code, refused.data.retryAfter], ["unavailable", 5]);
+    assert.equal(reading, 2);
+    gate.resolve();
+    assert.equal((await Promise.all(asked)).length, 52);
+    assert.equal((await forecasts.of(ANN, SUCCEEDED, { id: "one", tickers: ["A"] })).forecasts.length, 1);
+  });
+});

@@ -1,0 +1,84 @@
+import { MucastError } from "../../contract/errors.ts";
+import { FORECAST_LIMITS, type ForecastQuery, type ForecastView } from "../../contract/forecast-view.ts";
+import type { OperationView } from "../../contract/operation-view.ts";
+import type { Blobs } from "../blobs.ts";
+import type { Caller } from "../operations.ts";
+import { readForecast } from "./read-forecast.ts";
+
+/** Outputs that are read at the same time; each is read whole, which may be some hundred megabytes. */
+const READ_AT_ONCE = 2;
+const WAITING_AT_MOST = 50;
+const RETRY_SECONDS = 5;
+/** Each some kilobytes. An output never changes, so what was read of it stays right. */
+const ANSWERS_KEPT = 32;
+
+/** What operations that have succeeded forecast, read from their outputs. */
+export class Forecasts {
+  readonly #blobs: Pick<Blobs, "find">;
+  readonly #answers = new Map<string, ForecastView>();
+  readonly #waiting: (() => void)[] = [];
+  #reading = 0;
+
+  constructor(blobs: Pick<Blobs, "find">) {
+    this.#blobs = blobs;
+  }
+
+  /**
+   * What the output of an operation says of the tickers asked for.
+   * @param operation one of the caller's.
+   * @throws MucastError no_result where it has not succeeded; not_found where its output is gone; unavailable where
+   *   very many wait; what reading the output throws.
+   */
+  async of(
+    caller: Caller,
+    operation: OperationView,
+    { tickers, limit = FORECAST_LIMITS.default }: ForecastQuery,
+    signal?: AbortSignal,
+  ): Promise<ForecastView> {
+    const { id, status, result } = operation;
+    if (result === null) throw noResult(id, status);
+    const name = result.output_name;
+    const wanted = tickers === undefined ? { largest: limit } : { tickers };
+    const spot = await this.#blobs.find(caller, name);
+    const blob = await spot?.store.stat(spot.key);
+    if (spot === undefined || blob === undefined) {
+      throw new MucastError("not_found", `the output ${name} is no longer there`, { path: "id" });
+    }
+    const { etag } = blob;
+    const key = JSON.stringify([caller.subject, name, etag, wanted]);
+    const known = this.#answers.get(key);
+    if (known !== undefined) return known;
+    const view = await this.#inTurn(() =>
+      readForecast(name, spot.store.read(spot.key, { etag, signal }), wanted),
+    );
+    this.#keep(key, view);
+    return view;
+  }
+
+  #keep(key: string, view: ForecastView): void {
+    this.#answers.set(key, view);
+    if (this.#answers.size > ANSWERS_KEPT) this.#answers.delete(this.#answers.keys().next().value!);
+  }
+
+  async #inTurn<T>(read: () => Promise<T>): Promise<T> {
+    if (this.#reading === READ_AT_ONCE) {
+      if (this.#waiting.length >= WAITING_AT_MOST) {
+        const message = `${WAITING_AT_MOST} others wait to read an output already; try again later`;
+        throw new MucastError("unavailable", message, { retryAfter: RETRY_SECONDS });
+      }
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    } else this.#reading += 1;
+    try {
+      return await read();
+    } finally {
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#reading -= 1;
+      else next();
+    }
+  }
+}
+
+function noResult(id: string, status: OperationView["status"]): MucastError {
+  const message = `operation ${id} is ${status}, and only one that is Succeeded has a forecast`;
+  return new MucastError("no_result", message, { path: "id", operation_status: status });
+}
