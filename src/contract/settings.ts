@@ -187,7 +187,9 @@ export const settingsSchema = z.strictObject({
   cores: count(1, 1_024)
     .default(availableParallelism())
     .meta({ shownDefault: "all of the machine" })
-    .describe("Cores that all running jobs together may use on this machine.")
+    .describe(
+      "Cores that the fits of all running jobs together may use on this machine; the Node process of each job, which reads and writes, comes on top with up to one.",
+    )
     .register(settingNames, { env: "MUCAST_CORES" }),
   concurrent_jobs: count(1, 1_000)
     .default(2)
