@@ -89,9 +89,23 @@ describe("an agent over stdio", { timeout: 180_000 }, () => {
     child.stdin.write(
       `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"get_operation","arguments":{"id":${endless}}}}\n`,
     );
-    const answers = [await lines.next(), await lines.next(), await lines.next()];
-    const ids = answers.map(({ value }) => JSON.parse(value!)).map(({ jsonrpc, id }) => `${jsonrpc} ${id}`);
-    assert.deepEqual(ids.sort(), ["2.0 0", "2.0 1", "2.0 2"]);
+    child.stdin.write('[]\n{"jsonrpc":"1.0","id":3,"method":"ping"}\n');
+    child.stdin.write(
+      '[{"jsonrpc":"2.0","id":4,"method":"ping"},42,{"jsonrpc":"2.0","id":5,"method":"ping"}]\n',
+    );
+    const twice = `{"feature_url":"f","data_extractor_url":"d","config":{},"config":${config}}`;
+    child.stdin.write(
+      `{"jsonrpc":"2.0","id":6,"method":"tools/call","params":{"name":"run_ml_job","arguments":${twice}}}\n`,
+    );
+    const answers: string[] = [];
+    while (answers.length < 10) answers.push((await lines.next()).value!);
+    const told = answers
+      .map((line) => JSON.parse(line))
+      .map(({ jsonrpc, id, error }) => `${jsonrpc} ${id} ${error?.code ?? ""}`.trim());
+    assert.deepEqual(told.sort(), [
+      ...["2.0 0", "2.0 1", "2.0 2", "2.0 3 -32600", "2.0 4", "2.0 5", "2.0 6"],
+      ...["2.0 null -32600", "2.0 null -32600", "2.0 null -32700"],
+    ]);
     child.stdin.end();
     const [exit] = await Promise.all([once(child, "exit"), assertEnd(lines)]);
     assert.deepEqual(exit, [0, null]);

@@ -26,16 +26,23 @@ function bounded(value: unknown, deepest = DEEPEST_MESSAGE): unknown {
   return Object.fromEntries(members.map(([key, part]) => [key, bounded(part, deepest - 1)]));
 }
 
-const CONFIG = ["params", "arguments", "config"] as const;
+const ARGUMENTS = ["params", "arguments"] as const;
 
 function withConfigText(message: unknown, textOf: () => string): unknown {
-  const args = CONFIG.slice(0, -1).reduce(memberOf, message);
-  const config = memberOf(args, "config");
-  if (memberOf(message, "method") !== "tools/call" || config === undefined || typeof config === "string") {
-    return message;
-  }
-  const source = CONFIG.reduce((text, name) => partTexts(text).get(name)!, textOf());
-  (args as Record<string, unknown>).config = source;
+  const args = ARGUMENTS.reduce(memberOf, message);
+  if (memberOf(message, "method") !== "tools/call" || memberOf(args, "config") === undefined) return message;
+  let before: string | undefined;
+  const texts = partTexts(
+    ARGUMENTS.reduce((text, name) => partTexts(text).get(name)!, textOf()),
+    (key, text) => {
+      if (key === "config") before = text;
+    },
+  );
+  const source = texts.get("config")!;
+  // Of two configs neither counts: what checks a config refuses both, as it does over HTTP.
+  if (before !== undefined)
+    (args as Record<string, unknown>).config = `{"config":${before},"config":${source}}`;
+  else if (typeof memberOf(args, "config") !== "string") (args as Record<string, unknown>).config = source;
   return message;
 }
 

@@ -3,8 +3,12 @@
  * which the last one counts as it does for JSON.parse, or by its index. Nothing for other values.
  *
  * @param text valid JSON; this does not look for faults.
+ * @param onTwice is told of a key that comes again, and of the text that counts no more.
  */
-export function partTexts(text: string): ReadonlyMap<string | number, string> {
+export function partTexts(
+  text: string,
+  onTwice: (key: string | number, before: string) => void = () => undefined,
+): ReadonlyMap<string | number, string> {
   const found = new Map<string | number, string>();
   let depth = 0;
   let key: string | number = 0;
@@ -13,7 +17,11 @@ export function partTexts(text: string): ReadonlyMap<string | number, string> {
   for (const { 0: token, index } of text.matchAll(TOKEN)) {
     const closes = token === "}" || token === "]";
     if (depth === 1 && (token === "," || closes)) {
-      if (start >= 0) found.set(key, text.slice(start, end));
+      if (start >= 0) {
+        const before = found.get(key);
+        if (before !== undefined) onTwice(key, before);
+        found.set(key, text.slice(start, end));
+      }
       if (typeof key === "number") key += 1;
       start = -1;
     } else if (depth === 1 && token === ":") {

@@ -284,6 +284,15 @@ describe("numbers of a config", () => {
   });
 });
 
+test("a second config is refused, as over HTTP", async () => {
+  const { config: _, ...urls } = ML_PAYLOAD;
+  const args = `${JSON.stringify(urls).slice(0, -1)},"config":{},"config":${JSON.stringify(ML_PAYLOAD.config)}}`;
+  const body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"run_ml_job","arguments":${args}}}`;
+  const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
+  const { text } = await ask(service.port, { method: "POST", path: "/mcp", headers }, body);
+  assert.match(text, /invalid_request[\s\S]*stands twice; keep one of them/);
+});
+
 describe("a service with keys", () => {
   let guarded: Listening;
   before(async () => {

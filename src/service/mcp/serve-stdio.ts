@@ -25,7 +25,7 @@ export async function serveMcpOnStdio(
   { operations, address, input, output, onError }: StdioParts,
   signal: AbortSignal,
 ): Promise<void> {
-  const lines = input.pipe(new ConfigTextLines());
+  const lines = input.pipe(new ConfigTextLines((answer) => output.write(`${JSON.stringify(answer)}\n`)));
   const served = serveStdio(() => mcpServer({ operations, caller: PARENT, address, onDefect: onError }), {
     transport: new StdioServerTransport(lines, output),
     onerror: onError,
