@@ -191,3 +191,9 @@ test("whatever order rows and columns are written in, the same prices are read",
     { numRuns: 40 },
   );
 });
+
+test("a ticker longer than the jobs take is refused with its line", async () => {
+  const long = "é".repeat(129);
+  const { message } = await refusal(`Symbol,Date,Close\nA,2020-01-02,1\n${long},2020-01-02,1\n`, "too_large");
+  assert.match(message, /line 3 names a ticker of more than 256 bytes/);
+});

@@ -1,3 +1,4 @@
+import { NAME_BYTES } from "../contract/blob-limits.ts";
 import { compareCodePoints } from "../contract/code-points.ts";
 import type { TickerPrices } from "../contract/columns.ts";
 import { counted } from "../contract/counted.ts";
@@ -20,8 +21,8 @@ interface Cells {
  * Reads a wide or long price CSV.
  * @returns every ticker that has a price, by ascending code point; days ascend, missing prices are left out, zero
  * and negative ones kept as they are.
- * @throws MucastError of csvRows; invalid_data, with the line, for what cannot be understood without guessing; the
- * reason of `signal`.
+ * @throws MucastError of csvRows; invalid_data, with the line, for what cannot be understood without guessing; too_large
+ * for a ticker longer than the jobs take; the reason of `signal`.
  */
 export async function readPrices(path: string, signal?: AbortSignal): Promise<TickerPrices[]> {
   const turns = new Turns(signal);
@@ -92,6 +93,11 @@ class PriceCells {
       if (ticker === "") {
         const data = { source: this.#path, line };
         throw new MucastError("invalid_data", `${this.#path}: line ${line} names no ticker`, data);
+      }
+      if (Buffer.byteLength(ticker) > NAME_BYTES.ticker) {
+        const what = `names a ticker of more than ${NAME_BYTES.ticker} bytes`;
+        const data = { source: this.#path, line };
+        throw new MucastError("too_large", `${this.#path}: line ${line} ${what}`, data);
       }
       cells = { dates: [], prices: [], lines: [] };
       this.tickers.set(ticker, cells);
