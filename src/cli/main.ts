@@ -53,6 +53,8 @@ try {
   await program.parseAsync();
 } catch (error) {
   process.exitCode = exitCodeOf(error);
+  // What was half opened, such as a damaged database, may hold the process for minutes, and its supervisor with it.
+  if (process.argv[2] === "serve") process.exit();
 }
 
 function exitCodeOf(error: unknown): number {

@@ -1,17 +1,109 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import { oneAtATime } from "./readiness.ts";
+import { mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { copyNewDatabase } from "../../test/servers/database-template.testing.ts";
+import { FolderStore } from "../blob/folder-store.ts";
+import { openDatabase } from "./database/open-database.ts";
+import { keptFor, openReadiness } from "./readiness.ts";
 
-test("who asks while it is being found out gets that answer, and who asks later another", async () => {
-  const answers = [1, 2];
-  const ask = oneAtATime(async () => answers.shift());
+const folder = mkdtempSync(join(tmpdir(), "mucast-ready-"));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+test("who asks gets the same answer for as long as it is fresh, and the disk is asked once", async () => {
+  let now = 0;
+  let count = 0;
+  const ask = keptFor(
+    3_000,
+    async () => ++count,
+    () => now,
+  );
   assert.deepEqual(await Promise.all([ask(), ask(), ask()]), [1, 1, 1]);
+  now = 2_999;
+  assert.equal(await ask(), 1);
+  now = 3_000;
   assert.equal(await ask(), 2);
 });
 
-test("a failure is told to those who have waited for it alone", async () => {
-  const answers = [Promise.reject(new Error("away")), Promise.resolve("back")];
-  const ask = oneAtATime(() => answers.shift()!);
-  await Promise.all([assert.rejects(ask(), /away/), assert.rejects(ask(), /away/)]);
-  assert.equal(await ask(), "back");
+/** Everything that a service stands on, in a folder; each look is a new one. */
+async function opened(t: { after: (end: () => Promise<void>) => void }, name: string) {
+  const dataDir = join(folder, name);
+  const blobFolder = join(dataDir, "blobs");
+  await copyNewDatabase(dataDir);
+  const database = await openDatabase({ databaseUrl: undefined, dataDir });
+  t.after(() => database.close());
+  let draining = false;
+  const ask = openReadiness({
+    database,
+    store: new FolderStore(blobFolder, "http://x"),
+    blobFolder,
+    dataDir,
+    draining: () => draining,
+  });
+  const failing = async () => (await ask()).filter(({ ok }) => !ok).map(({ name: failed }) => failed);
+  return {
+    dataDir,
+    blobFolder,
+    ask,
+    failing,
+    drain: () => {
+      draining = true;
+    },
+  };
+}
+
+/** Makes answers old at once. */
+function pass(t: { mock: { method: (on: object, name: "now", as: () => number) => void } }): void {
+  let later = performance.now();
+  t.mock.method(performance, "now", () => (later += 10_000));
+}
+
+test("a service that works is ready, and one that ends is not accepting", async (t) => {
+  const { ask, failing, drain, blobFolder } = await opened(t, "works");
+  const checks = await ask();
+  assert.deepEqual(
+    checks.map(({ name, ok }) => [name, ok]),
+    [
+      ["data_folder", true],
+      ["database", true],
+      ["storage", true],
+      ["accepting", true],
+    ],
+  );
+  assert.equal(await new FolderStore(blobFolder, "").stat("status/readiness.0.json"), undefined);
+  drain();
+  assert.deepEqual(await failing(), ["accepting"]);
+});
+
+test("a blob folder that is moved away is told, also where another one has come in its place", async (t) => {
+  const { failing, blobFolder } = await opened(t, "moved");
+  assert.deepEqual(await failing(), []);
+  pass(t);
+  renameSync(blobFolder, `${blobFolder}.away`);
+  assert.deepEqual(await failing(), ["storage"]);
+  mkdirSync(blobFolder);
+  assert.deepEqual(await failing(), ["storage"]);
+  rmSync(blobFolder, { recursive: true });
+  renameSync(`${blobFolder}.away`, blobFolder);
+  assert.deepEqual(await failing(), []);
+});
+
+test("files of the database that are removed are told, and so is a data folder that cannot be written", async (t) => {
+  const { failing, dataDir } = await opened(t, "removed");
+  assert.deepEqual(await failing(), []);
+  pass(t);
+  const control = join(dataDir, "database/global/pg_control");
+  renameSync(control, `${control}.away`);
+  assert.deepEqual(await failing(), ["database"]);
+  renameSync(`${control}.away`, control);
+  // In the way of the file that is written; no right is needed to keep even root from it.
+  const inTheWay = join(dataDir, `readiness.${process.pid}`);
+  mkdirSync(join(inTheWay, "full"), { recursive: true });
+  assert.deepEqual(await failing(), ["data_folder"]);
+  rmSync(inTheWay, { recursive: true });
+  renameSync(dataDir, `${dataDir}.away`);
+  assert.deepEqual(await failing(), ["data_folder", "database", "storage"]);
+  renameSync(`${dataDir}.away`, dataDir);
+  assert.deepEqual(await failing(), []);
 });

@@ -1,44 +1,122 @@
+import { open, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import type { BlobStore } from "../blob/store.ts";
 import { MucastError } from "../contract/errors.ts";
+import { causeOf } from "../contract/system-error.ts";
 import type { Database } from "./database/database.ts";
 import type { ReadyCheck } from "./http/http-options.ts";
+import { SamePlace } from "./same-place.ts";
 
-/** A key that no blob has. */
-const ABSENT = "status/readiness.0.json";
+/** A key of which nothing but these checks knows. */
+const PROBE_KEY = "status/readiness.0.json";
+/** As much as a small job leaves. */
+const PROBE = new Uint8Array(64 * 2 ** 10);
+/** Probes may come from many and often; the disk is asked once in this time. */
+const FRESH_MILLISECONDS = 3_000;
+const PATIENCE_MILLISECONDS = 10_000;
 
-/** Whether the service can do its work now: each part is asked anew. */
-export async function readiness(parts: {
+export interface ReadyParts {
   readonly database: Database;
   readonly store: BlobStore;
+  /** Where blobs are on this machine; undefined in Azure. */
+  readonly blobFolder: string | undefined;
+  /** Where the embedded database and the lock are; undefined where they are not on this machine. */
+  readonly dataDir: string | undefined;
   readonly draining: () => boolean;
-}): Promise<readonly ReadyCheck[]> {
-  const { database, store, draining } = parts;
-  return [
-    await check("database", () => database.query("select 1")),
-    await check("storage", () => store.stat(ABSENT)),
-    { name: "draining", ok: !draining(), ...(draining() ? { message: "the service is about to end" } : {}) },
-  ];
 }
 
 /**
- * Does it once at a time: who asks meanwhile gets the same answer, so that probes, which anyone may send, do not pile up
- * on the storage.
+ * @returns what tells whether the service can do its work: it writes and syncs in the data folder and in the storage, and has
+ *   the database write to its disk, at most every three seconds; whether jobs are accepted is always told as it is.
  */
-export function oneAtATime<T>(ask: () => Promise<T>): () => Promise<T> {
-  let asking: Promise<T> | undefined;
-  return () => {
-    asking ??= ask().finally(() => {
-      asking = undefined;
-    });
-    return asking;
-  };
+export function openReadiness(parts: ReadyParts): () => Promise<readonly ReadyCheck[]> {
+  const { dataDir, blobFolder, database, store, draining } = parts;
+  const folder = dataDir === undefined ? undefined : new SamePlace(dataDir);
+  const control = dataDir && new SamePlace(join(dataDir, "database/global/pg_control"));
+  const blobs = blobFolder === undefined ? undefined : new SamePlace(blobFolder);
+  const looked = keptFor(FRESH_MILLISECONDS, () =>
+    Promise.all([
+      ...(dataDir === undefined ? [] : [check("data_folder", () => writeIn(dataDir, folder!))]),
+      check("database", () => writeToDatabase(database, control || undefined)),
+      check("storage", () => writeBlob(store, blobs)),
+    ]),
+  );
+  return async () => [...(await looked()), acceptance(draining())];
+}
+
+function acceptance(draining: boolean): ReadyCheck {
+  return draining
+    ? { name: "accepting", ok: false, message: "the service is about to end, or has lost its data folder" }
+    : { name: "accepting", ok: true };
+}
+
+async function writeIn(folder: string, place: SamePlace): Promise<void> {
+  place.check();
+  const path = join(folder, `readiness.${process.pid}`);
+  try {
+    const file = await open(path, "w", 0o600);
+    try {
+      await file.write(PROBE);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+  } catch (cause) {
+    throw new MucastError("unavailable", `${folder} cannot be written: ${causeOf(cause)}`, {}, { cause });
+  } finally {
+    await rm(path, { force: true }).catch(() => undefined);
+  }
+}
+
+/** A message in the log of what it writes, which it syncs at the commit; it takes a hundred bytes for as long as that log is kept. */
+async function writeToDatabase(database: Database, control: SamePlace | undefined): Promise<void> {
+  control?.check();
+  await database.query("select pg_logical_emit_message(true, 'mucast', 'readiness')");
+}
+
+async function writeBlob(store: BlobStore, folder: SamePlace | undefined): Promise<void> {
+  folder?.check();
+  await store.put(PROBE_KEY, PROBE);
+  // A job may be allowed to write and not to remove; then the next look replaces it.
+  await store.remove(PROBE_KEY).catch(() => undefined);
+  folder?.check();
 }
 
 async function check(name: string, ask: () => Promise<unknown>): Promise<ReadyCheck> {
+  const patience = new AbortController();
+  const late = pause(PATIENCE_MILLISECONDS, undefined, { signal: patience.signal }).then(
+    () => Promise.reject(new Error("late")),
+    () => undefined,
+  );
   try {
-    await ask();
+    await Promise.race([ask(), late]);
     return { name, ok: true };
   } catch (error) {
     return { name, ok: false, message: error instanceof MucastError ? error.message : "it does not answer" };
+  } finally {
+    patience.abort();
   }
+}
+
+/**
+ * Asks once at a time, and not again for as long as an answer is fresh: who asks meanwhile gets the same.
+ * @param now milliseconds of a clock that is never set.
+ */
+export function keptFor<T>(
+  milliseconds: number,
+  ask: () => Promise<T>,
+  now: () => number = () => performance.now(),
+): () => Promise<T> {
+  let asked: { readonly answer: Promise<T>; over?: number } | undefined;
+  return () => {
+    if (asked && (asked.over === undefined || now() - asked.over < milliseconds)) return asked.answer;
+    const current: NonNullable<typeof asked> = { answer: ask() };
+    asked = current;
+    const end = () => {
+      current.over = now();
+    };
+    current.answer.then(end, end);
+    return current.answer;
+  };
 }

@@ -19,7 +19,7 @@ import { OwnBlobs, type OwnPlaces } from "./own-blobs.ts";
 import { Changes } from "./queue/changes.ts";
 import { Dispatcher } from "./queue/dispatcher.ts";
 import { newOwner } from "./queue/owner.ts";
-import { oneAtATime, readiness } from "./readiness.ts";
+import { openReadiness } from "./readiness.ts";
 import { keepRetention } from "./retention.ts";
 import type { ServiceSettings } from "./settings/load-settings.ts";
 import { secretsOf } from "./settings/secrets.ts";
@@ -142,9 +142,15 @@ async function listen(parts: Parts, closing: Closing): Promise<RunningService> {
   });
   const keys = new DatabaseKeyStore(database);
   const authenticate = await buildAuthenticate(settings, { keys, localToken: parts.lock?.token });
-  const ready = oneAtATime(() =>
-    readiness({ database, store: storage.store, draining: () => operations.draining }),
-  );
+  const ready = openReadiness({
+    database,
+    store: storage.store,
+    blobFolder: storage.folder,
+    dataDir: parts.lock && settings.data_dir,
+    draining: () => operations.draining,
+  });
+  // What is there now has to stay; it is looked at before this goes on, the rest of the answer comes when it does.
+  void ready();
   const blobs = new StoredBlobs({ database, store: storage.store, settings, quota, log });
   closing.add(() => blobs.close());
   const http = buildHttp({

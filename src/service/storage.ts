@@ -10,6 +10,8 @@ import type { ServiceSettings } from "./settings/load-settings.ts";
 export interface Storage {
   /** For HTTP, which calls its blobs `/data/<name>`. */
   readonly store: BlobStore;
+  /** Where they are on this machine; undefined in Azure. */
+  readonly folder: string | undefined;
   /** Once the service listens: the store whose URLs stand in records, and under which URLs blobs are known. */
   at(address: string): Promise<{ readonly store: BlobStore; readonly places: OwnPlaces }>;
 }
@@ -30,13 +32,14 @@ export async function openStorage(settings: ServiceSettings, env: NodeJS.Process
       store,
       places: { bases: ownBases(address, publicUrl), jobBase: store.url, policy },
     });
-    return { store, at };
+    return { store, folder: undefined, at };
   }
   const folder = resolve(isUrl(settings.blob_url) ? filePath(settings.blob_url) : settings.blob_url);
   const mapping = (bases: readonly string[]): BlobPolicy =>
     policyOf({ ...rules, mapped: bases.map((base) => ({ base, folder })) });
   return {
     store: await openStore("", { policy: mapping([""]) }),
+    folder,
     at: async (address) => {
       const bases = ownBases(address, publicUrl);
       const policy = mapping(bases);

@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { Core } from "./core.testing.ts";
+import { eventuallyTrue } from "./eventually.testing.ts";
 import { FEATURES, PRICES, payload } from "./inputs.testing.ts";
 import { endServices, serviceFolder, startServe } from "./service.testing.ts";
 import { startFakeStorage } from "./storage.testing.ts";
@@ -46,6 +47,8 @@ describe("a full disk for the output", options, () => {
       through: [...NAMESPACE!.make, "sh", "-c", script, "sh"],
     });
     core = new Core(serving, storage);
+    const ready = async () => (await core!.api.ask("GET", "/readyz")).text;
+    assert.match(await ready(), /"detail":"storage: /);
     const { id } = await core.api.submit(payload(storage.url, "small"));
     const ended = await core.api.ended(id);
     assert.deepEqual([ended.status, ended.error?.code], ["Failed", "output_failed"]);
@@ -56,5 +59,6 @@ describe("a full disk for the output", options, () => {
     assert.equal(spawnSync("nsenter", [...enter, ...remount]).status, 0);
     const again = await core.api.submit(payload(storage.url, "small"), { prefer: "wait=60" });
     assert.equal(again.status, "Succeeded", JSON.stringify(again.error));
+    await eventuallyTrue("it is ready", async () => !(await ready()).includes("detail"));
   });
 });

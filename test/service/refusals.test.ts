@@ -7,6 +7,8 @@ import { type Postgres, startPostgres } from "../servers/postgres.testing.ts";
 import { endServices, launchServe, type ServeOptions, serviceFolder, startServe } from "./service.testing.ts";
 
 const PASSWORD = "plantedPassword";
+/** Keeps its process from ending by itself. */
+const HOLDER = "data:text/javascript,setInterval(()=>undefined,1e6)";
 
 describe("a service that cannot start", { timeout: 180_000 }, () => {
   let postgres: Postgres;
@@ -49,7 +51,11 @@ describe("a service that cannot start", { timeout: 180_000 }, () => {
       /192\.0\.2\.1/,
     ],
     ["in a data folder that is a file", () => ({ args: ["--data-dir", join(folder, "file")] }), /\/file/],
-    ["with a database that is not whole", () => ({ folder: join(folder, "broken") }), /\/broken\/data/],
+    [
+      "with a database that is not whole, whatever that leaves open",
+      () => ({ folder: join(folder, "broken"), env: { NODE_OPTIONS: `--import ${HOLDER}` } }),
+      /\/broken\/data/,
+    ],
     ["with a lock that is not one", () => ({ folder: join(folder, "locked") }), /service\.lock/],
     [
       "with a wrong password of the database",

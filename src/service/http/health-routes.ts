@@ -10,7 +10,9 @@ const readinessSchema = z.strictObject({
   checks: z.array(z.strictObject({ name: z.string(), ok: z.literal(true) })),
 });
 
-const READY = { checks: ["database", "storage", "draining"].map((name) => ({ name, ok: true })) };
+const READY = {
+  checks: ["data_folder", "database", "storage", "accepting"].map((name) => ({ name, ok: true })),
+};
 
 /** `GET /healthz`, `/readyz` and `/metrics`. */
 export function healthRoutes(app: HttpApp, options: HttpOptions): void {
@@ -44,7 +46,7 @@ function readyRoute(app: HttpApp, { ready }: HttpOptions): void {
       operationId: "ready",
       summary: "Whether jobs are taken",
       description:
-        "For probes that send traffic: database and storage answer, and the service is not about to end. Else 503 with the reasons.",
+        "For probes that send traffic: the data folder, the database and the storage can be written, which is tried at most every three seconds, and the service is not about to end. Else 503 with the reasons.",
       tags: ["Service"],
       response: {
         200: jsonAnswer("They are.", readinessSchema, READY),

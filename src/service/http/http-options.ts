@@ -6,7 +6,7 @@ import type { Operations } from "../operations.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 
-/** One thing the service needs to do its work: `database`, `storage`, `draining`. */
+/** One thing the service needs to do its work: `data_folder`, `database`, `storage`, `accepting`. */
 export interface ReadyCheck {
   readonly name: string;
   readonly ok: boolean;
@@ -27,6 +27,6 @@ export interface HttpOptions {
   readonly stallMilliseconds?: number | undefined;
   readonly log: Log;
   readonly telemetry: Pick<Telemetry, "requestStarted" | "streamOpened" | "metrics" | "connectionRefused">;
-  /** Looks at everything anew, once at a time; never rejects. */
+  /** Looks at everything, at most every few seconds; never rejects. */
   ready(): Promise<readonly ReadyCheck[]>;
 }

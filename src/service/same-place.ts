@@ -1,0 +1,27 @@
+import { type BigIntStats, statSync } from "node:fs";
+import { MucastError } from "../contract/errors.ts";
+import { causeOf } from "../contract/system-error.ts";
+
+/** A file or folder that has to stay where it was when it was first seen: what is put in its place is another one. */
+export class SamePlace {
+  readonly #path: string;
+  #first: BigIntStats | undefined;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** @throws MucastError unavailable where what was seen before is gone, or is another. Nothing was seen yet: harmless. */
+  check(): void {
+    let now: BigIntStats | undefined;
+    try {
+      now = statSync(this.#path, { bigint: true, throwIfNoEntry: false });
+    } catch (cause) {
+      throw new MucastError("unavailable", `${this.#path}: ${causeOf(cause)}`, {}, { cause });
+    }
+    this.#first ??= now;
+    if (now?.ino === this.#first?.ino && now?.dev === this.#first?.dev) return;
+    const what = now === undefined ? "is gone" : "is not the one that it was";
+    throw new MucastError("unavailable", `${this.#path} ${what}; put it back, and start the service again`);
+  }
+}
