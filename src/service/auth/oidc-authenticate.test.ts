@@ -142,3 +142,15 @@ test("an issuer that is away makes nobody unauthorized, and is asked again", asy
   issuer.status = 200;
   await named(await issuer.token());
 });
+
+test("a subject is a text that can be stored", async (t) => {
+  const issuer = await FakeIssuer.start(t);
+  const authenticate = authenticateBy(issuer);
+  for (const sub of ["a\0b", "a\nb", 7, ["ann"], { name: "ann" }, true, ""]) {
+    await assert.rejects(
+      authenticate(await issuer.token({ sub })),
+      fails("unauthorized"),
+      JSON.stringify(sub),
+    );
+  }
+});

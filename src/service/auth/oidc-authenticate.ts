@@ -68,12 +68,16 @@ async function verified(token: string, keys: JWTVerifyGetKey, options: OidcOptio
       clockTolerance: CLOCK_SKEW_SECONDS,
       requiredClaims: ["sub", "exp"],
     });
-    if (payload.sub === "" || payload.sub!.length > LONGEST_SUBJECT)
-      throw unauthorized("the token's sub is odd");
+    if (!isSubject(payload.sub)) throw unauthorized("the token's sub is odd");
     return payload;
   } catch (error) {
     throw refusal(error);
   }
+}
+
+/** The library takes whatever JSON a claim holds; PostgreSQL takes no NUL. */
+function isSubject(sub: unknown): boolean {
+  return typeof sub === "string" && sub !== "" && sub.length <= LONGEST_SUBJECT && !/\p{Cc}/u.test(sub);
 }
 
 /** The token's fault, or the issuer's: only where its keys cannot be had may it be tried again. */
