@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { link, mkdir, open, rename, rmdir, unlink } from "node:fs/promises";
+import { link, open, rename, rmdir, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { MucastError } from "../contract/errors.ts";
+import { makeFolder } from "../contract/make-folder.ts";
 import { causeOf, codeOf } from "../contract/system-error.ts";
 import { throwIfAborted } from "./canceled.ts";
 import { blocksOf, type Content } from "./content.ts";
@@ -46,7 +47,7 @@ export async function stageFile(
   const hidden = join(folder, `.${name}.${ownMark()}-${randomBytes(6).toString("hex")}.tmp`);
   const madeFolder = await onDisk(
     shown,
-    mkdir(folder, { recursive: true }).catch((error: unknown) => {
+    (async () => makeFolder(folder))().catch((error: unknown) => {
       throw folderObstacle(folder, error);
     }),
   );

@@ -1,5 +1,6 @@
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { makeFolder } from "../contract/make-folder.ts";
 import { withSetUpLock } from "./set-up-lock.ts";
 
 /** In every folder that was built to its end. */
@@ -23,7 +24,7 @@ export function whileBuildingAlone<T>(
   onWait: () => void,
   body: () => Promise<T>,
 ): Promise<T> {
-  mkdirSync(parent, { recursive: true });
+  makeFolder(parent);
   return withSetUpLock(python, join(parent, ".lock"), onWait, () => {
     for (const name of readdirSync(parent)) {
       if (name.includes(UNFINISHED)) remove(join(parent, name));

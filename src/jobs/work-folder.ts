@@ -1,8 +1,9 @@
-import { lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { lstatSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { folderObstacle } from "../blob/folder-obstacle.ts";
 import { MucastError } from "../contract/errors.ts";
+import { makeFolder } from "../contract/make-folder.ts";
 import { startTimeOf } from "../contract/process-stat.ts";
 import { causeOf } from "../contract/system-error.ts";
 
@@ -48,7 +49,7 @@ function defaultBase(): string {
 }
 
 function makePrivate(base: string): void {
-  mkdirSync(base, { recursive: true, mode: 0o700 });
+  makeFolder(base, 0o700);
   const found = lstatSync(base);
   if (!found.isDirectory() || found.uid !== userInfo().uid || (found.mode & 0o022) !== 0) {
     throw new MucastError(

@@ -3,6 +3,7 @@ import { chmod, mkdir, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { PGlite, type Transaction } from "@electric-sql/pglite";
 import { MucastError } from "../../contract/errors.ts";
+import { makeFolder } from "../../contract/make-folder.ts";
 import type { Database, Queryable } from "./database.ts";
 import { Turns } from "./turns.ts";
 
@@ -64,7 +65,7 @@ async function storing<T>(body: () => Promise<T>): Promise<T> {
 
 /** Made in memory, which is faster, then written beside its place and renamed, so that one half-made is never opened. */
 async function makeCluster(folder: string): Promise<void> {
-  await mkdir(dirname(folder), { recursive: true, mode: 0o700 });
+  makeFolder(dirname(folder), 0o700);
   const staged = `${folder}.new`;
   await rm(staged, { recursive: true, force: true });
   await mkdir(staged, { mode: 0o700 });

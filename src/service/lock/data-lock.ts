@@ -13,6 +13,7 @@ import {
 import { hostname } from "node:os";
 import { folderObstacle } from "../../blob/folder-obstacle.ts";
 import { MucastError } from "../../contract/errors.ts";
+import { makeFolder } from "../../contract/make-folder.ts";
 import { startTimeOf } from "../../contract/process-stat.ts";
 import { causeOf } from "../../contract/system-error.ts";
 import { bootId, type Holder, isHeld, lockFile, readLock } from "./holder.ts";
@@ -84,7 +85,7 @@ function isLockOf({ token }: Holder, path: string): boolean {
 }
 
 function takeLock(dataDir: string, path: string): Holder {
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  makeFolder(dataDir, 0o700);
   const holder: Holder = {
     pid: process.pid,
     start: startTimeOf(process.pid) ?? "0",
