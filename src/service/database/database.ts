@@ -3,6 +3,9 @@ export interface Queryable {
   query<T = Record<string, unknown>>(text: string, params?: readonly unknown[]): Promise<{ rows: T[] }>;
 }
 
+/** `unhurried`: its statements may take an hour each, as those may that change tables. */
+export type Haste = "usual" | "unhurried";
+
 /**
  * Where operations are kept: the embedded PGlite or a PostgreSQL server, the same SQL on both. Its tables lie in the
  * schema `mucast`, which stands first in the search path.
@@ -17,7 +20,7 @@ export interface Database extends Queryable {
    * Commits what `body` does, or rolls it back where it throws. On PGlite everything else waits meanwhile, so that a
    * `body` which asks the database for anything but through its `statements` would wait for itself.
    */
-  transaction<T>(body: (statements: Queryable) => Promise<T>): Promise<T>;
+  transaction<T>(body: (statements: Queryable) => Promise<T>, haste?: Haste): Promise<T>;
   /**
    * Calls `told` with the payload of every notification on a channel, from any service on this database, and
    * `missed` after a time in which some may have been missed.

@@ -6,7 +6,8 @@ import { MIGRATIONS } from "./schema.ts";
 const ADVISORY_LOCK = 7_283_115_001;
 
 /**
- * Brings the tables to this program's version: numbered steps, forward only, each once, all in one transaction.
+ * Brings the tables to this program's version: numbered steps, forward only, each once, all in one transaction. On large
+ * tables a step takes minutes, and services that start meanwhile wait for it.
  * @throws MucastError unavailable where a newer program has been here already.
  */
 export async function migrate(database: Database): Promise<void> {
@@ -25,7 +26,7 @@ export async function migrate(database: Database): Promise<void> {
       for (const step of steps) await statements.query(step);
       await statements.query("insert into mucast.migrations (version) values ($1)", [index + 1]);
     }
-  });
+  }, "unhurried");
 }
 
 function tooNew(version: number): MucastError {

@@ -65,6 +65,27 @@ test("a statement that runs too long is ended by the server, and its connection 
   assert.equal(await backend(), before);
 });
 
+test("tables are changed however long that takes, also while another service does", async () => {
+  const own = await server.newDatabase();
+  const times = { lock: 50, statement: 200, answer: 300 };
+  const database = await openPostgres(own, { connections: 1, times });
+  opened.push(database);
+  const slow = new pg.Client({ connectionString: own });
+  await slow.connect();
+  await slow.query("begin; select pg_advisory_xact_lock(7283115001)");
+  const migrated = Promise.allSettled([migrate(database)]);
+  // Longer than each of the times above.
+  await slow.query("select pg_sleep(0.6)");
+  await slow.query("commit");
+  await slow.end();
+  assert.deepEqual((await migrated)[0], { status: "fulfilled", value: undefined });
+  await assert.rejects(
+    database.query("select pg_sleep(600)"),
+    isUnavailable,
+    "others are as quick as before",
+  );
+});
+
 test("where the server has few connections, two services wait for one and lose no request", async () => {
   await operator.query("create role few login password 'few' connection limit 5");
   await operator.query(`grant create on database ${new URL(url).pathname.slice(1)} to few`);

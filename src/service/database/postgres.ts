@@ -1,6 +1,6 @@
 import pg from "pg";
 import { MucastError } from "../../contract/errors.ts";
-import type { Database, Queryable } from "./database.ts";
+import type { Database, Haste, Queryable } from "./database.ts";
 import { listenOn } from "./listener.ts";
 import { patiently } from "./patient-connect.ts";
 
@@ -23,6 +23,8 @@ export interface StatementTimes {
 
 /** Leases last 20 s. */
 const TIMES: StatementTimes = { lock: 5_000, statement: 10_000, answer: 15_000 };
+/** Of an unhurried statement: an index on millions of rows takes minutes, and another service may be making it. */
+const UNHURRIED_MILLISECONDS = 3_600_000;
 
 export interface PostgresOptions {
   /** How many there are at most, besides the one that listens. */
@@ -57,8 +59,8 @@ export async function openPostgres(
     kind: "postgres",
     query: (text, params) => reaching(() => connected(pool, (client) => run(client, text, params))),
     exec: (text) => reaching(() => connected(pool, async (client) => void (await client.query(text)))),
-    transaction: (body) =>
-      reaching(() => connected(pool, (client, onBroken) => transaction(client, body, onBroken))),
+    transaction: (body, haste) =>
+      reaching(() => connected(pool, (client, onBroken) => transaction(client, body, onBroken, haste))),
     listen: (channel, told, missed) => reaching(() => listenOn(config, channel, told, missed)),
     close: () => pool.end(),
   };
@@ -88,8 +90,14 @@ function refused(cause: unknown): MucastError {
   return new MucastError("unavailable", `the database of DATABASE_URL refuses: ${reason}`, {}, { cause });
 }
 
-async function run<T>(client: pg.PoolClient, text: string, params?: readonly unknown[]) {
-  const { rows } = await client.query(text, params && [...params]);
+async function run<T>(
+  client: pg.PoolClient,
+  text: string,
+  params?: readonly unknown[],
+  haste: Haste = "usual",
+) {
+  const patience = haste === "unhurried" ? { query_timeout: UNHURRIED_MILLISECONDS } : {};
+  const { rows } = await client.query({ text, values: params && [...params], ...patience });
   return { rows: rows as T[] };
 }
 
@@ -120,14 +128,21 @@ function isAnswer(error: Error): boolean {
   return error instanceof pg.DatabaseError && !/^(08|57P|25P03)/.test(error.code ?? "");
 }
 
+/** Until the transaction ends. */
+const UNHURRIED = ["statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"]
+  .map((name) => `set local ${name} = ${UNHURRIED_MILLISECONDS}`)
+  .join("; ");
+
 async function transaction<T>(
   client: pg.PoolClient,
   body: (statements: Queryable) => Promise<T>,
   onBroken: (error: Error) => void,
+  haste: Haste = "usual",
 ): Promise<T> {
   try {
     await client.query("begin");
-    const result = await body({ query: (text, params) => run(client, text, params) });
+    if (haste === "unhurried") await client.query(UNHURRIED);
+    const result = await body({ query: (text, params) => run(client, text, params, haste) });
     await client.query("commit");
     return result;
   } catch (error) {
