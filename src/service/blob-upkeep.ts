@@ -1,13 +1,8 @@
 import type { BlobStore } from "../blob/store.ts";
 import type { Database } from "./database/database.ts";
-import {
-  type BlobRecord,
-  forgetBlob,
-  measureBlob,
-  unmeasuredBlobs,
-  unremovedBlobs,
-} from "./store/blob-records.ts";
+import { type BlobRecord, forgetBlob, measureBlob, unmeasuredBlobs } from "./store/blob-records.ts";
 import { brokenUploads, settleUpload } from "./store/blob-uploads.ts";
+import { claimRemoval } from "./store/remove-blob.ts";
 import type { Log } from "./telemetry/log.ts";
 
 const PAUSE_MILLISECONDS = 30_000;
@@ -42,18 +37,21 @@ export function startUpkeep(parts: UpkeepParts, alone: boolean): () => Promise<v
   };
 }
 
-/** All of it, once. */
+/** All of it, once. What fails is tried again the next time, and keeps nothing else from being done. */
 export async function keepUp(parts: UpkeepParts, alone: boolean, signal: AbortSignal): Promise<void> {
-  const { database, store } = parts;
+  const { database, store, ours } = parts;
   const bytesOf = async ({ space, name }: Pick<BlobRecord, "space" | "name">) =>
     (await store.within(space).stat(`data/${name}`))?.size;
   await eachOf(
-    () => brokenUploads(database, alone, parts.ours()),
+    parts,
+    () => brokenUploads(database, alone, ours()),
     async (upload) => settleUpload(database, upload, await bytesOf(upload)),
     signal,
   );
   await eachOf(
-    () => unremovedBlobs(database),
+    parts,
+    // One at a time: one that waits for its turn is not being removed.
+    async () => [(await claimRemoval(database)) ?? []].flat(),
     async ({ caller, name, space }) => {
       await store.within(space).remove(`data/${name}`);
       await database.transaction((statements) => forgetBlob(statements, caller, name));
@@ -61,6 +59,7 @@ export async function keepUp(parts: UpkeepParts, alone: boolean, signal: AbortSi
     signal,
   );
   await eachOf(
+    parts,
     () => unmeasuredBlobs(database),
     async (blob) => {
       const bytes = (await bytesOf(blob)) ?? 0;
@@ -70,18 +69,24 @@ export async function keepUp(parts: UpkeepParts, alone: boolean, signal: AbortSi
   );
 }
 
-/** Until there is none left; what is done is no longer among them. */
-async function eachOf<T>(
+/** Until all that is left has failed. */
+async function eachOf<T extends { readonly caller: string; readonly name: string }>(
+  { log }: UpkeepParts,
   some: () => Promise<readonly T[]>,
   act: (one: T) => Promise<void>,
   signal: AbortSignal,
 ): Promise<void> {
+  const failed = new Set<string>();
+  const keyOf = ({ caller, name }: T) => JSON.stringify([caller, name]);
   for (;;) {
-    const found = await some();
-    if (found.length === 0) return;
-    for (const one of found) {
+    const left = (await some()).filter((one) => !failed.has(keyOf(one)));
+    if (left.length === 0) return;
+    for (const one of left) {
       if (signal.aborted) return;
-      await act(one);
+      await act(one).catch((error: unknown) => {
+        failed.add(keyOf(one));
+        log.warn({ err: error, name: one.name }, "the record of a blob could not be kept up yet");
+      });
     }
   }
 }

@@ -64,6 +64,24 @@ onEachDatabase((tested) => {
     return rows[0];
   }
 
+  /** The store, but for how it removes. */
+  function storeThat(remove: (key: string, own: BlobStore) => Promise<void>): BlobStore {
+    const within = (space: string): BlobStore => {
+      const own = store.within(space);
+      return {
+        url: own.url,
+        within,
+        stat: (key) => own.stat(key),
+        read: (key, part) => own.read(key, part),
+        put: (...write) => own.put(...write),
+        create: (...write) => own.create(...write),
+        remove: (key) => remove(key, own),
+        close: () => own.close(),
+      };
+    };
+    return within("");
+  }
+
   const keepUpNow = (blobs: StoredBlobs, alone = false) =>
     keepUp({ database, store, log: noLog, ours: () => blobs.uploads }, alone, new AbortController().signal);
 
@@ -263,11 +281,15 @@ onEachDatabase((tested) => {
 
   test("a removal that the storage refused is done later, and the name is free then", async () => {
     const caller = newCaller();
-    const refusing = { ...store, within: (space: string) => ({ ...store.within(space), remove: fail }) };
     const blobs = service();
     await put(blobs, caller, NAME, 10);
-    const failing = service({ store: Object.setPrototypeOf(refusing, store) as BlobStore });
+    const failing = service({ store: storeThat(fail) });
     await assert.rejects(failing.remove(caller, NAME), isCode("storage_failed"));
+    await assert.rejects(
+      failing.remove(caller, NAME),
+      isCode("storage_failed"),
+      "it may be tried again at once",
+    );
     assert.equal(await blobs.find(caller, NAME), undefined);
     await assert.rejects(blobs.begin(caller, NAME, 1), isCode("unavailable"));
     await database.query("update blobs set removed_at = now() - interval '1 h' where caller = $1", [
@@ -276,6 +298,43 @@ onEachDatabase((tested) => {
     await keepUpNow(blobs);
     assert.deepEqual(await used(caller), { bytes: 0, blobs: 0 });
     await put(blobs, caller, NAME, 10);
+  });
+
+  test("of two removals one is done, so that neither removes what comes after the other", async () => {
+    const caller = newCaller();
+    const [reached, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const slow = storeThat(async (key, own) => {
+      reached.resolve();
+      await gate.promise;
+      await own.remove(key);
+    });
+    const [first, second] = [service({ store: slow }), service()];
+    await put(first, caller, NAME, 10);
+    const removed = first.remove(caller, NAME);
+    await reached.promise;
+    await assert.rejects(second.remove(caller, NAME), isCode("unavailable"));
+    await assert.rejects(second.begin(caller, NAME, 5), isCode("unavailable"));
+    gate.resolve();
+    assert.equal(await removed, true);
+    await put(second, caller, NAME, 5);
+    assert.equal(await second.remove(caller, NAME), true);
+    assert.equal(await second.remove(caller, NAME), false);
+  });
+
+  test("what the storage refuses of one blob keeps nothing else from being kept up", async () => {
+    const caller = newCaller();
+    const stuck = storeThat((key, own) => (key.endsWith("_0.json") ? fail() : own.remove(key)));
+    const blobs = service({ store: stuck });
+    const names = Array.from({ length: 3 }, (_, i) => `feature_engine_${i}.json`);
+    for (const name of names) await put(blobs, caller, name, 10);
+    await database.query("update blobs set removed_at = now() - interval '1 h' where caller = $1", [
+      caller.subject,
+    ]);
+    const upkeep = { database, store: stuck, log: noLog, ours: () => [] };
+    await keepUp(upkeep, false, new AbortController().signal);
+    assert.deepEqual(await used(caller), { bytes: 10, blobs: 1 });
+    await assert.rejects(blobs.begin(caller, names[0]!, 1), isCode("unavailable"));
+    await put(blobs, caller, names[1]!, 10);
   });
 
   test("a job is refused where its output would not fit", async () => {

@@ -15,7 +15,7 @@ import {
   UPLOAD_LEASE_SECONDS,
   type UploadRow,
 } from "./store/blob-uploads.ts";
-import { markRemoved } from "./store/remove-blob.ts";
+import { beingRemoved, leaveRemoval, markRemoved } from "./store/remove-blob.ts";
 import { StoredUpload } from "./stored-upload.ts";
 import type { Log } from "./telemetry/log.ts";
 
@@ -26,8 +26,6 @@ export interface StoredBlobsParts {
   readonly quota: Quota;
   readonly log: Log;
 }
-
-const REMOVING_RETRY_SECONDS = 1;
 
 /** Blobs as the database and the storage have them. */
 export class StoredBlobs implements Blobs {
@@ -95,9 +93,7 @@ export class StoredBlobs implements Blobs {
     if (reserved.kind === "reserved") return reserved.space;
     if (reserved.kind === "taken") return undefined;
     if (reserved.kind === "full") throw quotaExceeded(reserved.used, quota);
-    throw new MucastError("unavailable", `${row.name} is being removed`, {
-      retryAfter: REMOVING_RETRY_SECONDS,
-    });
+    throw beingRemoved(row.name);
   }
 
   async remove({ subject }: Caller, name: string): Promise<boolean> {
@@ -109,7 +105,9 @@ export class StoredBlobs implements Blobs {
     if (found === undefined) return false;
     const { store, key } = this.#spot(found);
     await markRemoved(database, subject, found);
-    await store.remove(key).catch((error: unknown) => {
+    await store.remove(key).catch(async (error: unknown) => {
+      // Where the database is away too, the upkeep takes it on later.
+      await leaveRemoval(database, subject, name).catch(() => undefined);
       throw storageFailed(error, `${name} could not be removed`);
     });
     await database.transaction((statements) => forgetBlob(statements, subject, name));

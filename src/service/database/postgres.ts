@@ -96,8 +96,11 @@ async function run<T>(
   params?: readonly unknown[],
   haste: Haste = "usual",
 ) {
-  const patience = haste === "unhurried" ? { query_timeout: UNHURRIED_MILLISECONDS } : {};
-  const { rows } = await client.query({ text, values: params && [...params], ...patience });
+  const { rows } = await client.query({
+    text,
+    ...(params && { values: [...params] }),
+    ...(haste === "unhurried" && { query_timeout: UNHURRIED_MILLISECONDS }),
+  });
   return { rows: rows as T[] };
 }
 

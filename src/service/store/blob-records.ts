@@ -13,7 +13,7 @@ export interface BlobRecord extends BlobPlace {
   readonly bytes: number | null;
 }
 
-const RECORD = "name, space, caller, bytes::float8 as bytes";
+export const RECORD = "name, space, caller, bytes::float8 as bytes";
 
 /** Where a blob of a caller's lies: one that was recorded, or the output of an operation that has not ended. */
 export async function findBlob(
@@ -128,15 +128,6 @@ const BATCH = 100;
 export async function unmeasuredBlobs(statements: Queryable): Promise<BlobRecord[]> {
   const { rows } = await statements.query<BlobRecord>(
     `select ${RECORD} from blobs where bytes is null order by caller, name limit $1`,
-    [BATCH],
-  );
-  return rows;
-}
-
-/** Some of the blobs that were to be removed from the storage a while ago, and may still be there. */
-export async function unremovedBlobs(statements: Queryable): Promise<BlobRecord[]> {
-  const { rows } = await statements.query<BlobRecord>(
-    `select ${RECORD} from blobs where removed_at < now() - interval '10 minutes' order by removed_at limit $1`,
     [BATCH],
   );
   return rows;
