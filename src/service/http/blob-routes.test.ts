@@ -365,6 +365,34 @@ test("a download whose reader takes nothing is ended, and one that is read is no
   assert.equal(whole.text, "[]");
 });
 
+test("the file of a download is closed where its reader goes before the first piece is there", async (t) => {
+  const name = "feature_engine_slow.json";
+  const asked = Promise.withResolvers<void>();
+  const gate = Promise.withResolvers<void>();
+  let isClosed = false;
+  async function* read(): AsyncGenerator<Uint8Array> {
+    try {
+      asked.resolve();
+      await gate.promise;
+      for (;;) yield Buffer.from(" ".repeat(1_000));
+    } finally {
+      isClosed = true;
+    }
+  }
+  const store = Object.assign(new FakeFullStore("EROFS"), {
+    stat: async () => ({ size: 10_000, etag: '"1"' }),
+    read,
+  });
+  const slow = await listenFor(t, {}, { store });
+  const socket = connect(slow.port, "127.0.0.1");
+  socket.write(`GET /data/${name} HTTP/1.1\r\nHost: 127.0.0.1:${slow.port}\r\n\r\n`);
+  await asked.promise;
+  socket.destroy();
+  await eventually(() => slow.done.length === 1);
+  gate.resolve();
+  await eventually(() => isClosed);
+});
+
 function remove(name: string, headers: Record<string, string> = {}): Promise<RawAnswer> {
   return ask(service.port, { method: "DELETE", path: `/data/${name}`, headers });
 }

@@ -56,5 +56,8 @@ async function begun(pieces: AsyncIterable<Uint8Array>, signal: AbortSignal): Pr
     if (!first.done) yield first.value;
     yield* rest;
   }
-  return Readable.from(all(), { objectMode: false, signal });
+  const stream = Readable.from(all(), { objectMode: false, signal });
+  // One whose reader has gone before it is read from ends nothing by itself: the file would stay open.
+  stream.once("close", () => void iterator.return?.().catch(() => undefined));
+  return stream;
 }
