@@ -51,8 +51,10 @@ export class HttpServer {
         handler(request, response);
       },
     );
-    // Where one could not be accepted; without a listener it would end the process.
-    this.server.on("error", (error) => log.warn({ err: error }, "the server met an error"));
+    // Where one could not be accepted; without a listener it would end the process. An address that cannot be had is told by listen().
+    this.server.once("listening", () =>
+      this.server.on("error", (error) => log.warn({ err: error }, "the server met an error")),
+    );
     this.server.setTimeout(IDLE_MILLISECONDS);
     // An upload that is refused is told before its bytes are sent; so the handler says when to go on.
     this.server.on("checkContinue", (request, response) => this.server.emit("request", request, response));
