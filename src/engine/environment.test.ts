@@ -22,7 +22,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 function packageCopy(): string {
   const copy = join(folder, "package");
   cpSync(join(ROOT, "src/engine"), join(copy, "src/engine"), { recursive: true });
-  cpSync(join(ROOT, "src/contract/errors.ts"), join(copy, "src/contract/errors.ts"));
+  cpSync(join(ROOT, "src/contract"), join(copy, "src/contract"), { recursive: true });
   cpSync(join(ROOT, "engine"), join(copy, "engine"), {
     recursive: true,
     filter: (path) => !/tests|cache/.test(path),
