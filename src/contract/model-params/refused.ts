@@ -14,6 +14,8 @@ interface Refusal {
   readonly pattern?: RegExp;
   /** Null, an empty list and the library's own default change nothing, so they may stand (a pasted full configuration). */
   readonly unlessDefault?: boolean;
+  /** Their defaults stand in the record of a model all the same: results of before they were refused hold them. */
+  readonly inRecord?: boolean;
 }
 
 const FILES = "reads or writes files, and a config may not reach the file system";
@@ -79,6 +81,7 @@ const LIGHTGBM: readonly Refusal[] = [
     reason: "weighs classes, and only regression is allowed",
     names: ["class_weight"],
     unlessDefault: true,
+    inRecord: true,
   },
 ];
 
@@ -137,6 +140,7 @@ const CATBOOST: readonly Refusal[] = [
       "tokenizers",
     ],
     unlessDefault: true,
+    inRecord: true,
   },
 ];
 
@@ -167,10 +171,20 @@ export function refusalReason(
   own: string | undefined,
   isDefault: boolean,
 ): string | undefined {
-  const refusal = REFUSALS[library].find(
+  const refusal = refusalOf(library, given, own);
+  if (refusal === undefined || (refusal.unlessDefault && own !== undefined && isDefault)) return undefined;
+  return refusal.reason;
+}
+
+/** Whether a parameter of the constructor stands in the record of a model that was not given it. */
+export function isRecorded(library: Library, own: string): boolean {
+  const refusal = refusalOf(library, own, own);
+  return refusal === undefined || refusal.inRecord === true;
+}
+
+function refusalOf(library: Library, given: string, own: string | undefined): Refusal | undefined {
+  return REFUSALS[library].find(
     ({ names, pattern }) =>
       names.includes(own ?? given) || (own === undefined && pattern?.test(given.toLowerCase())),
   );
-  if (refusal === undefined || (refusal.unlessDefault && own !== undefined && isDefault)) return undefined;
-  return refusal.reason;
 }

@@ -284,6 +284,21 @@ describe("the record", () => {
     return undefined;
   }
 
+  it("keeps its members, also those that may not be given any more", () => {
+    assert.deepEqual(Object.keys(resolve("lightgbm").resolved).slice(0, 3), [
+      "boosting_type",
+      "class_weight",
+      "colsample_bytree",
+    ]);
+    const catboost = resolve("catboost").resolved;
+    const refused = ["cat_features", "dictionaries", "simple_ctr", "text_features", "tokenizers"];
+    assert.deepEqual(
+      refused.map((name) => catboost[name]),
+      refused.map(() => null),
+    );
+    assert.ok(!Object.hasOwn(catboost, "early_stopping_rounds"));
+  });
+
   it("shows the library's own defaults, floats as floats", () => {
     const text = JSON.stringify(resolve("random_forest").resolved);
     assert.match(text, /"max_features":1\.0,/);

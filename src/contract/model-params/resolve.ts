@@ -9,7 +9,7 @@ import { ruleFaults, valueFaults } from "./checks.ts";
 import { type ColumnDemand, columnDemands } from "./column-demands.ts";
 import { asksForGpu } from "./devices.ts";
 import { LIBRARY_TITLES, type Library, type Model } from "./models.ts";
-import { refusalReason } from "./refused.ts";
+import { isRecorded, refusalReason } from "./refused.ts";
 
 export type { RawJson, RawObject };
 
@@ -180,7 +180,7 @@ function effective(
     isLinear && OTHER_IN_GBLINEAR.has(name) ? null : (known.byName.get(name)?.default ?? null);
   const merged = new Map<string, unknown>();
   for (const { name, native } of known.byName.values()) {
-    if (!native && mayBeGiven(library, name)) merged.set(name, defaultOf(name));
+    if (!native && isRecorded(library, name)) merged.set(name, defaultOf(name));
   }
   for (const [name, value] of params) {
     // Outside scikit-learn, None stands for the library's own default.
