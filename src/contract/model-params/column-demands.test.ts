@@ -51,6 +51,8 @@ describe("what an argument asks of the columns", () => {
     ["lightgbm", "max_bin_by_feature", [[15, 63], "15,63"], [2, 2]],
     ["lightgbm", "categorical_feature", [[0, 2], "0,2", 2], [3, 30]],
     ["xgboost", "monotone_constraints", ["(1,0,-1)", "(1, 0, -1)"], [3, 30]],
+    ["xgboost", "monotone_constraints", [" (1,0,-1) ", "(1,0,-1,)", "(1, 0, -1, )"], [3, 30]],
+    ["xgboost", "monotone_constraints", ["(1,)", "1"], [1, 30]],
     ["xgboost", "monotone_constraints", ["()"], ANY],
     ["xgboost", "interaction_constraints", ["[[0,1],[2]]", "[[0, 1], [2]]"], [3, 30]],
     ["xgboost", "feature_weights", [[1, 0.5]], [2, 2]],

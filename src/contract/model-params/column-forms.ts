@@ -75,6 +75,19 @@ export function text(
   };
 }
 
+/** The same as Python writes a tuple, also one of a single value, `(1,)` or `1`, and with spaces around. */
+export function tuple(kind: "each" | "first", entry: ColumnEntry): ColumnForm {
+  const inBrackets = text(kind, entry, ["(", ")"]);
+  return {
+    ...inBrackets,
+    read: (raw) => {
+      if (typeof raw !== "string") return;
+      const trimmed = raw.trim();
+      return inBrackets.read(COLUMN.test(trimmed) ? `(${trimmed})` : trimmed.replace(/,\s*\)$/, ")"));
+    },
+  };
+}
+
 /** An object from a column's number to its value. */
 export function byNumber({ samples, isOne }: ColumnEntry): ColumnForm {
   return {

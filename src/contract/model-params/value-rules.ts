@@ -12,6 +12,7 @@ import {
   SIGN,
   text,
   textByNumber,
+  tuple,
   WEIGHT,
   whole,
   words,
@@ -68,7 +69,7 @@ const XGBOOST: Rules = {
   num_parallel_tree: most(1_000, "every round grows as many trees"),
   max_bin: bins,
   // xgboost takes 0 for the columns after the last one given.
-  monotone_constraints: columns(SIGNS, text("first", SIGN, BRACKETS)),
+  monotone_constraints: columns(SIGNS, tuple("first", SIGN)),
   interaction_constraints: columns("groups of column numbers", groupsText(false)),
   feature_weights: columns(WEIGHTS, list("each", WEIGHT)),
   feature_types: columns('"q", "float", "i", "int" or "c" a column', words("q", "float", "i", "int", "c")),
