@@ -51,3 +51,17 @@ test("two signals that come while the main thread is busy are two", { timeout: 6
   );
   assert.equal(signal, "SIGINT");
 });
+
+test("a termination that comes twice at once, as under npm and timeout, is one", {
+  timeout: 60_000,
+}, async () => {
+  const { code, stdout } = await ended(
+    `async (signal) => {
+      for (let i = 0; i < 2; i++) process.kill(process.pid, "SIGTERM");
+      await stopped(signal);
+      await new Promise((resolve) => setImmediate(resolve));
+      throw signal.reason;
+    }`,
+  );
+  assert.deepEqual([code, stdout], [0, "canceled\n"]);
+});
