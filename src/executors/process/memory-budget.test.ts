@@ -61,6 +61,16 @@ test("over it on two looks in a row, the job furthest over its share loses, and 
   assert.equal(small.errors.length, 0);
 });
 
+test("a job that was ended and still gives its memory back costs no other job", () => {
+  const [small, large] = [new FakeProcess(600), new FakeProcess(700)];
+  const budget = budgetOf(small, large);
+  budget.look();
+  budget.look();
+  large.size = 500;
+  for (let i = 0; i < 3; i++) budget.look();
+  assert.deepEqual([small.errors.length, large.errors.length], [0, 1]);
+});
+
 test("one that is over it for a moment alone loses nothing", () => {
   const job = new FakeProcess(1_100);
   const budget = budgetOf(job);

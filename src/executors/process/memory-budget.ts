@@ -28,6 +28,8 @@ const PAUSE = { least: 200, looks: 50 };
 export class MemoryBudget {
   readonly #options: MemoryBudgetOptions;
   #wasOver = false;
+  /** What they hold is on its way back. */
+  readonly #lost = new WeakSet<BudgetedProcess>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: MemoryBudgetOptions) {
@@ -48,7 +50,7 @@ export class MemoryBudget {
 
   look(): void {
     const limit = this.#options.limitBytes;
-    const processes = this.#options.processes();
+    const processes = this.#options.processes().filter((entry) => !this.#lost.has(entry));
     const enough = limit / Math.max(1, processes.length);
     const sizes = processes.map((entry) => ({ entry, held: entry.held(enough) }));
     const together = sizes.reduce((total, { held }) => total + held, 0);
@@ -59,6 +61,7 @@ export class MemoryBudget {
       const share = Math.max(0, limit - waiting) / jobs.length;
       // All have the same share, so the largest is the furthest over it.
       const { entry, held } = jobs.reduce((most, job) => (job.held > most.held ? job : most));
+      this.#lost.add(entry);
       entry.lose(outOfMemory({ held, together, limit, share, jobs: jobs.length }));
     }
     this.#wasOver = isOver;
