@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import { LineWriter } from "./line-writer.ts";
 
@@ -58,4 +60,24 @@ test("a reader that is gone costs its lines and nothing else", () => {
   const shell = '("$0" --input-type=module -e "$1"; echo $? >&2) | true';
   const { stderr } = spawnSync("sh", ["-c", shell, process.execPath, program], { encoding: "utf8" });
   assert.equal(stderr, "7\n");
+});
+
+test("a reader that takes nothing is waited for once, not for each line", async () => {
+  const module = JSON.stringify(new URL("./line-writer.ts", import.meta.url).href);
+  const program = `
+    const { LineWriter } = await import(${module});
+    let waits = 0;
+    const { wait } = Atomics;
+    Atomics.wait = (...given) => { waits++; return wait(...given); };
+    process.stdout; // Makes the pipe one that does not block.
+    const writer = new LineWriter(1);
+    while (writer.lost < 5) writer.write("z".repeat(10_000) + "\\n");
+    process.stderr.write(String(waits), () => process.exit());`;
+  const child = spawn(process.execPath, ["--input-type=module", "-e", program], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const [waits] = await Promise.all([text(child.stderr), once(child, "exit")]);
+  child.stdout.destroy();
+  // The pipe's other end takes what fits into its buffer, once; each of the five would cost a hundred.
+  assert.ok(Number(waits) >= 100 && Number(waits) < 300, waits);
 });

@@ -1,12 +1,13 @@
 import { writeSync } from "node:fs";
 
 const PAUSE_MILLISECONDS = 10;
-/** How often a reader that is behind is waited for; together a second. */
+/** How often a reader that is behind is waited for, together a second; the service does nothing else meanwhile. */
 const PAUSES = 100;
 
 /**
  * Writes lines to a descriptor, each at once, so that what was logged before a crash is there after it. A line that
- * cannot be written (a full disk, a reader that is gone) is lost and counted, and the next one is tried again.
+ * cannot be written (a full disk, a reader that is gone) is lost and counted, and the next one is tried again. A reader
+ * that was waited for in vain is not waited for again before it has taken a line.
  */
 export class LineWriter {
   /** Lines that were lost. */
@@ -14,6 +15,8 @@ export class LineWriter {
   readonly #descriptor: number;
   /** The last line was written in part: the next one begins behind a line break. */
   #isTorn = false;
+  /** The last line was lost to a reader that was behind. */
+  #isBehind = false;
 
   constructor(descriptor: number) {
     this.#descriptor = descriptor;
@@ -24,14 +27,16 @@ export class LineWriter {
     const bytes = Buffer.from(this.#isTorn ? `\n${line}` : line);
     let written = 0;
     try {
-      for (let pauses = 0; written < bytes.length; ) {
+      for (let pauses = this.#isBehind ? PAUSES : 0; written < bytes.length; ) {
         const more = this.#take(bytes, written, pauses);
         if (more === undefined) pauses++;
         else written += more;
       }
       this.#isTorn = false;
-    } catch {
+      this.#isBehind = false;
+    } catch (error) {
       this.lost++;
+      this.#isBehind = isBehind(error);
       this.#isTorn ||= written > 0;
     }
   }
@@ -41,9 +46,13 @@ export class LineWriter {
     try {
       return writeSync(this.#descriptor, bytes, from);
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "EAGAIN" || pauses >= PAUSES) throw error;
+      if (!isBehind(error) || pauses >= PAUSES) throw error;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MILLISECONDS);
       return undefined;
     }
   }
+}
+
+function isBehind(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === "EAGAIN";
 }
