@@ -4,6 +4,7 @@ import { MucastError } from "../../contract/errors.ts";
 import { type ForecastQuery, forecastViewSchema } from "../../contract/forecast-view.ts";
 import type { BlobSpot } from "../blobs.ts";
 import { SUCCEEDED } from "../http/operation-examples.ts";
+import type { Caller } from "../operations.ts";
 import { Forecasts } from "./forecasts.ts";
 
 const ANN = { subject: "key:ann", scopes: new Set(["read"] as const) };
@@ -161,23 +162,60 @@ describe("reading outputs", () => {
     assert.equal(reads, 2);
   });
 
-  test("is of two at a time; further ones wait, and very many are refused", async () => {
+  /** Outputs that are not read to their end before the gate opens. */
+  function gated() {
     const gate = Promise.withResolvers<void>();
-    let reading = 0;
-    const forecasts = new Forecasts(
-      storeOf(TEXT, async () => {
-        reading += 1;
-        await gate.promise;
-      }),
-    );
-    const asked = Array.from({ length: 52 }, (_, i) =>
-      forecasts.of(ANN, SUCCEEDED, { id: "one", tickers: [`T${i}`] }),
-    );
+    const reads = { begun: 0, gate };
+    const store = storeOf(TEXT, async () => {
+      reads.begun += 1;
+      await gate.promise;
+    });
+    return { reads, forecasts: new Forecasts(store) };
+  }
+
+  const callerNo = (i: number) => ({ ...ANN, subject: `key:${i}` });
+
+  test("is of two at a time; further ones wait, and very many are refused", async () => {
+    const { reads, forecasts } = gated();
+    const asked = Array.from({ length: 52 }, (_, i) => forecasts.of(callerNo(i), SUCCEEDED, { id: "one" }));
     const refused = await refusal(forecasts.of(ANN, SUCCEEDED, { id: "one", tickers: ["A"] }));
     assert.deepEqual([refused.code, refused.data.retryAfter], ["unavailable", 5]);
-    assert.equal(reading, 2);
-    gate.resolve();
+    assert.equal(reads.begun, 2);
+    reads.gate.resolve();
     assert.equal((await Promise.all(asked)).length, 52);
     assert.equal((await forecasts.of(ANN, SUCCEEDED, { id: "one", tickers: ["A"] })).forecasts.length, 1);
+  });
+
+  test("leaves room for others where one caller asks very often", async () => {
+    const { reads, forecasts } = gated();
+    const ask = (caller: Caller, i: number) =>
+      forecasts.of(caller, SUCCEEDED, { id: "one", tickers: [`T${i}`] });
+    const asked = Promise.allSettled(Array.from({ length: 60 }, (_, i) => ask(ANN, i)));
+    const other = ask(callerNo(1), 0);
+    await refusal(ask(ANN, 61));
+    reads.gate.resolve();
+    assert.deepEqual((await other).missing.length, 1);
+    const refused = (await asked).flatMap((answer) =>
+      answer.status === "rejected" ? [answer.reason.code] : [],
+    );
+    assert.deepEqual(new Set(refused), new Set(["rate_limited"]));
+    assert.equal(refused.length, 48);
+  });
+
+  test("is not waited for by those who have gone", async () => {
+    const { reads, forecasts } = gated();
+    const ask = (i: number, signal?: AbortSignal) =>
+      forecasts.of(callerNo(i), SUCCEEDED, { id: "one" }, signal);
+    const gone = new AbortController();
+    const first = [ask(0), ask(1)];
+    const waiting = Array.from({ length: 50 }, (_, i) => ask(2 + i, gone.signal));
+    await refusal(ask(60));
+    gone.abort();
+    const left = await Promise.allSettled(waiting);
+    assert.ok(left.every((answer) => answer.status === "rejected" && answer.reason.code === "canceled"));
+    const later = ask(61);
+    reads.gate.resolve();
+    await Promise.all([...first, later]);
+    assert.equal(reads.begun, 3);
   });
 });
