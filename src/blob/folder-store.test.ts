@@ -7,6 +7,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
@@ -231,4 +232,18 @@ test("what is read for a caller comes in small pieces", async () => {
     assert.equal(piece.buffer.byteLength, piece.length, "a piece holds no more than itself");
   }
   assert.deepEqual(sizes, [65_536, 65_536, 65_536, 3_391]);
+});
+
+test("blobs and the folders made for them are their owner's alone, whatever the umask", async (t) => {
+  const umask = process.umask(0);
+  t.after(() => process.umask(umask));
+  const folder = join(freshFolder(), "blobs");
+  const store = new FolderStore(folder, BASE).within("key-0123456789abcdef");
+  for (const key of ["data/a.json", "status/a.json"]) {
+    for (let version = 0; version < 2; version++) await store.put(key, "x");
+  }
+  const modes = ["..", ".", "data", "data/a.json", "status", "status/a.json"].map((path) =>
+    (statSync(join(folder, "key-0123456789abcdef", path)).mode & 0o777).toString(8),
+  );
+  assert.deepEqual(modes, ["700", "700", "700", "600", "700", "600"]);
 });

@@ -19,7 +19,8 @@ const CHUNK_BYTES = 64 * 2 ** 10;
 
 /**
  * Blobs as files `data/<name>` and `status/<name>` of a folder, or of a space in it, which is made at the first write.
- * Links are not followed out of it, and errors call a blob by its URL, not by its path.
+ * Files and folders are their owner's alone, whatever the umask. Links are not followed out of it, and errors call a blob
+ * by its URL, not by its path.
  */
 export class FolderStore implements JobStore {
   readonly url: string;
@@ -121,7 +122,8 @@ export class FolderStore implements JobStore {
   async #stage(key: string, content: Content, { signal, limit }: StoreWrite) {
     const path = await this.#writable(key);
     const shown = this.#name(key);
-    const staged = await stageFile(dirname(path), basename(path), content, { signal, limit, shown });
+    const options = { signal, limit, shown, isPrivate: true };
+    const staged = await stageFile(dirname(path), basename(path), content, options);
     return { staged, etag: await stamped(staged) };
   }
 

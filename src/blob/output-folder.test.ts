@@ -46,6 +46,8 @@ test("a place that cannot take the output is known before the job, and looking c
     const failing = [
       checkOutput(join(folder, "data"), "o.json"),
       checkOutput(join(folder, "file", "data"), "o.json"),
+      // Root has every right in /proc, and can make nothing there.
+      checkOutput("/proc/x/data", "o.json"),
     ];
     for (const attempt of failing) {
       await assert.rejects(

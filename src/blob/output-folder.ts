@@ -1,5 +1,5 @@
 import { constants } from "node:fs";
-import { access, lstat, stat } from "node:fs/promises";
+import { access, lstat, mkdtemp, rmdir, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { MucastError } from "../contract/errors.ts";
 import { causeOf, codeOf } from "../contract/system-error.ts";
@@ -47,8 +47,7 @@ function unwritable(message: string, value?: string): MucastError {
 }
 
 /**
- * Looks early, before hours of training, whether an output can be written later: the folder or its nearest
- * existing parent can be written to, and the name is free. Creates nothing.
+ * Looks early, before hours of training, whether an output can be written later: `checkFolder`, and the name is free.
  * @param shown what errors call the output; by default its path.
  * @throws MucastError output_failed.
  */
@@ -58,6 +57,15 @@ export async function checkOutput(
   shown: string = join(folder, name),
 ): Promise<void> {
   if (await exists(join(folder, name), shown)) throw nameTaken(shown);
+  await checkFolder(folder, shown);
+}
+
+/**
+ * Whether a folder can be written to, or made in its nearest parent that exists. Leaves nothing: a hidden folder is made
+ * in that parent and removed, as a right that the system grants there says nothing of /proc and its like.
+ * @throws MucastError output_failed.
+ */
+export async function checkFolder(folder: string, shown: string = folder): Promise<void> {
   let parent = folder;
   while (!(await exists(parent, shown)) && dirname(parent) !== parent) parent = dirname(parent);
   try {
@@ -65,6 +73,12 @@ export async function checkOutput(
     await access(parent, constants.W_OK | constants.X_OK);
   } catch (error) {
     throw error instanceof MucastError ? error : outputFailed(shown, causeOf(error), error);
+  }
+  if (parent === folder) return;
+  try {
+    await rmdir(await mkdtemp(join(parent, ".mucast-")));
+  } catch (error) {
+    throw outputFailed(shown, `no folder can be made there: ${causeOf(error)}`, error);
   }
 }
 

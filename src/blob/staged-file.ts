@@ -29,6 +29,8 @@ export interface StageOptions {
   readonly limit?: number | undefined;
   /** What errors call the file; by default its path. */
   readonly shown?: string;
+  /** For its owner alone: 0600, and 0700 for the folders made; by default what the umask leaves. */
+  readonly isPrivate?: boolean;
 }
 
 /**
@@ -40,21 +42,21 @@ export async function stageFile(
   folder: string,
   name: string,
   content: Content,
-  { signal, limit, shown = join(folder, name) }: StageOptions = {},
+  { signal, limit, shown = join(folder, name), isPrivate = false }: StageOptions = {},
 ): Promise<StagedFile> {
   const target = join(folder, name);
   if (basename(target) !== name) throw new MucastError("internal", `"${name}" is not a plain file name`);
   const hidden = join(folder, `.${name}.${ownMark()}-${randomBytes(6).toString("hex")}.tmp`);
   const madeFolder = await onDisk(
     shown,
-    (async () => makeFolder(folder))().catch((error: unknown) => {
+    (async () => makeFolder(folder, isPrivate ? 0o700 : 0o777))().catch((error: unknown) => {
       throw folderObstacle(folder, error);
     }),
   );
   const staged: StagedFile = { path: hidden, target, shown, madeFolder };
   try {
     if (madeFolder === undefined) await sweepStaged(folder);
-    const handle = await onDisk(shown, open(hidden, "wx", 0o644));
+    const handle = await onDisk(shown, open(hidden, "wx", isPrivate ? 0o600 : 0o666));
     try {
       for await (const block of blocksOf(content, { size: BLOCK_BYTES, name: shown, limit })) {
         throwIfAborted(signal, "writing", shown);

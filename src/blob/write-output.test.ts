@@ -41,7 +41,7 @@ test("an output appears under its name, whole, in a folder made for it, and its 
   assert.equal(url, pathToFileURL(join(folder, "o.json")).href);
   assert.equal(readFileSync(fileURLToPath(url), "utf8"), '{"a":1}');
   assert.deepEqual(readdirSync(folder), ["o.json"]);
-  assert.equal(statSync(join(folder, "o.json")).mode & 0o777, 0o644 & ~process.umask());
+  assert.equal(statSync(join(folder, "o.json")).mode & 0o777, 0o666 & ~process.umask());
 });
 
 test("text and bytes of any size are written whole", async () => {

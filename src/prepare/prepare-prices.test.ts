@@ -254,6 +254,12 @@ test("a blob of that name with other bytes is never replaced, and its sibling is
   assert.equal(readdirSync(join(outFolder, "data")).length, 2);
 });
 
+test("a folder that cannot be made is refused before the prices are read", async () => {
+  // Root has every right in /proc, and can make nothing there.
+  const attempt = preparePrices({ csvPath: `${fresh()}-none.csv`, outFolder: "/proc/x" });
+  assert.match((await failure("output_failed", attempt)).message, /^\/proc\/x\/data could not be written: /);
+});
+
 test("numbers are written so that they read back as the same float64", async () => {
   const A = [0.1 + 0.2, 5e-324, 1.7976931348623157e308, 1e21, 1e-7, 123456789.12345678];
   const { prices } = await prepare({ A });

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { resolve } from "node:path";
 import { checkId, inputNames } from "../blob/names.ts";
+import { checkFolder } from "../blob/output-folder.ts";
 import type { TickerPrices } from "../contract/columns.ts";
 import { counted } from "../contract/counted.ts";
 import { formatDay } from "../contract/dates.ts";
@@ -50,11 +51,13 @@ export interface PreparedBlobs {
  * Turns a price CSV into the two canonical input blobs: prices, and features known at the close of their date.
  * The same input and options give the same bytes under the same names.
  * @throws MucastError invalid_data (with the line) for a CSV that cannot be understood without guessing;
- * invalid_request for the options; output_failed where a blob of that name exists with other bytes.
+ * invalid_request for the options; output_failed, before anything is read, where the folder cannot be made, or where a blob of that name exists with other bytes.
  */
 export async function preparePrices(request: PrepareRequest): Promise<PreparedBlobs> {
   const { csvPath, options = {}, report = () => undefined } = request;
   if (options.id !== undefined) checkId(options.id, "id");
+  const folder = resolve(request.outFolder, "data");
+  await checkFolder(folder);
   const tickers = tickersOf(options.tickers, await readPrices(csvPath, request.signal));
   const window = windowOf(options, unionOfDays(tickers));
   const dates = unionOfDays(tickers).filter((day) => day >= window.start && day <= window.end);
@@ -66,7 +69,6 @@ export async function preparePrices(request: PrepareRequest): Promise<PreparedBl
   reportSparse(tickers, window, report);
   const id = options.id ?? digestOf(tickers, window);
   const names = inputNames(id);
-  const folder = resolve(request.outFolder, "data");
   const features = await inTurns(featuresOf(tickers), request.signal);
   const { paths, written } = await writeTogether(
     folder,

@@ -5,6 +5,7 @@ import { readStatus } from "../executors/status-reader.ts";
 import { buildAuthenticate } from "./auth/build-authenticate.ts";
 import { checkAuthAllowed } from "./auth/check-auth-allowed.ts";
 import { DatabaseKeyStore } from "./auth/database-key-store.ts";
+import { openBlobFolder } from "./blob-folder.ts";
 import { startUpkeep } from "./blob-upkeep.ts";
 import { Closing } from "./closing.ts";
 import type { Database } from "./database/database.ts";
@@ -90,6 +91,7 @@ async function start(
         })
       : undefined;
   closing.add(() => lock?.release());
+  if (storage.folder !== undefined) await openBlobFolder(storage.folder, settings.data_dir);
   const database = await openDatabase({
     databaseUrl: settings.database_url,
     connections: settings.database_connections,

@@ -56,6 +56,11 @@ describe("a service that cannot start", { timeout: 180_000 }, () => {
       () => ({ folder: join(folder, "broken"), env: { NODE_OPTIONS: `--import ${HOLDER}` } }),
       /\/broken\/data/,
     ],
+    [
+      "with a folder of blobs that cannot be made",
+      () => ({ env: { BLOB_URL: "/proc/x" } }),
+      /the blobs, \/proc\/x, could not be written/,
+    ],
     ["with a lock that is not one", () => ({ folder: join(folder, "locked") }), /service\.lock/],
     [
       "with a wrong password of the database",
