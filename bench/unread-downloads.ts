@@ -1,4 +1,4 @@
-/** What downloads cost that nobody reads: the service's resident memory with so many of them open. */
+/** What unread downloads cost: the service's resident memory with so many of them open. */
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";

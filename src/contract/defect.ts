@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { MucastError, type Problem, problemOf } from "./errors.ts";
 
-/** What the log tells of a defect. */
+/** What the log says about a defect. */
 export interface Defect {
   /** Named by the problem that the caller gets. */
   readonly id: string;

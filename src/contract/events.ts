@@ -36,7 +36,7 @@ export type JobEvent =
 
 export type Report = (event: JobEvent) => void;
 
-/** What an executor tells of a job: what comes by the thousand is gathered, and the first of many are told. */
+/** What an executor reports about a job: events that come by the thousand are gathered, and only the first of many are reported. */
 export type ExecutionEvent =
   | JobEvent
   | { readonly kind: "epochs"; readonly epochs: Epochs }

@@ -39,7 +39,7 @@ export interface RunOptions<T extends EngineTask = EngineTask> {
   readonly onProgress?: (progress: ProgressOf<T>) => void;
 }
 
-/** What the line of the log begins with that tells of a worker's death. */
+/** How the pool's log line about a worker's death begins. */
 export const WORKER_DIED = "a worker died at its task";
 const ATTEMPTS = 2;
 const HOSTS = 2;

@@ -5,7 +5,7 @@ import { SIZES } from "../contract/sizes.ts";
 
 /** Most epochs that are told beside the best and the last of each network. */
 const EVEN_POINTS = 200;
-/** Of so many networks, those heard of last, the best and the last epoch are kept. */
+/** The best and the last epoch are kept of so many networks, those with the newest epochs. */
 const NETWORKS = 500;
 /** Bytes of JSON text of all points; what else an event holds has room beside them. */
 const MOST_BYTES = SIZES.epochs - 1_024;
@@ -53,7 +53,7 @@ export class EpochPoints {
   /** Every so many-th point is kept. */
   #stride = 1;
   #even: Counted[] = [];
-  /** The one heard of last comes last. */
+  /** The network with the newest epoch comes last. */
   readonly #networks = new Map<string, Network>();
 
   get isEmpty(): boolean {

@@ -5,7 +5,7 @@ const KEY_SUBJECT = /^key:[0-9a-f]{16}$/;
 
 /**
  * The space of a caller in the storage: `key-<id>` of an API key, `sub-<SHA-256>` of any other subject, whose text may
- * be anything; empty, the storage itself, where nobody has to say who they are. No two subjects share one.
+ * be anything; empty, the storage itself, where callers have no names. No two subjects share one.
  */
 export function spaceOf(subject: string): string {
   if (subject === LOCAL_SUBJECT) return "";

@@ -63,7 +63,7 @@ for (const [where, places] of Object.entries({ inFolder, inContainer })) {
     }
   });
 
-  test(`what is recorded for nobody can be read where it is there to be read, ${where}`, async () => {
+  test(`what is recorded for no caller can be read where it is there to be read, ${where}`, async () => {
     const urls = [`${bases[0]}/data/${NAME}`];
     if (places === inContainer) urls.push(`${CONTAINER}/data/${NAME}`);
     for (const url of urls) {

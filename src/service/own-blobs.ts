@@ -32,7 +32,7 @@ export function ownBases(address: string, publicUrl: string | undefined): string
 export interface BlobOwners {
   /** Where the blob lies that a caller has under a name; undefined where there is none. */
   find(caller: string, name: string): Promise<BlobPlace | undefined>;
-  /** Whether anyone may read a blob in the storage itself: it is recorded for nobody, the operator has put it there. */
+  /** Whether anyone may read a blob in the storage itself: it is recorded for no caller, the operator has put it there. */
   isOpen(name: string): Promise<boolean>;
 }
 

@@ -104,7 +104,7 @@ onEachDatabase((tested) => {
   const submit = (caller: Caller, feature: string) =>
     insertOperation(database, operationOf(caller, feature), { queued: 10, quota: QUOTA }, NONE);
 
-  test("a blob is found in its caller's space, and by nobody else", async () => {
+  test("a blob is found in its caller's space, and by no other caller", async () => {
     const [blobs, ann, ben] = [service(), newCaller(), newCaller()];
     await put(blobs, ann, NAME, 3);
     const { store: own, key } = (await blobs.find(ann, NAME))!;

@@ -21,7 +21,7 @@ export function killGroup(leader: number): void {
 
 /**
  * Kills what is left of a session whose leader has ended, and waits until it is gone: workers have groups of their
- * own, but no session. On Linux; elsewhere they end within a second by themselves, and nobody waits. Never rejects: where
+ * own, but no session. On Linux; elsewhere they end within a second by themselves, and no caller waits. Never rejects: where
  * the system does not let it look, as without a free descriptor, it looks again.
  */
 export async function endSession(leader: number): Promise<void> {

@@ -5,7 +5,7 @@ import { LOCAL_SUBJECT } from "../auth/authenticate.ts";
 const MOST_TOKENS = 20_000;
 
 /**
- * Whose the tokens were that were good a short while ago, by their SHA-256. It lets nobody in: each token is checked at each
+ * Whose the tokens were that were good a short while ago, by their SHA-256. It lets no caller in: each token is checked at each
  * request. It tells which tries need no limit of their own, and as whom they are counted before they are checked.
  */
 export class KnownTokens {

@@ -3,7 +3,7 @@
  * which the last one counts as it does for JSON.parse, or by its index. Nothing for other values.
  *
  * @param text valid JSON; this does not look for faults.
- * @param onTwice is told of a key that comes again, and of the text that counts no more.
+ * @param onTwice gets a key that comes again, and the text that counts no more.
  */
 export function partTexts(
   text: string,

@@ -299,7 +299,7 @@ onEachDatabase((tested) => {
     assert.equal((await readOperation(database, id))!.owner, other, "for as long as a lease lasts");
     takeovers.wasAway();
     for (; seconds < 100; seconds += 10) await takeovers.all(false);
-    assert.equal((await readOperation(database, id))!.owner, other, "nobody could prolong it");
+    assert.equal((await readOperation(database, id))!.owner, other, "no service could prolong it");
     seconds += 10;
     await takeovers.all(false);
     assert.notEqual((await readOperation(database, id))!.owner, other);

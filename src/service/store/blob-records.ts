@@ -32,7 +32,7 @@ export async function findBlob(
   return rows[0] && { name, space: rows[0].space };
 }
 
-/** Whose the blob at a place is; undefined where it is recorded for nobody. */
+/** Whose the blob at a place is; undefined where it is recorded for no caller. */
 export async function ownerOfPlace(
   statements: Queryable,
   { name, space }: BlobPlace,

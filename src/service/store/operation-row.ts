@@ -40,7 +40,7 @@ export interface OperationRow {
   readonly progress: OperationView["progress"];
   readonly warnings: readonly Warning[];
   readonly failures: readonly Failure[];
-  /** Of all warnings and failures of the newest attempt that told of any. */
+  /** Of all warnings and failures of the newest attempt that reported any. */
   readonly warning_counts: CodeCounts | null;
   readonly failure_counts: CodeCounts | null;
   readonly result: ResultRecord | null;
