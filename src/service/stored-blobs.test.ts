@@ -198,6 +198,16 @@ onEachDatabase((tested) => {
     await put(blobs, caller, "feature_engine_more.json", 1);
   });
 
+  test("of uploads of one name at the same time the one that is stored counts, whichever is recorded last", async () => {
+    const [blobs, caller] = [service(), newCaller()];
+    const [small, large] = [await blobs.begin(caller, NAME, 10), await blobs.begin(caller, NAME, 60)];
+    await small!.store.put(small!.key, "x".repeat(10));
+    await large!.store.put(large!.key, "x".repeat(60));
+    await large!.finish(60);
+    await small!.finish(10);
+    assert.deepEqual(await used(caller), { bytes: 60, blobs: 1 });
+  });
+
   test("an upload of unknown length takes room as it comes", async () => {
     const [blobs, caller] = [service(), newCaller()];
     const upload = (await blobs.begin(caller, NAME, undefined))!;

@@ -3,6 +3,7 @@ import { MucastError } from "../contract/errors.ts";
 import type { BlobUpload } from "./blobs.ts";
 import type { Database } from "./database/database.ts";
 import { quotaExceeded } from "./quota-exceeded.ts";
+import { resizeBlob } from "./store/blob-records.ts";
 import { finishUpload, growUpload, type Quota, releaseUpload, type UploadRow } from "./store/blob-uploads.ts";
 import type { Log } from "./telemetry/log.ts";
 
@@ -49,8 +50,27 @@ export class StoredUpload implements BlobUpload {
     const { id, caller, name, space } = this.#row;
     try {
       await finishUpload(this.#parts.database, id, { caller, name, space, bytes });
+      await this.#compare(bytes);
     } finally {
       this.#parts.onEnd();
+    }
+  }
+
+  /**
+   * Of uploads of the same name at the same time another may have been stored last, and recorded first. Each compares
+   * after it has recorded its own, so the last one to record finds what lies there.
+   */
+  async #compare(bytes: number): Promise<void> {
+    const { database, log } = this.#parts;
+    try {
+      for (let recorded = bytes; ; ) {
+        const stored = (await this.store.stat(this.key))?.size;
+        if (stored === undefined || stored === recorded) return;
+        await database.transaction((statements) => resizeBlob(statements, this.#row, stored));
+        recorded = stored;
+      }
+    } catch (error) {
+      log.warn({ err: error }, "whether an upload is stored as large as it is recorded is not known");
     }
   }
 

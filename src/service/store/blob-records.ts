@@ -98,6 +98,23 @@ export async function measureBlob(
   if (rows.length > 0) await count(statements, caller, bytes, 0);
 }
 
+/** Writes down another size of a blob that is there and is not being removed. */
+export async function resizeBlob(
+  statements: Queryable,
+  { caller, name }: Pick<BlobRecord, "caller" | "name">,
+  bytes: number,
+): Promise<void> {
+  await lockUsage(statements, caller);
+  const before = await recordOf(statements, caller, name);
+  if (before === undefined || before.isRemoved) return;
+  await statements.query("update blobs set bytes = $3 where caller = $1 and name = $2", [
+    caller,
+    name,
+    bytes,
+  ]);
+  await count(statements, caller, bytes - (before.bytes ?? 0), 0);
+}
+
 /** What a caller has stored. */
 export interface Usage {
   readonly bytes: number;
