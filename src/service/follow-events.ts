@@ -5,7 +5,8 @@ import type { Changes } from "./queue/changes.ts";
 import { readEvents } from "./store/events.ts";
 import { type OperationRow, viewOf } from "./store/operation-row.ts";
 
-const PAGE = 200;
+/** A reader may take nothing for a while, and there are many: each holds so much. */
+const PORTION = { events: 200, bytes: 2 ** 17 };
 /** A notification may be missed; this is the longest that an event is late then. */
 const LOOK_MILLISECONDS = 2_000;
 
@@ -30,7 +31,7 @@ export async function* followEvents(following: Following): AsyncGenerator<Stored
       yield snapshotOf(row);
     }
     const next = changes.next(row.id, LOOK_MILLISECONDS, signal);
-    const events = await readEvents(database, row.id, after, PAGE);
+    const events = await readEvents(database, row.id, after, PORTION);
     for (const event of events) {
       yield event;
       after = event.seq;

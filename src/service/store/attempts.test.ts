@@ -37,7 +37,7 @@ onEachDatabase((tested) => {
     const row = (await claimOperation(database, "first"))!;
     assert.equal(await keepHandle(database, row, "1-2", NONE), true);
     assert.equal(await keepHandle(database, row, "1-2", NONE), false);
-    const events = await readEvents(database, "op", 0, 10);
+    const events = await readEvents(database, "op", 0, { events: 10, bytes: 2 ** 20 });
     assert.deepEqual(
       events.map(({ type }) => type),
       ["queued", "started"],

@@ -63,16 +63,31 @@ interface EventRow {
   readonly created_at: Date;
 }
 
-/** At most `limit` events with a number above `after`, in their order. */
+/** How much is read at once. */
+export interface Portion {
+  readonly events: number;
+  /** As the database stores them, which is compressed; after the first event only as many as take no more. */
+  readonly bytes: number;
+}
+
+/** The events with a number above `after`, in their order, that a portion has room for. */
 export async function readEvents(
   statements: Queryable,
   id: string,
   after: number,
-  limit: number,
+  portion: Portion,
 ): Promise<StoredEvent[]> {
+  // How large they are is known without reading them, and only those that are given are read.
   const { rows } = await statements.query<EventRow>(
-    "select seq, type, data, created_at from events where operation_id = $1 and seq > $2 order by seq limit $3",
-    [id, after, limit],
+    `select seq, type, data, created_at from (
+       select seq, type, data, created_at, coalesce(sum(pg_column_size(data))
+         over (order by seq rows between unbounded preceding and 1 preceding), 0) as bytes_before
+       from (
+         select * from events where operation_id = $1 and seq > $2 order by seq limit $3
+       ) found
+     ) sized
+     where bytes_before < $4 order by seq`,
+    [id, after, portion.events, portion.bytes],
   );
   return rows.map(
     ({ seq, type, data, created_at }) =>

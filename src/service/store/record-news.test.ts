@@ -10,7 +10,10 @@ import { countCodes, SIZES } from "../../contract/sizes.ts";
 import { storedEventSchema } from "../../contract/stored-event.ts";
 import type { Warning } from "../../contract/warnings.ts";
 import { noTickerLeft } from "../../panel/pairing.ts";
+import type { Database } from "../database/database.ts";
 import { onEachDatabase } from "../database/databases.testing.ts";
+import { followEvents } from "../follow-events.ts";
+import { Changes } from "../queue/changes.ts";
 import { NO_NEWS, newCaller, TestedQueue } from "../queue/queue.testing.ts";
 import { claimOperation } from "./claim-operation.ts";
 import { endOperation } from "./end-operation.ts";
@@ -21,6 +24,7 @@ import { type News, recordNews } from "./record-news.ts";
 import { webhookTypes } from "./webhook-types.ts";
 
 const NONE = webhookTypes([]);
+const ALL = { events: 10_000, bytes: 2 ** 30 };
 
 function failuresOf(count: number, mark: string): Failure[] {
   return Array.from({ length: count }, (_, i) => {
@@ -54,7 +58,7 @@ onEachDatabase((tested) => {
   const record = (id: string, news: Partial<News>, events = 1_000) =>
     recordNews(tested.database(), { id, attempt: 1 }, { ...NO_NEWS, ...news }, { events, webhooks: NONE });
   const typesOf = async (id: string) =>
-    (await readEvents(tested.database(), id, 0, 10_000)).map(({ type }) => type);
+    (await readEvents(tested.database(), id, 0, ALL)).map(({ type }) => type);
 
   test("failures, epochs and counts are told and kept beside the operation", async (t) => {
     const { begin } = await waiting(t);
@@ -70,7 +74,7 @@ onEachDatabase((tested) => {
       [view.failures, view.failure_counts, view.warning_counts],
       [failures, { insufficient_history: 2 }, { no_prices: 3 }],
     );
-    const events = await readEvents(tested.database(), id, 1, 10);
+    const events = await readEvents(tested.database(), id, 1, ALL);
     for (const event of events) storedEventSchema.parse(event);
     assert.deepEqual(
       events.map(({ type, data }) => [type, data]),
@@ -157,7 +161,7 @@ onEachDatabase((tested) => {
       assert.ok(jsonBytes(view) <= SIZES.operation, `${jsonBytes(view)}`);
       assert.ok(view.warnings.length > 3 && view.failures!.length > 3);
       assert.deepEqual(view.error!.failure_counts, { insufficient_history: 2_000 });
-      for (const event of await readEvents(tested.database(), ids[0]!, 0, 1_000)) {
+      for (const event of await readEvents(tested.database(), ids[0]!, 0, ALL)) {
         assert.ok(jsonBytes(event) <= SIZES.event, `${event.type} ${jsonBytes(event)}`);
       }
       const seen: string[] = [];
@@ -185,5 +189,34 @@ onEachDatabase((tested) => {
     await tested.database().query("update operations set error = $2::json where id = $1", [id, error]);
     const { operations: listed } = await operations.list(caller, { limit: 100 });
     assert.ok(jsonBytes(listed) <= SIZES.operation);
+  });
+
+  test("a reader of events holds a small part of them at a time", async (t) => {
+    const { begin } = await waiting(t);
+    const { id } = await begin();
+    const [times, points] = [12, 1_500];
+    for (let i = 0; i < times; i++) {
+      const epochs = Array.from({ length: points }, (_, n) => ({
+        ...pointAt(n + 1),
+        train_loss: Math.random(),
+      }));
+      await record(id, { epochs: { points: epochs } });
+    }
+    let largest = 0;
+    const database: Database = {
+      ...tested.database(),
+      query: async (...asked) => {
+        const answer = await tested.database().query<never>(...asked);
+        largest = Math.max(largest, jsonBytes(answer.rows));
+        return answer;
+      },
+    };
+    const read = async () => (await readOperation(tested.database(), id))!;
+    const { last_seq } = await read();
+    const { signal } = new AbortController();
+    const followed = followEvents({ database, changes: new Changes(), signal, after: 0, read });
+    for (let seq = 1; seq <= last_seq; seq++) assert.equal((await followed.next()).value!.seq, seq);
+    await followed.return();
+    assert.ok(largest < 4 * SIZES.event, `${largest}`);
   });
 });
