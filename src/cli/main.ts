@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { Command, CommanderError } from "commander";
 import { withoutSignature } from "../blob/policy.ts";
 import { MucastError } from "../contract/errors.ts";
@@ -66,5 +67,5 @@ function exitCodeOf(error: unknown): number {
     quiet: quiet === true,
     stream: process.stderr,
   });
-  return explain(error instanceof Error ? error : new MucastError("internal", String(error)), reporter);
+  return explain(error instanceof Error ? error : new MucastError("internal", inspect(error)), reporter);
 }

@@ -1,4 +1,4 @@
-/** A full disk for the output: a small file system of memory that only the service sees, and that goes with it. */
+/** A full disk for the output, and for the database: a small file system of memory that only the service sees, and that goes with it. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync } from "node:fs";
@@ -62,3 +62,57 @@ describe("a full disk for the output", options, () => {
     await eventuallyTrue("it is ready", async () => !(await ready()).includes("detail"));
   });
 });
+
+const PGLITE = new URL("../../src/service/database/pglite.ts", import.meta.url).href;
+
+/** In its namespace: a database is made and opened on a disk without room, each once, and then with room. */
+const ON_A_FULL_DISK = `
+  import { spawnSync } from "node:child_process";
+  import { readdirSync, rmSync } from "node:fs";
+  import { openPglite } from ${JSON.stringify(PGLITE)};
+  const [folder] = process.argv.slice(1);
+  async function opened() {
+    try {
+      const database = await openPglite(folder + "/database");
+      await database.query("select 1");
+      await database.close();
+      return "opened";
+    } catch (error) {
+      return [error.code, error.message, readdirSync(folder)].join(" ");
+    }
+  }
+  const told = [await opened()];
+  spawnSync("mount", ["-o", "remount,size=100m", folder]);
+  told.push(await opened());
+  spawnSync("sh", ["-c", 'head -c 200m /dev/zero > "$0/rest"', folder]);
+  told.push(await opened());
+  rmSync(folder + "/rest");
+  told.push(await opened());
+  process.stdout.write(JSON.stringify(told));
+  process.exit();
+`;
+
+test(
+  "a database that no room is left for is refused in words, and opened once there is",
+  options,
+  async () => {
+    const folder = join(await serviceFolder({ isFirstStart: true }), "data");
+    mkdirSync(folder);
+    const [command, ...args] = NAMESPACE!.make;
+    const script = `mount -t tmpfs -o size=8m,mode=700 none '${folder}' && exec "$@"`;
+    const node = [process.execPath, "--input-type=module", "-e", ON_A_FULL_DISK, folder];
+    const run = spawnSync(command!, [...args, "sh", "-c", script, "sh", ...node], {
+      encoding: "utf8",
+      timeout: 200_000,
+    });
+    assert.equal(run.status, 0, run.stderr);
+    const [first, second, third, fourth] = JSON.parse(run.stdout) as string[];
+    assert.match(
+      first!,
+      /^output_failed .*cannot be made in .*no space left on the device \(ENOSPC\).*--data-dir $/,
+    );
+    assert.equal(second, "opened");
+    assert.match(third!, /^unavailable .*cannot be opened: .*its disk has 0 MiB left/);
+    assert.equal(fourth, "opened");
+  },
+);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -23,7 +23,9 @@ test("a folder that holds no database any more is not made a new one", async () 
 test("what was asked for before it closes is still done", async () => {
   const dataDir = join(folder, "closed");
   await copyNewDatabase(dataDir);
+  chmodSync(join(dataDir, "database"), 0o755);
   const database = await openPglite(join(dataDir, "database"));
+  assert.equal(statSync(join(dataDir, "database")).mode & 0o777, 0o700, "its owner's alone");
   const answers = [1, 2, 3].map((n) => database.query<{ n: number }>("select $1::int as n", [n]));
   await database.close();
   assert.deepEqual(

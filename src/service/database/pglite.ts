@@ -5,6 +5,7 @@ import { PGlite, type Transaction } from "@electric-sql/pglite";
 import { MucastError } from "../../contract/errors.ts";
 import { makeFolder } from "../../contract/make-folder.ts";
 import type { Database, Queryable } from "./database.ts";
+import { notMade, notOpened } from "./pglite-errors.ts";
 import { Turns } from "./turns.ts";
 
 const SEARCH_PATH = "create schema if not exists mucast; set search_path to mucast, public;";
@@ -12,11 +13,12 @@ const SEARCH_PATH = "create schema if not exists mucast; set search_path to muca
 /**
  * PostgreSQL inside this process, its files in a folder. Only one process may have it open: the caller holds the
  * lock of the data folder.
+ * @throws MucastError output_failed where a new one cannot be written, unavailable where one that is there cannot be opened.
  */
 export async function openPglite(folder: string): Promise<Database> {
   if (!existsSync(folder)) await makeCluster(folder);
   // PGlite would make a new database there without a word.
-  if (!existsSync(join(folder, "PG_VERSION"))) throw damaged(folder, "it holds no PG_VERSION");
+  if (!existsSync(join(folder, "PG_VERSION"))) throw notOpened(folder, "it holds no PG_VERSION");
   // PGlite's files may be written by anyone who gets at them, and the data folder may be one that others see.
   await chmod(folder, 0o700);
   const lite = await open(folder);
@@ -40,13 +42,8 @@ async function open(folder: string): Promise<PGlite> {
     await lite.exec(SEARCH_PATH);
     return lite;
   } catch (cause) {
-    throw damaged(folder, cause instanceof Error ? cause.message : "PGlite cannot open it", cause);
+    throw notOpened(folder, cause instanceof Error ? cause.message : "PGlite cannot open it", cause);
   }
-}
-
-function damaged(folder: string, reason: string, cause?: unknown): MucastError {
-  const message = `the database in ${folder} cannot be opened: ${reason}; bring it back from a copy, or move it away to begin anew`;
-  return new MucastError("unavailable", message, { path: folder }, { cause });
 }
 
 /** SQLSTATE classes of a disk that is full, and of files that cannot be read or written. */
@@ -63,18 +60,26 @@ async function storing<T>(body: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Made in memory, which is faster, then written beside its place and renamed, so that one half-made is never opened. */
+/**
+ * Made in memory, which is faster, then written beside its place and renamed, so that one half-made is never opened.
+ * @throws MucastError output_failed, with what was written gone again.
+ */
 async function makeCluster(folder: string): Promise<void> {
-  makeFolder(dirname(folder), 0o700);
   const staged = `${folder}.new`;
-  await rm(staged, { recursive: true, force: true });
-  await mkdir(staged, { mode: 0o700 });
-  const inMemory = await PGlite.create();
-  const cluster = await inMemory.dumpDataDir("none");
-  await inMemory.close();
-  const onDisk = await PGlite.create(staged, { loadDataDir: cluster });
-  await onDisk.close();
-  await rename(staged, folder);
+  try {
+    makeFolder(dirname(folder), 0o700);
+    await rm(staged, { recursive: true, force: true });
+    await mkdir(staged, { mode: 0o700 });
+    const inMemory = await PGlite.create();
+    const cluster = await inMemory.dumpDataDir("none");
+    await inMemory.close();
+    const onDisk = await PGlite.create(staged, { loadDataDir: cluster });
+    await onDisk.close();
+    await rename(staged, folder);
+  } catch (cause) {
+    await rm(staged, { recursive: true, force: true }).catch(() => undefined);
+    throw notMade(folder, cause);
+  }
 }
 
 function statementsOf(transaction: Transaction): Queryable {
