@@ -134,6 +134,15 @@ describe("what an output forecasts", () => {
     assert.deepEqual([view.count, view.forecasts], [0, []]);
   });
 
+  test("is refused where mu is not what jobs write, rather than told as having no forecasts", async () => {
+    for (const mu of ['"x"', "null", "[1]", '{"A":"x"}', '{"A":null}', '{"A":1e999}', '{"A":NaN}']) {
+      const damaged = output([["A", 0.1]]).replace('"mu":{"A":0.1}', () => `"mu":${mu}`);
+      assert.equal((await refusal(ask(damaged))).code, "invalid_data", mu);
+    }
+    const without = output([["A", 0.1]]).replace('"mu":{"A":0.1},', "");
+    assert.equal((await refusal(ask(without))).code, "invalid_data", "no mu");
+  });
+
   test("is refused where the blob is no output, or cut off", async () => {
     const whole = output([["A", 0.1]]);
     assert.equal((await refusal(ask(whole.replace("forecast/1", "forecast/9")))).code, "invalid_data");

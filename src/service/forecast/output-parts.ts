@@ -1,3 +1,5 @@
+import { MucastError } from "../../contract/errors.ts";
+import { quote } from "../../ingest/blob-errors.ts";
 import type { JsonReader, Waiting } from "../../ingest/json-reader.ts";
 import { eachElement, eachMember, type Scalar, scalar, scalars } from "./json-parts.ts";
 import { Largest } from "./largest.ts";
@@ -11,7 +13,8 @@ export type Wanted = { readonly tickers: readonly string[] } | { readonly larges
 export interface OutputParts {
   readonly plain: Record<string, Scalar>;
   window: Scalars;
-  count: number;
+  /** How many tickers have a `mu`; undefined until that has come. */
+  count: number | undefined;
   /** `mu` of the wanted tickers that have one, in the order wanted. */
   mu: ReadonlyMap<string, number>;
   readonly metrics: Map<string, Scalars>;
@@ -37,7 +40,7 @@ export function* readParts(json: JsonReader, wanted: Wanted): Waiting<OutputPart
   const parts: OutputParts = {
     plain: {},
     window: null,
-    count: 0,
+    count: undefined,
     mu: new Map(),
     metrics: new Map(),
     coverage: new Map(),
@@ -69,21 +72,30 @@ function* readWindow(json: JsonReader, parts: OutputParts): Waiting<void> {
   parts.window = yield* scalars(json);
 }
 
+/** A `mu` that no job writes would make a damaged output look like one without forecasts, so it is an error. */
 function* readMu(json: JsonReader, parts: OutputParts, wanted: Wanted): Waiting<void> {
   const asked = new Set("tickers" in wanted ? wanted.tickers : []);
   const found = new Map<string, number>();
   const largest = new Largest<readonly [string, number]>("largest" in wanted ? wanted.largest : 0);
-  yield* eachMember(json, function* (ticker) {
+  let count = 0;
+  const isObject = yield* eachMember(json, function* (ticker) {
     const mu = yield* scalar(json);
-    if (typeof mu !== "number") return;
-    parts.count += 1;
+    if (typeof mu !== "number" || !Number.isFinite(mu))
+      throw notOutput(`mu of ${quote(ticker)} is no finite number`);
+    count += 1;
     if (asked.has(ticker)) found.set(ticker, mu);
     if ("largest" in wanted) largest.offer([ticker, mu], Math.abs(mu));
   });
+  if (!isObject) throw notOutput("mu is no object");
+  parts.count = count;
   parts.mu =
     "largest" in wanted
       ? new Map(largest.entries())
       : new Map([...asked].flatMap((ticker) => (found.has(ticker) ? [[ticker, found.get(ticker)!]] : [])));
+}
+
+function notOutput(what: string): MucastError {
+  return new MucastError("invalid_data", `the output cannot be used: ${what}`);
 }
 
 function* readMetrics(json: JsonReader, parts: OutputParts): Waiting<void> {
