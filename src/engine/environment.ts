@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
-import { homedir } from "node:os";
 import { join, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { MucastError } from "../contract/errors.ts";
+import { userFolder } from "../contract/user-folder.ts";
 import { isBuilt } from "./build-folder.ts";
 
 /** `ml` has the libraries of run_ml_job, `dl` adds torch for run_dl_job, `dev` what the engine's own checks need. */
@@ -46,8 +46,7 @@ export function environmentFolder(name: EnvironmentFlavour | "uv"): string {
 function environmentsFolder(): string {
   // The published package carries no tsconfig.json.
   if (existsSync(join(PACKAGE_FOLDER, "tsconfig.json"))) return join(PACKAGE_FOLDER, ".mucast", "env");
-  const cache = process.env.XDG_CACHE_HOME || join(homedir(), ".cache");
-  return join(cache, "mucast", "env");
+  return join(userFolder("XDG_CACHE_HOME", process.env), "mucast", "env");
 }
 
 /** The interpreter named in MUCAST_PYTHON; a relative path is one from here, a bare name is looked up in PATH. */

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { MucastError } from "../../contract/errors.ts";
+import { boundedFetch } from "./bounded-fetch.ts";
 
 const metadataSchema = z.looseObject({ issuer: z.string(), jwks_uri: z.url({ protocol: /^https?$/ }) });
 
@@ -23,7 +24,7 @@ export async function discoverJwksUrl(issuer: string, timeout: number): Promise<
 
 async function fetched(url: string, timeout: number): Promise<unknown> {
   try {
-    const answer = await fetch(url, { redirect: "error", signal: AbortSignal.timeout(timeout) });
+    const answer = await boundedFetch(url, { redirect: "error", signal: AbortSignal.timeout(timeout) });
     if (!answer.ok) throw new Error(`it answers ${answer.status}`);
     return await answer.json();
   } catch (error) {

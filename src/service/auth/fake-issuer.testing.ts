@@ -1,5 +1,5 @@
 /** A fake OIDC provider: a local server with a discovery document, a key set, and tokens that it signs. */
-import { createServer } from "node:http";
+import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { TestContext } from "node:test";
 import { type CryptoKey, exportJWK, generateKeyPair, SignJWT } from "jose";
@@ -19,6 +19,8 @@ export class FakeIssuer {
   metadata: Record<string, unknown> = {};
   /** Answered to everything, where it is not 200. */
   status = 200;
+  /** A path whose answer is JSON that never ends, and how many bytes of it were taken. */
+  endless = { path: "", bytes: 0 };
   url = "";
   #keys: SigningKey[] = [];
   #count = 0;
@@ -31,6 +33,7 @@ export class FakeIssuer {
         const path = request.url!;
         issuer.asked.set(path, (issuer.asked.get(path) ?? 0) + 1);
         response.writeHead(issuer.status, { "content-type": "application/json", connection: "close" });
+        if (path === issuer.endless.path) return issuer.#sendEndlessly(response);
         response.end(JSON.stringify(await issuer.#answer(path)));
       }),
     );
@@ -66,6 +69,16 @@ export class FakeIssuer {
       Object.entries({ ...whole, ...claims }).filter(([, value]) => value !== undefined),
     );
     return new SignJWT(payload).setProtectedHeader({ alg, kid, ...header }).sign(privateKey);
+  }
+
+  #sendEndlessly(response: ServerResponse): void {
+    const piece = Buffer.alloc(2 ** 16, " ");
+    const more = () => {
+      if (response.destroyed) return;
+      this.endless.bytes += piece.length;
+      response.write(piece, more);
+    };
+    more();
   }
 
   async #answer(path: string): Promise<unknown> {

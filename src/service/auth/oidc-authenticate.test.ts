@@ -143,6 +143,19 @@ test("an issuer that is away makes nobody unauthorized, and is asked again", asy
   await named(await issuer.token());
 });
 
+test("of an issuer that never stops answering little is read, and it is asked again", async (t) => {
+  const issuer = await FakeIssuer.start(t);
+  for (const path of ["/.well-known/openid-configuration", "/keys"]) {
+    const authenticate = authenticateBy(issuer);
+    issuer.endless = { path, bytes: 0 };
+    await assert.rejects(authenticate(await issuer.token()), fails("unavailable"));
+    // What lies in the buffers of the connection counts too.
+    assert.ok(issuer.endless.bytes < 32 * 2 ** 20, `${path}: ${issuer.endless.bytes} bytes`);
+    issuer.endless.path = "";
+    await authenticate(await issuer.token());
+  }
+});
+
 test("a subject is a text that can be stored", async (t) => {
   const issuer = await FakeIssuer.start(t);
   const authenticate = authenticateBy(issuer);

@@ -1,8 +1,16 @@
-import { createRemoteJWKSet, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from "jose";
+import {
+  createRemoteJWKSet,
+  customFetch,
+  errors,
+  type JWTPayload,
+  type JWTVerifyGetKey,
+  jwtVerify,
+} from "jose";
 import { MucastError } from "../../contract/errors.ts";
 import type { Scope } from "../operations.ts";
 import type { Authenticate } from "./authenticate.ts";
 import { bearerToken, unauthorized } from "./bearer-token.ts";
+import { boundedFetch } from "./bounded-fetch.ts";
 import { discoverJwksUrl } from "./discover-jwks-url.ts";
 
 export interface OidcOptions {
@@ -55,6 +63,7 @@ async function remoteKeys({ issuer, jwksUrl, cooldown }: OidcOptions): Promise<J
   return createRemoteJWKSet(new URL(url), {
     timeoutDuration: FETCH_MILLISECONDS,
     cacheMaxAge: KEYS_KEPT_MILLISECONDS,
+    [customFetch]: boundedFetch,
     ...(cooldown === undefined ? {} : { cooldownDuration: cooldown }),
   });
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { MucastError } from "../../contract/errors.ts";
@@ -32,6 +32,11 @@ test("without any setting the service is on loopback with a folder of the user",
     [settings.data_dir, settings.blob_url],
     ["/home/someone/data/mucast", "/home/someone/data/mucast/blobs"],
   );
+});
+
+test("an empty HOME does not put the data into the folder that is current", () => {
+  const { data_dir } = loadSettings({}, { HOME: "", XDG_DATA_HOME: "" });
+  assert.equal(data_dir, join(userInfo().homedir, ".local/share/mucast"));
 });
 
 test("a flag goes before the environment, and that before the file", () => {

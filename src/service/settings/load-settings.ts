@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
-import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { type Fault, MucastError } from "../../contract/errors.ts";
 import { faultsOf } from "../../contract/faults.ts";
 import { parseJson } from "../../contract/json-text.ts";
 import { invalidRequest } from "../../contract/parse-config.ts";
 import { type Settings, settingNames, settingsSchema } from "../../contract/settings.ts";
+import { userFolder } from "../../contract/user-folder.ts";
 
 /** Settings of a service, with the folders they leave open filled in. */
 export type ServiceSettings = Settings & { readonly data_dir: string; readonly blob_url: string };
@@ -86,7 +86,6 @@ function placed(fault: Fault, places: ReadonlyMap<string, string>): Fault {
 }
 
 function complete(settings: Settings, env: NodeJS.ProcessEnv): ServiceSettings {
-  const home = env.XDG_DATA_HOME || join(homedir(), ".local", "share");
-  const dataDir = resolve(settings.data_dir ?? join(home, "mucast"));
+  const dataDir = resolve(settings.data_dir ?? join(userFolder("XDG_DATA_HOME", env), "mucast"));
   return { ...settings, data_dir: dataDir, blob_url: settings.blob_url ?? join(dataDir, "blobs") };
 }
