@@ -1,14 +1,22 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import type { JobEvent } from "../contract/events.ts";
 import { atOnce } from "../contract/pausable.ts";
 import { evaluateInTurns } from "./evaluate-in-turns.ts";
 import type { FittedTicker } from "./fit-tickers.ts";
 import { evaluateMl, mlEvaluationUnits } from "./ml-evaluation.ts";
 
-/** Enough rows that judging them takes several turns. */
-const TICKERS = 120;
-const ROWS = 400;
+const TICKERS = 12;
+const ROWS = 40;
+
+/** A clock by which each step of the work takes ten milliseconds, on any machine, so that there are several turns. */
+function slow(t: TestContext): void {
+  let now = 0;
+  t.mock.method(performance, "now", () => {
+    now += 10;
+    return now;
+  });
+}
 
 function fitted(index: number): FittedTicker {
   const ticker = `T${index}`;
@@ -33,7 +41,8 @@ function done(events: readonly JobEvent[]): (number | undefined)[] {
   return events.map((event) => (event.kind === "progress" ? event.done : undefined));
 }
 
-test("progress grows to all units, and the tables are those made at once", async () => {
+test("progress grows to all units, and the tables are those made at once", async (t) => {
+  slow(t);
   const events: JobEvent[] = [];
   const total = mlEvaluationUnits(TICKERS);
   const evaluation = await evaluateInTurns(evaluateMl(ALL, INTERVALS), total, {
@@ -48,7 +57,8 @@ test("progress grows to all units, and the tables are those made at once", async
   assert.equal(units, total);
 });
 
-test("a job that is cancelled while its forecasts are judged stops there", async () => {
+test("a job that is cancelled while its forecasts are judged stops there", async (t) => {
+  slow(t);
   const controller = new AbortController();
   const reason = new Error("cancelled");
   const events: JobEvent[] = [];
