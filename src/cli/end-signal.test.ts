@@ -7,10 +7,13 @@ import { setTimeout as pause } from "node:timers/promises";
 
 const MODULE = JSON.stringify(new URL("./end-signal.ts", import.meta.url).href);
 
-/** Says which signals tell it to end, and does not end by them. */
+/** Says which signals tell it to end, and does not end by them; each is followed at once by another one. */
 const LISTENING = `
   const { onEndSignal } = await import(${MODULE});
-  onEndSignal((name) => console.log(name));
+  onEndSignal((name) => {
+    console.log(name);
+    process.kill(process.pid, "SIGINT");
+  });
   setInterval(() => {}, 1000);
   console.log(process.pid);`;
 const COMMAND = [process.execPath, "--input-type=module", "-e", LISTENING];
@@ -39,7 +42,6 @@ test("what comes at once is one wish; a signal that comes later ends the process
   child.kill("SIGHUP");
   child.kill("SIGTERM");
   assert.equal(await line(), "SIGTERM");
-  child.kill("SIGINT");
   while (child.exitCode === null && child.signalCode === null) {
     child.kill("SIGTERM");
     await pause(50);
