@@ -24,7 +24,8 @@ export class OpenConnections {
   constructor(server: Server, most: number, onMore: () => void) {
     server.on("connection", (socket) => {
       if (this.#isClosing) socket.destroy();
-      if (this.#active.size >= most) {
+      // One that is beyond the limit takes no room within it.
+      if (this.#active.size - this.#spare.size >= most) {
         onMore();
         this.#addSpare(socket);
       }
