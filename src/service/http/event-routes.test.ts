@@ -143,3 +143,27 @@ test("a service that ends closes its streams", async (t) => {
   const [text] = await Promise.all([answer.text(), ending.close()]);
   assert.deepEqual(told(text), [{ id: 1, type: "queued" }]);
 });
+
+test("a stream ends once its API key is revoked, while another key's goes on", {
+  timeout: 60_000,
+}, async (t) => {
+  const keyed = await listenFor(t, { auth: "keys" }, { lookMilliseconds: 5 });
+  const followed = async (name: string) => {
+    const { key, token } = await keyed.keys.create(name, ["read", "write"]);
+    const caller = { subject: key.subject, scopes: new Set(key.scopes) };
+    const submission = { operation: "run_ml_job", payload: JSON.stringify(ML_PAYLOAD) } as const;
+    const { operation } = await keyed.operations.submit(caller, submission);
+    keyed.operations.start(operation.id);
+    const headers = { authorization: `Bearer ${token}` };
+    const stream = await fetch(`${keyed.origin}/v1/operations/${operation.id}/events`, { headers });
+    return { key, id: operation.id, text: stream.text() };
+  };
+  const [revoked, kept] = [await followed("revoked"), await followed("kept")];
+  await keyed.keys.revoke(revoked.key.id);
+  assert.deepEqual(
+    told(await revoked.text).map(({ type }) => type),
+    ["queued", "started"],
+  );
+  keyed.operations.end(kept.id);
+  assert.equal(told(await kept.text).at(-1)!.type, "succeeded");
+});

@@ -10,13 +10,14 @@ import { EVENT_STREAM_TYPE, eventText, pumpEvents, type SentEvent } from "./even
 import type { HttpApp } from "./http-app.ts";
 import type { HttpOptions } from "./http-options.ts";
 import { EVENTS } from "./operation-examples.ts";
+import { revocation } from "./revocation.ts";
 import { emptyAnswer, problemAnswers } from "./route-docs.ts";
 
 const DESCRIPTION =
   "Server-sent events, numbered from 1 (`id`), each with its type (`event`) and an Event as one line of JSON (`data`). " +
   "A connection that broke resumes after `Last-Event-ID`; where events after that are no longer kept, a `snapshot` " +
   "with the operation comes first. A comment every 15 s keeps the connection open. The stream ends with " +
-  "the final event: succeeded, failed or canceled; asked for what comes after that, the answer is 204.";
+  "the final event: succeeded, failed or canceled, or once its API key is revoked; asked for what comes after that, the answer is 204.";
 
 /** A stream is a text to OpenAPI 3.1; what it holds, one after another, are these. */
 const STREAM_SCHEMA = {
@@ -58,7 +59,8 @@ export function eventRoutes(app: HttpApp, options: HttpOptions, closing: AbortSi
       const { status } = await operations.get(request.caller!, params.id);
       request.operationId = params.id;
       if (request.method === "HEAD") return tellStream(reply).send();
-      const signal = departure(reply, closing);
+      const revoked = revocation(request, reply, options);
+      const signal = AbortSignal.any([departure(reply, closing), revoked]);
       const events = operations.follow(request.caller!, params.id, after, signal);
       // A browser that is told "no content" does not come again; an empty stream it would open for ever.
       const first = isEnded(status) ? await events.next() : undefined;

@@ -25,6 +25,8 @@ export interface HttpOptions {
   readonly keys: KeyStore;
   /** Milliseconds until a reader who takes nothing is given up; a minute by default. */
   readonly stallMilliseconds?: number | undefined;
+  /** Milliseconds between two looks whether the key of an open stream is revoked; 15 s by default. */
+  readonly lookMilliseconds?: number | undefined;
   readonly log: Log;
   readonly telemetry: Pick<Telemetry, "requestStarted" | "streamOpened" | "metrics" | "connectionRefused">;
   /** Looks at everything, at most every few seconds; never rejects. */

@@ -41,7 +41,9 @@ export interface Listening {
 export async function listen(
   given: Partial<Settings> = {},
   parts: Partial<
-    Pick<HttpOptions, "ready" | "authenticate" | "stallMilliseconds"> & { store: BlobStore }
+    Pick<HttpOptions, "ready" | "authenticate" | "stallMilliseconds" | "lookMilliseconds"> & {
+      store: BlobStore;
+    }
   > = {},
 ): Promise<Listening> {
   const folder = await mkdtemp(join(tmpdir(), "mucast-http-"));
@@ -59,6 +61,7 @@ export async function listen(
     blobs,
     localToken: LOCAL_TOKEN,
     stallMilliseconds: parts.stallMilliseconds,
+    lookMilliseconds: parts.lookMilliseconds,
     log,
     authenticate:
       parts.authenticate ?? (await buildAuthenticate(settings, { keys, localToken: LOCAL_TOKEN })),
