@@ -32,6 +32,7 @@ import { StoredBlobs } from "./stored-blobs.ts";
 import { StoredOperations } from "./stored-operations.ts";
 import { LineWriter } from "./telemetry/line-writer.ts";
 import type { Log } from "./telemetry/log.ts";
+import { withoutWaiting } from "./telemetry/log-descriptor.ts";
 import { openLog } from "./telemetry/open-log.ts";
 import { openTelemetry } from "./telemetry/open-telemetry.ts";
 import type { Telemetry } from "./telemetry/telemetry.ts";
@@ -78,7 +79,7 @@ async function start(
   const storage = await openStorage(settings, env);
   // The same as the one that jobs' records name, or one that holds nothing open; whoever listens may still read.
   closing.add(() => storage.store.close());
-  const lines = new LineWriter(STDERR);
+  const lines = new LineWriter(withoutWaiting(STDERR));
   const log = openLog({ level: settings.log_level, secrets: secretsOf(settings, env), destination: lines });
   const telemetry = await openTelemetry({ log, lostLines: () => lines.lost, env });
   closing.add(() => telemetry.close());

@@ -81,3 +81,23 @@ test("a reader that takes nothing is waited for once, not for each line", async 
   // The pipe's other end takes what fits into its buffer, once; each of the five would cost a hundred.
   assert.ok(Number(waits) >= 100 && Number(waits) < 300, waits);
 });
+
+test("a reader that has stopped halts nothing: lines beyond what its pipe holds are lost and counted", () => {
+  const url = (name: string) => JSON.stringify(new URL(name, import.meta.url).href);
+  const program = `
+    const { LineWriter } = await import(${url("./line-writer.ts")});
+    const { withoutWaiting } = await import(${url("./log-descriptor.ts")});
+    const writer = new LineWriter(withoutWaiting(1));
+    for (let i = 0; i < 200; i++) writer.write("y".repeat(1000) + "\\n");
+    process.exit(writer.lost > 0 ? 7 : 8);`;
+  // The pipe holds 64 KiB, and its reader reads nothing.
+  const shell = `
+    mkfifo pipe; sleep 60 <>pipe & holder=$!
+    "$0" --input-type=module -e "$1" >pipe; echo $? >&2
+    kill $holder`;
+  const folder = mkdtempSync(join(tmpdir(), "mucast-lines-"));
+  const options = { cwd: folder, encoding: "utf8", timeout: 30_000 } as const;
+  const { stderr } = spawnSync("sh", ["-c", shell, process.execPath, program], options);
+  rmSync(folder, { recursive: true, force: true });
+  assert.equal(stderr, "7\n");
+});
