@@ -207,7 +207,7 @@ describe("no ticker can take", () => {
       ["catboost", "leaf_estimation_iterations", [1_001]],
       ["rf", "n_estimators", [2_000_000_000]],
       ["rf", "max_leaf_nodes", [100_001]],
-      ["lasso", "max_iter", [1_000_001]],
+      ["lasso", "max_iter", [10_000_001]],
     ];
     for (const [model, name, values] of beyond) {
       for (const value of values) {

@@ -55,7 +55,7 @@ const WEIGHTS = "a number a column";
 
 const SKLEARN: Rules = {
   n_estimators: rounds,
-  max_iter: most(1_000_000, "each is a pass over the rows"),
+  max_iter: most(10_000_000, "each is a pass over the rows"),
   max_leaf_nodes: most(100_000, "each tree takes memory for all of them"),
   // scikit-learn wants one sign for every column.
   monotonic_cst: columns(SIGNS, list("each", SIGN)),
