@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { request } from "node:http";
 import { connect, type Socket } from "node:net";
 import { after, before, test } from "node:test";
+import { FolderStore } from "../../blob/folder-store.ts";
 import { FakeFullStore } from "./fake-full-store.testing.ts";
 import { ask, eventually, type Listening, listen, listenFor, type RawAnswer } from "./listening.testing.ts";
 import { uploadedBlobSchema } from "./uploaded-blob.ts";
@@ -448,3 +449,27 @@ for (const [errno, status, code, words] of [
     assert.deepEqual(fake.blobs.uploads, ["given up"]);
   });
 }
+
+test("a blob whose owner replaces it before its first piece is read is looked up again", async (t) => {
+  const { stat } = FolderStore.prototype;
+  for (const range of [undefined, "bytes=1-1"]) {
+    const name = freshName();
+    await put(name, "[1]");
+    let isReplaced = false;
+    const { mock } = t.mock.method(
+      FolderStore.prototype,
+      "stat",
+      async function (this: FolderStore, key: string) {
+        const found = await stat.call(this, key);
+        if (!isReplaced) await this.put(key, "[2,3,4]");
+        isReplaced = true;
+        return found;
+      },
+    );
+    const answer = await get(name, range === undefined ? {} : { range });
+    mock.restore();
+    const whole = range === undefined;
+    assert.deepEqual([answer.status, answer.text], whole ? [200, "[2,3,4]"] : [206, "2"]);
+    assert.equal(answer.headers["content-range"], whole ? undefined : "bytes 1-1/7");
+  }
+});

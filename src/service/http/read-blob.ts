@@ -16,6 +16,9 @@ export interface Reading {
   readonly closing: AbortSignal;
 }
 
+/** How often a blob is looked up whose owner replaces it before its first piece is read. */
+const LOOKS_AT_MOST = 3;
+
 /** Answers with a blob of the caller's, or with the part of it that is asked for. */
 export async function readBlob(
   request: FastifyRequest,
@@ -24,27 +27,40 @@ export async function readBlob(
   { options, open, closing }: Reading,
 ): Promise<FastifyReply> {
   checkReadable(name);
-  const spot = await options.blobs.find(request.caller!, name);
+  let isCounted = false;
+  for (let looks = 1; ; looks++) {
+    const { store, key, size, etag } = await lookUp(request, name, options);
+    checkIfMatch(request.headers, etag);
+    reply.headers({ etag, "accept-ranges": "bytes", "cache-control": "private, no-cache" });
+    if (!matchesNone(request.headers, etag)) return reply.code(304).send();
+    const range = request.method === "HEAD" ? undefined : byteRange(request.headers, { size, etag });
+    const { start, end } = range ?? { start: 0, end: size };
+    if (range === undefined) reply.code(200).removeHeader("content-range");
+    else reply.code(206).header("content-range", `bytes ${start}-${end - 1}/${size}`);
+    reply.type("application/json").header("content-length", end - start);
+    if (request.method === "HEAD" || size === 0) return reply.send();
+    if (!isCounted) open.begin(request.caller!.subject, reply.raw);
+    isCounted = true;
+    const signal = departure(reply, closing);
+    const pieces = paced(
+      store.read(key, { start, end, etag, signal }),
+      options.stallMilliseconds ?? STALL_MILLISECONDS,
+      () => reply.raw.destroy(),
+    );
+    try {
+      return reply.send(await begun(pieces, signal));
+    } catch (error) {
+      if (looks === LOOKS_AT_MOST || (await lookUp(request, name, options)).etag === etag) throw error;
+    }
+  }
+}
+
+/** Where a blob of the caller's lies now, and its version. @throws MucastError not_found. */
+async function lookUp(request: FastifyRequest, name: string, { blobs }: HttpOptions) {
+  const spot = await blobs.find(request.caller!, name);
   const blob = await spot?.store.stat(spot.key);
   if (spot === undefined || blob === undefined) throw noBlob(name);
-  const { store, key } = spot;
-  const { size, etag } = blob;
-  checkIfMatch(request.headers, etag);
-  reply.headers({ etag, "accept-ranges": "bytes", "cache-control": "private, no-cache" });
-  if (!matchesNone(request.headers, etag)) return reply.code(304).send();
-  const range = request.method === "HEAD" ? undefined : byteRange(request.headers, blob);
-  const { start, end } = range ?? { start: 0, end: size };
-  if (range !== undefined) reply.code(206).header("content-range", `bytes ${start}-${end - 1}/${size}`);
-  reply.type("application/json").header("content-length", end - start);
-  if (request.method === "HEAD" || size === 0) return reply.send();
-  open.begin(request.caller!.subject, reply.raw);
-  const signal = departure(reply, closing);
-  const pieces = paced(
-    store.read(key, { start, end, etag, signal }),
-    options.stallMilliseconds ?? STALL_MILLISECONDS,
-    () => reply.raw.destroy(),
-  );
-  return reply.send(await begun(pieces, signal));
+  return { ...spot, ...blob };
 }
 
 /** A stream whose first piece is there already: what fails before it is still answered with a problem. */
