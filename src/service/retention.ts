@@ -1,7 +1,7 @@
 import type { BlobStore } from "../blob/store.ts";
 import { statusKey } from "../contract/status-blob.ts";
 import type { Database } from "./database/database.ts";
-import { expiredOperations, removeOperations } from "./store/retention.ts";
+import { type Expired, expiredOperations, removeOperations } from "./store/retention.ts";
 import type { Log } from "./telemetry/log.ts";
 
 const HOUR = 3_600_000;
@@ -29,22 +29,35 @@ export function keepRetention(parts: {
   };
 }
 
-async function removeAll(
+/** Operations whose status blobs could not be removed, after which the rest waits for the next round. */
+const FAILURES_AT_MOST = 50;
+
+/** All of them, once. What the storage keeps of one is tried again in the next round, and keeps no other from being removed. */
+export async function removeAll(
   { database, store, days, log }: Parameters<typeof keepRetention>[0],
   signal: AbortSignal,
 ): Promise<void> {
-  while (!signal.aborted) {
-    const expired = await expiredOperations(database, days);
+  const failed: string[] = [];
+  while (!signal.aborted && failed.length < FAILURES_AT_MOST) {
+    const expired = await expiredOperations(database, days, failed);
     if (expired.length === 0) return;
-    // Before the rows, which alone know of them.
-    for (const { id, attempt, space } of expired) {
-      const own = store.within(space);
-      for (let made = 1; made <= attempt; made++) await own.remove(statusKey(id, made));
+    const removed: string[] = [];
+    for (const operation of expired) {
+      try {
+        // Before the row, which alone knows of them.
+        await removeStatusBlobs(store, operation);
+        removed.push(operation.id);
+      } catch (error) {
+        failed.push(operation.id);
+        log.warn({ err: error, operation_id: operation.id }, "an old operation could not be removed yet");
+      }
     }
-    await removeOperations(
-      database,
-      expired.map(({ id }) => id),
-    );
-    log.info({ operations: expired.length }, "removed operations that ended long ago");
+    await removeOperations(database, removed);
+    log.info({ operations: removed.length }, "removed operations that ended long ago");
   }
+}
+
+async function removeStatusBlobs(store: BlobStore, { id, attempt, space }: Expired): Promise<void> {
+  const own = store.within(space);
+  for (let made = 1; made <= attempt; made++) await own.remove(statusKey(id, made));
 }

@@ -12,12 +12,17 @@ export interface Expired {
 /** Few, because each may have thousands of events, and on PGlite everything else waits meanwhile. */
 const BATCH = 50;
 
-/** Some of the operations that ended more than `days` ago, oldest first. */
-export async function expiredOperations(statements: Queryable, days: number): Promise<Expired[]> {
+/** Some of the operations that ended more than `days` ago, oldest first, but for some. */
+export async function expiredOperations(
+  statements: Queryable,
+  days: number,
+  but: readonly string[],
+): Promise<Expired[]> {
   const { rows } = await statements.query<Expired>(
     `select id, attempt, space from operations where finished_at < now() - make_interval(days => $1)
+       and id <> all($3::text[])
      order by finished_at limit $2`,
-    [days, BATCH],
+    [days, BATCH, but],
   );
   return rows;
 }
