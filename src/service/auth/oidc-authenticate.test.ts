@@ -159,7 +159,7 @@ test("of an issuer that never stops answering little is read, and it is asked ag
 test("a subject is a text that can be stored", async (t) => {
   const issuer = await FakeIssuer.start(t);
   const authenticate = authenticateBy(issuer);
-  for (const sub of ["a\0b", "a\nb", 7, ["ann"], { name: "ann" }, true, ""]) {
+  for (const sub of ["a\0b", "a\nb", "a\ud800", "\udfffa", 7, ["ann"], { name: "ann" }, true, ""]) {
     await assert.rejects(
       authenticate(await issuer.token({ sub })),
       fails("unauthorized"),

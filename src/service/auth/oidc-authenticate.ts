@@ -84,9 +84,11 @@ async function verified(token: string, keys: JWTVerifyGetKey, options: OidcOptio
   }
 }
 
-/** The library takes whatever JSON a claim holds; PostgreSQL takes no NUL. */
+/** The library takes whatever JSON a claim holds; PostgreSQL takes no NUL, and all lone surrogates as one. */
 function isSubject(sub: unknown): boolean {
-  return typeof sub === "string" && sub !== "" && sub.length <= LONGEST_SUBJECT && !/\p{Cc}/u.test(sub);
+  return (
+    typeof sub === "string" && sub !== "" && sub.length <= LONGEST_SUBJECT && !/[\p{Cc}\p{Cs}]/u.test(sub)
+  );
 }
 
 /** The token's fault, or the issuer's: only where its keys cannot be had may it be tried again. */
