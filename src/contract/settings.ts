@@ -199,7 +199,7 @@ export const settingsSchema = z.strictObject({
     .default(defaultMemoryBytes())
     .meta({ shownDefault: "80 % of the machine's or the container's memory" })
     .describe(
-      "Memory that all running jobs together may hold on this machine, every process of theirs counted, and the one that waits for a job. A job alone may have all of it; over it, the job furthest over its equal share ends (`out_of_memory`).",
+      "Memory that all running jobs together may hold on this machine, every process of theirs counted, and the one that waits for a job. A job alone may have all of it; over it, those that wait end first, then the job furthest over its equal share (`out_of_memory`).",
     )
     .register(settingNames, { env: "MUCAST_MEMORY_BYTES" }),
   job_seconds: count(1, 7 * 86_400)

@@ -9,6 +9,8 @@ const MIB = 2 ** 20;
 class FakeProcess implements BudgetedProcess {
   readonly errors: MucastError[] = [];
   readonly hasJob: boolean;
+  /** Whether it was ended because it only waits. */
+  isEnded = false;
   size: number;
 
   constructor(size: number, hasJob = true) {
@@ -27,7 +29,12 @@ class FakeProcess implements BudgetedProcess {
 }
 
 function budgetOf(...processes: FakeProcess[]): MemoryBudget {
-  return new MemoryBudget({ limitBytes: 1_000 * MIB, processes: () => processes });
+  const endWaiting = () => {
+    const waiting = processes.filter(({ hasJob, isEnded }) => !hasJob && !isEnded);
+    for (const one of waiting) one.isEnded = true;
+    return waiting;
+  };
+  return new MemoryBudget({ limitBytes: 1_000 * MIB, processes: () => processes, endWaiting });
 }
 
 test("a job alone may hold all of it", () => {
@@ -38,23 +45,23 @@ test("a job alone may hold all of it", () => {
 });
 
 test("over it on two looks in a row, the job furthest over its share loses, and is told the figures", () => {
-  const [small, large, waiting] = [new FakeProcess(300), new FakeProcess(700), new FakeProcess(100, false)];
-  const budget = budgetOf(small, large, waiting);
+  const [small, large] = [new FakeProcess(300), new FakeProcess(800)];
+  const budget = budgetOf(small, large);
   budget.look();
   assert.equal(large.errors.length, 0);
   budget.look();
-  assert.deepEqual([small.errors.length, waiting.errors.length, large.errors.length], [0, 0, 1]);
+  assert.deepEqual([small.errors.length, large.errors.length], [0, 1]);
   const error = large.errors[0]!;
   assert.equal(error.code, "out_of_memory");
   assert.equal(
     error.message,
-    "the job's processes held 700 MiB of memory, and all job processes together 1100 MiB, over the limit of 1000 MiB; " +
-      "its share was 450 MiB, as one of 2",
+    "the job's processes held 800 MiB of memory, and all job processes together 1100 MiB, over the limit of 1000 MiB; " +
+      "its share was 500 MiB, as one of 2",
   );
   assert.deepEqual(error.data, {
-    held_bytes: 700 * MIB,
+    held_bytes: 800 * MIB,
     limit_bytes: 1_000 * MIB,
-    share_bytes: 450 * MIB,
+    share_bytes: 500 * MIB,
     jobs: 2,
   });
   budget.look();
@@ -82,10 +89,22 @@ test("one that is over it for a moment alone loses nothing", () => {
   assert.equal(job.errors.length, 0);
 });
 
-test("processes that only wait end no job and are not ended", () => {
+test("processes that only wait are left alone where there is no job", () => {
   const waiting = new FakeProcess(2_000, false);
   const budget = budgetOf(waiting);
+  for (let i = 0; i < 3; i++) budget.look();
+  assert.equal(waiting.isEnded, false);
+});
+
+test("processes that only wait end before a job does, which loses nothing while they give their memory back", () => {
+  const [job, waiting] = [new FakeProcess(950), new FakeProcess(100, false)];
+  const budget = budgetOf(job, waiting);
+  budget.look();
+  assert.equal(waiting.isEnded, false);
+  for (let i = 0; i < 4; i++) budget.look();
+  assert.deepEqual([waiting.isEnded, job.errors.length], [true, 0]);
+  job.size = 1_001;
   budget.look();
   budget.look();
-  assert.equal(waiting.errors.length, 0);
+  assert.equal(job.errors.length, 1);
 });

@@ -15,6 +15,8 @@ export interface MemoryBudgetOptions {
   /** Of all job processes together. */
   readonly limitBytes: number;
   readonly processes: () => readonly BudgetedProcess[];
+  /** Ends those that only wait for a job, and returns them. */
+  readonly endWaiting: () => readonly BudgetedProcess[];
 }
 
 /** A look takes a part of a processor; it is kept below a fiftieth of one. */
@@ -22,8 +24,9 @@ const PAUSE = { least: 200, looks: 50 };
 
 /**
  * Watches the memory that the jobs of this machine share. Where all of them hold more than the limit on two looks in a
- * row, the job furthest over its share, an equal part of what those that wait leave, ends. Two looks, because a job that
- * is too large by itself sees it too, and may go on without the worker that is.
+ * row, processes that wait for a job end; where there are none, the job furthest over its share, an equal part of what
+ * other processes leave, ends. Two looks, because a job that is too large by itself sees it too, and may go on without the
+ * worker that is.
  */
 export class MemoryBudget {
   readonly #options: MemoryBudgetOptions;
@@ -57,6 +60,12 @@ export class MemoryBudget {
     const isOver = together > limit;
     const jobs = sizes.filter(({ entry }) => entry.hasJob);
     if (isOver && this.#wasOver && jobs.length > 0) {
+      const ended = this.#options.endWaiting();
+      if (ended.length > 0) {
+        for (const entry of ended) this.#lost.add(entry);
+        this.#wasOver = false;
+        return;
+      }
       const waiting = sizes.reduce((total, { entry, held }) => total + (entry.hasJob ? 0 : held), 0);
       const share = Math.max(0, limit - waiting) / jobs.length;
       // All have the same share, so the largest is the furthest over it.

@@ -55,7 +55,11 @@ export class ProcessExecutor implements Executor {
   constructor(options: ProcessExecutorOptions) {
     this.#options = options;
     this.#memoryBytes = options.memoryBytes ?? defaultMemoryBytes();
-    this.#memory = new MemoryBudget({ limitBytes: this.#memoryBytes, processes: () => [...this.#spawned] });
+    this.#memory = new MemoryBudget({
+      limitBytes: this.#memoryBytes,
+      processes: () => [...this.#spawned],
+      endWaiting: () => this.#standby?.endWaiting() ?? [],
+    });
     this.#memory.start();
     const isWanted = () => this.#running.size < (options.jobs ?? 1);
     this.#standby = options.warm ? new Standby({ start: () => this.#spawn(true), isWanted }) : undefined;

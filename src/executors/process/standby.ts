@@ -63,6 +63,14 @@ export class Standby {
     this.#fillIn(0);
   }
 
+  /** Ends those that wait; another is started after a pause, a longer one each time that this follows soon. */
+  endWaiting(): readonly JobChild[] {
+    const ended = this.#waiting.splice(0);
+    for (const child of ended) this.#dismiss(child);
+    if (ended.length > 0) this.#fillLater();
+    return ended;
+  }
+
   /** Returns once none is left. */
   async close(): Promise<void> {
     this.#closed = true;
