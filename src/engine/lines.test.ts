@@ -46,7 +46,7 @@ test("a longer line is dropped and told once, and the lines around it come", asy
   assert.deepEqual(short, { lines: ["x".repeat(32)], dropped: 1 });
 });
 
-test("without being told of it, a longer line comes in pieces", async () => {
+test("a longer line comes in pieces where the reader gives no onLonger", async () => {
   const { lines } = await linesOf(["x".repeat(33), "y".repeat(40), "z\nlast\n"], 32);
   assert.deepEqual(lines, ["x".repeat(33), "y".repeat(40), "z", "last"]);
 });

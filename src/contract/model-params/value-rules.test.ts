@@ -21,7 +21,7 @@ function isPlain({ types, choices }: Parameter): boolean {
 
 describe("how a value is checked", () => {
   for (const model of MODELS) {
-    it(`is told of every parameter of ${model.name} that might speak of columns or rows`, () => {
+    it(`has a rule for every parameter of ${model.name} that might speak of columns or rows`, () => {
       const untold = [...parametersOf(model.name).byName.values()].filter(
         (parameter) =>
           !isRefused(model, parameter.name) &&
@@ -35,7 +35,7 @@ describe("how a value is checked", () => {
     });
   }
 
-  it("is told of no parameter that there is not", () => {
+  it("has no rule for a parameter that the catalogue lacks", () => {
     const libraries = Map.groupBy(MODELS, ({ library }) => library);
     for (const [library, models] of libraries) {
       const known = new Set(models.flatMap(({ name }) => [...parametersOf(name).byName.keys()]));

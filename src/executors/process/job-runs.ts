@@ -135,7 +135,7 @@ export class JobRuns {
     }
   }
 
-  /** By the pipe of all else that is told of an order, so that its operation is known, and its end comes after. */
+  /** The job process sends it by the pipe of an order's events, so that the service knows its operation and reads it before the end. */
   readonly #log = (text: string): void => {
     for (const line of text.split("\n")) this.#tell({ event: "log", line });
   };

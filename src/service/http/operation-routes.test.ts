@@ -50,7 +50,7 @@ test("asking may wait for the end", async () => {
   assert.equal(operationSchema.parse(await answer.json()).status, "Succeeded");
 });
 
-test("a forecast is told of the tickers named once each, or of so many; a wrong query is told by its names", async () => {
+test("a forecast has each named ticker once, or as many as asked; the fault of a wrong query names its key", async () => {
   const id = await submitted();
   const path = `/v1/operations/${id}/forecast`;
   const early = await get(path);
