@@ -357,6 +357,19 @@ onEachDatabase((tested) => {
     for (let i = 1; i < QUOTA.blobs; i++) assert.equal((await submit(caller, NAME)).kind, "created");
     assert.equal((await submit(caller, NAME)).kind, "over quota", "outputs to come count");
   });
+
+  test("jobs that are handed in at the same time, and uploads beside them, come to no more than the quota", async () => {
+    for (let round = 0; round < 5; round++) {
+      const [blobs, caller] = [service(), newCaller()];
+      await put(blobs, caller, NAME, 1);
+      const jobs = Array.from({ length: 8 }, () => submit(caller, NAME));
+      const uploads = Array.from({ length: 4 }, (_, i) => blobs.begin(caller, `data_extractor_${i}.json`, 1));
+      const [kinds, begun] = await Promise.all([Promise.all(jobs), Promise.allSettled(uploads)]);
+      const taken = kinds.filter(({ kind }) => kind === "created").length;
+      const reserved = begun.filter(({ status }) => status === "fulfilled").length;
+      assert.equal(1 + taken + reserved, QUOTA.blobs);
+    }
+  });
 });
 
 function fail(): Promise<never> {

@@ -82,17 +82,16 @@ export function growUpload(
   });
 }
 
-/** Whether one more output fits a caller's quota; used without it where not. */
+/**
+ * Whether one more output fits a caller's quota; used without it where not. The caller's usage is locked until the
+ * transaction ends, so that of operations at the same time each one counts those before it.
+ */
 export async function overQuota(
   statements: Queryable,
   caller: string,
   quota: Quota,
 ): Promise<Usage | undefined> {
-  const { rows } = await statements.query<Usage>(
-    "select bytes::float8 as bytes, blobs::float8 as blobs from blob_usage where caller = $1",
-    [caller],
-  );
-  const used = await withPending(statements, caller, rows[0] ?? { bytes: 0, blobs: 0 });
+  const used = await withPending(statements, caller, await lockUsage(statements, caller));
   return used.bytes >= quota.bytes || used.blobs >= quota.blobs ? used : undefined;
 }
 
