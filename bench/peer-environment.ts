@@ -12,13 +12,20 @@ export function peerPython(peer: string): string {
   return lockedPython(`bench-${peer}`, join(ROOT, "bench", "peers", `requirements-${peer}.txt`));
 }
 
-/** Python of an environment of its own, made from a hashed lock at the first run and whenever that has changed. */
-export function lockedPython(name: string, lock: string): string {
-  const folder = join(ROOT, ".mucast", name);
+/**
+ * Python of an environment of its own, made from a hashed lock at the first run, whenever that has changed, and where its
+ * Python has gone. Programs of its packages are run as `python -m`: a script in `bin` names the folder that the
+ * environment was made in, and fails once the tree has moved.
+ *
+ * @param base the folder that the environment lies in.
+ */
+export function lockedPython(name: string, lock: string, base = join(ROOT, ".mucast")): string {
+  const folder = join(base, name);
   const python = join(folder, "bin", "python");
   const marker = join(folder, "installed.txt");
   const wanted = createHash("sha256").update(readFileSync(lock)).digest("hex");
-  if (existsSync(marker) && readFileSync(marker, "utf8") === wanted) return python;
+  // A link to an interpreter that has gone does not exist.
+  if (existsSync(python) && existsSync(marker) && readFileSync(marker, "utf8") === wanted) return python;
   process.stderr.write(`making the environment ${name} …\n`);
   rmSync(folder, { recursive: true, force: true });
   const uv = join(environmentFolder("uv"), "bin", "uv");

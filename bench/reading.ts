@@ -86,7 +86,7 @@ async function peerPython(): Promise<string> {
   const python = join(folder, "bin", "python");
   const marker = join(folder, "installed.txt");
   const wanted = PEERS.join("\n");
-  if (existsSync(marker) && readFileSync(marker, "utf8") === wanted) return python;
+  if (existsSync(python) && existsSync(marker) && readFileSync(marker, "utf8") === wanted) return python;
   rmSync(folder, { recursive: true, force: true });
   await run("python3", ["-m", "venv", folder]);
   await run(python, ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", ...PEERS]);

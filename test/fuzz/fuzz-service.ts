@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { dirname, join, resolve } from "node:path";
+import { resolve } from "node:path";
 import { lockedPython } from "../../bench/peer-environment.ts";
 import { startCore } from "../service/core.testing.ts";
 import { DATABASES } from "../service/databases.testing.ts";
@@ -33,7 +33,7 @@ export async function fuzzService(more: readonly string[]): Promise<boolean> {
       "--no-color",
     ];
     // Not spawnSync: the log of the service has to be read meanwhile.
-    const child = spawn(join(dirname(python), "st"), [...args, ...plain, ...more], {
+    const child = spawn(python, ["-m", "schemathesis.cli", ...args, ...plain, ...more], {
       stdio: "inherit",
       cwd: core.serving.folder,
     });

@@ -7,7 +7,8 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { globSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { connect } from "node:net";
+import { join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
 import { lockedPython } from "../../bench/peer-environment.ts";
@@ -37,14 +38,40 @@ async function run(command: string, args: readonly string[], cwd: string): Promi
   return { code, stdout, stderr };
 }
 
+/** Requests that are refused before a route is chosen, and the status of the refusal. */
+const EARLY: Readonly<Record<string, readonly [status: number, (method: string, url: string) => string]>> = {
+  "a query over 16 KiB": [
+    431,
+    (method, url) => `${method} ${url}?tickers=${"A".repeat(20_000)} HTTP/1.1\r\n`,
+  ],
+  "a header over 16 KiB": [
+    431,
+    (method, url) => `${method} ${url} HTTP/1.1\r\nX-Long: ${"A".repeat(20_000)}\r\n`,
+  ],
+  "a header without a colon": [400, (method, url) => `${method} ${url} HTTP/1.1\r\nbad header\r\n`],
+  "a broken %-encoding": [400, (method, url) => `${method} ${url}%zz HTTP/1.1\r\n`],
+  "an expectation that is not 100-continue": [
+    417,
+    (method, url) => `${method} ${url} HTTP/1.1\r\nExpect: 200-ok\r\n`,
+  ],
+};
+
+/** What a service answers to these bytes, after which it closes the connection. */
+async function answerTo(port: number, head: string): Promise<string> {
+  const socket = connect(port, "127.0.0.1");
+  socket.write(`${head}Host: 127.0.0.1:${port}\r\nConnection: close\r\n\r\n`);
+  return text(socket);
+}
+
 describe("the OpenAPI document of a service", { timeout: 600_000 }, () => {
   let service: Serving;
   let folder: string;
+  let document: OpenApiDocument;
   before(async () => {
     service = await startServe();
     folder = join(service.folder, "openapi");
     await mkdir(folder);
-    const document = (await (await fetch(`${service.url}/openapi.json`)).json()) as OpenApiDocument;
+    document = (await (await fetch(`${service.url}/openapi.json`)).json()) as OpenApiDocument;
     assert.deepEqual(document.servers, [{ url: service.url }]);
     await writeFile(join(folder, "openapi.json"), JSON.stringify(document));
   });
@@ -66,13 +93,42 @@ describe("the OpenAPI document of a service", { timeout: 600_000 }, () => {
     assert.deepEqual(jsonOf(stdout, stderr), []);
   });
 
+  for (const [what, [status, head]] of Object.entries(EARLY)) {
+    test(`names for each operation what ${what} is answered`, async () => {
+      for (const [path, methods] of Object.entries(document.paths)) {
+        for (const [method, { responses }] of Object.entries(methods)) {
+          const where = `${method} ${path}`;
+          const url = path.replace(/\{\w+\}/, "feature_engine_a.json");
+          const answer = await answerTo(service.port, head(method.toUpperCase(), url));
+          assert.match(answer, new RegExp(`^HTTP/1\\.1 ${status} `), where);
+          const [headers, body] = answer.split("\r\n\r\n") as [string, string];
+          assert.match(headers, /content-type: application\/problem\+json/i, where);
+          assert.match(headers, /x-content-type-options: nosniff/i, where);
+          assert.equal(JSON.parse(body).status, status, where);
+          assert.ok(responses[String(status)], `${where} does not name ${status}`);
+        }
+      }
+    });
+  }
+
   test("gives a client of Python that runs a job: uploads, submits, follows and reads mu", async () => {
     const python = lockedPython("openapi-client", "test/openapi/requirements-client.txt");
     const config = "client.yaml";
     await writeFile(join(folder, config), "package_name_override: mucast_client\npost_hooks: []\n");
     const generated = await run(
-      join(dirname(python), "openapi-python-client"),
-      ["generate", "--path", "openapi.json", "--config", config, "--meta", "none", "--fail-on-warning"],
+      python,
+      [
+        "-m",
+        "openapi_python_client",
+        "generate",
+        "--path",
+        "openapi.json",
+        "--config",
+        config,
+        "--meta",
+        "none",
+        "--fail-on-warning",
+      ],
       folder,
     );
     assert.equal(generated.code, 0, `${generated.stdout}\n${generated.stderr}`);

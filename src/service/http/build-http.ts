@@ -4,6 +4,7 @@ import { show } from "../../contract/faults.ts";
 import { addRoutes } from "./add-routes.ts";
 import { admit } from "./admit.ts";
 import { limitBodyTime } from "./body-text.ts";
+import { checkExpect } from "./check-expect.ts";
 import { checkHost } from "./check-host.ts";
 import { checkInput } from "./check-input.ts";
 import { answerClientError } from "./client-error.ts";
@@ -34,9 +35,10 @@ export function buildHttp(options: HttpOptions): HttpApp {
   const app = fastify({
     bodyLimit: options.settings.body_bytes,
     serverFactory: (handler) => {
-      const { log, telemetry } = options;
+      const { log, telemetry, headersMilliseconds } = options;
       const connections = connectionLimit(options.settings);
-      http = new HttpServer(handler, { connections, log, onMore: () => telemetry.connectionRefused() });
+      const onMore = () => telemetry.connectionRefused();
+      http = new HttpServer(handler, { connections, log, onMore, headersMilliseconds });
       return http.server;
     },
     routerOptions: { maxParamLength: LONGEST_PARAMETER },
@@ -81,6 +83,7 @@ function guard(app: HttpApp, options: HttpOptions): void {
     watchRequest(request, reply, options);
     reply.headers(SAFE_HEADERS);
     checkHost(request, hosts);
+    checkExpect(request);
     origins.check(request);
     origins.tell(reply, request);
     if (origins.answerPreflight(request, reply)) return reply;

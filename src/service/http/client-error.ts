@@ -1,7 +1,9 @@
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import { MucastError } from "../../contract/errors.ts";
+import { type EarlyStatus, earlyRefusal } from "./early-refusals.ts";
 import { problemAnswer } from "./problem-answer.ts";
+import { SAFE_HEADERS } from "./safe-headers.ts";
 import { PROBLEM_TYPE } from "./send-problem.ts";
 
 /** Answers what is no HTTP request at all, or one whose headers are too long or too slow, and closes. */
@@ -12,30 +14,30 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
   }
   const { problem } = problemAnswer(refusal(error.code));
   const body = JSON.stringify(problem);
+  const headers = {
+    ...SAFE_HEADERS,
+    "content-type": PROBLEM_TYPE,
+    "content-length": Buffer.byteLength(body),
+    connection: "close",
+  };
   socket.end(
     [
       `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}`,
-      `Content-Type: ${PROBLEM_TYPE}`,
-      `Content-Length: ${Buffer.byteLength(body)}`,
-      "Connection: close",
+      ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
       "",
       body,
     ].join("\r\n"),
   );
 }
 
-function refusal(code: string | undefined): MucastError {
-  if (code === "HPE_HEADER_OVERFLOW") {
-    return new MucastError("invalid_request", "the headers are longer than 16 KiB", {
-      path: "headers",
-      status: 431,
-    });
-  }
-  if (code === "ERR_HTTP_REQUEST_TIMEOUT") {
-    return new MucastError("invalid_request", "the request came too slowly", {
-      path: "headers",
-      status: 408,
-    });
-  }
+/** Codes of Node's errors that have a status of their own. */
+const STATUSES: Readonly<Record<string, EarlyStatus>> = {
+  HPE_HEADER_OVERFLOW: 431,
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
+};
+
+function refusal(code = ""): MucastError {
+  const status = STATUSES[code];
+  if (status !== undefined) return earlyRefusal(status);
   return new MucastError("invalid_request", "this is no valid HTTP/1.1 request", { path: "headers" });
 }

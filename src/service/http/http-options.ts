@@ -27,6 +27,8 @@ export interface HttpOptions {
   readonly stallMilliseconds?: number | undefined;
   /** Milliseconds between two looks whether the key of an open stream is revoked; 15 s by default. */
   readonly lookMilliseconds?: number | undefined;
+  /** Milliseconds that the headers of a request may take; 15 s by default. */
+  readonly headersMilliseconds?: number | undefined;
   readonly log: Log;
   readonly telemetry: Pick<Telemetry, "requestStarted" | "streamOpened" | "metrics" | "connectionRefused">;
   /** Looks at everything, at most every few seconds; never rejects. */

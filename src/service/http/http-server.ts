@@ -3,6 +3,7 @@ import { MucastError } from "../../contract/errors.ts";
 import type { Log } from "../telemetry/log.ts";
 import { OpenConnections } from "./open-connections.ts";
 import { problemAnswer } from "./problem-answer.ts";
+import { SAFE_HEADERS } from "./safe-headers.ts";
 import { PROBLEM_TYPE } from "./send-problem.ts";
 
 const HEADERS_MILLISECONDS = 15_000;
@@ -22,6 +23,8 @@ export interface HttpServerOptions {
   readonly log: Log;
   /** Called for each connection that comes while there are as many. */
   readonly onMore: () => void;
+  /** Milliseconds that the headers of a request may take; 15 s by default. */
+  readonly headersMilliseconds?: number | undefined;
 }
 
 /** A server that waits for no caller too long, neither for a request nor to end, and bounds its connections. */
@@ -29,11 +32,12 @@ export class HttpServer {
   readonly server: Server;
   readonly #connections: OpenConnections;
 
-  constructor(handler: RequestListener, { connections, log, onMore }: HttpServerOptions) {
+  constructor(handler: RequestListener, options: HttpServerOptions) {
+    const { connections, log, onMore, headersMilliseconds = HEADERS_MILLISECONDS } = options;
     this.server = createServer(
       {
-        headersTimeout: HEADERS_MILLISECONDS,
-        connectionsCheckingInterval: HEADERS_CHECK_MILLISECONDS,
+        headersTimeout: headersMilliseconds,
+        connectionsCheckingInterval: Math.min(HEADERS_CHECK_MILLISECONDS, headersMilliseconds),
         keepAliveTimeout: KEPT_ALIVE_MILLISECONDS,
         // An upload takes as long as it takes; small bodies have a limit of their own.
         requestTimeout: 0,
@@ -58,6 +62,8 @@ export class HttpServer {
     this.server.setTimeout(IDLE_MILLISECONDS);
     // An upload that is refused is told before its bytes are sent; so the handler says when to go on.
     this.server.on("checkContinue", (request, response) => this.server.emit("request", request, response));
+    // Refused with a problem, after the checks that every request passes.
+    this.server.on("checkExpectation", (request, response) => this.server.emit("request", request, response));
     let told = Number.NEGATIVE_INFINITY;
     this.#connections = new OpenConnections(this.server, connections, () => {
       onMore();
@@ -77,8 +83,8 @@ function refuse(response: ServerResponse, connections: number): void {
   const message = `${connections} connections are open, and no more may be`;
   const { problem, headers } = problemAnswer(new MucastError("unavailable", message));
   response.writeHead(problem.status, {
+    ...SAFE_HEADERS,
     "content-type": PROBLEM_TYPE,
-    "cache-control": "no-store",
     ...headers,
   });
   response.end(JSON.stringify(problem));

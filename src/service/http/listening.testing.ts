@@ -41,7 +41,10 @@ export interface Listening {
 export async function listen(
   given: Partial<Settings> = {},
   parts: Partial<
-    Pick<HttpOptions, "ready" | "authenticate" | "stallMilliseconds" | "lookMilliseconds"> & {
+    Pick<
+      HttpOptions,
+      "ready" | "authenticate" | "stallMilliseconds" | "lookMilliseconds" | "headersMilliseconds"
+    > & {
       store: BlobStore;
     }
   > = {},
@@ -62,6 +65,7 @@ export async function listen(
     localToken: LOCAL_TOKEN,
     stallMilliseconds: parts.stallMilliseconds,
     lookMilliseconds: parts.lookMilliseconds,
+    headersMilliseconds: parts.headersMilliseconds,
     log,
     authenticate:
       parts.authenticate ?? (await buildAuthenticate(settings, { keys, localToken: LOCAL_TOKEN })),

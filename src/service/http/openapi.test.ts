@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import { connect } from "node:net";
+import { text as textOf } from "node:stream/consumers";
 import { before, describe, test } from "node:test";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { API_OPERATIONS } from "../../contract/operations.ts";
@@ -149,11 +151,14 @@ describe("the OpenAPI document", () => {
       "400",
       "401",
       "403",
+      "408",
       "409",
       "413",
       "415",
+      "417",
       "422",
       "429",
+      "431",
       "500",
       "503",
       "507",
@@ -215,4 +220,21 @@ test("a service shows the document with itself as the server, and answers as it 
     const body = type!.includes("json") ? await answer.json() : await answer.text();
     assert.ok(check(body), `${method} ${path}: ${JSON.stringify(check.errors)}`);
   }
+});
+
+test("a service answers headers that never end with what the document names for the operation", async (t) => {
+  const service = await listenFor(t, {}, { headersMilliseconds: 50 });
+  const answers = operations.map(async ({ method, path, operation }) => {
+    const socket = connect(service.port, "127.0.0.1");
+    socket.write(`${method.toUpperCase()} ${path} HTTP/1.1\r\nHost: 127.0.0.1:${service.port}\r\n`);
+    const [headers, body] = (await textOf(socket)).split("\r\n\r\n") as [string, string];
+    assert.match(headers, /^HTTP\/1\.1 408 /, `${method} ${path}`);
+    assert.match(headers, /x-content-type-options: nosniff/);
+    const documented = operation.responses["408"];
+    assert.ok(documented, `${method} ${path}`);
+    const { schema, examples } = documented.content!["application/problem+json"]!;
+    assert.ok(checker(schema)(JSON.parse(body)));
+    assert.deepEqual(JSON.parse(body), Object.values(examples!)[0]!.value);
+  });
+  await Promise.all(answers);
 });

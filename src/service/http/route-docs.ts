@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import { ERROR_TABLE, type ErrorCode, MucastError } from "../../contract/errors.ts";
 import type { Scope } from "../operations.ts";
+import { EARLY_STATUSES, type EarlyStatus, earlyRefusal } from "./early-refusals.ts";
 import { problemAnswer } from "./problem-answer.ts";
 import { PROBLEM_TYPE } from "./send-problem.ts";
 
@@ -53,7 +54,7 @@ export function problemAnswers(
 ): Record<string, AnswerDoc> {
   const all = new Set([...ALWAYS, ...(access === "anyone" ? [] : ["unauthorized" as const]), ...codes]);
   const byStatus = Map.groupBy(
-    [...all].flatMap((code) => examplesOf(code)),
+    [...[...all].flatMap(examplesOf), ...EARLY_STATUSES.map(earlyExample)],
     ({ status }) => status,
   );
   return Object.fromEntries([...byStatus].map(([status, examples]) => [status, problemDoc(examples)]));
@@ -62,6 +63,8 @@ export function problemAnswers(
 interface ProblemExample {
   readonly status: number;
   readonly code: ErrorCode;
+  /** What it says in general. */
+  readonly title: string;
   readonly value: unknown;
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -78,11 +81,18 @@ const EXAMPLE_DATA: Partial<Record<ErrorCode, readonly Record<string, unknown>[]
 };
 
 function examplesOf(code: ErrorCode): ProblemExample[] {
+  const { title } = ERROR_TABLE[code];
   return (EXAMPLE_DATA[code] ?? [{}]).map((data) => {
-    if (code === "internal") return { status: 500, code, value: problemOfDefect(), headers: {} };
-    const { problem, headers } = problemAnswer(new MucastError(code, ERROR_TABLE[code].title, data));
-    return { status: problem.status, code, value: problem, headers };
+    if (code === "internal") return { status: 500, code, title, value: problemOfDefect(), headers: {} };
+    const { problem, headers } = problemAnswer(new MucastError(code, title, data));
+    return { status: problem.status, code, title, value: problem, headers };
   });
+}
+
+/** What the server answers before it knows which operation is asked for. */
+function earlyExample(status: EarlyStatus): ProblemExample {
+  const { problem, headers } = problemAnswer(earlyRefusal(status));
+  return { status, code: "invalid_request", title: sentence(problem.detail), value: problem, headers };
 }
 
 /** Its id is another one each time, which a document that is generated must not be. */
@@ -101,10 +111,10 @@ const HEADER_DOCS: Readonly<Record<string, HeaderDoc>> = {
 };
 
 function problemDoc(examples: readonly ProblemExample[]): AnswerDoc {
-  const codes = [...new Set(examples.map(({ code }) => code))];
+  const told = [...new Set(examples.map(({ code, title }) => `\`${code}\`: ${title}.`))];
   const names = [...new Set(examples.flatMap(({ headers }) => Object.keys(headers)))];
   return {
-    description: codes.map((code) => `\`${code}\`: ${ERROR_TABLE[code].title}.`).join(" "),
+    description: told.join(" "),
     headers: Object.fromEntries(names.map((name) => [titleCase(name), HEADER_DOCS[name]!])),
     content: {
       [PROBLEM_TYPE]: {
@@ -113,6 +123,10 @@ function problemDoc(examples: readonly ProblemExample[]): AnswerDoc {
       },
     },
   };
+}
+
+function sentence(text: string): string {
+  return `${text[0]!.toUpperCase()}${text.slice(1)}`;
 }
 
 /** Names of headers as people write them. */
