@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { atOnce } from "../src/contract/pausable.ts";
-import { evaluateDl } from "../src/jobs/dl-evaluation.ts";
-import type { ReadAndTrained } from "../src/jobs/read-and-train.ts";
+import { evaluateDl } from "../src/jobs/dl/dl-output.ts";
+import type { ReadAndTrained } from "../src/jobs/dl/read-and-train.ts";
 import { plantedMarket, type SignalName, writePlantedBlobs } from "./planted-signals.ts";
 import type { Train } from "./shared-engine.ts";
 

@@ -5,8 +5,8 @@ import { parseDlSettings } from "../src/contract/dl-settings.ts";
 import type { JobEvent } from "../src/contract/events.ts";
 import { findEnvironment } from "../src/engine/environment.ts";
 import { EnginePool } from "../src/engine/pool.ts";
-import { type ReadAndTrained, readAndTrain } from "../src/jobs/read-and-train.ts";
-import { openWorkFolder } from "../src/jobs/work-folder.ts";
+import { type ReadAndTrained, readAndTrain } from "../src/jobs/dl/read-and-train.ts";
+import { openWorkFolder } from "../src/jobs/shared/work-folder.ts";
 
 export interface TrainRequest {
   readonly featurePath: string;

@@ -5,7 +5,7 @@ import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { formatDay, parseDay } from "../src/contract/dates.ts";
 import type { JobEvent, Stage } from "../src/contract/events.ts";
-import { runMlJob } from "../src/jobs/run-ml-job.ts";
+import { runMlJob } from "../src/jobs/ml/run-ml-job.ts";
 import { preparePrices } from "../src/prepare/prepare-prices.ts";
 import type { Table } from "./table.ts";
 

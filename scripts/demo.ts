@@ -10,9 +10,9 @@ import { table } from "../src/cli/table.ts";
 import { untilSignal } from "../src/cli/until-signal.ts";
 import type { OutputBlob } from "../src/contract/output-blob.ts";
 import type { ResultRecord } from "../src/contract/result-record.ts";
-import type { JobContext, JobRequest } from "../src/jobs/job.ts";
-import { runDlJob } from "../src/jobs/run-dl-job.ts";
-import { runMlJob } from "../src/jobs/run-ml-job.ts";
+import { runDlJob } from "../src/jobs/dl/run-dl-job.ts";
+import { runMlJob } from "../src/jobs/ml/run-ml-job.ts";
+import type { JobContext, JobRequest } from "../src/jobs/shared/job.ts";
 import { preparePrices } from "../src/prepare/prepare-prices.ts";
 
 const EXAMPLE = "examples/sp500-prices";

@@ -4,7 +4,7 @@ import { blobPolicy } from "../blob/policy.ts";
 import { spaceIn, withSpace } from "../blob/space.ts";
 import { invalidRequest } from "../contract/parse-config.ts";
 import type { ResultRecord } from "../contract/result-record.ts";
-import type { JobContext, JobRequest } from "../jobs/job.ts";
+import type { JobContext, JobRequest } from "../jobs/shared/job.ts";
 import { type JobFlags, jobInputs, reporterOf, withJobFlags } from "./job-options.ts";
 import { untilSignal } from "./until-signal.ts";
 

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { runDlJob } from "../jobs/run-dl-job.ts";
+import { runDlJob } from "../jobs/dl/run-dl-job.ts";
 import { addJobCommand } from "./job-command.ts";
 
 export function addRunDlJob(program: Command): void {

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { runMlJob } from "../jobs/run-ml-job.ts";
+import { runMlJob } from "../jobs/ml/run-ml-job.ts";
 import { addJobCommand } from "./job-command.ts";
 
 export function addRunMlJob(program: Command): void {

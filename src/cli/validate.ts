@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { blobPolicy } from "../blob/policy.ts";
 import { namedFailure } from "../contract/named-failure.ts";
 import { printable } from "../contract/printable.ts";
-import type { TickerUnderstanding, Understanding } from "../jobs/understanding.ts";
+import type { TickerUnderstanding, Understanding } from "../jobs/shared/job-preview.ts";
 import { validateJob } from "../jobs/validate-job.ts";
 import { type JobFlags, jobInputs, reporterOf, withJobFlags } from "./job-options.ts";
 import { table } from "./table.ts";

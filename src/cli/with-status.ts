@@ -5,7 +5,7 @@ import type { BlobStore } from "../blob/store.ts";
 import { shownProblem } from "../contract/defect.ts";
 import type { ResultRecord } from "../contract/result-record.ts";
 import { StatusWriter } from "../executors/status-writer.ts";
-import type { JobContext, JobRequest } from "../jobs/job.ts";
+import type { JobContext, JobRequest } from "../jobs/shared/job.ts";
 
 type Run = (request: JobRequest, context: JobContext) => Promise<ResultRecord>;
 

@@ -10,7 +10,7 @@ import type { Failure } from "../contract/output-blob.ts";
 import { SIZES } from "../contract/sizes.ts";
 import { type StatusBlob, statusKey } from "../contract/status-blob.ts";
 import type { Warning } from "../contract/warnings.ts";
-import type { OnTiming } from "../jobs/timings.ts";
+import type { OnTiming } from "../jobs/shared/timings.ts";
 import { EpochPoints, pointOf } from "./epoch-points.ts";
 
 export interface StatusOptions {

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import type { Understanding } from "./understanding.ts";
+import type { Understanding } from "./shared/job-preview.ts";
 import { validateJob } from "./validate-job.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-validate-"));

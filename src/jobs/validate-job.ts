@@ -6,13 +6,13 @@ import type { Failure } from "../contract/output-blob.ts";
 import { inTurns } from "../contract/turns.ts";
 import { datesOf, muRow } from "../panel/as-of.ts";
 import type { PanelRows } from "../panel/ticker-panel.ts";
-import { checkCurrent, checkLeft } from "./forecasts-left.ts";
-import type { JobContext, JobRequest } from "./job.ts";
-import { type Inputs, openInputs } from "./read-inputs.ts";
-import { understandDl } from "./understand-dl.ts";
-import { understandMl } from "./understand-ml.ts";
-import type { PlannedTicker, Subject, TickerUnderstanding, Understanding } from "./understanding.ts";
-import { openWorkFolder } from "./work-folder.ts";
+import { understandDl } from "./dl/dl-preview.ts";
+import { understandMl } from "./ml/ml-preview.ts";
+import type { JobContext, JobRequest } from "./shared/job.ts";
+import type { PlannedTicker, Subject, TickerUnderstanding, Understanding } from "./shared/job-preview.ts";
+import { type Inputs, openInputs } from "./shared/read-inputs.ts";
+import { checkCurrent, checkLeft } from "./shared/require-forecasts.ts";
+import { openWorkFolder } from "./shared/work-folder.ts";
 
 /**
  * Reads both blobs as the job of the config would and tells what was understood: run_dl_job where the config has

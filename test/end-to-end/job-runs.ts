@@ -7,8 +7,8 @@ import { fileURLToPath } from "node:url";
 import type { JobEvent } from "../../src/contract/events.ts";
 import type { OutputBlob } from "../../src/contract/output-blob.ts";
 import type { ResultRecord } from "../../src/contract/result-record.ts";
-import type { JobContext, JobRequest } from "../../src/jobs/job.ts";
-import { runMlJob } from "../../src/jobs/run-ml-job.ts";
+import { runMlJob } from "../../src/jobs/ml/run-ml-job.ts";
+import type { JobContext, JobRequest } from "../../src/jobs/shared/job.ts";
 import { featureBlob, type Market, priceBlob } from "./market.ts";
 
 /** The two input blobs on disk, in a folder of their own. */

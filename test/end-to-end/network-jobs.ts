@@ -1,5 +1,5 @@
 /** Runs run_dl_job in this process, on configs that stand in a few words. */
-import { runDlJob } from "../../src/jobs/run-dl-job.ts";
+import { runDlJob } from "../../src/jobs/dl/run-dl-job.ts";
 import { type BlobPair, type JobRun, runJob } from "./job-runs.ts";
 
 export const PER_TICKER = ["lstm", "cnn", "transformer", "mlp"] as const;

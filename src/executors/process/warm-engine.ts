@@ -1,8 +1,8 @@
 import { requireEnvironment } from "../../engine/environment.ts";
 import { EnginePool } from "../../engine/pool.ts";
 import { WarmHost } from "../../engine/warm-host.ts";
-import { type EngineNeed, type OpenEngine, openEngine } from "../../jobs/job-engine.ts";
-import { openWorkFolder, type WorkFolder } from "../../jobs/work-folder.ts";
+import { type EngineNeed, type OpenEngine, openEngine } from "../../jobs/shared/job.ts";
+import { openWorkFolder, type WorkFolder } from "../../jobs/shared/work-folder.ts";
 
 /** Together hardly slower and larger than scikit-learn alone; catboost and PyTorch would cost far more. */
 export const WARM_LIBRARIES = ["sklearn", "xgboost", "lightgbm"];

@@ -1,0 +1,122 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { parseDlSettings } from "../../contract/dl-settings.ts";
+import { outputBlobSchema } from "../../contract/output-blob.ts";
+import { atOnce } from "../../contract/pausable.ts";
+import { provenance } from "../shared/job-document.ts";
+import { stringifyOrdered } from "../shared/ordered-json.ts";
+import { dlOutput, evaluateDl } from "./dl-output.ts";
+import type { TrainedTicker } from "./planned-network.ts";
+import type { TrainingRecord } from "./train-stacks.ts";
+
+const SHA = "0".repeat(64);
+
+function outputOf(
+  prediction: object,
+  trained: readonly TrainedTicker[] = [],
+  training: ReadonlyMap<string, TrainingRecord> = new Map(),
+) {
+  const config = JSON.stringify({ "NN params": { "Dot prediction": prediction } });
+  const { settings, warnings } = parseDlSettings(config);
+  const blob = (name: string) => ({ name, sha256: SHA });
+  const document = dlOutput({
+    id: "1",
+    createdAt: new Date(0),
+    window: { start: 0, end: 100, cut: 100 },
+    asOf: 100,
+    settings,
+    evaluation: atOnce(evaluateDl(trained, settings.intervals)),
+    training,
+    warnings,
+    failures: [],
+    provenance: provenance({
+      digests: { feature: blob("f.json"), dataExtractor: blob("p.json") },
+      config,
+      engineVersions: { python: "3.12.0" },
+      seed: settings.seed,
+      device: "cuda:1",
+    }),
+  });
+  return outputBlobSchema.parse(JSON.parse(stringifyOrdered(document)));
+}
+
+/** Four score rows, the last without a label; two residuals, both 0.1 above the forecast. */
+const TICKER: TrainedTicker = {
+  ticker: "10",
+  dates: { ticker: "10", days: Int32Array.of(97, 98, 99, 100), lastPriceDay: 100, lastFeatureDay: 100 },
+  fitLabels: Float64Array.of(0.2, 0.4),
+  residuals: { realised: Float64Array.of(0.1, 0.2), predicted: Float64Array.of(0, 0.1) },
+  score: {
+    days: Int32Array.of(97, 98, 99, 100),
+    labels: Float64Array.of(0.5, 0.4, 0.2, Number.NaN),
+    predicted: Float64Array.of(0.45, 0.1, 0.2, 0.3),
+  },
+  warnings: [],
+};
+
+test("the model is recorded in the sections of the request, every default filled in", () => {
+  const { model } = outputOf({ "current option": "transformer", training_params: { loss_type: "MSE" } });
+  assert.deepEqual(model, {
+    model: "transformer",
+    status: true,
+    global_settings: { device: "auto", seed: 42 },
+    data_processing: { scaler: "robust", lookback: 10, batch_size: 64 },
+    training_params: {
+      epochs: 20,
+      learning_rate: 0.001,
+      patience: 5,
+      optimizer: "adam",
+      weight_decay: 0,
+      grad_clip: 1,
+      loss_type: "mse",
+    },
+    model_params: { d_model: 64, nhead: 4, num_layers: 2, dim_feedforward: 256, dropout: 0.1 },
+    intervals: null,
+  });
+});
+
+test("forecasts stand beside their training, and nothing is out of fold", () => {
+  const record = { epochs: [{ train_loss: 1, validation_loss: 0.5 }], best_epoch: 1, parameters: 7 };
+  const prediction = { "current option": "mlp", intervals: { alpha: 0.4 } };
+  const output = outputOf(prediction, [TICKER], new Map([["10", record]]));
+  assert.deepEqual(output.mu, { "10": 0.3 });
+  assert.deepEqual(output.training, { "10": record });
+  assert.deepEqual(output.forecasts["10"]!.realised, [0.5, 0.4, 0.2, null]);
+  assert.deepEqual([output.cross_validation, output.metrics.out_of_fold], [undefined, undefined]);
+  assert.equal(output.metrics.baselines.mean.out_of_fold, undefined);
+  assert.equal(output.metrics.score.pooled.n, 3);
+  // The mean forecast is that of all fit labels, 0.3.
+  assert.ok(Math.abs(output.metrics.baselines.mean.score.pooled.mae! - 0.4 / 3) < 1e-12);
+  assert.deepEqual([output.provenance.device, output.provenance.seed], ["cuda:1", 42]);
+});
+
+test("intervals come from the calibration part, and their coverage from labelled score rows", () => {
+  const { metrics, forecasts } = outputOf({ "current option": "mlp", intervals: { alpha: 0.4 } }, [TICKER]);
+  const { lower, upper } = forecasts["10"]!;
+  assert.ok(Math.abs(upper[3]! - 0.4) < 1e-12 && Math.abs(lower[3]! - 0.2) < 1e-12);
+  assert.equal(metrics.intervals!.pooled.n, 3);
+  assert.equal(metrics.intervals!.pooled.coverage, 2 / 3);
+});
+
+test("a ticker without a row in the calibration part has no interval, and a warning says so", () => {
+  const none = { realised: new Float64Array(), predicted: new Float64Array() };
+  const { warnings, tickers } = atOnce(
+    evaluateDl([{ ...TICKER, residuals: none }], { alpha: 0.1, bound: "both" }),
+  );
+  assert.deepEqual(
+    warnings.map(({ code, ticker, count }) => [code, ticker, count]),
+    [["interval_unsupported", "10", 0]],
+  );
+  assert.ok(tickers[0]!.bounds.lower.every(Number.isNaN));
+  assert.deepEqual(atOnce(evaluateDl([{ ...TICKER, residuals: none }], undefined)).warnings, []);
+});
+
+test("no warning carries the signature of a URL into the output", () => {
+  const loss_type = "https://a.example/b?sv=1&sig=SECRET";
+  const { warnings } = outputOf({ "current option": "mlp", training_params: { loss_type } });
+  assert.deepEqual(
+    warnings.map(({ code }) => code),
+    ["unknown_loss_type"],
+  );
+  assert.doesNotMatch(JSON.stringify(warnings), /SECRET/);
+});

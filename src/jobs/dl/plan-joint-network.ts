@@ -1,0 +1,124 @@
+import type { DlSettings } from "../../contract/dl-settings.ts";
+import type { MucastError } from "../../contract/errors.ts";
+import { checkNetworkSize } from "../../contract/network-size.ts";
+import type { Failure } from "../../contract/output-blob.ts";
+import type { Pausable } from "../../contract/pausable.ts";
+import { inTurns } from "../../contract/turns.ts";
+import { datesOf } from "../../panel/as-of.ts";
+import { type FeatureUnion, uniteFeatures } from "../../panel/feature-union.ts";
+import { type JointPlan, planJoint } from "../../panel/joint-plan.ts";
+import { jointSamples, ownSamples } from "../../panel/joint-samples.ts";
+import type { PanelRows } from "../../panel/ticker-panel.ts";
+import {
+  type NetworkPlan,
+  type PanelOnDisk,
+  type PlannedNetwork,
+  type TrainedTicker,
+  trainedTicker,
+  trainingOf,
+  writeSamples,
+} from "./planned-network.ts";
+
+/** What a joint network is called where single ones go by their ticker. */
+const PORTFOLIO = "portfolio";
+
+/** A joint network, planned. */
+export interface JointWindows<P extends PanelRows> {
+  readonly plan: JointPlan<P>;
+  readonly union: FeatureUnion;
+  readonly failures: readonly Failure[];
+}
+
+/**
+ * Who takes part in a joint network, on which dates, and with which features.
+ * @throws MucastError invalid_request where the network is too large for the features of all.
+ */
+export function* planJointWindows<P extends PanelRows>(
+  panels: readonly P[],
+  settings: DlSettings,
+): Pausable<JointWindows<P>> {
+  const { lookback, intervals } = settings;
+  const plan = yield* planJoint(panels, { lookback, calibrates: intervals !== undefined });
+  const union = uniteFeatures(plan.members.map((member) => member.panel));
+  const { length } = plan.members;
+  if (length > 0) checkNetworkSize(settings, union.names.length, length);
+  return { plan, union, failures: plan.left.map(failureOf) };
+}
+
+/** One network for all tickers that can take part; none where nobody can. @throws MucastError as planJointWindows does. */
+export function* planJointNetwork(
+  panels: readonly PanelOnDisk[],
+  settings: DlSettings,
+  workFolder: string,
+): Pausable<NetworkPlan> {
+  const { plan, union, failures } = yield* planJointWindows(panels, settings);
+  const networks = plan.members.length > 0 ? [jointNetwork(plan, union, settings, workFolder)] : [];
+  return { networks, failures };
+}
+
+function failureOf({ code, message, data }: MucastError): Failure {
+  return { ticker: data.ticker!, code, message };
+}
+
+function jointNetwork(
+  plan: JointPlan<PanelOnDisk>,
+  union: FeatureUnion,
+  settings: DlSettings,
+  workFolder: string,
+): PlannedNetwork {
+  return {
+    name: PORTFOLIO,
+    joint: true,
+    size: plan.members.length * plan.dates.train.length * union.names.length,
+    dates: plan.members.map(({ panel }) => datesOf(panel)),
+    async task({ device, threads, signal }) {
+      const samples = await inTurns(jointSamples(plan, settings.lookback), signal);
+      const written = writeSamples(samples, [plan.members.length], workFolder, 0);
+      return {
+        task: {
+          ...trainingOf(settings),
+          ...written,
+          task: "train_joint",
+          device,
+          threads,
+          features: union.names.length,
+          parts: samples.parts,
+          tickers: plan.members.map(({ panel, train }, j) => ({
+            ticker: panel.ticker,
+            x: panel.x,
+            columns: union.columns[j]!,
+            scale_rows: train.at(-1)! + 1,
+          })),
+        },
+        files: [
+          ...plan.members.map(({ panel }) => panel.x.ref),
+          written.ends.ref,
+          written.labels.ref,
+          written.predictions.ref,
+        ],
+      };
+    },
+    forecasts: (predictions) => memberForecasts(plan, union, predictions),
+  };
+}
+
+/** @param predictions shape (predicted dates, tickers), NaN where a ticker has no window. */
+function* memberForecasts(
+  plan: JointPlan<PanelOnDisk>,
+  union: FeatureUnion,
+  predictions: Float64Array,
+): Pausable<TrainedTicker[]> {
+  const width = plan.members.length;
+  const absent = Map.groupBy(union.warnings, (warning) => warning.ticker);
+  const trained: TrainedTicker[] = [];
+  for (const [j, member] of plan.members.entries()) {
+    yield 0;
+    const own = ownSamples(plan, member);
+    const at = (samples: Int32Array) => Float64Array.from(samples, (i) => predictions[i * width + j]!);
+    const { panel } = member;
+    const warnings = [...panel.warnings, ...(absent.get(panel.ticker) ?? [])];
+    const predicted = { calibrate: at(own.calibrate), score: at(own.score) };
+    trained.push(trainedTicker(panel, member, predicted, warnings));
+  }
+  return trained;
+}

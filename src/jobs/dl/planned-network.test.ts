@@ -1,0 +1,182 @@
+import assert from "node:assert/strict";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { parseDlSettings } from "../../contract/dl-settings.ts";
+import { atOnce } from "../../contract/pausable.ts";
+import type { TrainJointTask, TrainNetworkTask } from "../../engine/network-protocol.ts";
+import { readNpy } from "../../engine/npy.ts";
+import type { TickerPanel } from "../../panel/ticker-panel.ts";
+import type { Inputs } from "../shared/read-inputs.ts";
+import { evaluateDl } from "./dl-output.ts";
+import { planJointNetwork } from "./plan-joint-network.ts";
+import { planTickerNetworks } from "./plan-ticker-networks.ts";
+import { type PanelOnDisk, writePanels } from "./planned-network.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "mucast-networks-"));
+after(() => rmSync(folder, { recursive: true }));
+
+const newFolder = () => mkdtempSync(join(folder, "work-"));
+
+/** Rows on consecutive days from `first`; features of row i are i, i + 0.5, ...; its label is i / 1000, or `label`. */
+function panel(
+  ticker: string,
+  first: number,
+  rows: number,
+  columns: string[],
+  label = (i: number) => i / 1000,
+) {
+  const index = Int32Array.from({ length: rows }, (_, i) => i);
+  const days = index.map((i) => first + i);
+  const y = Float64Array.from(index, label);
+  y[rows - 1] = Number.NaN;
+  return {
+    ticker,
+    columns,
+    days,
+    x: Float64Array.from({ length: rows * columns.length }, (_, at) => at / columns.length),
+    y,
+    labelDays: days.map((day) => day + 1),
+    fit: index.subarray(0, rows - 3),
+    score: index.subarray(rows - 3),
+    lastPriceDay: days.at(-1)!,
+    lastFeatureDay: days.at(-1)!,
+    warnings: [],
+  } as unknown as TickerPanel;
+}
+
+async function onDisk(work: string, ...panels: TickerPanel[]): Promise<readonly PanelOnDisk[]> {
+  const inputs = {
+    async *panels() {
+      yield* panels;
+    },
+  } as unknown as Inputs;
+  return (await writePanels(inputs, work, new AbortController().signal)).panels;
+}
+
+function settingsOf(option: string, intervals = {}) {
+  const prediction = { "current option": option, data_processing: { lookback: 4 }, ...intervals };
+  return parseDlSettings(JSON.stringify({ "NN params": { "Dot prediction": prediction } })).settings;
+}
+
+const range = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i);
+
+/** What a network is trained with. */
+const ALONE = { device: "cpu", threads: 2, signal: new AbortController().signal };
+
+test("the task of a ticker names its rows, where its windows end, and the labels of the parts that learn", async () => {
+  const work = newFolder();
+  const panels = await onDisk(work, panel("AAA", 100, 106, ["f", "g"]), panel("BBB", 100, 30, ["f"]));
+  const { networks, failures } = atOnce(
+    planTickerNetworks(panels, settingsOf("mlp", { intervals: {} }), work),
+  );
+  assert.deepEqual(
+    failures.map(({ ticker, code }) => [ticker, code]),
+    [["BBB", "insufficient_history"]],
+  );
+  const [network] = networks;
+  const { task, files } = await network!.task(ALONE);
+  const { x, ends, labels, parts, ...told } = task as TrainNetworkTask;
+  assert.deepEqual(parts, { train: 70, validate: 15, predict: 18 });
+  assert.deepEqual(Array.from(readNpy(ends)), range(3, 106));
+  assert.deepEqual(
+    Array.from(readNpy(labels)),
+    range(3, 88).map((i) => i / 1000),
+  );
+  assert.deepEqual([x.shape, readNpy(x)[2 * 7 + 1]], [[106, 2], 7.5]);
+  const { ticker, label, device, lookback, seed, scaler } = told;
+  assert.deepEqual([ticker, label, device, lookback, seed, scaler], ["AAA", "AAA", "cpu", 4, 42, "robust"]);
+  assert.deepEqual(
+    [x.ref, ends.ref, labels.ref].map((file) => files.includes(file) && existsSync(file)),
+    [true, true, true],
+  );
+});
+
+test("of what a ticker's network predicted, the first part makes the intervals of the rest", async () => {
+  const work = newFolder();
+  const settings = settingsOf("mlp", { intervals: { alpha: 0.5 } });
+  const { networks } = atOnce(
+    planTickerNetworks(await onDisk(work, panel("AAA", 0, 106, ["f"])), settings, work),
+  );
+  // On calibration rows 88 to 102 the network misses by 0.001, 0.002, ... 0.015; then three score rows.
+  const misses = range(88, 103).map((row, i) => row / 1000 + (i + 1) / 1000);
+  const trained = atOnce(networks[0]!.forecasts(Float64Array.from([...misses, 1, 2, 3])));
+  const [scored] = atOnce(evaluateDl(trained, settings.intervals)).tickers;
+  assert.deepEqual([...scored!.score.predicted], [1, 2, 3]);
+  assert.deepEqual([...scored!.score.days], [103, 104, 105]);
+  assert.deepEqual([...scored!.score.realised], [0.103, 0.104, Number.NaN]);
+  const mean = range(0, 103).reduce((sum, i) => sum + i / 1000, 0) / 103;
+  assert.ok(Math.abs(scored!.score.trainingMean[0]! - mean) < 1e-12, "of all fit labels");
+  // The eighth smallest of fifteen misses.
+  assert.ok(Math.abs(scored!.bounds.upper[0]! - 1.008) < 1e-12);
+});
+
+test("the task of a joint network holds a row a date and a column a ticker", async () => {
+  const work = newFolder();
+  const panels = await onDisk(
+    work,
+    panel("b", 0, 103, ["g", "f"]),
+    panel("B", 40, 63, ["f", "h"]),
+    panel("flat", 0, 103, ["z"], () => 0),
+  );
+  const { networks, failures } = atOnce(planJointNetwork(panels, settingsOf("portfolio_lstm"), work));
+  assert.deepEqual(failures, [
+    { ticker: "flat", code: "constant_target", message: "flat: all 78 training labels are equal" },
+  ]);
+  const { task } = await networks[0]!.task(ALONE);
+  const { tickers, features, ends, labels, parts } = task as TrainJointTask;
+  assert.equal(features, 3);
+  assert.deepEqual(
+    tickers.map(({ ticker, columns, scale_rows, x }) => [ticker, columns, scale_rows, x.shape]),
+    [
+      ["B", [0, 1], 41, [63, 2]],
+      ["b", [2, 0], 81, [103, 2]],
+    ],
+  );
+  // Days 3 to 99 train and validate, 97 of them; 100 to 102 are scored.
+  assert.deepEqual(
+    [parts, ends.shape, labels.shape],
+    [{ train: 78, validate: 19, predict: 3 }, [100, 2], [97, 2]],
+  );
+  const cells = readNpy(ends);
+  assert.deepEqual([...cells.subarray(0, 2)], [-1, 3]);
+  const day60 = 2 * (60 - 3);
+  assert.deepEqual([...cells.subarray(day60, day60 + 2)], [20, 60]);
+  assert.deepEqual([...readNpy(labels).subarray(day60, day60 + 2)], [0.02, 0.06]);
+});
+
+test("of a joint network's predictions each ticker keeps its own, with what it lacks", async () => {
+  const work = newFolder();
+  const panels = await onDisk(work, panel("A", 0, 103, ["f"]), panel("B", 0, 102, ["f", "g"]));
+  const { networks } = atOnce(planJointNetwork(panels, settingsOf("portfolio_lstm"), work));
+  const { task } = await networks[0]!.task(ALONE);
+  // B's score rows begin a day earlier, so there are four dates: A's on the last three, B's on the first three.
+  assert.equal(task.parts.predict, 4);
+  const trained = atOnce(networks[0]!.forecasts(Float64Array.of(0, 10, 1, 11, 2, 12, 3, 13)));
+  assert.deepEqual(
+    trained.map(({ ticker, score }) => [ticker, [...score.days], [...score.predicted]]),
+    [
+      ["A", [100, 101, 102], [1, 2, 3]],
+      ["B", [99, 100, 101], [10, 11, 12]],
+    ],
+  );
+  assert.deepEqual(
+    trained.map(({ warnings }) => warnings.map(({ code, count }) => [code, count])),
+    [[["feature_absent", 1]], []],
+  );
+});
+
+test("a network beyond the limits is refused with the features that the ticker has", async () => {
+  const work = newFolder();
+  const names = range(0, 100).map((i) => `f${i}`);
+  const settings = {
+    ...settingsOf("mlp"),
+    network: { architecture: "mlp", hidden_dims: [4096, 4096, 4096, 4096], dropout: 0 },
+  } as const;
+  const panels = await onDisk(work, panel("AAA", 0, 106, names));
+  assert.throws(() => atOnce(planTickerNetworks(panels, settings, work)), {
+    code: "invalid_request",
+    message: /100 features/,
+  });
+});

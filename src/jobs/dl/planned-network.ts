@@ -1,0 +1,144 @@
+import { join } from "node:path";
+import type { DlSettings } from "../../contract/dl-settings.ts";
+import type { Failure } from "../../contract/output-blob.ts";
+import type { Pausable } from "../../contract/pausable.ts";
+import type { Warning } from "../../contract/warnings.ts";
+import type { SampleParts, TrainJointTask, TrainNetworkTask } from "../../engine/network-protocol.ts";
+import { type ArrayRef, writeNpy } from "../../engine/npy.ts";
+import type { Residuals } from "../../evaluate/score-bounds.ts";
+import { datesOf, type PanelDates } from "../../panel/as-of.ts";
+import type { PanelRows } from "../../panel/ticker-panel.ts";
+import { labelsOf } from "../ml/fit-ticker.ts";
+import type { Inputs } from "../shared/read-inputs.ts";
+import type { ScoreRows } from "../shared/score-tables.ts";
+
+/** A panel whose features lie in the work folder: of thousands only the small parts stay in memory. */
+export type PanelOnDisk = PanelRows & {
+  /** Shape (rows, k): every row, labelled or not. */
+  readonly x: ArrayRef;
+};
+
+/**
+ * Reads every panel and writes its features at once.
+ * @returns panels and failures in the feature blob's order.
+ * @throws MucastError of the reading; output_failed where the work folder's disk is full.
+ */
+export async function writePanels(
+  inputs: Inputs,
+  workFolder: string,
+  signal: AbortSignal,
+): Promise<{ readonly panels: readonly PanelOnDisk[]; readonly failures: readonly Failure[] }> {
+  const panels: PanelOnDisk[] = [];
+  const failures: Failure[] = [];
+  for await (const panel of inputs.panels()) {
+    signal.throwIfAborted();
+    if ("code" in panel) failures.push(panel);
+    else {
+      const shape = [panel.days.length, panel.columns.length];
+      // The name of a file never holds a ticker's.
+      const x = writeNpy(join(workFolder, `x${panels.length}.npy`), panel.x, shape);
+      panels.push({ ...panel, x });
+    }
+  }
+  return { panels, failures };
+}
+
+/** One network to be trained: of one ticker, or of all. */
+export interface PlannedNetwork {
+  /** Its ticker, or `portfolio`. */
+  readonly name: string;
+  /** One for all tickers: where it fails the job does. */
+  readonly joint: boolean;
+  /** Numbers it reads in an epoch; the largest networks are started first. */
+  readonly size: number;
+  /** Of the tickers that it forecasts. */
+  readonly dates: readonly PanelDates[];
+  /**
+   * Writes its matrices.
+   * @param means `device` as the engine resolved it; `threads` for one network that is trained alone.
+   * @returns the task, and the files that can go once it is done.
+   * @throws MucastError output_failed where the work folder's disk is full; the reason of the signal.
+   */
+  task(means: {
+    readonly device: string;
+    readonly threads: number;
+    readonly signal: AbortSignal;
+  }): Promise<WrittenTask>;
+  /**
+   * Takes the forecasts of its tickers, ascending by code point, from what the engine predicted.
+   * @param predictions as the protocol lays them out.
+   */
+  forecasts(predictions: Float64Array): Pausable<TrainedTicker[]>;
+}
+
+/** A task whose matrices are in the work folder. */
+export interface WrittenTask {
+  readonly task: TrainNetworkTask | TrainJointTask;
+  /** What can go once it is done. */
+  readonly files: readonly string[];
+}
+
+export interface NetworkPlan {
+  readonly networks: readonly PlannedNetwork[];
+  /** Tickers that cannot take part. */
+  readonly failures: readonly Failure[];
+}
+
+/** What a network gave for one ticker. */
+export interface TrainedTicker {
+  readonly ticker: string;
+  readonly dates: PanelDates;
+  /** Shape (n): labels of all fit rows. */
+  readonly fitLabels: Float64Array;
+  /** The calibration part; empty without intervals. */
+  readonly residuals: Residuals;
+  readonly score: ScoreRows;
+  readonly warnings: readonly Warning[];
+}
+
+/** A ticker's rows beside what was predicted for them. */
+export function trainedTicker(
+  panel: PanelOnDisk,
+  rows: { readonly calibrate: Int32Array; readonly score: Int32Array },
+  predicted: { readonly calibrate: Float64Array; readonly score: Float64Array },
+  warnings: readonly Warning[] = panel.warnings,
+): TrainedTicker {
+  return {
+    ticker: panel.ticker,
+    dates: datesOf(panel),
+    fitLabels: labelsOf(panel),
+    residuals: { realised: labelsAt(panel, rows.calibrate), predicted: predicted.calibrate },
+    score: {
+      days: Int32Array.from(rows.score, (row) => panel.days[row]!),
+      labels: labelsAt(panel, rows.score),
+      predicted: predicted.score,
+    },
+    warnings,
+  };
+}
+
+/** Shape (rows): labels, NaN where there is none. */
+export function labelsAt({ y }: Pick<PanelOnDisk, "y">, rows: ArrayLike<number>): Float64Array {
+  return Float64Array.from(rows, (row) => y[row]!);
+}
+
+/** The matrices of one network as files, named by its number within the job. */
+export function writeSamples(
+  samples: { readonly ends: Float64Array; readonly labels: Float64Array; readonly parts: SampleParts },
+  width: readonly number[],
+  workFolder: string,
+  index: number,
+): { readonly ends: ArrayRef; readonly labels: ArrayRef; readonly predictions: { readonly ref: string } } {
+  const { train, validate, predict } = samples.parts;
+  const file = (name: string) => join(workFolder, `${name}${index}.npy`);
+  return {
+    ends: writeNpy(file("ends"), samples.ends, [train + validate + predict, ...width]),
+    labels: writeNpy(file("labels"), samples.labels, [train + validate, ...width]),
+    predictions: { ref: file("predictions") },
+  };
+}
+
+/** What of the settings every training task carries. */
+export function trainingOf({ network, training, scaler, lookback, seed }: DlSettings) {
+  return { network, training, scaler, lookback, seed };
+}

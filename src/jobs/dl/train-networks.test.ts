@@ -1,0 +1,166 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { MucastError } from "../../contract/errors.ts";
+import type {
+  TrainNetworkTask,
+  TrainResult,
+  TrainStackResult,
+  TrainStackTask,
+} from "../../engine/network-protocol.ts";
+import { writeNpy } from "../../engine/npy.ts";
+import type { EnginePool } from "../../engine/pool.ts";
+import { FitTimings } from "../shared/timings.ts";
+import type { PlannedNetwork, TrainedTicker } from "./planned-network.ts";
+import { trainNetworks } from "./train-networks.ts";
+import { LARGEST_STACK } from "./train-stacks.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "mucast-train-"));
+after(() => rmSync(folder, { recursive: true }));
+
+type Answer = Partial<TrainResult> | MucastError;
+
+/** A pool that is a fake: it answers by the label of a task, one event loop turn later, and counts what runs. */
+class FakePool {
+  readonly started: string[] = [];
+  /** How many networks each stack had. */
+  readonly stacks: number[] = [];
+  mostAtOnce = 0;
+  #running = 0;
+  readonly #answers: Readonly<Record<string, Answer>>;
+
+  constructor(answers: Readonly<Record<string, Answer>> = {}) {
+    this.#answers = answers;
+  }
+
+  async run(task: TrainNetworkTask | TrainStackTask): Promise<TrainResult | TrainStackResult> {
+    this.mostAtOnce = Math.max(this.mostAtOnce, ++this.#running);
+    await new Promise(setImmediate);
+    this.#running--;
+    if (task.task !== "train_stack") return this.#answer(task);
+    this.stacks.push(task.networks.length);
+    return { results: task.networks.map((network) => this.#answer(network)) };
+  }
+
+  #answer({ label }: TrainNetworkTask): TrainResult {
+    this.started.push(label!);
+    const answer = this.#answers[label!];
+    if (answer instanceof MucastError) throw answer;
+    const predictions = writeNpy(
+      join(mkdtempSync(join(folder, "task-")), "p.npy"),
+      Float64Array.of(1, 1),
+      [2],
+    );
+    const record = { epochs: [{ train_loss: 2, validation_loss: 3 }], best_epoch: 1, parameters: 5 };
+    return { ...record, predictions, seconds: 9, ...answer };
+  }
+}
+
+function network(name: string, size = 1, joint = false): PlannedNetwork {
+  return {
+    name,
+    joint,
+    size,
+    dates: [],
+    task: async () => ({ task: { label: name } as TrainNetworkTask, files: [] }),
+    *forecasts(predicted) {
+      yield 0;
+      return [{ ticker: name, warnings: [], score: { predicted } } as unknown as TrainedTicker];
+    },
+  };
+}
+
+function train(pool: FakePool, networks: readonly PlannedNetwork[], device = "cpu") {
+  return trainNetworks(networks, {
+    pool: pool as unknown as EnginePool,
+    device,
+    threads: 1,
+    epochs: 4,
+    signal: new AbortController().signal,
+    report: () => undefined,
+    timings: new FitTimings({}),
+  });
+}
+
+test("the largest networks start first, and what comes back ascends by code point", async () => {
+  const pool = new FakePool();
+  const { trained, training } = await train(pool, [network("b", 2), network("B", 1), network("10", 3)]);
+  assert.deepEqual(pool.started, ["10", "b", "B"]);
+  assert.equal(pool.mostAtOnce, 3);
+  assert.deepEqual(
+    trained.map(({ ticker }) => ticker),
+    ["10", "B", "b"],
+  );
+  assert.deepEqual([...training.keys()], ["10", "B", "b"]);
+  assert.deepEqual(training.get("b"), {
+    epochs: [{ train_loss: 2, validation_loss: 3 }],
+    best_epoch: 1,
+    parameters: 5,
+  });
+});
+
+test("on a GPU networks are trained in stacks, the largest first and one stack at a time", async () => {
+  const pool = new FakePool();
+  const names = Array.from({ length: 2 * LARGEST_STACK + 1 }, (_, index) => `T${index}`);
+  const networks = names.map((name, index) => network(name, index));
+  const { trained } = await train(pool, networks, "cuda:0");
+  assert.deepEqual(pool.stacks, [LARGEST_STACK, LARGEST_STACK, 1]);
+  assert.deepEqual(pool.started, names.toReversed());
+  assert.deepEqual([pool.mostAtOnce, trained.length], [1, names.length]);
+});
+
+test("a stack that costs its worker costs all of its tickers, and no other", async () => {
+  const pool = new FakePool({ T0: new MucastError("engine_crashed", "the worker died") });
+  const names = Array.from({ length: LARGEST_STACK + 9 }, (_, index) => `T${index}`);
+  const { trained, failures } = await train(
+    pool,
+    names.map((name, index) => network(name, index)),
+    "cuda:0",
+  );
+  assert.deepEqual([trained.length, failures.length], [LARGEST_STACK, 9]);
+  assert.deepEqual(failures[0], { ticker: "T0", code: "engine_crashed", message: "T0: the worker died" });
+});
+
+test("a joint network is no stack", async () => {
+  const pool = new FakePool();
+  await train(pool, [network("portfolio", 1, true)], "cuda:0");
+  assert.deepEqual([pool.stacks, pool.started], [[], ["portfolio"]]);
+});
+
+for (const code of ["diverged", "constant_target", "fit_failed", "engine_crashed"] as const) {
+  test(`${code} costs its ticker alone`, async () => {
+    const pool = new FakePool({ B: new MucastError(code, "B: why") });
+    const { trained, failures } = await train(pool, [network("A"), network("B")]);
+    assert.equal(trained.length, 1);
+    assert.deepEqual(failures, [{ ticker: "B", code, message: "B: why" }]);
+  });
+}
+
+test("what is not about one ticker ends the job", async () => {
+  const pool = new FakePool({ B: new MucastError("output_failed", "disk full") });
+  await assert.rejects(train(pool, [network("A"), network("B")]), { code: "output_failed" });
+});
+
+test("a joint network that diverges ends the job", async () => {
+  const pool = new FakePool({ portfolio: new MucastError("diverged", "why") });
+  await assert.rejects(train(pool, [network("portfolio", 1, true)]), { code: "diverged" });
+});
+
+test("a ticker that is called portfolio fails like any other", async () => {
+  const pool = new FakePool({ portfolio: new MucastError("diverged", "why") });
+  const { failures } = await train(pool, [network("portfolio"), network("A")]);
+  assert.deepEqual(
+    failures.map(({ ticker }) => ticker),
+    ["portfolio"],
+  );
+});
+
+test("forecasts that are all the same are warned about", async () => {
+  const { trained } = await train(new FakePool({ A: { prediction_scale: 0 } }), [network("A")]);
+  assert.deepEqual(
+    trained[0]!.warnings.map(({ code, ticker }) => [code, ticker]),
+    [["constant_predictions", "A"]],
+  );
+});

@@ -1,0 +1,133 @@
+import assert from "node:assert/strict";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import type { JobEvent } from "../../contract/events.ts";
+import { findEnvironment } from "../../engine/environment.ts";
+import type { TrainNetworkTask } from "../../engine/network-protocol.ts";
+import { writeNpy } from "../../engine/npy.ts";
+import { EnginePool } from "../../engine/pool.ts";
+import { FitTimings } from "../shared/timings.ts";
+import type { PlannedNetwork, TrainedTicker } from "./planned-network.ts";
+import { EpochCount, trainNetworks } from "./train-networks.ts";
+import { type TrainOptions, trainStacks } from "./train-stacks.ts";
+
+const EPOCHS = 3;
+const LOOKBACK = 4;
+const FEATURES = 3;
+const NEAR = 1e-4;
+
+const folder = mkdtempSync(join(tmpdir(), "mucast-stacks-"));
+const pool = EnginePool.start({
+  python: findEnvironment("dl").python,
+  libraries: ["torch"],
+  workers: 1,
+  workFolder: folder,
+});
+after(async () => {
+  await pool.close();
+  rmSync(folder, { recursive: true });
+});
+
+/** Plans the network of one ticker over so many windows, of which 10 validate and 5 are predicted. */
+function network(name: string, windows: number, label = (i: number) => Math.sin(i * i)): PlannedNetwork {
+  const parts = { train: windows - 15, validate: 10, predict: 5 };
+  const file = (kind: string) => join(folder, `${kind}-${name}.npy`);
+  return {
+    name,
+    joint: false,
+    size: windows,
+    dates: [],
+    async task({ device }) {
+      const rows = windows + LOOKBACK - 1;
+      const x = Float64Array.from({ length: rows * FEATURES }, (_, i) => Math.cos(i * i + windows));
+      const ends = Float64Array.from({ length: windows }, (_, i) => i + LOOKBACK - 1);
+      const task: TrainNetworkTask = {
+        task: "train_network",
+        label: name,
+        ticker: name,
+        network: { architecture: "mlp", hidden_dims: [6], dropout: 0.2 },
+        training: {
+          epochs: EPOCHS,
+          batch_size: 16,
+          learning_rate: 0.01,
+          patience: EPOCHS,
+          optimizer: "adam",
+          weight_decay: 0,
+          grad_clip: 1,
+          loss: "mse",
+        },
+        scaler: "standard",
+        lookback: LOOKBACK,
+        seed: 1,
+        device,
+        x: writeNpy(file("x"), x, [rows, FEATURES]),
+        ends: writeNpy(file("ends"), ends, [windows]),
+        labels: writeNpy(
+          file("labels"),
+          Float64Array.from({ length: windows - 5 }, (_, i) => label(i)),
+          [windows - 5],
+        ),
+        parts,
+        predictions: { ref: file("p") },
+      };
+      return { task, files: [task.x.ref, task.ends.ref, task.labels.ref, file("p")] };
+    },
+    *forecasts(predicted) {
+      yield 0;
+      return [
+        { ticker: name, warnings: [], score: { predicted: predicted.slice() } } as unknown as TrainedTicker,
+      ];
+    },
+  };
+}
+
+function options(report: (event: JobEvent) => void = () => undefined): TrainOptions {
+  return {
+    pool,
+    device: "cpu",
+    threads: 1,
+    epochs: EPOCHS,
+    signal: new AbortController().signal,
+    report,
+    timings: new FitTimings({}),
+  };
+}
+
+test("tickers in a stack are trained as each is alone, a failed one apart, and nothing is left behind", async () => {
+  const networks = [network("LONG", 90), network("SAME", 60, () => 0.5), network("SHORT", 50)];
+  const alone = await trainNetworks(networks, options());
+  const events: JobEvent[] = [];
+  const count = new EpochCount(networks.length, EPOCHS, (event) => events.push(event));
+  const stacked = await trainStacks(networks, options(), count);
+  const [failure] = alone.failures;
+  assert.equal(failure?.code, "constant_target");
+  assert.deepEqual(stacked[1], ["SAME", failure]);
+  for (const [name, trained] of [stacked[0]!, stacked[2]!]) {
+    assert.ok("record" in trained, name);
+    const { epochs, ...record } = trained.record;
+    const { epochs: expected, ...own } = alone.training.get(name)!;
+    assert.deepEqual(record, own);
+    assert.equal(epochs.length, EPOCHS);
+    for (const [index, { train_loss, validation_loss }] of epochs.entries()) {
+      assert.ok(Math.abs(train_loss - expected[index]!.train_loss) < NEAR);
+      assert.ok(Math.abs(validation_loss - expected[index]!.validation_loss) < NEAR);
+    }
+    const predicted = alone.trained.find(({ ticker }) => ticker === name)!.score.predicted;
+    assert.equal(predicted.length, 5);
+    for (const [index, value] of trained.tickers[0]!.score.predicted.entries())
+      assert.ok(Math.abs(value - predicted[index]!) < NEAR);
+  }
+  for (const kind of ["x", "ends", "labels", "p"]) assert.ok(!existsSync(join(folder, `${kind}-LONG.npy`)));
+  const told = events.flatMap((event) => (event.kind === "progress" && event.epoch ? [event] : []));
+  assert.deepEqual(
+    told.map(({ ticker, epoch }) => [ticker, epoch]),
+    [1, 2, 3].flatMap((epoch) => [
+      ["LONG", epoch],
+      ["SHORT", epoch],
+    ]),
+  );
+  const last = events.at(-1)!;
+  assert.ok(last.kind === "progress" && last.done === last.total);
+});

@@ -1,0 +1,42 @@
+import { type MlSettings, parseMlSettings } from "../../contract/ml-settings.ts";
+import type { Failure } from "../../contract/output-blob.ts";
+import { intervalUnsupported } from "../../evaluate/conformal.ts";
+import type { PanelRows } from "../../panel/ticker-panel.ts";
+import type { PlannedTicker, Subject } from "../shared/job-preview.ts";
+import { planFits, planWarnings, refusedColumns } from "./plan-fits.ts";
+
+/** The config of run_ml_job and what it would plan. @throws MucastError as run_ml_job does. */
+export function understandMl(config: string): Subject {
+  const { settings, warnings } = parseMlSettings(config);
+  return {
+    model: { name: settings.model.name, params: settings.resolvedParams },
+    warnings,
+    trains: true,
+    plan: (panels) => planTickers(panels, settings),
+  };
+}
+
+function* planTickers(panels: readonly PanelRows[], settings: MlSettings): ReturnType<Subject["plan"]> {
+  const tickers: PlannedTicker[] = [];
+  const failures: Failure[] = [];
+  for (const panel of panels) {
+    const refused = refusedColumns(panel, settings);
+    if (refused === undefined) tickers.push(planTicker(panel, settings));
+    else failures.push(refused);
+    yield 0;
+  }
+  return { tickers, failures };
+}
+
+function planTicker(panel: PanelRows, settings: MlSettings): PlannedTicker {
+  const { cvTestSize, nSplits, intervals } = settings;
+  const { folds } = planFits(panel.fit.length, panel.score.length, cvTestSize, nSplits);
+  const residuals = folds.length * cvTestSize;
+  const unsupported = intervals && intervalUnsupported(panel.ticker, residuals, intervals.alpha);
+  const warnings = planWarnings(panel, folds.length, settings);
+  return {
+    panel,
+    counts: { folds: folds.length },
+    warnings: unsupported === undefined ? warnings : [...warnings, unsupported],
+  };
+}

@@ -1,0 +1,141 @@
+import { createHash } from "node:crypto";
+import { withoutSignature } from "../../blob/policy.ts";
+import { formatDay } from "../../contract/dates.ts";
+import type { Operation } from "../../contract/operation-view.ts";
+import { type Failure, OUTPUT_SCHEMA_NAME } from "../../contract/output-blob.ts";
+import { MUCAST_VERSION } from "../../contract/version.ts";
+import type { Warning } from "../../contract/warnings.ts";
+import type { IntervalChoice } from "../../evaluate/score-bounds.ts";
+import { muRow } from "../../panel/as-of.ts";
+import type { ResolvedWindow } from "../../panel/window.ts";
+import type { OrderedJson } from "./ordered-json.ts";
+import type { Inputs } from "./read-inputs.ts";
+import type { Evidence, ScoredTicker } from "./score-tables.ts";
+
+/** Everything the output blob of a job is made of. */
+export interface DocumentParts {
+  readonly operation: Operation;
+  readonly id: string;
+  readonly createdAt: Date;
+  readonly window: ResolvedWindow;
+  readonly asOf: number;
+  /** Ascending by code point. */
+  readonly tickers: readonly ScoredTicker[];
+  /** How the models came to be: `cross_validation` or `training`. */
+  readonly making: { readonly [member: string]: OrderedJson };
+  readonly evidence: Evidence;
+  readonly intervals: IntervalChoice;
+  readonly model: OrderedJson;
+  readonly warnings: readonly Warning[];
+  readonly failures: readonly Failure[];
+  readonly provenance: OrderedJson;
+}
+
+/** The output blob, members in the order of the published schema, tickers ascending by code point. */
+export function jobDocument(parts: DocumentParts): OrderedJson {
+  const { window, tickers } = parts;
+  return {
+    schema: OUTPUT_SCHEMA_NAME,
+    operation: parts.operation,
+    id: parts.id,
+    created_at: parts.createdAt.toISOString(),
+    window: {
+      start: formatDay(window.start),
+      end: formatDay(window.end),
+      learning_end: window.learningEnd === undefined ? null : formatDay(window.learningEnd),
+      as_of: formatDay(parts.asOf),
+    },
+    mu: muOf(tickers, parts.asOf),
+    forecasts: new Map(tickers.map((ticker) => [ticker.score.ticker, () => forecastOf(ticker)])),
+    ...parts.making,
+    metrics: metricsOf(parts.evidence, parts.intervals),
+    model: parts.model,
+    warnings: plain(parts.warnings.map(withoutSecrets)),
+    failures: plain(parts.failures),
+    provenance: parts.provenance,
+  };
+}
+
+/** What a warning shows of the config may be a URL with its signature. */
+function withoutSecrets(warning: Warning): Warning {
+  return { ...warning, message: withoutSignature(warning.message) };
+}
+
+/** Next-day log-return at `asOf` of each ticker that has one. */
+function muOf(tickers: readonly ScoredTicker[], asOf: number): OrderedJson {
+  const mu = new Map<string, number>();
+  for (const { dates, score } of tickers) {
+    if (muRow(dates, asOf).row !== undefined) mu.set(score.ticker, score.predicted.at(-1)!);
+  }
+  return mu;
+}
+
+function forecastOf({ score, bounds }: ScoredTicker): OrderedJson {
+  return {
+    dates: dateTexts(score.days),
+    predicted: score.predicted,
+    realised: nullable(score.realised),
+    lower: nullable(bounds.lower),
+    upper: nullable(bounds.upper),
+  };
+}
+
+function metricsOf(evidence: Evidence, intervals: IntervalChoice): OrderedJson {
+  const { score, outOfFold, baselines, coverage } = evidence;
+  return {
+    score: plain(score),
+    ...(outOfFold === undefined ? {} : { out_of_fold: plain(outOfFold) }),
+    baselines: plain(baselines),
+    intervals:
+      coverage === undefined || intervals === undefined
+        ? null
+        : { ...intervals, pooled: plain(coverage.pooled), by_ticker: plain(coverage.by_ticker) },
+  };
+}
+
+/** Intervals as the resolved configuration records them. */
+export function recordedIntervals(intervals: IntervalChoice): OrderedJson {
+  return intervals === undefined ? null : { enabled: true, ...intervals };
+}
+
+/** Shape (n): each day as `YYYY-MM-DD`. */
+export function dateTexts(days: Int32Array): string[] {
+  return Array.from(days, formatDay);
+}
+
+/** NaN as null. */
+function nullable(values: Float64Array): (number | null)[] {
+  return Array.from(values, (value) => (Number.isNaN(value) ? null : value));
+}
+
+/** Interfaces have no index signature, so what is plain JSON data says so here. */
+export function plain<T extends object>(value: T): T & OrderedJson {
+  return value as T & OrderedJson;
+}
+
+/**
+ * What is needed to replay a job, and nothing that differs between two machines that computed the same: no worker
+ * count, host or path of the work folder.
+ */
+export function provenance(facts: {
+  readonly digests: ReturnType<Inputs["digests"]>;
+  readonly config: string;
+  /** Versions of Python and of each library, by name. */
+  readonly engineVersions: Readonly<Record<string, string>>;
+  readonly seed: OrderedJson;
+  /** What the models were fitted on: `cpu` or `cuda:N`; `none` where nothing was. */
+  readonly device: string;
+}): OrderedJson {
+  const { feature, dataExtractor } = facts.digests;
+  return {
+    feature_url: feature.name,
+    data_extractor_url: dataExtractor.name,
+    feature_sha256: feature.sha256,
+    data_extractor_sha256: dataExtractor.sha256,
+    config_sha256: createHash("sha256").update(facts.config).digest("hex"),
+    versions: { mucast: MUCAST_VERSION, node: process.versions.node, ...facts.engineVersions },
+    seed: facts.seed,
+    threads_per_fit: 1,
+    device: facts.device,
+  };
+}

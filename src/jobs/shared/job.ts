@@ -1,0 +1,122 @@
+import type { BlobPolicy } from "../../blob/policy.ts";
+import type { Report } from "../../contract/events.ts";
+import { defaultMemoryBytes } from "../../contract/machine-memory.ts";
+import { type JobEnvironment, requireEnvironment } from "../../engine/environment.ts";
+import { privateMemory } from "../../engine/memory.ts";
+import { outOfMemory } from "../../engine/out-of-memory.ts";
+import { EnginePool } from "../../engine/pool.ts";
+import { now, type Timed, timed } from "./timings.ts";
+import { openWorkFolder } from "./work-folder.ts";
+
+/** What a job is asked for. */
+export interface JobRequest {
+  /** A path, a file: URL or an https URL. */
+  readonly featureUrl: string;
+  readonly dataExtractorUrl: string;
+  /** JSON text of the config: its numbers reach the engine as they are written. */
+  readonly config: string;
+  /** Where the output goes; by default the place of the feature blob. */
+  readonly blobUrl?: string | undefined;
+  /** 1 to 64 letters, digits, `_` or `-`; names the output. */
+  readonly id: string;
+}
+
+/** What the machine gives a job; `onTiming` hears of each of its steps once it is over. */
+export interface JobContext extends Timed {
+  readonly workers: number;
+  /** Bytes that all its processes together may hold; by default 80 % of the machine's memory. */
+  readonly memoryBytes?: number | undefined;
+  readonly policy: BlobPolicy;
+  readonly report: Report;
+  /** Aborting it ends the job with the signal's reason, no output left. */
+  readonly signal: AbortSignal;
+  /** Where its engine comes from; a new one by default. */
+  readonly openEngine?: OpenEngine | undefined;
+}
+
+/** What the computing of a job asks of the machine. */
+export interface EngineNeed {
+  readonly environment: JobEnvironment;
+  /** Modules that the job's tasks import. */
+  readonly libraries: readonly string[];
+  /** Tasks at a time. */
+  readonly workers: number;
+  /** Bytes that this process and those of the engine may hold; by default 80 % of the machine's memory. */
+  readonly memoryBytes?: number | undefined;
+}
+
+/** What a job computes with: its workers, and the folder where their matrices lie. */
+export interface JobEngine {
+  readonly pool: EnginePool;
+  readonly workFolder: string;
+  /** Ends every process of it, then removes the folder. */
+  close(): Promise<void>;
+}
+
+/** Opens the engine of one job. @throws MucastError engine_unavailable, output_failed. */
+export type OpenEngine = (need: EngineNeed) => JobEngine;
+
+/** A new engine in a new work folder; it imports its libraries while the job goes on. */
+export const openEngine: OpenEngine = ({ environment, libraries, workers, memoryBytes }) => {
+  const { python } = requireEnvironment(environment);
+  const work = openWorkFolder();
+  const limit = memoryBytes === undefined ? {} : { memoryLimitBytes: memoryBytes };
+  const pool = EnginePool.start({ python, libraries, workers, workFolder: work.path, ...limit });
+  return {
+    pool,
+    workFolder: work.path,
+    close: async () => {
+      await pool.close();
+      work.remove();
+    },
+  };
+};
+
+/**
+ * Opens the engine of a job, runs `body` with it, and ends it whatever happens.
+ * @throws MucastError engine_unavailable, output_failed; what `body` throws.
+ */
+export async function withEngine<T>(
+  need: EngineNeed,
+  context: JobContext,
+  body: (engine: JobEngine) => Promise<T>,
+): Promise<T> {
+  const start = now();
+  const engine = (context.openEngine ?? openEngine)(need);
+  engine.pool.greeting.then(
+    () => context.onTiming?.({ name: "engine", start, end: now() }),
+    () => undefined, // Whoever runs a task hears of it.
+  );
+  try {
+    return await body(engine);
+  } finally {
+    await timed(context, "close", () => engine.close());
+  }
+}
+
+const INTERVAL_MILLISECONDS = 200;
+
+/**
+ * Runs a job while its own process holds no more than the job may; what its engine holds beside it, the engine's pool
+ * watches. Linux alone tells it.
+ * @throws MucastError out_of_memory; what `body` throws.
+ */
+export async function withMemoryGuard<T>(
+  context: JobContext,
+  body: (context: JobContext) => Promise<T>,
+): Promise<T> {
+  const limit = context.memoryBytes ?? defaultMemoryBytes();
+  const stop = new AbortController();
+  const look = () => {
+    const held = privateMemory(process.pid);
+    if (held <= limit) return;
+    stop.abort(outOfMemory({ held, together: held, limit, share: limit, jobs: 1 }));
+  };
+  look();
+  const timer = setInterval(look, INTERVAL_MILLISECONDS).unref();
+  try {
+    return await body({ ...context, signal: AbortSignal.any([context.signal, stop.signal]) });
+  } finally {
+    clearInterval(timer);
+  }
+}

@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
+import { openFiles } from "../../../test/open-files.testing.ts";
+import { openInputs } from "./read-inputs.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "mucast-inputs-"));
+after(() => rmSync(folder, { recursive: true }));
+
+test("a job that is stopped at any moment of its reading has no blob open afterwards", {
+  skip: process.platform !== "linux" && "looks into /proc",
+}, async () => {
+  cpSync("examples/tiny/data", folder, { recursive: true });
+  const request = {
+    featureUrl: join(folder, "feature_engine_tiny.json"),
+    dataExtractorUrl: join(folder, "data_extractor_tiny.json"),
+    config: "{}",
+    id: "stopped",
+  };
+  let stopped = 0;
+  for (let turns = 0; turns < 40; turns++) {
+    const stop = new AbortController();
+    const context = {
+      workers: 1,
+      policy: { allowed: [] },
+      report: () => undefined,
+      signal: stop.signal,
+    };
+    const opening = openInputs(request, context, folder).then(
+      (inputs) => inputs.close(),
+      () => {
+        stopped++;
+      },
+    );
+    for (let passed = 0; passed < turns; passed++) await turn();
+    stop.abort(new Error("no longer wanted"));
+    await opening;
+    const open = openFiles().filter((path) => path.startsWith(folder));
+    assert.deepEqual(open, [], `stopped after ${turns} turns`);
+  }
+  assert.ok(stopped > 0);
+});

@@ -1,0 +1,133 @@
+import { basename } from "node:path";
+import { type Blob, openBlob } from "../../blob/open-blob.ts";
+import type { TickerFeatures, TickerPrices } from "../../contract/columns.ts";
+import type { Day } from "../../contract/dates.ts";
+import { MucastError } from "../../contract/errors.ts";
+import type { Report } from "../../contract/events.ts";
+import type { Failure } from "../../contract/output-blob.ts";
+import { inTurns } from "../../contract/turns.ts";
+import type { Warning } from "../../contract/warnings.ts";
+import { readFeatures } from "../../ingest/read-features.ts";
+import { type PriceBlob, readPrices } from "../../ingest/read-prices.ts";
+import { asOf } from "../../panel/as-of.ts";
+import { pairTickers } from "../../panel/pairing.ts";
+import { buildTickerPanel, type TickerPanel } from "../../panel/ticker-panel.ts";
+import { type ResolvedWindow, resolveWindow } from "../../panel/window.ts";
+import type { JobContext, JobRequest } from "./job.ts";
+
+/** Both blobs, understood: the prices read, the features ready to be streamed. */
+export interface Inputs {
+  readonly window: ResolvedWindow;
+  /** Last price date of any ticker in the window. */
+  readonly asOf: Day;
+  /** How many tickers the data-extraction blob has. */
+  readonly priceTickers: number;
+  readonly warnings: readonly Warning[];
+  /** One ticker at a time, in the feature blob's order; a ticker without enough history comes as its failure. */
+  panels(): AsyncGenerator<TickerPanel | Failure>;
+  /** Tickers in one blob only; complete once `panels` has ended. */
+  unpaired(): readonly Warning[];
+  /** What provenance tells of the two blobs; once `panels` has ended. */
+  digests(): { readonly feature: InputDigest; readonly dataExtractor: InputDigest };
+  close(): Promise<void>;
+}
+
+export interface InputDigest {
+  /** A URL without its query string, or the name of a local file without its folder. */
+  readonly name: string;
+  readonly sha256: string;
+}
+
+/** Opens both blobs and reads the prices. @throws MucastError of the blobs and of the window. */
+export async function openInputs(
+  request: JobRequest,
+  { policy, report, signal }: JobContext,
+  workFolder: string,
+): Promise<Inputs> {
+  const options = { signal, blobUrl: request.blobUrl };
+  const reading = { workFolder, signal, limits: policy.limits };
+  const priceBlob = await openBlob(request.dataExtractorUrl, policy, options);
+  const featureBlob = await openBlob(request.featureUrl, policy, options).catch(async (error: unknown) => {
+    await priceBlob.close();
+    throw error;
+  });
+  const counted = countBytes([priceBlob, featureBlob], report);
+  try {
+    const prices = await readPrices(counted[0]!, reading);
+    const priced = new Set(prices.tickers);
+    const featured = new Set<string>();
+    const known = await knownFromPrices(prices, priceBlob.name, signal);
+    return {
+      ...known,
+      priceTickers: priced.size,
+      async *panels() {
+        for await (const features of readFeatures(counted[1]!, reading)) {
+          featured.add(features.ticker);
+          if (priced.has(features.ticker)) yield panelOf(features, prices, known.window);
+        }
+      },
+      unpaired: () => pairTickers(priced, featured).warnings,
+      digests: () => ({ feature: digestOf(featureBlob), dataExtractor: digestOf(priceBlob) }),
+      close: async () => {
+        prices.close();
+        await featureBlob.close();
+      },
+    };
+  } catch (error) {
+    // A job that is stopped before it has read anything leaves the stream of prices untouched, and so open.
+    await Promise.all([priceBlob.close(), featureBlob.close()]);
+    throw error;
+  }
+}
+
+/** What the prices alone tell; they are closed where that is an error. */
+async function knownFromPrices(
+  prices: PriceBlob,
+  name: string,
+  signal: AbortSignal,
+): Promise<Pick<Inputs, "window" | "asOf" | "warnings">> {
+  try {
+    const resolved = await inTurns(resolveWindow(prices.window, everyPrice(prices), name), signal);
+    return { ...resolved, asOf: await inTurns(asOf(everyPrice(prices), resolved.window), signal) };
+  } catch (error) {
+    prices.close();
+    throw error;
+  }
+}
+
+/** Codes of a ticker that cannot be learned from; the others go on. */
+const HISTORY_CODES: ReadonlySet<string> = new Set(["insufficient_history", "sparse_prices"]);
+
+function panelOf(features: TickerFeatures, prices: PriceBlob, window: ResolvedWindow): TickerPanel | Failure {
+  const { ticker } = features;
+  try {
+    return buildTickerPanel({ ticker, prices: prices.load(ticker), features, window });
+  } catch (error) {
+    if (!(error instanceof MucastError && HISTORY_CODES.has(error.code))) throw error;
+    return { ticker, code: error.code, message: error.message };
+  }
+}
+
+function* everyPrice(prices: PriceBlob): Generator<TickerPrices> {
+  for (const ticker of prices.tickers) yield prices.load(ticker);
+}
+
+function digestOf(blob: Blob): InputDigest {
+  const name = /^https?:/.test(blob.name) ? blob.name : basename(blob.name);
+  return { name, sha256: blob.digest() };
+}
+
+/** The blobs as sources whose reading is reported, in bytes after decompression. */
+function countBytes(blobs: readonly Blob[], report: Report) {
+  let done = 0;
+  return blobs.map(({ name, chunks }) => ({
+    name,
+    chunks: (async function* () {
+      for await (const chunk of chunks) {
+        done += chunk.length;
+        report({ kind: "progress", stage: "read", done });
+        yield chunk;
+      }
+    })(),
+  }));
+}

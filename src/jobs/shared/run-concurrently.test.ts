@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { test } from "node:test";
+import { together } from "./run-concurrently.ts";
+
+const never = () => new AbortController().signal;
+
+test("both results come back, and the second may wait for the first", async () => {
+  const both = await together(
+    never(),
+    async () => 1,
+    async (_, first) => (await first) + 1,
+  );
+  assert.deepEqual(both, [1, 2]);
+});
+
+for (const [name, faulty] of [
+  ["first", 0],
+  ["second", 1],
+] as const) {
+  test(`a fault of the ${name} aborts the other, and is thrown once that has ended`, async () => {
+    const fault = new Error("fault");
+    let ended = false;
+    const work = (index: number) => async (signal: AbortSignal) => {
+      if (index === faulty) throw fault;
+      if (!signal.aborted) await once(signal, "abort");
+      await new Promise(setImmediate);
+      ended = true;
+    };
+    await assert.rejects(together(never(), work(0), work(1)), fault);
+    assert.ok(ended);
+  });
+}
+
+test("a signal from outside aborts both", async () => {
+  const outside = new AbortController();
+  const waits = async (signal: AbortSignal) => {
+    if (!signal.aborted) await once(signal, "abort");
+    throw signal.reason;
+  };
+  const running = together(outside.signal, waits, waits);
+  outside.abort("enough");
+  await assert.rejects(running, (reason) => reason === "enough");
+});

@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import type { JobEvent } from "../../contract/events.ts";
+import { atOnce } from "../../contract/pausable.ts";
+import type { FittedTicker } from "../ml/fit-tickers.ts";
+import { evaluateMl, mlEvaluationUnits } from "../ml/ml-output.ts";
+import { evaluateInTurns } from "./score-tables.ts";
+
+const TICKERS = 12;
+const ROWS = 40;
+
+/** A clock by which each step of the work takes ten milliseconds, on any machine, so that there are several turns. */
+function slow(t: TestContext): void {
+  let now = 0;
+  t.mock.method(performance, "now", () => {
+    now += 10;
+    return now;
+  });
+}
+
+function fitted(index: number): FittedTicker {
+  const ticker = `T${index}`;
+  const days = (from: number, count: number) => Int32Array.from({ length: count }, (_, i) => from + i);
+  const values = (count: number, of: number) =>
+    Float64Array.from({ length: count }, (_, i) => Math.sin(of * index + i * i));
+  return {
+    ticker,
+    dates: { ticker, days: days(60, ROWS), lastPriceDay: 60 + ROWS, lastFeatureDay: 60 + ROWS },
+    folds: [{ trainEnd: 40, testStart: 40, testEnd: 60 }],
+    fit: { days: days(0, 60), labels: values(60, 2) },
+    outOfFold: values(20, 3),
+    score: { days: days(60, ROWS), labels: values(ROWS, 5), predicted: values(ROWS, 7) },
+    warnings: [],
+  };
+}
+
+const ALL = Array.from({ length: TICKERS }, (_, i) => fitted(i));
+const INTERVALS = { alpha: 0.1, bound: "both" } as const;
+
+function done(events: readonly JobEvent[]): (number | undefined)[] {
+  return events.map((event) => (event.kind === "progress" ? event.done : undefined));
+}
+
+test("progress grows to all units, and the tables are those made at once", async (t) => {
+  slow(t);
+  const events: JobEvent[] = [];
+  const total = mlEvaluationUnits(TICKERS);
+  const evaluation = await evaluateInTurns(evaluateMl(ALL, INTERVALS), total, {
+    signal: new AbortController().signal,
+    report: (event) => events.push(event),
+  });
+  assert.deepEqual(evaluation, atOnce(evaluateMl(ALL, INTERVALS)));
+  const counts = done(events);
+  assert.equal(counts.at(-1), total);
+  assert.ok(counts.length > 1 && counts.every((count, i) => i === 0 || count! >= counts[i - 1]!));
+  const units = [...evaluateMl(ALL, INTERVALS)].reduce((sum, unit) => sum + unit, 0);
+  assert.equal(units, total);
+});
+
+test("a job that is cancelled while its forecasts are judged stops there", async (t) => {
+  slow(t);
+  const controller = new AbortController();
+  const reason = new Error("cancelled");
+  const events: JobEvent[] = [];
+  const judged = evaluateInTurns(evaluateMl(ALL, INTERVALS), mlEvaluationUnits(TICKERS), {
+    signal: controller.signal,
+    report: (event) => {
+      events.push(event);
+      controller.abort(reason);
+    },
+  });
+  await assert.rejects(judged, reason);
+  assert.equal(events.length, 1);
+});

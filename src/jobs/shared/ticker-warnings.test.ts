@@ -1,0 +1,32 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { constantWarning } from "./ticker-warnings.ts";
+
+const CONSTANT = { value: 0.25, train_rows: 40 };
+
+test("the largest alpha that keeps a coefficient is named, without saying that alpha is the cause", () => {
+  // With an alpha far below, the coefficients are there and the score rows have the same features.
+  const { message } = constantWarning("AAA", { ...CONSTANT, largest_alpha: 0.001 });
+  assert.equal(
+    message,
+    "AAA: every score row is predicted as 0.25. An alpha below 0.001 keeps a coefficient, and none is kept from there on.",
+  );
+});
+
+test("where no alpha has that power nothing is said of it", () => {
+  // An l1_ratio of 0 leaves coefficients above zero at any alpha.
+  const { message } = constantWarning("AAA", { ...CONSTANT, largest_alpha: null });
+  assert.equal(message, "AAA: every score row is predicted as 0.25.");
+});
+
+test("min_child_samples is told against the rows there are", () => {
+  const warning = constantWarning("AAA", { ...CONSTANT, min_child_samples: 50 });
+  assert.match(warning.message, /min_child_samples is 50 and there are 40 training rows/);
+  assert.deepEqual([warning.code, warning.ticker], ["constant_predictions", "AAA"]);
+});
+
+test("of a network whose forecasts were scaled to 0 the loss is named", () => {
+  const { message } = constantWarning("AAA", { value: 0, prediction_scale: 0 });
+  assert.match(message, /^AAA: every score row is predicted as 0\. The loss directional leaves the size/);
+  assert.doesNotMatch(constantWarning("AAA", { value: 0.1, prediction_scale: 0.5 }).message, /directional/);
+});

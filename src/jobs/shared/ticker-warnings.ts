@@ -1,0 +1,64 @@
+import type { Warning } from "../../contract/warnings.ts";
+import type { ConstantDescription } from "../../engine/protocol.ts";
+import { muRow, type PanelDates } from "../../panel/as-of.ts";
+import type { Inputs } from "./read-inputs.ts";
+
+/** A ticker that has its forecasts. */
+interface DoneTicker {
+  readonly ticker: string;
+  readonly dates: PanelDates;
+  /** Of its rows, its plan and its model. */
+  readonly warnings: readonly Warning[];
+}
+
+/**
+ * Warnings that are known once every ticker is done, in an order that does not depend on which ticker ended
+ * first: tickers in one blob only, then each ticker's own, in the order given.
+ * @param evaluated warnings of the intervals.
+ */
+export function tickerWarnings(
+  inputs: Inputs,
+  done: readonly DoneTicker[],
+  evaluated: readonly Warning[],
+): readonly Warning[] {
+  const byTicker = Map.groupBy(evaluated, (warning) => warning.ticker);
+  return [
+    ...inputs.unpaired(),
+    ...done.flatMap(({ ticker, warnings, dates }) => {
+      const stale = muRow(dates, inputs.asOf).warning;
+      return [...warnings, ...(byTicker.get(ticker) ?? []), ...(stale === undefined ? [] : [stale])];
+    }),
+  ];
+}
+
+/** What a model predicts, and what may be the reason. */
+type Constant = Pick<ConstantDescription, "value"> &
+  Partial<ConstantDescription> & {
+    /** Networks with the loss directional. */
+    readonly prediction_scale?: number | undefined;
+  };
+
+/**
+ * The warning of a model that predicts one constant, with the parameter to look at. It blames none: the features of
+ * the score rows may be all the same.
+ */
+export function constantWarning(ticker: string, constant: Constant): Warning {
+  return {
+    code: "constant_predictions",
+    ticker,
+    message: `${ticker}: every score row is predicted as ${constant.value}.${remedy(constant)}`,
+  };
+}
+
+function remedy({ largest_alpha, min_child_samples, train_rows, prediction_scale }: Constant): string {
+  if (typeof largest_alpha === "number") {
+    return ` An alpha below ${largest_alpha} keeps a coefficient, and none is kept from there on.`;
+  }
+  if (min_child_samples !== undefined) {
+    return ` min_child_samples is ${min_child_samples} and there are ${train_rows} training rows; where no tree splits, lower it.`;
+  }
+  if (prediction_scale === 0) {
+    return " The loss directional leaves the size of forecasts open; on the validation part none above 0 was any good.";
+  }
+  return "";
+}

@@ -1,0 +1,63 @@
+import type { Timing } from "../../contract/status-blob.ts";
+
+export type OnTiming = (timing: Timing) => void;
+
+/** Whoever wants to know what a job spends its time on. */
+export interface Timed {
+  readonly onTiming?: OnTiming | undefined;
+}
+
+/** Milliseconds since 1970, with fractions. */
+export function now(): number {
+  return performance.timeOrigin + performance.now();
+}
+
+/** Runs `body` and tells how long that took, also where it fails. */
+export async function timed<T>({ onTiming }: Timed, name: string, body: () => T | Promise<T>): Promise<T> {
+  const start = now();
+  try {
+    return await body();
+  } finally {
+    onTiming?.({ name, start, end: now() });
+  }
+}
+
+/** Of how many tickers the time is told one by one. */
+const TICKERS_TOLD = 200;
+
+/**
+ * What the engine spends on fitting: for each of the first tickers from its first fit to its last (`fit AAPL`), and
+ * for all of them (`fit`). Spans of tickers overlap where workers run side by side.
+ */
+export class FitTimings {
+  readonly #onTiming: OnTiming | undefined;
+  readonly #started = new Map<string, number>();
+  #told = 0;
+  #first = Number.POSITIVE_INFINITY;
+
+  constructor({ onTiming }: Timed) {
+    this.#onTiming = onTiming;
+  }
+
+  /** A fit of `ticker`, or its network, has just ended. @param seconds how long it took. */
+  add(ticker: string, seconds: number): void {
+    if (this.#onTiming === undefined) return;
+    const start = now() - 1_000 * seconds;
+    this.#started.set(ticker, Math.min(start, this.#started.get(ticker) ?? start));
+    this.#first = Math.min(this.#first, start);
+  }
+
+  /** `ticker` is done, or has failed. */
+  end(ticker: string): void {
+    const start = this.#started.get(ticker);
+    this.#started.delete(ticker);
+    if (start !== undefined && this.#told++ < TICKERS_TOLD) {
+      this.#onTiming?.({ name: `fit ${ticker}`, start, end: now() });
+    }
+  }
+
+  /** All tickers are. */
+  endAll(): void {
+    if (Number.isFinite(this.#first)) this.#onTiming?.({ name: "fit", start: this.#first, end: now() });
+  }
+}

@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, test } from "node:test";
+import { MucastError } from "../../contract/errors.ts";
+import { openWorkFolder } from "./work-folder.ts";
+
+let base: string;
+beforeEach(() => {
+  base = join(mkdtempSync(join(tmpdir(), "mucast-test-")), "work");
+});
+afterEach(() => rmSync(join(base, ".."), { recursive: true, force: true }));
+
+test("two folders of one process are apart, private, and gone once removed", () => {
+  const [one, two] = [openWorkFolder(base), openWorkFolder(base)];
+  assert.notEqual(one.path, two.path);
+  assert.equal(statSync(one.path).mode & 0o777, 0o700);
+  one.remove();
+  assert.ok(!existsSync(one.path) && existsSync(two.path));
+});
+
+test("the folder of a process that is gone is swept, that of a living one stays", () => {
+  const living = openWorkFolder(base);
+  const ended = spawnSync(process.execPath, ["-e", "console.log(process.pid)"], { encoding: "utf8" });
+  const left = join(base, `${ended.stdout.trim()}-12345-abc`);
+  mkdirSync(left);
+  writeFileSync(join(left, "x0.npy"), "");
+  openWorkFolder(base);
+  assert.ok(!existsSync(left) && existsSync(living.path));
+});
+
+test("a recycled pid does not protect a folder: the start time differs", () => {
+  openWorkFolder(base);
+  const left = join(base, `${process.pid}-1-abc`);
+  mkdirSync(left);
+  openWorkFolder(base);
+  assert.equal(existsSync(left), process.platform !== "linux");
+});
+
+test("a folder that others may write to is refused", () => {
+  mkdirSync(base, { mode: 0o777 });
+  spawnSync("chmod", ["777", base]);
+  assert.throws(
+    () => openWorkFolder(base),
+    (error) => error instanceof MucastError && error.code === "output_failed",
+  );
+});
+
+const READ_ONLY = ["--mount", "sh", "-c", 'mount -t tmpfs -o ro none "$TMPDIR" && exec "$@"', "sh"];
+const NAMESPACE = [[], ["--user", "--map-root-user"]].find(
+  (flags) =>
+    spawnSync("unshare", [...flags, ...READ_ONLY, "true"], {
+      env: { TMPDIR: tmpdir(), PATH: process.env.PATH },
+    }).status === 0,
+);
+
+test("where TMPDIR is read-only, the error says so and names the variable", {
+  skip: NAMESPACE === undefined && "no file system can be mounted here",
+}, () => {
+  mkdirSync(base);
+  const program = `import { openWorkFolder } from ${JSON.stringify(new URL("./work-folder.ts", import.meta.url))};
+    try { openWorkFolder() } catch ({ code, message }) { console.log(code, message) }`;
+  const node = [process.execPath, "--input-type=module", "-e", program];
+  const { stdout } = spawnSync("unshare", [...NAMESPACE!, ...READ_ONLY, ...node], {
+    env: { ...process.env, TMPDIR: base },
+    encoding: "utf8",
+  });
+  assert.match(
+    stdout,
+    /^output_failed cannot make a work folder under .*: the file system is read-only \(EROFS\); TMPDIR names another place/,
+  );
+});

@@ -1,0 +1,74 @@
+import { lstatSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir, userInfo } from "node:os";
+import { join } from "node:path";
+import { folderObstacle } from "../../blob/folder-obstacle.ts";
+import { MucastError } from "../../contract/errors.ts";
+import { makeFolder } from "../../contract/make-folder.ts";
+import { startTimeOf } from "../../contract/process-stat.ts";
+import { causeOf } from "../../contract/system-error.ts";
+
+/**
+ * A private folder for one job's matrices, under the system's folder for temporary files (TMPDIR). Its name carries
+ * pid and start time of its process, so that the next job removes what a killed one left behind.
+ */
+export interface WorkFolder {
+  readonly path: string;
+  /** Removes what is in it. @returns false where it cannot be used any more, such as one that was removed. */
+  clear(): boolean;
+  remove(): void;
+}
+
+/** @throws MucastError output_failed where the folder cannot be made. */
+export function openWorkFolder(base: string = defaultBase()): WorkFolder {
+  try {
+    makePrivate(base);
+    sweep(base);
+    const path = mkdtempSync(join(base, `${process.pid}-${startTimeOf(process.pid) ?? 0}-`));
+    const clear = () => {
+      try {
+        for (const name of readdirSync(path)) rmSync(join(path, name), { recursive: true, force: true });
+        return true;
+      } catch {
+        return false;
+      }
+    };
+    return { path, clear, remove: () => rmSync(path, { recursive: true, force: true }) };
+  } catch (cause) {
+    if (cause instanceof MucastError) throw cause;
+    throw new MucastError(
+      "output_failed",
+      `cannot make a work folder under ${base}: ${causeOf(folderObstacle(base, cause))}; TMPDIR names another place`,
+      { path: base },
+      { cause },
+    );
+  }
+}
+
+function defaultBase(): string {
+  return join(tmpdir(), `mucast-${userInfo().uid}`);
+}
+
+function makePrivate(base: string): void {
+  makeFolder(base, 0o700);
+  const found = lstatSync(base);
+  if (!found.isDirectory() || found.uid !== userInfo().uid || (found.mode & 0o022) !== 0) {
+    throw new MucastError(
+      "output_failed",
+      `${base} is not a folder of this user alone; remove it or set TMPDIR`,
+      {
+        path: base,
+      },
+    );
+  }
+}
+
+const NAME = /^(\d+)-(\d+)-/;
+
+function sweep(base: string): void {
+  for (const name of readdirSync(base)) {
+    const match = NAME.exec(name);
+    if (match && startTimeOf(Number(match[1])) !== match[2]) {
+      rmSync(join(base, name), { recursive: true, force: true });
+    }
+  }
+}
