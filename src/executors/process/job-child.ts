@@ -26,6 +26,8 @@ export interface ChildOptions extends BlobPlaces {
   readonly warm: boolean;
   /** Gets what it prints, line by line, with the operation it is at. */
   readonly log: (line: string, operationId: string | undefined) => void;
+  /** Milliseconds in which it takes an order, or is killed; 10 s by default once it is ready, 120 s before. */
+  readonly accept?: { readonly ready: number; readonly starting: number } | undefined;
 }
 
 /** How an order ended, and with what its process, where that did. */
@@ -63,6 +65,8 @@ const LONGEST_LINE = 64 * 2 ** 10;
 /** Characters of what is no message. */
 const LONGEST_SHOWN = 200;
 const GRACE_MILLISECONDS = 5_000;
+/** One that is ready only waits for a line; before, a busy machine loads its modules. */
+const ACCEPT_MILLISECONDS = { ready: 10_000, starting: 120_000 };
 
 /** A job process as the service sees it. */
 export class JobChild implements BudgetedProcess {
@@ -74,6 +78,8 @@ export class JobChild implements BudgetedProcess {
   readonly ready: Promise<unknown>;
   readonly #child: ChildProcess;
   readonly #readied = Promise.withResolvers<void>();
+  readonly #accept: { readonly ready: number; readonly starting: number };
+  #isReady = false;
   /** Gets a line for the service's log. */
   readonly #print: (line: string) => void;
   #run: CurrentRun | undefined;
@@ -81,7 +87,8 @@ export class JobChild implements BudgetedProcess {
   /** With what it ended, once it has. */
   #reason: string | undefined;
 
-  constructor({ env, warm, log, blobUrl, policy, memoryBytes }: ChildOptions) {
+  constructor({ env, warm, log, blobUrl, policy, memoryBytes, accept = ACCEPT_MILLISECONDS }: ChildOptions) {
+    this.#accept = accept;
     this.#child = spawn(process.execPath, [ENTRY, ...(warm ? [WARM_FLAG] : [])], {
       env,
       // A group of its own, and a session: both can be ended whole.
@@ -114,7 +121,7 @@ export class JobChild implements BudgetedProcess {
     this.#tell({ op: "places", blobUrl, policy, memoryBytes });
   }
 
-  /** Hands it an order; it is at none. */
+  /** Hands it an order; it is at none. One that stands still, as after SIGSTOP, is killed: its job would have no end. */
   give(order: JobOrder, listener: ExecutionListener): ChildRun {
     const run: CurrentRun = {
       order,
@@ -125,6 +132,8 @@ export class JobChild implements BudgetedProcess {
     this.#run = run;
     if (this.#reason !== undefined) this.#finish(run, this.#reason);
     else this.#tell({ op: "order", order });
+    const impatience = setTimeout(() => this.kill(), this.#accept[this.#isReady ? "ready" : "starting"]);
+    void run.accepted.promise.then(() => clearTimeout(impatience));
     return {
       accepted: run.accepted.promise,
       ended: run.ended.promise,
@@ -174,6 +183,7 @@ export class JobChild implements BudgetedProcess {
   #hear(message: FromJob): void {
     switch (message.event) {
       case "ready":
+        this.#isReady = true;
         this.#readied.resolve();
         // It may have been given an order before it said that it was ready for one.
         if (this.#run?.told !== undefined) this.#finish(this.#run, undefined);

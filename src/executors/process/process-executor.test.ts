@@ -382,6 +382,20 @@ describe("a job process that is ready before its job", options, () => {
       { warm: true },
     ));
 
+  test("is replaced when it stands still while it waits", () =>
+    withExecutor(
+      async (executor, place) => {
+        await executor.ready();
+        const [stopped] = processesOf(place);
+        process.kill(stopped!, "SIGSTOP");
+        const { end, execution } = await run(executor, RIDGE);
+        assert.equal(end.kind, "succeeded");
+        assert.notEqual(pidOf(execution), stopped);
+      },
+      // Far longer than one that is ready takes, far less than a new one may.
+      { warm: true, accept: { ready: 2_000, starting: 300_000 } },
+    ));
+
   test("whose engine was killed while it waited does the job with another one", () =>
     withExecutor(
       async (executor, place) => {

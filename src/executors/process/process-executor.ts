@@ -10,7 +10,7 @@ import type {
   JobOrder,
   StopReason,
 } from "../executor.ts";
-import { type ChildRun, JobChild, type RunEnd } from "./job-child.ts";
+import { type ChildOptions, type ChildRun, JobChild, type RunEnd } from "./job-child.ts";
 import { jobEnvironment } from "./job-environment.ts";
 import { MemoryBudget } from "./memory-budget.ts";
 import type { BlobPlaces } from "./messages.ts";
@@ -25,6 +25,8 @@ export interface ProcessExecutorOptions extends BlobPlaces {
   readonly jobs?: number;
   /** Bytes that all of them together may hold; by default 80 % of the machine's memory. */
   readonly memoryBytes?: number;
+  /** Milliseconds in which a job process takes its order before another one is tried. */
+  readonly accept?: ChildOptions["accept"];
   /** What job processes inherit their few variables from; by default this process's. */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
@@ -134,9 +136,9 @@ export class ProcessExecutor implements Executor {
   #spawn(warm: boolean): JobChild {
     const env = this.#env();
     if (warm) this.#standbyEnv = JSON.stringify(env);
-    const { blobUrl, policy, log } = this.#options;
+    const { blobUrl, policy, log, accept } = this.#options;
     try {
-      const child = new JobChild({ env, warm, blobUrl, policy, log, memoryBytes: this.#memoryBytes });
+      const child = new JobChild({ env, warm, blobUrl, policy, log, accept, memoryBytes: this.#memoryBytes });
       this.#spawned.add(child);
       void child.ended.then(() => this.#spawned.delete(child));
       return child;

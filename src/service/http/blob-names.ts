@@ -13,8 +13,8 @@ export function checkReadable(name: string): void {
 export function checkWritable(name: string): void {
   if (INPUT.test(name)) return;
   if (OUTPUT.test(name)) {
-    throw new MucastError("method_not_allowed", `${name} is an output; jobs write those, and nobody else`, {
-      allow: ["GET", "HEAD"],
+    throw new MucastError("method_not_allowed", `${name} is an output, which jobs alone write`, {
+      allow: ["DELETE", "GET", "HEAD"],
     });
   }
   throw new MucastError(
