@@ -12,7 +12,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs, promisify } from "node:util";
 import { table } from "../src/cli/table.ts";
-import { findEnvironment } from "../src/engine/environment.ts";
+import { findEnvironment } from "../src/engine/environment/environment.ts";
 import { type PreparedBlobs, preparePrices } from "../src/prepare/prepare-prices.ts";
 import { peerPython } from "./peer-environment.ts";
 import { isJoint, OPTIONS } from "./planted-minima.ts";

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { environmentFolder } from "../src/engine/environment.ts";
+import { environmentFolder } from "../src/engine/environment/environment.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 

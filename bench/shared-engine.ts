@@ -3,8 +3,8 @@ import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { parseDlSettings } from "../src/contract/dl-settings.ts";
 import type { JobEvent } from "../src/contract/events.ts";
-import { findEnvironment } from "../src/engine/environment.ts";
-import { EnginePool } from "../src/engine/pool.ts";
+import { findEnvironment } from "../src/engine/environment/environment.ts";
+import { EnginePool } from "../src/engine/pool/pool.ts";
 import { type ReadAndTrained, readAndTrain } from "../src/jobs/dl/read-and-train.ts";
 import { openWorkFolder } from "../src/jobs/shared/work-folder.ts";
 

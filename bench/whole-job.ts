@@ -9,7 +9,7 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
-import { findEnvironment } from "../src/engine/environment.ts";
+import { findEnvironment } from "../src/engine/environment/environment.ts";
 import { preparePrices } from "../src/prepare/prepare-prices.ts";
 import type { Table } from "./table.ts";
 

@@ -1,7 +1,7 @@
 /** Formats everything, and mends what the linters can mend by themselves. */
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
-import { findEnvironment } from "../src/engine/environment.ts";
+import { findEnvironment } from "../src/engine/environment/environment.ts";
 
 const python = findEnvironment("dev").python;
 const commands: [string, string[]][] = [

@@ -5,7 +5,7 @@ import { dirname } from "node:path";
 import { ERROR_TABLE } from "../src/contract/errors.ts";
 import { jsonSchema, PUBLISHED_SCHEMAS, type SchemaName } from "../src/contract/schemas.ts";
 import { WARNING_TABLE } from "../src/contract/warnings.ts";
-import { findEnvironment } from "../src/engine/environment.ts";
+import { findEnvironment } from "../src/engine/environment/environment.ts";
 import { makeDocument } from "../src/service/http/make-document.ts";
 import { configurationPage } from "../src/service/settings/configuration-page.ts";
 

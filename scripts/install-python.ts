@@ -1,8 +1,8 @@
 /** Installs the Python environments named as arguments (ml, dl, dev), where they are missing. */
 
 import { MucastError } from "../src/contract/errors.ts";
-import type { EnvironmentFlavour } from "../src/engine/environment.ts";
-import { installEnvironment } from "../src/engine/install-environment.ts";
+import type { EnvironmentFlavour } from "../src/engine/environment/environment.ts";
+import { installEnvironment } from "../src/engine/environment/install-environment.ts";
 
 try {
   for (const flavour of process.argv.slice(2) as EnvironmentFlavour[]) {

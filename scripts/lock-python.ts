@@ -5,7 +5,7 @@
  */
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
-import { environmentFolder } from "../src/engine/environment.ts";
+import { environmentFolder } from "../src/engine/environment/environment.ts";
 
 const uv = join(environmentFolder("uv"), "bin", "uv");
 // The fewest versions: the same numbers under every Python.

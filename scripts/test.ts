@@ -7,7 +7,7 @@ import { once } from "node:events";
 import { globSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
-import { findEnvironment } from "../src/engine/environment.ts";
+import { findEnvironment } from "../src/engine/environment/environment.ts";
 import { type FileRun, runTestFiles } from "./test-files.ts";
 
 const biome = join("tools/biome/node_modules/@biomejs", `cli-linux-${process.arch}`, "biome");

@@ -9,7 +9,7 @@ import { rawNumbers } from "../src/contract/json-text.ts";
 import { parametersOf } from "../src/contract/model-params/catalogue.ts";
 import { findModel, MODELS, type Model } from "../src/contract/model-params/models.ts";
 import { type Estimator, type RawObject, resolveModelParams } from "../src/contract/model-params/resolve.ts";
-import { findEnvironment } from "../src/engine/environment.ts";
+import { findEnvironment } from "../src/engine/environment/environment.ts";
 
 /** What test/model-params/fit_cases.py says about one regressor. */
 interface Fitted {

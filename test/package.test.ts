@@ -8,7 +8,7 @@ import { join, resolve } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { resultRecordSchema } from "../src/contract/result-record.ts";
-import { findEnvironment } from "../src/engine/environment.ts";
+import { findEnvironment } from "../src/engine/environment/environment.ts";
 
 const NODES = {
   "Node 22": resolve(`tools/node-22/node_modules/node-${process.platform}-${process.arch}/bin/node`),

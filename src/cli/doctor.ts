@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { MUCAST_VERSION } from "../contract/version.ts";
-import { engineStatus } from "../engine/engine-status.ts";
+import { engineStatus } from "../engine/environment/engine-status.ts";
 
 export function addDoctor(program: Command): void {
   program

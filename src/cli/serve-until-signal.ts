@@ -1,5 +1,5 @@
 import { MucastError } from "../contract/errors.ts";
-import { findEnvironment } from "../engine/environment.ts";
+import { findEnvironment } from "../engine/environment/environment.ts";
 import { startService } from "../service/service.ts";
 import { loadSettings, type ServiceSettings, type SettingFlags } from "../service/settings/load-settings.ts";
 import { onEndSignal } from "./end-signal.ts";

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import type { EnvironmentFlavour } from "../engine/environment.ts";
-import { installEnvironment } from "../engine/install-environment.ts";
+import type { EnvironmentFlavour } from "../engine/environment/environment.ts";
+import { installEnvironment } from "../engine/environment/install-environment.ts";
 
 export function addSetup(program: Command): void {
   program

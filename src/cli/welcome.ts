@@ -1,4 +1,4 @@
-import { SETUP_COMMANDS } from "../engine/environment.ts";
+import { SETUP_COMMANDS } from "../engine/environment/environment.ts";
 import { submitLine, uploadLines } from "../service/http/page/quick-start.ts";
 import type { ServiceSettings } from "../service/settings/load-settings.ts";
 

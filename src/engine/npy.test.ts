@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import fc from "fast-check";
 import { MucastError } from "../contract/errors.ts";
-import { runCommand } from "./command.ts";
-import { findEnvironment } from "./environment.ts";
+import { findEnvironment } from "./environment/environment.ts";
+import { runCommand } from "./environment/run-command.ts";
 import { readNpy, writeNpy } from "./npy.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-npy-"));

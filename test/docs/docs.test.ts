@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { resolve } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { findEnvironment } from "../../src/engine/environment.ts";
+import { findEnvironment } from "../../src/engine/environment/environment.ts";
 import { endServices, type Serving, startServe } from "../service/service.testing.ts";
 import { CHECKS, type Check } from "./checks.testing.ts";
 import { type CodeBlock, codeBlocks, placeOf } from "./code-blocks.testing.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { dirname, join } from "node:path";
 import type { OutputBlob } from "../../src/contract/output-blob.ts";
-import { requireEnvironment } from "../../src/engine/environment.ts";
+import { requireEnvironment } from "../../src/engine/environment/environment.ts";
 import type { BlobPair, JobRun } from "./job-runs.ts";
 import { askTwin, assertClose, assertSameWarnings, type TwinResult, type TwinWarning } from "./plain-twin.ts";
 

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import type { OutputBlob } from "../../src/contract/output-blob.ts";
-import { requireEnvironment } from "../../src/engine/environment.ts";
+import { requireEnvironment } from "../../src/engine/environment/environment.ts";
 import { type BlobPair, newFolder } from "./job-runs.ts";
 
 export interface TwinWarning {

@@ -4,8 +4,8 @@
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { buildFolder, isBuilt, whileBuildingAlone } from "../../src/engine/build-folder.ts";
-import { findEnvironment } from "../../src/engine/environment.ts";
+import { buildFolder, isBuilt, whileBuildingAlone } from "../../src/engine/environment/build-folder.ts";
+import { findEnvironment } from "../../src/engine/environment/environment.ts";
 
 const parent = process.argv[2]!;
 const folder = join(parent, "made");

@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Estimator } from "../../src/contract/model-params/resolve.ts";
 import { isRunning } from "../../src/contract/process-stat.ts";
-import { findEnvironment } from "../../src/engine/environment.ts";
+import { findEnvironment } from "../../src/engine/environment/environment.ts";
 import { type ArrayRef, writeNpy } from "../../src/engine/npy.ts";
-import { EnginePool, type PoolOptions } from "../../src/engine/pool.ts";
-import type { FitPredictTask, FitRows } from "../../src/engine/protocol.ts";
+import { EnginePool, type PoolOptions } from "../../src/engine/pool/pool.ts";
+import type { FitPredictTask, FitRows } from "../../src/engine/pool/protocol.ts";
 
 const ROWS = 200;
 const COLUMNS = 4;

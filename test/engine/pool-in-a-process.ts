@@ -1,7 +1,7 @@
 /** A program to be killed: a pool amid a fit that does not end. Its argument is a work folder with x.npy and y.npy. */
 import { join } from "node:path";
-import { findEnvironment } from "../../src/engine/environment.ts";
-import { EnginePool } from "../../src/engine/pool.ts";
+import { findEnvironment } from "../../src/engine/environment/environment.ts";
+import { EnginePool } from "../../src/engine/pool/pool.ts";
 import { ENDLESS } from "./pool-fixture.ts";
 
 const workFolder = process.argv[2]!;

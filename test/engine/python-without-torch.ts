@@ -1,6 +1,6 @@
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { findEnvironment } from "../../src/engine/environment.ts";
+import { findEnvironment } from "../../src/engine/environment/environment.ts";
 
 /** The path of an interpreter, made in `folder`, that has every classical library and finds no torch. */
 export function pythonWithoutTorch(folder: string): string {

@@ -13,8 +13,8 @@ import {
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { MucastError } from "../../src/contract/errors.ts";
-import { findEnvironment } from "../../src/engine/environment.ts";
-import { EnginePool, WORKER_DIED } from "../../src/engine/pool.ts";
+import { findEnvironment } from "../../src/engine/environment/environment.ts";
+import { EnginePool, WORKER_DIED } from "../../src/engine/pool/pool.ts";
 import { engineProcesses } from "../engine/pool-fixture.ts";
 
 export const MOST_SECONDS = 60;

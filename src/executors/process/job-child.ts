@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { withoutSignature } from "../../blob/policy.ts";
 import { type MucastError, problemOf } from "../../contract/errors.ts";
 import { onLines } from "../../engine/lines.ts";
-import { memoryOf } from "../../engine/memory.ts";
+import { memoryOf } from "../../engine/process-memory.ts";
 import type { ExecutionListener, JobOrder, StopReason } from "../executor.ts";
 import type { BudgetedProcess } from "./memory-budget.ts";
 import {

@@ -1,5 +1,5 @@
 import type { MucastError } from "../../contract/errors.ts";
-import { outOfMemory } from "../../engine/out-of-memory.ts";
+import { outOfMemory } from "../../engine/process-memory.ts";
 
 /** A job process as the budget sees it. */
 export interface BudgetedProcess {

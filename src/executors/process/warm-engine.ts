@@ -1,6 +1,6 @@
-import { requireEnvironment } from "../../engine/environment.ts";
-import { EnginePool } from "../../engine/pool.ts";
-import { WarmHost } from "../../engine/warm-host.ts";
+import { requireEnvironment } from "../../engine/environment/environment.ts";
+import { EnginePool } from "../../engine/pool/pool.ts";
+import { WarmHost } from "../../engine/pool/warm-host.ts";
 import { type EngineNeed, type OpenEngine, openEngine } from "../../jobs/shared/job.ts";
 import { openWorkFolder, type WorkFolder } from "../../jobs/shared/work-folder.ts";
 

@@ -1,6 +1,6 @@
 import { type DlSettings, parseDlSettings } from "../../contract/dl-settings.ts";
 import type { ResultRecord } from "../../contract/result-record.ts";
-import { networkLibraries } from "../../engine/protocol.ts";
+import { networkLibraries } from "../../engine/pool/protocol.ts";
 import { type JobContext, type JobRequest, withEngine, withMemoryGuard } from "../shared/job.ts";
 import { provenance } from "../shared/job-document.ts";
 import { openPlace } from "../shared/job-output.ts";

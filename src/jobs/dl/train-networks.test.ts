@@ -4,14 +4,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { MucastError } from "../../contract/errors.ts";
+import { writeNpy } from "../../engine/npy.ts";
 import type {
   TrainNetworkTask,
   TrainResult,
   TrainStackResult,
   TrainStackTask,
-} from "../../engine/network-protocol.ts";
-import { writeNpy } from "../../engine/npy.ts";
-import type { EnginePool } from "../../engine/pool.ts";
+} from "../../engine/pool/network-protocol.ts";
+import type { EnginePool } from "../../engine/pool/pool.ts";
 import { FitTimings } from "../shared/timings.ts";
 import type { PlannedNetwork, TrainedTicker } from "./planned-network.ts";
 import { trainNetworks } from "./train-networks.ts";

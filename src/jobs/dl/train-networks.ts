@@ -3,7 +3,7 @@ import { compareCodePoints } from "../../contract/code-points.ts";
 import type { Report } from "../../contract/events.ts";
 import type { Failure } from "../../contract/output-blob.ts";
 import { Turns } from "../../contract/turns.ts";
-import type { EpochProgress } from "../../engine/network-protocol.ts";
+import type { EpochProgress } from "../../engine/pool/network-protocol.ts";
 import type { PlannedNetwork, TrainedTicker } from "./planned-network.ts";
 import {
   costsOneTicker,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseMlSettings } from "../../contract/ml-settings.ts";
-import type { EnginePool } from "../../engine/pool.ts";
+import type { EnginePool } from "../../engine/pool/pool.ts";
 import { FitTimings } from "../shared/timings.ts";
 import { fitTickers } from "./fit-tickers.ts";
 

@@ -2,7 +2,7 @@ import { type MlSettings, parseMlSettings, seedOf } from "../../contract/ml-sett
 import { trialColumns } from "../../contract/model-params/column-demands.ts";
 import type { Failure } from "../../contract/output-blob.ts";
 import type { ResultRecord } from "../../contract/result-record.ts";
-import { librariesFor } from "../../engine/protocol.ts";
+import { librariesFor } from "../../engine/pool/protocol.ts";
 import { datesOf, type PanelDates } from "../../panel/as-of.ts";
 import type { TickerPanel } from "../../panel/ticker-panel.ts";
 import {

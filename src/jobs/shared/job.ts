@@ -1,10 +1,9 @@
 import type { BlobPolicy } from "../../blob/policy.ts";
 import type { Report } from "../../contract/events.ts";
 import { defaultMemoryBytes } from "../../contract/machine-memory.ts";
-import { type JobEnvironment, requireEnvironment } from "../../engine/environment.ts";
-import { privateMemory } from "../../engine/memory.ts";
-import { outOfMemory } from "../../engine/out-of-memory.ts";
-import { EnginePool } from "../../engine/pool.ts";
+import { type JobEnvironment, requireEnvironment } from "../../engine/environment/environment.ts";
+import { EnginePool } from "../../engine/pool/pool.ts";
+import { outOfMemory, privateMemory } from "../../engine/process-memory.ts";
 import { now, type Timed, timed } from "./timings.ts";
 import { openWorkFolder } from "./work-folder.ts";
 

@@ -1,5 +1,5 @@
 import type { Warning } from "../../contract/warnings.ts";
-import type { ConstantDescription } from "../../engine/protocol.ts";
+import type { ConstantDescription } from "../../engine/pool/protocol.ts";
 import { muRow, type PanelDates } from "../../panel/as-of.ts";
 import type { Inputs } from "./read-inputs.ts";
 

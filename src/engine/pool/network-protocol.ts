@@ -1,5 +1,5 @@
-import type { NetworkSpec, TrainingSpec } from "../contract/network-spec.ts";
-import type { ArrayRef } from "./npy.ts";
+import type { NetworkSpec, TrainingSpec } from "../../contract/network-spec.ts";
+import type { ArrayRef } from "../npy.ts";
 
 /** What every task that trains a network carries. */
 interface NetworkTask {

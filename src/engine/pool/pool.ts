@@ -1,10 +1,9 @@
 import { availableParallelism } from "node:os";
-import { MucastError } from "../contract/errors.ts";
+import { MucastError } from "../../contract/errors.ts";
 import { crashError, endOf, hostError, importError, startError, taskError } from "./engine-errors.ts";
-import { type HostEnd, type HostHearer, HostProcess } from "./host-process.ts";
-import type { Job, Worker } from "./job.ts";
+import type { Job, Worker } from "./engine-task.ts";
+import { type HostEnd, type HostHearer, HostProcess, untilGone } from "./host-process.ts";
 import { MemoryWatch } from "./memory-watch.ts";
-import { untilGone } from "./processes.ts";
 import type { EngineMessage, EngineTask, Greeting, ProgressOf, ResultOf, TaskFault } from "./protocol.ts";
 import type { WarmHost } from "./warm-host.ts";
 

@@ -1,8 +1,9 @@
-import type { ErrorData } from "../contract/errors.ts";
-import type { ScalerName } from "../contract/intervals.ts";
-import type { Library } from "../contract/model-params/models.ts";
-import type { Estimator } from "../contract/model-params/resolve.ts";
-import type { TrainingSpec } from "../contract/network-spec.ts";
+import type { ErrorData } from "../../contract/errors.ts";
+import type { ScalerName } from "../../contract/intervals.ts";
+import type { Library } from "../../contract/model-params/models.ts";
+import type { Estimator } from "../../contract/model-params/resolve.ts";
+import type { TrainingSpec } from "../../contract/network-spec.ts";
+import type { ArrayRef } from "../npy.ts";
 import type {
   DeviceResult,
   DeviceTask,
@@ -14,7 +15,6 @@ import type {
   TrainStackResult,
   TrainStackTask,
 } from "./network-protocol.ts";
-import type { ArrayRef } from "./npy.ts";
 
 /** Half-open range of rows. */
 export type Rows = readonly [from: number, to: number];

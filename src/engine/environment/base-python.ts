@@ -1,5 +1,5 @@
-import { MucastError } from "../contract/errors.ts";
-import { runCommand } from "./command.ts";
+import { MucastError } from "../../contract/errors.ts";
+import { runCommand } from "./run-command.ts";
 
 /** An interpreter of the system, from which environments are made. */
 export interface BasePython {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { afterEach, beforeEach, describe, test } from "node:test";
-import { engineProcesses, PoolFixture, QUICK, until } from "../../test/engine/pool-fixture.ts";
-import { findEnvironment } from "./environment.ts";
+import { engineProcesses, PoolFixture, QUICK, until } from "../../../test/engine/pool-fixture.ts";
+import { findEnvironment } from "../environment/environment.ts";
 import type { FitPredictTask } from "./protocol.ts";
 import { WarmHost } from "./warm-host.ts";
 

@@ -1,8 +1,7 @@
 import { basename, dirname, join } from "node:path";
-import { MucastError } from "../contract/errors.ts";
+import { MucastError } from "../../contract/errors.ts";
 import { type BasePython, findBasePython } from "./base-python.ts";
 import { buildFolder, isBuilt, whileBuildingAlone } from "./build-folder.ts";
-import { runCommand } from "./command.ts";
 import {
   type Environment,
   type EnvironmentFlavour,
@@ -12,6 +11,7 @@ import {
   namedPython,
 } from "./environment.ts";
 import { importLibraries } from "./libraries.ts";
+import { runCommand } from "./run-command.ts";
 
 export interface InstallOptions {
   readonly flavour: EnvironmentFlavour;

@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
-import { MucastError } from "../contract/errors.ts";
-import { userFolder } from "../contract/user-folder.ts";
+import { MucastError } from "../../contract/errors.ts";
+import { userFolder } from "../../contract/user-folder.ts";
 import { isBuilt } from "./build-folder.ts";
 
 /** `ml` has the libraries of run_ml_job, `dl` adds torch for run_dl_job, `dev` what the engine's own checks need. */
@@ -21,7 +21,7 @@ export interface Environment {
 }
 
 /** Two folders up, both here and in the compiled package. */
-const PACKAGE_FOLDER = fileURLToPath(new URL("../..", import.meta.url));
+const PACKAGE_FOLDER = fileURLToPath(new URL("../../..", import.meta.url));
 
 /** Names a ready interpreter, which is used as it is. */
 export const PYTHON_VARIABLE = "MUCAST_PYTHON";

@@ -1,8 +1,7 @@
-import type { MucastError } from "../contract/errors.ts";
-import { defaultMemoryBytes } from "../contract/machine-memory.ts";
-import type { Worker } from "./job.ts";
-import { memoryOf, privateMemory } from "./memory.ts";
-import { mib, outOfMemory } from "./out-of-memory.ts";
+import type { MucastError } from "../../contract/errors.ts";
+import { defaultMemoryBytes } from "../../contract/machine-memory.ts";
+import { memoryOf, mib, outOfMemory, privateMemory } from "../process-memory.ts";
+import type { Worker } from "./engine-task.ts";
 
 export interface MemoryWatchOptions {
   /** Bytes of the whole tree: this process, the host and all workers; by default 80 % of the machine's memory. */

@@ -4,13 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { pythonWithoutTorch } from "../../test/engine/python-without-torch.ts";
-import { runCommand } from "./command.ts";
+import { pythonWithoutTorch } from "../../../test/engine/python-without-torch.ts";
 import { engineStatus } from "./engine-status.ts";
 import { findEnvironment } from "./environment.ts";
 import { installEnvironment } from "./install-environment.ts";
+import { runCommand } from "./run-command.ts";
 
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 
 let folder: string;
 beforeEach(() => {
@@ -33,7 +33,7 @@ function packageCopy(): string {
 
 /** What `expression` over the copy's modules gives, printed; only `path` is searched for commands. */
 function inPackage(expression: string, path: string, named = "") {
-  const engine = join(packageCopy(), "src/engine");
+  const engine = join(packageCopy(), "src/engine/environment");
   const modules = ["environment", "engine-status", "install-environment"].map((name) =>
     join(engine, `${name}.ts`),
   );

@@ -8,7 +8,7 @@ import type { Readable, Writable } from "node:stream";
 import { afterEach, beforeEach, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 
-const SCRIPT = fileURLToPath(new URL("../../test/engine/build-in-a-process.ts", import.meta.url));
+const SCRIPT = fileURLToPath(new URL("../../../test/engine/build-in-a-process.ts", import.meta.url));
 
 /** A set-up in a process of its own, and what it says. */
 class SetUp {

@@ -1,6 +1,6 @@
-import { type CommandEnd, runCommand } from "./command.ts";
+import { engineEnvironment } from "../pool/host-process.ts";
 import type { EnvironmentFlavour } from "./environment.ts";
-import { engineEnvironment } from "./host-process.ts";
+import { type CommandEnd, runCommand } from "./run-command.ts";
 
 const CLASSICAL = ["sklearn", "xgboost", "lightgbm", "catboost"];
 const NETWORKS = ["torch", "sklearn"];

@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { onLines } from "./lines.ts";
+import { isRunning } from "../../contract/process-stat.ts";
+import { onLines } from "../lines.ts";
 import type { EngineMessage, EngineRequest } from "./protocol.ts";
 
 /** How a host ended. */
@@ -31,7 +33,7 @@ export interface HostHearer {
   readonly log: (line: string) => void;
 }
 
-const ENGINE_FOLDER = fileURLToPath(new URL("../../engine", import.meta.url));
+const ENGINE_FOLDER = fileURLToPath(new URL("../../../engine", import.meta.url));
 const TAIL_LENGTH = 4_096;
 /** Characters. The engine's longest word is what it learned of a stack of networks: a hundred for each of their epochs. */
 const LONGEST_LINE = { message: 2 ** 27, print: 2 ** 16 };
@@ -131,4 +133,13 @@ function parseMessage(line: string): EngineMessage | undefined {
   } catch {
     return undefined;
   }
+}
+
+const POLL_MILLISECONDS = 10;
+const PATIENCE_MILLISECONDS = 5_000;
+
+/** Waits until none of these processes runs any more; they are being killed, and are not our children. */
+export async function untilGone(pids: readonly number[]): Promise<void> {
+  const deadline = performance.now() + PATIENCE_MILLISECONDS;
+  while (pids.some(isRunning) && performance.now() < deadline) await sleep(POLL_MILLISECONDS);
 }

@@ -1,8 +1,8 @@
 import { constants } from "node:os";
-import { counted } from "../contract/counted.ts";
-import { ERROR_TABLE, type ErrorCode, MucastError } from "../contract/errors.ts";
+import { counted } from "../../contract/counted.ts";
+import { ERROR_TABLE, type ErrorCode, MucastError } from "../../contract/errors.ts";
+import type { Job } from "./engine-task.ts";
 import type { HostEnd } from "./host-process.ts";
-import type { Job } from "./job.ts";
 import type { TaskFault, WorkerEnd } from "./protocol.ts";
 
 /** What the engine says against a task. */

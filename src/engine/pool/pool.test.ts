@@ -11,10 +11,10 @@ import {
   PoolFixture,
   QUICK,
   until,
-} from "../../test/engine/pool-fixture.ts";
-import { MucastError } from "../contract/errors.ts";
-import { isRunning } from "../contract/process-stat.ts";
-import { readNpy } from "./npy.ts";
+} from "../../../test/engine/pool-fixture.ts";
+import { MucastError } from "../../contract/errors.ts";
+import { isRunning } from "../../contract/process-stat.ts";
+import { readNpy } from "../npy.ts";
 import type { FitPredictTask } from "./protocol.ts";
 
 const linux = { skip: process.platform !== "linux" && "looks into /proc", timeout: 60_000 };
@@ -276,7 +276,7 @@ describe("closing", linux, () => {
 });
 
 describe("when the node process is killed", linux, () => {
-  const script = fileURLToPath(new URL("../../test/engine/pool-in-a-process.ts", import.meta.url));
+  const script = fileURLToPath(new URL("../../../test/engine/pool-in-a-process.ts", import.meta.url));
   for (const when of ["fitting", "importing"] as const) {
     test(`while ${when}, every process of the pool ends`, async () => {
       const child = spawn(process.execPath, [script, fixture.folder], {

@@ -1,0 +1,125 @@
+import { spawn } from "node:child_process";
+import { existsSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { MucastError } from "../../contract/errors.ts";
+import { makeFolder } from "../../contract/make-folder.ts";
+
+/** In every folder that was built to its end. */
+export const STAMP = "mucast-environment.json";
+
+const UNFINISHED = ".unfinished-";
+
+/** Whether `folder` is there, whole. */
+export function isBuilt(folder: string): boolean {
+  return existsSync(join(folder, STAMP));
+}
+
+/**
+ * Runs `body`, which builds folders in `parent`, while no other process does; what killed ones left is cleared first.
+ * @param python interpreter that holds the lock.
+ * @param onWait called where another process is at work.
+ */
+export function whileBuildingAlone<T>(
+  python: string,
+  parent: string,
+  onWait: () => void,
+  body: () => Promise<T>,
+): Promise<T> {
+  makeFolder(parent);
+  return withSetUpLock(python, join(parent, ".lock"), onWait, () => {
+    for (const name of readdirSync(parent)) {
+      if (name.includes(UNFINISHED)) remove(join(parent, name));
+    }
+    return body();
+  });
+}
+
+/**
+ * Fills a folder beside `folder` and moves it into place, so that a kill at any moment leaves either nothing there
+ * or all of it. What is there already is replaced.
+ */
+export async function buildFolder(
+  folder: string,
+  fill: (unfinished: string) => Promise<void>,
+): Promise<void> {
+  const unfinished = `${folder}${UNFINISHED}${process.pid}`;
+  try {
+    await fill(unfinished);
+    writeFileSync(join(unfinished, STAMP), `${JSON.stringify({ made: new Date().toISOString() })}\n`);
+    discard(folder);
+    renameSync(unfinished, folder);
+  } catch (error) {
+    remove(unfinished);
+    throw error;
+  }
+}
+
+function discard(folder: string): void {
+  if (!existsSync(folder)) return;
+  const aside = `${folder}${UNFINISHED}old-${process.pid}`;
+  renameSync(folder, aside);
+  remove(aside);
+}
+
+/** Tries again where a child of a killed set-up is still writing into the folder. */
+function remove(folder: string): void {
+  rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+}
+
+// The lock is the kernel's: it ends with the process that holds it, so no kill leaves a stale one. Node has no
+// flock, Python does; the holder ends when its stdin does, which is when this process ends or lets go.
+const HOLD = `
+import fcntl, sys
+with open(sys.argv[1], "a") as file:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        print("waiting", flush=True)
+        fcntl.flock(file, fcntl.LOCK_EX)
+    print("held", flush=True)
+    sys.stdin.read()`;
+
+/**
+ * Runs `body` while no other process does so under the same lock file.
+ * @param onWait called where another one is at work.
+ * @throws MucastError engine_unavailable where the folder cannot hold a lock; what `body` throws.
+ */
+export async function withSetUpLock<T>(
+  python: string,
+  file: string,
+  onWait: () => void,
+  body: () => Promise<T>,
+): Promise<T> {
+  const holder = spawn(python, ["-I", "-c", HOLD, file], { stdio: ["pipe", "pipe", "pipe"] });
+  holder.stdin.on("error", () => undefined);
+  const ended = new Promise<void>((resolve) => {
+    holder.once("close", () => resolve());
+    holder.once("error", () => resolve());
+  });
+  try {
+    await held(holder, file, onWait);
+    return await body();
+  } finally {
+    holder.stdin.end();
+    await ended;
+  }
+}
+
+function held(holder: ReturnType<typeof spawn>, file: string, onWait: () => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let said = "";
+    let complaint = "";
+    holder.stdout!.setEncoding("utf8").on("data", (text: string) => {
+      said += text;
+      if (said.endsWith("waiting\n")) onWait();
+      if (said.endsWith("held\n")) resolve();
+    });
+    holder.stderr!.setEncoding("utf8").on("data", (text: string) => {
+      complaint += text;
+    });
+    const fail = (reason: string) =>
+      reject(new MucastError("engine_unavailable", `cannot lock ${file}: ${reason}`, { path: file }));
+    holder.once("error", (error) => fail(error.message));
+    holder.once("close", () => fail(complaint.trim().split("\n").at(-1) ?? ""));
+  });
+}
