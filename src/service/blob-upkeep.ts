@@ -1,8 +1,16 @@
 import type { BlobStore } from "../blob/store.ts";
 import type { Database } from "./database/database.ts";
-import { type BlobRecord, forgetBlob, measureBlob, unmeasuredBlobs } from "./store/blob-records.ts";
-import { brokenUploads, settleUpload } from "./store/blob-uploads.ts";
+import { Rounds } from "./rounds.ts";
+import {
+  type BlobKey,
+  type BlobPlace,
+  type BlobRecord,
+  measureBlob,
+  unmeasuredBlobs,
+} from "./store/blob-records.ts";
+import { brokenUploads, settleUpload, type UploadRow } from "./store/blob-uploads.ts";
 import { claimRemoval } from "./store/remove-blob.ts";
+import { removeMarked } from "./stored-removals.ts";
 import type { Log } from "./telemetry/log.ts";
 
 const PAUSE_MILLISECONDS = 30_000;
@@ -11,8 +19,15 @@ export interface UpkeepParts {
   readonly database: Database;
   readonly store: BlobStore;
   readonly log: Log;
-  /** Ids of the uploads that go on here. */
-  readonly ours: () => readonly string[];
+  /** What goes on here. */
+  readonly ours: () => Ongoing;
+}
+
+/** What goes on with blobs in this process. */
+export interface Ongoing {
+  /** Ids. */
+  readonly uploads: readonly string[];
+  readonly removals: readonly BlobKey[];
 }
 
 /**
@@ -22,10 +37,11 @@ export interface UpkeepParts {
  */
 export function startUpkeep(parts: UpkeepParts, alone: boolean): () => Promise<void> {
   const stop = new AbortController();
+  const round = upkeepOf(parts, alone);
   let going = Promise.resolve();
   const go = () => {
     going = going
-      .then(() => keepUp(parts, alone, stop.signal))
+      .then(() => round(stop.signal))
       .catch((error: unknown) => parts.log.warn({ err: error }, "records of blobs could not be kept up yet"));
   };
   const timer = setInterval(go, PAUSE_MILLISECONDS);
@@ -37,56 +53,36 @@ export function startUpkeep(parts: UpkeepParts, alone: boolean): () => Promise<v
   };
 }
 
-/** All of it, once. What fails is tried again the next time, and keeps nothing else from being done. */
-export async function keepUp(parts: UpkeepParts, alone: boolean, signal: AbortSignal): Promise<void> {
-  const { database, store, ours } = parts;
-  const bytesOf = async ({ space, name }: Pick<BlobRecord, "space" | "name">) =>
+/** @returns what does all of it, once. What fails is tried again the next time, and keeps nothing else from being done. */
+export function upkeepOf(parts: UpkeepParts, alone: boolean): (signal: AbortSignal) => Promise<void> {
+  const { database, store, log, ours } = parts;
+  const told = {
+    log,
+    shown: ({ name }: BlobKey) => ({ name }),
+    failure: "the record of a blob could not be kept up yet",
+  };
+  const bytesOf = async ({ space, name }: BlobPlace) =>
     (await store.within(space).stat(`data/${name}`))?.size;
-  await eachOf(
-    parts,
-    () => brokenUploads(database, alone, ours()),
-    async (upload) => settleUpload(database, upload, await bytesOf(upload)),
-    signal,
-  );
-  await eachOf(
-    parts,
+  const uploads = new Rounds<UploadRow>({
+    next: (after) => brokenUploads(database, alone, ours().uploads, after),
+    act: async (upload) => settleUpload(database, upload, await bytesOf(upload)),
+    ...told,
+  });
+  const removals = new Rounds<BlobRecord>({
     // One at a time: one that waits for its turn is not being removed.
-    async () => [(await claimRemoval(database)) ?? []].flat(),
-    async ({ caller, name, space }) => {
-      await store.within(space).remove(`data/${name}`);
-      await database.transaction((statements) => forgetBlob(statements, caller, name));
-    },
-    signal,
-  );
-  await eachOf(
-    parts,
-    () => unmeasuredBlobs(database),
-    async (blob) => {
+    next: async (after) => [(await claimRemoval(database, alone, ours().removals, after)) ?? []].flat(),
+    act: (blob) => removeMarked({ database, store }, blob),
+    ...told,
+  });
+  const sizes = new Rounds<BlobRecord>({
+    next: (after) => unmeasuredBlobs(database, after),
+    act: async (blob) => {
       const bytes = (await bytesOf(blob)) ?? 0;
       await database.transaction((statements) => measureBlob(statements, blob, bytes));
     },
-    signal,
-  );
-}
-
-/** Until all that is left has failed. */
-async function eachOf<T extends { readonly caller: string; readonly name: string }>(
-  { log }: UpkeepParts,
-  some: () => Promise<readonly T[]>,
-  act: (one: T) => Promise<void>,
-  signal: AbortSignal,
-): Promise<void> {
-  const failed = new Set<string>();
-  const keyOf = ({ caller, name }: T) => JSON.stringify([caller, name]);
-  for (;;) {
-    const left = (await some()).filter((one) => !failed.has(keyOf(one)));
-    if (left.length === 0) return;
-    for (const one of left) {
-      if (signal.aborted) return;
-      await act(one).catch((error: unknown) => {
-        failed.add(keyOf(one));
-        log.warn({ err: error, name: one.name }, "the record of a blob could not be kept up yet");
-      });
-    }
-  }
+    ...told,
+  });
+  return async (signal) => {
+    for (const rounds of [uploads, removals, sizes]) await rounds.go(signal);
+  };
 }

@@ -30,12 +30,14 @@ export interface Blobs {
    * Sets room aside for an upload.
    * @param bytes undefined where its length is not told before.
    * @returns undefined where the place is not the caller's to write.
-   * @throws MucastError quota_exceeded; too_large for what would never fit; unavailable while it is being removed.
+   * @throws MucastError quota_exceeded; too_large for what would never fit; unavailable where it is
+   *   being removed and that does not end soon.
    */
   begin(caller: Caller, name: string, bytes: number | undefined): Promise<BlobUpload | undefined>;
   /**
-   * Removes an input or an output, and gives back its room.
-   * @returns false where there is none. @throws MucastError blob_in_use, storage_failed.
+   * Removes an input or an output, and gives back its room. Of several at the same time one does it, and the others wait.
+   * @returns false where there is none, also where another one has just removed it. @throws MucastError blob_in_use,
+   *   storage_failed; unavailable where another one does not end soon.
    */
   remove(caller: Caller, name: string): Promise<boolean>;
 }

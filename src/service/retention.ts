@@ -1,23 +1,27 @@
 import type { BlobStore } from "../blob/store.ts";
 import { statusKey } from "../contract/status-blob.ts";
 import type { Database } from "./database/database.ts";
-import { type Expired, expiredOperations, removeOperations } from "./store/retention.ts";
+import { Rounds } from "./rounds.ts";
+import { type Expired, expiredOperations, removeOperation } from "./store/retention.ts";
 import type { Log } from "./telemetry/log.ts";
 
 const HOUR = 3_600_000;
 
-/** Removes operations that ended long ago, at once and then every hour. @returns what ends it. */
-export function keepRetention(parts: {
+export interface RetentionParts {
   readonly database: Database;
   readonly store: BlobStore;
   readonly days: number;
   readonly log: Log;
-}): () => Promise<void> {
+}
+
+/** Removes operations that ended long ago, at once and then every hour. @returns what ends it. */
+export function keepRetention(parts: RetentionParts): () => Promise<void> {
   const stop = new AbortController();
+  const round = removalsOf(parts);
   let removing = Promise.resolve();
   const remove = () => {
     removing = removing
-      .then(() => removeAll(parts, stop.signal))
+      .then(() => round(stop.signal))
       .catch((error: unknown) => parts.log.warn({ err: error }, "old operations could not be removed yet"));
   };
   const timer = setInterval(remove, HOUR);
@@ -29,32 +33,28 @@ export function keepRetention(parts: {
   };
 }
 
-/** Operations whose status blobs could not be removed, after which the rest waits for the next round. */
-const FAILURES_AT_MOST = 50;
-
-/** All of them, once. What the storage keeps of one is tried again in the next round, and keeps no other from being removed. */
-export async function removeAll(
-  { database, store, days, log }: Parameters<typeof keepRetention>[0],
-  signal: AbortSignal,
-): Promise<void> {
-  const failed: string[] = [];
-  while (!signal.aborted && failed.length < FAILURES_AT_MOST) {
-    const expired = await expiredOperations(database, days, failed);
-    if (expired.length === 0) return;
-    const removed: string[] = [];
-    for (const operation of expired) {
-      try {
-        // Before the row, which alone knows of them.
-        await removeStatusBlobs(store, operation);
-        removed.push(operation.id);
-      } catch (error) {
-        failed.push(operation.id);
-        log.warn({ err: error, operation_id: operation.id }, "an old operation could not be removed yet");
-      }
-    }
-    await removeOperations(database, removed);
-    log.info({ operations: removed.length }, "removed operations that ended long ago");
-  }
+/** @returns what removes all of them, once. One whose status blobs the storage keeps is tried again in a later round. */
+export function removalsOf({
+  database,
+  store,
+  days,
+  log,
+}: RetentionParts): (signal: AbortSignal) => Promise<void> {
+  const rounds = new Rounds({
+    next: (after: Expired | undefined) => expiredOperations(database, days, after),
+    act: async (operation) => {
+      // Before the row, which alone knows of them.
+      await removeStatusBlobs(store, operation);
+      await removeOperation(database, operation.id);
+    },
+    log,
+    shown: ({ id }) => ({ operation_id: id }),
+    failure: "an old operation could not be removed yet",
+  });
+  return async (signal) => {
+    const operations = await rounds.go(signal);
+    if (operations > 0) log.info({ operations }, "removed operations that ended long ago");
+  };
 }
 
 async function removeStatusBlobs(store: BlobStore, { id, attempt, space }: Expired): Promise<void> {

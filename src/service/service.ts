@@ -178,7 +178,7 @@ async function listen(parts: Parts, closing: Closing): Promise<RunningService> {
       (await ownerOfPlace(database, { name, space: "" })) === undefined &&
       (settings.auth === "none" || (await store.stat(`data/${name}`)) !== undefined),
   });
-  const upkeep = { database, store, log, ours: () => blobs.uploads };
+  const upkeep = { database, store, log, ours: () => blobs.ongoing };
   closing.add(startUpkeep(upkeep, database.kind === "pglite"));
   const queue = await startQueue(parts, closing, { store, places, own, webhooks });
   parts.lock?.announce(address);

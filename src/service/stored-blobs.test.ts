@@ -7,7 +7,7 @@ import { after, before, test } from "node:test";
 import { openStore } from "../blob/open-store.ts";
 import type { BlobStore } from "../blob/store.ts";
 import { type ErrorCode, MucastError } from "../contract/errors.ts";
-import { keepUp } from "./blob-upkeep.ts";
+import { upkeepOf } from "./blob-upkeep.ts";
 import { spaceOf } from "./caller-space.ts";
 import type { Database } from "./database/database.ts";
 import { onEachDatabase } from "./database/databases.testing.ts";
@@ -21,6 +21,7 @@ import { noLog } from "./telemetry/log.ts";
 
 const NAME = "feature_engine_1.json";
 const NONE = webhookTypes([]);
+const never = new AbortController().signal;
 const QUOTA = { bytes: 100, blobs: 5 };
 
 /** One of its own for each test, as they share a database. */
@@ -64,14 +65,17 @@ onEachDatabase((tested) => {
     return rows[0];
   }
 
-  /** The store, but for how it removes. */
-  function storeThat(remove: (key: string, own: BlobStore) => Promise<void>): BlobStore {
+  /** The store, but for how it removes and looks. */
+  function storeThat(
+    remove: (key: string, own: BlobStore) => Promise<void>,
+    stat = (key: string, own: BlobStore) => own.stat(key),
+  ): BlobStore {
     const within = (space: string): BlobStore => {
       const own = store.within(space);
       return {
         url: own.url,
         within,
-        stat: (key) => own.stat(key),
+        stat: (key) => stat(key, own),
         read: (key, part) => own.read(key, part),
         put: (...write) => own.put(...write),
         create: (...write) => own.create(...write),
@@ -82,8 +86,19 @@ onEachDatabase((tested) => {
     return within("");
   }
 
+  /** A store whose removals begin, and end once they are let. */
+  function slowStore() {
+    const [reached, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const slow = storeThat(async (key, own) => {
+      reached.resolve();
+      await gate.promise;
+      await own.remove(key);
+    });
+    return { slow, reached: reached.promise, open: gate.resolve };
+  }
+
   const keepUpNow = (blobs: StoredBlobs, alone = false) =>
-    keepUp({ database, store, log: noLog, ours: () => blobs.uploads }, alone, new AbortController().signal);
+    upkeepOf({ database, store, log: noLog, ours: () => blobs.ongoing }, alone)(never);
 
   function operationOf(caller: Caller, feature: string) {
     const space = spaceOf(caller.subject);
@@ -310,25 +325,97 @@ onEachDatabase((tested) => {
     await put(blobs, caller, NAME, 10);
   });
 
-  test("of two removals one is done, so that neither removes what comes after the other", async () => {
+  test("a second removal, and an upload, wait for the removal that goes on, and come after it", async () => {
     const caller = newCaller();
-    const [reached, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    const slow = storeThat(async (key, own) => {
-      reached.resolve();
-      await gate.promise;
-      await own.remove(key);
-    });
-    const [first, second] = [service({ store: slow }), service()];
+    const { slow, reached, open } = slowStore();
+    const first = service({ store: slow });
+    const [waits, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    let waiting = 0;
+    const pause = () => {
+      waiting++;
+      if (waiting === 2) waits.resolve();
+      return over.promise;
+    };
+    const second = service({ pause });
     await put(first, caller, NAME, 10);
     const removed = first.remove(caller, NAME);
-    await reached.promise;
-    await assert.rejects(second.remove(caller, NAME), isCode("unavailable"));
-    await assert.rejects(second.begin(caller, NAME, 5), isCode("unavailable"));
-    gate.resolve();
+    await reached;
+    const [again, upload] = [second.remove(caller, NAME), second.begin(caller, NAME, 5)];
+    await waits.promise;
+    open();
     assert.equal(await removed, true);
-    await put(second, caller, NAME, 5);
+    over.resolve();
+    const begun = (await upload)!;
+    await begun.store.put(begun.key, "x".repeat(5));
+    await begun.finish(5);
+    assert.equal(await again, false, "the first has removed it");
+    assert.deepEqual(await used(caller), { bytes: 5, blobs: 1 });
     assert.equal(await second.remove(caller, NAME), true);
     assert.equal(await second.remove(caller, NAME), false);
+  });
+
+  test("removals of one name at the same time, by two services: one is done, and none is an error", async () => {
+    const [one, two] = [service(), service({ database: await tested.another().catch(() => database) })];
+    for (let round = 0; round < 5; round++) {
+      const caller = newCaller();
+      await put(one, caller, NAME, 10);
+      const removed = await Promise.all([one, two, one, two].map((blobs) => blobs.remove(caller, NAME)));
+      assert.deepEqual(removed.toSorted(), [false, false, false, true]);
+      assert.deepEqual(await used(caller), { bytes: 0, blobs: 0 });
+    }
+  });
+
+  test("a second removal tries what the storage has refused the first, and waits for one that hangs not for ever", async () => {
+    const caller = newCaller();
+    const { slow, reached, open } = slowStore();
+    const first = service({ store: slow });
+    let pauses = 0;
+    const hasty = service({ pause: async () => void pauses++ });
+    await put(first, caller, NAME, 10);
+    const removed = first.remove(caller, NAME);
+    await reached;
+    await assert.rejects(hasty.remove(caller, NAME), isCode("unavailable"));
+    assert.ok(pauses > 20, `${pauses}`);
+    open();
+    await removed;
+    await put(first, caller, NAME, 10);
+    const [tried, refusal] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const refusing = storeThat(async () => {
+      tried.resolve();
+      await refusal.promise;
+      await fail();
+    });
+    const refused = service({ store: refusing }).remove(caller, NAME);
+    await tried.promise;
+    const waits = Promise.withResolvers<void>();
+    const pause = async () => {
+      waits.resolve();
+      await refused.catch(() => undefined);
+    };
+    const second = service({ pause }).remove(caller, NAME);
+    await waits.promise;
+    refusal.resolve();
+    await assert.rejects(refused, isCode("storage_failed"));
+    assert.equal(await second, true);
+    assert.deepEqual(await used(caller), { bytes: 0, blobs: 0 });
+  });
+
+  test("a removal that broke off with its service is done at once by the next one, where that is alone", async () => {
+    const caller = newCaller();
+    const { slow, reached, open } = slowStore();
+    const [dead, next] = [service({ store: slow }), service()];
+    await put(dead, caller, NAME, 10);
+    const broken = dead.remove(caller, NAME);
+    await reached;
+    await keepUpNow(next);
+    await keepUpNow(dead, true);
+    assert.deepEqual(await used(caller), { bytes: 10, blobs: 1 }, "it may go on elsewhere, and it does here");
+    await keepUpNow(next, true);
+    assert.deepEqual(await used(caller), { bytes: 0, blobs: 0 });
+    assert.equal(await store.within(spaceOf(caller.subject)).stat(`data/${NAME}`), undefined);
+    await put(next, caller, "data_extractor_1.json", 100);
+    open();
+    await broken;
   });
 
   test("what the storage refuses of one blob keeps nothing else from being kept up", async () => {
@@ -340,11 +427,41 @@ onEachDatabase((tested) => {
     await database.query("update blobs set removed_at = now() - interval '1 h' where caller = $1", [
       caller.subject,
     ]);
-    const upkeep = { database, store: stuck, log: noLog, ours: () => [] };
-    await keepUp(upkeep, false, new AbortController().signal);
+    await upkeepOf({ database, store: stuck, log: noLog, ours: () => blobs.ongoing }, false)(never);
     assert.deepEqual(await used(caller), { bytes: 10, blobs: 1 });
     await assert.rejects(blobs.begin(caller, names[0]!, 1), isCode("unavailable"));
     await put(blobs, caller, names[1]!, 10);
+  });
+
+  test("hundreds of blobs that the storage never tells of keep no other from being kept up", async () => {
+    const caller = newCaller();
+    const blobs = service();
+    await database.query("insert into blob_usage (caller, blobs) values ($1, 303)", [caller.subject]);
+    await database.query(
+      `insert into blobs (caller, name, space, bytes, removed_at)
+       select $1, k || '_' || i, $2, case k when 'b' then 1 end, case k when 'b' then timestamptz 'epoch' end
+       from unnest(array['a', 'b']) as k, (select 'stuck-' || g from generate_series(1, 150) g union all select 'well') as of(i)`,
+      [caller.subject, spaceOf(caller.subject)],
+    );
+    await database.query(
+      `insert into blob_uploads (id, caller, name, space, bytes, lease_until)
+       select 'a-' || $1 || i, $1, 'c_' || i, $2, 1, timestamptz 'epoch'
+       from (select 'stuck-' || g from generate_series(1, 150) g union all select 'well') as of(i)`,
+      [caller.subject, spaceOf(caller.subject)],
+    );
+    const stuck = storeThat(
+      (key, own) => (key.includes("stuck") ? fail() : own.remove(key)),
+      (key, own) => (key.includes("stuck") ? fail() : own.stat(key)),
+    );
+    await upkeepOf({ database, store: stuck, log: noLog, ours: () => blobs.ongoing }, false)(never);
+    const { rows } = await database.query(
+      `select name from blobs where caller = $1 and name in ('a_well', 'b_well') and bytes is not null
+       union all select name from blob_uploads where caller = $1 and name = 'c_well'`,
+      [caller.subject],
+    );
+    assert.deepEqual(rows, [{ name: "a_well" }], "measured; the others are removed and settled");
+    for (const table of ["blobs", "blob_uploads", "blob_usage"])
+      await database.query(`delete from ${table} where caller = $1`, [caller.subject]);
   });
 
   test("a job is refused where its output would not fit", async () => {

@@ -1,13 +1,13 @@
 import { randomUUID } from "node:crypto";
 import type { BlobStore } from "../blob/store.ts";
 import { MucastError } from "../contract/errors.ts";
+import type { Ongoing } from "./blob-upkeep.ts";
 import type { BlobSpot, Blobs, BlobUpload } from "./blobs.ts";
 import { spaceOf } from "./caller-space.ts";
 import type { Database } from "./database/database.ts";
 import type { Caller } from "./operations.ts";
 import { quotaExceeded } from "./quota-exceeded.ts";
-import { storageFailed } from "./storage-failed.ts";
-import { type BlobPlace, findBlob, forgetBlob, ownerOfPlace, recordOf } from "./store/blob-records.ts";
+import { type BlobPlace, findBlob, ownerOfPlace, recordOf } from "./store/blob-records.ts";
 import {
   type Quota,
   renewUploads,
@@ -15,7 +15,7 @@ import {
   UPLOAD_LEASE_SECONDS,
   type UploadRow,
 } from "./store/blob-uploads.ts";
-import { beingRemoved, leaveRemoval, markRemoved } from "./store/remove-blob.ts";
+import { beingRemoved, type RemovalParts, StoredRemovals } from "./stored-removals.ts";
 import { StoredUpload } from "./stored-upload.ts";
 import type { Log } from "./telemetry/log.ts";
 
@@ -25,6 +25,8 @@ export interface StoredBlobsParts {
   readonly settings: { readonly auth: "none" | "keys" | "oidc" };
   readonly quota: Quota;
   readonly log: Log;
+  /** Waits for so many milliseconds. */
+  readonly pause?: RemovalParts["pause"];
 }
 
 /** Blobs as the database and the storage have them. */
@@ -32,16 +34,18 @@ export class StoredBlobs implements Blobs {
   readonly #parts: StoredBlobsParts;
   /** Of the uploads that go on here. */
   readonly #uploads = new Set<string>();
+  readonly #removals: StoredRemovals;
   readonly #renewing: NodeJS.Timeout;
 
   constructor(parts: StoredBlobsParts) {
     this.#parts = parts;
+    this.#removals = new StoredRemovals(parts);
     this.#renewing = setInterval(() => void this.#renew(), (UPLOAD_LEASE_SECONDS * 1_000) / 4).unref();
   }
 
-  /** Ids of the uploads that go on here. */
-  get uploads(): readonly string[] {
-    return [...this.#uploads];
+  /** Uploads and removals that go on here. */
+  get ongoing(): Ongoing {
+    return { uploads: [...this.#uploads], removals: this.#removals.ongoing };
   }
 
   close(): void {
@@ -89,29 +93,21 @@ export class StoredBlobs implements Blobs {
   /** @returns the space that it goes to; undefined where its place is another caller's. */
   async #reserve(row: UploadRow): Promise<string | undefined> {
     const { database, quota } = this.#parts;
-    const reserved = await reserveUpload(database, row, quota);
-    if (reserved.kind === "reserved") return reserved.space;
-    if (reserved.kind === "taken") return undefined;
-    if (reserved.kind === "full") throw quotaExceeded(reserved.used, quota);
-    throw beingRemoved(row.name);
+    for (;;) {
+      const reserved = await reserveUpload(database, row, quota);
+      if (reserved.kind === "reserved") return reserved.space;
+      if (reserved.kind === "taken") return undefined;
+      if (reserved.kind === "full") throw quotaExceeded(reserved.used, quota);
+      if ((await this.#removals.settled(row)) === "left") throw beingRemoved(row.name);
+    }
   }
 
   async remove({ subject }: Caller, name: string): Promise<boolean> {
     const { database } = this.#parts;
+    const record = await recordOf(database, subject, name);
     const found =
-      (await recordOf(database, subject, name)) ??
-      (await findBlob(database, subject, name)) ??
-      (await this.#unrecorded(subject, name));
-    if (found === undefined) return false;
-    const { store, key } = this.#spot(found);
-    await markRemoved(database, subject, found);
-    await store.remove(key).catch(async (error: unknown) => {
-      // Where the database is away too, the upkeep takes it on later.
-      await leaveRemoval(database, subject, name).catch(() => undefined);
-      throw storageFailed(error, `${name} could not be removed`);
-    });
-    await database.transaction((statements) => forgetBlob(statements, subject, name));
-    return true;
+      record ?? (await findBlob(database, subject, name)) ?? (await this.#unrecorded(subject, name));
+    return found !== undefined && this.#removals.remove(subject, found, record !== undefined);
   }
 
   /** What is there for the caller without a record. */
@@ -134,7 +130,7 @@ export class StoredBlobs implements Blobs {
 
   async #renew(): Promise<void> {
     if (this.#uploads.size === 0) return;
-    await renewUploads(this.#parts.database, this.uploads).catch((error: unknown) => {
+    await renewUploads(this.#parts.database, [...this.#uploads]).catch((error: unknown) => {
       this.#parts.log.warn({ err: error }, "the room of uploads that go on could not be kept");
     });
   }

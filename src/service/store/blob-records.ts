@@ -7,8 +7,13 @@ export interface BlobPlace {
   readonly space: string;
 }
 
-export interface BlobRecord extends BlobPlace {
+/** What one record is known by. */
+export interface BlobKey {
   readonly caller: string;
+  readonly name: string;
+}
+
+export interface BlobRecord extends BlobPlace, BlobKey {
   /** Null where it is still to be looked up in the storage. */
   readonly bytes: number | null;
 }
@@ -87,7 +92,7 @@ export async function forgetBlob(statements: Queryable, caller: string, name: st
 /** Writes down how large a blob is that was recorded without that, once. */
 export async function measureBlob(
   statements: Queryable,
-  { caller, name }: Pick<BlobRecord, "caller" | "name">,
+  { caller, name }: BlobKey,
   bytes: number,
 ): Promise<void> {
   await lockUsage(statements, caller);
@@ -101,7 +106,7 @@ export async function measureBlob(
 /** Writes down another size of a blob that is there and is not being removed. */
 export async function resizeBlob(
   statements: Queryable,
-  { caller, name }: Pick<BlobRecord, "caller" | "name">,
+  { caller, name }: BlobKey,
   bytes: number,
 ): Promise<void> {
   await lockUsage(statements, caller);
@@ -141,11 +146,14 @@ async function count(statements: Queryable, caller: string, bytes: number, blobs
 
 const BATCH = 100;
 
-/** Some of the blobs whose size is still to be looked up. */
-export async function unmeasuredBlobs(statements: Queryable): Promise<BlobRecord[]> {
+/** The next blobs, in the order of caller and name, whose size is still to be looked up. @param after undefined for the first. */
+export async function unmeasuredBlobs(
+  statements: Queryable,
+  after: BlobKey | undefined,
+): Promise<BlobRecord[]> {
   const { rows } = await statements.query<BlobRecord>(
-    `select ${RECORD} from blobs where bytes is null order by caller, name limit $1`,
-    [BATCH],
+    `select ${RECORD} from blobs where bytes is null and (caller, name) > ($1, $2) order by caller, name limit $3`,
+    [after?.caller ?? "", after?.name ?? "", BATCH],
   );
   return rows;
 }

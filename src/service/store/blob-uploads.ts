@@ -154,16 +154,21 @@ export async function renewUploads(statements: Queryable, ids: readonly string[]
 
 const BATCH = 100;
 
-/** Some of the uploads that broke off with their service. @param alone all of them: no other service is there. */
+/**
+ * The next uploads, in the order of their ids, that broke off with their service.
+ * @param alone no other service is there: those that go on nowhere here, however long their lease.
+ * @param ours ids of those that go on here. @param after undefined for the first.
+ */
 export async function brokenUploads(
   statements: Queryable,
   alone: boolean,
   ours: readonly string[],
+  after: UploadRow | undefined,
 ): Promise<UploadRow[]> {
   const { rows } = await statements.query<UploadRow>(
     `select id, caller, name, space, bytes::float8 as bytes from blob_uploads
-     where ($1 or lease_until < now()) and not (id = any($2)) order by lease_until limit $3`,
-    [alone, ours, BATCH],
+     where ($1 or lease_until < now()) and id <> all($2::text[]) and id > $3 order by id limit $4`,
+    [alone, ours, after?.id ?? "", BATCH],
   );
   return rows;
 }
