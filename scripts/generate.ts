@@ -1,8 +1,9 @@
 /** Writes the generated files: JSON Schemas and the catalogue of model parameters. `--check` compares instead. */
+
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
-import { ERROR_TABLE } from "../src/contract/errors.ts";
+import { ERROR_TABLE } from "../src/contract/error-codes.ts";
 import { jsonSchema, PUBLISHED_SCHEMAS, type SchemaName } from "../src/contract/schemas.ts";
 import { WARNING_TABLE } from "../src/contract/warnings.ts";
 import { findEnvironment } from "../src/engine/environment/environment.ts";
@@ -31,7 +32,7 @@ function errorsPage(): string {
   );
   return `# Errors
 
-Generated from \`src/contract/errors.ts\`; do not edit.
+Generated from \`src/contract/error-codes.ts\`; do not edit.
 
 Bad input gets one error with its place, its value and what to do. On the command line it stands on stderr (as one
 JSON object with \`--log json\`), stdout stays empty, and the process ends with the exit code below. \`status\` is the

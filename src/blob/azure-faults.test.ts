@@ -1,4 +1,5 @@
 /** What the Azure store does where the storage fails: a real Azurite behind a fake, a proxy that fails as planned. */
+
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { after, before, test } from "node:test";
@@ -15,7 +16,8 @@ import {
   startFaultyProxy,
   truncate,
 } from "../../test/servers/faulty-proxy.testing.ts";
-import { type ErrorCode, MucastError } from "../contract/errors.ts";
+import type { ErrorCode } from "../contract/error-codes.ts";
+import { MucastError } from "../contract/errors.ts";
 import { openStore } from "./open-store.ts";
 import { policyOf } from "./policy.ts";
 import type { JobStore } from "./store.ts";

@@ -1,7 +1,8 @@
-import { type Fault, MucastError, type Problem, problemOf } from "../contract/errors.ts";
+import { type Fault, MucastError } from "../contract/errors.ts";
 import { faultLine } from "../contract/faults.ts";
 import { namedFailure } from "../contract/named-failure.ts";
 import { printable } from "../contract/printable.ts";
+import { type Problem, problemOf } from "../contract/problem.ts";
 import type { CodeCounts } from "../contract/sizes.ts";
 import type { Reporter } from "./reporter.ts";
 

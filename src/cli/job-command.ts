@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Command } from "commander";
 import { blobPolicy } from "../blob/policy.ts";
 import { spaceIn, withSpace } from "../blob/space.ts";
-import { invalidRequest } from "../contract/parse-config.ts";
+import { invalidRequest } from "../contract/faults.ts";
 import type { ResultRecord } from "../contract/result-record.ts";
 import type { JobContext, JobRequest } from "../jobs/shared/job.ts";
 import { type JobFlags, jobInputs, reporterOf, withJobFlags } from "./job-options.ts";

@@ -3,8 +3,8 @@ import { availableParallelism } from "node:os";
 import { type Command, Option } from "commander";
 import { withoutSignature } from "../blob/policy.ts";
 import { type Fault, MucastError } from "../contract/errors.ts";
+import { invalidRequest } from "../contract/faults.ts";
 import { LIMITS } from "../contract/limits.ts";
-import { invalidRequest } from "../contract/parse-config.ts";
 import { Reporter, type ReporterOptions } from "./reporter.ts";
 
 /** The flags of the job commands and of validate, as commander gives them. */

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { MucastError } from "../contract/errors.ts";
-import { faultsOf } from "../contract/faults.ts";
-import { invalidRequest } from "../contract/parse-config.ts";
+import { faultsOf, invalidRequest } from "../contract/faults.ts";
 import { printable } from "../contract/printable.ts";
 import type { ApiKey } from "../service/auth/key-store.ts";
 import { SCOPES } from "../service/operations.ts";

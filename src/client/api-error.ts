@@ -1,5 +1,5 @@
-import type { Problem } from "../contract/errors.ts";
 import type { OperationView } from "../contract/operation-view.ts";
+import type { Problem } from "../contract/problem.ts";
 
 /**
  * What the service refused, or an operation that did not succeed: `problem` says what is wrong and what to do.

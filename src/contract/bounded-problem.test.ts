@@ -3,7 +3,8 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { jsonBytes } from "./bounded-json.ts";
 import { boundedProblem } from "./bounded-problem.ts";
-import { MucastError, problemOf } from "./errors.ts";
+import { MucastError } from "./errors.ts";
+import { problemOf } from "./problem.ts";
 import { SIZES } from "./sizes.ts";
 
 function failuresOf(count: number, length: number, unit = "x") {

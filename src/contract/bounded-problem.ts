@@ -1,5 +1,5 @@
 import { boundedCopy, jsonBytes } from "./bounded-json.ts";
-import type { Problem } from "./errors.ts";
+import type { Problem } from "./problem.ts";
 import { type CodeCounts, countCodes, LISTED_AT_MOST, SIZES } from "./sizes.ts";
 
 /** Room for what every problem has, its detail aside, and for the names of lists. */

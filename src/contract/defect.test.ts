@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Defect, shownProblem } from "./defect.ts";
-import { MucastError, problemOf } from "./errors.ts";
+import { MucastError } from "./errors.ts";
+import { problemOf } from "./problem.ts";
 
 for (const [what, error] of [
   ["a foreign error", new Error("ENOENT: /srv/secret/x0.npy")],

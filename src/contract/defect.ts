@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { MucastError, type Problem, problemOf } from "./errors.ts";
+import { MucastError } from "./errors.ts";
+import { type Problem, problemOf } from "./problem.ts";
 
 /** What the log says about a defect. */
 export interface Defect {

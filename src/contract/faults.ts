@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { Fault } from "./errors.ts";
+import { type Fault, MucastError } from "./errors.ts";
 import { nearestName } from "./nearest.ts";
 import { printable } from "./printable.ts";
 
@@ -144,4 +144,10 @@ function unwrap(schema: z.ZodType | undefined): z.ZodType | undefined {
   let inner = schema;
   while (inner !== undefined && "innerType" in inner.def) inner = inner.def.innerType as z.ZodType;
   return inner;
+}
+
+/** The error of a payload or config with faults, told in one message; the first 100 of them. */
+export function invalidRequest(faults: readonly Fault[]): MucastError {
+  const { message, faults: told } = tellFaults(faults);
+  return new MucastError("invalid_request", message, { path: told[0]?.path ?? "config", faults: told });
 }

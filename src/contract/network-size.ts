@@ -1,10 +1,10 @@
 import { counted } from "./counted.ts";
 import type { Fault } from "./errors.ts";
+import { invalidRequest } from "./faults.ts";
 import { LIMITS } from "./limits.ts";
 import { settingPath } from "./network-faults.ts";
 import type { NetworkSpec, TrainingSpec } from "./network-spec.ts";
 import { parameterCount } from "./parameter-count.ts";
-import { invalidRequest } from "./parse-config.ts";
 
 /** What decides how large a network and its batches are. */
 export interface SizedNetwork {

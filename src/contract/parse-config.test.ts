@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { z } from "zod";
 import { dlConfigSchema } from "./dl-config.ts";
-import { type ErrorCode, type Fault, MucastError } from "./errors.ts";
+import type { ErrorCode } from "./error-codes.ts";
+import { type Fault, MucastError } from "./errors.ts";
 import { mlConfigSchema } from "./ml-config.ts";
 import { parseConfig } from "./parse-config.ts";
 

@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import { type Fault, MucastError } from "./errors.ts";
-import { faultsOf, joinPath, knownKeys, show, tellFaults, unknownKey } from "./faults.ts";
+import { faultsOf, invalidRequest, joinPath, knownKeys, show, unknownKey } from "./faults.ts";
 import { parseJson } from "./json-text.ts";
 import { LIMITS } from "./limits.ts";
 import type { Warning } from "./warnings.ts";
@@ -51,12 +51,6 @@ export function parseConfig<T>(
   const faults = [...found, ...more(plain, found)];
   if (!parsed.success || faults.length > 0) throw invalidRequest(faults);
   return { value: parsed.data, warnings: beside.warnings };
-}
-
-/** The error of a payload or config with faults, told in one message; the first 100 of them. */
-export function invalidRequest(faults: readonly Fault[]): MucastError {
-  const { message, faults: told } = tellFaults(faults);
-  return new MucastError("invalid_request", message, { path: told[0]?.path ?? "config", faults: told });
 }
 
 /**

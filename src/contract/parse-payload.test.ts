@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { type ErrorCode, MucastError } from "./errors.ts";
+import type { ErrorCode } from "./error-codes.ts";
+import { MucastError } from "./errors.ts";
 import { isRawNumber, rawNumbers } from "./json-text.ts";
 import { LIMITS } from "./limits.ts";
 import type { Operation } from "./operation-view.ts";

@@ -1,12 +1,11 @@
 import { canonicalJson } from "./canonical-json.ts";
 import { parseDlSettings } from "./dl-settings.ts";
 import { type Fault, MucastError } from "./errors.ts";
-import { faultsOf } from "./faults.ts";
+import { faultsOf, invalidRequest } from "./faults.ts";
 import { scanJson } from "./json-scan.ts";
 import { DEEPEST_JSON, rawNumbersOf, withoutByteOrderMark } from "./json-text.ts";
 import { parseMlSettings } from "./ml-settings.ts";
 import type { Operation } from "./operation-view.ts";
-import { invalidRequest } from "./parse-config.ts";
 import { payloadSchema } from "./payload.ts";
 
 /** A payload in which nothing is wrong that can be told without reading a blob. */

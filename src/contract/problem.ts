@@ -1,5 +1,7 @@
 import { z } from "zod";
-import { ERROR_TABLE, type ErrorCode } from "./errors.ts";
+import { boundedProblem } from "./bounded-problem.ts";
+import { ERROR_TABLE, type ErrorCode } from "./error-codes.ts";
+import { MucastError } from "./errors.ts";
 import { mayGrow } from "./open-schema.ts";
 import { failureSchema } from "./output-blob.ts";
 
@@ -33,3 +35,21 @@ export const problemSchema = z
   .meta({ id: "Problem", title: "Problem details" });
 
 export type Problem = z.infer<typeof problemSchema>;
+
+/**
+ * @returns the problem of `error`; what is not a MucastError is a defect of ours, `internal`. Of many failures it has the
+ *   first, and their counts by code.
+ */
+export function problemOf(error: unknown): Problem {
+  const known = error instanceof MucastError ? error : new MucastError("internal", String(error));
+  const { status, title, advice } = known.entry;
+  return boundedProblem({
+    type: `urn:mucast:error:${known.code}`,
+    title,
+    status,
+    code: known.code,
+    detail: known.message,
+    advice,
+    ...(known.data as Partial<Problem>),
+  });
+}

@@ -1,6 +1,6 @@
-import type { Problem } from "../contract/errors.ts";
 import type { ExecutionEvent } from "../contract/events.ts";
 import type { Operation } from "../contract/operation-view.ts";
+import type { Problem } from "../contract/problem.ts";
 import type { ResultRecord } from "../contract/result-record.ts";
 import type { Timing } from "../contract/status-blob.ts";
 

@@ -1,5 +1,6 @@
 import { compareCodePoints } from "../contract/code-points.ts";
-import { type ErrorCode, MucastError } from "../contract/errors.ts";
+import type { ErrorCode } from "../contract/error-codes.ts";
+import { MucastError } from "../contract/errors.ts";
 import { namedFailure } from "../contract/named-failure.ts";
 import type { Failure } from "../contract/output-blob.ts";
 import type { Warning } from "../contract/warnings.ts";

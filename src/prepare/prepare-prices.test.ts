@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import fc from "fast-check";
 import { formatDay, parseDay } from "../contract/dates.ts";
-import { type ErrorCode, MucastError } from "../contract/errors.ts";
+import type { ErrorCode } from "../contract/error-codes.ts";
+import { MucastError } from "../contract/errors.ts";
 import { FEATURE_NAMES } from "./feature-set.ts";
 import { type PrepareOptions, preparePrices } from "./prepare-prices.ts";
 

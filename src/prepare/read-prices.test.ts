@@ -6,7 +6,8 @@ import { after, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { formatDay } from "../contract/dates.ts";
-import { type ErrorCode, MucastError } from "../contract/errors.ts";
+import type { ErrorCode } from "../contract/error-codes.ts";
+import { MucastError } from "../contract/errors.ts";
 import { readPrices } from "./read-prices.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-csv-"));

@@ -1,5 +1,6 @@
 import type { JobExecution } from "@azure/arm-appcontainers";
-import { MucastError, type Problem, problemOf } from "../../contract/errors.ts";
+import { MucastError } from "../../contract/errors.ts";
+import { type Problem, problemOf } from "../../contract/problem.ts";
 import type { StatusBlob } from "../../contract/status-blob.ts";
 import type { ExecutionEnd } from "../executor.ts";
 

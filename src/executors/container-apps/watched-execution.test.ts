@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { inspect } from "node:util";
-import { MucastError, problemOf } from "../../contract/errors.ts";
+import { MucastError } from "../../contract/errors.ts";
+import { problemOf } from "../../contract/problem.ts";
 import type { Warning } from "../../contract/warnings.ts";
 import { ORDER, RECORD, Stage, trial } from "./container-apps.testing.ts";
 import type { Fault } from "./fake-management-api.testing.ts";

@@ -1,8 +1,9 @@
 import { openStore } from "../../blob/open-store.ts";
 import type { BlobStore } from "../../blob/store.ts";
 import { shownProblem } from "../../contract/defect.ts";
-import { MucastError, problemOf } from "../../contract/errors.ts";
+import { MucastError } from "../../contract/errors.ts";
 import type { Report } from "../../contract/events.ts";
+import { problemOf } from "../../contract/problem.ts";
 import { runDlJob } from "../../jobs/dl/run-dl-job.ts";
 import { runMlJob } from "../../jobs/ml/run-ml-job.ts";
 import { type OpenEngine, openEngine } from "../../jobs/shared/job.ts";

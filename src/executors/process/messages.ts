@@ -1,6 +1,6 @@
 import type { BlobPolicy } from "../../blob/policy.ts";
-import type { Problem } from "../../contract/errors.ts";
 import type { ExecutionEvent } from "../../contract/events.ts";
+import type { Problem } from "../../contract/problem.ts";
 import type { ResultRecord } from "../../contract/result-record.ts";
 import type { Timing } from "../../contract/status-blob.ts";
 import type { JobOrder, StopReason } from "../executor.ts";

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { MucastError, problemOf } from "../../contract/errors.ts";
+import { MucastError } from "../../contract/errors.ts";
 import { defaultMemoryBytes } from "../../contract/machine-memory.ts";
+import { problemOf } from "../../contract/problem.ts";
 import { startTimeOf } from "../../contract/process-stat.ts";
 import type {
   Execution,

@@ -1,7 +1,6 @@
 import type { FastifySchemaCompiler } from "fastify";
 import type { z } from "zod";
-import { faultsOf } from "../../contract/faults.ts";
-import { invalidRequest } from "../../contract/parse-config.ts";
+import { faultsOf, invalidRequest } from "../../contract/faults.ts";
 
 /** What paths of faults begin with, by the part of a request. */
 const ROOTS: Readonly<Record<string, string>> = { params: "path", querystring: "query", headers: "headers" };

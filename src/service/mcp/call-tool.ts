@@ -1,10 +1,9 @@
 import { type Fault, MucastError } from "../../contract/errors.ts";
-import { faultsOf } from "../../contract/faults.ts";
+import { faultsOf, invalidRequest } from "../../contract/faults.ts";
 import type { ForecastView } from "../../contract/forecast-view.ts";
 import { parseJson } from "../../contract/json-text.ts";
 import type { Operation, OperationPage, OperationView } from "../../contract/operation-view.ts";
 import { API_OPERATIONS, type ApiOperationName } from "../../contract/operations.ts";
-import { invalidRequest } from "../../contract/parse-config.ts";
 import type { Caller } from "../operations.ts";
 import type { ToolOperations } from "./tool-operations.ts";
 import { idempotencyKeySchema } from "./tools.ts";

@@ -1,4 +1,5 @@
-import { MucastError, problemOf } from "../../contract/errors.ts";
+import { MucastError } from "../../contract/errors.ts";
+import { problemOf } from "../../contract/problem.ts";
 import type {
   Execution,
   ExecutionEnd,

@@ -1,4 +1,5 @@
-import { MucastError, type Problem } from "../../contract/errors.ts";
+import { MucastError } from "../../contract/errors.ts";
+import type { Problem } from "../../contract/problem.ts";
 import type { StatusBlob, Timing } from "../../contract/status-blob.ts";
 import type { ExecutionEnd, ExecutionListener } from "../../executors/executor.ts";
 import type { OperationRow } from "../store/operation-row.ts";

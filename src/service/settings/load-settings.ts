@@ -1,9 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type Fault, MucastError } from "../../contract/errors.ts";
-import { faultsOf } from "../../contract/faults.ts";
+import { faultsOf, invalidRequest } from "../../contract/faults.ts";
 import { parseJson } from "../../contract/json-text.ts";
-import { invalidRequest } from "../../contract/parse-config.ts";
 import { type Settings, settingNames, settingsSchema } from "../../contract/settings.ts";
 import { userFolder } from "../../contract/user-folder.ts";
 

@@ -1,4 +1,4 @@
-import type { Problem } from "../../contract/errors.ts";
+import type { Problem } from "../../contract/problem.ts";
 import type { ResultRecord } from "../../contract/result-record.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import { recordBlob } from "./blob-records.ts";

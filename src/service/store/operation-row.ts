@@ -1,8 +1,8 @@
 import { boundedProblem } from "../../contract/bounded-problem.ts";
 import { CappedList } from "../../contract/capped-list.ts";
-import type { Problem } from "../../contract/errors.ts";
 import type { Operation, OperationStatus, OperationView } from "../../contract/operation-view.ts";
 import type { Failure } from "../../contract/output-blob.ts";
+import type { Problem } from "../../contract/problem.ts";
 import type { ResultRecord } from "../../contract/result-record.ts";
 import type { CodeCounts } from "../../contract/sizes.ts";
 import type { Warning } from "../../contract/warnings.ts";

@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
-import { ERROR_TABLE } from "../../contract/errors.ts";
+import { ERROR_TABLE } from "../../contract/error-codes.ts";
 import { isEnded, JOB_OPERATIONS, OPERATION_STATUSES } from "../../contract/operation-view.ts";
 import type { Log } from "./log.ts";
 import {

@@ -1,5 +1,5 @@
-import type { Problem } from "../../contract/errors.ts";
 import type { Operation, OperationStatus } from "../../contract/operation-view.ts";
+import type { Problem } from "../../contract/problem.ts";
 import type { Timing } from "../../contract/status-blob.ts";
 
 /** What traces and metrics need to know of an operation; its row has it all. */

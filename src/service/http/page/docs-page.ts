@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { counted } from "../../../contract/counted.ts";
-import { ERROR_TABLE } from "../../../contract/errors.ts";
+import { ERROR_TABLE } from "../../../contract/error-codes.ts";
 import type { Settings } from "../../../contract/settings.ts";
 import type { OpenApiDocument } from "../openapi.ts";
 import { type Html, html, prose } from "./html.ts";
