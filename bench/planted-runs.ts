@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { atOnce } from "../src/contract/pausable.ts";
+import { atOnce } from "../src/contract/machine/pausable.ts";
 import { evaluateDl } from "../src/jobs/dl/dl-output.ts";
 import type { ReadAndTrained } from "../src/jobs/dl/read-and-train.ts";
 import { plantedMarket, type SignalName, writePlantedBlobs } from "./planted-signals.ts";

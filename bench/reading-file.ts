@@ -1,5 +1,5 @@
 import { closeSync, openSync, writeSync } from "node:fs";
-import { formatDay } from "../src/contract/dates.ts";
+import { formatDay } from "../src/contract/data/dates.ts";
 
 const DAYS = 5_000;
 const FEATURES = 20;

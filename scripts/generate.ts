@@ -3,9 +3,9 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
-import { ERROR_TABLE } from "../src/contract/error-codes.ts";
-import { jsonSchema, PUBLISHED_SCHEMAS, type SchemaName } from "../src/contract/schemas.ts";
-import { WARNING_TABLE } from "../src/contract/warnings.ts";
+import { jsonSchema, PUBLISHED_SCHEMAS, type SchemaName } from "../src/contract/api/published-schemas.ts";
+import { ERROR_TABLE } from "../src/contract/errors/error-codes.ts";
+import { WARNING_TABLE } from "../src/contract/errors/warnings.ts";
 import { findEnvironment } from "../src/engine/environment/environment.ts";
 import { makeDocument } from "../src/service/http/make-document.ts";
 import { configurationPage } from "../src/service/settings/configuration-page.ts";
@@ -32,7 +32,7 @@ function errorsPage(): string {
   );
   return `# Errors
 
-Generated from \`src/contract/error-codes.ts\`; do not edit.
+Generated from \`src/contract/errors/error-codes.ts\`; do not edit.
 
 Bad input gets one error with its place, its value and what to do. On the command line it stands on stderr (as one
 JSON object with \`--log json\`), stdout stays empty, and the process ends with the exit code below. \`status\` is the
@@ -55,7 +55,7 @@ function warningsPage(): string {
   );
   return `# Warnings
 
-Generated from \`src/contract/warnings.ts\`; do not edit.
+Generated from \`src/contract/errors/warnings.ts\`; do not edit.
 
 A warning never stops a job. It stands on stderr and in the output's \`warnings\`, as
 \`{ "code", "message", "ticker"?, "count"? }\`; the message names the values of the case at hand.

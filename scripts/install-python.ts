@@ -1,6 +1,6 @@
 /** Installs the Python environments named as arguments (ml, dl, dev), where they are missing. */
 
-import { MucastError } from "../src/contract/errors.ts";
+import { MucastError } from "../src/contract/errors/errors.ts";
 import type { EnvironmentFlavour } from "../src/engine/environment/environment.ts";
 import { installEnvironment } from "../src/engine/environment/install-environment.ts";
 

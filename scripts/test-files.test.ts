@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
-import { startTimeOf } from "../src/contract/process-stat.ts";
+import { startTimeOf } from "../src/contract/machine/process-stat.ts";
 import { runTestFile, runTestFiles } from "./test-files.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-files-"));

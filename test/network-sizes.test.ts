@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { NetworkSpec } from "../src/contract/network-spec.ts";
-import { parameterCount } from "../src/contract/parameter-count.ts";
+import { parameterCount } from "../src/contract/config/network-size.ts";
+import type { NetworkSpec } from "../src/contract/config/networks.ts";
 import stored from "./cases/network-sizes.json" with { type: "json" };
 
 test("networks are limited by as many parameters as the engine's own have", () => {

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { resultRecordSchema } from "../src/contract/result-record.ts";
+import { resultRecordSchema } from "../src/contract/output/result-record.ts";
 import { findEnvironment } from "../src/engine/environment/environment.ts";
 
 const NODES = {

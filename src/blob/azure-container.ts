@@ -6,7 +6,7 @@ import {
   newPipeline,
   type Pipeline,
 } from "@azure/storage-blob";
-import { MucastError } from "../contract/errors.ts";
+import { MucastError } from "../contract/errors/errors.ts";
 import type { AzureCredentials } from "./azure-credentials.ts";
 import { AzureTransport, type TransportOptions } from "./azure-transport.ts";
 import { canceled } from "./canceled.ts";

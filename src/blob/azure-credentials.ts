@@ -1,6 +1,6 @@
 import type { TokenCredential } from "@azure/identity";
 import { BlobServiceClient, StorageSharedKeyCredential } from "@azure/storage-blob";
-import { MucastError } from "../contract/errors.ts";
+import { MucastError } from "../contract/errors/errors.ts";
 
 /** What proves to Azure who asks. */
 export type AzureCredentials =

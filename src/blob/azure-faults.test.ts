@@ -16,8 +16,8 @@ import {
   startFaultyProxy,
   truncate,
 } from "../../test/servers/faulty-proxy.testing.ts";
-import type { ErrorCode } from "../contract/error-codes.ts";
-import { MucastError } from "../contract/errors.ts";
+import type { ErrorCode } from "../contract/errors/error-codes.ts";
+import { MucastError } from "../contract/errors/errors.ts";
 import { openStore } from "./open-store.ts";
 import { policyOf } from "./policy.ts";
 import type { JobStore } from "./store.ts";

@@ -1,6 +1,6 @@
 import type { Agent as HttpAgent, IncomingMessage } from "node:http";
 import type { HttpOperationResponse, IHttpClient, WebResource } from "@azure/storage-blob";
-import { MucastError } from "../contract/errors.ts";
+import { MucastError } from "../contract/errors/errors.ts";
 import type { AddressRule } from "./addresses.ts";
 import { guardedAgent } from "./guarded-agent.ts";
 import type { BlobLimits } from "./limits.ts";

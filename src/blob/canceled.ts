@@ -1,4 +1,4 @@
-import { MucastError } from "../contract/errors.ts";
+import { MucastError } from "../contract/errors/errors.ts";
 
 /** The error of what was stopped: the signal's reason where that is a MucastError, else `canceled`. */
 export function canceled(signal: AbortSignal, doing: "reading" | "writing", name: string): MucastError {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { MucastError } from "../contract/errors.ts";
+import { MucastError } from "../contract/errors/errors.ts";
 import { blocksOf, type Content } from "./content.ts";
 
 async function blocks(content: Content, size: number, limit?: number): Promise<Buffer[]> {

@@ -1,4 +1,4 @@
-import { MucastError } from "../contract/errors.ts";
+import { MucastError } from "../contract/errors/errors.ts";
 
 /** Text is written as UTF-8. */
 export type Piece = Uint8Array | string;

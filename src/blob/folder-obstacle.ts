@@ -1,6 +1,6 @@
 import { accessSync, constants, lstatSync } from "node:fs";
 import { dirname } from "node:path";
-import { codeOf } from "../contract/system-error.ts";
+import { codeOf } from "../contract/errors/system-error.ts";
 
 /**
  * Why a folder cannot be made, given the error of `mkdir`: on a read-only file system Node says only that the folder

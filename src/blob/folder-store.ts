@@ -1,8 +1,8 @@
 import { constants } from "node:fs";
 import { type FileHandle, open, realpath, unlink } from "node:fs/promises";
 import { basename, dirname, join, relative } from "node:path";
-import { MucastError } from "../contract/errors.ts";
-import { causeOf, codeOf } from "../contract/system-error.ts";
+import { MucastError } from "../contract/errors/errors.ts";
+import { causeOf, codeOf } from "../contract/errors/system-error.ts";
 import { throwIfAborted } from "./canceled.ts";
 import type { Content } from "./content.ts";
 import { etagOf, stamp } from "./file-version.ts";

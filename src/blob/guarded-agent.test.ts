@@ -3,7 +3,7 @@ import type { LookupAddress } from "node:dns";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
-import { MucastError } from "../contract/errors.ts";
+import { MucastError } from "../contract/errors/errors.ts";
 import { guardedAgent, guardedLookup } from "./guarded-agent.ts";
 import { DEFAULT_BLOB_LIMITS } from "./limits.ts";
 import { send } from "./remote-request.ts";

@@ -2,7 +2,7 @@ import { lookup as systemLookup } from "node:dns";
 import { Agent as HttpAgent } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
 import type { LookupFunction } from "node:net";
-import { MucastError } from "../contract/errors.ts";
+import { MucastError } from "../contract/errors/errors.ts";
 import { type AddressRule, isAllowedAddress } from "./addresses.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { pipeline, Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
-import { MucastError } from "../contract/errors.ts";
+import { MucastError } from "../contract/errors/errors.ts";
 
 const MAGIC = [0x1f, 0x8b, 0x08];
 const OUTPUT_CHUNK_BYTES = 2 ** 18;

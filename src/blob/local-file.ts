@@ -1,8 +1,7 @@
 import type { BigIntStats } from "node:fs";
-import type { FileHandle } from "node:fs/promises";
-import { open } from "node:fs/promises";
-import { MucastError } from "../contract/errors.ts";
-import { causeOf, codeOf } from "../contract/system-error.ts";
+import { type FileHandle, open } from "node:fs/promises";
+import { MucastError } from "../contract/errors/errors.ts";
+import { causeOf, codeOf } from "../contract/errors/system-error.ts";
 import type { StoredBytes } from "./stored-bytes.ts";
 
 const CHUNK_BYTES = 2 ** 20;

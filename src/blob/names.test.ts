@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { MucastError } from "../contract/errors.ts";
+import { MucastError } from "../contract/errors/errors.ts";
 import { checkId, executionName, inputNames, outputName } from "./names.ts";
 
 test("outputs and executions carry the names other services look for", () => {

@@ -1,5 +1,5 @@
-import { MucastError } from "../contract/errors.ts";
-import type { Operation } from "../contract/operation-view.ts";
+import type { Operation } from "../contract/api/operation-view.ts";
+import { MucastError } from "../contract/errors/errors.ts";
 
 const JOBS = {
   run_ml_job: { job: "ml-worker-job", outputPrefix: "ml_engine" },

@@ -8,8 +8,8 @@ import { after, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
 import { openFiles } from "../../test/open-files.testing.ts";
-import type { ErrorCode } from "../contract/error-codes.ts";
-import { MucastError } from "../contract/errors.ts";
+import type { ErrorCode } from "../contract/errors/error-codes.ts";
+import { MucastError } from "../contract/errors/errors.ts";
 import { type OpenOptions, openBlob } from "./open-blob.ts";
 
 const NO_HTTPS = { allowed: [] };

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import type { ByteSource } from "../contract/columns.ts";
-import { MucastError } from "../contract/errors.ts";
+import type { ByteSource } from "../contract/data/ticker-series.ts";
+import { MucastError } from "../contract/errors/errors.ts";
 import { throwIfAborted } from "./canceled.ts";
 import { FolderStore } from "./folder-store.ts";
 import { withoutGzip } from "./gzip.ts";

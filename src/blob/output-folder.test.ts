@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { MucastError } from "../contract/errors.ts";
+import { MucastError } from "../contract/errors/errors.ts";
 import { checkOutput, resolveOutput } from "./output-folder.ts";
 
 const isInvalid = (error: unknown) => error instanceof MucastError && error.code === "invalid_request";

@@ -1,8 +1,8 @@
 import { constants } from "node:fs";
 import { access, lstat, mkdtemp, rmdir, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
-import { MucastError } from "../contract/errors.ts";
-import { causeOf, codeOf } from "../contract/system-error.ts";
+import { MucastError } from "../contract/errors/errors.ts";
+import { causeOf, codeOf } from "../contract/errors/system-error.ts";
 import { filePath, isUrl } from "./place.ts";
 import { shownUrl, withoutSignature } from "./policy.ts";
 

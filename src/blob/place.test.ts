@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { MucastError } from "../contract/errors.ts";
+import { MucastError } from "../contract/errors/errors.ts";
 import { checkInputLocation, placeOf } from "./place.ts";
 import { type BlobPolicy, blobPolicy, policyOf } from "./policy.ts";
 

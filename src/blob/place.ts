@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import { fileURLToPath } from "node:url";
-import { MucastError } from "../contract/errors.ts";
+import { MucastError } from "../contract/errors/errors.ts";
 import { type AddressRule, isAllowedAddress } from "./addresses.ts";
 import { notPublic } from "./guarded-agent.ts";
 import { type BlobPolicy, type MappedBase, shownUrl, withoutSignature } from "./policy.ts";

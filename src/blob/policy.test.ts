@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { MucastError } from "../contract/errors.ts";
+import { MucastError } from "../contract/errors/errors.ts";
 import { checkInputLocation } from "./place.ts";
 import { type BlobPolicy, blobPolicy, shownUrl } from "./policy.ts";
 

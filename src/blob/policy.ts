@@ -1,5 +1,5 @@
-import { type BlobLimits, blobLimits } from "../contract/blob-limits.ts";
-import { MucastError } from "../contract/errors.ts";
+import { type BlobLimits, blobLimits } from "../contract/data/blob-limits.ts";
+import { MucastError } from "../contract/errors/errors.ts";
 import { isLoopbackHost, spellingFault } from "./url-spelling.ts";
 
 /** Which blobs may be read, from where, and how much they may hold. Plain data without a secret, so that it can travel to a job as JSON. */

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
-import { startTimeOf } from "../contract/process-stat.ts";
+import { startTimeOf } from "../contract/machine/process-stat.ts";
 
 /** What tells processes apart that may write to one folder: machine, pid and start time, `<machine>-<pid>-<start>`. */
 export function ownMark(): string {

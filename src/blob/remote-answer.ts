@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { MucastError } from "../contract/errors.ts";
+import { MucastError } from "../contract/errors/errors.ts";
 import { PassingFailure } from "./remote-request.ts";
 
 /** Where the bytes of an answer stand in the whole blob. */

@@ -1,6 +1,6 @@
 import { createHash, type Hash } from "node:crypto";
 import type { Agent as HttpAgent, IncomingMessage } from "node:http";
-import { MucastError } from "../contract/errors.ts";
+import { MucastError } from "../contract/errors/errors.ts";
 import type { AddressRule } from "./addresses.ts";
 import { canceled } from "./canceled.ts";
 import { guardedAgent } from "./guarded-agent.ts";

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { MucastError } from "../contract/errors.ts";
+import { MucastError } from "../contract/errors/errors.ts";
 
 /**
  * The folder of one caller in a storage, which holds that caller's `data/` and `status/`; empty for the storage

@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { link, open, rename, rmdir, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { MucastError } from "../contract/errors.ts";
-import { makeFolder } from "../contract/make-folder.ts";
-import { causeOf, codeOf } from "../contract/system-error.ts";
+import { MucastError } from "../contract/errors/errors.ts";
+import { causeOf, codeOf } from "../contract/errors/system-error.ts";
+import { makeFolder } from "../contract/machine/folders.ts";
 import { throwIfAborted } from "./canceled.ts";
 import { blocksOf, type Content } from "./content.ts";
 import { folderObstacle } from "./folder-obstacle.ts";

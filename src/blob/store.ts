@@ -1,4 +1,4 @@
-import { MucastError } from "../contract/errors.ts";
+import { MucastError } from "../contract/errors/errors.ts";
 import type { Content } from "./content.ts";
 import type { StoredBytes } from "./stored-bytes.ts";
 

@@ -6,8 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import type { ErrorCode } from "../contract/error-codes.ts";
-import { MucastError } from "../contract/errors.ts";
+import type { ErrorCode } from "../contract/errors/error-codes.ts";
+import { MucastError } from "../contract/errors/errors.ts";
 import { publishStaged, stageFile } from "./staged-file.ts";
 import { writeOutput } from "./write-output.ts";
 

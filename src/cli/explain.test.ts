@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { PassThrough } from "node:stream";
 import { test } from "node:test";
-import { MucastError } from "../contract/errors.ts";
-import { parseMlSettings } from "../contract/ml-settings.ts";
+import { parseMlSettings } from "../contract/config/ml-settings.ts";
+import { MucastError } from "../contract/errors/errors.ts";
 import { explain } from "./explain.ts";
 import { Reporter } from "./reporter.ts";
 

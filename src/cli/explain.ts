@@ -1,9 +1,8 @@
-import { type Fault, MucastError } from "../contract/errors.ts";
-import { faultLine } from "../contract/faults.ts";
-import { namedFailure } from "../contract/named-failure.ts";
-import { printable } from "../contract/printable.ts";
-import { type Problem, problemOf } from "../contract/problem.ts";
-import type { CodeCounts } from "../contract/sizes.ts";
+import type { CodeCounts } from "../contract/api/answer-limits.ts";
+import { type Fault, MucastError } from "../contract/errors/errors.ts";
+import { faultLine } from "../contract/errors/faults.ts";
+import { type Problem, problemOf } from "../contract/errors/problem.ts";
+import { namedFailure, printable } from "../contract/errors/wording.ts";
 import type { Reporter } from "./reporter.ts";
 
 /** Tells an error on stderr and gives the exit code of its kind; stdout stays empty. */

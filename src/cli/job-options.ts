@@ -2,9 +2,9 @@ import { closeSync, openSync, readSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { type Command, Option } from "commander";
 import { withoutSignature } from "../blob/policy.ts";
-import { type Fault, MucastError } from "../contract/errors.ts";
-import { invalidRequest } from "../contract/faults.ts";
-import { LIMITS } from "../contract/limits.ts";
+import { LIMITS } from "../contract/config/limits.ts";
+import { type Fault, MucastError } from "../contract/errors/errors.ts";
+import { invalidRequest } from "../contract/errors/faults.ts";
 import { Reporter, type ReporterOptions } from "./reporter.ts";
 
 /** The flags of the job commands and of validate, as commander gives them. */

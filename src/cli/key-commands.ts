@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { MucastError } from "../contract/errors.ts";
-import { faultsOf, invalidRequest } from "../contract/faults.ts";
-import { printable } from "../contract/printable.ts";
+import { MucastError } from "../contract/errors/errors.ts";
+import { faultsOf, invalidRequest } from "../contract/errors/faults.ts";
+import { printable } from "../contract/errors/wording.ts";
 import type { ApiKey } from "../service/auth/key-store.ts";
 import { SCOPES } from "../service/operations.ts";
 import { withKeys } from "./key-access.ts";

@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import { Command, CommanderError } from "commander";
 import { withoutSignature } from "../blob/policy.ts";
-import { MucastError } from "../contract/errors.ts";
+import { MucastError } from "../contract/errors/errors.ts";
 import { MUCAST_VERSION } from "../contract/version.ts";
 import { addDoctor } from "./doctor.ts";
 import { explain } from "./explain.ts";

@@ -1,6 +1,6 @@
 import { MucastApiError } from "../client/index.ts";
-import { ERROR_TABLE, type ErrorCode } from "../contract/error-codes.ts";
-import { MucastError } from "../contract/errors.ts";
+import { ERROR_TABLE, type ErrorCode } from "../contract/errors/error-codes.ts";
+import { MucastError } from "../contract/errors/errors.ts";
 
 /** The error as the service has told it; a code that only a newer one knows becomes one that is as bad. */
 export function asMucastError(error: unknown): unknown {

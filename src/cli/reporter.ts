@@ -1,10 +1,8 @@
 import { withoutSignature } from "../blob/policy.ts";
-import { counted } from "../contract/counted.ts";
-import type { JobEvent, Progress, Report, Stage } from "../contract/events.ts";
-import { namedFailure } from "../contract/named-failure.ts";
-import type { Failure } from "../contract/output-blob.ts";
-import { printable } from "../contract/printable.ts";
-import type { Warning } from "../contract/warnings.ts";
+import type { JobEvent, Progress, Report, Stage } from "../contract/api/job-events.ts";
+import type { Warning } from "../contract/errors/warnings.ts";
+import { counted, namedFailure, printable } from "../contract/errors/wording.ts";
+import type { Failure } from "../contract/output/output-blob.ts";
 
 export interface ReporterOptions {
   readonly format: "text" | "json";

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
-import { MucastError } from "../contract/errors.ts";
-import { nearestName } from "../contract/nearest.ts";
-import { jsonSchema, PUBLISHED_SCHEMAS, type SchemaName } from "../contract/schemas.ts";
+import { jsonSchema, PUBLISHED_SCHEMAS, type SchemaName } from "../contract/api/published-schemas.ts";
+import { MucastError } from "../contract/errors/errors.ts";
+import { nearestName } from "../contract/errors/nearest-name.ts";
 
 const NAMES = Object.keys(PUBLISHED_SCHEMAS) as SchemaName[];
 

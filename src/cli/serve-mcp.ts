@@ -1,5 +1,5 @@
 import { MucastClient } from "../client/index.ts";
-import { invalidRequest, show } from "../contract/faults.ts";
+import { invalidRequest, show } from "../contract/errors/faults.ts";
 import { serveMcpOnStdio } from "../service/mcp/serve-stdio.ts";
 import { loadSettings } from "../service/settings/load-settings.ts";
 import { FolderService } from "./folder-service.ts";

@@ -1,4 +1,4 @@
-import { MucastError } from "../contract/errors.ts";
+import { MucastError } from "../contract/errors/errors.ts";
 import { findEnvironment } from "../engine/environment/environment.ts";
 import { startService } from "../service/service.ts";
 import { loadSettings, type ServiceSettings, type SettingFlags } from "../service/settings/load-settings.ts";

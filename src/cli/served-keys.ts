@@ -1,5 +1,5 @@
 import { errorOf } from "../client/api-error.ts";
-import { MucastError } from "../contract/errors.ts";
+import { MucastError } from "../contract/errors/errors.ts";
 import type { ApiKey, KeyStore } from "../service/auth/key-store.ts";
 import type { Scope } from "../service/operations.ts";
 import { asMucastError } from "./remote-error.ts";

@@ -1,7 +1,6 @@
 import type { Command } from "commander";
 import { blobPolicy } from "../blob/policy.ts";
-import { namedFailure } from "../contract/named-failure.ts";
-import { printable } from "../contract/printable.ts";
+import { namedFailure, printable } from "../contract/errors/wording.ts";
 import type { TickerUnderstanding, Understanding } from "../jobs/shared/job-preview.ts";
 import { validateJob } from "../jobs/validate-job.ts";
 import { type JobFlags, jobInputs, reporterOf, withJobFlags } from "./job-options.ts";

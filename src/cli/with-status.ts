@@ -2,8 +2,8 @@ import { dirname } from "node:path";
 import { openStore } from "../blob/open-store.ts";
 import { resolveOutput } from "../blob/output-folder.ts";
 import type { BlobStore } from "../blob/store.ts";
-import { shownProblem } from "../contract/defect.ts";
-import type { ResultRecord } from "../contract/result-record.ts";
+import { shownProblem } from "../contract/errors/problem.ts";
+import type { ResultRecord } from "../contract/output/result-record.ts";
 import { StatusWriter } from "../executors/status-writer.ts";
 import type { JobContext, JobRequest } from "../jobs/shared/job.ts";
 

@@ -1,5 +1,5 @@
-import type { OperationView } from "../contract/operation-view.ts";
-import type { Problem } from "../contract/problem.ts";
+import type { OperationView } from "../contract/api/operation-view.ts";
+import type { Problem } from "../contract/errors/problem.ts";
 
 /**
  * What the service refused, or an operation that did not succeed: `problem` says what is wrong and what to do.

@@ -1,7 +1,12 @@
-import type { ForecastView } from "../contract/forecast-view.ts";
-import type { Operation, OperationPage, OperationStatus, OperationView } from "../contract/operation-view.ts";
-import type { OutputBlob } from "../contract/output-blob.ts";
-import type { Snapshot, StoredEvent } from "../contract/stored-event.ts";
+import type { ForecastView } from "../contract/api/forecast-view.ts";
+import type {
+  Operation,
+  OperationPage,
+  OperationStatus,
+  OperationView,
+} from "../contract/api/operation-view.ts";
+import type { Snapshot, StoredEvent } from "../contract/api/stored-event.ts";
+import type { OutputBlob } from "../contract/output/output-blob.ts";
 import { objectWith } from "./api-error.ts";
 import { type Call, type ClientOptions, Connection } from "./connection.ts";
 import { type FollowOptions, followEvents } from "./follow-events.ts";

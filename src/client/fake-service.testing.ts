@@ -2,10 +2,10 @@ import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { answering } from "../../test/servers/answering.testing.ts";
-import type { ErrorCode } from "../contract/error-codes.ts";
-import { MucastError } from "../contract/errors.ts";
-import type { OperationView } from "../contract/operation-view.ts";
-import { problemOf } from "../contract/problem.ts";
+import type { OperationView } from "../contract/api/operation-view.ts";
+import type { ErrorCode } from "../contract/errors/error-codes.ts";
+import { MucastError } from "../contract/errors/errors.ts";
+import { problemOf } from "../contract/errors/problem.ts";
 
 /** A request as the fake service got it. */
 export interface Asked {

@@ -1,5 +1,5 @@
-import type { OperationView } from "../contract/operation-view.ts";
-import type { Snapshot, StoredEvent } from "../contract/stored-event.ts";
+import type { OperationView } from "../contract/api/operation-view.ts";
+import type { Snapshot, StoredEvent } from "../contract/api/stored-event.ts";
 import { errorOf, MucastApiError, objectIn } from "./api-error.ts";
 import type { Connection } from "./connection.ts";
 import { sentEvents } from "./event-source.ts";

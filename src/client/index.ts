@@ -1,12 +1,17 @@
-export type { EpochPoint, Epochs } from "../contract/epoch-point.ts";
-export type { ErrorCode } from "../contract/error-codes.ts";
-export type { Fault } from "../contract/errors.ts";
-export type { ForecastView } from "../contract/forecast-view.ts";
-export type { Operation, OperationPage, OperationStatus, OperationView } from "../contract/operation-view.ts";
-export type { OutputBlob } from "../contract/output-blob.ts";
-export type { Problem } from "../contract/problem.ts";
-export type { ResultRecord } from "../contract/result-record.ts";
-export type { Snapshot, StoredEvent } from "../contract/stored-event.ts";
+export type { ForecastView } from "../contract/api/forecast-view.ts";
+export type { EpochPoint, Epochs } from "../contract/api/job-events.ts";
+export type {
+  Operation,
+  OperationPage,
+  OperationStatus,
+  OperationView,
+} from "../contract/api/operation-view.ts";
+export type { Snapshot, StoredEvent } from "../contract/api/stored-event.ts";
+export type { ErrorCode } from "../contract/errors/error-codes.ts";
+export type { Fault } from "../contract/errors/errors.ts";
+export type { Problem } from "../contract/errors/problem.ts";
+export type { OutputBlob } from "../contract/output/output-blob.ts";
+export type { ResultRecord } from "../contract/output/result-record.ts";
 export { MucastApiError } from "./api-error.ts";
 export {
   type CallOptions,

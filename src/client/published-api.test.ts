@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { operationPageSchema, operationSchema } from "../contract/operation-view.ts";
+import { operationPageSchema, operationSchema } from "../contract/api/operation-view.ts";
 import type { OpenApiDocument } from "../service/http/openapi.ts";
 import { MucastClient } from "./client.ts";
 import { operation, SUCCEEDED, sent } from "./fake-service.testing.ts";

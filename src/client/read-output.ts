@@ -1,4 +1,4 @@
-import type { OutputBlob } from "../contract/output-blob.ts";
+import type { OutputBlob } from "../contract/output/output-blob.ts";
 import {
   anything,
   count,

@@ -1,6 +1,6 @@
-import type { Operation, OperationView } from "../contract/operation-view.ts";
-import type { ResultRecord } from "../contract/result-record.ts";
-import type { Snapshot, StoredEvent } from "../contract/stored-event.ts";
+import type { Operation, OperationView } from "../contract/api/operation-view.ts";
+import type { Snapshot, StoredEvent } from "../contract/api/stored-event.ts";
+import type { ResultRecord } from "../contract/output/result-record.ts";
 import { MucastApiError } from "./api-error.ts";
 import { endedBy, type FollowOptions, hasEnded } from "./follow-events.ts";
 import { pause } from "./pause.ts";

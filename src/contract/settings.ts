@@ -1,8 +1,8 @@
 import { availableParallelism } from "node:os";
 import { z } from "zod";
-import { BLOB_BOUNDS } from "./blob-limits.ts";
-import { defaultMemoryBytes } from "./machine-memory.ts";
-import { EVENT_TYPES } from "./stored-event.ts";
+import { EVENT_TYPES } from "./api/stored-event.ts";
+import { BLOB_BOUNDS } from "./data/blob-limits.ts";
+import { defaultMemoryBytes } from "./machine/machine-memory.ts";
 
 /** A setting's other names. Each stands in the settings file under its key. */
 export interface SettingNames {

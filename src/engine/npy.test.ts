@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import fc from "fast-check";
-import { MucastError } from "../contract/errors.ts";
+import { MucastError } from "../contract/errors/errors.ts";
 import { findEnvironment } from "./environment/environment.ts";
 import { runCommand } from "./environment/run-command.ts";
 import { readNpy, writeNpy } from "./npy.ts";

@@ -1,7 +1,7 @@
 import { closeSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
 import { endianness } from "node:os";
-import { MucastError } from "../contract/errors.ts";
-import { workFolderError } from "../contract/work-folder-error.ts";
+import { MucastError } from "../contract/errors/errors.ts";
+import { workFolderError } from "../contract/errors/system-error.ts";
 
 /** An array that travels as a file: a message names it and never holds its numbers. */
 export interface ArrayRef {

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { MucastError } from "../contract/errors.ts";
+import { MucastError } from "../contract/errors/errors.ts";
 
 const PAGE_BYTES = 4_096;
 

@@ -1,4 +1,4 @@
-import type { Pausable } from "../contract/pausable.ts";
+import type { Pausable } from "../contract/machine/pausable.ts";
 import type { ForecastRows } from "./forecast-rows.ts";
 import { type ForecastTable, forecastTable } from "./forecast-table.ts";
 import { mean } from "./statistics.ts";

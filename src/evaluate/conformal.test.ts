@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { seededRandom } from "../../test/twins/random.ts";
-import { atOnce } from "../contract/pausable.ts";
+import { atOnce } from "../contract/machine/pausable.ts";
 import { outOfFoldMeans } from "./baselines.ts";
 import {
   type Bound,

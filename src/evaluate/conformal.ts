@@ -1,6 +1,6 @@
-import { counted } from "../contract/counted.ts";
-import type { Intervals } from "../contract/intervals.ts";
-import type { Warning } from "../contract/warnings.ts";
+import type { Intervals } from "../contract/config/intervals.ts";
+import type { Warning } from "../contract/errors/warnings.ts";
+import { counted } from "../contract/errors/wording.ts";
 
 /** Which side of a forecast is bounded. */
 export type Bound = Intervals["bound"];

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { atOnce } from "../contract/pausable.ts";
+import { atOnce } from "../contract/machine/pausable.ts";
 import { coverageTable } from "./coverage.ts";
 
 const NONE = Number.NaN;

@@ -1,5 +1,5 @@
-import type { Coverage } from "../contract/output-blob.ts";
-import type { Pausable } from "../contract/pausable.ts";
+import type { Pausable } from "../contract/machine/pausable.ts";
+import type { Coverage } from "../contract/output/output-blob.ts";
 import type { Bounds } from "./conformal.ts";
 import { inTickerOrder } from "./forecast-rows.ts";
 import { finiteOrNull } from "./statistics.ts";

@@ -1,5 +1,5 @@
-import type { CrossSection } from "../contract/output-blob.ts";
-import type { Pausable } from "../contract/pausable.ts";
+import type { Pausable } from "../contract/machine/pausable.ts";
+import type { CrossSection } from "../contract/output/output-blob.ts";
 import type { ForecastRows } from "./forecast-rows.ts";
 import { averageRanks } from "./rank.ts";
 import { correlation, finiteOrNull, mean, sampleDeviation } from "./statistics.ts";

@@ -1,4 +1,4 @@
-import { compareCodePoints } from "../contract/code-points.ts";
+import { compareCodePoints } from "../contract/data/code-points.ts";
 
 /** Forecasts of one ticker beside what happened: either its score rows or its out-of-fold rows. */
 export interface ForecastRows {

@@ -1,5 +1,5 @@
-import type { CrossSection, Metrics } from "../contract/output-blob.ts";
-import type { Pausable } from "../contract/pausable.ts";
+import type { Pausable } from "../contract/machine/pausable.ts";
+import type { CrossSection, Metrics } from "../contract/output/output-blob.ts";
 import { crossSection } from "./cross-section.ts";
 import { concatenate, type ForecastRows, inTickerOrder, labelled } from "./forecast-rows.ts";
 import { metrics, metricsInSteps } from "./metrics.ts";

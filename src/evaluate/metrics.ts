@@ -1,5 +1,5 @@
-import type { Metrics } from "../contract/output-blob.ts";
-import { atOnce, type Pausable } from "../contract/pausable.ts";
+import { atOnce, type Pausable } from "../contract/machine/pausable.ts";
+import type { Metrics } from "../contract/output/output-blob.ts";
 import { correlationInSteps, finiteOrNull, mean, rootMeanSquare } from "./statistics.ts";
 
 /** Labelled rows of one ticker, of one fold or of all tickers, as parallel arrays of shape (n). */

@@ -1,5 +1,5 @@
-import type { Intervals } from "../contract/intervals.ts";
-import type { Warning } from "../contract/warnings.ts";
+import type { Intervals } from "../contract/config/intervals.ts";
+import type { Warning } from "../contract/errors/warnings.ts";
 import {
   type Bounds,
   conformalQuantile,

@@ -1,4 +1,4 @@
-import { atOnce, type Pausable } from "../contract/pausable.ts";
+import { atOnce, type Pausable } from "../contract/machine/pausable.ts";
 
 /**
  * Sums behind the metrics. Each runs over its input in the order given, so equal inputs give equal bytes, and none

@@ -1,7 +1,6 @@
-import { jsonBytes } from "../contract/bounded-json.ts";
-import type { EpochPoint, Epochs } from "../contract/epoch-point.ts";
-import type { Progress } from "../contract/events.ts";
-import { SIZES } from "../contract/sizes.ts";
+import { SIZES } from "../contract/api/answer-limits.ts";
+import type { EpochPoint, Epochs, Progress } from "../contract/api/job-events.ts";
+import { jsonBytes } from "../contract/json/bounded-json.ts";
 
 /** Most epochs that are told beside the best and the last of each network. */
 const EVEN_POINTS = 200;

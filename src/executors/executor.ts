@@ -1,8 +1,8 @@
-import type { ExecutionEvent } from "../contract/events.ts";
-import type { Operation } from "../contract/operation-view.ts";
-import type { Problem } from "../contract/problem.ts";
-import type { ResultRecord } from "../contract/result-record.ts";
-import type { Timing } from "../contract/status-blob.ts";
+import type { ExecutionEvent } from "../contract/api/job-events.ts";
+import type { Operation } from "../contract/api/operation-view.ts";
+import type { Problem } from "../contract/errors/problem.ts";
+import type { ResultRecord } from "../contract/output/result-record.ts";
+import type { Timing } from "../contract/output/status-blob.ts";
 
 /** One attempt at a job, as it is handed to an executor. */
 export interface JobOrder {

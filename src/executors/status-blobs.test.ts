@@ -5,11 +5,11 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { FolderStore } from "../blob/folder-store.ts";
 import type { BlobStore } from "../blob/store.ts";
-import { MucastError } from "../contract/errors.ts";
-import { problemOf } from "../contract/problem.ts";
-import type { ResultRecord } from "../contract/result-record.ts";
-import { SIZES } from "../contract/sizes.ts";
-import type { StatusBlob } from "../contract/status-blob.ts";
+import { SIZES } from "../contract/api/answer-limits.ts";
+import { MucastError } from "../contract/errors/errors.ts";
+import { problemOf } from "../contract/errors/problem.ts";
+import type { ResultRecord } from "../contract/output/result-record.ts";
+import type { StatusBlob } from "../contract/output/status-blob.ts";
 import { readStatus } from "./status-reader.ts";
 import { type StatusOptions, StatusWriter } from "./status-writer.ts";
 

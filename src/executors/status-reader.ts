@@ -1,8 +1,8 @@
 import type { BlobStore } from "../blob/store.ts";
-import { MucastError } from "../contract/errors.ts";
-import { openSchema } from "../contract/open-schema.ts";
-import { SIZES } from "../contract/sizes.ts";
-import { type StatusBlob, statusBlobSchema, statusKey } from "../contract/status-blob.ts";
+import { SIZES } from "../contract/api/answer-limits.ts";
+import { openSchema } from "../contract/api/open-schema.ts";
+import { MucastError } from "../contract/errors/errors.ts";
+import { type StatusBlob, statusBlobSchema, statusKey } from "../contract/output/status-blob.ts";
 
 /** More than is written, for what a job of another version tells. */
 const MOST_BYTES = 8 * SIZES.statusBlob;

@@ -1,15 +1,13 @@
 import { createHash } from "node:crypto";
 import { withoutSignature } from "../blob/policy.ts";
 import type { BlobStore } from "../blob/store.ts";
-import { boundedCopy } from "../contract/bounded-json.ts";
-import { boundedProblem } from "../contract/bounded-problem.ts";
-import { CappedList } from "../contract/capped-list.ts";
-import type { Report } from "../contract/events.ts";
-import type { Failure } from "../contract/output-blob.ts";
-import type { Problem } from "../contract/problem.ts";
-import { SIZES } from "../contract/sizes.ts";
-import { type StatusBlob, statusKey } from "../contract/status-blob.ts";
-import type { Warning } from "../contract/warnings.ts";
+import { CappedList, SIZES } from "../contract/api/answer-limits.ts";
+import type { Report } from "../contract/api/job-events.ts";
+import { boundedProblem, type Problem } from "../contract/errors/problem.ts";
+import type { Warning } from "../contract/errors/warnings.ts";
+import { boundedCopy } from "../contract/json/bounded-json.ts";
+import type { Failure } from "../contract/output/output-blob.ts";
+import { type StatusBlob, statusKey } from "../contract/output/status-blob.ts";
 import type { OnTiming } from "../jobs/shared/timings.ts";
 import { EpochPoints, pointOf } from "./epoch-points.ts";
 

@@ -1,4 +1,4 @@
-import { counted } from "../contract/counted.ts";
+import { counted } from "../contract/errors/wording.ts";
 import { invalid, type Place, quote } from "./blob-errors.ts";
 import { DateList } from "./date-list.ts";
 import { Token } from "./json-reader.ts";

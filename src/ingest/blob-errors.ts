@@ -1,4 +1,4 @@
-import { MucastError } from "../contract/errors.ts";
+import { MucastError } from "../contract/errors/errors.ts";
 
 /** Where in a blob a fault lies. */
 export interface Place {

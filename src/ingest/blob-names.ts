@@ -1,5 +1,4 @@
-import type { BlobLimits } from "../contract/blob-limits.ts";
-import { BLOB_BOUNDS, NAME_BYTES } from "../contract/blob-limits.ts";
+import { BLOB_BOUNDS, type BlobLimits, NAME_BYTES } from "../contract/data/blob-limits.ts";
 import { type Place, quote, tooLarge } from "./blob-errors.ts";
 
 /** The names of a blob's tickers and columns, each in memory once and all of them together bounded. */

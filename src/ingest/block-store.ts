@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { closeSync, openSync, readSync, unlinkSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { workFolderError } from "../contract/work-folder-error.ts";
+import { workFolderError } from "../contract/errors/system-error.ts";
 
 /** Float64 values: 64 MiB. */
 const IN_MEMORY = 8 * 1024 * 1024;

@@ -1,4 +1,4 @@
-import type { ByteSource } from "../contract/columns.ts";
+import type { ByteSource } from "../contract/data/ticker-series.ts";
 import { unreadable } from "./blob-errors.ts";
 
 /** Zero bytes that always follow the contents, so that a scan needs no check of the end at every byte. */

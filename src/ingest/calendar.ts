@@ -1,4 +1,4 @@
-import { type Day, formatDay } from "../contract/dates.ts";
+import { type Day, formatDay } from "../contract/data/dates.ts";
 import { invalid, type Place } from "./blob-errors.ts";
 
 /** The dates of one ticker, or of all, in order, and how values that came with them have to move. */

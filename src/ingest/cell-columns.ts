@@ -1,5 +1,5 @@
-import type { TickerFeatures } from "../contract/columns.ts";
-import { type Day, formatDay } from "../contract/dates.ts";
+import { type Day, formatDay } from "../contract/data/dates.ts";
+import type { TickerFeatures } from "../contract/data/ticker-series.ts";
 import { invalid, type Place, quote } from "./blob-errors.ts";
 import { Calendar } from "./calendar.ts";
 import { whyNoDate } from "./date-text.ts";

@@ -1,4 +1,4 @@
-import { MILLISECONDS_PER_DAY } from "../contract/dates.ts";
+import { MILLISECONDS_PER_DAY } from "../contract/data/dates.ts";
 import { invalid, type Place, quote } from "./blob-errors.ts";
 import { Calendar } from "./calendar.ts";
 import { dayOfEpoch, whyNoDate } from "./date-text.ts";

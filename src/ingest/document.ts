@@ -1,5 +1,5 @@
-import type { RequestedWindow } from "../contract/columns.ts";
-import { MucastError } from "../contract/errors.ts";
+import type { RequestedWindow } from "../contract/data/ticker-series.ts";
+import { MucastError } from "../contract/errors/errors.ts";
 import { invalid, quote } from "./blob-errors.ts";
 import type { BlobKind } from "./column-names.ts";
 import { DateList } from "./date-list.ts";

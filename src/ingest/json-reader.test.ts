@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { MucastError } from "../contract/errors.ts";
+import { MucastError } from "../contract/errors/errors.ts";
 import { ByteWindow } from "./byte-window.ts";
 import { cut, cuts, sourceOf } from "./chunks.testing.ts";
 import { Doubles } from "./doubles.ts";

@@ -1,6 +1,6 @@
-import type { TickerFeatures } from "../contract/columns.ts";
-import { counted } from "../contract/counted.ts";
-import type { MucastError } from "../contract/errors.ts";
+import type { TickerFeatures } from "../contract/data/ticker-series.ts";
+import type { MucastError } from "../contract/errors/errors.ts";
+import { counted } from "../contract/errors/wording.ts";
 import { invalid, quote } from "./blob-errors.ts";
 import type { BlockPlace } from "./block-store.ts";
 import type { Calendar } from "./calendar.ts";

@@ -1,6 +1,11 @@
-import { compareCodePoints } from "../contract/code-points.ts";
-import type { ByteSource, RequestedWindow, TickerFeatures, TickerPrices } from "../contract/columns.ts";
-import type { Day } from "../contract/dates.ts";
+import { compareCodePoints } from "../contract/data/code-points.ts";
+import type { Day } from "../contract/data/dates.ts";
+import type {
+  ByteSource,
+  RequestedWindow,
+  TickerFeatures,
+  TickerPrices,
+} from "../contract/data/ticker-series.ts";
 import { type BlockPlace, BlockStore } from "./block-store.ts";
 import { ColumnRoles, priceColumn } from "./column-names.ts";
 import { type ReadOptions, readBlob } from "./read-blob.ts";

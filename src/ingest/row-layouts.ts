@@ -1,4 +1,4 @@
-import { type Day, formatDay } from "../contract/dates.ts";
+import { type Day, formatDay } from "../contract/data/dates.ts";
 import { invalid } from "./blob-errors.ts";
 import { whyNoDate } from "./date-text.ts";
 import { Token } from "./json-reader.ts";

@@ -1,5 +1,5 @@
-import type { TickerFeatures } from "../contract/columns.ts";
-import type { Day } from "../contract/dates.ts";
+import type { Day } from "../contract/data/dates.ts";
+import type { TickerFeatures } from "../contract/data/ticker-series.ts";
 import type { BlockPlace } from "./block-store.ts";
 import { Calendar } from "./calendar.ts";
 import { Doubles } from "./doubles.ts";

@@ -1,5 +1,5 @@
-import type { TickerFeatures } from "../contract/columns.ts";
-import { counted } from "../contract/counted.ts";
+import type { TickerFeatures } from "../contract/data/ticker-series.ts";
+import { counted } from "../contract/errors/wording.ts";
 import { invalid, type Place, quote } from "./blob-errors.ts";
 import type { Calendar } from "./calendar.ts";
 import { DateList } from "./date-list.ts";

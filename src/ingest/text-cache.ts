@@ -1,4 +1,4 @@
-import type { Day } from "../contract/dates.ts";
+import type { Day } from "../contract/data/dates.ts";
 import { dayOfText } from "./date-text.ts";
 
 /** Ten thousand dates and as many names fit without getting into each other's way. */

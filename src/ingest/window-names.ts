@@ -1,5 +1,5 @@
-import type { RequestedWindow } from "../contract/columns.ts";
-import { type Day, formatDay } from "../contract/dates.ts";
+import { type Day, formatDay } from "../contract/data/dates.ts";
+import type { RequestedWindow } from "../contract/data/ticker-series.ts";
 import { invalid, quote } from "./blob-errors.ts";
 import { dayOfEpoch, whyNoDate } from "./date-text.ts";
 import { Token } from "./json-reader.ts";

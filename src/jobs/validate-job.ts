@@ -1,9 +1,9 @@
-import { compareCodePoints } from "../contract/code-points.ts";
-import { formatDay } from "../contract/dates.ts";
-import { MucastError } from "../contract/errors.ts";
-import { parseJson } from "../contract/json-text.ts";
-import type { Failure } from "../contract/output-blob.ts";
-import { inTurns } from "../contract/turns.ts";
+import { compareCodePoints } from "../contract/data/code-points.ts";
+import { formatDay } from "../contract/data/dates.ts";
+import { MucastError } from "../contract/errors/errors.ts";
+import { parseJson } from "../contract/json/json-text.ts";
+import { inTurns } from "../contract/machine/pausable.ts";
+import type { Failure } from "../contract/output/output-blob.ts";
 import { datesOf, muRow } from "../panel/as-of.ts";
 import type { PanelRows } from "../panel/ticker-panel.ts";
 import { understandDl } from "./dl/dl-preview.ts";

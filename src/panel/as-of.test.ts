@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { TickerPrices } from "../contract/columns.ts";
-import { formatDay } from "../contract/dates.ts";
-import { atOnce } from "../contract/pausable.ts";
+import { formatDay } from "../contract/data/dates.ts";
+import type { TickerPrices } from "../contract/data/ticker-series.ts";
+import { atOnce } from "../contract/machine/pausable.ts";
 import { asOf, muRow, noForecast, type PanelDates } from "./as-of.ts";
 
 const WINDOW = { start: 100, end: 200, cut: 200 };

@@ -1,5 +1,5 @@
-import { compareCodePoints } from "../contract/code-points.ts";
-import type { Warning } from "../contract/warnings.ts";
+import { compareCodePoints } from "../contract/data/code-points.ts";
+import type { Warning } from "../contract/errors/warnings.ts";
 import { listNames } from "./row-counts.ts";
 
 /** The features of several tickers as one list, and where each ticker's own stand in it. */

@@ -1,4 +1,4 @@
-import type { Pausable } from "../contract/pausable.ts";
+import type { Pausable } from "../contract/machine/pausable.ts";
 import type { JointMember, JointPlan } from "./joint-plan.ts";
 
 /** A joint plan as matrices; row-major, tickers in the plan's order. */

@@ -1,9 +1,9 @@
-import { compareCodePoints } from "../contract/code-points.ts";
-import type { ErrorCode } from "../contract/error-codes.ts";
-import { MucastError } from "../contract/errors.ts";
-import { namedFailure } from "../contract/named-failure.ts";
-import type { Failure } from "../contract/output-blob.ts";
-import type { Warning } from "../contract/warnings.ts";
+import { compareCodePoints } from "../contract/data/code-points.ts";
+import type { ErrorCode } from "../contract/errors/error-codes.ts";
+import { MucastError } from "../contract/errors/errors.ts";
+import type { Warning } from "../contract/errors/warnings.ts";
+import { namedFailure } from "../contract/errors/wording.ts";
+import type { Failure } from "../contract/output/output-blob.ts";
 
 /**
  * The tickers that both blobs have.

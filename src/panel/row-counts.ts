@@ -1,7 +1,7 @@
-import { counted } from "../contract/counted.ts";
-import { type Day, formatDay } from "../contract/dates.ts";
-import { LONGEST_GAP_DAYS } from "../contract/price-gaps.ts";
-import type { Warning } from "../contract/warnings.ts";
+import { type Day, formatDay } from "../contract/data/dates.ts";
+import { LONGEST_GAP_DAYS } from "../contract/data/price-gaps.ts";
+import type { Warning } from "../contract/errors/warnings.ts";
+import { counted } from "../contract/errors/wording.ts";
 
 /** How many rows each step of building a ticker's panel left, and what it took away. */
 export interface RowCounts {

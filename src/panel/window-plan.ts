@@ -1,5 +1,5 @@
-import { counted } from "../contract/counted.ts";
-import { MucastError } from "../contract/errors.ts";
+import { MucastError } from "../contract/errors/errors.ts";
+import { counted } from "../contract/errors/wording.ts";
 import { isConstantTarget, LEAST_TRAINING_SAMPLES, splitSizes } from "./sample-split.ts";
 import type { TickerPanel } from "./ticker-panel.ts";
 

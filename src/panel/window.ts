@@ -1,8 +1,8 @@
-import type { RequestedWindow, TickerPrices } from "../contract/columns.ts";
-import { type Day, formatDay } from "../contract/dates.ts";
-import { MucastError } from "../contract/errors.ts";
-import type { Pausable } from "../contract/pausable.ts";
-import type { Warning } from "../contract/warnings.ts";
+import { type Day, formatDay } from "../contract/data/dates.ts";
+import type { RequestedWindow, TickerPrices } from "../contract/data/ticker-series.ts";
+import { MucastError } from "../contract/errors/errors.ts";
+import type { Warning } from "../contract/errors/warnings.ts";
+import type { Pausable } from "../contract/machine/pausable.ts";
 import { isPrice } from "./price-dates.ts";
 
 /** The window a job works in. Dates outside [start, end] do not exist for it. */

@@ -1,5 +1,5 @@
-import type { RequestedWindow, TickerFeatures, TickerPrices } from "../contract/columns.ts";
-import { type Day, formatDay } from "../contract/dates.ts";
+import { type Day, formatDay } from "../contract/data/dates.ts";
+import type { RequestedWindow, TickerFeatures, TickerPrices } from "../contract/data/ticker-series.ts";
 
 /**
  * The text of a canonical data-extraction blob, in pieces.

@@ -1,6 +1,6 @@
-import { type Day, dayOfCivil, formatDay, MILLISECONDS_PER_DAY, parseDay } from "../contract/dates.ts";
-import { MucastError } from "../contract/errors.ts";
-import { show } from "../contract/faults.ts";
+import { type Day, dayOfCivil, formatDay, MILLISECONDS_PER_DAY, parseDay } from "../contract/data/dates.ts";
+import { MucastError } from "../contract/errors/errors.ts";
+import { show } from "../contract/errors/faults.ts";
 
 /** Where a text was first met. */
 interface Met {

@@ -1,4 +1,4 @@
-import { MucastError } from "../contract/errors.ts";
+import { MucastError } from "../contract/errors/errors.ts";
 import { isMissing } from "./csv-numbers.ts";
 
 /** Which columns of a price CSV hold what, by 0-based position. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { MucastError } from "../contract/errors.ts";
+import { MucastError } from "../contract/errors/errors.ts";
 import { NumberColumn } from "./csv-numbers.ts";
 
 /** As the reader of a file does it: under a point, and again under a comma where that turns out to be the mark. */

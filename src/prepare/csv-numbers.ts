@@ -1,5 +1,5 @@
-import { MucastError } from "../contract/errors.ts";
-import { show } from "../contract/faults.ts";
+import { MucastError } from "../contract/errors/errors.ts";
+import { show } from "../contract/errors/faults.ts";
 
 export type DecimalMark = "." | ",";
 

@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { CsvError, parse } from "csv-parse";
 import { openBlob } from "../blob/open-blob.ts";
-import { MucastError } from "../contract/errors.ts";
+import { MucastError } from "../contract/errors/errors.ts";
 
 /** One record of a CSV with the line it ends on, counted from 1. */
 export interface CsvRow {

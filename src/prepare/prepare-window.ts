@@ -1,7 +1,7 @@
-import type { TickerPrices } from "../contract/columns.ts";
-import { type Day, formatDay, parseDay } from "../contract/dates.ts";
-import { MucastError } from "../contract/errors.ts";
-import { nearestName } from "../contract/nearest.ts";
+import { type Day, formatDay, parseDay } from "../contract/data/dates.ts";
+import type { TickerPrices } from "../contract/data/ticker-series.ts";
+import { MucastError } from "../contract/errors/errors.ts";
+import { nearestName } from "../contract/errors/nearest-name.ts";
 
 export interface PrepareWindow {
   readonly start: Day;

@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import fc from "fast-check";
-import { formatDay } from "../contract/dates.ts";
-import type { ErrorCode } from "../contract/error-codes.ts";
-import { MucastError } from "../contract/errors.ts";
+import { formatDay } from "../contract/data/dates.ts";
+import type { ErrorCode } from "../contract/errors/error-codes.ts";
+import { MucastError } from "../contract/errors/errors.ts";
 import { readPrices } from "./read-prices.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-csv-"));

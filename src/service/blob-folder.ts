@@ -1,7 +1,7 @@
 import { access, chmod } from "node:fs/promises";
 import { join } from "node:path";
 import { checkFolder } from "../blob/output-folder.ts";
-import { codeOf } from "../contract/system-error.ts";
+import { codeOf } from "../contract/errors/system-error.ts";
 
 /**
  * Looks at the folder of the blobs before the service answers. That of the data folder is closed to other users: older

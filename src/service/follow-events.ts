@@ -1,5 +1,5 @@
-import { isEnded } from "../contract/operation-view.ts";
-import { isFinal, type Snapshot, type StoredEvent } from "../contract/stored-event.ts";
+import { isEnded } from "../contract/api/operation-view.ts";
+import { isFinal, type Snapshot, type StoredEvent } from "../contract/api/stored-event.ts";
 import type { Database } from "./database/database.ts";
 import type { Changes } from "./queue/changes.ts";
 import { readEvents } from "./store/events.ts";

@@ -1,5 +1,5 @@
-import { MucastError } from "../contract/errors.ts";
-import { causeOf, codeOf } from "../contract/system-error.ts";
+import { MucastError } from "../contract/errors/errors.ts";
+import { causeOf, codeOf } from "../contract/errors/system-error.ts";
 import type { HttpApp } from "./http/http-app.ts";
 
 /** Begins to listen. @returns `http://host:port`. @throws MucastError cannot_listen where that address cannot be had. */

@@ -1,6 +1,11 @@
-import type { ForecastQuery, ForecastView } from "../contract/forecast-view.ts";
-import type { Operation, OperationPage, OperationStatus, OperationView } from "../contract/operation-view.ts";
-import type { Snapshot, StoredEvent } from "../contract/stored-event.ts";
+import type { ForecastQuery, ForecastView } from "../contract/api/forecast-view.ts";
+import type {
+  Operation,
+  OperationPage,
+  OperationStatus,
+  OperationView,
+} from "../contract/api/operation-view.ts";
+import type { Snapshot, StoredEvent } from "../contract/api/stored-event.ts";
 
 /** Who asks. Operations, blobs and idempotency keys belong to one; no caller sees another's. */
 export interface Caller {

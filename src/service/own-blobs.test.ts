@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { policyOf } from "../blob/policy.ts";
-import { MucastError } from "../contract/errors.ts";
+import { MucastError } from "../contract/errors/errors.ts";
 import { OwnBlobs, type OwnPlaces, ownBases } from "./own-blobs.ts";
 import type { BlobPlace } from "./store/blob-records.ts";
 

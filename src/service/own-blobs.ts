@@ -1,8 +1,8 @@
 import { checkInputLocation } from "../blob/place.ts";
 import type { BlobPolicy } from "../blob/policy.ts";
 import { spaceIn } from "../blob/space.ts";
-import { MucastError } from "../contract/errors.ts";
-import type { ParsedPayload } from "../contract/parse-payload.ts";
+import type { ParsedPayload } from "../contract/config/payload.ts";
+import { MucastError } from "../contract/errors/errors.ts";
 import { spaceOf } from "./caller-space.ts";
 import type { Caller } from "./operations.ts";
 import type { BlobPlace } from "./store/blob-records.ts";

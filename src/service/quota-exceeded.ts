@@ -1,4 +1,4 @@
-import { MucastError } from "../contract/errors.ts";
+import { MucastError } from "../contract/errors/errors.ts";
 import type { Usage } from "./store/blob-records.ts";
 import type { Quota } from "./store/blob-uploads.ts";
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { FolderStore } from "../blob/folder-store.ts";
-import { statusKey } from "../contract/status-blob.ts";
+import { statusKey } from "../contract/output/status-blob.ts";
 import { onEachDatabase } from "./database/databases.testing.ts";
 import { removalsOf } from "./retention.ts";
 import { noLog } from "./telemetry/log.ts";

@@ -1,5 +1,5 @@
 import type { BlobStore } from "../blob/store.ts";
-import { statusKey } from "../contract/status-blob.ts";
+import { statusKey } from "../contract/output/status-blob.ts";
 import type { Database } from "./database/database.ts";
 import { Rounds } from "./rounds.ts";
 import { type Expired, expiredOperations, removeOperation } from "./store/retention.ts";

@@ -1,6 +1,6 @@
 import { type BigIntStats, statSync } from "node:fs";
-import { MucastError } from "../contract/errors.ts";
-import { causeOf } from "../contract/system-error.ts";
+import { MucastError } from "../contract/errors/errors.ts";
+import { causeOf } from "../contract/errors/system-error.ts";
 
 /** A file or folder that has to stay where it was when it was first seen: what is put in its place is another one. */
 export class SamePlace {

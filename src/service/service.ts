@@ -1,6 +1,6 @@
 import type { BlobStore } from "../blob/store.ts";
-import { MucastError } from "../contract/errors.ts";
-import { parsePayload } from "../contract/parse-payload.ts";
+import { parsePayload } from "../contract/config/payload.ts";
+import { MucastError } from "../contract/errors/errors.ts";
 import { readStatus } from "../executors/status-reader.ts";
 import { buildAuthenticate } from "./auth/build-authenticate.ts";
 import { checkAuthAllowed } from "./auth/check-auth-allowed.ts";

@@ -1,5 +1,5 @@
-import { MucastError } from "../contract/errors.ts";
-import { causeOf, codeOf } from "../contract/system-error.ts";
+import { MucastError } from "../contract/errors/errors.ts";
+import { causeOf, codeOf } from "../contract/errors/system-error.ts";
 
 const FULL = new Set(["ENOSPC", "EDQUOT"]);
 

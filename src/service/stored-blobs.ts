@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { BlobStore } from "../blob/store.ts";
-import { MucastError } from "../contract/errors.ts";
+import { MucastError } from "../contract/errors/errors.ts";
 import type { Ongoing } from "./blob-upkeep.ts";
 import type { BlobSpot, Blobs, BlobUpload } from "./blobs.ts";
 import { spaceOf } from "./caller-space.ts";

@@ -1,11 +1,11 @@
 import { createHash, randomUUID } from "node:crypto";
-import { jsonBytes } from "../contract/bounded-json.ts";
-import { counted } from "../contract/counted.ts";
-import { MucastError } from "../contract/errors.ts";
-import type { ForecastQuery, ForecastView } from "../contract/forecast-view.ts";
-import { isEnded, type OperationPage, type OperationView } from "../contract/operation-view.ts";
-import { SIZES } from "../contract/sizes.ts";
-import type { Snapshot, StoredEvent } from "../contract/stored-event.ts";
+import { SIZES } from "../contract/api/answer-limits.ts";
+import type { ForecastQuery, ForecastView } from "../contract/api/forecast-view.ts";
+import { isEnded, type OperationPage, type OperationView } from "../contract/api/operation-view.ts";
+import type { Snapshot, StoredEvent } from "../contract/api/stored-event.ts";
+import { MucastError } from "../contract/errors/errors.ts";
+import { counted } from "../contract/errors/wording.ts";
+import { jsonBytes } from "../contract/json/bounded-json.ts";
 import { spaceOf } from "./caller-space.ts";
 import type { Database } from "./database/database.ts";
 import { followEvents } from "./follow-events.ts";

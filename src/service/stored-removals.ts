@@ -1,6 +1,6 @@
 import { setTimeout as pauseFor } from "node:timers/promises";
 import type { BlobStore } from "../blob/store.ts";
-import { MucastError } from "../contract/errors.ts";
+import { MucastError } from "../contract/errors/errors.ts";
 import type { Database } from "./database/database.ts";
 import { storageFailed } from "./storage-failed.ts";
 import { type BlobKey, type BlobPlace, type BlobRecord, forgetBlob } from "./store/blob-records.ts";

@@ -1,5 +1,5 @@
 import type { BlobStore } from "../blob/store.ts";
-import { MucastError } from "../contract/errors.ts";
+import { MucastError } from "../contract/errors/errors.ts";
 import type { BlobUpload } from "./blobs.ts";
 import type { Database } from "./database/database.ts";
 import { quotaExceeded } from "./quota-exceeded.ts";

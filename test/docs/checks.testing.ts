@@ -1,9 +1,9 @@
 /** How each code block of the docs is held to be right; a block has one entry, found by how it begins. */
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
-import { parseDlSettings } from "../../src/contract/dl-settings.ts";
-import { parseMlSettings } from "../../src/contract/ml-settings.ts";
-import { resultRecordSchema } from "../../src/contract/result-record.ts";
+import { parseDlSettings } from "../../src/contract/config/dl-settings.ts";
+import { parseMlSettings } from "../../src/contract/config/ml-settings.ts";
+import { resultRecordSchema } from "../../src/contract/output/result-record.ts";
 import { settingsSchema } from "../../src/contract/settings.ts";
 import { codeBlocks } from "./code-blocks.testing.ts";
 

@@ -110,7 +110,7 @@ describe("a job that succeeds", { concurrency: 2 }, () => {
 
   test("the schema that `mucast schema` prints is the one outputs were held against", async () => {
     const { stdout } = await mucast(["schema", "output-blob"]);
-    const { jsonSchema } = await import("../../src/contract/schemas.ts");
+    const { jsonSchema } = await import("../../src/contract/api/published-schemas.ts");
     assert.deepEqual(JSON.parse(stdout), JSON.parse(JSON.stringify(jsonSchema("output-blob"))));
   });
 });

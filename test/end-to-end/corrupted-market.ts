@@ -1,5 +1,5 @@
 /** A market whose future is another one, and what an output says of the days before it. */
-import type { OutputBlob } from "../../src/contract/output-blob.ts";
+import type { OutputBlob } from "../../src/contract/output/output-blob.ts";
 import type { Cell, Market } from "./market.ts";
 import { Seeded } from "./seeded.ts";
 

@@ -1,7 +1,7 @@
 /** Tickers that fail alone, and jobs in which nothing useful is left. */
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
-import { MucastError } from "../../src/contract/errors.ts";
+import { MucastError } from "../../src/contract/errors/errors.ts";
 import { openFiles } from "../open-files.testing.ts";
 import { removeFolders, runJob, writeMarket } from "./job-runs.ts";
 import { type Cell, cleanMarket, type Market } from "./market.ts";

@@ -1,7 +1,7 @@
 /** portfolio_lstm and portfolio_transformer: one network for all tickers, where those that are missing do not disturb. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import type { OutputBlob } from "../../src/contract/output-blob.ts";
+import type { OutputBlob } from "../../src/contract/output/output-blob.ts";
 import { type JobRun, removeFolders, writeMarket } from "./job-runs.ts";
 import { type Cell, type Market, weekdays } from "./market.ts";
 import { FROZEN, JOINT, networkConfig, runNetworkJob } from "./network-jobs.ts";

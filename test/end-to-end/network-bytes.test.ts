@@ -1,8 +1,8 @@
 /** The same request to run_dl_job gives the same bytes, and with a network per ticker no ticker touches another. */
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
-import { MucastError } from "../../src/contract/errors.ts";
-import type { OutputBlob } from "../../src/contract/output-blob.ts";
+import { MucastError } from "../../src/contract/errors/errors.ts";
+import type { OutputBlob } from "../../src/contract/output/output-blob.ts";
 import { type BlobPair, type JobRun, removeFolders, withoutIdentity, writeMarket } from "./job-runs.ts";
 import type { Market } from "./market.ts";
 import { networkConfig, runNetworkJob } from "./network-jobs.ts";

@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
-import type { OutputBlob } from "../../src/contract/output-blob.ts";
+import type { OutputBlob } from "../../src/contract/output/output-blob.ts";
 import { corruptedAfter, upTo } from "./corrupted-market.ts";
 import { type JobRun, removeFolders, writeMarket } from "./job-runs.ts";
 import { type Cell, type Market, weekdays } from "./market.ts";

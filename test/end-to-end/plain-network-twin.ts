@@ -1,7 +1,7 @@
 /** Holds outputs of run_dl_job against what its plain Python twin says of them. */
 import assert from "node:assert/strict";
 import { dirname, join } from "node:path";
-import type { OutputBlob } from "../../src/contract/output-blob.ts";
+import type { OutputBlob } from "../../src/contract/output/output-blob.ts";
 import { requireEnvironment } from "../../src/engine/environment/environment.ts";
 import type { BlobPair, JobRun } from "./job-runs.ts";
 import { askTwin, assertClose, assertSameWarnings, type TwinResult, type TwinWarning } from "./plain-twin.ts";

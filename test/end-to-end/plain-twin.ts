@@ -5,7 +5,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import type { OutputBlob } from "../../src/contract/output-blob.ts";
+import type { OutputBlob } from "../../src/contract/output/output-blob.ts";
 import { requireEnvironment } from "../../src/engine/environment/environment.ts";
 import { type BlobPair, newFolder } from "./job-runs.ts";
 

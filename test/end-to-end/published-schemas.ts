@@ -1,7 +1,7 @@
 /** The published JSON Schemas as checks, and those of what this version writes. */
 import assert from "node:assert/strict";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { jsonSchema, WRITTEN_SCHEMAS } from "../../src/contract/schemas.ts";
+import { jsonSchema, WRITTEN_SCHEMAS } from "../../src/contract/api/published-schemas.ts";
 
 const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
 

@@ -3,8 +3,8 @@ import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import { isRunning } from "../../src/contract/machine/process-stat.ts";
 import type { Estimator } from "../../src/contract/model-params/resolve.ts";
-import { isRunning } from "../../src/contract/process-stat.ts";
 import { findEnvironment } from "../../src/engine/environment/environment.ts";
 import { type ArrayRef, writeNpy } from "../../src/engine/npy.ts";
 import { EnginePool, type PoolOptions } from "../../src/engine/pool/pool.ts";

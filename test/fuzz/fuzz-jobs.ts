@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { OutputBlob } from "../../src/contract/output-blob.ts";
+import type { OutputBlob } from "../../src/contract/output/output-blob.ts";
 import { runMlJob } from "../../src/jobs/ml/run-ml-job.ts";
 import { featureBlob, priceBlob } from "../end-to-end/market.ts";
 import { fuzzMarket } from "./fuzz-market.ts";

@@ -1,6 +1,6 @@
 /** Made-up configs of run_ml_job: the case of a seed and a number is always the same. */
-import { MucastError } from "../../src/contract/errors.ts";
-import { rawNumbers } from "../../src/contract/json-text.ts";
+import { MucastError } from "../../src/contract/errors/errors.ts";
+import { rawNumbers } from "../../src/contract/json/json-text.ts";
 import { type Parameter, parametersOf } from "../../src/contract/model-params/catalogue.ts";
 import { MODELS, type Model } from "../../src/contract/model-params/models.ts";
 import { resolveModelParams } from "../../src/contract/model-params/resolve.ts";

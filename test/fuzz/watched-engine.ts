@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { MucastError } from "../../src/contract/errors.ts";
+import { MucastError } from "../../src/contract/errors/errors.ts";
 import { findEnvironment } from "../../src/engine/environment/environment.ts";
 import { EnginePool, WORKER_DIED } from "../../src/engine/pool/pool.ts";
 import { engineProcesses } from "../engine/pool-fixture.ts";

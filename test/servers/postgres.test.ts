@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { Client } from "pg";
-import { isRunning } from "../../src/contract/process-stat.ts";
+import { isRunning } from "../../src/contract/machine/process-stat.ts";
 import { until } from "../end-to-end/command.ts";
 import { type Postgres, startPostgres } from "./postgres.testing.ts";
 

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
-import { type ForecastView, forecastViewSchema } from "../../src/contract/forecast-view.ts";
-import { isEnded, type OperationView, operationSchema } from "../../src/contract/operation-view.ts";
+import { type ForecastView, forecastViewSchema } from "../../src/contract/api/forecast-view.ts";
+import { isEnded, type OperationView, operationSchema } from "../../src/contract/api/operation-view.ts";
 import { until } from "../end-to-end/command.ts";
 
 export const MAIN = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));

@@ -7,9 +7,9 @@ import {
   type OperationView,
   operationPageSchema,
   operationSchema,
-} from "../../src/contract/operation-view.ts";
-import { problemSchema } from "../../src/contract/problem.ts";
-import { snapshotSchema, storedEventSchema } from "../../src/contract/stored-event.ts";
+} from "../../src/contract/api/operation-view.ts";
+import { snapshotSchema, storedEventSchema } from "../../src/contract/api/stored-event.ts";
+import { problemSchema } from "../../src/contract/errors/problem.ts";
 import { eventually } from "./eventually.testing.ts";
 
 export interface Answer {

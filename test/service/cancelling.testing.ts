@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import type { OperationView } from "../../src/contract/operation-view.ts";
+import type { OperationView } from "../../src/contract/api/operation-view.ts";
 import type { Core } from "./core.testing.ts";
 
 /** Stopping jobs, in every state. */

@@ -1,5 +1,5 @@
 /** What the core tests share: one service on one database, a fake storage that holds jobs, and a caller. */
-import type { OperationView } from "../../src/contract/operation-view.ts";
+import type { OperationView } from "../../src/contract/api/operation-view.ts";
 import { Api } from "./api.testing.ts";
 import type { DatabaseChoice } from "./databases.testing.ts";
 import { FEATURES, PRICES, payload, putInputs, RIDGE } from "./inputs.testing.ts";

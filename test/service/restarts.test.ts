@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { readdirSync, watch } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import type { OperationView } from "../../src/contract/operation-view.ts";
+import type { OperationView } from "../../src/contract/api/operation-view.ts";
 import { Api, collect, problemOf } from "./api.testing.ts";
 import { hold, release } from "./core.testing.ts";
 import { DATABASES } from "./databases.testing.ts";

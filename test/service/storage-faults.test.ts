@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import type { OperationView } from "../../src/contract/operation-view.ts";
+import type { OperationView } from "../../src/contract/api/operation-view.ts";
 import { type Core, startCore } from "./core.testing.ts";
 import { DATABASES } from "./databases.testing.ts";
 import { FEATURES, PRICES, payload } from "./inputs.testing.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { type Operation, operationSchema } from "../../src/contract/operation-view.ts";
-import type { StoredEvent } from "../../src/contract/stored-event.ts";
+import { type Operation, operationSchema } from "../../src/contract/api/operation-view.ts";
+import type { StoredEvent } from "../../src/contract/api/stored-event.ts";
 import { collect, operationOf, problemOf } from "./api.testing.ts";
 import { type Core, hold, release } from "./core.testing.ts";
 import { payload, RIDGE } from "./inputs.testing.ts";

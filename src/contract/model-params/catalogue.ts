@@ -1,4 +1,4 @@
-import { type RawJson, rawNumber } from "../json-text.ts";
+import { type RawJson, rawNumber } from "../json/json-text.ts";
 import catalogue from "./catalogue.json" with { type: "json" };
 import type { AcceptedType } from "./json-types.ts";
 import type { ModelName } from "./models.ts";

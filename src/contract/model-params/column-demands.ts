@@ -1,5 +1,5 @@
-import type { Fault } from "../errors.ts";
-import { show } from "../faults.ts";
+import type { Fault } from "../errors/errors.ts";
+import { show } from "../errors/faults.ts";
 import { type ColumnNeed, needFault } from "./column-forms.ts";
 import type { Library } from "./models.ts";
 import { valueRule } from "./value-rules.ts";

@@ -1,4 +1,4 @@
-import { isRawNumber } from "../json-text.ts";
+import { isRawNumber } from "../json/json-text.ts";
 
 /** Type of a JSON value as Python reads its text: `1` is an int, `1.0` and `1e3` are floats. */
 export type JsonType = "null" | "bool" | "int" | "float" | "string" | "list" | "object";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { MucastError } from "../errors.ts";
+import { MucastError } from "../errors/errors.ts";
 import { findModel, MODEL_NAMES } from "./models.ts";
 
 describe("findModel", () => {

@@ -1,6 +1,6 @@
-import { MucastError } from "../errors.ts";
-import { faultLine, show } from "../faults.ts";
-import { nearestName } from "../nearest.ts";
+import { MucastError } from "../errors/errors.ts";
+import { faultLine, show } from "../errors/faults.ts";
+import { nearestName } from "../errors/nearest-name.ts";
 
 /** The module Python imports. */
 export type Library = "sklearn" | "xgboost" | "lightgbm" | "catboost";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { MucastError } from "../errors.ts";
-import { rawNumbers } from "../json-text.ts";
+import { MucastError } from "../errors/errors.ts";
+import { rawNumbers } from "../json/json-text.ts";
 import { findModel } from "./models.ts";
 import { type RawObject, resolveModelParams } from "./resolve.ts";
 

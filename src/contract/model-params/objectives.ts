@@ -1,4 +1,4 @@
-import { isRawNumber } from "../json-text.ts";
+import { isRawNumber } from "../json/json-text.ts";
 import type { ModelName } from "./models.ts";
 
 /**

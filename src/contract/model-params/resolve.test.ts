@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { type Fault, MucastError } from "../errors.ts";
-import { rawNumbers } from "../json-text.ts";
+import { type Fault, MucastError } from "../errors/errors.ts";
+import { rawNumbers } from "../json/json-text.ts";
 import { parametersOf } from "./catalogue.ts";
 import { findModel, MODELS } from "./models.ts";
 import { type RawObject, type ResolvedModelParams, resolveModelParams } from "./resolve.ts";

@@ -1,15 +1,14 @@
-import { type Fault, MucastError } from "../errors.ts";
-import { show, tellFaults } from "../faults.ts";
-import { isRawNumber, type RawJson, type RawObject } from "../json-text.ts";
-import { nearestName } from "../nearest.ts";
-import type { Warning } from "../warnings.ts";
-import { addDefaults } from "./additions.ts";
+import { type Fault, MucastError } from "../errors/errors.ts";
+import { show, tellFaults } from "../errors/faults.ts";
+import { nearestName } from "../errors/nearest-name.ts";
+import type { Warning } from "../errors/warnings.ts";
+import { isRawNumber, type RawJson, type RawObject } from "../json/json-text.ts";
+import { addDefaults } from "./added-arguments.ts";
 import { type ConstructorParameters, type Parameter, parametersOf } from "./catalogue.ts";
-import { ruleFaults, valueFaults } from "./checks.ts";
 import { type ColumnDemand, columnDemands } from "./column-demands.ts";
-import { asksForGpu } from "./devices.ts";
 import { LIBRARY_TITLES, type Library, type Model } from "./models.ts";
-import { isRecorded, refusalReason } from "./refused.ts";
+import { asksForGpu, isRecorded, refusalReason } from "./refused-arguments.ts";
+import { ruleFaults, valueFaults } from "./value-checks.ts";
 
 export type { RawJson, RawObject };
 

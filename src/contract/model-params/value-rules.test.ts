@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type Parameter, parametersOf } from "./catalogue.ts";
-import { asksForGpu } from "./devices.ts";
 import { MODELS, type Model } from "./models.ts";
-import { refusalReason } from "./refused.ts";
+import { asksForGpu, refusalReason } from "./refused-arguments.ts";
 import { ruleNames, valueRule } from "./value-rules.ts";
 
 /** Whether no value but the default is ever passed on. */

@@ -1,4 +1,4 @@
-import { MucastError } from "../../contract/errors.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
 import { runCommand } from "./run-command.ts";
 
 /** An interpreter of the system, from which environments are made. */

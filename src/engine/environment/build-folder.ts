@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
 import { existsSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { MucastError } from "../../contract/errors.ts";
-import { makeFolder } from "../../contract/make-folder.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { makeFolder } from "../../contract/machine/folders.ts";
 
 /** In every folder that was built to its end. */
 export const STAMP = "mucast-environment.json";

@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
-import { MucastError } from "../../contract/errors.ts";
-import { userFolder } from "../../contract/user-folder.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { userFolder } from "../../contract/machine/folders.ts";
 import { isBuilt } from "./build-folder.ts";
 
 /** `ml` has the libraries of run_ml_job, `dl` adds torch for run_dl_job, `dev` what the engine's own checks need. */

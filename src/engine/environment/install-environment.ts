@@ -1,5 +1,5 @@
 import { basename, dirname, join } from "node:path";
-import { MucastError } from "../../contract/errors.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
 import { type BasePython, findBasePython } from "./base-python.ts";
 import { buildFolder, isBuilt, whileBuildingAlone } from "./build-folder.ts";
 import {

@@ -1,7 +1,7 @@
 import { constants } from "node:os";
-import { counted } from "../../contract/counted.ts";
-import { ERROR_TABLE, type ErrorCode } from "../../contract/error-codes.ts";
-import { MucastError } from "../../contract/errors.ts";
+import { ERROR_TABLE, type ErrorCode } from "../../contract/errors/error-codes.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { counted } from "../../contract/errors/wording.ts";
 import type { Job } from "./engine-task.ts";
 import type { HostEnd } from "./host-process.ts";
 import type { TaskFault, WorkerEnd } from "./protocol.ts";

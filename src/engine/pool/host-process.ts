@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { isRunning } from "../../contract/process-stat.ts";
+import { isRunning } from "../../contract/machine/process-stat.ts";
 import { onLines } from "../lines.ts";
 import type { EngineMessage, EngineRequest } from "./protocol.ts";
 

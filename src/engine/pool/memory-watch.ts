@@ -1,5 +1,5 @@
-import type { MucastError } from "../../contract/errors.ts";
-import { defaultMemoryBytes } from "../../contract/machine-memory.ts";
+import type { MucastError } from "../../contract/errors/errors.ts";
+import { defaultMemoryBytes } from "../../contract/machine/machine-memory.ts";
 import { memoryOf, mib, outOfMemory, privateMemory } from "../process-memory.ts";
 import type { Worker } from "./engine-task.ts";
 

@@ -1,4 +1,4 @@
-import type { NetworkSpec, TrainingSpec } from "../../contract/network-spec.ts";
+import type { NetworkSpec, TrainingSpec } from "../../contract/config/networks.ts";
 import type { ArrayRef } from "../npy.ts";
 
 /** What every task that trains a network carries. */

@@ -12,8 +12,8 @@ import {
   QUICK,
   until,
 } from "../../../test/engine/pool-fixture.ts";
-import { MucastError } from "../../contract/errors.ts";
-import { isRunning } from "../../contract/process-stat.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { isRunning } from "../../contract/machine/process-stat.ts";
 import { readNpy } from "../npy.ts";
 import type { FitPredictTask } from "./protocol.ts";
 

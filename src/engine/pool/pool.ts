@@ -1,5 +1,5 @@
 import { availableParallelism } from "node:os";
-import { MucastError } from "../../contract/errors.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
 import { crashError, endOf, hostError, importError, startError, taskError } from "./engine-errors.ts";
 import type { Job, Worker } from "./engine-task.ts";
 import { type HostEnd, type HostHearer, HostProcess, untilGone } from "./host-process.ts";

@@ -1,8 +1,8 @@
-import type { ErrorData } from "../../contract/errors.ts";
-import type { ScalerName } from "../../contract/intervals.ts";
+import type { ScalerName } from "../../contract/config/intervals.ts";
+import type { TrainingSpec } from "../../contract/config/networks.ts";
+import type { ErrorData } from "../../contract/errors/errors.ts";
 import type { Library } from "../../contract/model-params/models.ts";
 import type { Estimator } from "../../contract/model-params/resolve.ts";
-import type { TrainingSpec } from "../../contract/network-spec.ts";
 import type { ArrayRef } from "../npy.ts";
 import type {
   DeviceResult,

@@ -1,7 +1,7 @@
 import type { ContainerAppsAPIClientOptionalParams } from "@azure/arm-appcontainers";
 import type { TokenCredential } from "@azure/identity";
 import { jobName } from "../../blob/names.ts";
-import { MucastError } from "../../contract/errors.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
 import type { Execution, ExecutionListener, Executor, JobOrder } from "../executor.ts";
 import { faultOf } from "./api-fault.ts";
 import { isFinal } from "./execution-end.ts";

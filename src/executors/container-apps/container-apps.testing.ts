@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
-import type { ExecutionEvent } from "../../contract/events.ts";
-import type { StatusBlob, Timing } from "../../contract/status-blob.ts";
+import type { ExecutionEvent } from "../../contract/api/job-events.ts";
+import type { StatusBlob, Timing } from "../../contract/output/status-blob.ts";
 import type { ExecutionListener, JobOrder } from "../executor.ts";
 import { ContainerAppsExecutor, type ContainerAppsOptions } from "./container-apps-executor.ts";
 import { FakeManagementApi } from "./fake-management-api.testing.ts";

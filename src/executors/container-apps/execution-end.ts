@@ -1,7 +1,7 @@
 import type { JobExecution } from "@azure/arm-appcontainers";
-import { MucastError } from "../../contract/errors.ts";
-import { type Problem, problemOf } from "../../contract/problem.ts";
-import type { StatusBlob } from "../../contract/status-blob.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { type Problem, problemOf } from "../../contract/errors/problem.ts";
+import type { StatusBlob } from "../../contract/output/status-blob.ts";
 import type { ExecutionEnd } from "../executor.ts";
 
 /** Why an execution was asked to stop. */

@@ -1,5 +1,5 @@
-import { MucastError } from "../../contract/errors.ts";
-import type { StatusBlob } from "../../contract/status-blob.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import type { StatusBlob } from "../../contract/output/status-blob.ts";
 import type { ExecutionEnd, ExecutionListener, JobOrder } from "../executor.ts";
 import { ApiFault } from "./api-fault.ts";
 import { endOf, hasEnded, isFinal, type StopCode, successIn } from "./execution-end.ts";

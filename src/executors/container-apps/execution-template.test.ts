@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { blobLimits, limitsEnv } from "../../contract/blob-limits.ts";
-import { MucastError } from "../../contract/errors.ts";
+import { blobLimits, limitsEnv } from "../../contract/data/blob-limits.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
 import { JOB, ORDER } from "./container-apps.testing.ts";
 import { carries, executionTemplate } from "./execution-template.ts";
 

@@ -1,6 +1,6 @@
 import type { EnvironmentVar, Job, JobExecution, JobExecutionTemplate } from "@azure/arm-appcontainers";
-import { MucastError } from "../../contract/errors.ts";
-import { LIMITS } from "../../contract/limits.ts";
+import { LIMITS } from "../../contract/config/limits.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
 import type { JobOrder } from "../executor.ts";
 
 /** What tells one attempt's execution from all others of its job. */

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { inspect } from "node:util";
-import type { ErrorCode } from "../../contract/error-codes.ts";
-import { MucastError } from "../../contract/errors.ts";
-import { problemOf } from "../../contract/problem.ts";
+import type { ErrorCode } from "../../contract/errors/error-codes.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { problemOf } from "../../contract/errors/problem.ts";
 import { ORDER, RECORD, Stage, trial } from "./container-apps.testing.ts";
 import { TOKEN } from "./fake-management-api.testing.ts";
 

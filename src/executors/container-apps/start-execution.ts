@@ -1,4 +1,4 @@
-import { MucastError } from "../../contract/errors.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
 import type { JobOrder } from "../executor.ts";
 import { ApiFault } from "./api-fault.ts";
 import { carries, executionTemplate, type JobSettings } from "./execution-template.ts";

@@ -1,5 +1,5 @@
-import type { EpochPoint, Epochs } from "../../contract/epoch-point.ts";
-import type { StatusBlob } from "../../contract/status-blob.ts";
+import type { EpochPoint, Epochs } from "../../contract/api/job-events.ts";
+import type { StatusBlob } from "../../contract/output/status-blob.ts";
 import type { ExecutionListener } from "../executor.ts";
 
 /** Tells a listener what is new in an attempt's status blob since it was last read. */

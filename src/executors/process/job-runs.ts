@@ -1,9 +1,8 @@
 import { openStore } from "../../blob/open-store.ts";
 import type { BlobStore } from "../../blob/store.ts";
-import { shownProblem } from "../../contract/defect.ts";
-import { MucastError } from "../../contract/errors.ts";
-import type { Report } from "../../contract/events.ts";
-import { problemOf } from "../../contract/problem.ts";
+import type { Report } from "../../contract/api/job-events.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { problemOf, shownProblem } from "../../contract/errors/problem.ts";
 import { runDlJob } from "../../jobs/dl/run-dl-job.ts";
 import { runMlJob } from "../../jobs/ml/run-ml-job.ts";
 import { type OpenEngine, openEngine } from "../../jobs/shared/job.ts";

@@ -4,8 +4,8 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { type BlobPair, newFolder } from "../../../test/end-to-end/job-runs.ts";
-import type { ExecutionEvent } from "../../contract/events.ts";
-import type { Timing } from "../../contract/status-blob.ts";
+import type { ExecutionEvent } from "../../contract/api/job-events.ts";
+import type { Timing } from "../../contract/output/status-blob.ts";
 import type { Execution, ExecutionListener, JobOrder } from "../executor.ts";
 import { ProcessExecutor, type ProcessExecutorOptions } from "./process-executor.ts";
 

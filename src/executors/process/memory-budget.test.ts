@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { MucastError } from "../../contract/errors.ts";
+import type { MucastError } from "../../contract/errors/errors.ts";
 import { type BudgetedProcess, MemoryBudget } from "./memory-budget.ts";
 
 const MIB = 2 ** 20;

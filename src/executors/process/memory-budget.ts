@@ -1,4 +1,4 @@
-import type { MucastError } from "../../contract/errors.ts";
+import type { MucastError } from "../../contract/errors/errors.ts";
 import { outOfMemory } from "../../engine/process-memory.ts";
 
 /** A job process as the budget sees it. */

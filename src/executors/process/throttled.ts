@@ -1,4 +1,4 @@
-import type { ExecutionEvent } from "../../contract/events.ts";
+import type { ExecutionEvent } from "../../contract/api/job-events.ts";
 
 type Tell = (event: ExecutionEvent) => void;
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseDlSettings } from "../../contract/dl-settings.ts";
-import { outputBlobSchema } from "../../contract/output-blob.ts";
-import { atOnce } from "../../contract/pausable.ts";
+import { parseDlSettings } from "../../contract/config/dl-settings.ts";
+import { atOnce } from "../../contract/machine/pausable.ts";
+import { outputBlobSchema } from "../../contract/output/output-blob.ts";
 import { provenance } from "../shared/job-document.ts";
 import { stringifyOrdered } from "../shared/ordered-json.ts";
 import { dlOutput, evaluateDl } from "./dl-output.ts";

@@ -1,8 +1,8 @@
-import type { DlSettings } from "../../contract/dl-settings.ts";
-import { MucastError } from "../../contract/errors.ts";
-import { checkNetworkSize } from "../../contract/network-size.ts";
-import type { Failure } from "../../contract/output-blob.ts";
-import type { Pausable } from "../../contract/pausable.ts";
+import type { DlSettings } from "../../contract/config/dl-settings.ts";
+import { checkNetworkSize } from "../../contract/config/network-size.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import type { Pausable } from "../../contract/machine/pausable.ts";
+import type { Failure } from "../../contract/output/output-blob.ts";
 import { datesOf } from "../../panel/as-of.ts";
 import type { PanelRows } from "../../panel/ticker-panel.ts";
 import { planWindows, type WindowPlan } from "../../panel/window-plan.ts";

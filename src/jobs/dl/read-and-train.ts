@@ -1,7 +1,7 @@
-import { compareCodePoints } from "../../contract/code-points.ts";
-import type { DlSettings } from "../../contract/dl-settings.ts";
-import { inTurns } from "../../contract/turns.ts";
-import type { Warning } from "../../contract/warnings.ts";
+import type { DlSettings } from "../../contract/config/dl-settings.ts";
+import { compareCodePoints } from "../../contract/data/code-points.ts";
+import type { Warning } from "../../contract/errors/warnings.ts";
+import { inTurns } from "../../contract/machine/pausable.ts";
 import { datesOf } from "../../panel/as-of.ts";
 import type { JobContext, JobEngine, JobRequest } from "../shared/job.ts";
 import { type Inputs, openInputs } from "../shared/read-inputs.ts";

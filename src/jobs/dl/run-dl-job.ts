@@ -1,5 +1,5 @@
-import { type DlSettings, parseDlSettings } from "../../contract/dl-settings.ts";
-import type { ResultRecord } from "../../contract/result-record.ts";
+import { type DlSettings, parseDlSettings } from "../../contract/config/dl-settings.ts";
+import type { ResultRecord } from "../../contract/output/result-record.ts";
 import { networkLibraries } from "../../engine/pool/protocol.ts";
 import { type JobContext, type JobRequest, withEngine, withMemoryGuard } from "../shared/job.ts";
 import { provenance } from "../shared/job-document.ts";

@@ -1,8 +1,8 @@
 import { rmSync } from "node:fs";
-import { compareCodePoints } from "../../contract/code-points.ts";
-import type { Report } from "../../contract/events.ts";
-import type { Failure } from "../../contract/output-blob.ts";
-import { Turns } from "../../contract/turns.ts";
+import type { Report } from "../../contract/api/job-events.ts";
+import { compareCodePoints } from "../../contract/data/code-points.ts";
+import { Turns } from "../../contract/machine/pausable.ts";
+import type { Failure } from "../../contract/output/output-blob.ts";
 import type { EpochProgress } from "../../engine/pool/network-protocol.ts";
 import type { PlannedNetwork, TrainedTicker } from "./planned-network.ts";
 import {

@@ -1,8 +1,8 @@
 import { rmSync } from "node:fs";
-import { MucastError } from "../../contract/errors.ts";
-import type { Report } from "../../contract/events.ts";
-import type { Failure } from "../../contract/output-blob.ts";
-import { inTurns } from "../../contract/turns.ts";
+import type { Report } from "../../contract/api/job-events.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { inTurns } from "../../contract/machine/pausable.ts";
+import type { Failure } from "../../contract/output/output-blob.ts";
 import { readNpy } from "../../engine/npy.ts";
 import type { StackProgress, TrainNetworkTask, TrainResult } from "../../engine/pool/network-protocol.ts";
 import type { EnginePool } from "../../engine/pool/pool.ts";

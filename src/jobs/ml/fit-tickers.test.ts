@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseMlSettings } from "../../contract/ml-settings.ts";
+import { parseMlSettings } from "../../contract/config/ml-settings.ts";
 import type { EnginePool } from "../../engine/pool/pool.ts";
 import { FitTimings } from "../shared/timings.ts";
 import { fitTickers } from "./fit-tickers.ts";

@@ -1,11 +1,11 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { compareCodePoints } from "../../contract/code-points.ts";
-import { counted } from "../../contract/counted.ts";
-import { MucastError } from "../../contract/errors.ts";
-import type { MlSettings } from "../../contract/ml-settings.ts";
-import type { Failure } from "../../contract/output-blob.ts";
-import type { Warning } from "../../contract/warnings.ts";
+import type { MlSettings } from "../../contract/config/ml-settings.ts";
+import { compareCodePoints } from "../../contract/data/code-points.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import type { Warning } from "../../contract/errors/warnings.ts";
+import { counted } from "../../contract/errors/wording.ts";
+import type { Failure } from "../../contract/output/output-blob.ts";
 import { readNpy } from "../../engine/npy.ts";
 import type { EnginePool } from "../../engine/pool/pool.ts";
 import type { FitPredictResult } from "../../engine/pool/protocol.ts";

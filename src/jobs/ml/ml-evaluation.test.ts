@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { atOnce } from "../../contract/pausable.ts";
+import { atOnce } from "../../contract/machine/pausable.ts";
 import type { FittedTicker } from "./fit-tickers.ts";
 import { evaluateMl } from "./ml-output.ts";
 

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
-import { parseMlSettings } from "../../contract/ml-settings.ts";
-import { outputBlobSchema } from "../../contract/output-blob.ts";
-import { atOnce } from "../../contract/pausable.ts";
+import { parseMlSettings } from "../../contract/config/ml-settings.ts";
+import { atOnce } from "../../contract/machine/pausable.ts";
+import { outputBlobSchema } from "../../contract/output/output-blob.ts";
 import { provenance } from "../shared/job-document.ts";
 import { stringifyOrdered } from "../shared/ordered-json.ts";
 import { evaluateMl, mlOutput } from "./ml-output.ts";

@@ -1,7 +1,7 @@
-import type { MlSettings } from "../../contract/ml-settings.ts";
+import type { MlSettings } from "../../contract/config/ml-settings.ts";
+import type { Warning } from "../../contract/errors/warnings.ts";
 import { unmetDemands } from "../../contract/model-params/column-demands.ts";
-import type { Failure } from "../../contract/output-blob.ts";
-import type { Warning } from "../../contract/warnings.ts";
+import type { Failure } from "../../contract/output/output-blob.ts";
 import { type Fold, fewerFolds, walkForwardFolds } from "../../panel/folds.ts";
 import type { PanelRows, TickerPanel } from "../../panel/ticker-panel.ts";
 

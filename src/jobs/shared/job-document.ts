@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { withoutSignature } from "../../blob/policy.ts";
-import { formatDay } from "../../contract/dates.ts";
-import type { Operation } from "../../contract/operation-view.ts";
-import { type Failure, OUTPUT_SCHEMA_NAME } from "../../contract/output-blob.ts";
+import type { Operation } from "../../contract/api/operation-view.ts";
+import { formatDay } from "../../contract/data/dates.ts";
+import type { Warning } from "../../contract/errors/warnings.ts";
+import { type Failure, OUTPUT_SCHEMA_NAME } from "../../contract/output/output-blob.ts";
 import { MUCAST_VERSION } from "../../contract/version.ts";
-import type { Warning } from "../../contract/warnings.ts";
 import type { IntervalChoice } from "../../evaluate/score-bounds.ts";
 import { muRow } from "../../panel/as-of.ts";
 import type { ResolvedWindow } from "../../panel/window.ts";

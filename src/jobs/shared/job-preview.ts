@@ -1,7 +1,7 @@
-import type { MucastError } from "../../contract/errors.ts";
-import type { Failure } from "../../contract/output-blob.ts";
-import type { Pausable } from "../../contract/pausable.ts";
-import type { Warning } from "../../contract/warnings.ts";
+import type { MucastError } from "../../contract/errors/errors.ts";
+import type { Warning } from "../../contract/errors/warnings.ts";
+import type { Pausable } from "../../contract/machine/pausable.ts";
+import type { Failure } from "../../contract/output/output-blob.ts";
 import type { PanelRows } from "../../panel/ticker-panel.ts";
 
 /** What was understood of a request, without training. Counts are rows; dates are `YYYY-MM-DD`. */

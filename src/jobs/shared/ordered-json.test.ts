@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { rawNumber } from "../../contract/json-text.ts";
+import { rawNumber } from "../../contract/json/json-text.ts";
 import { type OrderedJson, orderedPieces, stringifyOrdered } from "./ordered-json.ts";
 
 test("plain JSON is printed as JSON.stringify prints it", () => {

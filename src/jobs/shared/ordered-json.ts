@@ -1,4 +1,4 @@
-import { isRawNumber, type RawNumber } from "../../contract/json-text.ts";
+import { isRawNumber, type RawNumber } from "../../contract/json/json-text.ts";
 
 /**
  * JSON text in which objects keep the order they were built in: a Map keeps its own order also for keys like `10`,

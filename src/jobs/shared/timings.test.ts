@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Timing } from "../../contract/status-blob.ts";
+import type { Timing } from "../../contract/output/status-blob.ts";
 import { FitTimings, timed } from "./timings.ts";
 
 test("a step is told when it is over, also where it fails", async () => {

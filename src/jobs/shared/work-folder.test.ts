@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, test } from "node:test";
-import { MucastError } from "../../contract/errors.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
 import { openWorkFolder } from "./work-folder.ts";
 
 let base: string;

@@ -2,10 +2,10 @@ import { lstatSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { folderObstacle } from "../../blob/folder-obstacle.ts";
-import { MucastError } from "../../contract/errors.ts";
-import { makeFolder } from "../../contract/make-folder.ts";
-import { startTimeOf } from "../../contract/process-stat.ts";
-import { causeOf } from "../../contract/system-error.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { causeOf } from "../../contract/errors/system-error.ts";
+import { makeFolder } from "../../contract/machine/folders.ts";
+import { startTimeOf } from "../../contract/machine/process-stat.ts";
 
 /**
  * A private folder for one job's matrices, under the system's folder for temporary files (TMPDIR). Its name carries

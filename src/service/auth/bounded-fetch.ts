@@ -1,4 +1,4 @@
-import { MucastError } from "../../contract/errors.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
 
 /** A discovery document or a key set has some kilobytes. */
 const MOST_BYTES = 2 ** 20;

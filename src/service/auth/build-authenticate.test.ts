@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { MucastError } from "../../contract/errors.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
 import { type Settings, settingsSchema } from "../../contract/settings.ts";
 import { parseApiKey } from "./api-key.ts";
 import { buildAuthenticate } from "./build-authenticate.ts";

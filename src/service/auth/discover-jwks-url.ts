@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { MucastError } from "../../contract/errors.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
 import { boundedFetch } from "./bounded-fetch.ts";
 
 const metadataSchema = z.looseObject({ issuer: z.string(), jwks_uri: z.url({ protocol: /^https?$/ }) });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { test } from "node:test";
-import { MucastError } from "../../contract/errors.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
 import { FakeIssuer } from "./fake-issuer.testing.ts";
 import { type OidcOptions, oidcAuthenticate } from "./oidc-authenticate.ts";
 

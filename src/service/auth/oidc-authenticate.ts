@@ -6,7 +6,7 @@ import {
   type JWTVerifyGetKey,
   jwtVerify,
 } from "jose";
-import { MucastError } from "../../contract/errors.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
 import type { Scope } from "../operations.ts";
 import type { Authenticate } from "./authenticate.ts";
 import { bearerToken, unauthorized } from "./bearer-token.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { MucastError } from "../../contract/errors.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
 import { findBlob } from "../store/blob-records.ts";
 import { readOperation } from "../store/read-operation.ts";
 import { onEachDatabase } from "./databases.testing.ts";

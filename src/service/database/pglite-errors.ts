@@ -1,7 +1,7 @@
 import { statfsSync } from "node:fs";
 import { dirname } from "node:path";
-import { MucastError } from "../../contract/errors.ts";
-import { causeOf } from "../../contract/system-error.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { causeOf } from "../../contract/errors/system-error.ts";
 
 /** Of a new database: PGlite 0.4 writes 39 MB. */
 const NEW_MEGABYTES = 40;

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { copyNewDatabase } from "../../../test/servers/database-template.testing.ts";
-import { MucastError } from "../../contract/errors.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
 import { openPglite } from "./pglite.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-pglite-"));

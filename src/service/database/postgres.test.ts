@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import pg from "pg";
 import { type Postgres, startPostgres } from "../../../test/servers/postgres.testing.ts";
-import { MucastError } from "../../contract/errors.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
 import type { Database } from "./database.ts";
 import { migrate } from "./migrations.ts";
 import { openPostgres, type PostgresOptions } from "./postgres.ts";

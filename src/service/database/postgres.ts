@@ -1,5 +1,5 @@
 import pg from "pg";
-import { MucastError } from "../../contract/errors.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
 import type { Database, Haste, Queryable } from "./database.ts";
 import { listenOn } from "./listener.ts";
 import { patiently } from "./patient-connect.ts";

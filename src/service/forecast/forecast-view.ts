@@ -1,9 +1,13 @@
-import { boundedCopy } from "../../contract/bounded-json.ts";
-import { MucastError } from "../../contract/errors.ts";
-import { type ForecastView, forecastViewSchema, type MissingForecast } from "../../contract/forecast-view.ts";
-import { openSchema } from "../../contract/open-schema.ts";
-import { OUTPUT_SCHEMA_NAME } from "../../contract/output-blob.ts";
-import { SIZES } from "../../contract/sizes.ts";
+import { SIZES } from "../../contract/api/answer-limits.ts";
+import {
+  type ForecastView,
+  forecastViewSchema,
+  type MissingForecast,
+} from "../../contract/api/forecast-view.ts";
+import { openSchema } from "../../contract/api/open-schema.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { boundedCopy } from "../../contract/json/bounded-json.ts";
+import { OUTPUT_SCHEMA_NAME } from "../../contract/output/output-blob.ts";
 import type { OutputParts, Wanted } from "./output-parts.ts";
 
 const LONGEST_MESSAGE = 500;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { MucastError } from "../../contract/errors.ts";
-import { type ForecastQuery, forecastViewSchema } from "../../contract/forecast-view.ts";
+import { type ForecastQuery, forecastViewSchema } from "../../contract/api/forecast-view.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
 import type { BlobSpot } from "../blobs.ts";
 import { SUCCEEDED } from "../http/operation-examples.ts";
 import type { Caller } from "../operations.ts";

@@ -1,7 +1,7 @@
 import { canceled } from "../../blob/canceled.ts";
-import { MucastError } from "../../contract/errors.ts";
-import { FORECAST_LIMITS, type ForecastQuery, type ForecastView } from "../../contract/forecast-view.ts";
-import type { OperationView } from "../../contract/operation-view.ts";
+import { FORECAST_LIMITS, type ForecastQuery, type ForecastView } from "../../contract/api/forecast-view.ts";
+import type { OperationView } from "../../contract/api/operation-view.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
 import type { Blobs } from "../blobs.ts";
 import type { Caller } from "../operations.ts";
 import { readForecast } from "./read-forecast.ts";

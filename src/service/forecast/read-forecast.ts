@@ -1,5 +1,5 @@
-import type { ForecastView } from "../../contract/forecast-view.ts";
-import { Turns } from "../../contract/turns.ts";
+import type { ForecastView } from "../../contract/api/forecast-view.ts";
+import { Turns } from "../../contract/machine/pausable.ts";
 import { ByteWindow } from "../../ingest/byte-window.ts";
 import { JsonReader } from "../../ingest/json-reader.ts";
 import { forecastView } from "./forecast-view.ts";

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { MucastError } from "../../contract/errors.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
 import type { Authenticate } from "../auth/authenticate.ts";
 import { tokenIn } from "../auth/bearer-token.ts";
 import type { Caller } from "../operations.ts";

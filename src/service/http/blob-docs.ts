@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { outputBlobSchema } from "../../contract/output-blob.ts";
+import { outputBlobSchema } from "../../contract/output/output-blob.ts";
 import { EXAMPLE_BLOBS } from "./operation-examples.ts";
 import { emptyAnswer, jsonAnswer, problemAnswers } from "./route-docs.ts";
 import { type UploadedBlob, uploadedBlobSchema } from "./uploaded-blob.ts";

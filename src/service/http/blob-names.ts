@@ -1,5 +1,5 @@
-import { MucastError } from "../../contract/errors.ts";
-import { show } from "../../contract/faults.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { show } from "../../contract/errors/faults.ts";
 
 const INPUT = /^(?:feature_engine|data_extractor)_[A-Za-z0-9_-]{1,64}\.json$/;
 const OUTPUT = /^(?:ml|nn)_engine_[A-Za-z0-9_-]{1,64}\.json$/;

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from "fastify";
-import { MucastError } from "../../contract/errors.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
 import type { HttpApp } from "./http-app.ts";
 
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json(?:;|$)/i;

@@ -1,6 +1,6 @@
 import fastify, { type FastifyReply, type FastifyRequest } from "fastify";
-import { MucastError } from "../../contract/errors.ts";
-import { show } from "../../contract/faults.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { show } from "../../contract/errors/faults.ts";
 import { addRoutes } from "./add-routes.ts";
 import { admit } from "./admit.ts";
 import { limitBodyTime } from "./body-text.ts";

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { StoredBlob } from "../../blob/store.ts";
-import { counted } from "../../contract/counted.ts";
-import { MucastError } from "../../contract/errors.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { counted } from "../../contract/errors/wording.ts";
 
 /** A part of a blob; `end` exclusive. */
 export interface ByteRange {

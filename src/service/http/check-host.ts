@@ -1,6 +1,6 @@
 import type { FastifyRequest } from "fastify";
-import { MucastError } from "../../contract/errors.ts";
-import { show } from "../../contract/faults.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { show } from "../../contract/errors/faults.ts";
 import type { OwnHosts } from "./own-hosts.ts";
 
 /**

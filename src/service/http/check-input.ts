@@ -1,6 +1,6 @@
 import type { FastifySchemaCompiler } from "fastify";
 import type { z } from "zod";
-import { faultsOf, invalidRequest } from "../../contract/faults.ts";
+import { faultsOf, invalidRequest } from "../../contract/errors/faults.ts";
 
 /** What paths of faults begin with, by the part of a request. */
 const ROOTS: Readonly<Record<string, string>> = { params: "path", querystring: "query", headers: "headers" };

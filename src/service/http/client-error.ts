@@ -1,6 +1,6 @@
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
-import { MucastError } from "../../contract/errors.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
 import { type EarlyStatus, earlyRefusal } from "./early-refusals.ts";
 import { problemAnswer } from "./problem-answer.ts";
 import { SAFE_HEADERS } from "./safe-headers.ts";

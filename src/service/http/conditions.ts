@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
-import { MucastError } from "../../contract/errors.ts";
-import { show } from "../../contract/faults.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { show } from "../../contract/errors/faults.ts";
 
 const ENTITY_TAG = /(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g;
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { test } from "node:test";
-import { MucastError } from "../../contract/errors.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
 import { connectionLimit } from "./connection-limit.ts";
 import { limitOfReport, openFileLimit } from "./open-file-limit.ts";
 

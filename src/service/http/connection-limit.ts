@@ -1,4 +1,4 @@
-import { MucastError } from "../../contract/errors.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
 import type { Settings } from "../../contract/settings.ts";
 import { openFileLimit } from "./open-file-limit.ts";
 

@@ -1,4 +1,4 @@
-import { MucastError } from "../../contract/errors.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
 
 /**
  * What is refused before a route is chosen, whatever the request asks for, by the closest status that HTTP has. The

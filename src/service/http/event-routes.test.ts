@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { request } from "node:http";
 import { after, before, test } from "node:test";
-import { snapshotSchema, storedEventSchema } from "../../contract/stored-event.ts";
+import { snapshotSchema, storedEventSchema } from "../../contract/api/stored-event.ts";
 import { ask, eventually, type Listening, listen, listenFor } from "./listening.testing.ts";
 import { ML_PAYLOAD } from "./operation-examples.ts";
 

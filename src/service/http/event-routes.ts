@@ -1,10 +1,10 @@
 import { PassThrough } from "node:stream";
 import type { FastifyReply } from "fastify";
 import { z } from "zod";
-import { MucastError } from "../../contract/errors.ts";
-import { show } from "../../contract/faults.ts";
-import { isEnded } from "../../contract/operation-view.ts";
-import { API_OPERATIONS } from "../../contract/operations.ts";
+import { isEnded } from "../../contract/api/operation-view.ts";
+import { API_OPERATIONS } from "../../contract/api/operations.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { show } from "../../contract/errors/faults.ts";
 import { departure } from "./departure.ts";
 import { EVENT_STREAM_TYPE, eventText, pumpEvents, type SentEvent } from "./event-stream.ts";
 import type { HttpApp } from "./http-app.ts";

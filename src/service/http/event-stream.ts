@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import type { PassThrough } from "node:stream";
-import type { Snapshot, StoredEvent } from "../../contract/stored-event.ts";
+import type { Snapshot, StoredEvent } from "../../contract/api/stored-event.ts";
 import { STALL_MILLISECONDS } from "./paced.ts";
 
 export type SentEvent = StoredEvent | Snapshot;

@@ -1,5 +1,5 @@
 import type { BlobStore } from "../../blob/store.ts";
-import { MucastError } from "../../contract/errors.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
 import type { BlobSpot, Blobs, BlobUpload } from "../blobs.ts";
 import { spaceOf } from "../caller-space.ts";
 import type { Caller } from "../operations.ts";

@@ -1,6 +1,6 @@
 import { outputFailed } from "../../blob/output-folder.ts";
 import type { BlobStore } from "../../blob/store.ts";
-import { causeOf } from "../../contract/system-error.ts";
+import { causeOf } from "../../contract/errors/system-error.ts";
 
 /** A fake: a folder in which nothing can be written, as the system says it. */
 export class FakeFullStore implements BlobStore {

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { EventEmitter, once } from "node:events";
-import { MucastError } from "../../contract/errors.ts";
-import type { ForecastQuery, ForecastView } from "../../contract/forecast-view.ts";
-import { isEnded, type OperationPage, type OperationView } from "../../contract/operation-view.ts";
-import { parsePayload } from "../../contract/parse-payload.ts";
-import { isFinal, type Snapshot, type StoredEvent } from "../../contract/stored-event.ts";
+import type { ForecastQuery, ForecastView } from "../../contract/api/forecast-view.ts";
+import { isEnded, type OperationPage, type OperationView } from "../../contract/api/operation-view.ts";
+import { isFinal, type Snapshot, type StoredEvent } from "../../contract/api/stored-event.ts";
+import { parsePayload } from "../../contract/config/payload.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
 import type { Caller, ListQuery, Operations, Submission } from "../operations.ts";
 import { FORECAST } from "./operation-examples.ts";
 

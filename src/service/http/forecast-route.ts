@@ -1,5 +1,5 @@
-import { forecastParams, forecastQuery, forecastViewSchema } from "../../contract/forecast-view.ts";
-import { API_OPERATIONS } from "../../contract/operations.ts";
+import { forecastParams, forecastQuery, forecastViewSchema } from "../../contract/api/forecast-view.ts";
+import { API_OPERATIONS } from "../../contract/api/operations.ts";
 import { departure } from "./departure.ts";
 import type { HttpApp } from "./http-app.ts";
 import type { HttpOptions } from "./http-options.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { after, before, type TestContext, test } from "node:test";
-import { MucastError } from "../../contract/errors.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
 import type { Settings } from "../../contract/settings.ts";
 import { newApiKey } from "../auth/api-key.ts";
 import { ask, eventually, type Listening, LOCAL_TOKEN, listen, listenFor } from "./listening.testing.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { MucastError } from "../../contract/errors.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
 import type { HttpApp } from "./http-app.ts";
 import type { HttpOptions } from "./http-options.ts";
 import { jsonAnswer, problemAnswers } from "./route-docs.ts";

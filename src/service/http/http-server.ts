@@ -1,5 +1,5 @@
 import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http";
-import { MucastError } from "../../contract/errors.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
 import type { Log } from "../telemetry/log.ts";
 import { OpenConnections } from "./open-connections.ts";
 import { problemAnswer } from "./problem-answer.ts";

@@ -1,7 +1,7 @@
-import { dlConfigSchema } from "../../contract/dl-config.ts";
-import { mlConfigSchema } from "../../contract/ml-config.ts";
-import type { Operation } from "../../contract/operation-view.ts";
-import { payloadSchema } from "../../contract/payload.ts";
+import type { Operation } from "../../contract/api/operation-view.ts";
+import { dlConfigSchema } from "../../contract/config/dl-config.ts";
+import { mlConfigSchema } from "../../contract/config/ml-config.ts";
+import { payloadSchema } from "../../contract/config/payload.ts";
 
 /** What each job takes, with the config that is its own. */
 export const JOB_PAYLOADS = {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { operationSchema } from "../../contract/operation-view.ts";
+import { operationSchema } from "../../contract/api/operation-view.ts";
 import { ask, eventually, type Listening, listen, listenFor } from "./listening.testing.ts";
 import { DL_PAYLOAD, ML_PAYLOAD } from "./operation-examples.ts";
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { isEnded, JOB_OPERATIONS, type Operation } from "../../contract/operation-view.ts";
-import { API_OPERATIONS } from "../../contract/operations.ts";
+import { isEnded, JOB_OPERATIONS, type Operation } from "../../contract/api/operation-view.ts";
+import { API_OPERATIONS } from "../../contract/api/operations.ts";
 import { bodyText, readBodiesAsText } from "./body-text.ts";
 import { departure } from "./departure.ts";
 import type { HttpApp } from "./http-app.ts";

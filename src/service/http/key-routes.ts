@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { MucastError } from "../../contract/errors.ts";
-import { faultsOf, invalidRequest } from "../../contract/faults.ts";
-import { parseJson } from "../../contract/json-text.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { faultsOf, invalidRequest } from "../../contract/errors/faults.ts";
+import { parseJson } from "../../contract/json/json-text.ts";
 import { apiKeySchema } from "../auth/key-store.ts";
 import { SCOPES } from "../operations.ts";
 import { bodyText, readBodiesAsText } from "./body-text.ts";

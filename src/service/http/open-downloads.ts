@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import { MucastError } from "../../contract/errors.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
 
 const RETRY_SECONDS = 5;
 

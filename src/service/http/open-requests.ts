@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import { MucastError } from "../../contract/errors.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
 
 /** Room for a stream of events for each of a caller's jobs in the queue, with some to spare. */
 const MOST_OPEN = 2_000;

@@ -1,5 +1,5 @@
 import type { FastifyReply } from "fastify";
-import { isEnded, type OperationView } from "../../contract/operation-view.ts";
+import { isEnded, type OperationView } from "../../contract/api/operation-view.ts";
 
 const POLL_SECONDS = "1";
 

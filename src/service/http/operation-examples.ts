@@ -1,6 +1,6 @@
-import type { ForecastView } from "../../contract/forecast-view.ts";
-import type { OperationView } from "../../contract/operation-view.ts";
-import type { StoredEvent } from "../../contract/stored-event.ts";
+import type { ForecastView } from "../../contract/api/forecast-view.ts";
+import type { OperationView } from "../../contract/api/operation-view.ts";
+import type { StoredEvent } from "../../contract/api/stored-event.ts";
 
 const ID = "5f0c2d1e-8a57-4c0e-9d2b-3f1f6a7b8c9d";
 

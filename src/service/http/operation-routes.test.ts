@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { forecastViewSchema } from "../../contract/forecast-view.ts";
-import { operationPageSchema, operationSchema } from "../../contract/operation-view.ts";
+import { forecastViewSchema } from "../../contract/api/forecast-view.ts";
+import { operationPageSchema, operationSchema } from "../../contract/api/operation-view.ts";
 import { ask, eventually, type Listening, listen } from "./listening.testing.ts";
 import { DL_PAYLOAD, ML_PAYLOAD } from "./operation-examples.ts";
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { isEnded } from "../../contract/operation-view.ts";
-import { API_OPERATIONS } from "../../contract/operations.ts";
+import { isEnded } from "../../contract/api/operation-view.ts";
+import { API_OPERATIONS } from "../../contract/api/operations.ts";
 import { ignoreBodies } from "./body-text.ts";
 import { departure } from "./departure.ts";
 import { forecastRoute } from "./forecast-route.ts";

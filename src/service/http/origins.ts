@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { MucastError } from "../../contract/errors.ts";
-import { show } from "../../contract/faults.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { show } from "../../contract/errors/faults.ts";
 import type { Settings } from "../../contract/settings.ts";
 
 const METHODS = "GET, HEAD, POST, PUT, DELETE";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { withoutSignature } from "../../blob/policy.ts";
-import { MucastError } from "../../contract/errors.ts";
-import { type Problem, problemOf } from "../../contract/problem.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { type Problem, problemOf } from "../../contract/errors/problem.ts";
 
 /** A problem as it goes out, and the headers that belong to it. */
 export interface ProblemAnswer {

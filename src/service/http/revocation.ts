@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { MucastError } from "../../contract/errors.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
 import type { HttpOptions } from "./http-options.ts";
 
 const LOOK_MILLISECONDS = 15_000;

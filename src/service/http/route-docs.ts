@@ -1,6 +1,6 @@
 import type { z } from "zod";
-import { ERROR_TABLE, type ErrorCode } from "../../contract/error-codes.ts";
-import { MucastError } from "../../contract/errors.ts";
+import { ERROR_TABLE, type ErrorCode } from "../../contract/errors/error-codes.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
 import type { Scope } from "../operations.ts";
 import { EARLY_STATUSES, type EarlyStatus, earlyRefusal } from "./early-refusals.ts";
 import { problemAnswer } from "./problem-answer.ts";

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { StoredBlob, StoreWrite } from "../../blob/store.ts";
-import { MucastError } from "../../contract/errors.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
 import type { BlobUpload } from "../blobs.ts";
 import { storageFailed } from "../storage-failed.ts";
 import { checkWritable, noBlob } from "./blob-names.ts";

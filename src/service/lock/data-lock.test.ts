@@ -18,7 +18,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { startUnreaped } from "../../../test/unreaped.testing.ts";
-import { MucastError } from "../../contract/errors.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
 import { lockDataFolder } from "./data-lock.ts";
 import { lockFile, readHolder, readLock } from "./holder.ts";
 

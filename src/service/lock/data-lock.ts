@@ -12,10 +12,10 @@ import {
 } from "node:fs";
 import { hostname } from "node:os";
 import { folderObstacle } from "../../blob/folder-obstacle.ts";
-import { MucastError } from "../../contract/errors.ts";
-import { makeFolder } from "../../contract/make-folder.ts";
-import { startTimeOf } from "../../contract/process-stat.ts";
-import { causeOf } from "../../contract/system-error.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { causeOf } from "../../contract/errors/system-error.ts";
+import { makeFolder } from "../../contract/machine/folders.ts";
+import { startTimeOf } from "../../contract/machine/process-stat.ts";
 import { bootId, type Holder, isHeld, lockFile, readLock } from "./holder.ts";
 
 const TOUCH_MILLISECONDS = 10_000;

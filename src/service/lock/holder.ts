@@ -2,9 +2,9 @@ import { readFileSync, statSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
-import { MucastError } from "../../contract/errors.ts";
-import { openSchema } from "../../contract/open-schema.ts";
-import { startTimeOf } from "../../contract/process-stat.ts";
+import { openSchema } from "../../contract/api/open-schema.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { startTimeOf } from "../../contract/machine/process-stat.ts";
 
 /** What a lock file says of the service that holds its data folder. */
 export const holderSchema = z.strictObject({

@@ -1,9 +1,9 @@
-import { type Fault, MucastError } from "../../contract/errors.ts";
-import { faultsOf, invalidRequest } from "../../contract/faults.ts";
-import type { ForecastView } from "../../contract/forecast-view.ts";
-import { parseJson } from "../../contract/json-text.ts";
-import type { Operation, OperationPage, OperationView } from "../../contract/operation-view.ts";
-import { API_OPERATIONS, type ApiOperationName } from "../../contract/operations.ts";
+import type { ForecastView } from "../../contract/api/forecast-view.ts";
+import type { Operation, OperationPage, OperationView } from "../../contract/api/operation-view.ts";
+import { API_OPERATIONS, type ApiOperationName } from "../../contract/api/operations.ts";
+import { type Fault, MucastError } from "../../contract/errors/errors.ts";
+import { faultsOf, invalidRequest } from "../../contract/errors/faults.ts";
+import { parseJson } from "../../contract/json/json-text.ts";
 import type { Caller } from "../operations.ts";
 import type { ToolOperations } from "./tool-operations.ts";
 import { idempotencyKeySchema } from "./tools.ts";

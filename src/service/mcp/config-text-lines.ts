@@ -7,7 +7,7 @@ import {
   isJSONRPCResponse,
   PARSE_ERROR,
 } from "@modelcontextprotocol/server";
-import { MucastError } from "../../contract/errors.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
 import { withConfigTexts } from "./config-texts.ts";
 
 /** As much of a line as the SDK's own transport takes. */

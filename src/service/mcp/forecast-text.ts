@@ -1,7 +1,6 @@
-import { counted } from "../../contract/counted.ts";
-import { show } from "../../contract/faults.ts";
-import type { ForecastView, TickerForecast } from "../../contract/forecast-view.ts";
-import { printable } from "../../contract/printable.ts";
+import type { ForecastView, TickerForecast } from "../../contract/api/forecast-view.ts";
+import { show } from "../../contract/errors/faults.ts";
+import { counted, printable } from "../../contract/errors/wording.ts";
 
 /** A forecast in lines, for hosts that show an agent the text alone. */
 export function forecastText(view: ForecastView): string {

@@ -1,5 +1,5 @@
 import { McpServer } from "@modelcontextprotocol/server";
-import type { ApiOperationName } from "../../contract/operations.ts";
+import type { ApiOperationName } from "../../contract/api/operations.ts";
 import { MUCAST_VERSION } from "../../contract/version.ts";
 import type { Caller } from "../operations.ts";
 import { callTool } from "./call-tool.ts";

@@ -2,12 +2,16 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { MucastError } from "../../contract/errors.ts";
-import type { ForecastView } from "../../contract/forecast-view.ts";
-import { type OperationPage, type OperationView, operationSchema } from "../../contract/operation-view.ts";
-import { API_OPERATIONS } from "../../contract/operations.ts";
-import type { Problem } from "../../contract/problem.ts";
-import { samplesOf } from "../../contract/samples.testing.ts";
+import type { ForecastView } from "../../contract/api/forecast-view.ts";
+import {
+  type OperationPage,
+  type OperationView,
+  operationSchema,
+} from "../../contract/api/operation-view.ts";
+import { API_OPERATIONS } from "../../contract/api/operations.ts";
+import { samplesOf } from "../../contract/api/samples.testing.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import type { Problem } from "../../contract/errors/problem.ts";
 import { ask, type Listening, listen } from "../http/listening.testing.ts";
 import { FORECAST, ML_PAYLOAD } from "../http/operation-examples.ts";
 

@@ -1,4 +1,4 @@
-import type { OperationView } from "../../contract/operation-view.ts";
+import type { OperationView } from "../../contract/api/operation-view.ts";
 import type { Operations } from "../operations.ts";
 
 /** What the tools do: Operations themselves, or those of a service elsewhere. */

@@ -1,7 +1,7 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
-import type { ForecastView } from "../../contract/forecast-view.ts";
-import type { OperationPage, OperationView } from "../../contract/operation-view.ts";
-import { type CodeCounts, countCodes } from "../../contract/sizes.ts";
+import { type CodeCounts, countCodes } from "../../contract/api/answer-limits.ts";
+import type { ForecastView } from "../../contract/api/forecast-view.ts";
+import type { OperationPage, OperationView } from "../../contract/api/operation-view.ts";
 import { problemAnswer } from "../http/problem-answer.ts";
 import { forecastText } from "./forecast-text.ts";
 

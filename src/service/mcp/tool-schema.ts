@@ -1,6 +1,6 @@
 import type { StandardSchemaWithJSON } from "@modelcontextprotocol/server";
 import { z } from "zod";
-import { openSchema } from "../../contract/open-schema.ts";
+import { openSchema } from "../../contract/api/open-schema.ts";
 
 type JsonSchema = Readonly<Record<string, unknown>>;
 

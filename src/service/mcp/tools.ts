@@ -1,6 +1,6 @@
 import type { ToolAnnotations } from "@modelcontextprotocol/server";
 import { z } from "zod";
-import { API_OPERATIONS, type ApiOperation, type ApiOperationName } from "../../contract/operations.ts";
+import { API_OPERATIONS, type ApiOperation, type ApiOperationName } from "../../contract/api/operations.ts";
 import { shownSchema, wholeSchema } from "./tool-schema.ts";
 
 /** One operation as a tool of an agent. */

@@ -1,4 +1,4 @@
-import type { StoredEventType } from "../../contract/stored-event.ts";
+import type { StoredEventType } from "../../contract/api/stored-event.ts";
 import type { Database } from "../database/database.ts";
 import { CHANNEL } from "../store/events.ts";
 

@@ -1,7 +1,7 @@
-import { MucastError } from "../../contract/errors.ts";
-import { problemOf } from "../../contract/problem.ts";
-import type { ResultRecord } from "../../contract/result-record.ts";
-import type { Timing } from "../../contract/status-blob.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { problemOf } from "../../contract/errors/problem.ts";
+import type { ResultRecord } from "../../contract/output/result-record.ts";
+import type { Timing } from "../../contract/output/status-blob.ts";
 import type { ExecutionEnd } from "../../executors/executor.ts";
 import { type Ending, endOperation, releaseOperation } from "../store/end-operation.ts";
 import type { OperationRow } from "../store/operation-row.ts";

@@ -1,6 +1,6 @@
 import { executionName, outputName } from "../../blob/names.ts";
 import type { BlobStore } from "../../blob/store.ts";
-import type { ResultRecord } from "../../contract/result-record.ts";
+import type { ResultRecord } from "../../contract/output/result-record.ts";
 import type { OperationRow } from "../store/operation-row.ts";
 
 /** Enough for what stands before the window, and for the provenance, of an output blob. */

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
-import type { EpochPoint } from "../../contract/epoch-point.ts";
-import type { ExecutionEvent } from "../../contract/events.ts";
+import type { EpochPoint, ExecutionEvent } from "../../contract/api/job-events.ts";
 import type { News } from "../store/record-news.ts";
 import { NewsFeed } from "./news-feed.ts";
 

@@ -1,7 +1,7 @@
-import { CappedList } from "../../contract/capped-list.ts";
-import type { ExecutionEvent, Progress } from "../../contract/events.ts";
-import type { Failure } from "../../contract/output-blob.ts";
-import type { Warning } from "../../contract/warnings.ts";
+import { CappedList } from "../../contract/api/answer-limits.ts";
+import type { ExecutionEvent, Progress } from "../../contract/api/job-events.ts";
+import type { Warning } from "../../contract/errors/warnings.ts";
+import type { Failure } from "../../contract/output/output-blob.ts";
 import { EpochPoints, pointOf } from "../../executors/epoch-points.ts";
 import type { News } from "../store/record-news.ts";
 

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { readlinkSync } from "node:fs";
 import { hostname } from "node:os";
-import { startTimeOf } from "../../contract/process-stat.ts";
+import { startTimeOf } from "../../contract/machine/process-stat.ts";
 import { bootId } from "../lock/holder.ts";
 
 /** Names this service and its process, so that another one on this machine can tell when it is gone. */

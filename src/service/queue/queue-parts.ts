@@ -1,5 +1,5 @@
 import type { BlobStore } from "../../blob/store.ts";
-import type { StatusBlob } from "../../contract/status-blob.ts";
+import type { StatusBlob } from "../../contract/output/status-blob.ts";
 import type { Executor } from "../../executors/executor.ts";
 import type { Database } from "../database/database.ts";
 import type { WebhookTypes } from "../store/webhook-types.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { beforeEach, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import { MucastError } from "../../contract/errors.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
 import { onEachDatabase } from "../database/databases.testing.ts";
 import { claimOperation, renewLeases } from "../store/claim-operation.ts";
 import { readOperation } from "../store/read-operation.ts";

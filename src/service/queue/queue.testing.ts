@@ -1,9 +1,9 @@
 import { createHash, randomUUID } from "node:crypto";
 import type { BlobStore } from "../../blob/store.ts";
-import { isEnded, type OperationView } from "../../contract/operation-view.ts";
-import { parsePayload } from "../../contract/parse-payload.ts";
-import type { StatusBlob } from "../../contract/status-blob.ts";
-import type { Snapshot, StoredEvent } from "../../contract/stored-event.ts";
+import { isEnded, type OperationView } from "../../contract/api/operation-view.ts";
+import type { Snapshot, StoredEvent } from "../../contract/api/stored-event.ts";
+import { parsePayload } from "../../contract/config/payload.ts";
+import type { StatusBlob } from "../../contract/output/status-blob.ts";
 import type { Database } from "../database/database.ts";
 import type { Caller } from "../operations.ts";
 import { giveUpLeases } from "../store/claim-operation.ts";

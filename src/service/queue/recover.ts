@@ -1,6 +1,6 @@
-import { MucastError } from "../../contract/errors.ts";
-import type { Problem } from "../../contract/problem.ts";
-import type { StatusBlob, Timing } from "../../contract/status-blob.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import type { Problem } from "../../contract/errors/problem.ts";
+import type { StatusBlob, Timing } from "../../contract/output/status-blob.ts";
 import type { ExecutionEnd, ExecutionListener } from "../../executors/executor.ts";
 import type { OperationRow } from "../store/operation-row.ts";
 import { conclude } from "./conclude.ts";

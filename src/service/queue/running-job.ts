@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { shownProblem } from "../../contract/defect.ts";
-import { MucastError } from "../../contract/errors.ts";
-import type { Timing } from "../../contract/status-blob.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { shownProblem } from "../../contract/errors/problem.ts";
+import type { Timing } from "../../contract/output/status-blob.ts";
 import type { Execution, ExecutionEnd, JobOrder, StopReason } from "../../executors/executor.ts";
 import { keepHandle } from "../store/claim-operation.ts";
 import { releaseOperation } from "../store/end-operation.ts";

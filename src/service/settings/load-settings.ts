@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { type Fault, MucastError } from "../../contract/errors.ts";
-import { faultsOf, invalidRequest } from "../../contract/faults.ts";
-import { parseJson } from "../../contract/json-text.ts";
+import { type Fault, MucastError } from "../../contract/errors/errors.ts";
+import { faultsOf, invalidRequest } from "../../contract/errors/faults.ts";
+import { parseJson } from "../../contract/json/json-text.ts";
+import { userFolder } from "../../contract/machine/folders.ts";
 import { type Settings, settingNames, settingsSchema } from "../../contract/settings.ts";
-import { userFolder } from "../../contract/user-folder.ts";
 
 /** Settings of a service, with the folders they leave open filled in. */
 export type ServiceSettings = Settings & { readonly data_dir: string; readonly blob_url: string };

@@ -1,4 +1,4 @@
-import { MucastError } from "../../contract/errors.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
 
 /** What a caller sends back for the next page: it stands for the last operation of the page before. */
 export function cursorOf(ordinal: string | number): string {

@@ -1,5 +1,5 @@
-import type { Problem } from "../../contract/problem.ts";
-import type { ResultRecord } from "../../contract/result-record.ts";
+import type { Problem } from "../../contract/errors/problem.ts";
+import type { ResultRecord } from "../../contract/output/result-record.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import { recordBlob } from "./blob-records.ts";
 import type { Attempt } from "./claim-operation.ts";

@@ -1,6 +1,6 @@
-import type { OperationView } from "../../contract/operation-view.ts";
-import { SIZES } from "../../contract/sizes.ts";
-import type { StoredEvent, StoredEventType } from "../../contract/stored-event.ts";
+import { SIZES } from "../../contract/api/answer-limits.ts";
+import type { OperationView } from "../../contract/api/operation-view.ts";
+import type { StoredEvent, StoredEventType } from "../../contract/api/stored-event.ts";
 import type { Queryable } from "../database/database.ts";
 import type { WebhookTypes } from "./webhook-types.ts";
 

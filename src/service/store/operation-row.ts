@@ -1,11 +1,9 @@
-import { boundedProblem } from "../../contract/bounded-problem.ts";
-import { CappedList } from "../../contract/capped-list.ts";
-import type { Operation, OperationStatus, OperationView } from "../../contract/operation-view.ts";
-import type { Failure } from "../../contract/output-blob.ts";
-import type { Problem } from "../../contract/problem.ts";
-import type { ResultRecord } from "../../contract/result-record.ts";
-import type { CodeCounts } from "../../contract/sizes.ts";
-import type { Warning } from "../../contract/warnings.ts";
+import { CappedList, type CodeCounts } from "../../contract/api/answer-limits.ts";
+import type { Operation, OperationStatus, OperationView } from "../../contract/api/operation-view.ts";
+import { boundedProblem, type Problem } from "../../contract/errors/problem.ts";
+import type { Warning } from "../../contract/errors/warnings.ts";
+import type { Failure } from "../../contract/output/output-blob.ts";
+import type { ResultRecord } from "../../contract/output/result-record.ts";
 
 /** A row of `operations`. */
 export interface OperationRow {

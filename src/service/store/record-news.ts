@@ -1,9 +1,8 @@
-import { CappedList } from "../../contract/capped-list.ts";
-import type { Epochs } from "../../contract/epoch-point.ts";
-import type { OperationView } from "../../contract/operation-view.ts";
-import type { Failure } from "../../contract/output-blob.ts";
-import type { CodeCounts } from "../../contract/sizes.ts";
-import type { Warning } from "../../contract/warnings.ts";
+import { CappedList, type CodeCounts } from "../../contract/api/answer-limits.ts";
+import type { Epochs } from "../../contract/api/job-events.ts";
+import type { OperationView } from "../../contract/api/operation-view.ts";
+import type { Warning } from "../../contract/errors/warnings.ts";
+import type { Failure } from "../../contract/output/output-blob.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import type { Attempt } from "./claim-operation.ts";
 import { appendEvents, type NewEvent, pruneEvents } from "./events.ts";

@@ -1,4 +1,4 @@
-import { MucastError } from "../../contract/errors.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import { type BlobKey, type BlobPlace, type BlobRecord, lockUsage, RECORD } from "./blob-records.ts";
 import { isUploaded } from "./blob-uploads.ts";

@@ -1,5 +1,5 @@
+import type { StoredEventType } from "../../contract/api/stored-event.ts";
 import type { WebhookTarget } from "../../contract/settings.ts";
-import type { StoredEventType } from "../../contract/stored-event.ts";
 
 /** Which of the operator's targets want which events. */
 export interface WebhookTypes {

@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
-import { ERROR_TABLE } from "../../contract/error-codes.ts";
-import { isEnded, JOB_OPERATIONS, OPERATION_STATUSES } from "../../contract/operation-view.ts";
+import { isEnded, JOB_OPERATIONS, OPERATION_STATUSES } from "../../contract/api/operation-view.ts";
+import { ERROR_TABLE } from "../../contract/errors/error-codes.ts";
 import type { Log } from "./log.ts";
 import {
   type DeliveryOutcome,

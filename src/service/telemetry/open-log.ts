@@ -1,5 +1,5 @@
 import pino from "pino";
-import { MucastError } from "../../contract/errors.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
 import { secretHider } from "./hide-secrets.ts";
 import type { Log } from "./log.ts";
 

@@ -9,7 +9,7 @@ import {
   type Tracer,
   trace,
 } from "@opentelemetry/api";
-import type { Timing } from "../../contract/status-blob.ts";
+import type { Timing } from "../../contract/output/status-blob.ts";
 import {
   METHODS,
   type RequestBegun,

@@ -1,6 +1,6 @@
-import type { Operation, OperationStatus } from "../../contract/operation-view.ts";
-import type { Problem } from "../../contract/problem.ts";
-import type { Timing } from "../../contract/status-blob.ts";
+import type { Operation, OperationStatus } from "../../contract/api/operation-view.ts";
+import type { Problem } from "../../contract/errors/problem.ts";
+import type { Timing } from "../../contract/output/status-blob.ts";
 
 /** What traces and metrics need to know of an operation; its row has it all. */
 export interface WatchedOperation {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { after, beforeEach, describe, it } from "node:test";
-import { MucastError } from "../../contract/errors.ts";
-import { problemOf } from "../../contract/problem.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { problemOf } from "../../contract/errors/problem.ts";
 import { noLog } from "./log.ts";
 import { openLog } from "./open-log.ts";
 import { openTelemetry } from "./open-telemetry.ts";

@@ -1,4 +1,4 @@
-import type { Timing } from "../../contract/status-blob.ts";
+import type { Timing } from "../../contract/output/status-blob.ts";
 import type { RequestBegun, WatchedOperation, WatchedRequest } from "./telemetry.ts";
 import { readTraceparent, writeTraceparent } from "./traceparent.ts";
 

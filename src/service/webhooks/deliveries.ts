@@ -1,4 +1,4 @@
-import type { StoredEventType } from "../../contract/stored-event.ts";
+import type { StoredEventType } from "../../contract/api/stored-event.ts";
 import type { Queryable } from "../database/database.ts";
 
 /** A delivery that this service has taken for one try. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { MucastError } from "../../contract/errors.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
 import type { WebhookTarget } from "../../contract/settings.ts";
 import { MOST_TRIES, retryDelay } from "./retry-delay.ts";
 import { checkTargets } from "./targets.ts";

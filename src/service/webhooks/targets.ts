@@ -1,4 +1,4 @@
-import { MucastError } from "../../contract/errors.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
 import type { WebhookTarget } from "../../contract/settings.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { counted } from "../../../contract/counted.ts";
-import { ERROR_TABLE } from "../../../contract/error-codes.ts";
+import { ERROR_TABLE } from "../../../contract/errors/error-codes.ts";
+import { counted } from "../../../contract/errors/wording.ts";
 import type { Settings } from "../../../contract/settings.ts";
 import type { OpenApiDocument } from "../openapi.ts";
 import { type Html, html, prose } from "./html.ts";

@@ -1,0 +1,102 @@
+import { z } from "zod";
+import {
+  coverageSchema,
+  crossSectionSchema,
+  metricsSchema,
+  outputBlobSchema,
+} from "../output/output-blob.ts";
+
+/** Most tickers of one answer, and how many there are where none are asked for. */
+export const FORECAST_LIMITS = { tickers: 50, default: 20 } as const;
+
+/** Quality of the forecasts of all tickers together. */
+const qualitySchema = z.strictObject({ pooled: metricsSchema, cross_section: crossSectionSchema });
+
+const tickerForecastSchema = z
+  .strictObject({
+    ticker: z.string(),
+    mu: z.number().describe("Next-day log-return at window.as_of."),
+    metrics: metricsSchema.nullable().describe("Over the ticker's score rows."),
+    coverage: coverageSchema.nullable().describe("Of its intervals; null where the job had none."),
+  })
+  .meta({ id: "TickerForecast" });
+
+const missingSchema = z
+  .strictObject({
+    ticker: z.string(),
+    code: z
+      .string()
+      .nullable()
+      .describe("Of its failure or warning; null where the output does not name it."),
+    message: z.string(),
+  })
+  .meta({ id: "MissingForecast", description: "A ticker that was asked for and has no mu, and why." });
+
+const { window, metrics } = outputBlobSchema.shape;
+
+/** What an output says of some tickers, and of all together: small enough for a conversation. */
+export const forecastViewSchema = z
+  .strictObject({
+    id: outputBlobSchema.shape.id,
+    operation: outputBlobSchema.shape.operation,
+    output_name: z.string().describe("The blob that has everything."),
+    window,
+    count: z.int().nonnegative().describe("Tickers of the output that have a mu."),
+    forecasts: z
+      .array(tickerForecastSchema)
+      .describe("Those asked for, in that order; else the largest |mu| first."),
+    missing: z.array(missingSchema),
+    left_out: z
+      .int()
+      .nonnegative()
+      .describe("Further ones that were asked for and did not fit into the answer."),
+    metrics: z.strictObject({
+      score: qualitySchema,
+      out_of_fold: qualitySchema.optional(),
+      baselines: z.strictObject({ zero: metricsSchema, mean: metricsSchema }),
+    }),
+    intervals: metrics.shape.intervals.unwrap().omit({ by_ticker: true }).nullable(),
+  })
+  .meta({ id: "Forecast", title: "Forecast" });
+
+export type ForecastView = z.infer<typeof forecastViewSchema>;
+export type TickerForecast = ForecastView["forecasts"][number];
+export type MissingForecast = ForecastView["missing"][number];
+
+const params = {
+  id: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{1,64}$/)
+    .describe("Id of the operation, as run_ml_job or run_dl_job gave it."),
+};
+
+const query = {
+  tickers: z
+    .array(z.string().min(1).max(1_000))
+    .min(1)
+    .max(FORECAST_LIMITS.tickers)
+    .optional()
+    .describe("These tickers, in this order."),
+  limit: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(FORECAST_LIMITS.tickers)
+    .optional()
+    .describe(
+      `So many tickers, the largest |mu| first; ${FORECAST_LIMITS.default} where no tickers are named.`,
+    ),
+};
+
+/** Not both of `tickers` and `limit`. */
+const ONE_WAY = { path: ["limit"], error: "give tickers or limit, not both" };
+const isOneWay = ({ tickers, limit }: { tickers?: unknown; limit?: unknown }) =>
+  tickers === undefined || limit === undefined;
+
+export const forecastParams = z.strictObject(params);
+export const forecastQuery = z.strictObject(query).refine(isOneWay, ONE_WAY);
+
+/** Which tickers of an operation's output are asked for. */
+export const forecastInput = z.strictObject({ ...params, ...query }).refine(isOneWay, ONE_WAY);
+
+export type ForecastQuery = z.infer<typeof forecastInput>;

@@ -1,0 +1,75 @@
+import { z } from "zod";
+import { problemSchema } from "../errors/problem.ts";
+import { warningSchema } from "../errors/warnings.ts";
+import { failureSchema } from "../output/output-blob.ts";
+import { resultRecordSchema } from "../output/result-record.ts";
+import { STAGES } from "./job-events.ts";
+import { mayGrow } from "./open-schema.ts";
+
+/** The two jobs, by the names of their operations. */
+export const JOB_OPERATIONS = ["run_ml_job", "run_dl_job"] as const;
+export type Operation = (typeof JOB_OPERATIONS)[number];
+
+/** What becomes of an operation: NotStarted, Running, then one of the last three for good. */
+export const OPERATION_STATUSES = ["NotStarted", "Running", "Succeeded", "Failed", "Canceled"] as const;
+export type OperationStatus = (typeof OPERATION_STATUSES)[number];
+
+export function isEnded(status: OperationStatus): boolean {
+  return status !== "NotStarted" && status !== "Running";
+}
+
+const moment = z.iso.datetime().describe("UTC, ISO 8601 with milliseconds.");
+
+/** How far a running operation is; units as the stage counts them (bytes, fits or epochs). */
+export const progressSchema = z
+  .strictObject({
+    stage: mayGrow(z.enum(STAGES)),
+    done: z.int().nonnegative(),
+    total: z.int().nonnegative().nullable(),
+  })
+  .meta({ id: "Progress" });
+
+/** How many there are of each code. */
+export const codeCountsSchema = z.record(z.string(), z.int().positive());
+
+/** A job as its caller sees it. */
+export const operationSchema = z
+  .strictObject({
+    id: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/),
+    operation: mayGrow(z.enum(JOB_OPERATIONS)),
+    status: z.enum(OPERATION_STATUSES),
+    created_at: moment,
+    started_at: moment.nullable().describe("When an attempt first ran."),
+    finished_at: moment.nullable(),
+    progress: progressSchema.nullable(),
+    warnings: z
+      .array(warningSchema)
+      .describe("The first of them, at most 200, or as many as have room; the output lists all."),
+    warning_counts: codeCountsSchema
+      .optional()
+      .describe("Of all warnings, how many have each code; absent where there is none."),
+    failures: z
+      .array(failureSchema)
+      .optional()
+      .describe(
+        "Tickers that the job went on without, as many as of the warnings; absent where there is none.",
+      ),
+    failure_counts: codeCountsSchema
+      .optional()
+      .describe("Of all such tickers, how many have each code; absent where there is none."),
+    result: resultRecordSchema.nullable().describe("Of an operation that succeeded."),
+    error: problemSchema.nullable().describe("Of one that failed or was cancelled."),
+  })
+  .meta({ id: "Operation", title: "Operation", description: "At most 224 KiB of JSON." });
+
+export type OperationView = z.infer<typeof operationSchema>;
+
+/** One page of operations, newest first: as many as were asked for, or fewer where they have no room. */
+export const operationPageSchema = z
+  .strictObject({
+    operations: z.array(operationSchema),
+    next_cursor: z.string().nullable().describe("Give it as `cursor` for the next page; null on the last."),
+  })
+  .meta({ id: "OperationPage", description: "At most 1 MiB of JSON: large operations end a page early." });
+
+export type OperationPage = z.infer<typeof operationPageSchema>;

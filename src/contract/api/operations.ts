@@ -1,0 +1,127 @@
+import { z } from "zod";
+import { dlConfigSchema } from "../config/dl-config.ts";
+import { mlConfigSchema } from "../config/ml-config.ts";
+import { payloadSchema } from "../config/payload.ts";
+import { forecastInput, forecastViewSchema } from "./forecast-view.ts";
+import {
+  JOB_OPERATIONS,
+  OPERATION_STATUSES,
+  operationPageSchema,
+  operationSchema,
+} from "./operation-view.ts";
+
+/** One thing that callers can do; HTTP routes, OpenAPI and MCP tools are made from it. */
+export interface ApiOperation {
+  /** operationId of OpenAPI, name of the MCP tool. */
+  readonly name: string;
+  readonly title: string;
+  /** What an agent or a person needs to know to use it well. */
+  readonly description: string;
+  readonly method: "GET" | "POST";
+  readonly path: string;
+  readonly scope: "read" | "write";
+  /** Whole input: path, query and body fields in one object. */
+  readonly input: z.ZodObject;
+  readonly output: z.ZodObject;
+  /** For a job: the schema of its config. */
+  readonly config?: z.ZodType;
+}
+
+const byId = z.strictObject({
+  id: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{1,64}$/)
+    .describe("Id of the operation, as run_ml_job or run_dl_job gave it."),
+});
+
+const listInput = z.strictObject({
+  status: z.enum(OPERATION_STATUSES).optional().describe("Only operations in this state."),
+  operation: z.enum(JOB_OPERATIONS).optional().describe("Only operations of this job."),
+  limit: z.coerce.number().int().min(1).max(100).default(20).describe("Operations on a page."),
+  cursor: z.string().max(200).optional().describe("next_cursor of the page before."),
+});
+
+const ASYNCHRONOUS =
+  "It is asynchronous: the answer is an operation with an `id` and status NotStarted; ask get_operation until its " +
+  "status is Succeeded, Failed or Canceled. `result.output_url` then names the output blob with `mu`, and get_forecast " +
+  "tells the gist of it. The output is " +
+  "written exactly once. A fault in the payload is refused at once, with every fault, its path and what to do.";
+
+/** Everything the service can be asked for. */
+export const API_OPERATIONS = {
+  run_ml_job: {
+    name: "run_ml_job",
+    title: "Train one classical regressor per ticker",
+    description:
+      "Trains one regressor per ticker (random_forest, xgboost, lightgbm, catboost, linear, ridge, lasso, elastic_net " +
+      `or quantile) and forecasts the next-day log-return of each. ${ASYNCHRONOUS}`,
+    method: "POST",
+    path: "/v1/run_ml_job",
+    scope: "write",
+    input: payloadSchema,
+    output: operationSchema,
+    config: mlConfigSchema,
+  },
+  run_dl_job: {
+    name: "run_dl_job",
+    title: "Train neural networks",
+    description:
+      "Trains a network per ticker (lstm, cnn, transformer, mlp) or one for all tickers (portfolio_lstm, " +
+      `portfolio_transformer) and forecasts the next-day log-return of each. ${ASYNCHRONOUS}`,
+    method: "POST",
+    path: "/v1/run_dl_job",
+    scope: "write",
+    input: payloadSchema,
+    output: operationSchema,
+    config: dlConfigSchema,
+  },
+  get_operation: {
+    name: "get_operation",
+    title: "How an operation is",
+    description:
+      "Status, progress, warnings, and at the end the result record or the problem with what to do about it. Asking " +
+      "every few seconds is fine.",
+    method: "GET",
+    path: "/v1/operations/{id}",
+    scope: "read",
+    input: byId,
+    output: operationSchema,
+  },
+  get_forecast: {
+    name: "get_forecast",
+    title: "What an operation forecasts",
+    description:
+      "Of an operation that Succeeded: mu, the next-day log-return, of the tickers named or of those with the largest " +
+      "|mu|, with the metrics and the coverage of the intervals of each, those of all tickers together, and the " +
+      "baselines to compare them with. The whole output is the blob that `output_name` names.",
+    method: "GET",
+    path: "/v1/operations/{id}/forecast",
+    scope: "read",
+    input: forecastInput,
+    output: forecastViewSchema,
+  },
+  list_operations: {
+    name: "list_operations",
+    title: "Operations, newest first",
+    description: "The caller's own operations, one page at a time, by status or job where asked.",
+    method: "GET",
+    path: "/v1/operations",
+    scope: "read",
+    input: listInput,
+    output: operationPageSchema,
+  },
+  cancel_operation: {
+    name: "cancel_operation",
+    title: "Stop an operation",
+    description:
+      "Asks a job to stop. One that has not started is Canceled at once; a running one stays Running until it has " +
+      "stopped. One that has ended is given back unchanged, so asking twice is harmless.",
+    method: "POST",
+    path: "/v1/operations/{id}/cancel",
+    scope: "write",
+    input: byId,
+    output: operationSchema,
+  },
+} as const satisfies Record<string, ApiOperation>;
+
+export type ApiOperationName = keyof typeof API_OPERATIONS;

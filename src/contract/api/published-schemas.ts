@@ -1,0 +1,38 @@
+import { z } from "zod";
+import { dlConfigSchema } from "../config/dl-config.ts";
+import { mlConfigSchema } from "../config/ml-config.ts";
+import { payloadSchema } from "../config/payload.ts";
+import { problemSchema } from "../errors/problem.ts";
+import { warningSchema } from "../errors/warnings.ts";
+import { outputBlobSchema } from "../output/output-blob.ts";
+import { resultRecordSchema } from "../output/result-record.ts";
+import { openSchema } from "./open-schema.ts";
+
+/**
+ * Every published schema by name; `schemas/<name>.json` is generated from it. What callers send is checked strictly;
+ * what they read is open to members of a later version, but for the result record.
+ */
+export const PUBLISHED_SCHEMAS = {
+  payload: payloadSchema,
+  "ml-config": mlConfigSchema,
+  "dl-config": dlConfigSchema,
+  "result-record": resultRecordSchema,
+  "output-blob": openSchema(outputBlobSchema),
+  warning: openSchema(warningSchema),
+  problem: openSchema(problemSchema),
+} as const;
+
+export type SchemaName = keyof typeof PUBLISHED_SCHEMAS;
+
+/** What this version writes has these members and names, and no others. */
+export const WRITTEN_SCHEMAS = {
+  "result-record": resultRecordSchema,
+  "output-blob": outputBlobSchema,
+  warning: warningSchema,
+  problem: problemSchema,
+} as const satisfies Partial<Record<SchemaName, unknown>>;
+
+/** JSON Schema (draft 2020-12) of one published schema; what a caller may leave out is not required. */
+export function jsonSchema(name: SchemaName): object {
+  return z.toJSONSchema(PUBLISHED_SCHEMAS[name], { io: "input" });
+}

@@ -1,0 +1,77 @@
+import { z } from "zod";
+import { warningSchema } from "../errors/warnings.ts";
+import { failureSchema } from "../output/output-blob.ts";
+import { epochsSchema } from "./job-events.ts";
+import { mayGrow } from "./open-schema.ts";
+import { JOB_OPERATIONS, operationSchema, progressSchema } from "./operation-view.ts";
+
+const numbered = {
+  /** Counts from 1 within its operation, without gaps but for epochs that are no longer kept, until retention removes the oldest. */
+  seq: z.int().positive(),
+  operation_id: z.string(),
+  time: z.iso.datetime(),
+};
+
+/**
+ * What an operation has gone through, in the order in which it happened; the last one carries the operation as it
+ * ended. `progress` and `epochs` are stored at most once a second.
+ */
+export const storedEventSchema = mayGrow(
+  z
+    .discriminatedUnion("type", [
+      z.strictObject({
+        ...numbered,
+        type: z.literal("queued"),
+        data: z.strictObject({ operation: mayGrow(z.enum(JOB_OPERATIONS)) }),
+      }),
+      z.strictObject({
+        ...numbered,
+        type: z.literal("started"),
+        data: z.strictObject({ attempt: z.int().positive() }),
+      }),
+      z.strictObject({ ...numbered, type: z.literal("progress"), data: progressSchema }),
+      z.strictObject({ ...numbered, type: z.literal("warning"), data: warningSchema }),
+      z.strictObject({ ...numbered, type: z.literal("failure"), data: failureSchema }),
+      z.strictObject({ ...numbered, type: z.literal("epochs"), data: epochsSchema }),
+      z.strictObject({ ...numbered, type: z.literal("cancel_requested"), data: z.strictObject({}) }),
+      z.strictObject({ ...numbered, type: z.literal("succeeded"), data: operationSchema }),
+      z.strictObject({ ...numbered, type: z.literal("failed"), data: operationSchema }),
+      z.strictObject({ ...numbered, type: z.literal("canceled"), data: operationSchema }),
+    ])
+    .meta({ id: "Event", title: "Event of an operation", description: "At most 256 KiB of JSON." }),
+);
+
+// Each kind has a name in the published schemas, such as EventQueued.
+const kinds: readonly z.ZodType[] = storedEventSchema.options;
+for (const kind of kinds) {
+  const { type } = (kind as z.ZodObject<{ type: z.ZodLiteral<string> }>).shape;
+  const name = type.value.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  kind.register(z.globalRegistry, { id: `Event${name}` });
+}
+
+export type StoredEvent = z.infer<typeof storedEventSchema>;
+export type StoredEventType = StoredEvent["type"];
+
+/** Where events that a reader asks for are gone: the operation as it is, then the events after `seq`. */
+export const snapshotSchema = z
+  .strictObject({ ...numbered, type: z.literal("snapshot"), data: operationSchema })
+  .meta({ id: "Snapshot" });
+
+export type Snapshot = z.infer<typeof snapshotSchema>;
+
+export const EVENT_TYPES = [
+  "queued",
+  "started",
+  "progress",
+  "warning",
+  "failure",
+  "epochs",
+  "cancel_requested",
+  "succeeded",
+  "failed",
+  "canceled",
+] as const satisfies readonly StoredEventType[];
+
+export function isFinal(type: StoredEventType): boolean {
+  return type === "succeeded" || type === "failed" || type === "canceled";
+}

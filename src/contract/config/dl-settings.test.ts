@@ -1,0 +1,192 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { MucastError } from "../errors/errors.ts";
+import { ARCHITECTURES, LOSS_TYPES } from "./dl-config.ts";
+import { parseDlSettings } from "./dl-settings.ts";
+
+type Section = Readonly<Record<string, unknown>>;
+
+const configOf = (prediction: Section) => JSON.stringify({ "NN params": { "Dot prediction": prediction } });
+const parse = (prediction: Section) => parseDlSettings(configOf(prediction));
+const network = (prediction: Section) => parse(prediction).settings.network;
+
+const DEFAULT_NETWORKS = {
+  lstm: { hidden_dims: [64, 32], dropout: 0.2 },
+  portfolio_lstm: { hidden_dims: [64, 32], dropout: 0.2 },
+  cnn: { filters: [32, 64], kernel_size: 3, pool_size: 2, dropout: 0.2 },
+  transformer: { d_model: 64, nhead: 4, num_layers: 2, dim_feedforward: 256, dropout: 0.1 },
+  portfolio_transformer: { d_model: 64, nhead: 4, num_layers: 2, dim_feedforward: 256, dropout: 0.1 },
+  mlp: { hidden_dims: [128, 64], dropout: 0.2 },
+};
+
+test("every default is filled in", () => {
+  const { settings, warnings } = parse({ "current option": "mlp" });
+  assert.deepEqual(warnings, []);
+  assert.deepEqual(settings, {
+    enabled: true,
+    network: { architecture: "mlp", hidden_dims: [128, 64], dropout: 0.2 },
+    training: {
+      epochs: 20,
+      batch_size: 64,
+      learning_rate: 0.001,
+      patience: 5,
+      optimizer: "adam",
+      weight_decay: 0,
+      grad_clip: 1,
+      loss: "r2",
+    },
+    scaler: "robust",
+    lookback: 10,
+    device: "auto",
+    seed: 42,
+    joint: false,
+  });
+});
+
+test("every field is taken from its place", () => {
+  const { settings } = parse({
+    status: false,
+    "current option": "portfolio_lstm",
+    global_settings: { device: "cuda:3", seed: 7 },
+    data_processing: { scaler: "minmax", lookback: 21, batch_size: 16 },
+    training_params: {
+      epochs: 3,
+      learning_rate: 0.5,
+      patience: 2,
+      optimizer: "rmsprop",
+      weight_decay: 0.25,
+      grad_clip: 0,
+      loss_type: "mahalanobis",
+    },
+    models_params: { portfolio_lstm: { hidden_dims: [5], dropout: 0 } },
+    intervals: { alpha: 0.3, bound: "lower" },
+  });
+  assert.deepEqual(settings, {
+    enabled: false,
+    network: { architecture: "portfolio_lstm", hidden_dims: [5], dropout: 0 },
+    training: {
+      epochs: 3,
+      batch_size: 16,
+      learning_rate: 0.5,
+      patience: 2,
+      optimizer: "rmsprop",
+      weight_decay: 0.25,
+      grad_clip: 0,
+      loss: "mahalanobis",
+    },
+    scaler: "minmax",
+    lookback: 21,
+    device: "cuda:3",
+    seed: 7,
+    intervals: { alpha: 0.3, bound: "lower" },
+    joint: true,
+  });
+});
+
+for (const architecture of ARCHITECTURES) {
+  test(`${architecture} has its defaults, with and without an entry, and is joint by its name alone`, () => {
+    const wanted = { architecture, ...DEFAULT_NETWORKS[architecture] };
+    assert.deepEqual(network({ "current option": architecture }), wanted);
+    const { settings } = parse({ "current option": architecture, models_params: { [architecture]: {} } });
+    assert.deepEqual(settings.network, wanted);
+    assert.equal(settings.joint, architecture.startsWith("portfolio_"));
+  });
+}
+
+test("dim_feedforward is 4 x d_model where it is missing", () => {
+  const entry = (params: Section) =>
+    network({ "current option": "transformer", models_params: { transformer: params } });
+  assert.deepEqual(entry({ d_model: 30, nhead: 5 }), {
+    architecture: "transformer",
+    d_model: 30,
+    nhead: 5,
+    num_layers: 2,
+    dim_feedforward: 120,
+    dropout: 0.1,
+  });
+  assert.partialDeepStrictEqual(entry({ dim_feedforward: 7 }), { dim_feedforward: 7 });
+});
+
+test("the entry of another architecture is not used", () => {
+  const models_params = { lstm: { hidden_dims: [9] }, portfolio_lstm: { hidden_dims: [8] } };
+  assert.deepEqual(network({ "current option": "lstm", models_params }), {
+    architecture: "lstm",
+    hidden_dims: [9],
+    dropout: 0.2,
+  });
+  assert.deepEqual(network({ "current option": "mlp", models_params }), {
+    architecture: "mlp",
+    ...DEFAULT_NETWORKS.mlp,
+  });
+});
+
+test("intervals are on where they are given, and off where they are switched off", () => {
+  const intervals = (given: Section) =>
+    parse({ "current option": "cnn", intervals: given }).settings.intervals;
+  assert.deepEqual(intervals({}), { alpha: 0.1, bound: "both" });
+  assert.equal(intervals({ enabled: false, alpha: 0.2 }), undefined);
+});
+
+test("seeds up to 2^53 - 1 are kept exactly, and larger ones are refused", () => {
+  const seeded = (seed: string) =>
+    parseDlSettings(
+      configOf({ "current option": "lstm", global_settings: { seed: "?" } }).replace('"?"', seed),
+    );
+  assert.equal(seeded("9007199254740991").settings.seed, 9007199254740991);
+  assert.equal(seeded("0").settings.seed, 0);
+  for (const seed of ["9007199254740992", "9007199254740993", "-1", "1.5"]) {
+    assert.throws(() => seeded(seed), MucastError);
+  }
+});
+
+test("numbers of the optimiser stay within what float32 can hold", () => {
+  for (const key of ["learning_rate", "weight_decay"]) {
+    const config = (value: number) => ({ "current option": "mlp", training_params: { [key]: value } });
+    parse(config(1e30));
+    assert.throws(() => parse(config(1e39)), new RegExp(`training_params\\.${key}`));
+  }
+});
+
+test("a known loss is known in exactly its own spelling", () => {
+  for (const loss of LOSS_TYPES) {
+    const { settings, warnings } = parse({ "current option": "cnn", training_params: { loss_type: loss } });
+    assert.deepEqual([settings.training.loss, warnings], [loss, []]);
+  }
+});
+
+test("any other loss, whatever its type or case, is mse with a warning that shows it in one printable line", () => {
+  const anyLoss = fc.oneof(
+    fc.jsonValue(),
+    fc.constantFrom("MSE", "R2", " r2", "toString", null, true, 0, {}, [], ["mse"], "\u001b[2J\u202e\n"),
+  );
+  fc.assert(
+    fc.property(anyLoss, (loss_type) => {
+      fc.pre(!LOSS_TYPES.some((known) => known === loss_type));
+      const { settings, warnings } = parse({ "current option": "cnn", training_params: { loss_type } });
+      assert.equal(settings.training.loss, "mse");
+      assert.deepEqual(
+        warnings.map(({ code }) => code),
+        ["unknown_loss_type"],
+      );
+      const { message } = warnings[0]!;
+      assert.doesNotMatch(message, /\p{C}/u);
+      assert.ok(message.length < 300, message);
+    }),
+  );
+  const { warnings } = parse({ "current option": "cnn", training_params: { loss_type: { name: "hinge" } } });
+  assert.equal(
+    warnings[0]!.message,
+    'config.NN params.Dot prediction.training_params.loss_type: {"name":"hinge"} is not known, so mse is used; ' +
+      "known: mse, mae, huber, directional, r2, mahalanobis",
+  );
+});
+
+test("what stands beside Dot prediction is told before what stands inside it", () => {
+  const text = JSON.stringify({
+    "ML params": {},
+    "NN params": { "Dot prediction": { "current option": "cnn", training_params: { loss_type: 1 } } },
+  });
+  const codes = parseDlSettings(text).warnings.map(({ code }) => code);
+  assert.deepEqual(codes, ["ignored_section", "unknown_loss_type"]);
+});

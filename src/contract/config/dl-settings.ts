@@ -1,0 +1,96 @@
+import { show } from "../errors/faults.ts";
+import type { Warning } from "../errors/warnings.ts";
+import {
+  cnnSchema,
+  type DotPrediction,
+  dlConfigSchema,
+  LOSS_TYPES,
+  lstmSchema,
+  mlpSchema,
+  transformerSchema,
+} from "./dl-config.ts";
+import type { Intervals, ScalerName } from "./intervals.ts";
+import { networkFaults } from "./network-faults.ts";
+import { checkNetworkSize } from "./network-size.ts";
+import type { NetworkSpec, TrainingSpec } from "./networks.ts";
+import { parseConfig } from "./parse-config.ts";
+
+/** A config of run_dl_job with every default filled in. */
+export interface DlSettings {
+  /** False: the job succeeds without training. */
+  readonly enabled: boolean;
+  readonly network: NetworkSpec;
+  readonly training: TrainingSpec;
+  readonly scaler: Exclude<ScalerName, "none">;
+  /** Rows of one window. */
+  readonly lookback: number;
+  /** As asked for: auto, cpu, cuda or cuda:N. */
+  readonly device: string;
+  readonly seed: number;
+  /** Absent where no intervals were asked for. */
+  readonly intervals?: Pick<Intervals, "alpha" | "bound">;
+  /** One network for all tickers, instead of one a ticker. */
+  readonly joint: boolean;
+}
+
+const WANTED = ["NN params", "Dot prediction"];
+
+/** Of any ticker: a network too large even for them is refused before a blob is read. */
+const LEAST_FEATURES = 1;
+
+/**
+ * Reads the config of run_dl_job from its JSON text.
+ * @returns the settings; warnings `ignored_section` and `unknown_loss_type`.
+ * @throws MucastError invalid_request or too_large.
+ */
+export function parseDlSettings(text: string): { settings: DlSettings; warnings: readonly Warning[] } {
+  const { value, warnings } = parseConfig(text, dlConfigSchema, WANTED, networkFaults);
+  const prediction = value["NN params"]["Dot prediction"];
+  const { global_settings, data_processing, training_params, intervals } = prediction;
+  const { loss_type, ...training } = training_params;
+  const known = LOSS_TYPES.find((name) => name === loss_type);
+  const settings: DlSettings = {
+    enabled: prediction.status,
+    network: networkOf(prediction),
+    training: { ...training, batch_size: data_processing.batch_size, loss: known ?? "mse" },
+    scaler: data_processing.scaler,
+    lookback: data_processing.lookback,
+    device: global_settings.device,
+    seed: global_settings.seed,
+    ...(intervals?.enabled ? { intervals: { alpha: intervals.alpha, bound: intervals.bound } } : {}),
+    joint: isJoint(prediction["current option"]),
+  };
+  checkNetworkSize(settings, LEAST_FEATURES);
+  return { settings, warnings: known === undefined ? [...warnings, unknownLoss(loss_type)] : warnings };
+}
+
+/** The network that `current option` names, from its entry of `models_params` or that entry's defaults. */
+function networkOf({ "current option": architecture, models_params: entries }: DotPrediction): NetworkSpec {
+  switch (architecture) {
+    case "lstm":
+    case "portfolio_lstm":
+      return { architecture, ...(entries[architecture] ?? lstmSchema.parse({})) };
+    case "cnn":
+      return { architecture, ...(entries.cnn ?? cnnSchema.parse({})) };
+    case "mlp":
+      return { architecture, ...(entries.mlp ?? mlpSchema.parse({})) };
+    case "transformer":
+    case "portfolio_transformer": {
+      const { dim_feedforward, ...rest } = entries[architecture] ?? transformerSchema.parse({});
+      return { architecture, ...rest, dim_feedforward: dim_feedforward ?? 4 * rest.d_model };
+    }
+  }
+}
+
+function isJoint(architecture: NetworkSpec["architecture"]): boolean {
+  return architecture.startsWith("portfolio_");
+}
+
+function unknownLoss(value: unknown): Warning {
+  return {
+    code: "unknown_loss_type",
+    message:
+      `config.NN params.Dot prediction.training_params.loss_type: ${show(value)} is not known, so mse is used; ` +
+      `known: ${LOSS_TYPES.join(", ")}`,
+  };
+}

@@ -1,0 +1,45 @@
+import { z } from "zod";
+import { MODEL_NAMES } from "../model-params/models.ts";
+import { intervalsSchema, SCALERS } from "./intervals.ts";
+import { LIMITS } from "./limits.ts";
+
+/** `ML params` of run_ml_job's config, as the caller writes it. */
+export const mlParamsSchema = z
+  .strictObject({
+    model: z.string().describe(`The regressor, in any case: ${MODEL_NAMES.join(", ")}.`),
+    model_params: z
+      .record(z.string(), z.unknown())
+      .default({})
+      .describe("Keyword arguments of the library's regressor; see docs/model-params.md."),
+    cv_test_size: z
+      .int()
+      .min(1)
+      .max(LIMITS.cvTestSize)
+      .optional()
+      .describe("Rows of one walk-forward test fold; 15 where it is missing."),
+    test_size: z.int().min(1).max(LIMITS.cvTestSize).optional().describe("Old name of cv_test_size."),
+    n_splits: z.int().min(1).max(LIMITS.nSplits).default(15).describe("Number of walk-forward folds."),
+    intervals: intervalsSchema.optional(),
+    scaler: z
+      .enum(SCALERS)
+      .default("none")
+      .describe("Feature scaler, fitted on the training rows of each fit alone."),
+  })
+  .refine((params) => !conflicting(params), {
+    path: ["test_size"],
+    error: "test_size is the old name of cv_test_size and both are given with different values; keep one",
+  });
+
+function conflicting(params: { cv_test_size?: number | undefined; test_size?: number | undefined }): boolean {
+  const { cv_test_size, test_size } = params;
+  return cv_test_size !== undefined && test_size !== undefined && cv_test_size !== test_size;
+}
+
+/** Config of run_ml_job. Sections of other services may stand beside `ML params` and are ignored, with a warning. */
+export const mlConfigSchema = z
+  .looseObject({ "ML params": mlParamsSchema })
+  .meta({ id: "MlConfig", title: "Config of run_ml_job" });
+
+export type MlParams = z.infer<typeof mlParamsSchema>;
+
+export const DEFAULT_CV_TEST_SIZE = 15;

@@ -1,0 +1,85 @@
+import { type Fault, MucastError } from "../errors/errors.ts";
+import type { Warning } from "../errors/warnings.ts";
+import { isRawNumber, rawNumbers } from "../json/json-text.ts";
+import type { ColumnDemand } from "../model-params/column-demands.ts";
+import { findModel, type Model } from "../model-params/models.ts";
+import { type Estimator, type RawJson, type RawObject, resolveModelParams } from "../model-params/resolve.ts";
+import type { Intervals, ScalerName } from "./intervals.ts";
+import { DEFAULT_CV_TEST_SIZE, mlConfigSchema } from "./ml-config.ts";
+import { parseConfig } from "./parse-config.ts";
+
+/** A config of run_ml_job with every default filled in. */
+export interface MlSettings {
+  readonly model: Model;
+  /** What the engine constructs. */
+  readonly estimator: Estimator;
+  /** The constructor's arguments with every default filled in, for the record. */
+  readonly resolvedParams: RawObject;
+  /** What the arguments ask of the columns of every fit. */
+  readonly columnDemands: readonly ColumnDemand[];
+  readonly cvTestSize: number;
+  readonly nSplits: number;
+  /** Absent where no intervals were asked for. */
+  readonly intervals?: Pick<Intervals, "alpha" | "bound">;
+  readonly scaler: ScalerName;
+}
+
+/**
+ * Reads the config of run_ml_job from its JSON text.
+ * @throws MucastError invalid_request, unknown_model, invalid_model_params, device_unavailable or too_large.
+ */
+export function parseMlSettings(text: string): { settings: MlSettings; warnings: readonly Warning[] } {
+  const { value, warnings } = parseConfig(text, mlConfigSchema, ["ML params"], (_config, found) =>
+    // A model that alone is at fault has error codes of its own.
+    found.length === 0 ? [] : modelFaults(rawNumbers(text)),
+  );
+  const params = value["ML params"];
+  const model = findModel(params.model);
+  const resolved = resolveModelParams({
+    model,
+    rawParams: modelParams(rawNumbers(text)),
+  });
+  const { intervals } = params;
+  return {
+    settings: {
+      model,
+      estimator: resolved.estimator,
+      resolvedParams: resolved.resolved,
+      columnDemands: resolved.columnDemands,
+      cvTestSize: params.cv_test_size ?? params.test_size ?? DEFAULT_CV_TEST_SIZE,
+      nSplits: params.n_splits,
+      ...(intervals?.enabled ? { intervals: { alpha: intervals.alpha, bound: intervals.bound } } : {}),
+      scaler: params.scaler,
+    },
+    warnings: [...warnings, ...resolved.warnings],
+  };
+}
+
+/** What is wrong with the model and its parameters in a config that has other faults too. */
+function modelFaults(config: unknown): readonly Fault[] {
+  const params = isObject(config) ? config["ML params"] : undefined;
+  if (!isObject(params) || typeof params.model !== "string") return [];
+  const { model, model_params } = params;
+  try {
+    resolveModelParams({ model: findModel(model), rawParams: isObject(model_params) ? model_params : {} });
+    return [];
+  } catch (error) {
+    if (error instanceof MucastError) return error.data.faults ?? [];
+    throw error;
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !isRawNumber(value);
+}
+
+/** The seed the regressor was given; null where it takes none. */
+export function seedOf({ resolvedParams }: MlSettings): RawJson {
+  return resolvedParams.random_state ?? resolvedParams.random_seed ?? null;
+}
+
+/** `model_params` of a checked config's tree: the schema's own copy would lose the text of its numbers. */
+function modelParams(config: unknown): Record<string, unknown> {
+  const { model_params } = (config as Record<string, Record<string, unknown>>)["ML params"]!;
+  return (model_params ?? {}) as Record<string, unknown>;
+}

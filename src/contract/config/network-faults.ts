@@ -1,0 +1,88 @@
+import { z } from "zod";
+import type { Fault } from "../errors/errors.ts";
+import { joinPath } from "../errors/faults.ts";
+import { ARCHITECTURES, cnnSchema, lookbackSchema, transformerSchema } from "./dl-config.ts";
+import { LIMITS } from "./limits.ts";
+
+/** Where an error says that a setting of run_dl_job stands. */
+export function settingPath(...keys: readonly string[]): string {
+  return joinPath("config", ["NN params", "Dot prediction", ...keys]);
+}
+
+const headsSchema = z.object({
+  d_model: transformerSchema.shape.d_model,
+  nhead: transformerSchema.shape.nhead,
+});
+const poolingSchema = z.object({ filters: cnnSchema.shape.filters, pool_size: cnnSchema.shape.pool_size });
+
+const predictionSchema = z.object({
+  "current option": z.enum(ARCHITECTURES),
+  data_processing: z.unknown().optional(),
+  models_params: z.unknown().optional(),
+});
+
+/**
+ * Settings that are right one by one and make no network together; only the entry of `current option` counts.
+ * What is wrong by itself is the schema's to tell, and is passed over here.
+ * @param config a config as its author wrote it, checked or not.
+ */
+export function networkFaults(config: unknown): Fault[] {
+  const read = predictionSchema.safeParse(memberOf(memberOf(config, "NN params"), "Dot prediction"));
+  if (!read.success) return [];
+  const { "current option": architecture, models_params, data_processing } = read.data;
+  const entry = memberOf(models_params, architecture) ?? {};
+  if (architecture === "cnn") return poolingFaults(entry, memberOf(data_processing, "lookback"));
+  return architecture.endsWith("transformer") ? headFaults(architecture, entry) : [];
+}
+
+/** Every head attends with d_model / nhead numbers. */
+function headFaults(architecture: string, entry: unknown): Fault[] {
+  const read = headsSchema.safeParse(entry);
+  if (!read.success || read.data.d_model % read.data.nhead === 0) return [];
+  const { d_model, nhead } = read.data;
+  const possible = divisors(d_model).filter((divisor) => divisor <= LIMITS.heads);
+  return [
+    {
+      path: settingPath("models_params", architecture, "nhead"),
+      message:
+        `must divide d_model, got ${nhead}${byDefault(entry, "nhead")} ` +
+        `for d_model ${d_model}${byDefault(entry, "d_model")}; these do: ${possible.join(", ")}`,
+    },
+  ];
+}
+
+/** Every block divides the length of its window by pool_size, rounding down; one row has to be left. */
+function poolingFaults(entry: unknown, written: unknown): Fault[] {
+  const pooling = poolingSchema.safeParse(entry);
+  const window = lookbackSchema.safeParse(written);
+  if (!pooling.success || !window.success) return [];
+  const { filters, pool_size } = pooling.data;
+  const lookback = window.data;
+  const least = pool_size ** filters.length;
+  if (lookback >= least) return [];
+  const block = 1 + Math.floor(Math.log(lookback) / Math.log(pool_size) + 1e-9);
+  const rows = Math.floor(lookback / pool_size ** (block - 1));
+  const shrink = `give fewer filters than ${filters.length} or a smaller pool_size than ${pool_size}`;
+  const cure = least <= LIMITS.lookback ? `the least that works is ${least}; or ${shrink}` : shrink;
+  return [
+    {
+      path: settingPath("data_processing", "lookback"),
+      message:
+        `is too short for the pooling of the cnn, got ${lookback}${written === undefined ? " (the default)" : ""}: ` +
+        `block ${block} of ${filters.length} would pool ${rows} row${rows === 1 ? "" : "s"} by ${pool_size}; ${cure}`,
+    },
+  ];
+}
+
+function byDefault(entry: unknown, key: string): string {
+  return memberOf(entry, key) === undefined ? " (the default)" : "";
+}
+
+function divisors(number: number): number[] {
+  return Array.from({ length: number }, (_, i) => i + 1).filter((candidate) => number % candidate === 0);
+}
+
+function memberOf(value: unknown, key: string): unknown {
+  const isObject = typeof value === "object" && value !== null && Object.hasOwn(value, key);
+  return isObject ? (value as Record<string, unknown>)[key] : undefined;
+}

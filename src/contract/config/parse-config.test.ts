@@ -1,0 +1,165 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { z } from "zod";
+import type { ErrorCode } from "../errors/error-codes.ts";
+import { type Fault, MucastError } from "../errors/errors.ts";
+import { dlConfigSchema } from "./dl-config.ts";
+import { mlConfigSchema } from "./ml-config.ts";
+import { parseConfig } from "./parse-config.ts";
+
+const ml = (params: object, beside: object = {}) =>
+  parseConfig(JSON.stringify({ "ML params": params, ...beside }), mlConfigSchema, ["ML params"]);
+const dl = (prediction: object, beside: object = {}) =>
+  parseConfig(JSON.stringify({ "NN params": { "Dot prediction": prediction }, ...beside }), dlConfigSchema, [
+    "NN params",
+    "Dot prediction",
+  ]);
+
+function faults(body: () => unknown, code: ErrorCode = "invalid_request"): readonly Fault[] {
+  try {
+    body();
+  } catch (error) {
+    assert.ok(error instanceof MucastError);
+    assert.equal(error.code, code);
+    return error.data.faults ?? [];
+  }
+  return assert.fail("nothing was thrown");
+}
+
+test("every default of run_ml_job is filled in", () => {
+  const params = ml({ model: "ridge", intervals: {} }).value["ML params"];
+  assert.deepEqual(params, {
+    model: "ridge",
+    model_params: {},
+    n_splits: 15,
+    intervals: { enabled: true, alpha: 0.1, bound: "both" },
+    scaler: "none",
+  });
+});
+
+test("every default of run_dl_job is filled in", () => {
+  const prediction = dl({ "current option": "lstm" }).value["NN params"]["Dot prediction"];
+  assert.deepEqual(prediction, {
+    status: true,
+    "current option": "lstm",
+    global_settings: { device: "auto", seed: 42 },
+    data_processing: { scaler: "robust", lookback: 10, batch_size: 64 },
+    training_params: {
+      epochs: 20,
+      learning_rate: 0.001,
+      patience: 5,
+      optimizer: "adam",
+      weight_decay: 0,
+      grad_clip: 1,
+      loss_type: "r2",
+    },
+    models_params: {},
+  });
+});
+
+test("all faults are told at once, each with its path, its value and the nearest name", () => {
+  const found = faults(() =>
+    ml({
+      modle: "rf",
+      n_splits: "3",
+      cv_test_size: 0,
+      intervals: { alpha: 1, bond: "both" },
+      scaler: "minmx",
+    }),
+  );
+  assert.deepEqual(Object.fromEntries(found.map(({ path, suggestion }) => [path, suggestion])), {
+    "config.ML params.model": "model",
+    "config.ML params.modle": "model",
+    "config.ML params.n_splits": undefined,
+    "config.ML params.cv_test_size": undefined,
+    "config.ML params.intervals.alpha": undefined,
+    "config.ML params.intervals.bond": "bound",
+    "config.ML params.scaler": "minmax",
+  });
+  assert.match(found.find(({ path }) => path.endsWith("n_splits"))!.message, /must be a number, got "3"/);
+});
+
+test("test_size is cv_test_size, and both with different values are a fault", () => {
+  assert.equal(ml({ model: "rf", test_size: 7 }).value["ML params"].test_size, 7);
+  assert.equal(ml({ model: "rf", test_size: 7, cv_test_size: 7 }).value["ML params"].cv_test_size, 7);
+  assert.match(faults(() => ml({ model: "rf", test_size: 7, cv_test_size: 8 }))[0]!.path, /test_size/);
+});
+
+test("a section of another service is ignored with a warning, a stray value is a fault", () => {
+  const { warnings } = ml({ model: "rf" }, { "NN params": { anything: 1 } });
+  assert.deepEqual(
+    warnings.map(({ code, message }) => [code, message]),
+    [["ignored_section", "config.NN params belongs to another service and was ignored"]],
+  );
+  assert.equal(faults(() => ml({ model: "rf" }, { n_splits: 3 }))[0]!.path, "config.n_splits");
+});
+
+test("a misspelt section is told as the missing one", () => {
+  const found = faults(() => parseConfig('{"ML parms": {"model": "rf"}}', mlConfigSchema, ["ML params"]));
+  assert.deepEqual(found, [
+    { path: "config.ML params", message: 'is required, and "ML parms" was given', suggestion: "ML params" },
+  ]);
+});
+
+test("keys without their section are told where they belong, with their own faults", () => {
+  const found = (text: string, wanted: readonly string[], schema: z.ZodType) =>
+    faults(() => parseConfig(text, schema, wanted)).map(({ path, message }) => `${path}: ${message}`);
+  assert.deepEqual(found('{"model": "ridge"}', ["ML params"], mlConfigSchema), [
+    'config.ML params: is required; put "model" inside it: {"ML params": {…}}',
+  ]);
+  assert.match(
+    found('{"model": "ridge", "n_split": 3}', ["ML params"], mlConfigSchema).join("\n"),
+    /put "model", "n_split" inside it.*\nconfig\.ML params\.n_split: unknown key/,
+  );
+  const dot = ["NN params", "Dot prediction"];
+  assert.deepEqual(found('{"current option": "lstm"}', dot, dlConfigSchema), [
+    'config.NN params: is required; put "current option" inside it: {"NN params": {"Dot prediction": {…}}}',
+  ]);
+  assert.deepEqual(found('{"Dot prediction": {"current option": "lstm"}}', dot, dlConfigSchema), [
+    'config.NN params: is required; put "Dot prediction" inside it: {"NN params": {…}}',
+  ]);
+});
+
+test("the section of the other job is told as such", () => {
+  const [fault] = faults(() => parseConfig('{"NN params": {}}', mlConfigSchema, ["ML params"]));
+  assert.deepEqual(fault, {
+    path: "config.ML params",
+    message: 'is required; "NN params" is the section of run_dl_job',
+  });
+});
+
+test("a wrong type is told in the words of JSON", () => {
+  for (const wrong of [{ model_params: null }, { model_params: [] }, { intervals: 3 }]) {
+    assert.match(faults(() => ml({ model: "rf", ...wrong }))[0]!.message, /^must be an object, got /);
+  }
+});
+
+test("ranges are held", () => {
+  for (const params of [
+    { n_splits: 0 },
+    { n_splits: 1.5 },
+    { n_splits: 1e9 },
+    { cv_test_size: -1 },
+    { intervals: { alpha: 0 } },
+    { intervals: null },
+    { intervals: { bound: "Both" } },
+    { model_params: [] },
+  ]) {
+    assert.equal(faults(() => ml({ model: "rf", ...params })).length, 1, JSON.stringify(params));
+  }
+});
+
+test("loss_type alone never fails", () => {
+  for (const loss_type of ["MSE", 3, null, [], "hinge"]) {
+    assert.doesNotThrow(() => dl({ "current option": "cnn", training_params: { loss_type } }));
+  }
+});
+
+test("a config that is no object, or over 32 KiB, or broken, is refused", () => {
+  for (const text of ["[]", "3", '"x"', "null"]) {
+    assert.ok(faults(() => parseConfig(text, mlConfigSchema, ["ML params"])).length > 0);
+  }
+  const long = JSON.stringify({ "ML params": { model: "rf", model_params: { a: "x".repeat(33_000) } } });
+  faults(() => parseConfig(long, mlConfigSchema, ["ML params"]), "too_large");
+  faults(() => parseConfig('{"ML params": ', mlConfigSchema, ["ML params"]));
+});

@@ -1,0 +1,114 @@
+import type { z } from "zod";
+import { type Fault, MucastError } from "../errors/errors.ts";
+import { faultsOf, invalidRequest, joinPath, knownKeys, show, unknownKey } from "../errors/faults.ts";
+import type { Warning } from "../errors/warnings.ts";
+import { parseJson } from "../json/json-text.ts";
+import { LIMITS } from "./limits.ts";
+
+/** A config that passed its schema, and the sections beside it that belong to other services. */
+export interface CheckedConfig<T> {
+  readonly value: T;
+  readonly warnings: readonly Warning[];
+}
+
+/**
+ * Reads a config's JSON text and checks it against its schema, whole: every fault is told at once.
+ *
+ * @param wanted keys on the way to the job's own section: `["ML params"]` or `["NN params", "Dot prediction"]`.
+ *   Objects beside these are other services' settings and give the warning `ignored_section`; anything else
+ *   beside them is an unknown key.
+ * @param more finds faults that no schema can tell; it gets the config unchecked, so that these are told with the rest,
+ *   and the faults found so far.
+ * @throws MucastError `too_large` over 32 KiB, `invalid_request` with every fault otherwise.
+ */
+export function parseConfig<T>(
+  text: string,
+  schema: z.ZodType<T>,
+  wanted: readonly string[],
+  more: (config: unknown, found: readonly Fault[]) => readonly Fault[] = () => [],
+): CheckedConfig<T> {
+  const bytes = Buffer.byteLength(text);
+  if (bytes > LIMITS.configBytes) {
+    throw new MucastError(
+      "too_large",
+      `config has ${bytes} bytes; at most ${LIMITS.configBytes} are accepted`,
+      {
+        path: "config",
+        value: bytes,
+      },
+    );
+  }
+  const given = parseJson(text);
+  const lacking = lackingSection(given, schema, wanted);
+  const plain = lacking?.wrapped ?? given;
+  const beside = sectionsBeside(plain, wanted);
+  const parsed = schema.safeParse(plain);
+  const found = [
+    ...(lacking === undefined ? [] : [lacking.fault]),
+    ...(parsed.success ? [] : faultsOf(parsed.error, schema, "config", plain)),
+    ...beside.faults,
+  ];
+  const faults = [...found, ...more(plain, found)];
+  if (!parsed.success || faults.length > 0) throw invalidRequest(faults);
+  return { value: parsed.data, warnings: beside.warnings };
+}
+
+/**
+ * The fault of a config that has the keys of an inner section where its outermost should stand, and the config with
+ * them in their place, so that their faults are told too.
+ */
+function lackingSection(
+  plain: unknown,
+  schema: z.ZodType,
+  wanted: readonly string[],
+): { readonly fault: Fault; readonly wrapped: unknown } | undefined {
+  if (!isObject(plain) || Object.hasOwn(plain, wanted[0]!)) return undefined;
+  const names = Object.keys(plain);
+  const outer = wanted.map((_, i) => wanted.slice(0, i + 1)).find((path) => knownIn(schema, path, names));
+  if (outer === undefined) return undefined;
+  const shown = outer.reduceRight((inner, key) => `{${JSON.stringify(key)}: ${inner}}`, "{…}");
+  const message = `is required; put ${listed(names)} inside it: ${shown}`;
+  const wrapped = outer.reduceRight<unknown>((inner, key) => ({ [key]: inner }), plain);
+  return { fault: { path: joinPath("config", [wanted[0]!]), message }, wrapped };
+}
+
+/** Whether one of these is a key of the section at `path`. */
+function knownIn(schema: z.ZodType, path: readonly string[], names: readonly string[]): boolean {
+  const known = knownKeys(schema, path);
+  return names.some((name) => known.includes(name));
+}
+
+const NAMES_SHOWN = 5;
+
+function listed(names: readonly string[]): string {
+  const shown = names.slice(0, NAMES_SHOWN).map(show).join(", ");
+  return names.length > NAMES_SHOWN ? `${shown} and ${names.length - NAMES_SHOWN} more` : shown;
+}
+
+function sectionsBeside(plain: unknown, wanted: readonly string[]): { warnings: Warning[]; faults: Fault[] } {
+  const warnings: Warning[] = [];
+  const faults: Fault[] = [];
+  let here = plain;
+  for (const [depth, key] of wanted.entries()) {
+    if (!isObject(here)) break;
+    for (const [name, value] of Object.entries(here)) {
+      if (name === key) continue;
+      const path = joinPath("config", [...wanted.slice(0, depth), name]);
+      if (isObject(value) && Object.hasOwn(here, key)) {
+        warnings.push({
+          code: "ignored_section",
+          message: `${path} belongs to another service and was ignored`,
+        });
+      } else if (!isObject(value)) {
+        const { message, ...rest } = unknownKey(path, name, [key]);
+        faults.push({ ...rest, message: `${message}; its value is ${show(value)}` });
+      }
+    }
+    here = here[key];
+  }
+  return { warnings, faults };
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,243 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import type { Operation } from "../api/operation-view.ts";
+import type { ErrorCode } from "../errors/error-codes.ts";
+import { MucastError } from "../errors/errors.ts";
+import { isRawNumber, rawNumbers } from "../json/json-text.ts";
+import { LIMITS } from "./limits.ts";
+import { type PayloadChecks, parsePayload } from "./payload.ts";
+
+const FEATURES = "https://a.example/c/data/feature_engine_1.json";
+const PRICES = "https://a.example/c/data/data_extractor_1.json";
+
+function payload(config: string, before = "", after = ""): string {
+  return `{${before}"feature_url": "${FEATURES}", "data_extractor_url": "${PRICES}", "config": ${config}${after}}`;
+}
+
+const ridge = (params = "") => `{"ML params": {"model": "ridge"${params}}}`;
+
+function refusal(text: string, operation: Operation = "run_ml_job", checks: PayloadChecks = {}): MucastError {
+  try {
+    parsePayload(operation, text, checks);
+  } catch (error) {
+    if (error instanceof MucastError) return error;
+    throw error;
+  }
+  throw new assert.AssertionError({ message: `accepted: ${text}` });
+}
+
+function told(error: MucastError, code: ErrorCode): string[] {
+  assert.equal(error.code, code, error.message);
+  const faults = error.data.faults ?? [];
+  for (const { path, message } of faults) {
+    assert.ok(error.message.includes(path) && error.message.includes(message), `${path}: ${error.message}`);
+  }
+  return faults.map(({ path }) => path);
+}
+
+describe("a payload that is right", () => {
+  it("gives its URLs, and its config in the caller's own text", () => {
+    const config = '{ "ML params" : {"model":"ridge",\n "model_params": {"alpha": 1e0, "tol":0.0010} } }';
+    const parsed = parsePayload("run_ml_job", payload(config));
+    assert.deepEqual([parsed.featureUrl, parsed.dataExtractorUrl, parsed.config], [FEATURES, PRICES, config]);
+  });
+
+  it("is read for run_dl_job by the rules of networks", () => {
+    const config = '{"NN params":{"Dot prediction":{"current option":"mlp"}}}';
+    assert.equal(parsePayload("run_dl_job", payload(config)).config, config);
+    assert.deepEqual(told(refusal(payload(config)), "invalid_request"), ["config.ML params"]);
+  });
+
+  it("takes a byte order mark, and brackets and quotes inside strings", () => {
+    const config =
+      '{"ML params":{"model":"ridge"},"other":{"}\\"]":"{[\\\\","1":[{},[]],"0":{"config":"x"}}}';
+    assert.equal(parsePayload("run_ml_job", `\uFEFF${payload(config)} `).config, config);
+  });
+});
+
+describe("a canonical payload", () => {
+  const canonical = (config: string) => parsePayload("run_ml_job", payload(config)).canonical;
+
+  it("sorts its keys, drops its spaces, spells its strings one way and leaves its numbers", () => {
+    const text = `{ "data_extractor_url":"${PRICES}",
+      "config": {"ML params": {"n_splits": 5, "model": "\\u0072idge", "model_params": {"alpha": 1.50}}},
+      "feature_url": "${FEATURES.replaceAll("/", "\\/")}" }`;
+    assert.equal(
+      parsePayload("run_ml_job", text).canonical,
+      '{"config":{"ML params":{"model":"ridge","model_params":{"alpha":1.50},"n_splits":5}},' +
+        `"data_extractor_url":"${PRICES}","feature_url":"${FEATURES}"}`,
+    );
+  });
+
+  it("differs where numbers are written differently, which Python would tell apart", () => {
+    const alpha = (text: string) => canonical(ridge(`,"model_params":{"alpha":${text}}`));
+    assert.notEqual(alpha("1"), alpha("1.0"));
+    assert.equal(alpha("1.0"), alpha(" 1.0 "));
+  });
+
+  it("is the same for every order of keys and every spacing, and means what the text means", () => {
+    const value = fc.json({ maxDepth: 4 });
+    fc.assert(
+      fc.property(value, fc.constantFrom(" ", "\n\t", ""), (json, space) => {
+        const other = JSON.parse(json);
+        const config = { "ML params": { model: "ridge" }, other: { held: other } };
+        const turned = JSON.stringify(reversed(config), null, space);
+        const made = canonical(JSON.stringify(config));
+        assert.equal(canonical(turned), made);
+        assert.deepEqual(JSON.parse(made).config, JSON.parse(JSON.stringify(config)));
+      }),
+    );
+  });
+});
+
+function reversed(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(reversed);
+  return Object.fromEntries(
+    Object.entries(value)
+      .reverse()
+      .map(([key, held]) => [key, reversed(held)]),
+  );
+}
+
+it("hands on any config as it is written, wherever it stands among the fields", () => {
+  const spaced = (text: string) => fc.constantFrom("", " ", "\n").map((space) => `${text}${space}`);
+  const fields = [`"feature_url":"${FEATURES}"`, `"data_extractor_url":"${PRICES}"`];
+  fc.assert(
+    fc.property(fc.json({ maxDepth: 4 }), spaced(","), fc.nat(2), (json, comma, place) => {
+      const config = `{"ML params":{"model":"ridge"}${comma}"other":{"config":${json}}}`;
+      const text = `{${fields.toSpliced(place, 0, `"config" :  ${config}`).join(comma)}\n}`;
+      assert.equal(parsePayload("run_ml_job", text).config, config);
+    }),
+  );
+});
+
+describe("a payload that is wrong", () => {
+  it("tells every fault at once", () => {
+    const text =
+      `{"feature_ur": "x", "data_extractor_url": 5, "more": 1, "more": 2, ` +
+      `"config": {"ML params": {"model": "rigde", "n_split": 5, "cv_test_size": 0}, "mode": 1}}`;
+    const error = refusal(text);
+    assert.deepEqual(told(error, "invalid_request").sort(), [
+      "config.ML params.cv_test_size",
+      "config.ML params.model",
+      "config.ML params.n_split",
+      "config.mode",
+      "data_extractor_url",
+      "feature_ur",
+      "feature_url",
+      "more",
+      "more",
+    ]);
+    const near = Object.fromEntries(error.data.faults!.map(({ path, suggestion }) => [path, suggestion]));
+    assert.equal(near.feature_ur, "feature_url");
+    assert.equal(near["config.ML params.model"], "ridge");
+    assert.equal(near["config.ML params.n_split"], "n_splits");
+  });
+
+  const own: [ErrorCode, string, string[]][] = [
+    ["unknown_model", '{"ML params":{"model":"lgb"}}', ["config.ML params.model"]],
+    [
+      "invalid_model_params",
+      ridge(',"model_params":{"alpa":1,"random_state":"x"}'),
+      ["config.ML params.model_params.alpa", "config.ML params.model_params.random_state"],
+    ],
+    [
+      "device_unavailable",
+      '{"ML params":{"model":"xgb","model_params":{"device":"cuda"}}}',
+      ["config.ML params.model_params.device"],
+    ],
+    ["invalid_request", ridge(',"n_splits":0'), ["config.ML params.n_splits"]],
+  ];
+  for (const [code, config, paths] of own) {
+    it(`is ${code} where only that is wrong, and invalid_request where something else is too`, () => {
+      assert.deepEqual(told(refusal(payload(config)), code), paths);
+      assert.deepEqual(told(refusal(payload(config, '"x":1,')), "invalid_request"), ["x", ...paths]);
+    });
+  }
+
+  it("is too_large where its config has more than 32 KiB, and may have spaces around it", () => {
+    const config = (bytes: number) => ridge().replace(/}$/, `${" ".repeat(bytes - ridge().length)}}`);
+    const spaces = " ".repeat(LIMITS.configBytes);
+    const fits = payload(spaces + config(LIMITS.configBytes) + spaces);
+    assert.equal(parsePayload("run_ml_job", fits).config.length, LIMITS.configBytes);
+    const large = config(LIMITS.configBytes + 1);
+    assert.equal(refusal(payload(large)).code, "too_large");
+    const both = refusal(payload(large, '"x":1,'));
+    assert.deepEqual(told(both, "invalid_request"), ["x", "config"]);
+    assert.match(both.message, /config: has 32769 bytes; at most 32768/);
+  });
+
+  it("tells keys that stand twice, at the top and inside the config, with what else is wrong there", () => {
+    const text = payload('{"ML params":{"model":"ridge","n_splits":3,"n_splits":0}}', '"config":{},');
+    assert.deepEqual(told(refusal(text), "invalid_request"), [
+      "config",
+      "config.ML params.n_splits",
+      "config.ML params.n_splits",
+    ]);
+  });
+
+  it("tells both URLs that may not be read, by the path of their field", () => {
+    const checkUrl = (url: string) =>
+      url.includes("a.example") ? undefined : { message: "is outside the allowed origins" };
+    const there = { checkUrl };
+    assert.equal(parsePayload("run_ml_job", payload(ridge()), there).featureUrl, FEATURES);
+    const text = payload(ridge()).replaceAll("a.example", "b.example");
+    const both = ["feature_url", "data_extractor_url"];
+    assert.deepEqual(told(refusal(text, "run_ml_job", there), "url_not_allowed"), both);
+    const more = text.replace("ridge", "ridgge");
+    const all = told(refusal(more, "run_ml_job", there), "invalid_request");
+    assert.deepEqual(all, [...both, "config.ML params.model"]);
+    const empty = refusal(payload(ridge()).replace(FEATURES, ""), "run_ml_job", there);
+    assert.match(empty.message, /^feature_url: must not be empty/);
+  });
+
+  for (const [text, expected] of [
+    ["[]", /^payload: must be an object, got \[\]/],
+    ["null", /^payload: must be an object, got null/],
+    ["{}", /feature_url: is required; data_extractor_url: is required; config: is required/],
+    ["{", /^payload is not valid JSON at line 1, column 2/],
+    [payload('"{}"'), /^config: must be an object, got "{}"/],
+    [payload("[]"), /^config: must be an object, got \[\]/],
+    [payload(`${'{"a":'.repeat(64)}[1]${"}".repeat(64)}`), /more than 65 levels/],
+  ] as const) {
+    it(`says what is wrong with ${text.slice(0, 30)}`, () => {
+      assert.match(refusal(text).message, expected);
+    });
+  }
+});
+
+it("answers every text with a payload or a MucastError that tells paths", () => {
+  const names = fc.constantFrom("feature_url", "data_extractor_url", "config", "confg", "__proto__");
+  const held = fc.oneof(fc.json({ maxDepth: 3 }), fc.constantFrom(ridge(), ridge(',"n_splits":-1'), '""'));
+  const members = fc.array(fc.tuple(names, held), { maxLength: 5 });
+  fc.assert(
+    fc.property(members, fc.constantFrom("run_ml_job", "run_dl_job"), (entries, operation) => {
+      const text = `{${entries.map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(",")}}`;
+      try {
+        assert.ok(!isRawNumber(rawNumbers(parsePayload(operation, text).config)));
+      } catch (error) {
+        assert.ok(error instanceof MucastError, String(error));
+        assert.ok((error.data.faults ?? []).every(({ path }) => path !== "" && !path.startsWith(".")));
+      }
+    }),
+  );
+});
+
+it("tells the first 100 faults of a body that is made of them, and how many more there are", () => {
+  const unknown = Array.from({ length: 3_000 }, (_, i) => `"k${i}":1`).join(",");
+  for (const text of [payload(ridge(), `${unknown},`), payload(ridge(`,"model_params":{${unknown}}`))]) {
+    const error = refusal(text);
+    assert.equal(error.data.faults?.length, 100);
+    assert.match(error.message, /; and 2900 more$/);
+  }
+  const deep = `${`{"${"k".repeat(3_000)}":`.repeat(50)}{${'"a":1,'.repeat(2_000)}"a":1}${"}".repeat(50)}`;
+  assert.ok(JSON.stringify(refusal(payload(ridge(), `"deep":${deep},`)).data).length < 100_000);
+});
+
+it("reads strings longer than the stack of a matcher is high", () => {
+  const long = `${"\\n".repeat(2 ** 23)}${"a".repeat(2 ** 24)}`;
+  const { featureUrl } = parsePayload("run_ml_job", payload(ridge()).replace(FEATURES, long));
+  assert.equal(featureUrl.length, 2 ** 23 + 2 ** 24);
+});

@@ -1,0 +1,59 @@
+import { MucastError } from "../errors/errors.ts";
+
+/** What of an input blob is bounded by settings, because it stays in memory while the blob is read. */
+export interface BlobLimits {
+  readonly tickers: number;
+  /** Bytes in UTF-8 that its names take together: each ticker, and each column by whatever tickers it is shared. */
+  readonly nameBytes: number;
+}
+
+/** A bound that an operator may move. */
+interface Bound {
+  /** Of the setting, in the environment of a service or of a job. */
+  readonly env: string;
+  readonly byDefault: number;
+  readonly least: number;
+  readonly most: number;
+}
+
+export const BLOB_BOUNDS = {
+  tickers: { env: "MUCAST_BLOB_TICKERS", byDefault: 100_000, least: 1, most: 1_000_000 },
+  nameBytes: { env: "MUCAST_BLOB_NAME_BYTES", byDefault: 2 ** 26, least: 1_024, most: 2 ** 32 },
+} as const satisfies Record<keyof BlobLimits, Bound>;
+
+export const DEFAULT_BLOB_LIMITS: BlobLimits = {
+  tickers: BLOB_BOUNDS.tickers.byDefault,
+  nameBytes: BLOB_BOUNDS.nameBytes.byDefault,
+};
+
+/** Bytes of one name, in UTF-8. */
+export const NAME_BYTES = { ticker: 256, column: 1_000 } as const;
+
+/** The limits of a job's environment. @throws MucastError invalid_request for what is no such number. */
+export function blobLimits(env: Readonly<Record<string, string | undefined>>): BlobLimits {
+  return {
+    tickers: boundOf(BLOB_BOUNDS.tickers, env),
+    nameBytes: boundOf(BLOB_BOUNDS.nameBytes, env),
+  };
+}
+
+/** The same limits as an environment, for a job that is not on this machine. */
+export function limitsEnv({ tickers, nameBytes }: BlobLimits): Readonly<Record<string, string>> {
+  return {
+    [BLOB_BOUNDS.tickers.env]: String(tickers),
+    [BLOB_BOUNDS.nameBytes.env]: String(nameBytes),
+  };
+}
+
+function boundOf(
+  { env: name, byDefault, least, most }: Bound,
+  env: Readonly<Record<string, string | undefined>>,
+): number {
+  const text = env[name]?.trim();
+  if (!text) return byDefault;
+  const number = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+  if (number >= least && number <= most) return number;
+  const value = text.slice(0, 100);
+  const message = `${name}: must be an integer from ${least} to ${most}, got ${JSON.stringify(value)}`;
+  throw new MucastError("invalid_request", message, { path: name, value });
+}

@@ -1,0 +1,153 @@
+import type { z } from "zod";
+import { type Fault, MucastError } from "./errors.ts";
+import { nearestName } from "./nearest-name.ts";
+import { printable } from "./wording.ts";
+
+/**
+ * Every fault zod found, in words: the path, what is wrong with the value there, and for an unknown key the
+ * nearest known one.
+ * @param root the path of the checked value itself, such as `config`.
+ */
+export function faultsOf(error: z.ZodError, schema: z.ZodType, root: string, input: unknown): Fault[] {
+  return error.issues.flatMap((issue) => {
+    const path = joinPath(root, issue.path);
+    if (issue.code === "unrecognized_keys") {
+      const known = knownKeys(schema, issue.path);
+      return issue.keys.map((key) => unknownKey(joinPath(path, [key]), key, known));
+    }
+    return [valueFault(path, issue, input)];
+  });
+}
+
+/** The fault of one unknown key, with the nearest of the keys that are known there. */
+export function unknownKey(path: string, key: string, known: readonly string[]): Fault {
+  return fault(path, `unknown key ${show(key)}; known here: ${known.join(", ")}`, nearestName(key, known));
+}
+
+const MOST_FAULTS = 100;
+const LONGEST_PATH = 300;
+
+/**
+ * Faults as an error tells them, in its message and in its data: the first 100, and how many more there are. An answer
+ * stays small, however many faults a small body holds.
+ */
+export function tellFaults(all: readonly Fault[]): { message: string; faults: readonly Fault[] } {
+  const faults = all
+    .slice(0, MOST_FAULTS)
+    .map((fault) => ({ ...fault, path: cut(fault.path, LONGEST_PATH) }));
+  const more = all.length - faults.length;
+  const lines = [...faults.map(faultLine), ...(more > 0 ? [`and ${more} more`] : [])];
+  return { message: lines.join("; "), faults };
+}
+
+function cut(text: string, longest: number): string {
+  return text.length > longest ? `${text.slice(0, longest)}…` : text;
+}
+
+/** A fault in the words of a message: its path, what is wrong, and the right name where one is near. */
+export function faultLine({ path, message, suggestion }: Fault): string {
+  return `${path}: ${message}${suggestion === undefined ? "" : ` (did you mean ${suggestion}?)`}`;
+}
+
+function fault(path: string, message: string, suggestion: string | undefined): Fault {
+  return suggestion === undefined ? { path, message } : { path, message, suggestion };
+}
+
+function valueFault(path: string, issue: z.core.$ZodIssue, input: unknown): Fault {
+  const value = valueAt(input, issue.path);
+  if (value === undefined) {
+    const other = otherSection(input, issue.path);
+    if (other !== undefined)
+      return fault(path, `is required; ${show(other)} is the section of ${JOB_OF_SECTION[other]}`, undefined);
+    const given = misspelt(input, issue.path);
+    if (given === undefined) return fault(path, "is required", undefined);
+    return fault(path, `is required, and ${show(given)} was given`, String(issue.path.at(-1)));
+  }
+  const accepted = issue.code === "invalid_value" ? issue.values.map(String) : [];
+  return fault(path, `${rule(issue)}, got ${show(value)}`, nearestName(String(value), accepted));
+}
+
+function rule(issue: z.core.$ZodIssue): string {
+  const bound = (relation: string, limit: unknown, inclusive: boolean | undefined) =>
+    `must be ${"origin" in issue && issue.origin === "array" ? "a list of length " : ""}${relation}${inclusive ? "=" : ""} ${limit}`;
+  if (issue.code === "invalid_type") return `must be ${withArticle(issue.expected)}`;
+  if (issue.code === "invalid_value") return `must be one of ${issue.values.join(", ")}`;
+  if (issue.code === "too_small" && issue.origin === "string") return "must not be empty";
+  if (issue.code === "too_small") return bound(">", issue.minimum, issue.inclusive);
+  if (issue.code === "too_big") return bound("<", issue.maximum, issue.inclusive);
+  return issue.message;
+}
+
+function withArticle(type: string): string {
+  if (type === "int") return "an integer";
+  if (type === "record") return "an object";
+  return `${/^[aeio]/.test(type) ? "an" : "a"} ${type}`;
+}
+
+const JOB_OF_SECTION: Readonly<Record<string, string>> = {
+  "ML params": "run_ml_job",
+  "NN params": "run_dl_job",
+};
+
+/** The section of the other job, where that of this one is missing. */
+function otherSection(input: unknown, path: readonly PropertyKey[]): string | undefined {
+  if (path.length !== 1 || !Object.hasOwn(JOB_OF_SECTION, path[0]!)) return undefined;
+  return Object.keys(input as object).find((name) => Object.hasOwn(JOB_OF_SECTION, name));
+}
+
+/** A key beside the missing one that was probably meant to be it. */
+function misspelt(input: unknown, path: readonly PropertyKey[]): string | undefined {
+  const parent = valueAt(input, path.slice(0, -1));
+  if (typeof parent !== "object" || parent === null) return undefined;
+  return nearestName(String(path.at(-1)), Object.keys(parent));
+}
+
+const LONGEST_SHOWN = 80;
+
+/** A value as error messages show it: JSON, printable, cut after 80 characters. */
+export function show(value: unknown): string {
+  return cut(printable(JSON.stringify(value) ?? String(value)), LONGEST_SHOWN);
+}
+
+export function joinPath(root: string, path: readonly PropertyKey[]): string {
+  return path.reduce<string>(
+    (joined, part) => (typeof part === "number" ? `${joined}[${part}]` : `${joined}.${String(part)}`),
+    root,
+  );
+}
+
+function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>(
+    (value, part) =>
+      typeof value === "object" && value !== null && Object.hasOwn(value, part)
+        ? (value as Record<PropertyKey, unknown>)[part]
+        : undefined,
+    input,
+  );
+}
+
+/** The keys of the object at `path` in a schema. */
+export function knownKeys(schema: z.ZodType, path: readonly PropertyKey[]): string[] {
+  let here: z.ZodType | undefined = unwrap(schema);
+  for (const part of path) {
+    here = unwrap(shapeOf(here)?.[String(part)]);
+  }
+  return Object.keys(shapeOf(here) ?? {});
+}
+
+function shapeOf(schema: z.ZodType | undefined): Record<string, z.ZodType> | undefined {
+  return schema === undefined ? undefined : (schema as z.ZodObject<Record<string, z.ZodType>>).shape;
+}
+
+/** Steps through optional, default and prefault to the schema inside. */
+function unwrap(schema: z.ZodType | undefined): z.ZodType | undefined {
+  let inner = schema;
+  while (inner !== undefined && "innerType" in inner.def) inner = inner.def.innerType as z.ZodType;
+  return inner;
+}
+
+/** The error of a payload or config with faults, told in one message; the first 100 of them. */
+export function invalidRequest(faults: readonly Fault[]): MucastError {
+  const { message, faults: told } = tellFaults(faults);
+  return new MucastError("invalid_request", message, { path: told[0]?.path ?? "config", faults: told });
+}

@@ -1,0 +1,29 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { nearestName } from "./nearest-name.ts";
+
+const KEYS = ["model", "model_params", "cv_test_size", "n_splits", "intervals", "scaler"];
+
+test("a slip of the finger finds its key", () => {
+  const slips = {
+    modle: "model",
+    n_split: "n_splits",
+    "CV test size": "cv_test_size",
+    interval: "intervals",
+  };
+  for (const [slip, key] of Object.entries(slips)) assert.equal(nearestName(slip, KEYS), key);
+});
+
+test("what is like nothing known suggests nothing", () => {
+  assert.equal(nearestName("learning_rate", KEYS), undefined);
+  assert.equal(nearestName("x", []), undefined);
+});
+
+test("a known name is nearest to itself", () => {
+  fc.assert(
+    fc.property(fc.uniqueArray(fc.stringMatching(/^[a-z]{1,12}$/), { minLength: 1 }), (names) => {
+      for (const name of names) assert.equal(nearestName(name, names), name);
+    }),
+  );
+});

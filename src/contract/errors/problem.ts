@@ -1,0 +1,108 @@
+import { randomUUID } from "node:crypto";
+import { z } from "zod";
+import { type CodeCounts, countCodes, LISTED_AT_MOST, SIZES } from "../api/answer-limits.ts";
+import { mayGrow } from "../api/open-schema.ts";
+import { boundedCopy, jsonBytes } from "../json/bounded-json.ts";
+import { failureSchema } from "../output/output-blob.ts";
+import { ERROR_TABLE, type ErrorCode } from "./error-codes.ts";
+import { MucastError } from "./errors.ts";
+
+const faultSchema = z
+  .strictObject({
+    path: z.string(),
+    message: z.string(),
+    suggestion: z.string().optional(),
+  })
+  .meta({ id: "Fault", description: "One fault of a payload." });
+
+/** RFC 9457 problem details, as failed operations and refused requests carry them; `ErrorData` says what may be added. Its size is bounded. */
+export const problemSchema = z
+  .looseObject({
+    type: z.string(),
+    title: z.string(),
+    status: z.int(),
+    code: mayGrow(z.enum(Object.keys(ERROR_TABLE) as [ErrorCode, ...ErrorCode[]])),
+    detail: z.string(),
+    advice: z.string(),
+    path: z.string().optional(),
+    faults: z.array(faultSchema).optional().describe("Every fault of a payload."),
+    suggestion: z.string().optional(),
+    accepted: z.array(z.string()).optional(),
+    failures: z.array(failureSchema).optional().describe("Why tickers failed; of many, the first."),
+    failure_counts: z
+      .record(z.string(), z.int().nonnegative())
+      .optional()
+      .describe("Of all that failed, how many by each code."),
+  })
+  .meta({ id: "Problem", title: "Problem details" });
+
+export type Problem = z.infer<typeof problemSchema>;
+
+/**
+ * @returns the problem of `error`; what is not a MucastError is a defect of ours, `internal`. Of many failures it has the
+ *   first, and their counts by code.
+ */
+export function problemOf(error: unknown): Problem {
+  const known = error instanceof MucastError ? error : new MucastError("internal", String(error));
+  const { status, title, advice } = known.entry;
+  return boundedProblem({
+    type: `urn:mucast:error:${known.code}`,
+    title,
+    status,
+    code: known.code,
+    detail: known.message,
+    advice,
+    ...(known.data as Partial<Problem>),
+  });
+}
+
+/** Room for what every problem has, its detail aside, and for the names of lists. */
+const FRAME_BYTES = 2 * 2 ** 10;
+
+/**
+ * A problem of no more bytes than a problem may have: long texts are cut; of its failures the first are listed, and
+ * `failure_counts` tells how many have each code.
+ */
+export function boundedProblem(problem: Problem): Problem {
+  const { type, title, status, code, detail, advice, failures, failure_counts, ...data } = problem;
+  const frame = boundedCopy(
+    { type, title, status, code, detail, advice },
+    { bytes: SIZES.detail + FRAME_BYTES, text: SIZES.detail },
+  ) as Problem;
+  const room = SIZES.problem - SIZES.detail - 2 * FRAME_BYTES;
+  const facts = boundedCopy(data, { bytes: room, text: SIZES.text })!;
+  if (!Array.isArray(failures)) return { ...frame, ...facts };
+  const listed = boundedCopy(failures.slice(0, LISTED_AT_MOST), {
+    bytes: Math.min(SIZES.list, room - jsonBytes(facts)),
+    text: SIZES.text,
+  });
+  // A problem that was bounded before has its counts already.
+  const counts = (failure_counts as CodeCounts | undefined) ?? countCodes(failures);
+  return { ...frame, ...facts, failures: listed ?? [], failure_counts: counts };
+}
+
+/** What the log says about a defect. */
+export interface Defect {
+  /** Named by the problem that the caller gets. */
+  readonly id: string;
+  /** With its stack, of its cause too. */
+  readonly text: string;
+}
+
+/**
+ * The problem of `error` for a caller who is not at this machine. Of a defect, which is whatever is no MucastError or
+ * one of the code internal, it tells nothing but an id: a message may hold paths, and the stack does.
+ * @param log gets what the problem keeps to itself.
+ */
+export function shownProblem(error: unknown, log: (defect: Defect) => void): Problem {
+  if (error instanceof MucastError && error.code !== "internal") return problemOf(error);
+  const id = randomUUID();
+  log({ id, text: textOf(error) });
+  return problemOf(new MucastError("internal", `a defect of mucast; its log tells more under ${id}`, { id }));
+}
+
+function textOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const text = error.stack ?? error.message;
+  return error.cause === undefined ? text : `${text}\ncaused by ${textOf(error.cause)}`;
+}

@@ -1,0 +1,68 @@
+import { mkdirSync, statSync } from "node:fs";
+import { userInfo } from "node:os";
+import { dirname, isAbsolute, join } from "node:path";
+import { MucastError } from "../errors/errors.ts";
+
+/**
+ * Makes a folder, with those above it that are missing. Node's own recursive mkdir never returns where a file system
+ * says that the folder above is not there although it is, as /proc does.
+ * @param mode of each folder that is made, less the umask.
+ * @returns the topmost folder that was made; undefined where it was there.
+ * @throws the system's error.
+ */
+export function makeFolder(path: string, mode = 0o777): string | undefined {
+  const code = tried(path, mode);
+  if (code === undefined) return path;
+  if (code === "EEXIST") return undefined;
+  const made = makeFolder(dirname(path), mode);
+  mkdirSync(path, { mode });
+  return made ?? path;
+}
+
+/** @returns undefined where it was made; EEXIST where it is there; ENOENT where the folder above is missing. */
+function tried(path: string, mode: number): "EEXIST" | "ENOENT" | undefined {
+  try {
+    mkdirSync(path, { mode });
+    return undefined;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" && dirname(path) !== path) return code;
+    if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return "EEXIST";
+    throw error;
+  }
+}
+
+/** Where the XDG Base Directory Specification puts what has no folder of its own. */
+const FOLDERS = {
+  XDG_DATA_HOME: { below: [".local", "share"], instead: "give --data-dir" },
+  XDG_CACHE_HOME: { below: [".cache"], instead: "set XDG_CACHE_HOME" },
+} as const;
+
+/**
+ * The user's folder for data or caches, absolute: of the variable, else below HOME, else below the home of the system's
+ * list of users. A variable that is empty or relative counts as none, or files would get into whatever folder is current.
+ * @param home of the system's list of users; throws where that does not have this one.
+ * @throws MucastError invalid_request where there is no home at all.
+ */
+export function userFolder(
+  variable: keyof typeof FOLDERS,
+  env: NodeJS.ProcessEnv,
+  home: () => string = () => userInfo().homedir,
+): string {
+  const { below, instead } = FOLDERS[variable];
+  const named = env[variable];
+  if (named !== undefined && isAbsolute(named)) return named;
+  const parent = env.HOME !== undefined && isAbsolute(env.HOME) ? env.HOME : listed(home);
+  if (parent !== undefined) return join(parent, ...below);
+  const message = `this user has no home folder: HOME is not set to an absolute path; set it, or ${instead}`;
+  throw new MucastError("invalid_request", message, { path: "HOME" });
+}
+
+function listed(home: () => string): string | undefined {
+  try {
+    const found = home();
+    return isAbsolute(found) ? found : undefined;
+  } catch {
+    return undefined;
+  }
+}

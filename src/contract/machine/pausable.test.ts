@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { inTurns, type Pausable, Turns } from "./pausable.ts";
+
+const STOP = new Error("stop");
+
+function* endless(): Pausable<never> {
+  for (;;) yield 1;
+}
+
+test("work without an end ends with its signal, which a timer aborts meanwhile", {
+  timeout: 60_000,
+}, async () => {
+  const controller = new AbortController();
+  setTimeout(() => controller.abort(STOP), 1);
+  const told: number[] = [];
+  await assert.rejects(
+    inTurns(endless(), controller.signal, (done) => told.push(done)),
+    STOP,
+  );
+  assert.ok(told.length > 0 && told.every((done, i) => i === 0 || done > told[i - 1]!));
+});
+
+test("a signal that comes during the last turn counts", async () => {
+  const controller = new AbortController();
+  const work = (function* (): Pausable<string> {
+    setImmediate(() => controller.abort(STOP));
+    yield 1;
+    return "done";
+  })();
+  await assert.rejects(inTurns(work, controller.signal), STOP);
+});
+
+test("what the work returns is handed on", async () => {
+  const work = (function* (): Pausable<string> {
+    yield 1;
+    return "done";
+  })();
+  assert.equal(await inTurns(work, new AbortController().signal), "done");
+});
+
+test("a loop gives way once a turn, not at each step", async () => {
+  let now = 0;
+  let turns = 0;
+  const controller = new AbortController();
+  const shared = new Turns(controller.signal, () => now);
+  const count = () => {
+    turns++;
+    setImmediate(count).unref();
+  };
+  setImmediate(count).unref();
+  for (; now < 24; now++) await shared.giveWay();
+  assert.equal(turns, 0);
+  now = 25;
+  await shared.giveWay();
+  assert.ok(turns > 0);
+  now = 49;
+  assert.equal(shared.isOver, false);
+  controller.abort(STOP);
+  now = 50;
+  await assert.rejects(shared.giveWay(), STOP);
+});

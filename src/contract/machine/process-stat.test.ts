@@ -1,0 +1,24 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { startUnreaped } from "../../../test/unreaped.testing.ts";
+import { isRunning, sessionOf, startTimeOf } from "./process-stat.ts";
+
+test("a process is known by its start, until it ends", async (t) => {
+  const child = await startUnreaped(t, ["sleep", "600"]);
+  const start = startTimeOf(child.pid);
+  assert.match(start!, /^\d+$/);
+  assert.ok(isRunning(child.pid));
+  assert.equal(sessionOf(child.pid), sessionOf(process.pid));
+  await child.kill();
+  assert.ok(readFileSync(`/proc/${child.pid}/stat`, "latin1").includes(start!), "it is still listed");
+  assert.deepEqual(
+    [startTimeOf(child.pid), isRunning(child.pid), sessionOf(child.pid)],
+    [undefined, false, undefined],
+  );
+});
+
+test("a pid that none has is no process", () => {
+  const beyond = 2 ** 22 + 1;
+  assert.deepEqual([startTimeOf(beyond), isRunning(beyond)], [undefined, false]);
+});

@@ -1,0 +1,245 @@
+import { stringsOf } from "./json-types.ts";
+import type { Library } from "./models.ts";
+
+/**
+ * Parameters that are never passed on, and why: what reaches outside the model (files, sockets, code), what needs an
+ * evaluation set, what is about features that are no numbers, and what would make the results those of another task
+ * than regression on the rows given.
+ *
+ * Names are the catalogue's own ones (aliases are resolved before), or patterns for names that a library reads in
+ * other places than its constructor, so that the message tells the reason and not only that the name is unknown.
+ */
+interface Refusal {
+  readonly reason: string;
+  readonly names: readonly string[];
+  readonly pattern?: RegExp;
+  /** Null, an empty list and the library's own default change nothing, so they may stand (a pasted full configuration). */
+  readonly unlessDefault?: boolean;
+  /** Their defaults stand in the record of a model all the same: results of before they were refused hold them. */
+  readonly inRecord?: boolean;
+}
+
+const FILES = "reads or writes files, and a config may not reach the file system";
+const NETWORK = "opens network connections, and a fit runs in one process";
+const CODE = "takes code, which a config cannot carry";
+const EVALUATION =
+  "needs an evaluation set, and every fit learns from all of its training rows; choose the number of rounds instead";
+
+const LIGHTGBM: readonly Refusal[] = [
+  {
+    reason: FILES,
+    // task chooses what the command-line program does with files; snapshot_freq writes models while training.
+    names: [
+      "config",
+      "convert_model",
+      "convert_model_language",
+      "data",
+      "forcedbins_filename",
+      "forcedsplits_filename",
+      "input_model",
+      "output_model",
+      "output_result",
+      "parser_config_file",
+      "save_binary",
+      "snapshot_freq",
+      "task",
+      "valid",
+    ],
+    pattern: /^(?:init_model|.*_?filename|.*_file)$/,
+  },
+  {
+    reason: NETWORK,
+    names: ["local_listen_port", "machine_list_filename", "machines", "num_machines", "time_out"],
+  },
+  { reason: CODE, names: [], pattern: /^(?:callbacks?|fobj|feval)$/ },
+  {
+    reason: EVALUATION,
+    names: ["early_stopping_min_delta", "early_stopping_round", "first_metric_only"],
+    unlessDefault: true,
+  },
+  {
+    // The library ignores these for a matrix in memory: accepting ignore_column would promise what does not happen.
+    reason: "describes the columns of a data file, and the features come as a matrix",
+    names: [
+      "group_column",
+      "header",
+      "ignore_column",
+      "label_column",
+      "precise_float_parser",
+      "two_round",
+      "weight_column",
+    ],
+    unlessDefault: true,
+  },
+  {
+    // A trial with a large one would exhaust the memory before lightgbm refuses it.
+    reason: "counts classes, and only regression is allowed",
+    names: ["num_class"],
+    unlessDefault: true,
+  },
+  {
+    // lightgbm takes every label for a class of its own.
+    reason: "weighs classes, and only regression is allowed",
+    names: ["class_weight"],
+    unlessDefault: true,
+    inRecord: true,
+  },
+];
+
+const XGBOOST: readonly Refusal[] = [
+  {
+    reason: FILES,
+    names: [],
+    pattern: /^(?:xgb_model|model_(?:in|out|dir|file)|save_period|name_(?:dump|pred)|.*_path)$/,
+  },
+  { reason: NETWORK, names: [], pattern: /^(?:dmlc|rabit|federated)_/ },
+  { reason: CODE, names: ["callbacks"], pattern: /^(?:callbacks?|obj|feval|custom_metric)$/ },
+  { reason: EVALUATION, names: ["early_stopping_rounds"], unlessDefault: true },
+];
+
+const CATBOOST: readonly Refusal[] = [
+  {
+    reason: FILES,
+    names: [
+      "input_borders",
+      "output_borders",
+      "save_snapshot",
+      "snapshot_file",
+      "snapshot_interval",
+      "train_dir",
+    ],
+    pattern: /^(?:init_model|snapshot_.*|.*_(?:file|log|dir|path))$/,
+    unlessDefault: true,
+  },
+  { reason: NETWORK, names: [], pattern: /^(?:node_type|node_port|file_with_hosts)$/ },
+  { reason: CODE, names: [], pattern: /^callbacks?$/ },
+  {
+    // eval_fraction makes an evaluation set of its own, out of rows that the fit should learn from.
+    reason: EVALUATION,
+    names: ["best_model_min_trees", "eval_fraction", "od_pval", "od_type", "od_wait", "use_best_model"],
+    unlessDefault: true,
+  },
+  {
+    // Accepted by the regressor, which then learns 0 and 1 instead of returns without a word.
+    reason: "turns the returns into two classes, and only regression is allowed",
+    names: ["target_border"],
+    unlessDefault: true,
+  },
+  {
+    reason: "is about categorical, text or embedding features, and every feature is a number",
+    names: [
+      "cat_features",
+      "combinations_ctr",
+      "ctr_description",
+      "dictionaries",
+      "embedding_features",
+      "feature_calcers",
+      "per_feature_ctr",
+      "simple_ctr",
+      "text_features",
+      "text_processing",
+      "tokenizers",
+    ],
+    unlessDefault: true,
+    inRecord: true,
+  },
+];
+
+// None of the six takes memory or a function in its constructor's JSON form; the names are told apart from typing
+// errors all the same.
+const SKLEARN: readonly Refusal[] = [
+  { reason: FILES, names: [], pattern: /^(?:memory|.*_(?:file|path|dir))$/ },
+  { reason: CODE, names: [], pattern: /^(?:callbacks?|estimator|base_estimator)$/ },
+];
+
+const REFUSALS: Record<Library, readonly Refusal[]> = {
+  sklearn: SKLEARN,
+  xgboost: XGBOOST,
+  lightgbm: LIGHTGBM,
+  catboost: CATBOOST,
+};
+
+/**
+ * Why a parameter may not be given.
+ *
+ * @param given the caller's name; `own` the catalogue's, where it knows it.
+ * @param isDefault whether the value is null, an empty list or the library's default.
+ * @returns undefined where nothing speaks against it.
+ */
+export function refusalReason(
+  library: Library,
+  given: string,
+  own: string | undefined,
+  isDefault: boolean,
+): string | undefined {
+  const refusal = refusalOf(library, given, own);
+  if (refusal === undefined || (refusal.unlessDefault && own !== undefined && isDefault)) return undefined;
+  return refusal.reason;
+}
+
+/** Whether a parameter of the constructor stands in the record of a model that was not given it. */
+export function isRecorded(library: Library, own: string): boolean {
+  const refusal = refusalOf(library, own, own);
+  return refusal === undefined || refusal.inRecord === true;
+}
+
+function refusalOf(library: Library, given: string, own: string | undefined): Refusal | undefined {
+  return REFUSALS[library].find(
+    ({ names, pattern }) =>
+      names.includes(own ?? given) || (own === undefined && pattern?.test(given.toLowerCase())),
+  );
+}
+
+/**
+ * Arguments that ask for a GPU. The classical models run on the CPU alone (the locked libraries are the CPU builds
+ * where there is a choice), and an argument that the library would quietly ignore there, as xgboost does with
+ * `device="cuda"` and catboost with `devices`, must not pass for a GPU run.
+ *
+ * A value of true refuses whatever is neither null nor the library's default; a pattern refuses the strings it
+ * matches.
+ */
+const GPU_ARGUMENTS: Record<Library, Readonly<Record<string, RegExp | true>>> = {
+  sklearn: {},
+  xgboost: {
+    device: /cuda|gpu|sycl/i,
+    tree_method: /gpu/i,
+    updater: /gpu/i,
+    // Gone from xgboost itself, but configs that carry them mean a GPU.
+    gpu_id: true,
+    n_gpus: true,
+    predictor: /gpu/i,
+  },
+  lightgbm: {
+    device_type: /gpu|cuda/i,
+    gpu_device_id: true,
+    gpu_device_id_list: true,
+    gpu_platform_id: true,
+    gpu_use_dp: true,
+    num_gpu: true,
+  },
+  catboost: {
+    task_type: /gpu/i,
+    devices: true,
+    device_config: true,
+    gpu_ram_part: true,
+    gpu_cat_features_storage: true,
+    pinned_memory_size: true,
+    data_partition: true,
+    // catboost itself refuses it on the CPU.
+    fixed_binary_splits: true,
+  },
+};
+
+/**
+ * Whether this argument asks for a GPU.
+ * @param own the catalogue's name, or the caller's where it is unknown.
+ * @param value of a `rawNumbers` tree.
+ * @param isDefault whether the value is null or the library's default.
+ */
+export function asksForGpu(library: Library, own: string, value: unknown, isDefault: boolean): boolean {
+  const rules = GPU_ARGUMENTS[library];
+  const rule = Object.hasOwn(rules, own) ? rules[own] : undefined;
+  if (rule === undefined || isDefault) return false;
+  // lightgbm reads ["gpu"] as gpu.
+  return rule === true || stringsOf(value).some((text) => rule.test(text));
+}

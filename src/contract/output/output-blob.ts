@@ -1,0 +1,144 @@
+import { z } from "zod";
+import { mayGrow } from "../api/open-schema.ts";
+import { warningSchema } from "../errors/warnings.ts";
+
+const date = z.string().regex(/^\d{4}-\d{2}-\d{2}$/);
+const count = z.int().nonnegative();
+const maybe = z.number().nullable();
+const byTicker = <T extends z.ZodType>(value: T) => z.record(z.string(), value);
+
+/** Forecast quality over n rows. A metric that is undefined is null. */
+export const metricsSchema = z
+  .strictObject({
+    n: count,
+    rmse: maybe.describe("Root mean squared error, log-return."),
+    mae: maybe.describe("Mean absolute error, log-return."),
+    hit_rate: maybe.describe("Share of rows with the right sign, over rows where neither side is 0."),
+    r2_zero: maybe.describe("1 - SSE / sum y^2: against the zero forecast."),
+    r2_mean: maybe.describe("1 - SSE / sum (y - mean of the training labels)^2."),
+    correlation: maybe.describe("Pearson."),
+  })
+  .meta({ id: "Metrics" });
+
+/** Information coefficients: correlation across tickers on each date with at least 3 of them. */
+export const crossSectionSchema = z
+  .strictObject({
+    dates: count,
+    ic_mean: maybe,
+    ic_std: maybe,
+    icir: maybe,
+    ic_t: maybe,
+    rank_ic_mean: maybe,
+    rank_ic_std: maybe,
+    rank_icir: maybe,
+    rank_ic_t: maybe,
+  })
+  .meta({ id: "CrossSection" });
+
+/** Realised coverage of the intervals over the score rows with labels. */
+export const coverageSchema = z
+  .strictObject({ n: count, coverage: maybe, mean_width: maybe })
+  .meta({ id: "Coverage" });
+
+export const metricsTableSchema = z
+  .strictObject({
+    pooled: metricsSchema,
+    by_ticker: byTicker(metricsSchema),
+    cross_section: crossSectionSchema,
+  })
+  .meta({ id: "MetricsTable" });
+
+const baselineSchema = z.strictObject({
+  score: metricsTableSchema,
+  out_of_fold: metricsTableSchema.optional(),
+});
+
+const forecastSchema = z.strictObject({
+  dates: z.array(date),
+  predicted: z.array(z.number()).describe("Next-day log-return, known at the close of the date."),
+  realised: z.array(maybe),
+  lower: z.array(maybe),
+  upper: z.array(maybe),
+});
+
+const foldSchema = z.strictObject({
+  train_start: date,
+  train_end: date,
+  test_start: date,
+  test_end: date,
+  train_rows: count,
+  ...metricsSchema.shape,
+});
+
+const crossValidationSchema = z.strictObject({
+  folds: z.array(foldSchema),
+  dates: z.array(date),
+  predicted: z.array(z.number()),
+  realised: z.array(z.number()),
+  ...metricsSchema.shape,
+});
+
+const trainingSchema = z.strictObject({
+  epochs: z.array(z.strictObject({ train_loss: z.number(), validation_loss: z.number() })),
+  best_epoch: z.int().positive().describe("Counted from 1; its weights made the forecasts."),
+  parameters: count.describe("How many numbers the network learned."),
+  prediction_scale: z
+    .number()
+    .optional()
+    .describe("Loss directional only: what the network's raw predictions were multiplied by."),
+});
+
+export const OUTPUT_SCHEMA_NAME = "mucast.forecast/1";
+
+export const failureSchema = z
+  .strictObject({ ticker: z.string(), code: z.string(), message: z.string() })
+  .meta({ id: "Failure", description: "A ticker without forecasts, and why; the others are not affected." });
+
+/** The one blob a job leaves. Its `mu` is what the portfolio optimizer reads. */
+export const outputBlobSchema = z
+  .strictObject({
+    schema: z.literal(OUTPUT_SCHEMA_NAME),
+    operation: mayGrow(z.enum(["run_ml_job", "run_dl_job"])),
+    id: z.string(),
+    created_at: z.iso.datetime(),
+    window: z.strictObject({ start: date, end: date, learning_end: date.nullable(), as_of: date }),
+    mu: byTicker(z.number()).describe("Next-day log-return at as_of, by ticker."),
+    forecasts: byTicker(forecastSchema),
+    cross_validation: byTicker(crossValidationSchema).optional(),
+    training: byTicker(trainingSchema).optional(),
+    metrics: z.strictObject({
+      score: metricsTableSchema,
+      out_of_fold: metricsTableSchema.optional(),
+      baselines: z.strictObject({ zero: baselineSchema, mean: baselineSchema }),
+      intervals: z
+        .strictObject({
+          alpha: z.number(),
+          bound: z.enum(["both", "lower", "upper"]),
+          pooled: coverageSchema,
+          by_ticker: byTicker(coverageSchema),
+        })
+        .nullable(),
+    }),
+    model: z.looseObject({}).describe("The resolved configuration, every default filled in."),
+    warnings: z.array(warningSchema),
+    failures: z.array(failureSchema),
+    provenance: z.strictObject({
+      feature_url: z.string(),
+      data_extractor_url: z.string(),
+      feature_sha256: z.string().regex(/^[0-9a-f]{64}$/),
+      data_extractor_sha256: z.string().regex(/^[0-9a-f]{64}$/),
+      config_sha256: z.string().regex(/^[0-9a-f]{64}$/),
+      versions: z.record(z.string(), z.string()),
+      seed: z.unknown(),
+      threads_per_fit: z.int().positive(),
+      device: z.string(),
+    }),
+  })
+  .meta({ id: "OutputBlob", title: "Output blob" });
+
+export type Metrics = z.infer<typeof metricsSchema>;
+export type CrossSection = z.infer<typeof crossSectionSchema>;
+export type Coverage = z.infer<typeof coverageSchema>;
+export type MetricsTable = z.infer<typeof metricsTableSchema>;
+export type Failure = z.infer<typeof failureSchema>;
+export type OutputBlob = z.infer<typeof outputBlobSchema>;

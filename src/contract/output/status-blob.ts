@@ -1,0 +1,51 @@
+import { z } from "zod";
+import { epochsSchema } from "../api/job-events.ts";
+import { codeCountsSchema, progressSchema } from "../api/operation-view.ts";
+import { problemSchema } from "../errors/problem.ts";
+import { warningSchema } from "../errors/warnings.ts";
+import { failureSchema } from "./output-blob.ts";
+import { resultRecordSchema } from "./result-record.ts";
+
+/** How long a job spent on something, for traces. */
+export const timingSchema = z.strictObject({
+  name: z.string(),
+  /** Milliseconds since 1970. */
+  start: z.number(),
+  end: z.number(),
+});
+
+export type Timing = z.infer<typeof timingSchema>;
+
+/**
+ * `status/<id>.<attempt>.json`: what one attempt at a job says of itself, wherever it runs. Rewritten whole at most
+ * every few seconds; the last time with how it ended.
+ */
+export const statusBlobSchema = z
+  .strictObject({
+    schema: z.literal("mucast.status/1"),
+    id: z.string(),
+    attempt: z.int().positive(),
+    config_sha256: z.string(),
+    updated_at: z.iso.datetime(),
+    progress: progressSchema.nullable(),
+    /** The first of them, as of the failures; the counts tell how many there are of each code. */
+    warnings: z.array(warningSchema),
+    warning_counts: codeCountsSchema.optional(),
+    failures: z.array(failureSchema).optional(),
+    failure_counts: codeCountsSchema.optional(),
+    /** Of all epochs so far. */
+    epochs: epochsSchema.optional(),
+    timings: z.array(timingSchema),
+    /** Null while it runs. */
+    end: z
+      .union([z.strictObject({ record: resultRecordSchema }), z.strictObject({ problem: problemSchema })])
+      .nullable(),
+  })
+  .meta({ id: "StatusBlob" });
+
+export type StatusBlob = z.infer<typeof statusBlobSchema>;
+
+/** @returns the key of an attempt's status blob beside `data/`. */
+export function statusKey(id: string, attempt: number): string {
+  return `status/${id}.${attempt}.json`;
+}
