@@ -224,6 +224,9 @@ test("a blob is uploaded, and read again", () =>
       assert.equal(url, "http://127.0.0.1:8080/data/feature_engine_1.json");
       assert.deepEqual([asked[0]!.method, asked[0]!.body], ["PUT", '{"a": 1}']);
       const blob = await client.getBlob("ml_engine_one.json");
+      // Whether it is typed `any`, which the compiler tells.
+      const isAny: 0 extends 1 & Awaited<ReturnType<typeof blob.json>> ? true : false = false;
+      assert.equal(isAny, false);
       assert.deepEqual(await blob.json(), { mu: { AAPL: 0.001 } });
     },
   ));

@@ -42,6 +42,12 @@ export interface ForecastOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** A blob as it is stored. What its JSON is has to be looked at first: `output` gives an output that is checked. */
+export interface BlobResponse extends Response {
+  json(): Promise<unknown>;
+  clone(): BlobResponse;
+}
+
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
 }
@@ -165,9 +171,9 @@ export class MucastClient {
   }
 
   /** A blob as it is stored, an input or an output: `.body` for a large one. */
-  async getBlob(name: string, { signal }: CallOptions = {}): Promise<Response> {
+  async getBlob(name: string, { signal }: CallOptions = {}): Promise<BlobResponse> {
     const call = { method: "GET", path: blobPath(name), repeatable: true, signal } as const;
-    return this.#connection.send(call, async (response) => response);
+    return this.#connection.send(call, async (response): Promise<BlobResponse> => response);
   }
 
   /**

@@ -14,6 +14,7 @@ export type { OutputBlob } from "../contract/output/output-blob.ts";
 export type { ResultRecord } from "../contract/output/result-record.ts";
 export { MucastApiError } from "./api-error.ts";
 export {
+  type BlobResponse,
   type CallOptions,
   type ForecastOptions,
   type ListOptions,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, test } from "node:test";
@@ -46,6 +46,27 @@ test("a folder that others may write to is refused", () => {
     () => openWorkFolder(base),
     (error) => error instanceof MucastError && error.code === "output_failed",
   );
+});
+
+/** In no list of users, as with `docker run --user 12345`; only root may become another user. */
+const UNLISTED = process.getuid?.() === 0 ? { uid: 12345, gid: 12345 } : {};
+
+test("a user whom the system's list does not have gets a folder", () => {
+  const temporary = join(base, "..");
+  chmodSync(temporary, 0o777);
+  const script = `
+    const { openWorkFolder } = await import(${JSON.stringify(new URL("./work-folder.ts", import.meta.url).href)});
+    const { path, remove } = openWorkFolder();
+    console.log(process.getuid(), path);
+    remove();`;
+  const tried = spawnSync(process.execPath, ["--input-type=module", "-e", script], {
+    ...UNLISTED,
+    env: { TMPDIR: temporary },
+    encoding: "utf8",
+  });
+  const uid = UNLISTED.uid ?? process.getuid!();
+  assert.equal(tried.stderr, "");
+  assert.ok(tried.stdout.startsWith(`${uid} ${join(temporary, `mucast-${uid}`)}/`), tried.stdout);
 });
 
 const READ_ONLY = ["--mount", "sh", "-c", 'mount -t tmpfs -o ro none "$TMPDIR" && exec "$@"', "sh"];

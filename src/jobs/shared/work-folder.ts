@@ -1,5 +1,5 @@
 import { lstatSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
-import { tmpdir, userInfo } from "node:os";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { folderObstacle } from "../../blob/folder-obstacle.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
@@ -44,14 +44,19 @@ export function openWorkFolder(base: string = defaultBase()): WorkFolder {
   }
 }
 
+/** Not that of the list of users, which may not have this one, as with `docker run --user 12345`. */
+function ownUid(): number | undefined {
+  return process.geteuid?.();
+}
+
 function defaultBase(): string {
-  return join(tmpdir(), `mucast-${userInfo().uid}`);
+  return join(tmpdir(), `mucast-${ownUid()}`);
 }
 
 function makePrivate(base: string): void {
   makeFolder(base, 0o700);
   const found = lstatSync(base);
-  if (!found.isDirectory() || found.uid !== userInfo().uid || (found.mode & 0o022) !== 0) {
+  if (!found.isDirectory() || found.uid !== ownUid() || (found.mode & 0o022) !== 0) {
     throw new MucastError(
       "output_failed",
       `${base} is not a folder of this user alone; remove it or set TMPDIR`,
