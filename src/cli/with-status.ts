@@ -2,7 +2,7 @@ import { dirname } from "node:path";
 import { openStore } from "../blob/open-store.ts";
 import { resolveOutput } from "../blob/output-folder.ts";
 import type { BlobStore } from "../blob/store.ts";
-import { shownProblem } from "../contract/errors/problem.ts";
+import { shownProblem } from "../contract/errors/shown-problem.ts";
 import type { ResultRecord } from "../contract/output/result-record.ts";
 import { StatusWriter } from "../executors/status-writer.ts";
 import type { JobContext, JobRequest } from "../jobs/shared/job.ts";
@@ -39,7 +39,10 @@ export async function withStatus(
     return record;
   } catch (error) {
     if (signal.aborted) status.leave();
-    else await status.end({ problem: shownProblem(error, ({ id, text }) => log(`defect ${id}: ${text}`)) });
+    else
+      await status.end({
+        problem: shownProblem(error, ({ id, what, text }) => log(`${what} ${id}: ${text}`)),
+      });
     throw error;
   } finally {
     await store.close();

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MucastError } from "./errors.ts";
-import { type Defect, problemOf, shownProblem } from "./problem.ts";
+import { problemOf } from "./problem.ts";
+import { shownProblem, type Withheld } from "./shown-problem.ts";
 
 for (const [what, error] of [
   ["a foreign error", new Error("ENOENT: /srv/secret/x0.npy")],
@@ -13,7 +14,7 @@ for (const [what, error] of [
   ["one with a cause", new Error("no", { cause: new Error("/srv/secret") })],
 ] as const) {
   test(`of ${what} a caller sees an id alone, and the log the rest`, () => {
-    const defects: Defect[] = [];
+    const defects: Withheld[] = [];
     const problem = shownProblem(error, (defect) => defects.push(defect));
     assert.equal(problem.code, "internal");
     assert.doesNotMatch(JSON.stringify(problem), /secret|defect\.test/);
@@ -28,6 +29,45 @@ for (const [what, error] of [
 
 test("an error that is meant for the caller is told as it is, and not logged", () => {
   const error = new MucastError("blob_not_found", "data/f.json cannot be opened", { source: "data/f.json" });
+  assert.deepEqual(
+    shownProblem(error, () => assert.fail("logged")),
+    problemOf(error),
+  );
+});
+
+for (const [what, error] of [
+  [
+    "an engine that did not start",
+    new MucastError("engine_unavailable", "the engine did not start with /srv/secret/python (ENOENT)", {
+      source: "/srv/secret/python",
+      stderr: "/srv/secret/lib: no such file",
+    }),
+  ],
+  [
+    "an environment that is not there",
+    new MucastError("engine_unavailable", "there is no Python environment at /srv/secret"),
+  ],
+  [
+    "an engine that died with last words",
+    new MucastError("engine_crashed", "it ended twice", { stderr: 'File "/srv/secret/host.py"' }),
+  ],
+] as const) {
+  test(`of ${what} a caller sees its code and an id, and the log the rest`, () => {
+    const withheld: Withheld[] = [];
+    const problem = shownProblem(error, (one) => withheld.push(one));
+    assert.equal(problem.code, error.code);
+    assert.doesNotMatch(JSON.stringify(problem), /secret/);
+    assert.deepEqual(
+      withheld.map(({ id, what }) => [id, what]),
+      [[problem.id, "engine"]],
+    );
+    assert.ok(problem.detail.includes(String(problem.id)));
+    assert.match(withheld[0]!.text, /\/srv\/secret/);
+  });
+}
+
+test("a worker that died over a ticker is told as it is", () => {
+  const error = new MucastError("engine_crashed", "MSFT: the worker died 2 times", { ticker: "MSFT" });
   assert.deepEqual(
     shownProblem(error, () => assert.fail("logged")),
     problemOf(error),

@@ -2,7 +2,8 @@ import { openStore } from "../../blob/open-store.ts";
 import type { BlobStore } from "../../blob/store.ts";
 import type { Report } from "../../contract/api/job-events.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { problemOf, shownProblem } from "../../contract/errors/problem.ts";
+import { problemOf } from "../../contract/errors/problem.ts";
+import { shownProblem } from "../../contract/errors/shown-problem.ts";
 import { runDlJob } from "../../jobs/dl/run-dl-job.ts";
 import { runMlJob } from "../../jobs/ml/run-ml-job.ts";
 import { type OpenEngine, openEngine } from "../../jobs/shared/job.ts";
@@ -131,7 +132,7 @@ export class JobRuns {
       return { record: await JOBS[operation](request, context) };
     } catch (error) {
       if (signal.aborted) return { problem: problemOf(signal.reason) };
-      return { problem: shownProblem(error, ({ id, text }) => this.#log(`defect ${id}: ${text}`)) };
+      return { problem: shownProblem(error, ({ id, what, text }) => this.#log(`${what} ${id}: ${text}`)) };
     }
   }
 

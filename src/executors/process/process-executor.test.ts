@@ -433,6 +433,8 @@ describe("a job process that is ready before its job", options, () => {
         const { end } = await run(executor, RIDGE);
         assert.ok(end.kind === "failed");
         assert.equal(end.problem.code, "engine_unavailable");
+        // The log tells where it was looked for.
+        assert.doesNotMatch(JSON.stringify(end.problem), /such\/python/);
       },
       { warm: true, env: { ...process.env, MUCAST_PYTHON: "/no/such/python" } },
     ));

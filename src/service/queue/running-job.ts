@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { shownProblem } from "../../contract/errors/problem.ts";
+import { shownProblem } from "../../contract/errors/shown-problem.ts";
 import type { Timing } from "../../contract/output/status-blob.ts";
 import type { Execution, ExecutionEnd, JobOrder, StopReason } from "../../executors/executor.ts";
 import { keepHandle } from "../store/claim-operation.ts";
