@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
+import { DEFECTIVE } from "../../test/defective.testing.ts";
 import {
   type CommandOptions,
   jobArguments,
@@ -53,6 +54,23 @@ describe("a job whose service reads its status", { concurrency: 2, timeout: 120_
     assert.equal(code, 2, stderr);
     const { level: _, time: __, ...problem } = jsonLines(stderr).at(-1)!;
     assert.deepEqual((await read())?.end, { problem });
+  });
+
+  test("leaves of a defect an id alone, under which the log tells the rest", async () => {
+    const { blobUrl, read } = await newPlace();
+    const args = jobArguments(pair, RIDGE, "--blob-url", blobUrl);
+    const { code, stderr } = await mucast(args, {
+      env: { ...asked.env, NODE_OPTIONS: DEFECTIVE },
+    });
+    assert.equal(code, 1, stderr);
+    const end = (await read())?.end;
+    assert.ok(end && "problem" in end);
+    assert.equal(end.problem.code, "internal");
+    assert.doesNotMatch(JSON.stringify(end), /secret|parse-config/);
+    assert.ok(
+      stderr.includes(`defect ${end.problem.id}: TypeError: /srv/secret/x0.npy is undefined`),
+      stderr,
+    );
   });
 
   test("leaves no end where a signal stopped it", async () => {

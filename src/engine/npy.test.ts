@@ -70,6 +70,18 @@ numpy.save(sys.argv[2], a.ravel())`;
     );
   });
 
+  test("of a folder that is gone is told as the job's work folder, without its place", () => {
+    const ref = join(newPath(), "x.npy");
+    assert.throws(() => writeNpy(ref, new Float64Array(1), [1]), {
+      code: "output_failed",
+      message: /^the work folder of the job cannot be written: it does not exist \(ENOENT\); TMPDIR/,
+    });
+    assert.throws(() => readNpy({ ref, dtype: "<f8", shape: [1], order: "C" }), {
+      code: "output_failed",
+      message: "the work folder of the job cannot be read: it does not exist (ENOENT)",
+    });
+  });
+
   test("that is cut, or of another shape than its name says, is not read", () => {
     const { ref } = writeNpy(newPath(), new Float64Array(4), [4]);
     const isInternal = (error: unknown) => error instanceof MucastError && error.code === "internal";

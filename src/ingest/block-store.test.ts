@@ -40,6 +40,10 @@ describe("the block store", () => {
 
   it("says so where it cannot write", () => {
     const store = new BlockStore(join(workFolder, "absent"), 0);
-    assert.throws(() => store.append(Float64Array.of(1)), { code: "output_failed" });
+    assert.throws(() => store.append(Float64Array.of(1)), {
+      code: "output_failed",
+      message:
+        "the work folder of the job cannot be written: it does not exist (ENOENT); TMPDIR names another place",
+    });
   });
 });

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { inspect } from "node:util";
+import { blobLimits, limitsEnv } from "../../contract/data/blob-limits.ts";
 import type { ErrorCode } from "../../contract/errors/error-codes.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { problemOf } from "../../contract/errors/problem.ts";
@@ -35,6 +36,16 @@ trial("a start sends the job's whole template with the order in it, once", async
   assert.ok(env.some((entry: { value?: string }) => entry.value === ORDER.config));
   assert.equal(execution.handle, `ml-worker-job/${stage.api.executions[0]!.name}`);
   assert.doesNotMatch(execution.handle, /SECRET/);
+});
+
+trial("a start sends the settings of the service that jobs read too", async () => {
+  const stage = await Stage.open();
+  const settings = limitsEnv({ tickers: 7, nameBytes: 2_048 });
+  await (await stage.executor({ settings })).start(ORDER, stage);
+  const sent = JSON.parse(stage.api.requests.find(({ call }) => call === "start")!.body);
+  const env: readonly { name: string; value?: string }[] = sent.containers[1].env;
+  const values = Object.fromEntries(env.map(({ name, value }) => [name, value]));
+  assert.deepEqual(blobLimits(values), { tickers: 7, nameBytes: 2_048 });
 });
 
 trial("run_dl_job runs as dl-job", async () => {

@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { DEFECTIVE } from "../../../test/defective.testing.ts";
 import { removeFolders } from "../../../test/end-to-end/job-runs.ts";
 import { JobChild } from "./job-child.ts";
-import { newPlace, processesOf } from "./jobs.testing.ts";
+import { Hearing, newPlace, orderOf, processesOf, RIDGE, TINY } from "./jobs.testing.ts";
 
 const options = { timeout: 120_000, skip: process.platform !== "linux" && "looks into /proc" };
 after(removeFolders);
@@ -31,6 +32,49 @@ test(
     assert.deepEqual(processesOf({ blobUrl, temporary }), []);
   },
 );
+
+/** Writes what is no message into the descriptor of messages, and more at once than a message may have. */
+const BABBLER = `data:text/javascript,${encodeURIComponent(
+  `import { isMainThread } from "node:worker_threads"; import { writeSync } from "node:fs";
+   const write = (text) => { for (let rest = Buffer.from(text); rest.length > 0; ) {
+     try { rest = rest.subarray(writeSync(3, rest)); } catch (error) { if (error.code !== "EAGAIN") throw error; } } };
+   if (isMainThread) { write("a library's print\\nnull\\n[]\\n"); write("x".repeat(2 ** 25 + 1) + "\\n"); }`,
+)}`;
+
+test("what is no message, or too long for one, is logged, and the process goes on", options, async () => {
+  const { blobUrl, temporary } = await newPlace();
+  const env = { PATH: process.env.PATH!, TMPDIR: temporary, NODE_OPTIONS: `--import ${BABBLER}` };
+  const lines: string[] = [];
+  const log = (line: string) => lines.push(line);
+  const memoryBytes = 2 ** 40;
+  const child = new JobChild({ env, warm: false, log, blobUrl, policy: { allowed: [] }, memoryBytes });
+  await child.ready;
+  assert.deepEqual(lines, [
+    "what it told is no message: a library's print",
+    "what it told is no message: null",
+    "what it told is no message: []",
+    "it told more than 33554432 characters at once; they were dropped",
+  ]);
+  child.dismiss();
+  assert.equal(await child.ended, "exit code 0");
+});
+
+test("of a defect a job process tells an id alone, and its log the rest", options, async () => {
+  const { blobUrl, temporary } = await newPlace();
+  const env = { PATH: process.env.PATH!, TMPDIR: temporary, NODE_OPTIONS: DEFECTIVE };
+  const lines: string[] = [];
+  const log = (line: string) => lines.push(line);
+  const memoryBytes = 2 ** 40;
+  const child = new JobChild({ env, warm: false, log, blobUrl, policy: { allowed: [] }, memoryBytes });
+  const { told } = await child.give(orderOf(TINY, RIDGE), new Hearing()).ended;
+  assert.ok(told !== undefined && "problem" in told, JSON.stringify(told));
+  const { code, id } = told.problem;
+  assert.equal(code, "internal");
+  assert.doesNotMatch(JSON.stringify(told), /secret|parse-config/);
+  assert.equal(lines[0], `defect ${id}: TypeError: /srv/secret/x0.npy is undefined`);
+  assert.match(lines.join("\n"), /parse-config/);
+  await child.ended;
+});
 
 test("where no descriptor is left for its pipes, it has ended before it was", options, async () => {
   const script = `

@@ -52,6 +52,23 @@ test("one that dies again and again is started less and less often", async () =>
   await waiting.close();
 });
 
+test("those that wait end where memory runs short, and the next one comes later each time", async () => {
+  const waiting = standby();
+  for (const seconds of [1, 2, 4]) {
+    const ended = waiting.endWaiting();
+    assert.deepEqual(ended, [children.at(-1)]);
+    assert.equal(children.at(-1)!.dismissed, true);
+    await settled();
+    assert.deepEqual(waiting.endWaiting(), [], "none is left");
+    const count = children.length;
+    mock.timers.tick(1_000 * seconds - 1);
+    assert.equal(children.length, count);
+    mock.timers.tick(1);
+    assert.equal(children.length, count + 1);
+  }
+  await waiting.close();
+});
+
 test("the next one is started a second after one was taken, or when its job is over", async () => {
   const waiting = standby();
   const taken = waiting.take();

@@ -217,6 +217,16 @@ onEachDatabase((tested) => {
     assert.deepEqual(types, ["queued", "started", "succeeded"]);
   });
 
+  test("a start that meets a defect ends the operation, which tells an id of it alone", async (t) => {
+    const tried = await queue(t);
+    const caller = newCaller();
+    tried.executor.refuse(new TypeError("/srv/secret is undefined"));
+    const { id } = await tried.submit(caller);
+    const { status, error } = await tried.ended(caller, id);
+    assert.deepEqual([status, error?.code, typeof error?.id], ["Failed", "internal", "string"]);
+    assert.doesNotMatch(JSON.stringify(error), /secret|TypeError/);
+  });
+
   test("what is cancelled while no start succeeds is Canceled", async (t) => {
     const tried = await queue(t);
     const caller = newCaller();

@@ -27,6 +27,15 @@ test("the page is one, runs nothing, loads nothing, and its style is the one tha
   assert.equal((await ask(service.port, { path: "/" })).headers.location, "docs");
 });
 
+test("on a phone the cells of a row stand below each other, in every table with headings", () => {
+  const narrow =
+    /@media \(max-width: \d+rem\) \{\s*thead \{\s*display: none;\s*\}(.*?)\n\}/s.exec(page)?.[1] ?? "";
+  assert.match(narrow, /thead \+ tbody > tr,\s*thead \+ tbody > tr > td \{\s*display: block;/);
+  const tables = [...page.matchAll(/<table>(.*?)<tbody>/gs)].map(([, before]) => before!.trim());
+  assert.ok(tables.some((before) => before !== ""));
+  for (const before of tables) assert.match(before, /^(?:<thead>.*<\/thead>)?$/s);
+});
+
 test("every operation and schema has its place, and no link leads nowhere", async () => {
   const { paths, components } = JSON.parse((await ask(service.port, { path: "/openapi.json" })).text);
   for (const methods of Object.values<Record<string, { operationId: string }>>(paths)) {
