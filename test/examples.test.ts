@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { formatDay } from "../src/contract/data/dates.ts";
 import { readPrices } from "../src/prepare/read-prices.ts";
 
 const examples = fileURLToPath(new URL("../examples", import.meta.url));
@@ -33,4 +34,11 @@ test("the S&P 500 prices are the file, the tickers and the dates that their READ
   const tickers = await readPrices(path);
   assert.ok(readme.replaceAll(/\s+/g, " ").includes(`${tickers.map(({ ticker }) => ticker).join(", ")}.`));
   assert.ok(tickers.every(({ days }) => days.length === 8313));
+  // The demo takes them from its first day on.
+  const [, first] = /start: "(\d{4})-/.exec(readFileSync("scripts/demo.ts", "utf8"))!;
+  const last = Math.max(...tickers.map(({ days }) => days.at(-1)!));
+  assert.match(
+    readFileSync("README.md", "utf8"),
+    new RegExp(`npm run demo .*, ${first} to ${formatDay(last).slice(0, 4)}\n`),
+  );
 });

@@ -8,6 +8,7 @@ import fc from "fast-check";
 import { formatDay } from "../contract/data/dates.ts";
 import type { ErrorCode } from "../contract/errors/error-codes.ts";
 import { MucastError } from "../contract/errors/errors.ts";
+import { problemOf } from "../contract/errors/problem.ts";
 import { readPrices } from "./read-prices.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-csv-"));
@@ -35,6 +36,15 @@ async function refusal(text: string | Uint8Array, code: ErrorCode = "invalid_dat
 }
 
 const TWO = { A: { "2020-01-02": 1.5, "2020-01-03": 2 }, B: { "2020-01-02": 10, "2020-01-03": 20 } };
+
+test("what is wrong with a CSV is told as of an input, which is no blob yet", async () => {
+  const absent = readPrices(join(folder, "absent.csv")).catch((error: unknown) => error);
+  for (const error of [await refusal("Date,A\n2020-01-02,x\n"), await absent]) {
+    const { code, title, detail, advice } = problemOf(error);
+    assert.notEqual(code, "internal");
+    assert.doesNotMatch(`${title} ${detail} ${advice}`, /\bblob/);
+  }
+});
 
 test("a wide file and a long file of the same prices say the same", async () => {
   assert.deepEqual(await read("Date,A,B\n2020-01-02,1.5,10\n2020-01-03,2,20\n"), TWO);

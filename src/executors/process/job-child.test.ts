@@ -41,13 +41,14 @@ const BABBLER = `data:text/javascript,${encodeURIComponent(
    if (isMainThread) { write("a library's print\\nnull\\n[]\\n"); write("x".repeat(2 ** 25 + 1) + "\\n"); }`,
 )}`;
 
-test("what is no message, or too long for one, is logged, and the process goes on", options, async () => {
+test("what is no message, or too long for one, is logged, and the process goes on", options, async (t) => {
   const { blobUrl, temporary } = await newPlace();
   const env = { PATH: process.env.PATH!, TMPDIR: temporary, NODE_OPTIONS: `--import ${BABBLER}` };
   const lines: string[] = [];
   const log = (line: string) => lines.push(line);
   const memoryBytes = 2 ** 40;
   const child = new JobChild({ env, warm: false, log, blobUrl, policy: { allowed: [] }, memoryBytes });
+  t.after(() => child.kill());
   await child.ready;
   assert.deepEqual(lines, [
     "what it told is no message: a library's print",
@@ -59,13 +60,14 @@ test("what is no message, or too long for one, is logged, and the process goes o
   assert.equal(await child.ended, "exit code 0");
 });
 
-test("of a defect a job process tells an id alone, and its log the rest", options, async () => {
+test("of a defect a job process tells an id alone, and its log the rest", options, async (t) => {
   const { blobUrl, temporary } = await newPlace();
   const env = { PATH: process.env.PATH!, TMPDIR: temporary, NODE_OPTIONS: DEFECTIVE };
   const lines: string[] = [];
   const log = (line: string) => lines.push(line);
   const memoryBytes = 2 ** 40;
   const child = new JobChild({ env, warm: false, log, blobUrl, policy: { allowed: [] }, memoryBytes });
+  t.after(() => child.kill());
   const { told } = await child.give(orderOf(TINY, RIDGE), new Hearing()).ended;
   assert.ok(told !== undefined && "problem" in told, JSON.stringify(told));
   const { code, id } = told.problem;

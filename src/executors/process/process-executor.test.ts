@@ -163,11 +163,11 @@ describe("a job in a process of its own", options, () => {
       await until(() => fittingIn(place)[0]);
       rmSync(place.temporary, { recursive: true });
       const end = await execution.ended;
+      mkdirSync(place.temporary);
       assert.ok(end.kind === "failed", JSON.stringify(end));
       assert.equal(end.problem.code, "output_failed");
       assert.match(end.problem.detail, /the work folder of the job cannot be (read|written): /);
       assert.doesNotMatch(JSON.stringify(end.problem), /\/tmp|mucast-/);
-      mkdirSync(place.temporary);
     }));
 
   test("that holds more than it may ends as out_of_memory, and the next one runs", async () => {
