@@ -3,7 +3,10 @@
 scikit-learn, xgboost and lightgbm check many values only in `fit`, so constructing is not enough.
 """
 
+import importlib
 import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -11,7 +14,6 @@ import numpy as np
 from mucast_engine.arrays import Message
 from mucast_engine.estimator import make_estimator, make_scaler
 from mucast_engine.failure import TaskError, sentence_of
-from mucast_engine.trial_log import lightgbm_log
 from mucast_engine.trial_params import ALWAYS_SET, culprit_named, left_out, shortened
 
 ROWS = 60
@@ -98,3 +100,25 @@ def _explained(spec: Message, params: Params, scaler: str, width: int, sentence:
 def _shown(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 100 else f"{text[:100]} …"
+
+
+class _Logger:
+    """The kind that lightgbm asks for; its native library logs everything as `info`, whatever the level."""
+
+    def __init__(self, take: Callable[[str], object]) -> None:
+        self.info = self.warning = take
+
+
+@contextmanager
+def lightgbm_log(library: str) -> Iterator[list[str]]:
+    """The lines that lightgbm logs within; afterwards it prints them, as it does by itself."""
+    lines: list[str] = []
+    if library != "lightgbm":
+        yield lines
+        return
+    lightgbm = importlib.import_module("lightgbm")
+    lightgbm.register_logger(_Logger(lines.append))
+    try:
+        yield lines
+    finally:
+        lightgbm.register_logger(_Logger(print))

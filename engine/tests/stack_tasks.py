@@ -12,7 +12,7 @@ from network_tasks import FEATURES, LOOKBACK, ticker_task
 from mucast_engine.arrays import ArrayStore, Matrix, Message
 from mucast_engine.networks.stack.objective import StackObjective
 from mucast_engine.networks.stack.task import build_structure
-from mucast_engine.networks.stack.ticker import read_ticker
+from mucast_engine.networks.stack.tickers import read_ticker
 from mucast_engine.networks.tasks import run_network_task
 
 # Of 16 a batch: several batches with a shorter last one, one batch fewer, and no whole batch.

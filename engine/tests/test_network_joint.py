@@ -8,7 +8,7 @@ from network_twins import twin_of
 from torch import Tensor
 
 from mucast_engine.networks.architectures import build_joint_network
-from mucast_engine.networks.joint import JointNetwork
+from mucast_engine.networks.joint.network import JointNetwork
 
 DATES, TICKERS = 6, 5
 

@@ -14,8 +14,8 @@ from torch import Tensor, nn
 from training_twin import Trained, check_weights, loss_of, seed_for, standardised, train_plainly, window
 
 from mucast_engine.arrays import ArrayStore, Matrix
-from mucast_engine.networks import train_joint
 from mucast_engine.networks.architectures import build_joint_network
+from mucast_engine.networks.joint import task as joint_task_module
 from mucast_engine.networks.seeds import generator_for
 
 TRAIN, FITTED = PARTS["train"], PARTS["train"] + PARTS["validate"]
@@ -119,7 +119,7 @@ def networks(monkeypatch: pytest.MonkeyPatch) -> list[nn.Module]:
         built.append(build_joint_network(*arguments))
         return built[-1]
 
-    monkeypatch.setattr(train_joint, "build_joint_network", build)
+    monkeypatch.setattr(joint_task_module, "build_joint_network", build)
     return built
 
 

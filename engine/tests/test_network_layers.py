@@ -9,8 +9,8 @@ from network_twins import twin_of
 from torch import Tensor, nn
 
 from mucast_engine.networks.architectures import build_joint_network, build_network
-from mucast_engine.networks.attention import LAST, AttentionLayer
-from mucast_engine.networks.convolution import CnnEncoder, pooled_lengths
+from mucast_engine.networks.cnn import CnnEncoder, pooled_lengths
+from mucast_engine.networks.transformer import LAST, AttentionLayer
 
 SPEC_OF_ATTENTION: dict[str, Any] = {"d_model": 8, "nhead": 2, "dim_feedforward": 12}
 

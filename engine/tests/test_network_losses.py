@@ -6,8 +6,7 @@ import pytest
 import torch
 
 from mucast_engine.arrays import Matrix
-from mucast_engine.networks.losses import Labels, Loss, make_loss, prediction_scale
-from mucast_engine.networks.mahalanobis import MahalanobisLoss, label_correlation
+from mucast_engine.networks.losses import Labels, Loss, MahalanobisLoss, label_correlation, make_loss, prediction_scale
 
 DATES, TICKERS = 13, 4
 MEANS = [0.1, -0.2, 0.05, 0.3]

@@ -14,8 +14,7 @@ from torch import Tensor
 
 from mucast_engine.arrays import ArrayStore, Message
 from mucast_engine.failure import TaskError
-from mucast_engine.networks.device import resolve_device
-from mucast_engine.networks.tasks import run_network_task
+from mucast_engine.networks.tasks import resolve_device, run_network_task
 from mucast_engine.networks.training import History, largest_loss, train
 from mucast_engine.networks.weights import FlatWeights
 

@@ -12,7 +12,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 
 from mucast_engine.arrays import ArrayStore
 from mucast_engine.networks.stack import objective as stack_objective
-from mucast_engine.networks.stack.graph import WARM_UPS, replayable
+from mucast_engine.networks.stack.objective import WARM_UPS, replayable
 
 CPU = torch.device("cpu")
 on_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device, and there is none here")

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from mucast_engine.arrays import ArrayStore
-from mucast_engine.networks import stack_objective
+from mucast_engine.networks.stack import objective as stack_objective
 from mucast_engine.networks.tasks import run_network_task
 
 SPECS = {

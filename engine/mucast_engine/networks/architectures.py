@@ -5,12 +5,12 @@ from typing import Any, Protocol, cast
 import torch
 from torch import Tensor, nn
 
-from mucast_engine.networks.attention import TransformerEncoder
-from mucast_engine.networks.convolution import CnnEncoder
+from mucast_engine.networks.cnn import CnnEncoder
 from mucast_engine.networks.dropout import Masks
-from mucast_engine.networks.feedforward import MlpEncoder
-from mucast_engine.networks.joint import JointNetwork, attention_context, mean_context
-from mucast_engine.networks.recurrent import LstmEncoder, initialise_lstm
+from mucast_engine.networks.joint.network import JointNetwork, attention_context, mean_context
+from mucast_engine.networks.lstm import LstmEncoder, initialise_lstm
+from mucast_engine.networks.mlp import MlpEncoder
+from mucast_engine.networks.transformer import TransformerEncoder
 
 Spec = dict[str, Any]
 

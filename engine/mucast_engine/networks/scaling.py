@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mucast_engine.arrays import Matrix
+from mucast_engine.failure import TaskError
 
 # Scaled features beyond it are cut to it: a network squares them, and float32 ends at 3e38. An absurd value then costs
 # the forecasts of its own windows at most, and not those that were computed beside them.
@@ -62,3 +63,14 @@ SCALERS: dict[str, Callable[[Matrix], tuple[Matrix, Matrix]]] = {
     "robust": _robust,
     "maxabs": _maxabs,
 }
+
+
+def target_scale(labels: Matrix) -> float:
+    """Standard deviation (ddof 0) of the labels to learn from.
+
+    Raises TaskError `constant_target` where that is 0, or rounding alone.
+    """
+    deviation = float(labels.std())
+    if not np.isfinite(deviation) or labels.max() - labels.min() <= ROUNDING:
+        raise TaskError("constant_target", f"every label to learn from is {labels[0]}: there is nothing to learn")
+    return deviation

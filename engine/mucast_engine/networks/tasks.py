@@ -6,9 +6,8 @@ import torch
 
 from mucast_engine.arrays import ArrayStore, Message
 from mucast_engine.failure import TaskError
-from mucast_engine.networks.device import resolve_device
+from mucast_engine.networks.joint.task import train_joint
 from mucast_engine.networks.stack.task import train_stack
-from mucast_engine.networks.train_joint import train_joint
 from mucast_engine.networks.train_network import train_network
 
 # What PyTorch says on a CPU, where it has no type of its own for it.
@@ -38,3 +37,18 @@ def _run(task: Message, store: ArrayStore, progress: Callable[[Message], None]) 
             return train_joint(task, store, progress)
         case unknown:
             raise TaskError("internal", f"no task {unknown!r}")
+
+
+def resolve_device(asked: str) -> Message:
+    """`{"device": "cpu" | "cuda:N"}` for auto, cpu, cuda or cuda:N; auto takes a GPU where there is one.
+
+    Raises TaskError `device_unavailable`: a job that asks for a GPU never runs on the CPU instead.
+    """
+    count = torch.cuda.device_count()
+    if asked == "cpu" or (asked == "auto" and count == 0):
+        return {"device": "cpu"}
+    index = int(asked.partition(":")[2] or 0)
+    if index < count:
+        return {"device": f"cuda:{index}"}
+    there = f"CUDA devices here: {count}" if torch.backends.cuda.is_built() else "this PyTorch has no CUDA"
+    raise TaskError("device_unavailable", f"{asked} is not there ({there})", {"device": asked, "cuda_devices": count})

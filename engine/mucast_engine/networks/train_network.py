@@ -11,10 +11,9 @@ from mucast_engine.arrays import ArrayStore, Message
 from mucast_engine.networks.architectures import Network, build_network, parameter_count
 from mucast_engine.networks.dropout import DropoutMasks
 from mucast_engine.networks.losses import Labels, make_loss, prediction_scale
-from mucast_engine.networks.scaling import fit_scaling, scaled
+from mucast_engine.networks.scaling import fit_scaling, scaled, target_scale
 from mucast_engine.networks.seeds import derive_seed, generator_for
-from mucast_engine.networks.targets import finite, target_scale
-from mucast_engine.networks.training import largest_loss, train
+from mucast_engine.networks.training import finite, largest_loss, train
 from mucast_engine.networks.weights import FlatWeights
 from mucast_engine.networks.windows import Windows
 

@@ -5,9 +5,11 @@ import time
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from mucast_engine.arrays import Matrix
 from mucast_engine.failure import TaskError
 from mucast_engine.networks.weights import FlatWeights, Optimiser
 
@@ -87,3 +89,10 @@ def check_losses(record: dict[str, float], epoch: int, largest: float) -> None:
                 f"the {name.replace('_', ' ')} of epoch {epoch} is {said}; {ADVICE}",
                 {"epoch": epoch},
             )
+
+
+def finite(predictions: Matrix) -> Matrix:
+    """Raises TaskError `diverged` where a forecast cannot be used."""
+    if not np.isfinite(predictions).all():
+        raise TaskError("diverged", f"some forecasts are not finite; {ADVICE}")
+    return predictions

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from mucast_engine.networks.stack.ticker import StackTicker
+from mucast_engine.networks.stack.tickers import StackTicker
 
 
 class Batch(NamedTuple):

@@ -8,7 +8,7 @@ from torch.autograd.graph import saved_tensors_hooks
 
 from mucast_engine.networks.architectures import Network
 from mucast_engine.networks.stack.network import StackedNetwork
-from mucast_engine.networks.stack.samples import PREDICTED_TOGETHER
+from mucast_engine.networks.stack.tickers import PREDICTED_TOGETHER
 
 # What even a small GPU has to spare beside its display, PyTorch's kernels and the graphs' own pools.
 STACK_BYTES = 2 << 30

@@ -1,6 +1,6 @@
 """One step and one validation of all networks of a stack, on tensors that stay where they are."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -9,12 +9,10 @@ from torch import Tensor
 from mucast_engine.networks.architectures import Network
 from mucast_engine.networks.losses import Labels, prediction_scale
 from mucast_engine.networks.stack.batches import StackBatches
-from mucast_engine.networks.stack.graph import replayable
 from mucast_engine.networks.stack.masks import StackMasks
 from mucast_engine.networks.stack.network import StackedNetwork, stacked_losses, stacked_values
 from mucast_engine.networks.stack.optimiser import StackOptimiser
-from mucast_engine.networks.stack.samples import Part, StackSamples
-from mucast_engine.networks.stack.ticker import StackTicker
+from mucast_engine.networks.stack.tickers import Part, StackSamples, StackTicker
 
 
 class StackObjective:
@@ -99,3 +97,27 @@ class StackObjective:
         """Shape (S, n), in pieces of one size, as a network alone predicts."""
         pieces = part.samples.split(self._samples.piece, dim=1)
         return torch.cat([self._network(self._samples.windows(piece), []) for piece in pieces], dim=1)
+
+
+# As many as PyTorch's own make_graphed_callables takes.
+WARM_UPS = 3
+
+
+def replayable(work: Callable[[], None], device: torch.device) -> Callable[[], None]:
+    """`work` itself, or on CUDA a replay of it.
+
+    `work` reads and writes tensors that stay where they are, never waits for the device, and may be called a few
+    times before it counts. The current CUDA device is `device`.
+    """
+    if device.type != "cuda":
+        return work
+    aside = torch.cuda.Stream()
+    aside.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(aside):
+        for _ in range(WARM_UPS):
+            work()
+    torch.cuda.current_stream().wait_stream(aside)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        work()
+    return graph.replay

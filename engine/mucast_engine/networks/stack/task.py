@@ -9,13 +9,12 @@ from torch import Tensor
 from mucast_engine.arrays import ArrayStore, Message
 from mucast_engine.failure import TaskError
 from mucast_engine.networks.architectures import Network, build_network, parameter_count
-from mucast_engine.networks.stack.lstm import unfused
 from mucast_engine.networks.stack.memory import networks_at_once
+from mucast_engine.networks.stack.network import unfused
 from mucast_engine.networks.stack.objective import StackObjective
-from mucast_engine.networks.stack.ticker import StackTicker, read_ticker
+from mucast_engine.networks.stack.tickers import StackTicker, read_ticker
 from mucast_engine.networks.stack.training import train_stacked
-from mucast_engine.networks.targets import finite
-from mucast_engine.networks.training import History
+from mucast_engine.networks.training import History, finite
 
 # Codes of errors that cost one network and not the task.
 OWN_CODES = {"constant_target", "diverged"}

@@ -9,7 +9,7 @@ import torch
 from mucast_engine.arrays import Message
 from mucast_engine.failure import TaskError
 from mucast_engine.networks.stack.objective import StackObjective
-from mucast_engine.networks.stack.ticker import StackTicker
+from mucast_engine.networks.stack.tickers import StackTicker
 from mucast_engine.networks.training import History, check_losses, largest_loss
 
 

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from mucast_engine.networks.dropout import DropoutMasks
-from mucast_engine.networks.joint import JointNetwork
-from mucast_engine.networks.joint_panel import ABSENT, JointPanel
+from mucast_engine.networks.joint.network import JointNetwork
+from mucast_engine.networks.joint.panel import ABSENT, JointPanel
 from mucast_engine.networks.losses import Labels, Loss, prediction_scale
 from mucast_engine.networks.training import largest_loss
 from mucast_engine.networks.weights import FlatWeights

@@ -9,8 +9,7 @@ from torch import Tensor
 from mucast_engine.arrays import ArrayStore, Matrix, Message
 from mucast_engine.failure import TaskError
 from mucast_engine.networks.losses import Labels
-from mucast_engine.networks.scaling import fit_scaling, scaled
-from mucast_engine.networks.targets import target_scale
+from mucast_engine.networks.scaling import fit_scaling, scaled, target_scale
 from mucast_engine.networks.windows import Windows
 
 ABSENT = -1

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from mucast_engine.networks.attention import AttentionLayer
 from mucast_engine.networks.dropout import Masks, dropped
+from mucast_engine.networks.transformer import AttentionLayer
 
 
 class Context(Protocol):

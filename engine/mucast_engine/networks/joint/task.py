@@ -9,13 +9,11 @@ import torch
 from mucast_engine.arrays import ArrayStore, Message
 from mucast_engine.networks.architectures import build_joint_network, parameter_count
 from mucast_engine.networks.dropout import DropoutMasks
-from mucast_engine.networks.joint_objective import JointObjective
-from mucast_engine.networks.joint_panel import ABSENT, JointPanel, read_joint_panel
-from mucast_engine.networks.losses import Loss, make_loss
-from mucast_engine.networks.mahalanobis import MahalanobisLoss, label_correlation
+from mucast_engine.networks.joint.objective import JointObjective
+from mucast_engine.networks.joint.panel import ABSENT, JointPanel, read_joint_panel
+from mucast_engine.networks.losses import Loss, MahalanobisLoss, label_correlation, make_loss
 from mucast_engine.networks.seeds import derive_seed, generator_for
-from mucast_engine.networks.targets import finite
-from mucast_engine.networks.training import train
+from mucast_engine.networks.training import finite, train
 
 NAME = "portfolio"
 
