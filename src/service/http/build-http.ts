@@ -44,7 +44,7 @@ export function buildHttp(options: HttpOptions): HttpApp {
     routerOptions: { maxParamLength: LONGEST_PARAMETER },
     // What comes while the service ends is told so by whoever cannot serve it any more.
     return503OnClosing: false,
-    clientErrorHandler: answerClientError,
+    clientErrorHandler: (error, socket) => answerClientError(error, socket, http!.isAnswering(socket)),
     frameworkErrors: (error, request, reply) => {
       void reply.headers(SAFE_HEADERS);
       sendProblem(error, request, reply as FastifyReply, options.log);

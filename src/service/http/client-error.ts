@@ -4,14 +4,30 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import { type EarlyStatus, earlyRefusal } from "./early-refusals.ts";
 import { problemAnswer } from "./problem-answer.ts";
 import { SAFE_HEADERS } from "./safe-headers.ts";
-import { PROBLEM_TYPE } from "./send-problem.ts";
+import { LINGER_MILLISECONDS, PROBLEM_TYPE } from "./send-problem.ts";
 
-/** Answers what is no HTTP request at all, or one whose headers are too long or too slow, and closes. */
-export function answerClientError(error: Error & { code?: string }, socket: Socket): void {
-  if (error.code === "ECONNRESET" || !socket.writable) {
+/** Their callers are told already; what still comes from them is met by Node as one error after the other. */
+const refused = new WeakSet<Socket>();
+
+/**
+ * Answers what is no HTTP request at all, or one whose headers are too long or too slow, and closes.
+ *
+ * @param isAnswering whether an answer has begun on the connection, whose bytes another one would be taken for.
+ */
+export function answerClientError(
+  error: Error & { code?: string },
+  socket: Socket,
+  isAnswering: boolean,
+): void {
+  if (refused.has(socket) && error.code !== "ECONNRESET") return;
+  if (error.code === "ECONNRESET" || !socket.writable || isAnswering) {
     socket.destroy();
     return;
   }
+  refused.add(socket);
+  // Closed at once, it would lose the answer on its way to a caller who still sends.
+  const timer = setTimeout(() => socket.destroy(), LINGER_MILLISECONDS).unref();
+  socket.once("close", () => clearTimeout(timer));
   const { problem } = problemAnswer(refusal(error.code));
   const body = JSON.stringify(problem);
   const headers = {

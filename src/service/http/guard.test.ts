@@ -205,6 +205,30 @@ test("what is no request, has broken escapes or endless headers is answered with
   }
 });
 
+test("what is no request after one whose answer has begun ends the connection, and adds nothing to the answer", async (t) => {
+  const host = `Host: 127.0.0.1:${service.port}\r\n`;
+  const url = "/data/feature_engine_large.json";
+  // More than sockets buffer, so that the answer has not ended when the rest comes.
+  const body = Buffer.alloc(2 ** 24, "a");
+  await fetch(`${service.origin}${url}`, { method: "PUT", body });
+  for (const rest of ["nonsense\r\n\r\n", `GET / HTTP/1.1\r\n${host}X: ${"x".repeat(20_000)}\r\n\r\n`]) {
+    const socket = connect(service.port, "127.0.0.1").on("error", () => undefined);
+    t.after(() => socket.destroy());
+    socket.write(`GET ${url} HTTP/1.1\r\n${host}\r\n`);
+    await once(socket, "readable");
+    const met = once(service.app.server, "clientError");
+    socket.write(rest);
+    await met;
+    const pieces: Buffer[] = [];
+    socket.on("data", (piece: Buffer) => void pieces.push(piece));
+    await once(socket, "close");
+    const answer = Buffer.concat(pieces);
+    assert.match(answer.toString("latin1", 0, 50), /^HTTP\/1\.1 200 /);
+    assert.ok(answer.length < body.length);
+    assert.equal(answer.indexOf("HTTP/1.1 4"), -1);
+  }
+});
+
 test("every answer keeps browsers from guessing, framing and keeping it", async () => {
   for (const path of ROUTES) {
     const { headers } = await ask(service.port, { path });

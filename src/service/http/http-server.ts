@@ -1,4 +1,5 @@
 import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Log } from "../telemetry/log.ts";
 import { OpenConnections } from "./open-connections.ts";
@@ -71,6 +72,11 @@ export class HttpServer {
       told = performance.now();
       log.warn({ connections }, "as many connections are open as may be; others are refused");
     });
+  }
+
+  /** Whether an answer has begun on a connection, and has not ended. */
+  isAnswering(socket: Socket): boolean {
+    return this.#connections.isAnswering(socket);
   }
 
   /** Lets it end soon once it is closed. */

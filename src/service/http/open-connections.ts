@@ -1,4 +1,4 @@
-import type { Server } from "node:http";
+import type { Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
 /** After this long a connection is closed whatever is still going on on it. */
@@ -14,8 +14,8 @@ const SPARE_IDLE_MILLISECONDS = 5_000;
  * for those whose client keeps them for later.
  */
 export class OpenConnections {
-  /** How many requests are being answered on each. */
-  readonly #active = new Map<Socket, number>();
+  /** The answers under way on each. */
+  readonly #active = new Map<Socket, Set<ServerResponse>>();
   /** Those beyond the limit, the oldest first. */
   readonly #spare = new Set<Socket>();
   #isClosing = false;
@@ -29,7 +29,7 @@ export class OpenConnections {
         onMore();
         this.#addSpare(socket);
       }
-      this.#active.set(socket, 0);
+      this.#active.set(socket, new Set());
       socket.once("close", () => {
         this.#active.delete(socket);
         this.#spare.delete(socket);
@@ -37,8 +37,8 @@ export class OpenConnections {
     });
     // Before the handlers of requests, so that none is overlooked.
     server.prependListener("request", ({ socket }, response) => {
-      this.#count(socket, 1);
-      response.once("close", () => this.#count(socket, -1));
+      this.#active.get(socket)?.add(response);
+      response.once("close", () => this.#ended(socket, response));
     });
   }
 
@@ -46,7 +46,7 @@ export class OpenConnections {
   end(): void {
     this.#isClosing = true;
     for (const [socket, active] of this.#active) {
-      if (active === 0) socket.destroy();
+      if (active.size === 0) socket.destroy();
     }
     setTimeout(() => {
       for (const socket of this.#active.keys()) socket.destroy();
@@ -56,6 +56,12 @@ export class OpenConnections {
   /** Whether a connection is one beyond the limit. */
   isSpare(socket: Socket): boolean {
     return this.#spare.has(socket);
+  }
+
+  /** Whether an answer has begun on a connection whose bytes have not all been handed to it. */
+  isAnswering(socket: Socket): boolean {
+    const active = this.#active.get(socket) ?? new Set();
+    return [...active].some(({ headersSent, writableEnded }) => headersSent && !writableEnded);
   }
 
   #addSpare(socket: Socket): void {
@@ -69,10 +75,9 @@ export class OpenConnections {
     this.#spare.add(socket);
   }
 
-  #count(socket: Socket, change: 1 | -1): void {
+  #ended(socket: Socket, response: ServerResponse): void {
     const active = this.#active.get(socket);
-    if (active === undefined) return;
-    this.#active.set(socket, active + change);
-    if (this.#isClosing && active + change === 0) socket.destroySoon();
+    active?.delete(response);
+    if (this.#isClosing && active?.size === 0) socket.destroySoon();
   }
 }

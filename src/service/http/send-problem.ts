@@ -5,7 +5,8 @@ import type { Log } from "../telemetry/log.ts";
 import { type ProblemAnswer, problemAnswer } from "./problem-answer.ts";
 
 export const PROBLEM_TYPE = "application/problem+json";
-const LINGER_MILLISECONDS = 5_000;
+/** So long a caller who is refused may go on sending. */
+export const LINGER_MILLISECONDS = 5_000;
 
 /** Answers a failed request with its problem; a defect is logged, and its problem tells only where. */
 export function sendProblem(error: unknown, request: FastifyRequest, reply: FastifyReply, log: Log): void {
