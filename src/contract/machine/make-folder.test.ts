@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,9 +15,18 @@ test("makes what is missing, and tells the topmost of it", () => {
   assert.equal(makeFolder(join(root, "a/b/c")), undefined);
 });
 
-test("what cannot be made is an error: a file above it, a file system that makes none", () => {
+test("what cannot be made is an error, such as below a file", () => {
   writeFileSync(join(root, "file"), "");
   assert.throws(() => makeFolder(join(root, "file/x")), { code: "ENOTDIR" });
   assert.throws(() => makeFolder(join(root, "file")), { code: "EEXIST" });
-  for (const path of ["/proc/x", "/proc/x/y/z"]) assert.throws(() => makeFolder(path), { code: "ENOENT" });
+});
+
+// In a process of its own, which can be ended where it never returns.
+test("a file system that makes none is an error, and not tried for ever", () => {
+  const program = `import { makeFolder } from ${JSON.stringify(new URL("./folders.ts", import.meta.url))};
+    for (const path of ["/proc/x", "/proc/x/y/z"])
+      try { makeFolder(path); } catch ({ code }) { console.log(path, code); }`;
+  const args = ["--input-type=module", "-e", program];
+  const { stdout, signal } = spawnSync(process.execPath, args, { encoding: "utf8", timeout: 60_000 });
+  assert.deepEqual([stdout, signal], ["/proc/x ENOENT\n/proc/x/y/z ENOENT\n", null]);
 });
