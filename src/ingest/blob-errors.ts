@@ -1,13 +1,13 @@
 import { MucastError } from "../contract/errors/errors.ts";
 
 /** Where in a blob a fault lies. */
-export interface Place {
+export interface Position {
   /** What errors call the blob. */
   readonly source: string;
   /** Byte offset into the decompressed blob. */
   readonly offset: number;
   readonly ticker?: string;
-  /** Place inside the document, such as `AAPL.mom_5[17]`. */
+  /** Position inside the document, such as `AAPL.mom_5[17]`. */
   readonly path?: string;
 }
 
@@ -16,19 +16,19 @@ export function unreadable(source: string, offset: number, what: string): Mucast
   return new MucastError("unreadable_blob", `${source}: ${what}, at byte ${offset}.`, { source, offset });
 }
 
-/** @returns the `invalid_data` error of JSON that holds no usable data at `place`. */
-export function invalid(place: Place, what: string): MucastError {
-  return new MucastError("invalid_data", describe(place, what), { ...place });
+/** @returns the `invalid_data` error of JSON that holds no usable data at `position`. */
+export function invalid(position: Position, what: string): MucastError {
+  return new MucastError("invalid_data", describe(position, what), { ...position });
 }
 
 /** @returns the `too_large` error of a blob over one of the reader's limits. */
-export function tooLarge(place: Place, what: string): MucastError {
-  return new MucastError("too_large", describe(place, what), { ...place });
+export function tooLarge(position: Position, what: string): MucastError {
+  return new MucastError("too_large", describe(position, what), { ...position });
 }
 
-function describe(place: Place, what: string): string {
-  const subject = place.path ?? (place.ticker === undefined ? undefined : quote(place.ticker));
-  return `${place.source}: ${subject === undefined ? what : `${subject} ${what}`}, at byte ${place.offset}.`;
+function describe(position: Position, what: string): string {
+  const subject = position.path ?? (position.ticker === undefined ? undefined : quote(position.ticker));
+  return `${position.source}: ${subject === undefined ? what : `${subject} ${what}`}, at byte ${position.offset}.`;
 }
 
 const LONGEST_QUOTE = 60;

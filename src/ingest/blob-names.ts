@@ -1,5 +1,5 @@
 import { BLOB_BOUNDS, type BlobLimits, NAME_BYTES } from "../contract/data/blob-limits.ts";
-import { type Place, quote, tooLarge } from "./blob-errors.ts";
+import { type Position, quote, tooLarge } from "./blob-errors.ts";
 
 /** The names of a blob's tickers and columns, each in memory once and all of them together bounded. */
 export class BlobNames {
@@ -12,26 +12,27 @@ export class BlobNames {
   }
 
   /** @throws MucastError too_large where the name is too long, or those of the blob together are. */
-  ticker(name: string, place: Place): string {
-    return this.#keep(name, NAME_BYTES.ticker, place);
+  ticker(name: string, position: Position): string {
+    return this.#keep(name, NAME_BYTES.ticker, position);
   }
 
   /** @throws MucastError too_large where the name is too long, or those of the blob together are. */
-  column(name: string, place: Place): string {
-    return this.#keep(name, NAME_BYTES.column, place);
+  column(name: string, position: Position): string {
+    return this.#keep(name, NAME_BYTES.column, position);
   }
 
   /** @returns the name as it is kept, so that what holds it holds no copy. */
-  #keep(name: string, longest: number, place: Place): string {
+  #keep(name: string, longest: number, position: Position): string {
     const kept = this.#kept.get(name);
     // No character takes more than three bytes for each of its units.
     const bytes = 3 * name.length > longest || kept === undefined ? Buffer.byteLength(name) : 0;
-    if (bytes > longest) throw tooLarge(place, `${quote(name)} has more than the ${longest} bytes of a name`);
+    if (bytes > longest)
+      throw tooLarge(position, `${quote(name)} has more than the ${longest} bytes of a name`);
     if (kept !== undefined) return kept;
     this.#bytes += bytes;
     if (this.#bytes > this.#limit) {
       const what = `the names of its tickers and columns take more than ${this.#limit} bytes (${BLOB_BOUNDS.nameBytes.env})`;
-      throw tooLarge({ source: place.source, offset: place.offset }, what);
+      throw tooLarge({ source: position.source, offset: position.offset }, what);
     }
     this.#kept.set(name, name);
     return name;

@@ -31,10 +31,10 @@ describe("the block store", () => {
   it("keeps what it was given, not what becomes of it", () => {
     const store = new BlockStore(workFolder);
     const values = Float64Array.of(1, 2);
-    const place = store.append(values);
+    const span = store.append(values);
     values[0] = 9;
     const back = new Float64Array(2);
-    store.read(place, 0, back);
+    store.read(span, 0, back);
     assert.deepEqual(back, Float64Array.of(1, 2));
   });
 
@@ -43,7 +43,7 @@ describe("the block store", () => {
     assert.throws(() => store.append(Float64Array.of(1)), {
       code: "output_failed",
       message:
-        "the work folder of the job cannot be written: it does not exist (ENOENT); TMPDIR names another place",
+        "the work folder of the job cannot be written: it does not exist (ENOENT); TMPDIR names another span",
     });
   });
 });

@@ -7,7 +7,7 @@ import { workFolderError } from "../contract/errors/system-error.ts";
 const IN_MEMORY = 8 * 1024 * 1024;
 
 /** Where a block lies in the store; counts of float64 values. */
-export interface BlockPlace {
+export interface BlockSpan {
   readonly at: number;
   readonly length: number;
 }
@@ -21,10 +21,10 @@ export class BlockStore {
   readonly #folder: string;
   /** Values that stay in memory before the first goes to disk; who collects rows before storing them may hold as many. */
   readonly inMemory: number;
-  /** By place; places are given in order. */
+  /** By `at`, which ascends. */
   readonly #blocks = new Map<number, Float64Array>();
   #length = 0;
-  /** Values that are in memory: all places below it. */
+  /** Values that are in memory: all spans that begin below it. */
   #kept = 0;
   #file: number | undefined;
 
@@ -40,18 +40,18 @@ export class BlockStore {
   }
 
   /** Keeps a copy of `values`. @throws MucastError output_failed where the disk is full. */
-  append(values: Float64Array): BlockPlace {
-    const place = { at: this.#length, length: values.length };
+  append(values: Float64Array): BlockSpan {
+    const span = { at: this.#length, length: values.length };
     if (this.#file === undefined && this.#length + values.length <= this.inMemory) {
-      this.#blocks.set(place.at, values.slice());
+      this.#blocks.set(span.at, values.slice());
       this.#kept += values.length;
-    } else this.#write(bytesOf(values), place.at);
+    } else this.#write(bytesOf(values), span.at);
     this.#length += values.length;
-    return place;
+    return span;
   }
 
   /** The values [from, from + into.length) of a block, written into `into`. */
-  read(block: BlockPlace, from: number, into: Float64Array): void {
+  read(block: BlockSpan, from: number, into: Float64Array): void {
     if (block.at < this.#kept) {
       into.set(this.#blocks.get(block.at)!.subarray(from, from + into.length));
       return;

@@ -1,4 +1,4 @@
-import { invalid, type Place, quote } from "./blob-errors.ts";
+import { invalid, type Position, quote } from "./blob-errors.ts";
 
 /** What blob is read: the one takes prices only, the other every column. */
 export type BlobKind = "prices" | "features";
@@ -60,7 +60,7 @@ function bare(name: string): string {
  * The column that holds a ticker's prices: the first of adj_close, close, price.
  * @throws MucastError invalid_data where there is none, or one comes in two spellings.
  */
-export function priceColumn(roles: ColumnRoles, columns: readonly string[], place: Place): number {
+export function priceColumn(roles: ColumnRoles, columns: readonly string[], position: Position): number {
   const rankOf = (name: string) => {
     const { role, rank } = roles.of(name);
     return role === "price" ? rank : PRICE_COLUMNS.length;
@@ -68,13 +68,13 @@ export function priceColumn(roles: ColumnRoles, columns: readonly string[], plac
   const found = columns.map(rankOf);
   const best = Math.min(PRICE_COLUMNS.length, ...found);
   if (best === PRICE_COLUMNS.length) {
-    throw invalid(place, `has no price column; one of ${PRICE_COLUMNS.join(", ")} is expected`);
+    throw invalid(position, `has no price column; one of ${PRICE_COLUMNS.join(", ")} is expected`);
   }
   const column = found.indexOf(best);
   const other = found.indexOf(best, column + 1);
   if (other < 0) return column;
   throw invalid(
-    place,
+    position,
     `has two columns ${quote(columns[column]!)} and ${quote(columns[other]!)} for one price`,
   );
 }

@@ -3,12 +3,12 @@ import type { ByteSource, RequestedWindow, TickerFeatures } from "../contract/da
 import { Turns } from "../contract/machine/pausable.ts";
 import { BlobNames } from "./blob-names.ts";
 import type { BlockStore } from "./block-store.ts";
-import { ByteWindow } from "./byte-window.ts";
 import { type BlobKind, ColumnRoles } from "./column-names.ts";
-import { readDocument } from "./document.ts";
-import { Doubles } from "./doubles.ts";
-import { checkEncoding } from "./encoding.ts";
-import { JsonReader } from "./json-reader.ts";
+import { ByteWindow } from "./json/byte-window.ts";
+import { Doubles } from "./json/doubles.ts";
+import { checkEncoding } from "./json/encoding.ts";
+import { JsonReader } from "./json/json-reader.ts";
+import { readDocument } from "./layouts/document.ts";
 import type { Reading, Steps } from "./reading.ts";
 
 export interface ReadOptions {

@@ -6,7 +6,7 @@ import type {
   TickerFeatures,
   TickerPrices,
 } from "../contract/data/ticker-series.ts";
-import { type BlockPlace, BlockStore } from "./block-store.ts";
+import { type BlockSpan, BlockStore } from "./block-store.ts";
 import { ColumnRoles, priceColumn } from "./column-names.ts";
 import { type ReadOptions, readBlob } from "./read-blob.ts";
 
@@ -54,8 +54,8 @@ export async function readPrices(
 
 /** Where a ticker's days and prices lie; equal days of neighbours lie there once. */
 interface StoredTicker {
-  readonly days: BlockPlace;
-  readonly prices: BlockPlace;
+  readonly days: BlockSpan;
+  readonly prices: BlockSpan;
 }
 
 class StoredPrices {
@@ -64,7 +64,7 @@ class StoredPrices {
   readonly #roles = new ColumnRoles("prices");
   readonly #tickers = new Map<string, StoredTicker>();
   #lastDays: Int32Array = new Int32Array(0);
-  #lastPlace: BlockPlace | undefined;
+  #lastPlace: BlockSpan | undefined;
   #firstDay: Day | undefined;
   #lastDay: Day | undefined;
 
@@ -101,7 +101,7 @@ class StoredPrices {
     };
   }
 
-  #storeDays(days: Int32Array): BlockPlace {
+  #storeDays(days: Int32Array): BlockSpan {
     const isSame = days.length === this.#lastDays.length && days.every((day, i) => day === this.#lastDays[i]);
     if (this.#lastPlace === undefined || !isSame)
       this.#lastPlace = this.#store.append(Float64Array.from(days));

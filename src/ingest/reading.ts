@@ -1,11 +1,11 @@
 import { BLOB_BOUNDS, type BlobLimits } from "../contract/data/blob-limits.ts";
 import { MOST_COLUMNS, type TickerFeatures } from "../contract/data/ticker-series.ts";
-import { invalid, type Place, quote, tooLarge } from "./blob-errors.ts";
+import { invalid, type Position, quote, tooLarge } from "./blob-errors.ts";
 import type { BlobNames } from "./blob-names.ts";
 import type { BlockStore } from "./block-store.ts";
 import { type BlobKind, type ColumnRoles, priceColumn } from "./column-names.ts";
-import type { Doubles } from "./doubles.ts";
-import { type JsonReader, Token } from "./json-reader.ts";
+import type { Doubles } from "./json/doubles.ts";
+import { type JsonReader, Token } from "./json/json-reader.ts";
 
 /** Most tickers in a blob. */
 export const MOST_TICKERS = 100_000;
@@ -36,7 +36,7 @@ export interface Reading {
   readonly room: Doubles;
 }
 
-export function placeOf(reading: Reading, offset: number, ticker?: string, path?: string): Place {
+export function positionOf(reading: Reading, offset: number, ticker?: string, path?: string): Position {
   return {
     source: reading.source,
     offset,
@@ -61,10 +61,10 @@ export interface FoundTicker {
  *   beyond the limit.
  */
 export function claimTicker(reading: Reading, { ticker, offset, columns, n }: FoundTicker): void {
-  const place = placeOf(reading, offset, ticker);
+  const position = positionOf(reading, offset, ticker);
   checkValueCount(reading, columns.length * n, offset, ticker);
-  if (reading.tickers.has(ticker)) throw invalid(place, "comes twice");
-  if (reading.kind === "prices") priceColumn(reading.roles, columns, place);
+  if (reading.tickers.has(ticker)) throw invalid(position, "comes twice");
+  if (reading.kind === "prices") priceColumn(reading.roles, columns, position);
   reading.tickers.add(keepTicker(reading, reading.tickers.size, ticker, offset));
 }
 
@@ -74,22 +74,22 @@ export function claimTicker(reading: Reading, { ticker, offset, columns, n }: Fo
  */
 export function keepTicker(reading: Reading, count: number, ticker: string, offset: number): string {
   const { tickers } = reading.limits;
-  if (count < tickers) return reading.names.ticker(ticker, placeOf(reading, offset));
+  if (count < tickers) return reading.names.ticker(ticker, positionOf(reading, offset));
   const what = `is one more than the ${tickers} tickers that a blob may have (${BLOB_BOUNDS.tickers.env})`;
-  throw tooLarge(placeOf(reading, offset, ticker), what);
+  throw tooLarge(positionOf(reading, offset, ticker), what);
 }
 
 /** @throws MucastError too_large where a ticker has as many columns as it may. */
 export function checkColumnCount(reading: Reading, count: number, offset: number, ticker?: string): void {
   if (count < MOST_COLUMNS) return;
-  throw tooLarge(placeOf(reading, offset, ticker), `has more than ${MOST_COLUMNS} columns`);
+  throw tooLarge(positionOf(reading, offset, ticker), `has more than ${MOST_COLUMNS} columns`);
 }
 
 /** @throws MucastError too_large where a ticker has more values than it may. */
 export function checkValueCount(reading: Reading, count: number, offset: number, ticker?: string): void {
   if (count <= MOST_VALUES) return;
   const what = `has more than ${MOST_VALUES} values, columns times rows`;
-  throw tooLarge(placeOf(reading, offset, ticker), what);
+  throw tooLarge(positionOf(reading, offset, ticker), what);
 }
 
 /** What a token is, in the words of an error. */

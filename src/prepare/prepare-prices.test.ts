@@ -7,7 +7,7 @@ import fc from "fast-check";
 import { formatDay, parseDay } from "../contract/data/dates.ts";
 import type { ErrorCode } from "../contract/errors/error-codes.ts";
 import { MucastError } from "../contract/errors/errors.ts";
-import { FEATURE_NAMES } from "./feature-set.ts";
+import { FEATURE_NAMES } from "./features/feature-set.ts";
 import { type PrepareOptions, preparePrices } from "./prepare-prices.ts";
 
 const root = mkdtempSync(join(tmpdir(), "mucast-prepare-"));

@@ -7,11 +7,11 @@ import { sparseGapDays, sparsePrices } from "../contract/data/price-gaps.ts";
 import type { TickerPrices } from "../contract/data/ticker-series.ts";
 import { counted } from "../contract/errors/wording.ts";
 import { inTurns } from "../contract/machine/pausable.ts";
-import { dataExtractorText, featureEngineText } from "./canonical.ts";
-import { FEATURE_NAMES, FEATURE_SET, featuresOf, unionOfDays } from "./feature-set.ts";
-import { type PrepareWindow, tickersOf, windowOf } from "./prepare-window.ts";
-import { readPrices } from "./read-prices.ts";
-import { writeTogether } from "./write-together.ts";
+import { dataExtractorText, featureEngineText } from "./canonical-blobs.ts";
+import { readPriceCsv } from "./csv/read-price-csv.ts";
+import { FEATURE_NAMES, FEATURE_SET, featuresOf, unionOfDays } from "./features/feature-set.ts";
+import { publishBlobs } from "./publish-blobs.ts";
+import { type PrepareWindow, tickersOf, windowOf } from "./selection.ts";
 
 export interface PrepareOptions {
   /** Names the two blobs; by default a digest of all that goes into them. */
@@ -58,7 +58,7 @@ export async function preparePrices(request: PrepareRequest): Promise<PreparedBl
   if (options.id !== undefined) checkId(options.id, "id");
   const folder = resolve(request.outFolder, "data");
   await checkFolder(folder);
-  const tickers = tickersOf(options.tickers, await readPrices(csvPath, request.signal));
+  const tickers = tickersOf(options.tickers, await readPriceCsv(csvPath, request.signal));
   const window = windowOf(options, unionOfDays(tickers));
   const dates = unionOfDays(tickers).filter((day) => day >= window.start && day <= window.end);
   const [first, last] = [formatDay(dates[0]!), formatDay(dates.at(-1)!)];
@@ -70,7 +70,7 @@ export async function preparePrices(request: PrepareRequest): Promise<PreparedBl
   const id = options.id ?? digestOf(tickers, window);
   const names = inputNames(id);
   const features = await inTurns(featuresOf(tickers), request.signal);
-  const { paths, written } = await writeTogether(
+  const { paths, written } = await publishBlobs(
     folder,
     [
       { name: names.prices, content: dataExtractorText(window, dates, tickers) },

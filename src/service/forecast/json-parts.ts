@@ -1,4 +1,4 @@
-import { type JsonReader, Token, type Waiting } from "../../ingest/json-reader.ts";
+import { type JsonReader, Token, type Waiting } from "../../ingest/json/json-reader.ts";
 
 export type Scalar = string | number | boolean | null;
 

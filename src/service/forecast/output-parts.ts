@@ -1,6 +1,6 @@
 import { MucastError } from "../../contract/errors/errors.ts";
 import { quote } from "../../ingest/blob-errors.ts";
-import type { JsonReader, Waiting } from "../../ingest/json-reader.ts";
+import type { JsonReader, Waiting } from "../../ingest/json/json-reader.ts";
 import { eachElement, eachMember, type Scalar, scalar, scalars } from "./json-parts.ts";
 import { Largest } from "./largest.ts";
 

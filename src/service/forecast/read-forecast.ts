@@ -1,7 +1,7 @@
 import type { ForecastView } from "../../contract/api/forecast-view.ts";
 import { Turns } from "../../contract/machine/pausable.ts";
-import { ByteWindow } from "../../ingest/byte-window.ts";
-import { JsonReader } from "../../ingest/json-reader.ts";
+import { ByteWindow } from "../../ingest/json/byte-window.ts";
+import { JsonReader } from "../../ingest/json/json-reader.ts";
 import { forecastView } from "./forecast-view.ts";
 import { readParts, type Wanted } from "./output-parts.ts";
 

@@ -1,0 +1,83 @@
+import { MILLISECONDS_PER_DAY } from "../../contract/data/dates.ts";
+import { invalid, type Position, quote } from "../blob-errors.ts";
+import { Doubles } from "../json/doubles.ts";
+import { Token } from "../json/json-reader.ts";
+import { nameOf, pathOf, positionOf, type Reading, type Steps } from "../reading.ts";
+import { Calendar } from "./calendar.ts";
+import { dayOfEpoch, whyNoDate } from "./date-text.ts";
+
+/**
+ * An array that is meant as dates, or may turn out to be: an `index` can count the rows of a table instead. So a
+ * wrong element is remembered and thrown only when the dates are asked for.
+ */
+export class DateList {
+  readonly #reading: Reading;
+  readonly #name: string;
+  readonly #ticker: string | undefined;
+  /** Epoch milliseconds. */
+  readonly #times = new Doubles();
+  readonly #offsets = new Doubles();
+  #fault: { readonly position: Position; readonly what: string } | undefined;
+
+  /** @param name the key of the array. */
+  constructor(reading: Reading, name: string, ticker?: string) {
+    this.#reading = reading;
+    this.#name = name;
+    this.#ticker = ticker;
+  }
+
+  get length(): number {
+    return this.#times.length;
+  }
+
+  /** Reads the array whose start was just read. */
+  *read(): Steps<void> {
+    const { json } = this.#reading;
+    const { depth } = json;
+    for (;;) {
+      let token = json.next();
+      if (token === Token.more) token = yield* json.wait();
+      if (token === Token.arrayEnd) return;
+      if (token === Token.string) this.addText(json.text, json.day, json.offset);
+      else if (token === Token.number) this.addNumber(json.number, json.offset);
+      else {
+        this.addFault(`is ${nameOf(token)}; a date is expected`, json.offset);
+        yield* json.skip(depth);
+      }
+    }
+  }
+
+  addText(text: string, day: number, offset: number): void {
+    if (Number.isNaN(day)) this.addFault(`${quote(text)} ${whyNoDate(text)}`, offset);
+    else this.#add(day * MILLISECONDS_PER_DAY, offset);
+  }
+
+  addNumber(time: number, offset: number): void {
+    if (Number.isNaN(dayOfEpoch(time))) this.addFault(`${time} ${whyNoDate(time)}`, offset);
+    else this.#add(time, offset);
+  }
+
+  addFault(what: string, offset: number): void {
+    const path =
+      this.#ticker === undefined
+        ? `${this.#name}[${this.length}]`
+        : pathOf(this.#ticker, this.#name, this.length);
+    this.#fault ??= { position: positionOf(this.#reading, offset, this.#ticker, path), what };
+    this.#add(Number.NaN, offset);
+  }
+
+  /** @throws MucastError invalid_data for the first element that is no date, or a date that comes twice. */
+  calendar(): Calendar {
+    if (this.#fault !== undefined) throw invalid(this.#fault.position, this.#fault.what);
+    const days = Int32Array.from(this.#times.copy(), (time) => time / MILLISECONDS_PER_DAY);
+    const path = this.#ticker === undefined ? this.#name : pathOf(this.#ticker, this.#name);
+    return new Calendar(days, (row) =>
+      positionOf(this.#reading, this.#offsets.values[row]!, this.#ticker, path),
+    );
+  }
+
+  #add(time: number, offset: number): void {
+    this.#times.push(time);
+    this.#offsets.push(offset);
+  }
+}

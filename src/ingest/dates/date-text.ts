@@ -1,0 +1,38 @@
+import { type Day, MILLISECONDS_PER_DAY, parseDay } from "../../contract/data/dates.ts";
+
+/** Days of the years 0000 and 9999, the range of `YYYY-MM-DD`. */
+const FIRST_DAY = -719_528;
+const LAST_DAY = 2_932_896;
+const EPOCH_TEXT = /^-?\d{1,15}$/;
+
+/**
+ * Day of a date as blobs write it in strings and keys: ISO, of which the first ten characters count, or epoch
+ * milliseconds at midnight UTC.
+ * @returns NaN where the text is neither.
+ */
+export function dayOfText(text: string): Day {
+  const first = text.charCodeAt(0);
+  if (!((first >= 48 && first <= 57) || first === 45)) return Number.NaN;
+  return parseDay(text) ?? (EPOCH_TEXT.test(text) ? dayOfEpoch(Number(text)) : Number.NaN);
+}
+
+/** Day of epoch milliseconds. @returns NaN where they are not midnight UTC of a year from 0000 to 9999. */
+export function dayOfEpoch(milliseconds: number): Day {
+  const day = milliseconds / MILLISECONDS_PER_DAY;
+  return Number.isInteger(day) && day >= FIRST_DAY && day <= LAST_DAY ? day + 0 : Number.NaN;
+}
+
+/** Fewer digits than this are a name, such as the column 0 or the ticker 7203, wherever names and dates may stand. */
+const FEWEST_EPOCH_DIGITS = 8;
+
+/** Whether a key is meant as a date where a name could stand too, given the day that its text has, or NaN. */
+export function standsForDate(text: string, day: Day): boolean {
+  return !Number.isNaN(day) && text.length >= FEWEST_EPOCH_DIGITS;
+}
+
+/** Why a text or number is no date, as a clause. */
+export function whyNoDate(value: string | number): string {
+  return typeof value === "number" || EPOCH_TEXT.test(value)
+    ? "is no date: epoch milliseconds must be midnight UTC"
+    : "is no date: YYYY-MM-DD, optionally with a time, is expected";
+}

@@ -1,0 +1,81 @@
+import { type Day, formatDay } from "../../contract/data/dates.ts";
+import type { RequestedWindow } from "../../contract/data/ticker-series.ts";
+import { invalid, quote } from "../blob-errors.ts";
+import { Token } from "../json/json-reader.ts";
+import { nameOf, type Reading, type Steps } from "../reading.ts";
+import { dayOfEpoch, whyNoDate } from "./date-text.ts";
+
+type Bound = keyof RequestedWindow;
+
+const BOUNDS: ReadonlyMap<string, Bound> = new Map([
+  ["start", "start"],
+  ["start_date", "start"],
+  ["sample_start", "start"],
+  ["end", "end"],
+  ["end_date", "end"],
+  ["sample_end", "end"],
+]);
+
+/** Keys whose object may hold the bounds of the window. */
+export const WINDOW_HOLDERS: ReadonlySet<string> = new Set(["dates", "window", "sample", "metadata"]);
+
+/** Which bound a key gives. `Learning_end` counts in any case. */
+export function boundOf(name: string): Bound | undefined {
+  return BOUNDS.get(name) ?? (name.toLowerCase() === "learning_end" ? "learningEnd" : undefined);
+}
+
+/** Collects the bounds of the window, wherever they stand. A feature blob has no window: its bounds are not looked at. */
+export class WindowBounds {
+  readonly #reading: Reading;
+  readonly #days = new Map<Bound, { readonly day: Day; readonly name: string }>();
+
+  constructor(reading: Reading) {
+    this.#reading = reading;
+  }
+
+  window(): RequestedWindow {
+    return Object.fromEntries([...this.#days].map(([bound, { day }]) => [bound, day]));
+  }
+
+  /**
+   * Reads the value of a key that gives a bound; null is none.
+   * @throws MucastError invalid_data where it is no date, or another one was given under another name.
+   */
+  *readBound(name: string, bound: Bound): Steps<void> {
+    const { json, kind, source } = this.#reading;
+    if (kind === "features") {
+      yield* json.skip();
+      return;
+    }
+    const token = yield* json.take();
+    if (token === Token.null) return;
+    const position = { source, offset: json.offset, path: name };
+    if (token !== Token.string && token !== Token.number) {
+      throw invalid(position, `is ${nameOf(token)}; a date is expected`);
+    }
+    const day = token === Token.number ? dayOfEpoch(json.number) : json.day;
+    const shown = token === Token.number ? json.number : json.text;
+    if (Number.isNaN(day)) throw invalid(position, `${quote(String(shown))} ${whyNoDate(shown)}`);
+    const other = this.#days.get(bound);
+    if (other !== undefined && other.day !== day) {
+      throw invalid(position, `is ${formatDay(day)}, but ${quote(other.name)} is ${formatDay(other.day)}`);
+    }
+    this.#days.set(bound, { day, name });
+  }
+
+  /** Reads an object that may hold bounds among other things, and whose start was just read. */
+  *readHolder(): Steps<void> {
+    const { json, source } = this.#reading;
+    const names = new Set<Bound | string>();
+    for (let token = yield* json.take(); token !== Token.objectEnd; token = yield* json.take()) {
+      const name = json.text;
+      const bound = boundOf(name);
+      if (bound === undefined) yield* json.skip();
+      else {
+        if (names.has(name)) throw invalid({ source, offset: json.offset }, `${quote(name)} comes twice`);
+        names.add(name);
+        yield* this.readBound(name, bound);
+      }
+    }
+  }
+}

@@ -1,0 +1,40 @@
+import { unreadable } from "../blob-errors.ts";
+import type { ByteWindow } from "./byte-window.ts";
+import type { Waiting } from "./json-reader.ts";
+
+const LONGEST_MARK = 4;
+
+/** First bytes that tell what a blob is when it is not UTF-8 text; longer ones before those they begin with. */
+const OTHERS: readonly (readonly [readonly number[], string])[] = [
+  [[0xff, 0xfe, 0, 0], "is UTF-32"],
+  [[0, 0, 0xfe, 0xff], "is UTF-32"],
+  [[0xff, 0xfe], "is UTF-16"],
+  [[0xfe, 0xff], "is UTF-16"],
+  [[0, 0, 0], "is UTF-32"],
+  [[0], "is UTF-16"],
+  [[0x1f, 0x8b], "is compressed twice, or was not decompressed"],
+  [[0x50, 0x4b, 3, 4], "is a zip archive"],
+  [[0x50, 0x41, 0x52, 0x31], "is a Parquet file"],
+];
+const UTF8_MARK = [0xef, 0xbb, 0xbf];
+
+/**
+ * Steps over a UTF-8 byte order mark.
+ * @throws MucastError unreadable_blob where the blob is empty, or is no UTF-8 text by its first bytes.
+ */
+export function* checkEncoding(window: ByteWindow): Waiting<void> {
+  while (window.end - window.position < LONGEST_MARK && !window.finished) yield;
+  const { bytes, position, end, source } = window;
+  if (position === end) throw unreadable(source, 0, "the blob is empty");
+  const startsWith = (mark: readonly number[]) =>
+    end - position >= mark.length && mark.every((byte, i) => bytes[position + i] === byte);
+  const other = OTHERS.find(([mark]) => startsWith(mark))?.[1] ?? withoutMark(bytes.subarray(position, end));
+  if (other !== undefined) throw unreadable(source, 0, `the blob ${other}; JSON in UTF-8 is expected`);
+  if (startsWith(UTF8_MARK)) window.position += UTF8_MARK.length;
+}
+
+/** UTF-16 and UTF-32, little endian: every character of the beginning of a JSON text is followed by zeros. */
+function withoutMark(bytes: Uint8Array): string | undefined {
+  if (bytes.length < 2 || bytes[1] !== 0) return undefined;
+  return bytes[2] === 0 && bytes[3] === 0 ? "is UTF-32" : "is UTF-16";
+}

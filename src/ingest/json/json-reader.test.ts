@@ -1,0 +1,258 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { cut, cuts, sourceOf } from "../chunks.testing.ts";
+import { ByteWindow } from "./byte-window.ts";
+import { Doubles } from "./doubles.ts";
+import { checkEncoding } from "./encoding.ts";
+import { DEEPEST, JsonReader, Token } from "./json-reader.ts";
+
+type Json = number | string | boolean | null | Json[] | { [key: string]: Json };
+
+/** Builds the value of the next token the plain way; arrays go through the fast loop as far as it takes them. */
+function* build(json: JsonReader, token: Token): Generator<undefined, Json, void> {
+  if (token === Token.string) return json.text;
+  if (token === Token.number) return json.number;
+  if (token === Token.null) return null;
+  if (token === Token.true || token === Token.false) return token === Token.true;
+  if (token === Token.arrayStart) return yield* buildArray(json);
+  assert.equal(token, Token.objectStart);
+  const members: [string, Json][] = [];
+  for (let next = yield* json.take(); next !== Token.objectEnd; next = yield* json.take()) {
+    assert.equal(next, Token.key);
+    const key = json.text;
+    members.push([key, yield* build(json, yield* json.take())]);
+  }
+  return Object.fromEntries(members);
+}
+
+function* buildArray(json: JsonReader): Generator<undefined, Json, void> {
+  const items: Json[] = [];
+  const numbers = new Doubles(1);
+  for (;;) {
+    const token = json.numbers(numbers);
+    if (token === Token.more) {
+      yield;
+      continue;
+    }
+    items.push(...numbers.copy());
+    numbers.clear();
+    if (token === Token.arrayEnd) return items;
+    items.push(yield* build(json, yield* json.take()));
+  }
+}
+
+async function run<T>(
+  chunks: readonly Uint8Array[],
+  read: (json: JsonReader) => Generator<undefined, T, void>,
+) {
+  const window = new ByteWindow(sourceOf(chunks));
+  const json = new JsonReader(window);
+  const steps = (function* () {
+    yield* checkEncoding(window);
+    const value = yield* read(json);
+    assert.equal(yield* json.take(), Token.end);
+    return value;
+  })();
+  for (let step = steps.next(); ; step = steps.next()) {
+    if (step.done === true) return step.value;
+    await window.refill();
+  }
+}
+
+const parse = (chunks: readonly Uint8Array[]) =>
+  run(chunks, function* (json) {
+    return yield* build(json, yield* json.take());
+  });
+const skip = (chunks: readonly Uint8Array[]) =>
+  run(chunks, function* (json) {
+    yield* json.skip();
+    return undefined;
+  });
+
+/** What JSON.parse makes of bytes, with the numbers it cannot hold as missing and null in an array likewise. */
+function oracle(bytes: Uint8Array): Json {
+  const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  return normal(JSON.parse(text) as Json);
+}
+
+function normal(value: Json): Json {
+  if (typeof value === "number") return Number.isFinite(value) ? value : Number.NaN;
+  if (Array.isArray(value)) return value.map((item) => (item === null ? Number.NaN : normal(item)));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, normal(item)]));
+}
+
+/** JSON.parse lets half a surrogate pair pass; no text can hold one. */
+function hasHalfPair(value: Json): boolean {
+  if (typeof value === "string") return !value.isWellFormed();
+  if (Array.isArray(value)) return value.some(hasHalfPair);
+  if (typeof value !== "object" || value === null) return false;
+  return Object.entries(value).some(([key, item]) => !key.isWellFormed() || hasHalfPair(item));
+}
+
+async function unreadableAt(bytes: Uint8Array, offset?: number): Promise<void> {
+  for (const read of [parse, skip]) {
+    await assert.rejects(read([bytes]), (error: unknown) => {
+      assert.ok(error instanceof MucastError, String(error));
+      assert.equal(error.code, "unreadable_blob");
+      assert.equal(error.data.source, "blob.json");
+      assert.ok(error.data.offset! <= bytes.length);
+      if (offset !== undefined)
+        assert.equal(error.data.offset, offset, `${error.message}: ${Buffer.from(bytes)}`);
+      return true;
+    });
+  }
+}
+
+const document = fc
+  .tuple(fc.jsonValue({ stringUnit: "binary", maxDepth: 4 }), fc.constantFrom(undefined, 1, "\t"))
+  .map(([value, indent]) => Buffer.from(JSON.stringify(value, undefined, indent)));
+
+describe("the JSON reader", () => {
+  it("gives the values that JSON.parse gives, wherever the bytes are cut into chunks", async () => {
+    await fc.assert(
+      fc.asyncProperty(document, cuts, async (bytes, at) => {
+        assert.deepEqual(await parse(cut(bytes, at)), oracle(bytes));
+        assert.equal(await skip(cut(bytes, at)), undefined);
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it("gives the same when every byte comes alone", async () => {
+    const text =
+      ' { "a\\u00e9\\n" : [ 1.5e-3 , -0 , null, [], {}, "\\ud83d\\ude00é" , true ], "10": false }\r\n';
+    const bytes = Buffer.from(text);
+    assert.deepEqual(await parse([...bytes].map((byte) => Uint8Array.of(byte))), oracle(bytes));
+  });
+
+  it("refuses whatever JSON.parse refuses, and only that, after bytes were changed", async () => {
+    const change = fc.tuple(fc.nat(), fc.nat({ max: 255 }), fc.constantFrom("put", "cut", "add"));
+    const syntax = fc.constantFrom(...Buffer.from('{}[]:,"\\0123456789+-.eEnulltruefalse \n\u0000'));
+    const steps = fc.array(fc.tuple(change, fc.option(syntax)), { minLength: 1, maxLength: 3 });
+    let accepted = 0;
+    await fc.assert(
+      fc.asyncProperty(document, steps, cuts, async (bytes, changes, at) => {
+        let changed = Buffer.from(bytes);
+        for (const [[position, byte, how], letter] of changes) {
+          const i = position % (changed.length + 1);
+          const added = how === "cut" ? [] : [letter ?? byte];
+          const rest = changed.subarray(how === "add" ? i : i + 1);
+          changed = Buffer.concat([changed.subarray(0, i), Uint8Array.from(added), rest]);
+        }
+        const expected = attempt(() => oracle(changed));
+        // The byte order mark and the literals of Python are read though JSON has neither.
+        if (/NaN|Infinity/.test(changed.toString()) || changed[0] === 0xef) return;
+        if (expected === undefined) await unreadableAt(changed);
+        else if (hasHalfPair(expected.value))
+          await assert.rejects(parse([changed]), { code: "unreadable_blob" });
+        else {
+          accepted++;
+          assert.deepEqual(await parse(cut(changed, at)), expected.value);
+        }
+      }),
+      { numRuns: 1000 },
+    );
+    assert.ok(accepted > 30, `only ${accepted} changed documents were still JSON`);
+  });
+
+  it("refuses a document that ends early, at every byte, with its length as the position", async () => {
+    const bytes = Buffer.from(
+      '{"a": [1.5, -2e-3, null, "x\\u0041é"], "b": {"c": true, "d": NaN}, "e": -Infinity}',
+    );
+    for (let length = 1; length < bytes.length; length++) {
+      const part = bytes.subarray(0, length);
+      await unreadableAt(part, length);
+    }
+  });
+
+  it("tells the byte where the grammar breaks", async () => {
+    const broken: [string, number][] = [
+      ["[1 2]", 3],
+      ["[01]", 2],
+      ["[1,]", 3],
+      ["[,1]", 1],
+      ["[1.]", 3],
+      ["[+1]", 1],
+      ["[nul]", 4],
+      ["[Nan]", 3],
+      ["[truth]", 4],
+      ["{1:2}", 1],
+      ["{'a':2}", 1],
+      ['{"a" 2}', 5],
+      ['{"a":1,}', 7],
+      ['{"a":1]', 6],
+      ["[1}", 2],
+      ["[1] 2", 4],
+      ["[1]]", 3],
+      ['["a\\x"]', 3],
+      ['["a\\u12g4"]', 3],
+      ['["a\\u12"]', 3],
+      ['["a\tb"]', 3],
+      ["]", 0],
+      ["[1, 2, --3]", 8],
+      ["[1\u0000]", 2],
+      ["nonsense", 1],
+    ];
+    for (const [text, offset] of broken) await unreadableAt(Buffer.from(text), offset);
+  });
+
+  it("tells the byte that is not UTF-8", async () => {
+    const bad = [[0xff], [0xc0, 0xaf], [0xe2, 0x82], [0xed, 0xa0, 0x80], [0xf5, 0x80, 0x80, 0x80], [0x80]];
+    for (const bytes of bad) {
+      await unreadableAt(Buffer.concat([Buffer.from('["aé'), Uint8Array.from(bytes), Buffer.from('"]')]), 5);
+    }
+    await unreadableAt(Buffer.from([0x5b, 0xe9, 0x5d]), 1);
+  });
+
+  it("tells an empty blob and another encoding or format by the first bytes", async () => {
+    await unreadableAt(Buffer.alloc(0), 0);
+    await unreadableAt(Buffer.from("  \n"), 3);
+    await unreadableAt(Buffer.from("\ufeff[1]", "utf16le"), 0);
+    await unreadableAt(Buffer.from("[1]", "utf16le"), 0);
+    await unreadableAt(Buffer.from("[1]", "utf16le").swap16(), 0);
+    await unreadableAt(Buffer.from([0x5b, 0, 0, 0, 0x5d, 0, 0, 0]), 0);
+    await unreadableAt(Buffer.from([0x1f, 0x8b, 8, 0]), 0);
+    await unreadableAt(Buffer.from("PAR1"), 0);
+    assert.deepEqual(await parse([Buffer.from("\ufeff[1]")]), [1]);
+    assert.deepEqual(await parse([Buffer.from([0xef]), Buffer.from([0xbb, 0xbf, 0x37])]), 7);
+  });
+
+  it("reads what Python writes for missing values", async () => {
+    const text = '{"a": NaN, "b": [NaN, Infinity, -Infinity, 1]}';
+    assert.deepEqual(await parse([Buffer.from(text)]), {
+      a: Number.NaN,
+      b: [Number.NaN, Number.NaN, Number.NaN, 1],
+    });
+  });
+
+  it("reads nesting up to its limit and tells where it is exceeded, without recursion of its own", async () => {
+    const nested = (depth: number) => Buffer.from(`${"[".repeat(depth)}${"]".repeat(depth)}`);
+    await skip([nested(DEEPEST)]);
+    await unreadableAt(nested(DEEPEST + 1), DEEPEST);
+    await unreadableAt(Buffer.from('{"a":'.repeat(100_000)), 5 * DEEPEST);
+  });
+
+  it("reads a string longer than its window, and refuses one beyond the limit", async () => {
+    const long = `"${"é".repeat(400_000)}"`;
+    assert.equal(await parse(cut(Buffer.from(long), [7, 100_000])), "é".repeat(400_000));
+    const endless = Array.from({ length: 40 }, () => Buffer.alloc(1 << 20, "a"));
+    await assert.rejects(parse([Buffer.from('"'), ...endless]), { code: "unreadable_blob" });
+  });
+
+  it("keeps equal strings apart from different ones, however many there are", async () => {
+    const texts = Array.from({ length: 100_000 }, (_, i) => `${(i * 7919) % 100_003}-${"x".repeat(i % 60)}`);
+    const bytes = Buffer.from(JSON.stringify([...texts, ...texts]));
+    assert.deepEqual(await parse(cut(bytes, [65_536])), [...texts, ...texts]);
+  });
+});
+
+function attempt<T>(action: () => T): { value: T } | undefined {
+  try {
+    return { value: action() };
+  } catch {
+    return undefined;
+  }
+}

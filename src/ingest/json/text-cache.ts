@@ -1,0 +1,69 @@
+import type { Day } from "../../contract/data/dates.ts";
+import { dayOfText } from "../dates/date-text.ts";
+
+/** Ten thousand dates and as many names fit without getting into each other's way. */
+const SLOTS = 1 << 15;
+/** Longer strings are not kept. Dates, tickers and column names are shorter. */
+const LONGEST_KEPT = 48;
+
+/**
+ * Remembers short ASCII strings by their bytes, because a blob repeats its few keys and dates millions of times:
+ * a string met again is neither decoded nor parsed as a date again. Two slots a hash, so memory is bounded.
+ */
+export class TextCache {
+  readonly #bytes = new Uint8Array(SLOTS * LONGEST_KEPT);
+  /** Length + 1, so that 0 marks an empty slot. */
+  readonly #lengths = new Uint8Array(SLOTS);
+  readonly #texts: string[] = new Array<string>(SLOTS).fill("");
+  readonly #days = new Float64Array(SLOTS);
+  /** Which of two slots is given up next. */
+  #turn = 0;
+  text = "";
+  /** Day of `text` as a date, or NaN. */
+  day: Day = Number.NaN;
+
+  /** Puts the string of the ASCII bytes [start, end) into `text` and `day`; `hash` is any hash of these bytes. */
+  look(bytes: Uint8Array, start: number, end: number, hash: number): void {
+    const length = end - start;
+    if (length > LONGEST_KEPT) {
+      this.set(decodeAscii(bytes, start, end));
+      return;
+    }
+    let slot = (hash ^ (hash >>> 15)) & (SLOTS - 1);
+    if (!this.#holds(slot, bytes, start, length)) {
+      slot ^= 1;
+      if (!this.#holds(slot, bytes, start, length)) {
+        slot ^= this.#turn ^= 1;
+        this.#keep(slot, bytes, start, end);
+      }
+    }
+    this.text = this.#texts[slot]!;
+    this.day = this.#days[slot]!;
+  }
+
+  /** Puts a string that is not kept into `text` and `day`. */
+  set(text: string): void {
+    this.text = text;
+    this.day = dayOfText(text);
+  }
+
+  #holds(slot: number, bytes: Uint8Array, start: number, length: number): boolean {
+    if (this.#lengths[slot] !== length + 1) return false;
+    const kept = this.#bytes;
+    const at = slot * LONGEST_KEPT;
+    for (let i = 0; i < length; i++) if (kept[at + i] !== bytes[start + i]) return false;
+    return true;
+  }
+
+  #keep(slot: number, bytes: Uint8Array, start: number, end: number): void {
+    const text = decodeAscii(bytes, start, end);
+    this.#bytes.set(bytes.subarray(start, end), slot * LONGEST_KEPT);
+    this.#lengths[slot] = end - start + 1;
+    this.#texts[slot] = text;
+    this.#days[slot] = dayOfText(text);
+  }
+}
+
+function decodeAscii(bytes: Uint8Array, start: number, end: number): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString("latin1");
+}

@@ -1,0 +1,214 @@
+import type { RequestedWindow } from "../../contract/data/ticker-series.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { invalid, quote } from "../blob-errors.ts";
+import type { BlobKind } from "../column-names.ts";
+import { DateList } from "../dates/date-list.ts";
+import { standsForDate } from "../dates/date-text.ts";
+import { boundOf, WINDOW_HOLDERS, WindowBounds } from "../dates/window-bounds.ts";
+import { Token } from "../json/json-reader.ts";
+import { nameOf, pathOf, positionOf, type Reading, type Steps } from "../reading.ts";
+import { readFlatRecords, readTickersOfDay, TablesByTicker } from "./row-layouts.ts";
+import { SplitTable } from "./split-table.ts";
+import { readTicker } from "./ticker.ts";
+import { TickerContainer } from "./ticker-container.ts";
+
+/** Keys that may wrap the tickers, the blob's own first. Of several the first of these is taken. */
+const WRAPPERS: Record<BlobKind, readonly string[]> = {
+  prices: ["prices", "data", "features"],
+  features: ["features", "data", "prices"],
+};
+
+/** Keys of an array that holds the dates of all tickers of a container. */
+const SHARED_DATES = new Set(["dates", "date", "Date", "timestamp"]);
+
+/**
+ * Reads a whole blob, to the end of its bytes, finding its layout out as it goes.
+ * @returns the window, where the blob gives one.
+ */
+export function* readDocument(reading: Reading): Steps<RequestedWindow> {
+  const { json } = reading;
+  const document = new Document(reading);
+  const token = yield* json.take();
+  if (token === Token.arrayStart) yield* readFlatRecords(reading);
+  else if (token === Token.objectStart) yield* document.readTop();
+  else
+    throw invalid(positionOf(reading, json.offset), `the blob is ${nameOf(token)}, which is no known layout`);
+  yield* json.take();
+  return document.window();
+}
+
+class Document {
+  readonly #reading: Reading;
+  readonly #bounds: WindowBounds;
+
+  constructor(reading: Reading) {
+    this.#reading = reading;
+    this.#bounds = new WindowBounds(reading);
+  }
+
+  window(): RequestedWindow {
+    return this.#bounds.window();
+  }
+
+  *readTop(): Steps<void> {
+    const container = new TickerContainer(this.#reading, false);
+    yield* this.#readContainer(container);
+    const isKnown =
+      container.wrapper !== undefined || container.hasEmptyWrapper || container.table !== undefined;
+    if (isKnown || this.#reading.tickers.size > 0) return;
+    throw invalid(
+      positionOf(this.#reading, 0),
+      "the blob holds no tickers in any known layout (docs/blobs.md shows them)",
+    );
+  }
+
+  /** Reads the keys of an object whose start was just read. */
+  *#readContainer(container: TickerContainer): Steps<void> {
+    const { json } = this.#reading;
+    for (let token = yield* json.take(); token !== Token.objectEnd; token = yield* json.take()) {
+      yield* this.#readEntry(container, json.text, json.offset);
+    }
+    if (container.wrapper === undefined) {
+      if (container.stranger !== undefined) throw container.stranger;
+      if (container.table !== undefined) yield* container.table.finishWide();
+      if (container.tables !== undefined) yield* container.tables.finish();
+    }
+    yield* container.close();
+  }
+
+  *#readEntry(container: TickerContainer, name: string, offset: number): Steps<void> {
+    const { json, kind } = this.#reading;
+    const bound = boundOf(name);
+    const isWrapper = WRAPPERS[kind].includes(name);
+    const isDates = SHARED_DATES.has(name);
+    const isHolder = WINDOW_HOLDERS.has(name);
+    if (bound !== undefined || isWrapper || isDates || isHolder) container.claimName(name, offset);
+    if (bound !== undefined) yield* this.#bounds.readBound(name, bound);
+    else if (isDates) yield* this.#readDates(container, name);
+    else if (isHolder) yield* this.#readHolder();
+    else if (isWrapper) yield* this.#readWrapper(container, name, offset);
+    else if (container.wrapper !== undefined) yield* json.skip();
+    else if (standsForDate(name, json.day)) yield* this.#readDay(container, name);
+    else if (name === "columns" || name === "index") {
+      yield* this.#attempt(container, this.#readTablePart(container, name, offset));
+    } else yield* this.#attempt(container, this.#readTicker(container, name, offset));
+  }
+
+  /** Shared dates, or under `dates` the bounds of the window; a single `date` or `timestamp` says something else. */
+  *#readDates(container: TickerContainer, name: string): Steps<void> {
+    const { json } = this.#reading;
+    const token = yield* json.take();
+    if (token === Token.arrayStart) {
+      const { offset } = json;
+      const list = new DateList(this.#reading, name);
+      yield* list.read();
+      yield* container.setCalendar(list.calendar(), offset);
+    } else if (token === Token.objectStart && WINDOW_HOLDERS.has(name)) yield* this.#bounds.readHolder();
+    else if (token === Token.objectStart) yield* json.skip(json.depth - 1);
+    else if (name === "dates" && token !== Token.null) throw this.#unknown(token, name);
+  }
+
+  *#readHolder(): Steps<void> {
+    const { json } = this.#reading;
+    const token = yield* json.take();
+    if (token === Token.objectStart) yield* this.#bounds.readHolder();
+    else if (token === Token.arrayStart) yield* json.skip(json.depth - 1);
+  }
+
+  *#readWrapper(container: TickerContainer, name: string, offset: number): Steps<void> {
+    const { json, kind, tickers } = this.#reading;
+    const order = WRAPPERS[kind];
+    const taken = container.wrapper;
+    if (taken !== undefined && order.indexOf(taken) < order.indexOf(name)) {
+      yield* json.skip();
+      return;
+    }
+    if (container.hasTickers || taken !== undefined) {
+      const beside = taken === undefined ? "tickers that are not in it" : quote(taken);
+      throw invalid(
+        positionOf(this.#reading, offset),
+        `${quote(name)} stands beside ${beside}; keep one of them`,
+      );
+    }
+    const before = tickers.size;
+    const isOwn = name === order[0];
+    const steps = this.#readWrapped(container, name, offset, isOwn || container.isStrict);
+    const isWrapper = isOwn ? yield* steps : yield* this.#attempt(container, steps);
+    if (isWrapper !== true) return;
+    if (isOwn || tickers.size > before) container.wrapper = name;
+    else container.hasEmptyWrapper = true;
+  }
+
+  /** @returns whether the value was more than the rows of a split table. */
+  *#readWrapped(container: TickerContainer, name: string, offset: number, isStrict: boolean): Steps<boolean> {
+    const { json } = this.#reading;
+    const token = yield* json.take();
+    if (token === Token.objectStart) {
+      yield* this.#readContainer(new TickerContainer(this.#reading, isStrict, container));
+      return true;
+    }
+    if (token !== Token.arrayStart) throw this.#unknown(token, name);
+    const first = yield* json.take();
+    json.unread(first);
+    const isRows = first === Token.arrayStart || (first === Token.arrayEnd && container.table !== undefined);
+    if (name === "data" && isRows) {
+      container.table ??= new SplitTable(this.#reading, offset);
+      yield* container.table.readRows();
+      return false;
+    }
+    if (first !== Token.objectStart && first !== Token.arrayEnd) throw this.#unknown(first, name, 0);
+    yield* readFlatRecords(this.#reading);
+    return true;
+  }
+
+  *#readTablePart(container: TickerContainer, name: string, offset: number): Steps<void> {
+    const { json } = this.#reading;
+    const token = yield* json.take();
+    if (token !== Token.arrayStart) throw this.#unknown(token, name);
+    container.table ??= new SplitTable(this.#reading, offset);
+    if (name === "columns") yield* container.table.readHeaders();
+    else {
+      container.table.index = new DateList(this.#reading, name);
+      yield* container.table.index.read();
+    }
+  }
+
+  *#readDay(container: TickerContainer, name: string): Steps<void> {
+    const { json } = this.#reading;
+    const { day } = json;
+    const token = yield* json.take();
+    if (token !== Token.objectStart) throw this.#unknown(token, name);
+    container.tables ??= new TablesByTicker(this.#reading);
+    yield* readTickersOfDay(this.#reading, container.tables, day);
+  }
+
+  *#readTicker(container: TickerContainer, name: string, offset: number): Steps<void> {
+    yield* readTicker(this.#reading, container, name, offset);
+    container.hasTickers = true;
+    if (container.stranger !== undefined) throw container.stranger;
+  }
+
+  /**
+   * Reads what may turn out to be none of ours: where it is no ticker, that is an error only if no wrapper comes
+   * beside it, so it is kept until then.
+   */
+  *#attempt<T>(container: TickerContainer, steps: Steps<T>): Steps<T | undefined> {
+    const { json, tickers } = this.#reading;
+    const { depth } = json;
+    const before = tickers.size;
+    try {
+      return yield* steps;
+    } catch (error) {
+      const isKept = error instanceof MucastError && error.code === "invalid_data" && tickers.size === before;
+      if (container.isStrict || container.hasTickers || !isKept) throw error;
+      container.stranger ??= error;
+      yield* json.skip(depth);
+      return undefined;
+    }
+  }
+
+  #unknown(token: Token, ...keys: [string, ...number[]]): MucastError {
+    const position = positionOf(this.#reading, this.#reading.json.offset, undefined, pathOf(...keys));
+    return invalid(position, `is ${nameOf(token)}, which is no known layout (docs/blobs.md shows them)`);
+  }
+}

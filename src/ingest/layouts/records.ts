@@ -1,0 +1,160 @@
+import { type Day, formatDay } from "../../contract/data/dates.ts";
+import { invalid, quote } from "../blob-errors.ts";
+import type { ColumnRole } from "../column-names.ts";
+import { dayOfEpoch, whyNoDate } from "../dates/date-text.ts";
+import { Token } from "../json/json-reader.ts";
+import { checkColumnCount, nameOf, pathOf, positionOf, type Reading, type Steps } from "../reading.ts";
+import type { RowTable } from "./row-table.ts";
+
+/** One key and its value. */
+interface Cell {
+  name: string;
+  role: ColumnRole;
+  token: Token;
+  /** The number, or NaN. */
+  value: number;
+  /** The string, or "". */
+  text: string;
+  day: Day;
+  offset: number;
+}
+
+/** What is known of a record from where it stands. */
+interface Whereabouts {
+  readonly ticker?: string;
+  readonly day?: Day;
+}
+
+/** The cells of one object, read whole before they are used because ticker and date may come last. */
+export class BlobRecord {
+  ticker = "";
+  day: Day = Number.NaN;
+  readonly #reading: Reading;
+  readonly #cells: Cell[] = [];
+  #length = 0;
+  #offset = 0;
+
+  constructor(reading: Reading) {
+    this.#reading = reading;
+  }
+
+  /** Reads an object whose start was just read. Of a price blob only dates, tickers and prices are kept. */
+  *read(): Steps<void> {
+    const { json, kind, roles } = this.#reading;
+    const depth = json.depth;
+    this.#length = 0;
+    this.#offset = json.offset;
+    for (;;) {
+      let token = json.next();
+      if (token === Token.more) token = yield* json.wait();
+      if (token === Token.objectEnd) return;
+      const name = json.text;
+      const role = roles.of(name);
+      if (kind === "prices" && role.role === "value") {
+        while (!json.skipTo(depth)) yield;
+        continue;
+      }
+      token = json.next();
+      if (token === Token.more) token = yield* json.wait();
+      this.#keep(name, role, token);
+      if (token === Token.objectStart || token === Token.arrayStart) yield* json.skip(depth);
+    }
+  }
+
+  /**
+   * Finds out whose record it is.
+   * @throws MucastError invalid_data where ticker or date are missing, wrong, or other than where it stands.
+   */
+  locate(where: Whereabouts): void {
+    const ticker = this.#only("ticker");
+    if (ticker !== undefined) this.ticker = this.#tickerOf(ticker, where.ticker);
+    else if (where.ticker !== undefined) this.ticker = where.ticker;
+    else throw invalid(positionOf(this.#reading, this.#offset), "a record has no ticker or symbol");
+    const date = this.#only("date");
+    if (date !== undefined) this.day = this.#dayOf(date, where.day);
+    else if (where.day !== undefined) this.day = where.day;
+    else throw invalid(positionOf(this.#reading, this.#offset, this.ticker), "has a record without date");
+  }
+
+  /** Adds the located record to the rows of its ticker. @throws MucastError invalid_data for a wrong value. */
+  addTo(table: RowTable): void {
+    table.begin(this.day, this.#offset);
+    for (let i = 0; i < this.#length; i++) {
+      const { name, role, token, value, offset } = this.#cells[i]!;
+      if (role.role === "date" || role.role === "ticker") continue;
+      if (token !== Token.number && token !== Token.null) {
+        throw invalid(this.#positionOf(name, offset), `is ${nameOf(token)}; a number or null is expected`);
+      }
+      if (!table.put(name, value)) throw invalid(this.#positionOf(name, offset), "comes twice");
+    }
+    table.end();
+  }
+
+  #keep(name: string, role: ColumnRole, token: Token): void {
+    const { json } = this.#reading;
+    const value = token === Token.number ? json.number : Number.NaN;
+    if (role.role === "ticker" && token === Token.string) json.checkName();
+    // Elsewhere a string is a fault, which is told without it.
+    const text = token === Token.string && role.role !== "value" ? json.text : "";
+    const day = token === Token.string ? json.day : Number.NaN;
+    const { offset } = json;
+    checkColumnCount(this.#reading, this.#length, offset);
+    const cell = this.#cells[this.#length++];
+    if (cell === undefined) this.#cells.push({ name, role, token, value, text, day, offset });
+    else {
+      cell.name = name;
+      cell.role = role;
+      cell.token = token;
+      cell.value = value;
+      cell.text = text;
+      cell.day = day;
+      cell.offset = offset;
+    }
+  }
+
+  /**
+   * The cell of a role. A price blob may have several and the first of the table of names counts; a feature blob
+   * must not, because the other one would silently be no feature.
+   */
+  #only(role: "date" | "ticker"): Cell | undefined {
+    let best: Cell | undefined;
+    for (let i = 0; i < this.#length; i++) {
+      const cell = this.#cells[i]!;
+      if (cell.role.role !== role) continue;
+      if (best !== undefined && (this.#reading.kind === "features" || best.role.rank === cell.role.rank)) {
+        const what = `a record has two ${role}s, ${quote(best.name)} and ${quote(cell.name)}`;
+        throw invalid(positionOf(this.#reading, cell.offset), what);
+      }
+      if (best === undefined || cell.role.rank < best.role.rank) best = cell;
+    }
+    return best;
+  }
+
+  #tickerOf({ name, token, text, value, offset }: Cell, expected: string | undefined): string {
+    const ticker = token === Token.number && Number.isSafeInteger(value) ? String(value) : text;
+    if (token !== Token.string && ticker === "") {
+      throw invalid(
+        positionOf(this.#reading, offset, expected),
+        `${quote(name)} is ${nameOf(token)}; a string is expected`,
+      );
+    }
+    if (expected === undefined || ticker === expected) return ticker;
+    throw invalid(positionOf(this.#reading, offset, expected), `has a record of ${quote(ticker)}`);
+  }
+
+  #dayOf({ name, token, text, value, day: dayOfText, offset }: Cell, expected: Day | undefined): Day {
+    const position = positionOf(this.#reading, offset, this.ticker, pathOf(this.ticker, name));
+    if (token !== Token.string && token !== Token.number) {
+      throw invalid(position, `is ${nameOf(token)}; a date is expected`);
+    }
+    const day = token === Token.number ? dayOfEpoch(value) : dayOfText;
+    const shown = token === Token.number ? value : text;
+    if (Number.isNaN(day)) throw invalid(position, `${quote(String(shown))} ${whyNoDate(shown)}`);
+    if (expected === undefined || day === expected) return day;
+    throw invalid(position, `is ${formatDay(day)} in the record of ${formatDay(expected)}`);
+  }
+
+  #positionOf(name: string, offset: number) {
+    return positionOf(this.#reading, offset, this.ticker, pathOf(this.ticker, formatDay(this.day), name));
+  }
+}

@@ -1,0 +1,190 @@
+import type { Day } from "../../contract/data/dates.ts";
+import type { TickerFeatures } from "../../contract/data/ticker-series.ts";
+import type { BlockSpan } from "../block-store.ts";
+import { Calendar } from "../dates/calendar.ts";
+import { Doubles } from "../json/doubles.ts";
+import { checkColumnCount, checkValueCount, positionOf, type Reading } from "../reading.ts";
+
+/** Columns that stand before the values of a row. */
+const DAY = 0;
+const OFFSET = 1;
+const LEADING = 2;
+
+/** Rows that lie column after column, in memory or in the store. */
+interface Run {
+  readonly rows: number;
+  /** Columns, the leading ones too. */
+  readonly width: number;
+  readonly values?: Float64Array;
+  readonly block?: BlockSpan;
+}
+
+/**
+ * A ticker's table that comes row by row, each with any of the columns; what a row lacks is missing. Finished
+ * rows can be moved to the store at any time.
+ */
+export class RowTable {
+  /** In the order of first appearance. */
+  readonly columns: string[] = [];
+  rows = 0;
+  readonly #reading: Reading;
+  readonly #indices = new Map<string, number>();
+  readonly #runs: Run[] = [];
+  /** Rows one after the other, `#width` values each. */
+  #pending = new Doubles(16);
+  #width = LEADING;
+  #row = new Float64Array(16);
+  /** By column, the last row that has a value there, counted from 1. */
+  #lastRows = new Uint32Array(16);
+  #expected = 0;
+
+  constructor(reading: Reading) {
+    this.#reading = reading;
+  }
+
+  /** Values that are not in the store yet. */
+  get pending(): number {
+    return this.#pending.length;
+  }
+
+  /** Begins a row. `offset` is where it stands in the blob. */
+  begin(day: Day, offset: number): void {
+    this.rows++;
+    this.#row.fill(Number.NaN);
+    this.#row[DAY] = day;
+    this.#row[OFFSET] = offset;
+    this.#expected = 0;
+  }
+
+  /** Puts a value into the row. @returns false where the row has that column already. */
+  put(name: string, value: number): boolean {
+    return this.putAt(this.#indexOf(name), value);
+  }
+
+  /** As `put`, for a column given by its index. */
+  putAt(column: number, value: number): boolean {
+    if (this.#lastRows[column] === this.rows) return false;
+    this.#lastRows[column] = this.rows;
+    this.#row[LEADING + column] = value;
+    return true;
+  }
+
+  /** Ends the row. */
+  end(): void {
+    checkValueCount(this.#reading, this.rows * this.columns.length, this.#row[OFFSET]!);
+    const needed = LEADING + this.columns.length;
+    if (needed > this.#width) this.#widen(needed);
+    const width = this.#width;
+    const pending = this.#pending;
+    pending.reserve(pending.length + width);
+    for (let i = 0; i < width; i++) pending.values[pending.length + i] = this.#row[i]!;
+    pending.length += width;
+  }
+
+  /** Begins a run of wider rows; the first has no room to spare, because most tickers keep to their first columns. */
+  #widen(needed: number): void {
+    if (this.#pending.length > 0) this.#runs.push(this.#seal());
+    // With a column more in every row, runs of one row each would make reading a column as slow as reading them all.
+    const spare = this.#width === LEADING ? 0 : needed >> 2;
+    this.#width = Math.min(needed + spare, this.#row.length);
+  }
+
+  /** Adds a column that no row has a value for yet. */
+  addColumn(given: string): number {
+    const column = this.columns.length;
+    const offset = this.#row[OFFSET]!;
+    checkColumnCount(this.#reading, column, offset);
+    const name = this.#reading.names.column(given, positionOf(this.#reading, offset));
+    this.columns.push(name);
+    this.#indices.set(name, column);
+    if (LEADING + column >= this.#row.length) {
+      this.#row = lengthened(this.#row, Number.NaN);
+      const lastRows = new Uint32Array(this.#row.length);
+      lastRows.set(this.#lastRows);
+      this.#lastRows = lastRows;
+    }
+    return column;
+  }
+
+  /** Moves what is in memory to the store. */
+  spill(): void {
+    if (this.#pending.length > 0) this.#runs.push(this.#seal());
+    for (let i = this.#runs.length - 1; i >= 0; i--) {
+      const { rows, width, values } = this.#runs[i]!;
+      if (values === undefined) break;
+      this.#runs[i] = { rows, width, block: this.#reading.store.append(values) };
+    }
+  }
+
+  /** The whole ticker, its days in order. @throws MucastError invalid_data where a date comes twice. */
+  finish(ticker: string): TickerFeatures {
+    const offsets = this.#leading(OFFSET);
+    const calendar = new Calendar(this.#leading(DAY), (row) =>
+      positionOf(this.#reading, offsets[row]!, ticker),
+    );
+    const n = this.rows;
+    const values = new Float64Array(this.columns.length * n);
+    for (let j = 0; j < this.columns.length; j++) this.column(j, values.subarray(j * n, (j + 1) * n));
+    calendar.arrange(values);
+    return { ticker, days: calendar.days, columns: this.columns, values };
+  }
+
+  /** Byte offset of each row. */
+  offsets(): Float64Array {
+    return this.#leading(OFFSET);
+  }
+
+  /** Writes a column, in the order of the rows, into `into`, of length `rows`. */
+  column(column: number, into: Float64Array): void {
+    this.#gather(LEADING + column, into);
+  }
+
+  #leading(index: number): Float64Array {
+    const values = new Float64Array(this.rows);
+    this.#gather(index, values);
+    return values;
+  }
+
+  #gather(index: number, into: Float64Array): void {
+    let at = 0;
+    for (const { rows, width, values, block } of this.#sealedRuns()) {
+      const part = into.subarray(at, at + rows);
+      if (index >= width) part.fill(Number.NaN);
+      else if (values !== undefined) part.set(values.subarray(index * rows, (index + 1) * rows));
+      else this.#reading.store.read(block!, index * rows, part);
+      at += rows;
+    }
+  }
+
+  #sealedRuns(): readonly Run[] {
+    if (this.#pending.length > 0) this.#runs.push(this.#seal());
+    return this.#runs;
+  }
+
+  /** Turns the pending rows into columns and lets go of their memory. */
+  #seal(): Run {
+    const width = this.#width;
+    const { values: pending, length } = this.#pending;
+    const rows = length / width;
+    const values = new Float64Array(length);
+    for (let j = 0; j < width; j++) {
+      for (let i = 0; i < rows; i++) values[j * rows + i] = pending[i * width + j]!;
+    }
+    this.#pending = new Doubles(16);
+    return { rows, width, values };
+  }
+
+  #indexOf(name: string): number {
+    const expected = this.#expected++;
+    if (this.columns[expected] === name) return expected;
+    const found = this.#indices.get(name) ?? this.addColumn(name);
+    this.#expected = found + 1;
+    return found;
+  }
+}
+
+function lengthened(values: Float64Array, filler: number): Float64Array<ArrayBuffer> {
+  const longer = new Float64Array(2 * values.length).fill(filler);
+  longer.set(values);
+  return longer;
+}

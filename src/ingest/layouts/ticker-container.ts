@@ -1,0 +1,120 @@
+import type { TickerFeatures } from "../../contract/data/ticker-series.ts";
+import type { MucastError } from "../../contract/errors/errors.ts";
+import { counted } from "../../contract/errors/wording.ts";
+import { invalid, quote } from "../blob-errors.ts";
+import type { BlockSpan } from "../block-store.ts";
+import type { Calendar } from "../dates/calendar.ts";
+import { claimTicker, type FoundTicker, positionOf, type Reading, type Steps } from "../reading.ts";
+import type { TablesByTicker } from "./row-layouts.ts";
+import type { SplitTable } from "./split-table.ts";
+
+/** A ticker whose dates have not come yet; its values wait in the store. */
+interface Undated extends FoundTicker {
+  readonly block: BlockSpan;
+}
+
+/** A ticker with its values, shape (k, n). */
+interface WithValues extends FoundTicker {
+  readonly values: Float64Array;
+}
+
+/** An object of the blob that holds tickers, or wraps one that does; its `dates` are those of all tickers inside. */
+export class TickerContainer {
+  /** Whether every unknown key must be a ticker, because the container is wrapped by the blob's own name. */
+  readonly isStrict: boolean;
+  /** Whether a ticker stood directly in this container. */
+  hasTickers = false;
+  /** The wrapper that was taken; whatever stands beside it is none of ours. */
+  wrapper: string | undefined;
+  /** Whether a wrapper came that holds no ticker. */
+  hasEmptyWrapper = false;
+  /** Why the first key that is neither known nor a ticker is no ticker: an error, unless a wrapper comes. */
+  stranger: MucastError | undefined;
+  /** A split table with a column per ticker. */
+  table: SplitTable | undefined;
+  /** Tickers under dates. */
+  tables: TablesByTicker | undefined;
+  readonly #reading: Reading;
+  readonly #parent: TickerContainer | undefined;
+  #calendar: Calendar | undefined;
+  #usedCalendarAbove = false;
+  #undated: Undated[] = [];
+  readonly #names = new Set<string>();
+
+  constructor(reading: Reading, isStrict: boolean, parent?: TickerContainer) {
+    this.#reading = reading;
+    this.isStrict = isStrict;
+    this.#parent = parent;
+  }
+
+  /** Gives the shared dates of this container, and with them the tickers that have waited for them. */
+  *setCalendar(calendar: Calendar, offset: number): Steps<void> {
+    if (this.#usedCalendarAbove) {
+      throw invalid(
+        positionOf(this.#reading, offset),
+        "dates come after tickers that others were used for already",
+      );
+    }
+    if (this.#calendar !== undefined) {
+      throw invalid(positionOf(this.#reading, offset), "a second array of dates stands beside the first");
+    }
+    this.#calendar = calendar;
+    const undated = this.#undated;
+    this.#undated = [];
+    for (const waiting of undated) yield this.#dated(this.#loaded(waiting), calendar);
+  }
+
+  /** Takes a ticker whose dates are shared and whose values are in the reading's room: gives it now where they are known, else when they come. */
+  *addShared(found: FoundTicker): Steps<void> {
+    claimTicker(this.#reading, found);
+    const { room, store } = this.#reading;
+    const calendar = this.#knownCalendar();
+    if (calendar !== undefined) yield this.#dated({ ...found, values: room.copy() }, calendar);
+    else this.#undated.push({ ...found, block: store.append(room.view()) });
+  }
+
+  /** Hands what still has no dates to the container above; at the top that is an error, unless there are no rows. */
+  *close(): Steps<void> {
+    if (this.#parent !== undefined) {
+      this.#parent.#undated.push(...this.#undated);
+      return;
+    }
+    for (const { ticker, offset, columns, n } of this.#undated) {
+      if (n > 0)
+        throw invalid(
+          positionOf(this.#reading, offset, ticker),
+          "has no dates, and the blob has none for all",
+        );
+      yield { ticker, columns, days: new Int32Array(0), values: new Float64Array(0) };
+    }
+  }
+
+  /** @throws MucastError invalid_data where a reserved key comes twice. */
+  claimName(name: string, offset: number): void {
+    if (this.#names.has(name)) throw invalid(positionOf(this.#reading, offset), `${quote(name)} comes twice`);
+    this.#names.add(name);
+  }
+
+  #knownCalendar(): Calendar | undefined {
+    if (this.#calendar !== undefined || this.#parent === undefined) return this.#calendar;
+    const above = this.#parent.#knownCalendar();
+    if (above !== undefined) this.#usedCalendarAbove = true;
+    return above;
+  }
+
+  #dated({ ticker, offset, columns, n, values }: WithValues, calendar: Calendar): TickerFeatures {
+    const { days } = calendar;
+    if (n !== days.length) {
+      const what = `has columns of length ${n} beside ${counted(days.length, "date")}`;
+      throw invalid(positionOf(this.#reading, offset, ticker), what);
+    }
+    calendar.arrange(values);
+    return { ticker, days, columns, values };
+  }
+
+  #loaded({ ticker, offset, columns, n, block }: Undated): WithValues {
+    const values = new Float64Array(block.length);
+    this.#reading.store.read(block, 0, values);
+    return { ticker, offset, columns, n, values };
+  }
+}

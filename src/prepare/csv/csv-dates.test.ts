@@ -1,0 +1,102 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { formatDay } from "../../contract/data/dates.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { DateColumn } from "./csv-dates.ts";
+
+function datesOf(...texts: string[]): string[] {
+  const column = new DateColumn("p.csv");
+  const tokens = texts.map((text, i) => column.take(text, i + 2));
+  const days = column.days();
+  return tokens.map((token) => formatDay(days[token]!));
+}
+
+function refusal(...texts: string[]): string {
+  try {
+    datesOf(...texts);
+  } catch (error) {
+    assert.ok(error instanceof MucastError && error.code === "invalid_data", String(error));
+    return error.message;
+  }
+  return assert.fail(`${texts.join(", ")} was read`);
+}
+
+test("a date that can be read in one way only is read, in each spelling people use", () => {
+  for (const text of [
+    ...["2020-03-04", "2020-03-04T16:00:00Z", "2020-03-04 00:00:00+09:00", "20200304", "20200304 16:00"],
+    ...["2020/03/04", "2020/3/4", "2020-3-4", "2020.03.04", "2020/3/4 0:00", " 2020-03-04 "],
+    ...[
+      "4-Mar-2020",
+      "04 Mar 2020",
+      "04MAR2020",
+      "4 March 2020",
+      "Mar 4, 2020",
+      "March 04 2020",
+      "Mar. 4, 2020",
+    ],
+  ]) {
+    assert.deepEqual(datesOf(text), ["2020-03-04"], text);
+  }
+});
+
+test("a text that is no date is refused with its line", () => {
+  for (const text of [
+    ...["", "x", "2020-13-01", "2021-02-29", "20210229", "2020-02-30", "31/31/2020", "30/2/2020", "1/1/20"],
+    ...["43831", "1583280000000", "4-Mrz-2020", "2020", "2020-03", "0/1/2020", "Marching 4, 2020"],
+  ]) {
+    assert.match(refusal("2020-01-01", text), /line 3/, text);
+  }
+});
+
+test("a number or a year of two digits is told as what it may be", () => {
+  for (const [text, words] of [
+    ["43831", /as a day number of a spreadsheet it would be 2020-01-01: write dates as YYYY-MM-DD$/],
+    ["43831.75", /it would be 2020-01-01/],
+    ["1583280000", /as seconds since 1970 it would be 2020-03-04/],
+    ["1583280000000", /as milliseconds since 1970 it would be 2020-03-04/],
+    ["1583280000000000000", /as nanoseconds since 1970 it would be 2020-03-04/],
+    ["1/31/20", /a year of two digits may be of either century/],
+    ["4-Mar-20", /a year of two digits/],
+    ["2020", /is no date$/],
+    ["yesterday", /is no date$/],
+  ] as const) {
+    assert.match(refusal(text), words, text);
+  }
+});
+
+test("the order of day and month is taken from any date of the column that shows it", () => {
+  assert.deepEqual(datesOf("3/4/2020", "13/4/2020"), ["2020-04-03", "2020-04-13"]);
+  assert.deepEqual(datesOf("3/4/2020", "4/13/2020 0:00"), ["2020-03-04", "2020-04-13"]);
+  assert.deepEqual(datesOf("03.04.2020", "13.04.2020"), ["2020-04-03", "2020-04-13"]);
+  assert.deepEqual(datesOf("1/1/2020", "2/2/2020"), ["2020-01-01", "2020-02-02"]);
+});
+
+test("an order that nothing shows is refused, never guessed", () => {
+  assert.match(refusal("1/1/2020", "3/4/2020", "12/1/2020"), /"3\/4\/2020" \(line 3\).*YYYY-MM-DD/);
+});
+
+test("an order that changes within the column is refused with both lines", () => {
+  assert.match(refusal("3/4/2020", "13/4/2020", "4/14/2020"), /line 3.*line 4/);
+});
+
+test("a column that only fits the other order at a date that does not exist is refused", () => {
+  assert.match(refusal("3/30/2020", "2/30/2020"), /line 3/);
+  assert.match(refusal("13/1/2020", "31/4/2020"), /line 3/);
+});
+
+test("whenever slashed dates are read, they are the dates that were written", () => {
+  const day = fc.integer({ min: 0, max: 25_000 }).map(formatDay);
+  fc.assert(
+    fc.property(fc.array(day, { minLength: 1, maxLength: 30 }), fc.boolean(), (days, dayFirst) => {
+      const texts = days.map((iso) => {
+        const [year, month, date] = iso.split("-").map(Number);
+        return dayFirst ? `${date}/${month}/${year}` : `${month}/${date}/${year}`;
+      });
+      const told = days.some((iso) => Number(iso.slice(8)) > 12);
+      const same = days.every((iso) => iso.slice(5, 7) === iso.slice(8));
+      if (told || same) assert.deepEqual(datesOf(...texts), days);
+      else refusal(...texts);
+    }),
+  );
+});

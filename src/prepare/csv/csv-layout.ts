@@ -1,0 +1,131 @@
+import { MucastError } from "../../contract/errors/errors.ts";
+import { isMissing } from "./csv-numbers.ts";
+
+/** Which columns of a price CSV hold what, by 0-based position. */
+export type PriceLayout =
+  /** One row a date, one column a ticker. */
+  | { readonly kind: "wide"; readonly date: number; readonly tickers: ReadonlyMap<string, number> }
+  /** One row a ticker and date. */
+  | { readonly kind: "long"; readonly date: number; readonly ticker: number; readonly price: number };
+
+const DATE_NAMES = ["date", "timestamp", "datetime", "tradedate", "pricedate", "day"];
+const TICKER_NAMES = ["ticker", "symbol", "tic", "asset", "security"];
+/** The first that is there counts. */
+const PRICE_NAMES = [
+  "adjclose",
+  "adjustedclose",
+  "adjprice",
+  "adjustedprice",
+  "close",
+  "closeprice",
+  "price",
+  "pxlast",
+];
+const BAR_NAMES = ["open", "high", "low", "close", "adjclose", "volume"];
+
+/**
+ * Reads the header. Case, spaces and punctuation in names do not count (`Adj Close`, `adj_close`).
+ * @throws MucastError invalid_data where the header fits neither a wide nor a long file.
+ */
+export function layoutOf(header: readonly string[], source: string): PriceLayout {
+  const names = header.map(plainName);
+  const ticker = firstOf(names, TICKER_NAMES);
+  const price = firstOf(names, PRICE_NAMES);
+  const date = dateColumn(header, names, source);
+  if (ticker !== undefined && price !== undefined) {
+    checkSingle(names, [date, ticker, price], header, source);
+    return { kind: "long", date, ticker, price };
+  }
+  const bars = BAR_NAMES.filter((name) => names.includes(name));
+  if (bars.includes("close") && bars.length > 1) {
+    throw unfit(
+      source,
+      `has the bars of one security (${bars.join(", ")}) but no column that names its ticker`,
+    );
+  }
+  return { kind: "wide", date, tickers: tickerColumns(header, date, source) };
+}
+
+/** Columns of a security's history as yfinance names them. */
+const HISTORY_NAMES = [...BAR_NAMES, "dividends", "stocksplits", "capitalgains"];
+
+/**
+ * Sees two rows of headers, one of prices and one of tickers, in either order.
+ * @param second the first row after the header.
+ * @throws MucastError invalid_data.
+ */
+export function checkSingleHeader(
+  header: readonly string[],
+  second: readonly string[],
+  source: string,
+): void {
+  const [prices, below] = [header, second].map((row) => row.slice(1).filter((cell) => cell !== ""));
+  const arePrices = (names: readonly string[] = []) =>
+    names.length > 0 && names.every((name) => HISTORY_NAMES.includes(plainName(name)));
+  const hasNames = below!.some((cell) => /[A-Za-z]/.test(cell) && !isMissing(cell));
+  const beginsWithDate = /^\d/.test(second[0] ?? "");
+  if (beginsWithDate || (!(arePrices(prices) && hasNames) && !arePrices(below))) return;
+  throw unfit(
+    source,
+    "has a row of tickers beside its row of headers, as yfinance writes it: write the closes alone, " +
+      'as data["Close"].to_csv("prices.csv") does',
+  );
+}
+
+function plainName(name: string): string {
+  return name.toLowerCase().replaceAll(/[^a-z0-9]/g, "");
+}
+
+function firstOf(names: readonly string[], wanted: readonly string[]): number | undefined {
+  const found = wanted.find((name) => names.includes(name));
+  return found === undefined ? undefined : names.indexOf(found);
+}
+
+/** A pandas index is written without a name, or comes back as `Unnamed: 0`. */
+function isUnnamed(name: string): boolean {
+  return name === "" || /^Unnamed: \d+(?:_level_\d+)?$/.test(name);
+}
+
+function dateColumn(header: readonly string[], names: readonly string[], source: string): number {
+  const named = firstOf(names, DATE_NAMES);
+  if (named !== undefined) return named;
+  if (header.length > 1 && isUnnamed(header[0]!)) return 0;
+  throw unfit(source, `has no date column; its columns are ${listed(header)}`, DATE_NAMES);
+}
+
+function checkSingle(
+  names: readonly string[],
+  used: readonly number[],
+  header: readonly string[],
+  source: string,
+) {
+  for (const column of used) {
+    if (names.indexOf(names[column]!) !== names.lastIndexOf(names[column]!)) {
+      throw unfit(source, `has two columns called ${header[column]}`);
+    }
+  }
+}
+
+function tickerColumns(header: readonly string[], date: number, source: string): Map<string, number> {
+  const tickers = new Map<string, number>();
+  header.forEach((name, column) => {
+    if (column === date || isUnnamed(name)) return;
+    if (tickers.has(name)) throw unfit(source, `has two columns called ${name}`);
+    tickers.set(name, column);
+  });
+  if (tickers.size === 0) throw unfit(source, "has a date column but no ticker column");
+  return tickers;
+}
+
+function listed(header: readonly string[]): string {
+  const shown = header.slice(0, 12).map((name) => JSON.stringify(name));
+  return shown.join(", ") + (header.length > 12 ? ", ..." : "");
+}
+
+function unfit(source: string, words: string, accepted?: readonly string[]): MucastError {
+  return new MucastError(
+    "invalid_data",
+    `${source} ${words}; a price CSV is wide (Date, then a column per ticker) or long (Date, Ticker, Adj Close)`,
+    { source, line: 1, ...(accepted ? { accepted } : {}) },
+  );
+}

@@ -1,0 +1,117 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { NumberColumn } from "./csv-numbers.ts";
+
+/** As the reader of a file does it: under a point, and again under a comma where that turns out to be the mark. */
+function numbersOf(...texts: string[]): number[] {
+  const under = (mark: "." | ",") => {
+    const column = new NumberColumn("p.csv", mark);
+    return { values: texts.map((text, i) => column.take(text, i + 2, "A")), mark: column.mark() };
+  };
+  const first = under(".");
+  if (first.mark === ".") return first.values;
+  const second = under(",");
+  assert.equal(second.mark, ",");
+  return second.values;
+}
+
+function refusal(...texts: string[]): string {
+  try {
+    numbersOf(...texts);
+  } catch (error) {
+    assert.ok(error instanceof MucastError && error.code === "invalid_data", String(error));
+    return error.message;
+  }
+  return assert.fail(`${texts.join(", ")} was read`);
+}
+
+test("plain numbers are what JavaScript reads, to the last bit", () => {
+  fc.assert(
+    fc.property(fc.array(fc.double({ noNaN: true, noDefaultInfinity: true }), { minLength: 1 }), (values) => {
+      assert.deepEqual(
+        numbersOf(...values.map(String)),
+        values.map((value) => Number(String(value))),
+      );
+    }),
+  );
+  assert.deepEqual(
+    numbersOf("1.", ".5", "+2", "-3", "1e3", "1.5E-3", " 7 "),
+    [1, 0.5, 2, -3, 1000, 0.0015, 7],
+  );
+});
+
+test("cells that mean no price are NaN, in any case", () => {
+  for (const text of [
+    ...[
+      "",
+      " ",
+      "NA",
+      "n/a",
+      "#N/A",
+      "#N/A N/A",
+      "NaN",
+      "nan",
+      "null",
+      "NULL",
+      "None",
+      "-",
+      "--",
+      ".",
+      "nil",
+      "NaT",
+    ],
+    ...["inf", "-Infinity", "1e999"],
+  ]) {
+    assert.ok(Number.isNaN(numbersOf(text)[0]), text);
+  }
+});
+
+test("thousands separators are read where a cell of the file shows which mark parts the decimals", () => {
+  assert.deepEqual(numbersOf("1,234.50", "2,345", "12"), [1234.5, 2345, 12]);
+  assert.deepEqual(numbersOf("2,345", "0.5"), [2345, 0.5]);
+  assert.deepEqual(numbersOf("1,234,567"), [1234567]);
+  assert.deepEqual(numbersOf("1.234,50", "2.345", "2,345"), [1234.5, 2345, 2.345]);
+  assert.deepEqual(numbersOf("12,5", "1.234", "1,5e1"), [12.5, 1234, 15]);
+});
+
+test("points alone are decimal points, also with three digits behind", () => {
+  assert.deepEqual(numbersOf("1.234", "64.561", "1e3"), [1.234, 64.561, 1000]);
+});
+
+test("a comma that may be either is refused, never guessed", () => {
+  assert.match(refusal("5", "1,234"), /"1,234" \(line 3, "A"\)/);
+});
+
+test("decimal marks that contradict each other are refused with both lines", () => {
+  assert.match(refusal("1.5", "1,5"), /line 2.*line 3/);
+  assert.match(refusal("1,5", "1,234.5"), /decimal mark/);
+});
+
+test("anything else is refused with its line", () => {
+  for (const text of [
+    "x",
+    "$1.50",
+    "1 234",
+    "1,23,4.5",
+    "1..2",
+    "0x10",
+    "1_000",
+    "12%",
+    "1,2,3",
+    "e5",
+    "NaN1",
+  ]) {
+    assert.match(refusal("1", text), /line 3, "A"/, text);
+  }
+});
+
+test("a currency sign and a word are told as what they are", () => {
+  assert.equal(
+    refusal("$1.50"),
+    'p.csv: "$1.50" (line 2, "A") is no number; write prices without a currency sign',
+  );
+  assert.match(refusal("EUR"), /is no number; leave out the columns of a wide file that are no ticker's$/);
+  assert.match(refusal("12%"), /is no number$/);
+});

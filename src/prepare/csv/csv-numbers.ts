@@ -1,0 +1,124 @@
+import { MucastError } from "../../contract/errors/errors.ts";
+import { show } from "../../contract/errors/faults.ts";
+
+export type DecimalMark = "." | ",";
+
+const MISSING = new Set([
+  "",
+  "na",
+  "n/a",
+  "#n/a",
+  "#n/a n/a",
+  "nan",
+  "null",
+  "none",
+  "nil",
+  "nat",
+  "-",
+  "--",
+  ".",
+]);
+const INFINITE = /^[+-]?inf(?:inity)?$/;
+const PLAIN = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,3})?$/i;
+const POINT_THOUSANDS = /^[+-]?\d{1,3}(?:,\d{3})+(?:\.\d*)?$/;
+const COMMA = /^[+-]?(?:\d+|\d{1,3}(?:\.\d{3})+),\d*(?:e[+-]?\d{1,3})?$/i;
+const WHOLE = /^[+-]?\d+(?:e[+-]?\d{1,3})?$/i;
+const COMMA_THOUSANDS = /^[+-]?\d{1,3}(?:\.\d{3})+$/;
+
+/** True for a cell that holds no price: blank, NA, N/A, #N/A, NaN, null, None, -, an infinity, in any case. */
+export function isMissing(text: string): boolean {
+  const lower = text.toLowerCase();
+  return MISSING.has(lower) || INFINITE.test(lower);
+}
+
+interface Met {
+  readonly text: string;
+  readonly line: number;
+  /** Of a wide file its column, of a long one what its row names. */
+  readonly ticker: string;
+}
+
+const CURRENCY_SIGN = /\p{Sc}/u;
+
+/**
+ * Numbers with a decimal point or a decimal comma, with or without thousands separators. `1,234` alone is either;
+ * which mark a file uses is decided from all its cells.
+ */
+export class NumberColumn {
+  readonly #source: string;
+  readonly #mark: DecimalMark;
+  #point: Met | undefined;
+  #comma: Met | undefined;
+  #either: Met | undefined;
+
+  /** @param mark the decimal mark under which `take` reads. */
+  constructor(source: string, mark: DecimalMark) {
+    this.#source = source;
+    this.#mark = mark;
+  }
+
+  /**
+   * @returns the number under the mark given, NaN for a missing one. It holds only where `mark()` agrees later.
+   * @throws MucastError invalid_data for a text that is no number under either mark.
+   */
+  take(text: string, line: number, ticker: string): number {
+    if (PLAIN.test(text) && this.#mark === ".") {
+      // A plain number with one group of three decimals, such as 1.234, would also be a whole one elsewhere.
+      if (this.#point === undefined && text.includes(".") && !COMMA_THOUSANDS.test(text))
+        this.#point = { text, line, ticker };
+      return finite(Number(text));
+    }
+    const bare = text.trim();
+    return isMissing(bare) ? Number.NaN : this.#takeMarked(bare, line, ticker);
+  }
+
+  /**
+   * The file's decimal mark; a point where no cell shows anything else.
+   * @throws MucastError invalid_data where cells contradict each other, or only such as `1,234` were met.
+   */
+  mark(): DecimalMark {
+    if (this.#point && this.#comma) {
+      throw this.#fault(
+        `the decimal mark changes: ${shown(this.#point)}, then ${shown(this.#comma)}`,
+        this.#comma,
+      );
+    }
+    if (this.#comma) return ",";
+    if (this.#point || !this.#either) return ".";
+    const words = `the comma of ${shown(this.#either)} may part thousands or decimals, and no cell of the file tells`;
+    throw this.#fault(`${words}; write numbers without thousands separators`, this.#either);
+  }
+
+  #takeMarked(text: string, line: number, ticker: string): number {
+    const met = { text, line, ticker };
+    const pointed = PLAIN.test(text) || POINT_THOUSANDS.test(text);
+    const commaed = WHOLE.test(text) || COMMA.test(text) || COMMA_THOUSANDS.test(text);
+    if (!pointed && !commaed) throw this.#fault(`${shown(met)} is no number${hint(text)}`, met);
+    if (!commaed) this.#point ??= met;
+    else if (!pointed) this.#comma ??= met;
+    else if (text.includes(",")) this.#either ??= met;
+    const plain = this.#mark === "." ? text.replaceAll(",", "") : text.replaceAll(".", "").replace(",", ".");
+    return finite(Number(plain));
+  }
+
+  #fault(message: string, met: Met): MucastError {
+    return new MucastError("invalid_data", `${this.#source}: ${message}`, {
+      source: this.#source,
+      line: met.line,
+    });
+  }
+}
+
+function finite(value: number): number {
+  return Number.isFinite(value) ? value : Number.NaN;
+}
+
+function shown({ text, line, ticker }: Met): string {
+  return `${show(text)} (line ${line}, ${show(ticker)})`;
+}
+
+function hint(text: string): string {
+  if (CURRENCY_SIGN.test(text)) return "; write prices without a currency sign";
+  // A column such as `Currency` beside those of the tickers.
+  return /^\p{L}+$/u.test(text) ? "; leave out the columns of a wide file that are no ticker's" : "";
+}

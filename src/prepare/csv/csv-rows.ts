@@ -1,0 +1,77 @@
+import { Readable } from "node:stream";
+import { CsvError, parse } from "csv-parse";
+import { openBlob } from "../../blob/open-blob.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+
+/** One record of a CSV with the line it ends on, counted from 1. */
+export interface CsvRow {
+  readonly cells: readonly string[];
+  readonly line: number;
+}
+
+const DELIMITERS = [",", ";", "\t", "|"];
+
+/**
+ * The records of a local CSV, gzip or not: comma, semicolon, tab or bar as delimiter (the one that parts the
+ * header most often), quoted fields, any line ends, a byte order mark; cells trimmed, lines without any content
+ * left out.
+ * @throws MucastError of the file as openBlob; invalid_data with the line for broken quoting or bytes that are
+ * not UTF-8.
+ */
+export async function* csvRows(path: string): AsyncGenerator<CsvRow> {
+  const blob = await openBlob(path, { allowed: [] });
+  const text = decoded(blob.chunks, path);
+  const first = await text.next();
+  const head = first.done ? "" : first.value;
+  const parser = parse({
+    delimiter: delimiterOf(head),
+    bom: true,
+    info: true,
+    relax_column_count: true,
+    skip_empty_lines: true,
+    trim: true,
+    max_record_size: 2 ** 24,
+  });
+  const source = Readable.from(rejoined(head, text));
+  source.once("error", (error) => parser.destroy(error));
+  source.pipe(parser);
+  try {
+    for await (const { record, info } of parser as AsyncIterable<{
+      record: string[];
+      info: { lines: number };
+    }>) {
+      if (record.some((cell) => cell !== "")) yield { cells: record, line: info.lines };
+    }
+  } catch (error) {
+    throw error instanceof CsvError ? broken(path, error) : error;
+  } finally {
+    source.destroy();
+  }
+}
+
+async function* decoded(chunks: AsyncIterable<Uint8Array>, path: string): AsyncGenerator<string> {
+  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+  try {
+    for await (const chunk of chunks) yield decoder.decode(chunk, { stream: true });
+    yield decoder.decode();
+  } catch (error) {
+    if (error instanceof MucastError) throw error;
+    throw new MucastError("invalid_data", `${path} is not UTF-8 text; save it as UTF-8`, { source: path });
+  }
+}
+
+async function* rejoined(head: string, rest: AsyncIterable<string>): AsyncGenerator<string> {
+  yield head;
+  yield* rest;
+}
+
+function delimiterOf(head: string): string {
+  const header = head.split(/[\r\n]/, 1)[0]!.replaceAll(/"[^"]*"/g, "");
+  const counts = DELIMITERS.map((delimiter) => header.split(delimiter).length);
+  return DELIMITERS[counts.indexOf(Math.max(...counts))]!;
+}
+
+function broken(path: string, error: CsvError): MucastError {
+  const line = Number((error as CsvError & { lines?: number }).lines);
+  return new MucastError("invalid_data", `${path}: line ${line}: ${error.message}`, { source: path, line });
+}

@@ -1,0 +1,210 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { gzipSync } from "node:zlib";
+import fc from "fast-check";
+import { formatDay } from "../../contract/data/dates.ts";
+import type { ErrorCode } from "../../contract/errors/error-codes.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { problemOf } from "../../contract/errors/problem.ts";
+import { readPriceCsv } from "./read-price-csv.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "mucast-csv-"));
+after(() => rmSync(folder, { recursive: true }));
+const path = join(folder, "prices.csv");
+
+/** `{ ticker: { date: price } }` of a CSV text. */
+async function read(text: string | Uint8Array) {
+  writeFileSync(path, text);
+  const tickers = await readPriceCsv(path);
+  return Object.fromEntries(
+    tickers.map(({ ticker, days, prices }) => [
+      ticker,
+      Object.fromEntries([...days].map((day, i) => [formatDay(day), prices[i]])),
+    ]),
+  );
+}
+
+async function refusal(text: string | Uint8Array, code: ErrorCode = "invalid_data"): Promise<MucastError> {
+  const error = await read(text)
+    .then(() => assert.fail("it was read"))
+    .catch((error: unknown) => error);
+  assert.ok(error instanceof MucastError && error.code === code, String(error));
+  return error;
+}
+
+const TWO = { A: { "2020-01-02": 1.5, "2020-01-03": 2 }, B: { "2020-01-02": 10, "2020-01-03": 20 } };
+
+test("what is wrong with a CSV is told as of an input, which is no blob yet", async () => {
+  const absent = readPriceCsv(join(folder, "absent.csv")).catch((error: unknown) => error);
+  for (const error of [await refusal("Date,A\n2020-01-02,x\n"), await absent]) {
+    const { code, title, detail, advice } = problemOf(error);
+    assert.notEqual(code, "internal");
+    assert.doesNotMatch(`${title} ${detail} ${advice}`, /\bblob/);
+  }
+});
+
+test("a wide file and a long file of the same prices say the same", async () => {
+  assert.deepEqual(await read("Date,A,B\n2020-01-02,1.5,10\n2020-01-03,2,20\n"), TWO);
+  assert.deepEqual(
+    await read("date,ticker,close\n2020-01-02,A,1.5\n2020-01-02,B,10\n2020-01-03,A,2\n2020-01-03,B,20\n"),
+    TWO,
+  );
+});
+
+test("delimiters, line ends, quotes, a byte order mark, blank lines and gzip do not matter", async () => {
+  for (const text of [
+    "\uFEFFDate,A,B\r\n2020-01-02,1.5,10\r\n2020-01-03,2,20\r\n",
+    "Date;A;B\n2020-01-02;1,5;10\n2020-01-03;2;20",
+    "Date\tA\tB\n2020-01-02\t1.5\t10\n2020-01-03\t2\t20",
+    "Date|A|B\n2020-01-02|1.5|10\n2020-01-03|2|20",
+    '"Date","A","B"\n"2020-01-02","1.5","10"\n"2020-01-03"," 2","20 "\n',
+    "Date, A , B\n\n2020-01-03, 2 , 20\n,,\n2020-01-02,1.5,10\n\n",
+    "Date,A,B,\n2020-01-02,1.5,10,\n2020-01-03,2,20,\n",
+    ",A,B\n2020-01-02 00:00:00,1.5,10\n2020-01-03 00:00:00,2,20\n",
+    "Unnamed: 0,Date,A,B\n0,2020-01-02,1.5,10\n1,2020-01-03,2,20\n",
+    "B,A,timestamp\n10,1.5,20200102\n20,2,20200103\n",
+    gzipSync("Date,A,B\n2020-01-02,1.5,10\n2020-01-03,2,20\n"),
+  ]) {
+    assert.deepEqual(await read(text), TWO, String(text));
+  }
+});
+
+test("the columns of a long file go by many names, and adjusted closes come before closes", async () => {
+  for (const header of [
+    "Date,Ticker,Adj Close,Close",
+    "timestamp,symbol,adj_close,close",
+    "TRADE_DATE,SYMBOL,AdjClose,Price",
+    "Date,Ticker,price,volume",
+    "Date,Ticker,Close,Open",
+  ]) {
+    assert.deepEqual(await read(`${header}\n2020-01-02,A,1.5,9\n`), { A: { "2020-01-02": 1.5 } }, header);
+  }
+  assert.deepEqual(await read("Close,Adj Close*,Ticker,Date\n9,1.5,A,2020-01-02\n"), {
+    A: { "2020-01-02": 1.5 },
+  });
+});
+
+test("missing prices are left out, zero and negative ones stay, tickers ascend by code point", async () => {
+  const text = "Date,b,B,A\n2020-01-02,,0,NA\n2020-01-03,1,-2,null\n2020-01-06,#N/A,,nan\n";
+  const found = await read(text);
+  assert.deepEqual(found, { B: { "2020-01-02": 0, "2020-01-03": -2 }, b: { "2020-01-03": 1 } });
+  assert.deepEqual(Object.keys(found), ["B", "b"]);
+});
+
+test("tickers may be called like numbers or like parts of JavaScript", async () => {
+  writeFileSync(path, 'Date,10,9,__proto__,"A,B"\n2020-01-02,1,2,3,4\n');
+  assert.deepEqual(
+    (await readPriceCsv(path)).map(({ ticker, prices }) => [ticker, prices[0]]),
+    [
+      ["10", 1],
+      ["9", 2],
+      ["A,B", 4],
+      ["__proto__", 3],
+    ],
+  );
+});
+
+test("a second price for the same ticker and date is refused with both lines, also where one is blank", async () => {
+  const long = "Date,Ticker,Close\n2020-01-02,A,1\n2020-01-02,B,1\n2020-01-02T10:00,A,\n";
+  assert.match((await refusal(long)).message, /line 4 gives A a second price for 2020-01-02, after line 2/);
+  const wide = await refusal("Date,A\n2020-01-02,1\n2020-01-03,1\n20200102,1\n");
+  assert.equal(wide.data.line, 4);
+});
+
+test("prices within a day are told as such, with both times", async () => {
+  const hourly = "Date,A\n2020-01-02 09:30:00,1\n2020-01-02 10:30:00,2\n";
+  const words =
+    /line 3 gives A a price at 10:30:00 on 2020-01-02, after that at 09:30:00 on line 2; one price a day is expected/;
+  assert.match((await refusal(hourly)).message, words);
+});
+
+test("a cell that is no number is told with its column", async () => {
+  const wide = await refusal("Date,A,Currency\n2020-01-02,1,USD\n");
+  assert.match(wide.message, /"USD" \(line 2, "Currency"\) is no number; leave out the columns/);
+});
+
+test("two rows of headers, as yfinance writes them, are told as such in each of its layouts", async () => {
+  for (const text of [
+    "Price,Close,Close\nTicker,A,B\nDate,,\n2020-01-02,1,2\n",
+    ",Adj Close,Adj Close,Close,Close\n,A,B,A,B\nDate,,,,\n2020-01-02,1,2,1,2\n",
+    "Price,Close,High,Low,Open,Volume\nTicker,A,A,A,A,A\nDate,,,,,\n2020-01-02,1,2,1,2,5\n",
+    "Ticker,A,A,B,B\nPrice,Open,Close,Open,Close\nDate,,,,\n2020-01-02,1,2,1,2\n",
+  ]) {
+    assert.match(
+      (await refusal(text)).message,
+      /a row of tickers beside its row of headers.*\["Close"\]/,
+      text,
+    );
+  }
+});
+
+test("a row that is cut or too long is refused with its line", async () => {
+  assert.match(
+    (await refusal("Date,A,B\n2020-01-02,1,2\n2020-01-03,1\n")).message,
+    /line 3 has 2 cells.*has 3/,
+  );
+  assert.match((await refusal("Date,A,B\n2020-01-02,1,2,3\n")).message, /line 2/);
+  await refusal("Date,Ticker,Close\n2020-01-02,,1\n");
+});
+
+test("lines are counted as an editor does, past quoted line ends too", async () => {
+  assert.equal((await refusal('Date,"A\nB",C\n2020-01-02,1,2\n\n2020-01-03,1,x\n')).data.line, 5);
+});
+
+test("a header that fits no layout is refused in words that say what would", async () => {
+  assert.match((await refusal("A,B\n1,2\n")).message, /no date column.*"A", "B"/);
+  assert.match((await refusal("Date\n2020-01-02\n")).message, /no ticker column/);
+  assert.match((await refusal("Date,A,A\n2020-01-02,1,2\n")).message, /two columns called A/);
+  assert.match(
+    (await refusal("Date,Open,High,Low,Close,Adj Close,Volume\n2020-01-02,1,1,1,1,1,1\n")).message,
+    /bars/,
+  );
+  assert.match(
+    (await refusal("Date,Ticker,Close,close\n2020-01-02,A,1,2\n")).message,
+    /two columns called Close/,
+  );
+});
+
+test("broken quoting, other encodings, and files without content or price are refused", async () => {
+  assert.match((await refusal('Date,A\n2020-01-02,"1\n')).message, /line 2/);
+  assert.match((await refusal(Buffer.from("Date,Caf\xe9\n2020-01-02,1\n", "latin1"))).message, /UTF-8/);
+  assert.match((await refusal(Buffer.from("\uFEFFDate,A\n", "utf16le"))).message, /UTF-8/);
+  for (const text of ["", "\n\n", "Date,A\n", "Date,A\n2020-01-02,\n"]) await refusal(text);
+  await refusal(gzipSync("Date,A\n2020-01-02,1\n").subarray(0, 30), "unreadable_blob");
+  await assert.rejects(readPriceCsv(join(folder, "missing")), /missing cannot be opened/);
+});
+
+test("whatever order rows and columns are written in, the same prices are read", async () => {
+  const cell = fc.tuple(
+    fc.nat(400),
+    fc.constantFrom("A", "B", "c"),
+    fc.double({ min: 1e-6, max: 1e6, noNaN: true }),
+  );
+  const cells = fc.uniqueArray(cell, {
+    minLength: 1,
+    maxLength: 40,
+    selector: ([day, ticker]) => `${day} ${ticker}`,
+  });
+  await fc.assert(
+    fc.asyncProperty(cells, fc.constantFrom(",", ";", "\t"), async (cells, delimiter) => {
+      const expected: Record<string, Record<string, number>> = {};
+      for (const [day, ticker, price] of cells)
+        expected[ticker] = { ...expected[ticker], [formatDay(day)]: price };
+      const rows = cells.map(([day, ticker, price]) => [ticker, `${price}`, formatDay(day)].join(delimiter));
+      assert.deepEqual(
+        await read([["Symbol", "Price", "Date"].join(delimiter), ...rows].join("\r\n")),
+        expected,
+      );
+    }),
+    { numRuns: 40 },
+  );
+});
+
+test("a ticker longer than the jobs take is refused with its line", async () => {
+  const long = "é".repeat(129);
+  const { message } = await refusal(`Symbol,Date,Close\nA,2020-01-02,1\n${long},2020-01-02,1\n`, "too_large");
+  assert.match(message, /line 3 names a ticker of more than 256 bytes/);
+});

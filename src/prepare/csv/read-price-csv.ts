@@ -1,0 +1,153 @@
+import { NAME_BYTES } from "../../contract/data/blob-limits.ts";
+import { compareCodePoints } from "../../contract/data/code-points.ts";
+import { formatDay } from "../../contract/data/dates.ts";
+import type { TickerPrices } from "../../contract/data/ticker-series.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { counted } from "../../contract/errors/wording.ts";
+import { Turns } from "../../contract/machine/pausable.ts";
+import { DateColumn } from "./csv-dates.ts";
+import { checkSingleHeader, layoutOf, type PriceLayout } from "./csv-layout.ts";
+import { type DecimalMark, NumberColumn } from "./csv-numbers.ts";
+import { type CsvRow, csvRows } from "./csv-rows.ts";
+
+/** The cells of one ticker in the order of the file. */
+interface Cells {
+  readonly dates: number[];
+  readonly prices: number[];
+  readonly lines: number[];
+}
+
+/**
+ * Reads a wide or long price CSV.
+ * @returns every ticker that has a price, by ascending code point; days ascend, missing prices are left out, zero
+ * and negative ones kept as they are.
+ * @throws MucastError of csvRows; invalid_data, with the line, for what cannot be understood without guessing; too_large
+ * for a ticker longer than the jobs take; the reason of `signal`.
+ */
+export async function readPriceCsv(path: string, signal?: AbortSignal): Promise<TickerPrices[]> {
+  const turns = new Turns(signal);
+  const pointed = await readUnder(".", path, turns);
+  const cells = pointed.numbers.mark() === "." ? pointed : await readUnder(",", path, turns);
+  const days = cells.dates.days();
+  const priced: TickerPrices[] = [];
+  for (const [ticker, column] of cells.tickers) {
+    await turns.giveWay();
+    const prices = tickerPrices(ticker, column, days, (k) => duplicate(ticker, column, k, cells.dates, path));
+    if (prices.days.length > 0) priced.push(prices);
+  }
+  if (priced.length === 0) throw new MucastError("invalid_data", `${path} holds no price`, { source: path });
+  return priced.sort((a, b) => compareCodePoints(a.ticker, b.ticker));
+}
+
+async function readUnder(mark: DecimalMark, path: string, turns: Turns): Promise<PriceCells> {
+  const cells = new PriceCells(path, mark);
+  let names: readonly string[] | undefined;
+  let layout: PriceLayout | undefined;
+  for await (const row of csvRows(path)) {
+    await turns.giveWay();
+    if (names === undefined) {
+      names = row.cells;
+      continue;
+    }
+    if (layout === undefined) {
+      checkSingleHeader(names, row.cells, path);
+      layout = layoutOf(names, path);
+    }
+    checkWidth(row, names.length, path);
+    const date = cells.dates.take(row.cells[layout.date]!, row.line);
+    if (layout.kind === "long") {
+      cells.add(row.cells[layout.ticker]!.trim(), date, row.cells[layout.price]!, row.line);
+    } else {
+      for (const [ticker, column] of layout.tickers) cells.add(ticker, date, row.cells[column]!, row.line);
+    }
+  }
+  if (names === undefined) throw new MucastError("invalid_data", `${path} is empty`, { source: path });
+  if (layout === undefined) layoutOf(names, path);
+  return cells;
+}
+
+/** Cells past the header's end, and cells missing at a row's end, are a shifted or cut row. */
+function checkWidth(row: CsvRow, width: number, path: string): void {
+  const surplus = row.cells.slice(width).some((cell) => cell !== "");
+  if (row.cells.length >= width && !surplus) return;
+  const words = `line ${row.line} has ${counted(row.cells.length, "cell")}, the header has ${width}`;
+  throw new MucastError("invalid_data", `${path}: ${words}`, { source: path, line: row.line });
+}
+
+/** All cells of a file, as far as they can be understood before its last line is read. */
+class PriceCells {
+  readonly dates: DateColumn;
+  readonly numbers: NumberColumn;
+  readonly tickers = new Map<string, Cells>();
+  readonly #path: string;
+
+  constructor(path: string, mark: DecimalMark) {
+    this.#path = path;
+    this.dates = new DateColumn(path);
+    this.numbers = new NumberColumn(path, mark);
+  }
+
+  add(ticker: string, date: number, price: string, line: number): void {
+    let cells = this.tickers.get(ticker);
+    if (cells === undefined) {
+      if (ticker === "") {
+        const data = { source: this.#path, line };
+        throw new MucastError("invalid_data", `${this.#path}: line ${line} names no ticker`, data);
+      }
+      if (Buffer.byteLength(ticker) > NAME_BYTES.ticker) {
+        const what = `names a ticker of more than ${NAME_BYTES.ticker} bytes`;
+        const data = { source: this.#path, line };
+        throw new MucastError("too_large", `${this.#path}: line ${line} ${what}`, data);
+      }
+      cells = { dates: [], prices: [], lines: [] };
+      this.tickers.set(ticker, cells);
+    }
+    cells.dates.push(date);
+    cells.prices.push(this.numbers.take(price, line, ticker));
+    cells.lines.push(line);
+  }
+}
+
+/**
+ * Sorts by date, refuses a date that comes twice (also where one of the two has no price), drops the missing.
+ * @param twice the error of two cells of the same date.
+ */
+function tickerPrices(
+  ticker: string,
+  cells: Cells,
+  dayOf: readonly number[],
+  twice: (pair: readonly [number, number]) => MucastError,
+): TickerPrices {
+  const order = cells.dates.map((_, i) => i);
+  const day = (i: number) => dayOf[cells.dates[i]!]!;
+  order.sort((a, b) => day(a) - day(b) || a - b);
+  for (let k = 1; k < order.length; k++) {
+    if (day(order[k]!) === day(order[k - 1]!)) throw twice([order[k - 1]!, order[k]!]);
+  }
+  const kept = order.filter((i) => !Number.isNaN(cells.prices[i]!));
+  return {
+    ticker,
+    days: Int32Array.from(kept, day),
+    prices: Float64Array.from(kept, (i) => cells.prices[i]!),
+  };
+}
+
+const TIME_OF_DAY = /[T ](\d{1,2}:\d{2}\S*)/;
+
+function duplicate(
+  ticker: string,
+  cells: Cells,
+  pair: readonly [number, number],
+  dates: DateColumn,
+  path: string,
+): MucastError {
+  const [first, line] = pair.map((i) => cells.lines[i]!) as [number, number];
+  const [earlier, later] = pair.map((i) => TIME_OF_DAY.exec(dates.textOf(cells.dates[i]!))?.[1]);
+  const day = formatDay(dates.days()[cells.dates[pair[1]]!]!);
+  const words =
+    later !== undefined && earlier !== undefined && later !== earlier
+      ? `gives ${ticker} a price at ${later} on ${day}, after that at ${earlier} on line ${first}; ` +
+        "one price a day is expected: keep the last of each day"
+      : `gives ${ticker} a second price for ${day}, after line ${first}`;
+  return new MucastError("invalid_data", `${path}: line ${line} ${words}`, { source: path, line, ticker });
+}

@@ -1,0 +1,54 @@
+import { open } from "node:fs/promises";
+import { throwIfAborted } from "../blob/canceled.ts";
+import type { Content } from "../blob/content.ts";
+import { nameTaken } from "../blob/output-folder.ts";
+import { discardStaged, publishStaged, type StagedFile, stageFile } from "../blob/staged-file.ts";
+
+/**
+ * Writes files that belong together: all are whole on disk before the first gets its name. One that exists with
+ * the same bytes is left as it is.
+ * @returns their paths, and whether any was new.
+ * @throws MucastError output_failed; nothing is changed where one exists with other bytes.
+ */
+export async function publishBlobs(
+  folder: string,
+  files: readonly { readonly name: string; readonly content: Content }[],
+  signal?: AbortSignal,
+): Promise<{ paths: string[]; written: boolean }> {
+  const staged: StagedFile[] = [];
+  let written = false;
+  try {
+    for (const { name, content } of files) staged.push(await stageFile(folder, name, content, { signal }));
+    for (const file of staged) if ((await sameBytes(file)) === false) throw nameTaken(file.target);
+    throwIfAborted(signal, "writing", folder);
+    for (const file of staged) {
+      if (await publishStaged(file)) written = true;
+      else if (!(await sameBytes(file))) throw nameTaken(file.target);
+    }
+  } finally {
+    // Last first, so that the folder made for the first is empty by then where nothing was published.
+    for (const file of staged.reverse()) await discardStaged(file);
+  }
+  return { paths: staged.map(({ target }) => target).reverse(), written };
+}
+
+const BLOCK_BYTES = 2 ** 20;
+
+/** @returns undefined where the target does not exist. */
+async function sameBytes({ path, target }: StagedFile): Promise<boolean | undefined> {
+  const there = await open(target, "r").catch(() => undefined);
+  if (there === undefined) return undefined;
+  const ours = await open(path, "r");
+  try {
+    for (;;) {
+      const [a, b] = await Promise.all([
+        there.read(Buffer.alloc(BLOCK_BYTES), 0, BLOCK_BYTES, null),
+        ours.read(Buffer.alloc(BLOCK_BYTES), 0, BLOCK_BYTES, null),
+      ]);
+      if (!a.buffer.subarray(0, a.bytesRead).equals(b.buffer.subarray(0, b.bytesRead))) return false;
+      if (a.bytesRead === 0) return true;
+    }
+  } finally {
+    await Promise.all([there.close(), ours.close()]);
+  }
+}
