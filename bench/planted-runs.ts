@@ -47,7 +47,7 @@ function configOf({ option, seed, loss }: PlantedRun): object {
 }
 
 function meanIc({ outcome }: ReadAndTrained, tickers: readonly string[]): number {
-  const metrics = atOnce(evaluateDl(outcome.trained, undefined)).evidence.score.by_ticker;
+  const metrics = atOnce(evaluateDl(outcome.trained, undefined)).tables.score.by_ticker;
   const ics = tickers.map((ticker) => {
     const metric = metrics.get(ticker);
     if (metric?.n !== 300)

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { blobPolicy } from "../blob/policy.ts";
 import { namedFailure, printable } from "../contract/errors/wording.ts";
-import type { TickerUnderstanding, Understanding } from "../jobs/shared/job-preview.ts";
+import type { JobPreview, TickerPreview } from "../jobs/shared/job-preview.ts";
 import { validateJob } from "../jobs/validate-job.ts";
 import { type JobFlags, jobInputs, reporterOf, withJobFlags } from "./job-options.ts";
 import { table } from "./table.ts";
@@ -25,13 +25,11 @@ export function addValidate(program: Command): void {
       const reporter = reporterOf(flags);
       try {
         const policy = blobPolicy({ ...process.env, BLOB_URL: inputs.blobUrl });
-        const { error, ...understanding } = await untilSignal((signal) =>
+        const { error, ...preview } = await untilSignal((signal) =>
           validateJob({ ...inputs, id: "validate" }, { workers, policy, report: reporter.report, signal }),
         );
-        for (const warning of understanding.warnings) reporter.warn(warning);
-        process.stdout.write(
-          flags.log === "json" ? `${JSON.stringify(understanding)}\n` : asText(understanding),
-        );
+        for (const warning of preview.warnings) reporter.warn(warning);
+        process.stdout.write(flags.log === "json" ? `${JSON.stringify(preview)}\n` : asText(preview));
         if (error !== undefined) throw error;
       } finally {
         reporter.finish();
@@ -39,7 +37,7 @@ export function addValidate(program: Command): void {
     });
 }
 
-function asText({ model, window, tickers, failures }: Omit<Understanding, "error">): string {
+function asText({ model, window, tickers, failures }: Omit<JobPreview, "error">): string {
   const { start, end, learning_end, as_of } = window;
   const lines = [
     `model   ${model.name} ${JSON.stringify(model.params)}`,
@@ -52,7 +50,7 @@ function asText({ model, window, tickers, failures }: Omit<Understanding, "error
 }
 
 /** A row a ticker; the counts between the rows and the dates are those of the job. */
-function tickerTable(tickers: readonly TickerUnderstanding[]): string {
+function tickerTable(tickers: readonly TickerPreview[]): string {
   const counts = tickers.map(countsOf);
   const names = Object.keys(counts[0] ?? {});
   const rows = tickers.map((t, i) => [
@@ -69,7 +67,7 @@ function tickerTable(tickers: readonly TickerUnderstanding[]): string {
   return table(titles, rows);
 }
 
-function countsOf({ folds, windows }: TickerUnderstanding): Record<string, number> {
+function countsOf({ folds, windows }: TickerPreview): Record<string, number> {
   if (windows === undefined) return { folds: folds ?? 0 };
   const { train, validate, calibrate } = windows;
   return { "train windows": train, validate, calibrate };

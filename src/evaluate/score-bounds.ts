@@ -8,31 +8,34 @@ import {
   intervalUnsupported,
 } from "./conformal.ts";
 
-/** Forecasts that the final model did not learn from, beside what happened: shape (m) each. */
+/** Forecasts of rows that the model did not learn from, and the labels of those rows: shape (m) each. */
 export interface Residuals {
   readonly realised: Float64Array;
   readonly predicted: Float64Array;
 }
 
-/** What of the settings decides about intervals; undefined for none. */
-export type IntervalChoice = Pick<Intervals, "alpha" | "bound"> | undefined;
+/** The settings of intervals that are on; undefined where a job makes none. */
+export type IntervalChoice = Omit<Intervals, "enabled"> | undefined;
 
 /**
  * Intervals around one ticker's forecasts, from its own residuals.
  * @param predicted shape (n): forecasts of the score rows.
- * @returns ends of shape (n), all NaN where none were asked for or none is supported; a warning in the latter case.
+ * @returns ends of shape (n), all NaN where no intervals are asked for, or where the residuals support none; the latter
+ *   with a warning.
  */
 export function scoreBounds(
   ticker: string,
   predicted: Float64Array,
-  { realised, predicted: before }: Residuals,
-  choice: IntervalChoice,
+  residuals: Residuals,
+  intervals: IntervalChoice,
 ): { readonly bounds: Bounds; readonly warnings: readonly Warning[] } {
-  if (choice === undefined) return { bounds: intervalsAround(predicted, undefined, "both"), warnings: [] };
-  const scores = conformityScores(realised, before, choice.bound);
-  const unsupported = intervalUnsupported(ticker, scores.length, choice.alpha);
+  if (intervals === undefined) return { bounds: intervalsAround(predicted, undefined, "both"), warnings: [] };
+  const { alpha, bound, ...unused } = intervals;
+  unused satisfies Record<string, never>; // A new setting of intervals does not compile until it is used here.
+  const scores = conformityScores(residuals.realised, residuals.predicted, bound);
+  const unsupported = intervalUnsupported(ticker, scores.length, alpha);
   return {
-    bounds: intervalsAround(predicted, conformalQuantile(scores, choice.alpha), choice.bound),
+    bounds: intervalsAround(predicted, conformalQuantile(scores, alpha), bound),
     warnings: unsupported === undefined ? [] : [unsupported],
   };
 }

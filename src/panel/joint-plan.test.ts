@@ -41,13 +41,16 @@ const MARKET = fc
 const told = (days: Int32Array) => Array.from(days, formatDay);
 
 test("the plan of tickers with faults is that of the slow twin", () => {
-  const seen = { joint: 0, left: 0, masked: 0 };
+  const seen = { joint: 0, excluded: 0, masked: 0 };
   const property = fc.property(MARKET, ({ panels, twins, options }) => {
     const slow = slowJoint(twins, options.lookback, options.calibrates);
     const plan = atOnce(planJoint(panels, options));
     const tickers = plan.members.map(({ panel }) => panel.ticker);
     assert.deepEqual(tickers, slow.tickers);
-    assert.deepEqual(Object.fromEntries(plan.left.map(({ data, code }) => [data.ticker, code])), slow.left);
+    assert.deepEqual(
+      Object.fromEntries(plan.excluded.map(({ data, code }) => [data.ticker, code])),
+      slow.excluded,
+    );
     for (const part of ["train", "validate", "calibrate", "score"] as const) {
       assert.deepEqual(told(plan.dates[part]), slow.dates[part]);
     }
@@ -64,7 +67,7 @@ test("the plan of tickers with faults is that of the slow twin", () => {
     assert.equal(samples.ends.length, slow.windows.length * tickers.length);
     assert.equal(samples.labels.length, slow.labels.length * tickers.length);
     if (tickers.length > 1) seen.joint++;
-    if (plan.left.length > 0) seen.left++;
+    if (plan.excluded.length > 0) seen.excluded++;
     if (windows.some((row) => row.includes(null))) seen.masked++;
   });
   fc.assert(property, { seed: 7, numRuns: 120 });
@@ -129,7 +132,7 @@ function ticker(name: string, first: number, rows: number, label = (day: number)
 
 const OPTIONS = { lookback: 1, calibrates: false };
 
-const leaving = (plan: JointPlan) => plan.left.map(({ code, data }) => `${data.ticker}: ${code}`);
+const leaving = (plan: JointPlan) => plan.excluded.map(({ code, data }) => `${data.ticker}: ${code}`);
 
 test("a ticker that leaves takes its dates along, which may cost another one its labels", () => {
   // C validates, so it learns nothing; without its 10 dates B keeps 29 labels of the 37 it had.

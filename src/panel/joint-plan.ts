@@ -37,7 +37,7 @@ export interface JointPlan<P extends JointRows = JointRows> {
   /** Ascending by code point. */
   readonly members: readonly JointMember<P>[];
   /** Why each of the other tickers takes no part. */
-  readonly left: readonly MucastError[];
+  readonly excluded: readonly MucastError[];
 }
 
 /**
@@ -57,7 +57,7 @@ export function* planJoint<P extends JointRows>(
   options: WindowOptions,
 ): Pausable<JointPlan<P>> {
   let present = panels.toSorted((a, b) => compareCodePoints(a.ticker, b.ticker));
-  const left: MucastError[] = [];
+  const excluded: MucastError[] = [];
   for (;;) {
     const dates = yield* jointDates(present, options);
     const members: JointMember<P>[] = [];
@@ -68,9 +68,9 @@ export function* planJoint<P extends JointRows>(
       members.push(member);
       const reason = whyNot(member, options.lookback);
       if (reason === undefined) staying.push(member.panel);
-      else left.push(reason);
+      else excluded.push(reason);
     }
-    if (staying.length === present.length) return { dates, members, left };
+    if (staying.length === present.length) return { dates, members, excluded };
     present = staying;
   }
 }

@@ -41,8 +41,13 @@ export interface TickerPanel {
   readonly counts: RowCounts;
 }
 
-/** A panel whose features lie on disk or are not needed: of thousands that wait only these small parts stay. */
+/** A panel without its features, which lie on disk or are not needed: thousands of these fit into memory. */
 export type PanelRows = Omit<TickerPanel, "x">;
+
+/** Shape (fit): the labels to learn. */
+export function fitLabels({ fit, y }: Pick<TickerPanel, "fit" | "y">): Float64Array {
+  return Float64Array.from(fit, (row) => y[row]!);
+}
 
 export interface TickerInput {
   readonly ticker: string;

@@ -58,7 +58,7 @@ export function slowWindows(
 export interface TwinJoint {
   readonly tickers: readonly string[];
   /** By ticker. */
-  readonly left: Readonly<Record<string, string>>;
+  readonly excluded: Readonly<Record<string, string>>;
   readonly dates: Readonly<Record<"train" | "validate" | "calibrate" | "score", readonly string[]>>;
   /** The sample of each date in order, each ticker's entry: the date on which its window ends, or null. */
   readonly windows: readonly (readonly (string | null)[])[];
@@ -68,11 +68,11 @@ export interface TwinJoint {
 
 /** The plan of a joint network, the slow and obvious way: every question is asked again for every date and ticker. */
 export function slowJoint(all: readonly TwinTicker[], lookback: number, calibrates: boolean): TwinJoint {
-  const left: Record<string, string> = {};
+  const excluded: Record<string, string> = {};
   for (;;) {
     // Tickers of these tests are plain ASCII, which sorts the same by unit and by code point.
     const present = all
-      .filter(({ ticker }) => !(ticker in left))
+      .filter(({ ticker }) => !(ticker in excluded))
       .sort((a, b) => (a.ticker < b.ticker ? -1 : 1));
     const dates = slowDates(present, lookback, calibrates);
     const counts = (row: TwinRow): boolean => countsAsLabel(row, dates);
@@ -83,7 +83,7 @@ export function slowJoint(all: readonly TwinTicker[], lookback: number, calibrat
       );
       const reason = saysNothing(learned);
       if (reason === undefined) continue;
-      left[ticker] = reason;
+      excluded[ticker] = reason;
       leaving = true;
     }
     if (leaving) continue;
@@ -94,7 +94,7 @@ export function slowJoint(all: readonly TwinTicker[], lookback: number, calibrat
     const watched = [...dates.train, ...dates.validate];
     return {
       tickers: present.map(({ ticker }) => ticker),
-      left,
+      excluded,
       dates,
       windows: [...watched, ...dates.calibrate, ...dates.score].map((date) =>
         present.map((ticker) => windowOn(date, ticker)?.date ?? null),

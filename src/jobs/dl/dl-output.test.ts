@@ -7,7 +7,7 @@ import { provenance } from "../shared/job-document.ts";
 import { stringifyOrdered } from "../shared/ordered-json.ts";
 import { dlOutput, evaluateDl } from "./dl-output.ts";
 import type { TrainedTicker } from "./planned-network.ts";
-import type { TrainingRecord } from "./train-stacks.ts";
+import type { TrainingRecord } from "./train-network.ts";
 
 const SHA = "0".repeat(64);
 

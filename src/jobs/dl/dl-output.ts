@@ -6,19 +6,19 @@ import type { IntervalChoice } from "../../evaluate/score-bounds.ts";
 import { type DocumentParts, jobDocument, plain, recordedIntervals } from "../shared/job-document.ts";
 import type { OrderedJson } from "../shared/ordered-json.ts";
 import {
-  type Evidence,
   evaluationUnits,
-  evidenceOf,
   type ScoredTicker,
+  type ScoreTables,
+  scoreTables,
   scoreTicker,
 } from "../shared/score-tables.ts";
 import type { TrainedTicker } from "./planned-network.ts";
-import type { TrainingRecord } from "./train-stacks.ts";
+import type { TrainingRecord } from "./train-network.ts";
 
-/** What the forecasts of networks are worth. */
-export interface DlEvaluation {
+interface DlEvaluation {
   readonly tickers: readonly ScoredTicker[];
-  readonly evidence: Evidence;
+  readonly tables: ScoreTables;
+  /** Of the intervals. */
   readonly warnings: readonly Warning[];
 }
 
@@ -28,25 +28,25 @@ export function* evaluateDl(
   intervals: IntervalChoice,
 ): Pausable<DlEvaluation> {
   const tickers: ScoredTicker[] = [];
-  const warnings: Warning[] = [];
   for (const ticker of trained) {
-    const { scored, warnings: about } = scoreTicker(ticker, intervals);
-    tickers.push(scored);
-    warnings.push(...about);
+    tickers.push(scoreTicker(ticker, intervals));
     yield 1;
   }
   const without = trained.filter(({ residuals }) => intervals && residuals.realised.length === 0);
-  warnings.push(...without.map(({ dates }) => withoutResiduals(dates.ticker)));
-  return { tickers, evidence: yield* evidenceOf(tickers, intervals), warnings };
+  const warnings = [
+    ...tickers.flatMap((ticker) => ticker.warnings),
+    ...without.map(({ ticker }) => withoutResiduals(ticker)),
+  ];
+  return { tickers, tables: yield* scoreTables(tickers, intervals), warnings };
 }
 
-/** What `evaluateDl` counts. */
+/** The units of progress of `evaluateDl`. */
 export function dlEvaluationUnits(tickers: number): number {
   return evaluationUnits(tickers, 1);
 }
 
 /** What the output blob of run_dl_job is made of. */
-export type DlOutputParts = Pick<
+type DlOutputParts = Pick<
   DocumentParts,
   "id" | "createdAt" | "window" | "asOf" | "warnings" | "failures" | "provenance"
 > & {
@@ -61,8 +61,8 @@ export function dlOutput({ settings, evaluation, training, ...parts }: DlOutputP
     ...parts,
     operation: "run_dl_job",
     tickers: evaluation.tickers,
-    making: { training: plain(training) },
-    evidence: evaluation.evidence,
+    fitting: { training: plain(training) },
+    tables: evaluation.tables,
     intervals: settings.intervals,
     model: modelOf(settings),
   });
@@ -70,15 +70,18 @@ export function dlOutput({ settings, evaluation, training, ...parts }: DlOutputP
 
 /** The resolved configuration in the sections of the request: what was trained, every default filled in. */
 function modelOf(settings: DlSettings): OrderedJson {
-  const { architecture, ...params } = settings.network;
-  const { batch_size, loss, ...training } = settings.training;
+  const { enabled, network, training, scaler, lookback, device, seed, intervals, ...rest } = settings;
+  const { joint: _, ...unrecorded } = rest; // It follows from the network.
+  unrecorded satisfies Record<string, never>; // A new setting does not compile until it is recorded here.
+  const { architecture, ...params } = network;
+  const { batch_size, loss, ...trainingParams } = training;
   return {
     model: architecture,
-    status: settings.enabled,
-    global_settings: { device: settings.device, seed: settings.seed },
-    data_processing: { scaler: settings.scaler, lookback: settings.lookback, batch_size },
-    training_params: { ...training, loss_type: loss },
+    status: enabled,
+    global_settings: { device, seed },
+    data_processing: { scaler, lookback, batch_size },
+    training_params: { ...trainingParams, loss_type: loss },
     model_params: plain(params),
-    intervals: recordedIntervals(settings.intervals),
+    intervals: recordedIntervals(intervals),
   };
 }

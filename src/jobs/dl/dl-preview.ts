@@ -3,13 +3,13 @@ import type { Warning } from "../../contract/errors/warnings.ts";
 import { intervalUnsupported, withoutResiduals } from "../../evaluate/conformal.ts";
 import type { PanelRows } from "../../panel/ticker-panel.ts";
 import type { WindowPlan } from "../../panel/window-plan.ts";
-import type { PlannedTicker, Subject } from "../shared/job-preview.ts";
+import type { PlannedTicker, PreviewedConfig } from "../shared/job-preview.ts";
 import { planJointWindows } from "./plan-joint-network.ts";
 import { planTickerWindows } from "./plan-ticker-networks.ts";
 import { DISABLED } from "./read-and-train.ts";
 
-/** The config of run_dl_job and what it would plan. @throws MucastError as run_dl_job does. */
-export function understandDl(config: string): Subject {
+/** The config of run_dl_job, and the networks that the job would plan. @throws MucastError as run_dl_job does. */
+export function previewDl(config: string): PreviewedConfig {
   const { settings, warnings } = parseDlSettings(config);
   const { architecture, ...params } = settings.network;
   return {
@@ -20,7 +20,7 @@ export function understandDl(config: string): Subject {
   };
 }
 
-function* planEach(panels: readonly PanelRows[], settings: DlSettings): ReturnType<Subject["plan"]> {
+function* planEach(panels: readonly PanelRows[], settings: DlSettings): ReturnType<PreviewedConfig["plan"]> {
   const { planned, failures } = yield* planTickerWindows(panels, settings);
   const tickers = planned.map(({ panel, windows }) =>
     plannedTicker(panel, windows, panel.warnings, settings),
@@ -28,7 +28,7 @@ function* planEach(panels: readonly PanelRows[], settings: DlSettings): ReturnTy
   return { tickers, failures };
 }
 
-function* planJoint(panels: readonly PanelRows[], settings: DlSettings): ReturnType<Subject["plan"]> {
+function* planJoint(panels: readonly PanelRows[], settings: DlSettings): ReturnType<PreviewedConfig["plan"]> {
   const { plan, union, failures } = yield* planJointWindows(panels, settings);
   const tickers = plan.members.map((member) => {
     const { panel } = member;

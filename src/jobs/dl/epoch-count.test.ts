@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JobEvent } from "../../contract/api/job-events.ts";
-import { EpochCount } from "./train-networks.ts";
+import { EpochCount } from "./epoch-count.ts";
 
 function told(body: (count: EpochCount) => void): JobEvent[] {
   const events: JobEvent[] = [];

@@ -18,18 +18,18 @@ import {
   writeSamples,
 } from "./planned-network.ts";
 
-/** What a joint network is called where single ones go by their ticker. */
+/** The name of a joint network; a single one is named by its ticker. */
 const PORTFOLIO = "portfolio";
 
 /** A joint network, planned. */
-export interface JointWindows<P extends PanelRows> {
+interface JointWindows<P extends PanelRows> {
   readonly plan: JointPlan<P>;
   readonly union: FeatureUnion;
   readonly failures: readonly Failure[];
 }
 
 /**
- * Who takes part in a joint network, on which dates, and with which features.
+ * Which tickers take part in a joint network, on which dates, and with which features.
  * @throws MucastError invalid_request where the network is too large for the features of all.
  */
 export function* planJointWindows<P extends PanelRows>(
@@ -41,10 +41,10 @@ export function* planJointWindows<P extends PanelRows>(
   const union = uniteFeatures(plan.members.map((member) => member.panel));
   const { length } = plan.members;
   if (length > 0) checkNetworkSize(settings, union.names.length, length);
-  return { plan, union, failures: plan.left.map(failureOf) };
+  return { plan, union, failures: plan.excluded.map(failureOf) };
 }
 
-/** One network for all tickers that can take part; none where nobody can. @throws MucastError as planJointWindows does. */
+/** One network for all tickers that can take part; none where no ticker can. @throws MucastError as planJointWindows does. */
 export function* planJointNetwork(
   panels: readonly PanelOnDisk[],
   settings: DlSettings,

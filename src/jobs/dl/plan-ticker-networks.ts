@@ -17,7 +17,7 @@ import {
 } from "./planned-network.ts";
 
 /** The networks of single tickers, planned. */
-export interface TickerWindows<P extends PanelRows> {
+interface TickerWindows<P extends PanelRows> {
   readonly planned: readonly { readonly panel: P; readonly windows: WindowPlan }[];
   readonly failures: readonly Failure[];
 }

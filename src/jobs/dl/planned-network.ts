@@ -7,19 +7,18 @@ import { type ArrayRef, writeNpy } from "../../engine/npy.ts";
 import type { SampleParts, TrainJointTask, TrainNetworkTask } from "../../engine/pool/network-protocol.ts";
 import type { Residuals } from "../../evaluate/score-bounds.ts";
 import { datesOf, type PanelDates } from "../../panel/as-of.ts";
-import type { PanelRows } from "../../panel/ticker-panel.ts";
-import { labelsOf } from "../ml/fit-ticker.ts";
+import { fitLabels, type PanelRows } from "../../panel/ticker-panel.ts";
 import type { Inputs } from "../shared/read-inputs.ts";
 import type { ScoreRows } from "../shared/score-tables.ts";
 
-/** A panel whose features lie in the work folder: of thousands only the small parts stay in memory. */
+/** A panel whose features lie in the work folder: with thousands of tickers only the small parts stay in memory. */
 export type PanelOnDisk = PanelRows & {
   /** Shape (rows, k): every row, labelled or not. */
   readonly x: ArrayRef;
 };
 
 /**
- * Reads every panel and writes its features at once.
+ * Reads every panel and writes its features to a file at once.
  * @returns panels and failures in the feature blob's order.
  * @throws MucastError of the reading; output_failed where the work folder's disk is full.
  */
@@ -35,7 +34,7 @@ export async function writePanels(
     if ("code" in panel) failures.push(panel);
     else {
       const shape = [panel.days.length, panel.columns.length];
-      // The name of a file never holds a ticker's.
+      // File names never hold a ticker's name.
       const x = writeNpy(join(workFolder, `x${panels.length}.npy`), panel.x, shape);
       panels.push({ ...panel, x });
     }
@@ -47,16 +46,15 @@ export async function writePanels(
 export interface PlannedNetwork {
   /** Its ticker, or `portfolio`. */
   readonly name: string;
-  /** One for all tickers: where it fails the job does. */
+  /** Whether it is one network for all tickers: where that fails, the job fails. */
   readonly joint: boolean;
-  /** Numbers it reads in an epoch; the largest networks are started first. */
+  /** How many numbers it reads in an epoch; the largest networks are started first. */
   readonly size: number;
   /** Of the tickers that it forecasts. */
   readonly dates: readonly PanelDates[];
   /**
    * Writes its matrices.
-   * @param means `device` as the engine resolved it; `threads` for one network that is trained alone.
-   * @returns the task, and the files that can go once it is done.
+   * @param means `device` as the engine resolved it; `threads` that a joint network may use.
    * @throws MucastError output_failed where the work folder's disk is full; the reason of the signal.
    */
   task(means: {
@@ -74,17 +72,17 @@ export interface PlannedNetwork {
 /** A task whose matrices are in the work folder. */
 export interface WrittenTask {
   readonly task: TrainNetworkTask | TrainJointTask;
-  /** What can go once it is done. */
+  /** Files that the job removes once the task is done. */
   readonly files: readonly string[];
 }
 
 export interface NetworkPlan {
   readonly networks: readonly PlannedNetwork[];
-  /** Tickers that cannot take part. */
+  /** Of tickers that cannot take part. */
   readonly failures: readonly Failure[];
 }
 
-/** What a network gave for one ticker. */
+/** The forecasts of a network for one ticker. */
 export interface TrainedTicker {
   readonly ticker: string;
   readonly dates: PanelDates;
@@ -96,7 +94,7 @@ export interface TrainedTicker {
   readonly warnings: readonly Warning[];
 }
 
-/** A ticker's rows beside what was predicted for them. */
+/** Puts the forecasts of a network beside the rows of their ticker. */
 export function trainedTicker(
   panel: PanelOnDisk,
   rows: { readonly calibrate: Int32Array; readonly score: Int32Array },
@@ -106,7 +104,7 @@ export function trainedTicker(
   return {
     ticker: panel.ticker,
     dates: datesOf(panel),
-    fitLabels: labelsOf(panel),
+    fitLabels: fitLabels(panel),
     residuals: { realised: labelsAt(panel, rows.calibrate), predicted: predicted.calibrate },
     score: {
       days: Int32Array.from(rows.score, (row) => panel.days[row]!),
@@ -138,7 +136,10 @@ export function writeSamples(
   };
 }
 
-/** What of the settings every training task carries. */
-export function trainingOf({ network, training, scaler, lookback, seed }: DlSettings) {
+/** The settings that every training task carries. */
+export function trainingOf(settings: DlSettings) {
+  const { network, training, scaler, lookback, seed, ...rest } = settings;
+  const { enabled: _, device: __, intervals: ___, joint: ____, ...unused } = rest; // The job itself uses these.
+  unused satisfies Record<string, never>; // A new setting does not compile until it is in one of the two lists.
   return { network, training, scaler, lookback, seed };
 }

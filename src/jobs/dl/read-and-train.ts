@@ -5,8 +5,8 @@ import { inTurns } from "../../contract/machine/pausable.ts";
 import { datesOf } from "../../panel/as-of.ts";
 import type { JobContext, JobEngine, JobRequest } from "../shared/job.ts";
 import { type Inputs, openInputs } from "../shared/read-inputs.ts";
-import { checkCurrent, checkLeft } from "../shared/require-forecasts.ts";
-import { together } from "../shared/run-concurrently.ts";
+import { requireCurrentTicker, requireForecasts } from "../shared/require-forecasts.ts";
+import { runConcurrently } from "../shared/run-concurrently.ts";
 import { FitTimings, timed } from "../shared/timings.ts";
 import { openWorkFolder } from "../shared/work-folder.ts";
 import { planJointNetwork } from "./plan-joint-network.ts";
@@ -14,20 +14,20 @@ import { planTickerNetworks } from "./plan-ticker-networks.ts";
 import { type NetworkPlan, writePanels } from "./planned-network.ts";
 import { type TrainOutcome, trainNetworks } from "./train-networks.ts";
 
-/** Both blobs, read, and what was made of them. */
+/** Both blobs, read, and the networks trained on them. */
 export interface ReadAndTrained {
   readonly inputs: Inputs;
   readonly outcome: TrainOutcome;
-  /** `cpu` or `cuda:N`. */
+  /** `cpu` or `cuda:N`; `none` where nothing was trained. */
   readonly device: string;
 }
 
 /**
- * Reads both blobs while the engine imports its libraries and looks for the device; then plans every network, and
+ * Reads both blobs while the engine imports its libraries and looks for the device. Then plans every network, and
  * trains only when all of them can be built.
  * @throws MucastError device_unavailable; what reading, planning and training throw; insufficient_history,
- *   all_failed or no_forecast where nothing useful is left. The first fault stops everything else, and nothing is
- *   still running when it is thrown.
+ *   all_failed or no_forecast where no ticker has a forecast. The first fault stops everything else, and is thrown
+ *   once nothing runs any more.
  */
 export async function readAndTrain(
   request: JobRequest,
@@ -35,13 +35,13 @@ export async function readAndTrain(
   settings: DlSettings,
   { pool, workFolder }: Pick<JobEngine, "pool" | "workFolder">,
 ): Promise<ReadAndTrained> {
-  const [{ device }, { inputs, plan }] = await together(
+  const [{ device }, { inputs, plan }] = await runConcurrently(
     context.signal,
     (signal) => pool.run({ task: "device", device: settings.device }, { signal }),
     (signal) => readAndPlan(request, { ...context, signal }, settings, workFolder),
   );
   const { signal, report, workers: threads } = context;
-  const trained = await trainNetworks(plan.networks, {
+  const outcome = await trainNetworks(plan.networks, {
     pool,
     device,
     threads,
@@ -50,15 +50,12 @@ export async function readAndTrain(
     report,
     timings: new FitTimings(context),
   });
-  const failures = [...plan.failures, ...trained.failures].sort((a, b) =>
+  const failures = [...plan.failures, ...outcome.failures].sort((a, b) =>
     compareCodePoints(a.ticker, b.ticker),
   );
-  checkLeft(
-    trained.trained.map(({ dates }) => dates),
-    failures,
-    inputs.asOf,
-  );
-  return { inputs, outcome: { ...trained, failures }, device };
+  const dates = outcome.trained.map((ticker) => ticker.dates);
+  requireForecasts(dates, failures, inputs.asOf);
+  return { inputs, outcome: { ...outcome, failures }, device };
 }
 
 async function readAndPlan(
@@ -66,47 +63,41 @@ async function readAndPlan(
   context: JobContext,
   settings: DlSettings,
   workFolder: string,
-): Promise<{ inputs: Inputs; plan: NetworkPlan }> {
+): Promise<{ readonly inputs: Inputs; readonly plan: NetworkPlan }> {
   const inputs = await timed(context, "read prices", () => openInputs(request, context, workFolder));
   try {
     for (const warning of inputs.warnings) context.report({ kind: "warning", warning });
-    const { panels, failures } = await timed(context, "read features", () =>
-      writePanels(inputs, workFolder, context.signal),
-    );
-    checkCurrent(panels.map(datesOf), inputs.asOf);
+    const read = await timed(context, "read features", () => writePanels(inputs, workFolder, context.signal));
+    requireCurrentTicker(read.panels.map(datesOf), inputs.asOf);
     const planNetworks = settings.joint ? planJointNetwork : planTickerNetworks;
-    const planning = planNetworks(panels, settings, workFolder);
-    const { networks, failures: left } = await inTurns(planning, context.signal);
-    const plan = { networks, failures: [...failures, ...left] };
-    checkLeft(
-      networks.flatMap(({ dates }) => dates),
-      plan.failures,
-      inputs.asOf,
-    );
-    return { inputs, plan };
+    const planned = await inTurns(planNetworks(read.panels, settings, workFolder), context.signal);
+    const failures = [...read.failures, ...planned.failures];
+    const dates = planned.networks.flatMap((network) => network.dates);
+    requireForecasts(dates, failures, inputs.asOf);
+    return { inputs, plan: { networks: planned.networks, failures } };
   } finally {
     await inputs.close();
   }
 }
 
-/** Why an output has no forecasts. */
+/** The warning of a config that is switched off. */
 export const DISABLED: Warning = {
   code: "disabled",
   message: "config.NN params.Dot prediction.status is false: nothing was trained, and mu is empty.",
 };
 
 /**
- * Reads both blobs for the window and the digests that the output tells; nothing is made of their rows.
+ * Reads both blobs for a config that is switched off: the output shows their window and digests. Trains nothing.
  * @throws MucastError of the reading.
  */
-export async function readDisabled(request: JobRequest, context: JobContext): Promise<Inputs> {
+export async function readDisabled(request: JobRequest, context: JobContext): Promise<ReadAndTrained> {
   const work = openWorkFolder();
   try {
     const inputs = await openInputs(request, context, work.path);
     try {
       for (const warning of inputs.warnings) context.report({ kind: "warning", warning });
       for await (const _ of inputs.panels()) context.signal.throwIfAborted();
-      return inputs;
+      return { inputs, outcome: { trained: [], training: new Map(), failures: [] }, device: "none" };
     } finally {
       await inputs.close();
     }

@@ -14,8 +14,8 @@ import type {
 import type { EnginePool } from "../../engine/pool/pool.ts";
 import { FitTimings } from "../shared/timings.ts";
 import type { PlannedNetwork, TrainedTicker } from "./planned-network.ts";
+import { LARGEST_STACK } from "./train-network.ts";
 import { trainNetworks } from "./train-networks.ts";
-import { LARGEST_STACK } from "./train-stacks.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-train-"));
 after(() => rmSync(folder, { recursive: true }));

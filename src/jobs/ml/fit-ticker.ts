@@ -1,32 +1,189 @@
+import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { type ArrayRef, writeNpy } from "../../engine/npy.ts";
-import type { TickerPanel } from "../../panel/ticker-panel.ts";
+import type { MlSettings } from "../../contract/config/ml-settings.ts";
+import type { ErrorCode } from "../../contract/errors/error-codes.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import type { Warning } from "../../contract/errors/warnings.ts";
+import { counted } from "../../contract/errors/wording.ts";
+import type { Failure } from "../../contract/output/output-blob.ts";
+import { type ArrayRef, readNpy, writeNpy } from "../../engine/npy.ts";
+import type { EnginePool } from "../../engine/pool/pool.ts";
+import type { FitPredictResult } from "../../engine/pool/protocol.ts";
+import { concatenate } from "../../evaluate/forecast-rows.ts";
+import { datesOf, type PanelDates } from "../../panel/as-of.ts";
+import type { Fold } from "../../panel/folds.ts";
+import { fitLabels, type PanelRows, type TickerPanel } from "../../panel/ticker-panel.ts";
+import type { ScoreRows } from "../shared/score-tables.ts";
+import { constantWarning } from "../shared/ticker-warnings.ts";
+import type { FitTimings } from "../shared/timings.ts";
+import { cutFits, type FitPlan, type PlannedFit, planWarnings } from "./plan-fits.ts";
+
+/** The forecasts of one ticker, without the features that they were made from. */
+export interface FittedTicker {
+  readonly ticker: string;
+  readonly dates: PanelDates;
+  readonly folds: readonly Fold[];
+  /** The fit rows, shape (n): their dates and labels. */
+  readonly fit: { readonly days: Int32Array; readonly labels: Float64Array };
+  /** Shape (sum of the folds' test rows): forecasts out of fold, in time order. */
+  readonly outOfFold: Float64Array;
+  readonly score: ScoreRows;
+  readonly warnings: readonly Warning[];
+}
+
+export interface FitOptions {
+  readonly settings: MlSettings;
+  readonly pool: EnginePool;
+  readonly workers: number;
+  readonly workFolder: string;
+  readonly signal: AbortSignal;
+  /** The trial fit of the parameters; every fit starts once it is fulfilled. */
+  readonly trial: Promise<unknown>;
+  /** About how many tickers will come; it decides how finely their fits are cut. */
+  readonly expectedTickers: number;
+  readonly timings: FitTimings;
+}
+
+/**
+ * Writes a ticker's matrix, drops the copy in memory (`fitTickers` says why), and fits the ticker.
+ * @param index number of the ticker within the job: file names never hold a ticker's name.
+ * @param onFit called after each fit.
+ * @returns the failure where the engine's error costs this ticker alone.
+ * @throws MucastError output_failed, at once, where the work folder's disk is full; of the engine.
+ */
+export function fitTicker(
+  panel: TickerPanel,
+  plan: FitPlan,
+  index: number,
+  options: FitOptions,
+  onFit: () => void,
+): Promise<FittedTicker | Failure> {
+  const matrix = writeTickerMatrix(panel, options.workFolder, index);
+  const { x: _, ...rows } = panel;
+  return fitMatrix(rows, matrix, plan, index, options, onFit);
+}
 
 /** A ticker's rows as the engine maps them: the fit rows followed by the score rows, both in date order. */
-export interface TickerMatrix {
+interface TickerMatrix {
   /** Shape (fit + score, k). */
   readonly x: ArrayRef;
   /** Shape (fit): labels. */
   readonly y: ArrayRef;
 }
 
-/**
- * Writes a panel's matrices into the work folder.
- * @param index number of the ticker within the job; file names never hold a ticker's name.
- * @throws MucastError output_failed where the work folder's disk is full.
- */
-export function writeTickerMatrix(panel: TickerPanel, workFolder: string, index: number): TickerMatrix {
+function writeTickerMatrix(panel: TickerPanel, workFolder: string, index: number): TickerMatrix {
   const k = panel.columns.length;
   const rows = [...panel.fit, ...panel.score];
   const x = new Float64Array(rows.length * k);
   for (const [to, from] of rows.entries()) x.set(panel.x.subarray(from * k, (from + 1) * k), to * k);
   return {
     x: writeNpy(join(workFolder, `x${index}.npy`), x, [rows.length, k]),
-    y: writeNpy(join(workFolder, `y${index}.npy`), labelsOf(panel), [panel.fit.length]),
+    y: writeNpy(join(workFolder, `y${index}.npy`), fitLabels(panel), [panel.fit.length]),
   };
 }
 
-/** Shape (fit): the labels to learn. */
-export function labelsOf(panel: Pick<TickerPanel, "fit" | "y">): Float64Array {
-  return Float64Array.from(panel.fit, (row) => panel.y[row]!);
+async function fitMatrix(
+  panel: PanelRows,
+  matrix: TickerMatrix,
+  plan: FitPlan,
+  index: number,
+  options: FitOptions,
+  onFit: () => void,
+): Promise<FittedTicker | Failure> {
+  const { settings, pool, workers, workFolder, signal, timings } = options;
+  const files = [matrix.x.ref, matrix.y.ref];
+  const tasks = cutFits(plan.fits, options.expectedTickers, workers).map(async (fits, part) => {
+    const predictions = join(workFolder, `p${index}-${part}.npy`);
+    files.push(predictions);
+    await options.trial;
+    return pool.run(fitTask(panel.ticker, settings, matrix, fits, predictions), {
+      signal,
+      onProgress: ({ seconds }) => {
+        timings.add(panel.ticker, seconds);
+        onFit();
+      },
+    });
+  });
+  try {
+    const results = await Promise.all(tasks.map((task) => task.catch(tickerError)));
+    // The first error in time order: which one comes first by the clock depends on the number of workers.
+    const error = results.find((result) => result instanceof MucastError);
+    if (error) return { ticker: panel.ticker, code: error.code, message: error.message };
+    return fittedTicker(panel, plan.folds, results as FitPredictResult[], settings);
+  } finally {
+    await Promise.allSettled(tasks);
+    timings.end(panel.ticker);
+    for (const file of files) rmSync(file, { force: true });
+  }
+}
+
+/** Codes of errors that cost one ticker and not the job. */
+const TICKER_CODES: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["fit_failed", "engine_crashed"]);
+
+/** An error that costs only its ticker. @throws any other. */
+function tickerError(error: unknown): MucastError {
+  if (error instanceof MucastError && TICKER_CODES.has(error.code)) return error;
+  throw error;
+}
+
+function fitTask(
+  ticker: string,
+  settings: MlSettings,
+  { x, y }: TickerMatrix,
+  fits: readonly PlannedFit[],
+  predictions: string,
+) {
+  const { estimator, scaler } = settings;
+  return {
+    task: "fit_predict",
+    label: ticker,
+    estimator,
+    scaler,
+    x,
+    y,
+    fits,
+    predictions: { ref: predictions },
+  } as const;
+}
+
+function fittedTicker(
+  panel: PanelRows,
+  folds: readonly Fold[],
+  results: readonly FitPredictResult[],
+  settings: MlSettings,
+): FittedTicker {
+  const predicted = concatenate(results.map((result) => readNpy(result.predictions)));
+  const tested = folds.reduce((sum, fold) => sum + fold.testEnd - fold.testStart, 0);
+  const { ticker, days } = panel;
+  const constant = results.at(-1)?.constant;
+  return {
+    ticker,
+    dates: datesOf(panel),
+    folds,
+    fit: { days: Int32Array.from(panel.fit, (row) => days[row]!), labels: fitLabels(panel) },
+    outOfFold: predicted.subarray(0, tested),
+    score: {
+      days: Int32Array.from(panel.score, (row) => days[row]!),
+      labels: Float64Array.from(panel.score, (row) => panel.y[row]!),
+      predicted: predicted.subarray(tested),
+    },
+    warnings: [
+      ...planWarnings(panel, folds, settings),
+      ...(constant === undefined ? [] : [constantWarning(ticker, constant)]),
+      ...convergenceWarnings(ticker, results),
+    ],
+  };
+}
+
+function convergenceWarnings(ticker: string, results: readonly FitPredictResult[]): Warning[] {
+  const count = results.reduce((sum, result) => sum + result.unconverged_fits, 0);
+  if (count === 0) return [];
+  return [
+    {
+      code: "not_converged",
+      ticker,
+      count,
+      message: `${ticker}: ${counted(count, "fit")} did not converge.`,
+    },
+  ];
 }

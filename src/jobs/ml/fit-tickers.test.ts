@@ -17,12 +17,12 @@ test("tickers that failed before any fit are listed by code point, whatever the 
     })(),
     {
       settings: parseMlSettings('{"ML params": {"model": "ridge"}}').settings,
-      // Nothing is left to fit, so no engine is needed.
+      // All tickers have failed, so no engine is needed.
       pool: undefined as unknown as EnginePool,
       workers: 1,
       workFolder: "",
       signal: new AbortController().signal,
-      ready: Promise.resolve(),
+      trial: Promise.resolve(),
       expectedTickers: 4,
       timings: new FitTimings({}),
       onFits: () => undefined,

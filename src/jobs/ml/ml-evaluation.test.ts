@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { atOnce } from "../../contract/machine/pausable.ts";
-import type { FittedTicker } from "./fit-tickers.ts";
+import type { FittedTicker } from "./fit-ticker.ts";
 import { evaluateMl } from "./ml-output.ts";
 
 /** Two folds of two rows over fit rows labelled 0 ... 5, one score row; out of fold it misses by -1, 2, -3, 4. */

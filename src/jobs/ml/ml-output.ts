@@ -11,16 +11,16 @@ import type { Fold } from "../../panel/folds.ts";
 import { type DocumentParts, dateTexts, jobDocument, recordedIntervals } from "../shared/job-document.ts";
 import type { OrderedJson } from "../shared/ordered-json.ts";
 import {
-  type Evidence,
   evaluationUnits,
-  evidenceOf,
   type ScoredTicker,
+  type ScoreTables,
+  scoreTables,
   scoreTicker,
 } from "../shared/score-tables.ts";
-import type { FittedTicker } from "./fit-tickers.ts";
+import type { FittedTicker } from "./fit-ticker.ts";
 
-/** What the forecasts of one ticker are worth. */
-export interface EvaluatedTicker extends ScoredTicker {
+/** The forecasts of one ticker, with their intervals and its metrics out of fold. */
+interface EvaluatedTicker extends ScoredTicker {
   readonly fitted: FittedTicker;
   readonly outOfFold: ForecastRows;
   readonly foldMetrics: readonly Metrics[];
@@ -28,9 +28,10 @@ export interface EvaluatedTicker extends ScoredTicker {
   readonly oofMetrics: Metrics;
 }
 
-export interface Evaluation {
+interface MlEvaluation {
   readonly tickers: readonly EvaluatedTicker[];
-  readonly evidence: Evidence;
+  readonly tables: ScoreTables;
+  /** Of the intervals. */
   readonly warnings: readonly Warning[];
 }
 
@@ -38,23 +39,23 @@ export interface Evaluation {
 export function* evaluateMl(
   fitted: readonly FittedTicker[],
   intervals: IntervalChoice,
-): Pausable<Evaluation> {
-  const warnings: Warning[] = [];
+): Pausable<MlEvaluation> {
   const tickers: EvaluatedTicker[] = [];
   for (const ticker of fitted) {
-    tickers.push(evaluateTicker(ticker, intervals, warnings));
+    tickers.push(evaluateTicker(ticker, intervals));
     yield 1;
   }
   const outOfFold = tickers.map((ticker) => ticker.outOfFold);
-  return { tickers, evidence: yield* evidenceOf(tickers, intervals, outOfFold), warnings };
+  const warnings = tickers.flatMap((ticker) => ticker.warnings);
+  return { tickers, tables: yield* scoreTables(tickers, intervals, outOfFold), warnings };
 }
 
-/** What `evaluateMl` counts. */
+/** The units of progress of `evaluateMl`. */
 export function mlEvaluationUnits(tickers: number): number {
   return evaluationUnits(tickers, 2);
 }
 
-function evaluateTicker(fitted: FittedTicker, choice: IntervalChoice, warnings: Warning[]): EvaluatedTicker {
+function evaluateTicker(fitted: FittedTicker, intervals: IntervalChoice): EvaluatedTicker {
   const { ticker, dates, folds, fit, score } = fitted;
   const tested = folds.flatMap(({ testStart, testEnd }) => range(testStart, testEnd));
   const outOfFold: ForecastRows = {
@@ -65,10 +66,8 @@ function evaluateTicker(fitted: FittedTicker, choice: IntervalChoice, warnings: 
     trainingMean: outOfFoldMeans(fit.labels, folds),
   };
   const facts = { dates, fitLabels: fit.labels, score, residuals: outOfFold };
-  const { scored, warnings: about } = scoreTicker(facts, choice);
-  warnings.push(...about);
   return {
-    ...scored,
+    ...scoreTicker(facts, intervals),
     fitted,
     outOfFold,
     foldMetrics: metricsByFold(outOfFold, folds),
@@ -94,10 +93,10 @@ function range(from: number, to: number): number[] {
 }
 
 /** What the output blob of run_ml_job is made of. */
-export type MlOutputParts = Pick<
+type MlOutputParts = Pick<
   DocumentParts,
   "id" | "createdAt" | "window" | "asOf" | "warnings" | "failures" | "provenance"
-> & { readonly settings: MlSettings; readonly evaluation: Evaluation };
+> & { readonly settings: MlSettings; readonly evaluation: MlEvaluation };
 
 /** The output blob of run_ml_job. */
 export function mlOutput({ settings, evaluation, ...parts }: MlOutputParts): OrderedJson {
@@ -106,12 +105,12 @@ export function mlOutput({ settings, evaluation, ...parts }: MlOutputParts): Ord
     ...parts,
     operation: "run_ml_job",
     tickers,
-    making: {
+    fitting: {
       cross_validation: new Map(
         tickers.map((ticker) => [ticker.score.ticker, () => crossValidationOf(ticker)]),
       ),
     },
-    evidence: evaluation.evidence,
+    tables: evaluation.tables,
     intervals: settings.intervals,
     model: modelOf(settings),
   });
@@ -136,7 +135,10 @@ function crossValidationOf({ fitted, outOfFold, foldMetrics, oofMetrics }: Evalu
 }
 
 /** The resolved configuration: what was fitted, every default filled in. */
-function modelOf({ model, resolvedParams, cvTestSize, nSplits, intervals, scaler }: MlSettings): OrderedJson {
+function modelOf(settings: MlSettings): OrderedJson {
+  const { model, resolvedParams, cvTestSize, nSplits, intervals, scaler, ...rest } = settings;
+  const { estimator: _, columnDemands: __, ...unrecorded } = rest; // Both follow from the parameters.
+  unrecorded satisfies Record<string, never>; // A new setting does not compile until it is recorded here.
   return {
     model: model.name,
     library: model.library,

@@ -2,11 +2,11 @@ import { type MlSettings, parseMlSettings } from "../../contract/config/ml-setti
 import type { Failure } from "../../contract/output/output-blob.ts";
 import { intervalUnsupported } from "../../evaluate/conformal.ts";
 import type { PanelRows } from "../../panel/ticker-panel.ts";
-import type { PlannedTicker, Subject } from "../shared/job-preview.ts";
+import type { PlannedTicker, PreviewedConfig } from "../shared/job-preview.ts";
 import { planFits, planWarnings, refusedColumns } from "./plan-fits.ts";
 
-/** The config of run_ml_job and what it would plan. @throws MucastError as run_ml_job does. */
-export function understandMl(config: string): Subject {
+/** The config of run_ml_job, and the fits that the job would plan. @throws MucastError as run_ml_job does. */
+export function previewMl(config: string): PreviewedConfig {
   const { settings, warnings } = parseMlSettings(config);
   return {
     model: { name: settings.model.name, params: settings.resolvedParams },
@@ -16,7 +16,10 @@ export function understandMl(config: string): Subject {
   };
 }
 
-function* planTickers(panels: readonly PanelRows[], settings: MlSettings): ReturnType<Subject["plan"]> {
+function* planTickers(
+  panels: readonly PanelRows[],
+  settings: MlSettings,
+): ReturnType<PreviewedConfig["plan"]> {
   const tickers: PlannedTicker[] = [];
   const failures: Failure[] = [];
   for (const panel of panels) {
@@ -29,11 +32,11 @@ function* planTickers(panels: readonly PanelRows[], settings: MlSettings): Retur
 }
 
 function planTicker(panel: PanelRows, settings: MlSettings): PlannedTicker {
-  const { cvTestSize, nSplits, intervals } = settings;
-  const { folds } = planFits(panel.fit.length, panel.score.length, cvTestSize, nSplits);
+  const { cvTestSize, intervals } = settings;
+  const { folds } = planFits(panel, settings);
   const residuals = folds.length * cvTestSize;
   const unsupported = intervals && intervalUnsupported(panel.ticker, residuals, intervals.alpha);
-  const warnings = planWarnings(panel, folds.length, settings);
+  const warnings = planWarnings(panel, folds, settings);
   return {
     panel,
     counts: { folds: folds.length },

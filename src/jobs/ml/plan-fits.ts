@@ -3,16 +3,16 @@ import type { Warning } from "../../contract/errors/warnings.ts";
 import { unmetDemands } from "../../contract/model-params/column-demands.ts";
 import type { Failure } from "../../contract/output/output-blob.ts";
 import { type Fold, fewerFolds, walkForwardFolds } from "../../panel/folds.ts";
-import type { PanelRows, TickerPanel } from "../../panel/ticker-panel.ts";
+import type { PanelRows } from "../../panel/ticker-panel.ts";
 
 /** Half-open row range of a ticker's matrix, whose rows are the fit rows followed by the score rows. */
-export type RowRange = readonly [from: number, to: number];
+type RowRange = readonly [from: number, to: number];
 
 /** One fit: which rows to learn from and which to predict. */
 export interface PlannedFit {
   readonly train: RowRange;
   readonly predict: RowRange;
-  /** Set for the final fit: a constant forecast is explained. */
+  /** Set for the final fit: the engine explains a constant forecast. */
   readonly diagnose?: true;
 }
 
@@ -22,28 +22,31 @@ export interface FitPlan {
   readonly fits: readonly PlannedFit[];
 }
 
-/** Plans a ticker's fits over `fitRows` rows to learn from and `scoreRows` rows to predict. */
-export function planFits(fitRows: number, scoreRows: number, testSize: number, nSplits: number): FitPlan {
-  const folds = walkForwardFolds(fitRows, testSize, nSplits);
+/** Plans the fits of a ticker over its `fit` rows to learn from and its `score` rows to predict. */
+export function planFits(
+  { fit, score }: Pick<PanelRows, "fit" | "score">,
+  { cvTestSize, nSplits }: Pick<MlSettings, "cvTestSize" | "nSplits">,
+): FitPlan {
+  const folds = walkForwardFolds(fit.length, cvTestSize, nSplits);
   const fits: PlannedFit[] = folds.map(({ trainEnd, testStart, testEnd }) => ({
     train: [0, trainEnd],
     predict: [testStart, testEnd],
   }));
-  fits.push({ train: [0, fitRows], predict: [fitRows, fitRows + scoreRows], diagnose: true });
+  fits.push({ train: [0, fit.length], predict: [fit.length, fit.length + score.length], diagnose: true });
   return { folds, fits };
 }
 
-/** What is known of a ticker before anything is fitted: the warnings of its rows, then that of its folds. */
+/** The warnings of a ticker before anything is fitted: those of its rows, then that of its folds. */
 export function planWarnings(
-  { ticker, fit, warnings }: Pick<TickerPanel, "ticker" | "fit" | "warnings">,
-  folds: number,
+  { ticker, fit, warnings }: PanelRows,
+  folds: readonly Fold[],
   { cvTestSize: testSize, nSplits: asked }: MlSettings,
 ): readonly Warning[] {
-  const fewer = fewerFolds({ ticker, fitRows: fit.length, testSize, asked, got: folds });
+  const fewer = fewerFolds({ ticker, fitRows: fit.length, testSize, asked, got: folds.length });
   return fewer === undefined ? warnings : [...warnings, fewer];
 }
 
-/** Tasks a worker should get over a job, so that the last ones to end leave the other workers little to wait for. */
+/** Tasks that a worker gets over a job: enough that at the end no worker waits long for the last task of another. */
 const TASKS_PER_WORKER = 32;
 
 /**
@@ -62,8 +65,8 @@ export function cutFits(
 }
 
 /**
- * A ticker whose columns are not those that the model's arguments speak of: features that are empty for it are left
- * out, so that one ticker may lack a column that another has. Its matrix never reaches a library.
+ * The failure of a ticker that lacks a column which the model's arguments name. One ticker may lack a column that another
+ * has, because features that are empty for a ticker are left out. The engine never gets such a ticker's matrix.
  */
 export function refusedColumns(
   { ticker, columns }: Pick<PanelRows, "ticker" | "columns">,

@@ -13,10 +13,10 @@ import {
   withMemoryGuard,
 } from "../shared/job.ts";
 import { provenance } from "../shared/job-document.ts";
-import { openPlace } from "../shared/job-output.ts";
+import { openJobOutput } from "../shared/job-output.ts";
 import { type Inputs, openInputs } from "../shared/read-inputs.ts";
-import { checkCurrent, checkLeft } from "../shared/require-forecasts.ts";
-import { together } from "../shared/run-concurrently.ts";
+import { requireCurrentTicker, requireForecasts } from "../shared/require-forecasts.ts";
+import { runConcurrently } from "../shared/run-concurrently.ts";
 import { evaluateInTurns } from "../shared/score-tables.ts";
 import { tickerWarnings } from "../shared/ticker-warnings.ts";
 import { FitTimings, now, type Timed, timed } from "../shared/timings.ts";
@@ -24,30 +24,28 @@ import { type FitOutcome, fitTickers } from "./fit-tickers.ts";
 import { evaluateMl, mlEvaluationUnits, mlOutput } from "./ml-output.ts";
 
 /**
- * One regressor per ticker: reads both blobs, fits every walk-forward fold and the final model, and leaves one
- * output blob. The engine imports its libraries while the blobs are read, and fits while features still arrive.
+ * One regressor per ticker: reads both blobs, fits every walk-forward fold and the final model, and writes one
+ * output blob. The engine imports its libraries while the job reads the prices, and fits while it reads the features.
  *
- * @throws MucastError of every code in docs/errors.md with an exit code; then no output is left.
+ * @throws MucastError of every code in docs/errors.md with an exit code; the job then leaves no output.
  */
 export function runMlJob(request: JobRequest, context: JobContext): Promise<ResultRecord> {
-  return withMemoryGuard(context, (guarded) => fitAndLeave(request, guarded));
+  return withMemoryGuard(context, (guarded) => fitEvaluateWrite(request, guarded));
 }
 
-async function fitAndLeave(request: JobRequest, context: JobContext): Promise<ResultRecord> {
+async function fitEvaluateWrite(request: JobRequest, context: JobContext): Promise<ResultRecord> {
   const { settings, warnings } = parseMlSettings(request.config);
   for (const warning of warnings) context.report({ kind: "warning", warning });
-  const place = await openPlace("run_ml_job", request, context);
-  const need = {
-    environment: "ml",
-    libraries: librariesFor(settings.estimator.library, settings.scaler),
-    workers: context.workers,
-    memoryBytes: context.memoryBytes,
-  } as const;
-  return withEngine(need, context, async (engine) => {
+  const output = await openJobOutput("run_ml_job", request, context);
+  const libraries = librariesFor(settings.estimator.library, settings.scaler);
+  return withEngine({ environment: "ml", libraries }, context, async (engine) => {
     const { inputs, outcome } = await readAndFit(request, context, settings, engine);
-    const { fitted } = outcome;
-    const units = mlEvaluationUnits(fitted.length);
-    const evaluation = await evaluateInTurns(evaluateMl(fitted, settings.intervals), units, context);
+    const { fitted, failures } = outcome;
+    const evaluation = await evaluateInTurns(
+      evaluateMl(fitted, settings.intervals),
+      mlEvaluationUnits(fitted.length),
+      context,
+    );
     const aboutTickers = tickerWarnings(inputs, fitted, evaluation.warnings);
     const { versions } = await engine.pool.greeting;
     const document = mlOutput({
@@ -58,7 +56,7 @@ async function fitAndLeave(request: JobRequest, context: JobContext): Promise<Re
       settings,
       evaluation,
       warnings: [...warnings, ...inputs.warnings, ...aboutTickers],
-      failures: outcome.failures,
+      failures,
       provenance: provenance({
         digests: inputs.digests(),
         config: request.config,
@@ -67,35 +65,41 @@ async function fitAndLeave(request: JobRequest, context: JobContext): Promise<Re
         device: "cpu",
       }),
     });
-    const news = { warnings: aboutTickers, failures: outcome.failures };
-    return timed(context, "write", () => place.leave(document, news, context));
+    return timed(context, "write", () =>
+      output.write(document, { warnings: aboutTickers, failures }, context),
+    );
   });
 }
 
+interface ReadAndFitted {
+  readonly inputs: Inputs;
+  readonly outcome: FitOutcome;
+}
+
 /**
- * Reads both blobs and fits every ticker, each as soon as it is read; meanwhile the engine imports its libraries
- * and tries the parameters on synthetic rows, which every fit waits for.
+ * Reads both blobs and fits every ticker, each as soon as it is read. Meanwhile the engine imports its libraries and
+ * tries the parameters on synthetic rows; every fit waits for that trial.
  * @throws MucastError invalid_model_params of the trial fit; what reading and fitting throw; insufficient_history,
- *   all_failed or no_forecast where nothing useful is left. The first fault stops everything else, and nothing is
- *   still running when it is thrown.
+ *   all_failed or no_forecast where no ticker has a forecast. The first fault stops everything else, and is thrown
+ *   once nothing runs any more.
  */
-export async function readAndFit(
+async function readAndFit(
   request: JobRequest,
   context: JobContext,
   settings: MlSettings,
-  engine: Pick<JobEngine, "pool" | "workFolder">,
-): Promise<{ inputs: Inputs; outcome: FitOutcome }> {
-  const [, done] = await together(
+  engine: JobEngine,
+): Promise<ReadAndFitted> {
+  const [, readAndFitted] = await runConcurrently(
     context.signal,
     (signal) => tryParameters(settings, engine, { ...context, signal }),
     (signal, trial) => fitInputs(request, { ...context, signal }, settings, engine, trial),
   );
-  return done;
+  return readAndFitted;
 }
 
 async function tryParameters(
   { estimator, scaler, columnDemands }: MlSettings,
-  { pool }: Pick<JobEngine, "pool">,
+  { pool }: JobEngine,
   { signal, onTiming }: JobContext,
 ): Promise<void> {
   const greeted = pool.greeting.then(now, now);
@@ -108,36 +112,36 @@ async function fitInputs(
   request: JobRequest,
   context: JobContext,
   settings: MlSettings,
-  { pool, workFolder }: Pick<JobEngine, "pool" | "workFolder">,
-  ready: Promise<unknown>,
-): Promise<{ inputs: Inputs; outcome: FitOutcome }> {
+  { pool, workFolder }: JobEngine,
+  trial: Promise<void>,
+): Promise<ReadAndFitted> {
   const { report, signal, workers } = context;
   const inputs = await timed(context, "read prices", () => openInputs(request, context, workFolder));
   for (const warning of inputs.warnings) report({ kind: "warning", warning });
   try {
-    const outcome = await fitTickers(withForecast(inputs, context), {
+    const outcome = await fitTickers(currentPanels(inputs, context), {
       settings,
       pool,
       workers,
       workFolder,
       signal,
-      ready,
+      trial,
       expectedTickers: inputs.priceTickers,
       timings: new FitTimings(context),
-      onFits: ({ done, planned, complete }) => {
-        report({ kind: "progress", stage: "fit", done, ...(complete ? { total: planned } : {}) });
+      onFits: ({ done, planned, isComplete }) => {
+        report({ kind: "progress", stage: "fit", done, ...(isComplete ? { total: planned } : {}) });
       },
     });
     const dates = outcome.fitted.map((ticker) => ticker.dates);
-    checkLeft(dates, outcome.failures, inputs.asOf);
+    requireForecasts(dates, outcome.failures, inputs.asOf);
     return { inputs, outcome };
   } finally {
     await inputs.close();
   }
 }
 
-/** The panels; once all are read and none can have a `mu`, the job ends before the fits do. */
-async function* withForecast(inputs: Inputs, { onTiming }: Timed): AsyncGenerator<TickerPanel | Failure> {
+/** The panels as they are read. Where none of them can have a `mu`, the job ends here, before the fits are done. */
+async function* currentPanels(inputs: Inputs, { onTiming }: Timed): AsyncGenerator<TickerPanel | Failure> {
   const dates: PanelDates[] = [];
   const start = now();
   for await (const panel of inputs.panels()) {
@@ -145,5 +149,5 @@ async function* withForecast(inputs: Inputs, { onTiming }: Timed): AsyncGenerato
     yield panel;
   }
   onTiming?.({ name: "read features", start, end: now() });
-  checkCurrent(dates, inputs.asOf);
+  requireCurrentTicker(dates, inputs.asOf);
 }

@@ -3,14 +3,17 @@ import { withoutSignature } from "../../blob/policy.ts";
 import type { Operation } from "../../contract/api/operation-view.ts";
 import { formatDay } from "../../contract/data/dates.ts";
 import type { Warning } from "../../contract/errors/warnings.ts";
-import { type Failure, OUTPUT_SCHEMA_NAME } from "../../contract/output/output-blob.ts";
+import { type Failure, OUTPUT_SCHEMA_NAME, type OutputBlob } from "../../contract/output/output-blob.ts";
 import { MUCAST_VERSION } from "../../contract/version.ts";
 import type { IntervalChoice } from "../../evaluate/score-bounds.ts";
 import { muRow } from "../../panel/as-of.ts";
 import type { ResolvedWindow } from "../../panel/window.ts";
 import type { OrderedJson } from "./ordered-json.ts";
 import type { Inputs } from "./read-inputs.ts";
-import type { Evidence, ScoredTicker } from "./score-tables.ts";
+import type { ScoredTicker, ScoreTables } from "./score-tables.ts";
+
+/** How the models were fitted, by ticker: `cross_validation` of run_ml_job, `training` of run_dl_job. */
+type Fitting = Members<Pick<OutputBlob, "cross_validation" | "training">>;
 
 /** Everything the output blob of a job is made of. */
 export interface DocumentParts {
@@ -21,15 +24,17 @@ export interface DocumentParts {
   readonly asOf: number;
   /** Ascending by code point. */
   readonly tickers: readonly ScoredTicker[];
-  /** How the models came to be: `cross_validation` or `training`. */
-  readonly making: { readonly [member: string]: OrderedJson };
-  readonly evidence: Evidence;
+  readonly fitting: Partial<Fitting>;
+  readonly tables: ScoreTables;
   readonly intervals: IntervalChoice;
   readonly model: OrderedJson;
   readonly warnings: readonly Warning[];
   readonly failures: readonly Failure[];
   readonly provenance: OrderedJson;
 }
+
+/** Every member of a part of the published schema: one that the schema gains has to be given here. */
+type Members<Part> = Readonly<Record<keyof Part, OrderedJson>>;
 
 /** The output blob, members in the order of the published schema, tickers ascending by code point. */
 export function jobDocument(parts: DocumentParts): OrderedJson {
@@ -44,19 +49,19 @@ export function jobDocument(parts: DocumentParts): OrderedJson {
       end: formatDay(window.end),
       learning_end: window.learningEnd === undefined ? null : formatDay(window.learningEnd),
       as_of: formatDay(parts.asOf),
-    },
+    } satisfies Members<OutputBlob["window"]>,
     mu: muOf(tickers, parts.asOf),
     forecasts: new Map(tickers.map((ticker) => [ticker.score.ticker, () => forecastOf(ticker)])),
-    ...parts.making,
-    metrics: metricsOf(parts.evidence, parts.intervals),
+    ...parts.fitting,
+    metrics: metricsOf(parts.tables, parts.intervals),
     model: parts.model,
     warnings: plain(parts.warnings.map(withoutSecrets)),
     failures: plain(parts.failures),
     provenance: parts.provenance,
-  };
+  } satisfies Members<Omit<OutputBlob, keyof Fitting>>;
 }
 
-/** What a warning shows of the config may be a URL with its signature. */
+/** A warning that quotes the config may quote a URL with its signature. */
 function withoutSecrets(warning: Warning): Warning {
   return { ...warning, message: withoutSignature(warning.message) };
 }
@@ -77,11 +82,11 @@ function forecastOf({ score, bounds }: ScoredTicker): OrderedJson {
     realised: nullable(score.realised),
     lower: nullable(bounds.lower),
     upper: nullable(bounds.upper),
-  };
+  } satisfies Members<OutputBlob["forecasts"][string]>;
 }
 
-function metricsOf(evidence: Evidence, intervals: IntervalChoice): OrderedJson {
-  const { score, outOfFold, baselines, coverage } = evidence;
+function metricsOf(tables: ScoreTables, intervals: IntervalChoice): OrderedJson {
+  const { score, outOfFold, baselines, coverage } = tables;
   return {
     score: plain(score),
     ...(outOfFold === undefined ? {} : { out_of_fold: plain(outOfFold) }),
@@ -90,7 +95,7 @@ function metricsOf(evidence: Evidence, intervals: IntervalChoice): OrderedJson {
       coverage === undefined || intervals === undefined
         ? null
         : { ...intervals, pooled: plain(coverage.pooled), by_ticker: plain(coverage.by_ticker) },
-  };
+  } satisfies Members<Omit<OutputBlob["metrics"], "out_of_fold">>;
 }
 
 /** Intervals as the resolved configuration records them. */
@@ -108,14 +113,14 @@ function nullable(values: Float64Array): (number | null)[] {
   return Array.from(values, (value) => (Number.isNaN(value) ? null : value));
 }
 
-/** Interfaces have no index signature, so what is plain JSON data says so here. */
+/** Declares plain JSON data as such: TypeScript gives an interface no index signature. */
 export function plain<T extends object>(value: T): T & OrderedJson {
   return value as T & OrderedJson;
 }
 
 /**
- * What is needed to replay a job, and nothing that differs between two machines that computed the same: no worker
- * count, host or path of the work folder.
+ * What a reader needs to replay a job. It holds nothing that differs between two machines that computed the same: no
+ * worker count, host or path of the work folder.
  */
 export function provenance(facts: {
   readonly digests: ReturnType<Inputs["digests"]>;
@@ -123,7 +128,7 @@ export function provenance(facts: {
   /** Versions of Python and of each library, by name. */
   readonly engineVersions: Readonly<Record<string, string>>;
   readonly seed: OrderedJson;
-  /** What the models were fitted on: `cpu` or `cuda:N`; `none` where nothing was. */
+  /** What the models were fitted on: `cpu` or `cuda:N`; `none` where no model was fitted. */
   readonly device: string;
 }): OrderedJson {
   const { feature, dataExtractor } = facts.digests;
@@ -137,5 +142,5 @@ export function provenance(facts: {
     seed: facts.seed,
     threads_per_fit: 1,
     device: facts.device,
-  };
+  } satisfies Members<OutputBlob["provenance"]>;
 }

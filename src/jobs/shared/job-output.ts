@@ -8,32 +8,35 @@ import type { ResultRecord } from "../../contract/output/result-record.ts";
 import type { JobContext, JobRequest } from "./job.ts";
 import { type OrderedJson, orderedPieces } from "./ordered-json.ts";
 
-/** Where a job leaves its one output. */
-export interface JobPlace {
+/** The one output blob of a job, not written yet. */
+interface JobOutput {
   /**
-   * Tells what went wrong with single tickers, then writes the output.
-   * @throws MucastError output_failed; then no output is left.
+   * Reports what went wrong with single tickers, then writes the output.
+   * @throws MucastError output_failed; the job then leaves no output.
    */
-  leave(document: OrderedJson, news: TickerNews, context: JobContext): Promise<ResultRecord>;
+  write(document: OrderedJson, tickers: TickerReports, context: JobContext): Promise<ResultRecord>;
 }
 
-/** What is told once all tickers are done. */
-export interface TickerNews {
+/** What a job reports once all tickers are done. */
+interface TickerReports {
   readonly warnings: readonly Warning[];
   readonly failures: readonly Failure[];
 }
 
-/** Finds the output's place and checks that it can be written, before anything is read. @throws MucastError. */
-export async function openPlace(
+/**
+ * Finds where the output goes and checks that it can be written there, before the job reads anything.
+ * @throws MucastError output_failed; invalid_request where no output can be written there.
+ */
+export async function openJobOutput(
   operation: Operation,
   { id, blobUrl, featureUrl: featureLocation }: JobRequest,
   { policy }: JobContext,
-): Promise<JobPlace> {
+): Promise<JobOutput> {
   const name = outputName(operation, id);
   const output = await openOutput({ name, blobUrl, featureLocation }, { policy });
   await output.check();
   return {
-    async leave(document, { warnings, failures }, { report, signal }) {
+    async write(document, { warnings, failures }, { report, signal }) {
       for (const warning of warnings) report({ kind: "warning", warning });
       for (const failure of failures) report({ kind: "failure", failure });
       signal.throwIfAborted();

@@ -1,42 +1,48 @@
-import type { MucastError } from "../../contract/errors/errors.ts";
+import { compareCodePoints } from "../../contract/data/code-points.ts";
+import { formatDay } from "../../contract/data/dates.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
 import type { Warning } from "../../contract/errors/warnings.ts";
-import type { Pausable } from "../../contract/machine/pausable.ts";
+import { inTurns, type Pausable } from "../../contract/machine/pausable.ts";
 import type { Failure } from "../../contract/output/output-blob.ts";
+import { datesOf, muRow } from "../../panel/as-of.ts";
 import type { PanelRows } from "../../panel/ticker-panel.ts";
+import type { WindowPlan } from "../../panel/window-plan.ts";
+import type { Inputs } from "./read-inputs.ts";
+import { requireCurrentTicker, requireForecasts } from "./require-forecasts.ts";
 
-/** What was understood of a request, without training. Counts are rows; dates are `YYYY-MM-DD`. */
-export interface Understanding {
+/** What a job would make of its request, without training. Counts are rows; dates are `YYYY-MM-DD`. */
+export interface JobPreview {
   readonly model: { readonly name: string; readonly params: unknown };
   readonly window: { start: string; end: string; learning_end: string | null; as_of: string };
   /** Ascending by code point. */
-  readonly tickers: readonly TickerUnderstanding[];
+  readonly tickers: readonly TickerPreview[];
   readonly failures: readonly Failure[];
-  /** Those of the job, in its order, but for what only fitting can tell. */
+  /** Those of the job, in its order, without those that only fitting can show. */
   readonly warnings: readonly Warning[];
-  /** What the job would end with although both blobs can be read, such as insufficient_history or no_forecast. */
+  /** The error that the job would end with although both blobs can be read: insufficient_history, no_forecast. */
   readonly error?: MucastError;
 }
 
-export interface TickerUnderstanding {
+export interface TickerPreview {
   readonly ticker: string;
   readonly features: number;
   readonly fit_rows: number;
   readonly score_rows: number;
   /** run_ml_job. */
   readonly folds?: number;
-  /** run_dl_job: windows that train, validate, calibrate and are scored. */
-  readonly windows?: Readonly<Record<"train" | "validate" | "calibrate" | "score", number>>;
+  /** run_dl_job: windows of each part. */
+  readonly windows?: Readonly<Record<keyof WindowPlan, number>>;
   readonly first_fit: string;
   readonly last_fit: string;
   /** Whether the ticker will have a `mu`. */
   readonly mu: boolean;
 }
 
-/** A job's config, understood. */
-export interface Subject {
-  readonly model: Understanding["model"];
+/** A config, parsed by the job that it is for. */
+export interface PreviewedConfig {
+  readonly model: JobPreview["model"];
   readonly warnings: readonly Warning[];
-  /** False for a config that is switched off: its job forecasts nothing, and lacks nothing either. */
+  /** False for a config that is switched off: its job forecasts nothing, so that it cannot lack a forecast. */
   readonly trains: boolean;
   /**
    * Plans the tickers that were read, in any order.
@@ -50,7 +56,98 @@ export interface Subject {
 
 export interface PlannedTicker {
   readonly panel: PanelRows;
-  readonly counts: Pick<TickerUnderstanding, "folds" | "windows">;
+  readonly counts: Pick<TickerPreview, "folds" | "windows">;
   /** Of its rows and its plan. */
   readonly warnings: readonly Warning[];
+}
+
+/** Reads every panel and plans it as the job would. @throws MucastError as reading and planning do. */
+export async function previewJob(
+  inputs: Inputs,
+  config: PreviewedConfig,
+  signal: AbortSignal,
+): Promise<JobPreview> {
+  const { start, end, learningEnd } = inputs.window;
+  const read = await readRows(inputs);
+  const planned = await inTurns(config.plan(read.panels), signal);
+  const tickers = planned.tickers.toSorted((a, b) => byTicker(a.panel, b.panel));
+  const failures = [...read.failures, ...planned.failures];
+  const error = config.trains ? errorBeforeTraining(read.panels, tickers, failures, inputs.asOf) : undefined;
+  return {
+    model: config.model,
+    window: {
+      start: formatDay(start),
+      end: formatDay(end),
+      learning_end: learningEnd === undefined ? null : formatDay(learningEnd),
+      as_of: formatDay(inputs.asOf),
+    },
+    tickers: tickers.map((ticker) => previewTicker(ticker, config, inputs.asOf)),
+    failures: failures.toSorted(byTicker),
+    warnings: [
+      ...config.warnings,
+      ...inputs.warnings,
+      ...inputs.unpaired(),
+      ...tickers.flatMap(({ panel, warnings }) => {
+        const stale = muRow(panel, inputs.asOf).warning;
+        return stale === undefined ? warnings : [...warnings, stale];
+      }),
+    ],
+    ...(error === undefined ? {} : { error }),
+  };
+}
+
+function byTicker(a: { readonly ticker: string }, b: { readonly ticker: string }): number {
+  return compareCodePoints(a.ticker, b.ticker);
+}
+
+/** Drops the features of every panel: no plan reads their values. */
+async function readRows(inputs: Inputs) {
+  const panels: PanelRows[] = [];
+  const failures: Failure[] = [];
+  for await (const panel of inputs.panels()) {
+    if ("code" in panel) failures.push(panel);
+    else {
+      const { x: _, ...rows } = panel;
+      panels.push(rows);
+    }
+  }
+  return { panels, failures };
+}
+
+function errorBeforeTraining(
+  panels: readonly PanelRows[],
+  planned: readonly PlannedTicker[],
+  failures: readonly Failure[],
+  asOf: number,
+): MucastError | undefined {
+  try {
+    requireCurrentTicker(panels.map(datesOf), asOf);
+    requireForecasts(
+      planned.map(({ panel }) => datesOf(panel)),
+      failures,
+      asOf,
+    );
+    return undefined;
+  } catch (error) {
+    if (error instanceof MucastError) return error;
+    throw error;
+  }
+}
+
+function previewTicker(
+  { panel, counts }: PlannedTicker,
+  { trains }: PreviewedConfig,
+  asOf: number,
+): TickerPreview {
+  const { ticker, fit, score, columns, days } = panel;
+  return {
+    ticker,
+    features: columns.length,
+    fit_rows: fit.length,
+    score_rows: score.length,
+    ...counts,
+    first_fit: formatDay(days[fit[0]!]!),
+    last_fit: formatDay(days[fit.at(-1)!]!),
+    mu: trains && muRow(panel, asOf).row !== undefined,
+  };
 }

@@ -7,27 +7,27 @@ import { outOfMemory, privateMemory } from "../../engine/process-memory.ts";
 import { now, type Timed, timed } from "./timings.ts";
 import { openWorkFolder } from "./work-folder.ts";
 
-/** What a job is asked for. */
+/** What a caller asks a job to do. */
 export interface JobRequest {
   /** A path, a file: URL or an https URL. */
   readonly featureUrl: string;
   readonly dataExtractorUrl: string;
   /** JSON text of the config: its numbers reach the engine as they are written. */
   readonly config: string;
-  /** Where the output goes; by default the place of the feature blob. */
+  /** Folder or container of the output; by default that of the feature blob. */
   readonly blobUrl?: string | undefined;
   /** 1 to 64 letters, digits, `_` or `-`; names the output. */
   readonly id: string;
 }
 
-/** What the machine gives a job; `onTiming` hears of each of its steps once it is over. */
+/** What a job may use, and where it reports; `onTiming` gets each step of the job once the step is over. */
 export interface JobContext extends Timed {
   readonly workers: number;
   /** Bytes that all its processes together may hold; by default 80 % of the machine's memory. */
   readonly memoryBytes?: number | undefined;
   readonly policy: BlobPolicy;
   readonly report: Report;
-  /** Aborting it ends the job with the signal's reason, no output left. */
+  /** Aborting it ends the job with the signal's reason; the job then leaves no output. */
   readonly signal: AbortSignal;
   /** Where its engine comes from; a new one by default. */
   readonly openEngine?: OpenEngine | undefined;
@@ -44,11 +44,11 @@ export interface EngineNeed {
   readonly memoryBytes?: number | undefined;
 }
 
-/** What a job computes with: its workers, and the folder where their matrices lie. */
+/** What a job computes with: its workers, and the folder that holds their matrices. */
 export interface JobEngine {
   readonly pool: EnginePool;
   readonly workFolder: string;
-  /** Ends every process of it, then removes the folder. */
+  /** Stops every process of the engine, then removes the folder. */
   close(): Promise<void>;
 }
 
@@ -72,19 +72,20 @@ export const openEngine: OpenEngine = ({ environment, libraries, workers, memory
 };
 
 /**
- * Opens the engine of a job, runs `body` with it, and ends it whatever happens.
+ * Opens the engine of a job, runs `body` with it, and closes it, also where `body` fails.
  * @throws MucastError engine_unavailable, output_failed; what `body` throws.
  */
 export async function withEngine<T>(
-  need: EngineNeed,
+  need: Pick<EngineNeed, "environment" | "libraries">,
   context: JobContext,
   body: (engine: JobEngine) => Promise<T>,
 ): Promise<T> {
+  const { workers, memoryBytes } = context;
   const start = now();
-  const engine = (context.openEngine ?? openEngine)(need);
+  const engine = (context.openEngine ?? openEngine)({ ...need, workers, memoryBytes });
   engine.pool.greeting.then(
     () => context.onTiming?.({ name: "engine", start, end: now() }),
-    () => undefined, // Whoever runs a task hears of it.
+    () => undefined, // The first task that runs throws this error.
   );
   try {
     return await body(engine);
@@ -93,11 +94,11 @@ export async function withEngine<T>(
   }
 }
 
-const INTERVAL_MILLISECONDS = 200;
+const MEMORY_INTERVAL_MILLISECONDS = 200;
 
 /**
- * Runs a job while its own process holds no more than the job may; what its engine holds beside it, the engine's pool
- * watches. Linux alone tells it.
+ * Runs a job while its own process holds no more than the job may; the engine's pool watches its own processes.
+ * On Linux only: elsewhere the memory of a process reads as 0.
  * @throws MucastError out_of_memory; what `body` throws.
  */
 export async function withMemoryGuard<T>(
@@ -105,16 +106,16 @@ export async function withMemoryGuard<T>(
   body: (context: JobContext) => Promise<T>,
 ): Promise<T> {
   const limit = context.memoryBytes ?? defaultMemoryBytes();
-  const stop = new AbortController();
+  const guard = new AbortController();
   const look = () => {
     const held = privateMemory(process.pid);
     if (held <= limit) return;
-    stop.abort(outOfMemory({ held, together: held, limit, share: limit, jobs: 1 }));
+    guard.abort(outOfMemory({ held, together: held, limit, share: limit, jobs: 1 }));
   };
   look();
-  const timer = setInterval(look, INTERVAL_MILLISECONDS).unref();
+  const timer = setInterval(look, MEMORY_INTERVAL_MILLISECONDS).unref();
   try {
-    return await body({ ...context, signal: AbortSignal.any([context.signal, stop.signal]) });
+    return await body({ ...context, signal: AbortSignal.any([context.signal, guard.signal]) });
   } finally {
     clearInterval(timer);
   }

@@ -5,20 +5,25 @@ import { muRow, noForecast, type PanelDates } from "../../panel/as-of.ts";
 import { noTickerLeft } from "../../panel/pairing.ts";
 
 /**
- * Checks what reading gave, before anything is fitted.
+ * Ends a job before it fits anything where no ticker that was read can have a `mu`.
  * @param dates of every ticker that was read without failure.
- * @throws MucastError no_forecast where there are tickers and none of them can have a `mu`.
+ * @throws MucastError no_forecast. Without any ticker it does not throw; `requireForecasts` then does.
  */
-export function checkCurrent(dates: readonly PanelDates[], asOf: Day): void {
+export function requireCurrentTicker(dates: readonly PanelDates[], asOf: Day): void {
   if (dates.length > 0 && !dates.some((panel) => hasMu(panel, asOf))) throw noForecast(dates, asOf);
 }
 
 /**
- * Checks what is left of the tickers once some have failed.
- * @param dates of the tickers left.
- * @throws MucastError insufficient_history or all_failed where none is; no_forecast where those left have no `mu`.
+ * Ends a job where none of the tickers that did not fail has a `mu`.
+ * @param dates of the tickers that did not fail.
+ * @throws MucastError insufficient_history or all_failed where every ticker failed; no_forecast where those that did
+ *   not fail have no `mu`.
  */
-export function checkLeft(dates: readonly PanelDates[], failures: readonly Failure[], asOf: Day): void {
+export function requireForecasts(
+  dates: readonly PanelDates[],
+  failures: readonly Failure[],
+  asOf: Day,
+): void {
   if (dates.length === 0) throw noTickerLeft(failures);
   if (dates.some((panel) => hasMu(panel, asOf))) return;
   const { message, data } = noForecast(dates, asOf);

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
-import { together } from "./run-concurrently.ts";
+import { runConcurrently } from "./run-concurrently.ts";
 
 const never = () => new AbortController().signal;
 
 test("both results come back, and the second may wait for the first", async () => {
-  const both = await together(
+  const both = await runConcurrently(
     never(),
     async () => 1,
     async (_, first) => (await first) + 1,
@@ -27,7 +27,7 @@ for (const [name, faulty] of [
       await new Promise(setImmediate);
       ended = true;
     };
-    await assert.rejects(together(never(), work(0), work(1)), fault);
+    await assert.rejects(runConcurrently(never(), work(0), work(1)), fault);
     assert.ok(ended);
   });
 }
@@ -38,7 +38,7 @@ test("a signal from outside aborts both", async () => {
     if (!signal.aborted) await once(signal, "abort");
     throw signal.reason;
   };
-  const running = together(outside.signal, waits, waits);
+  const running = runConcurrently(outside.signal, waits, waits);
   outside.abort("enough");
   await assert.rejects(running, (reason) => reason === "enough");
 });

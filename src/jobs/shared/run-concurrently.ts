@@ -1,22 +1,44 @@
 /**
- * Runs both at the same time. The first fault aborts the other, and is thrown when nothing is still running.
+ * Runs both at the same time. The first fault aborts the other, and is thrown once neither runs any more.
  * @param signal aborts both as well.
  */
-export async function together<A, B>(
+export async function runConcurrently<A, B>(
   signal: AbortSignal,
   first: (signal: AbortSignal) => Promise<A>,
   second: (signal: AbortSignal, first: Promise<A>) => Promise<B>,
 ): Promise<[A, B]> {
-  const stop = new AbortController();
-  const both = AbortSignal.any([signal, stop.signal]);
-  const a = first(both);
-  const b = second(both, a);
+  const results = await runEach<A | B>(signal, async (start, inner) => {
+    const a = first(inner);
+    start(a);
+    start(second(inner, a));
+  });
+  return results as [A, B];
+}
+
+/**
+ * Runs each task that `body` starts, all at the same time. The first fault, of a task or of `body`, aborts the others,
+ * and is thrown once no task runs any more.
+ * @param signal aborts all of them as well.
+ * @param body gets the signal for its tasks.
+ * @returns the results, in the order in which the tasks were started.
+ */
+export async function runEach<T>(
+  signal: AbortSignal,
+  body: (start: (task: Promise<T>) => void, signal: AbortSignal) => Promise<void>,
+): Promise<T[]> {
+  const fault = new AbortController();
+  const running: Promise<T>[] = [];
+  const start = (task: Promise<T>) => {
+    running.push(task);
+    task.catch((error: unknown) => fault.abort(error));
+  };
   try {
-    return await Promise.all([a, b]);
+    await body(start, AbortSignal.any([signal, fault.signal]));
+    return await Promise.all(running);
   } catch (error) {
-    stop.abort(error);
+    fault.abort(error);
     throw error;
   } finally {
-    await Promise.allSettled([a, b]);
+    await Promise.allSettled(running);
   }
 }

@@ -10,11 +10,13 @@ import type { PanelDates } from "../../panel/as-of.ts";
 import type { JobContext } from "./job.ts";
 import { timed } from "./timings.ts";
 
-/** The score rows of one ticker: shape (n) each; labels are NaN where the future holds them. */
+/** The score rows of one ticker, ascending by date. */
 export interface ScoreRows {
+  /** Shape (n). */
   readonly days: Int32Array;
+  /** Shape (n): next-day log-return, NaN where the next price is not known yet. */
   readonly labels: Float64Array;
-  /** Next-day log-return. */
+  /** Shape (n): next-day log-return. */
   readonly predicted: Float64Array;
 }
 
@@ -23,10 +25,12 @@ export interface ScoredTicker {
   readonly dates: PanelDates;
   readonly score: ForecastRows;
   readonly bounds: Bounds;
+  /** Of its intervals. */
+  readonly warnings: readonly Warning[];
 }
 
-/** How good the forecasts are. */
-export interface Evidence {
+/** How good the forecasts are: the model's tables, those of the baselines, and the coverage of the intervals. */
+export interface ScoreTables {
   readonly score: ForecastTable;
   /** Absent where there are no folds. */
   readonly outOfFold?: ForecastTable;
@@ -37,7 +41,7 @@ export interface Evidence {
 
 /**
  * Puts the historical mean and the intervals beside a ticker's forecasts.
- * @param facts `fitLabels`: labels of all its fit rows; `residuals`: of rows that it was not learned from.
+ * @param facts `fitLabels`: labels of all its fit rows; `residuals`: of rows that the model did not learn from.
  */
 export function scoreTicker(
   facts: {
@@ -47,33 +51,22 @@ export function scoreTicker(
     readonly residuals: Residuals;
   },
   intervals: IntervalChoice,
-): { readonly scored: ScoredTicker; readonly warnings: readonly Warning[] } {
+): ScoredTicker {
   const { dates, fitLabels, residuals } = facts;
   const { days, labels, predicted } = facts.score;
   const { ticker } = dates;
   const trainingMean = scoreMeans(fitLabels, days.length);
   const { bounds, warnings } = scoreBounds(ticker, predicted, residuals, intervals);
   const score = { ticker, days, predicted, realised: labels, trainingMean };
-  return { scored: { dates, score, bounds }, warnings };
-}
-
-/** Tables of each set of rows: those of the model and of the two baselines. */
-const TABLES = 3;
-
-/**
- * How far judging `tickers` tickers is, in a ticker of a table; their scoring is counted as a table.
- * @param sets of rows: score, and out of fold where there are folds.
- */
-export function evaluationUnits(tickers: number, sets: 1 | 2): number {
-  return tickers * (1 + sets * TABLES);
+  return { dates, score, bounds, warnings };
 }
 
 /** The tables of all tickers. @param outOfFold absent where there are no folds. */
-export function* evidenceOf(
+export function* scoreTables(
   tickers: readonly ScoredTicker[],
   intervals: IntervalChoice,
   outOfFold?: readonly ForecastRows[],
-): Pausable<Evidence> {
+): Pausable<ScoreTables> {
   const rows = tickers.map((ticker) => ticker.score);
   const coverage =
     intervals === undefined ? {} : { coverage: yield* coverageTable(tickers.map(intervalRows)) };
@@ -87,7 +80,7 @@ function intervalRows({ score, bounds }: ScoredTicker) {
 }
 
 /**
- * Judges the forecasts of a job, telling how far that is.
+ * Evaluates the forecasts of a job, turn by turn, and reports the progress.
  * @param units of progress that the work counts.
  * @throws the reason of the job's signal.
  */
@@ -99,9 +92,21 @@ export async function evaluateInTurns<T>(
   const total = Math.max(1, units);
   const report = (done: number) => context.report({ kind: "progress", stage: "evaluate", done, total });
   const evaluation = await timed(context, "evaluate", () =>
-    // All units are told once, when the last table is there.
+    // The total is reported once: below, when the last table is there.
     inTurns(work, context.signal, (done) => report(Math.min(done, total - 1))),
   );
   report(total);
   return evaluation;
+}
+
+/** Tables of each set of rows: those of the model and of the two baselines. */
+const TABLES_PER_SET = 3;
+
+/**
+ * The units of progress of evaluating `tickers` tickers: a unit is one ticker of one table, and the scoring of a ticker
+ * counts as one more.
+ * @param sets of rows: score, and out of fold where there are folds.
+ */
+export function evaluationUnits(tickers: number, sets: 1 | 2): number {
+  return tickers * (1 + sets * TABLES_PER_SET);
 }

@@ -4,7 +4,7 @@ import { muRow, type PanelDates } from "../../panel/as-of.ts";
 import type { Inputs } from "./read-inputs.ts";
 
 /** A ticker that has its forecasts. */
-interface DoneTicker {
+interface ForecastTicker {
   readonly ticker: string;
   readonly dates: PanelDates;
   /** Of its rows, its plan and its model. */
@@ -12,13 +12,13 @@ interface DoneTicker {
 }
 
 /**
- * Warnings that are known once every ticker is done, in an order that does not depend on which ticker ended
- * first: tickers in one blob only, then each ticker's own, in the order given.
+ * The warnings that a job knows once every ticker is done. Their order does not depend on which ticker was done first:
+ * tickers in one blob only, then each ticker's own, in the order given.
  * @param evaluated warnings of the intervals.
  */
 export function tickerWarnings(
   inputs: Inputs,
-  done: readonly DoneTicker[],
+  done: readonly ForecastTicker[],
   evaluated: readonly Warning[],
 ): readonly Warning[] {
   const byTicker = Map.groupBy(evaluated, (warning) => warning.ticker);
@@ -31,7 +31,7 @@ export function tickerWarnings(
   ];
 }
 
-/** What a model predicts, and what may be the reason. */
+/** The one value that a model predicts, and what may be the reason. */
 type Constant = Pick<ConstantDescription, "value"> &
   Partial<ConstantDescription> & {
     /** Networks with the loss directional. */
@@ -39,8 +39,8 @@ type Constant = Pick<ConstantDescription, "value"> &
   };
 
 /**
- * The warning of a model that predicts one constant, with the parameter to look at. It blames none: the features of
- * the score rows may be all the same.
+ * The warning of a model that predicts one constant, with the parameter to look at. It does not call that parameter the
+ * cause: the features of the score rows may all be the same.
  */
 export function constantWarning(ticker: string, constant: Constant): Warning {
   return {

@@ -9,9 +9,10 @@ import { writeNpy } from "../../engine/npy.ts";
 import type { TrainNetworkTask } from "../../engine/pool/network-protocol.ts";
 import { EnginePool } from "../../engine/pool/pool.ts";
 import { FitTimings } from "../shared/timings.ts";
+import { EpochCount } from "./epoch-count.ts";
 import type { PlannedNetwork, TrainedTicker } from "./planned-network.ts";
-import { EpochCount, trainNetworks } from "./train-networks.ts";
-import { type TrainOptions, trainStacks } from "./train-stacks.ts";
+import { type TrainOptions, trainStacks } from "./train-network.ts";
+import { trainNetworks } from "./train-networks.ts";
 
 const EPOCHS = 3;
 const LOOKBACK = 4;
