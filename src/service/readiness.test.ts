@@ -41,7 +41,12 @@ async function opened(t: { after: (end: () => Promise<void>) => void }, name: st
     dataDir,
     draining: () => draining,
   });
-  const failing = async () => (await ask()).filter(({ ok }) => !ok).map(({ name: failed }) => failed);
+  const failing = async () => {
+    const failed = (await ask()).filter(({ ok }) => !ok);
+    // The whole world may ask.
+    for (const { message } of failed) assert.ok(message && !message.includes(folder), message);
+    return failed.map((check) => check.name);
+  };
   return {
     dataDir,
     blobFolder,

@@ -32,9 +32,9 @@ export interface ReadyParts {
  */
 export function openReadiness(parts: ReadyParts): () => Promise<readonly ReadyCheck[]> {
   const { dataDir, blobFolder, database, store, draining } = parts;
-  const folder = dataDir === undefined ? undefined : new SamePlace(dataDir);
-  const control = dataDir && new SamePlace(join(dataDir, "database/global/pg_control"));
-  const blobs = blobFolder === undefined ? undefined : new SamePlace(blobFolder);
+  const folder = dataDir === undefined ? undefined : new SamePlace(dataDir, "the data folder");
+  const control = dataDir && new SamePlace(join(dataDir, "database/global/pg_control"), "the database");
+  const blobs = blobFolder === undefined ? undefined : new SamePlace(blobFolder, "the folder of the blobs");
   const looked = keptFor(FRESH_MILLISECONDS, () =>
     Promise.all([
       ...(dataDir === undefined ? [] : [check("data_folder", () => writeIn(dataDir, folder!))]),
@@ -63,7 +63,12 @@ async function writeIn(folder: string, place: SamePlace): Promise<void> {
       await file.close();
     }
   } catch (cause) {
-    throw new MucastError("unavailable", `${folder} cannot be written: ${causeOf(cause)}`, {}, { cause });
+    throw new MucastError(
+      "unavailable",
+      `the data folder cannot be written: ${causeOf(cause)}`,
+      {},
+      { cause },
+    );
   } finally {
     await rm(path, { force: true }).catch(() => undefined);
   }
