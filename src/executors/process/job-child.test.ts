@@ -4,6 +4,9 @@ import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { DEFECTIVE } from "../../../test/defective.testing.ts";
 import { removeFolders } from "../../../test/end-to-end/job-runs.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { problemOf } from "../../contract/errors/problem.ts";
+import type { JobOrder } from "../executor.ts";
 import { JobChild } from "./job-child.ts";
 import { Hearing, newPlace, orderOf, processesOf, RIDGE, TINY } from "./jobs.testing.ts";
 
@@ -76,6 +79,108 @@ test("of a defect a job process tells an id alone, and its log the rest", option
   assert.equal(lines[0], `defect ${id}: TypeError: /srv/secret/x0.npy is undefined`);
   assert.match(lines.join("\n"), /parse-config/);
   await child.ended;
+});
+
+/** Tells the lines of TOLD on descriptor 3 in the place of a job process, and then ends. */
+const TELLER = `data:text/javascript,${encodeURIComponent(
+  `import { writeSync } from "node:fs";
+   for (const line of JSON.parse(process.env.TOLD)) writeSync(3, line + "\\n");
+   process.exit(7);`,
+)}`;
+
+/** What comes of an order whose process tells these lines. */
+async function told(...lines: readonly unknown[]) {
+  const { blobUrl, temporary } = await newPlace();
+  const texts = lines.map((line) => (typeof line === "string" ? line : JSON.stringify(line)));
+  const env = {
+    PATH: process.env.PATH!,
+    TMPDIR: temporary,
+    NODE_OPTIONS: `--import ${TELLER}`,
+    TOLD: JSON.stringify(texts),
+  };
+  const [logged, events]: [string[], unknown[]] = [[], []];
+  const log = (line: string) => void logged.push(line);
+  const child = new JobChild({
+    env,
+    warm: false,
+    log,
+    blobUrl,
+    policy: { allowed: [] },
+    memoryBytes: 2 ** 40,
+  });
+  const listener = {
+    onEvent: (event: unknown) => void events.push(event),
+    onTimings: (timings: unknown) => void events.push(timings),
+  };
+  const run = child.give({ id: "op" } as JobOrder, listener);
+  const [end, accepted] = [await run.ended, await run.accepted];
+  return { end, accepted, events, logged };
+}
+
+test(
+  "what is no message of a job process, or half of one, is logged and changes nothing",
+  options,
+  async () => {
+    const odd = [
+      ...[
+        "",
+        "null",
+        "[]",
+        "3",
+        "{",
+        '{"event":',
+        "\u0000",
+        '{"event":{"toString":1}}',
+        '{"event":"unknown"}',
+      ],
+      ...[{ event: "job" }, { event: "job", job: null }, { event: "job", job: { kind: "progress" } }],
+      ...[
+        { event: "job", job: { kind: "warning" } },
+        { event: "job", job: { kind: "epochs", epochs: 3 } },
+      ],
+      ...[
+        { event: "job", job: { kind: "counts", warnings: null, failures: [] } },
+        { event: "job", job: { kind: "no" } },
+      ],
+      ...[
+        { event: "log" },
+        { event: "log", line: 7 },
+        { event: "timings" },
+        { event: "timings", timings: [null] },
+      ],
+      ...[{ event: "end" }, { event: "end", end: {} }, { event: "end", end: { record: {} } }],
+      { event: "end", end: { problem: "no" } },
+    ];
+    const progress = { kind: "progress", stage: "fit", done: 1, total: 2 };
+    const problem = problemOf(new MucastError("invalid_data", "no rows"));
+    const end = { event: "end", end: { problem } };
+    const heard = await told({ event: "accepted" }, ...odd, { event: "job", job: progress }, ...odd, end);
+    assert.deepEqual(heard.events, [progress]);
+    assert.deepEqual(heard.end, { told: { problem }, reason: "exit code 7" });
+    assert.equal(
+      heard.logged.filter((line) => line.startsWith("what it told is no message")).length,
+      2 * odd.length,
+    );
+  },
+);
+
+test("a job whose last word cannot be read fails, once its process waits again", options, async () => {
+  const ready = { event: "ready" };
+  const { end } = await told(ready, { event: "accepted" }, 'printed{"event":"end"}', ready);
+  assert.equal(end.told && "problem" in end.told && end.told.problem.code, "internal");
+});
+
+test("a job goes on where its process is ready for it later than it took it", options, async () => {
+  const problem = problemOf(new MucastError("invalid_data", "no rows"));
+  const { end } = await told({ event: "accepted" }, { event: "ready" }, { event: "end", end: { problem } });
+  assert.deepEqual(end.told, { problem });
+});
+
+test("the last word of a job counts where that it was begun could not be read", options, async () => {
+  const problem = problemOf(new MucastError("invalid_data", "no rows"));
+  const { accepted, end } = await told('printed{"event":"accepted"}', { event: "end", end: { problem } });
+  assert.equal(accepted, true);
+  assert.deepEqual(end.told, { problem });
 });
 
 test("where no descriptor is left for its pipes, it has ended before it was", options, async () => {

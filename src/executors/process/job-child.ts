@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { withoutSignature } from "../../blob/policy.ts";
-import type { MucastError } from "../../contract/errors/errors.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
 import { problemOf } from "../../contract/errors/problem.ts";
 import { onLines } from "../../engine/lines.ts";
 import { memoryOf } from "../../engine/process-memory.ts";
@@ -18,6 +18,7 @@ import {
   WARM_FLAG,
 } from "./messages.ts";
 import { endSession, killGroup, processesOfSession } from "./process-group.ts";
+import { readMessage } from "./read-message.ts";
 
 export interface ChildOptions extends BlobPlaces {
   /** Bytes that its job may hold with all that it starts. */
@@ -111,7 +112,7 @@ export class JobChild implements BudgetedProcess {
     onLines(this.#child.stdout!, this.#print, { longest: LONGEST_LINE });
     onLines(this.#child.stderr!, this.#print, { longest: LONGEST_LINE });
     const hear = (line: string) => {
-      const message = messageOf(line);
+      const message = readMessage(line);
       if (message) this.#hear(message);
       else this.#print(`what it told is no message: ${line.slice(0, LONGEST_SHOWN)}`);
     };
@@ -184,14 +185,14 @@ export class JobChild implements BudgetedProcess {
   #hear(message: FromJob): void {
     switch (message.event) {
       case "ready":
+        // It may have been given an order before it first said that it was ready for one.
+        if (this.#run?.told !== undefined) this.#finish(this.#run, undefined);
+        else if (this.#isReady && this.#run?.isAccepted) this.lose(noEnd());
         this.#isReady = true;
         this.#readied.resolve();
-        // It may have been given an order before it said that it was ready for one.
-        if (this.#run?.told !== undefined) this.#finish(this.#run, undefined);
         break;
       case "accepted":
-        if (this.#run) this.#run.isAccepted = true;
-        this.#run?.accepted.resolve(true);
+        this.#takeOrder();
         break;
       case "job":
         this.#run?.listener.onEvent(message.job);
@@ -203,8 +204,15 @@ export class JobChild implements BudgetedProcess {
         this.#run?.listener.onTimings(message.timings);
         break;
       case "end":
+        // Where what it told before could not be read.
+        this.#takeOrder();
         if (this.#run) this.#run.told = message.end;
     }
+  }
+
+  #takeOrder(): void {
+    if (this.#run) this.#run.isAccepted = true;
+    this.#run?.accepted.resolve(true);
   }
 
   #tell(message: ToJob): void {
@@ -229,13 +237,10 @@ export class JobChild implements BudgetedProcess {
   }
 }
 
-/** Undefined for what is no message: a library may print into any descriptor. */
-function messageOf(line: string): FromJob | undefined {
-  try {
-    const message: unknown = JSON.parse(line);
-    const isMessage = typeof message === "object" && message !== null && "event" in message;
-    return isMessage ? (message as FromJob) : undefined;
-  } catch {
-    return undefined;
-  }
+/** Its last word is lost where something else stood in that line. */
+function noEnd(): MucastError {
+  return new MucastError(
+    "internal",
+    "the job's process did not say in words that can be read how the job ended",
+  );
 }
