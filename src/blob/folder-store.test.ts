@@ -6,6 +6,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -212,6 +213,26 @@ test("a mapped URL reads an input from the folder and writes an output to it, bo
   assert.equal(readFileSync(join(folder, "data/ml_engine_1.json"), "utf8"), "{}");
   assert.match((await failure("output_failed", output.write("x", signal))).message, /exists already/);
   await failure("output_failed", output.check());
+});
+
+test("a folder that has to be there is not made anew where it was moved away, nor a space in it", async () => {
+  const folder = join(freshFolder(), "blobs");
+  mkdirSync(folder, { recursive: true });
+  const policy = { allowed: [], mapped: [{ base: BASE, folder, root: folder }] };
+  const store = await openStore(BASE, { policy });
+  const stores = [store, store.within("key-0123456789abcdef")];
+  for (const own of stores) await own.put("status/a.1.json", "x");
+  renameSync(folder, `${folder}.away`);
+  for (const own of stores) {
+    const { message } = await failure("output_failed", own.put("status/a.1.json", "y"));
+    assert.equal(message, `${BASE}/status/a.1.json could not be written: it does not exist (ENOENT)`);
+    await failure("output_failed", own.create("data/ml_engine_1.json", "y"));
+    assert.equal(await own.stat("status/a.1.json"), undefined);
+  }
+  await failure("output_failed", store.checkNew("data/ml_engine_1.json"));
+  assert.equal(existsSync(folder), false);
+  renameSync(`${folder}.away`, folder);
+  for (const own of stores) await own.put("data/b.json", "z");
 });
 
 test("a path or a file: URL is a store too", async () => {

@@ -1,5 +1,5 @@
 import { constants } from "node:fs";
-import { type FileHandle, open, realpath, unlink } from "node:fs/promises";
+import { access, type FileHandle, open, realpath, unlink } from "node:fs/promises";
 import { basename, dirname, join, relative } from "node:path";
 import { MucastError } from "../contract/errors/errors.ts";
 import { causeOf, codeOf } from "../contract/errors/system-error.ts";
@@ -26,17 +26,20 @@ export class FolderStore implements JobStore {
   readonly url: string;
   readonly #folder: string;
   readonly #space: string;
+  readonly #root: string | undefined;
 
-  constructor(folder: string, url: string, space = "") {
+  /** @param root a folder that has to be there, `folder` or one above it: where it is gone nothing is written. */
+  constructor(folder: string, url: string, space = "", root?: string) {
     this.#folder = folder;
     this.#space = checkSpace(space);
     this.url = url;
+    this.#root = root;
   }
 
   /** Known by the same URL where that only stands for the folder: its reader is told by other means. */
   within(space: string): FolderStore {
     const url = space !== "" && this.url.startsWith("file:") ? `${this.url}/${space}` : this.url;
-    return new FolderStore(this.#folder, url, space);
+    return new FolderStore(this.#folder, url, space, this.#root);
   }
 
   async stat(key: string): Promise<StoredBlob | undefined> {
@@ -114,15 +117,18 @@ export class FolderStore implements JobStore {
   }
 
   async #writable(key: string): Promise<string> {
-    return this.#path(key).catch((error: unknown) => {
-      throw outputFailed(this.#name(key), causeOf(error), error);
-    });
+    const isThere = this.#root === undefined ? Promise.resolve() : access(this.#root);
+    return isThere
+      .then(() => this.#path(key))
+      .catch((error: unknown) => {
+        throw outputFailed(this.#name(key), causeOf(error), error);
+      });
   }
 
   async #stage(key: string, content: Content, { signal, limit }: StoreWrite) {
     const path = await this.#writable(key);
     const shown = this.#name(key);
-    const options = { signal, limit, shown, isPrivate: true };
+    const options = { signal, limit, shown, isPrivate: true, root: this.#root };
     const staged = await stageFile(dirname(path), basename(path), content, options);
     return { staged, etag: await stamped(staged) };
   }

@@ -25,7 +25,7 @@ export async function openStore(
   { policy, env = process.env, limits, ca }: StoreOptions,
 ): Promise<JobStore> {
   const mapped = mappedBase(blobUrl, policy.mapped);
-  if (mapped !== undefined) return new FolderStore(mapped.folder, mapped.base);
+  if (mapped !== undefined) return new FolderStore(mapped.folder, mapped.base, "", mapped.root);
   if (!isUrl(blobUrl) || /^file:/i.test(blobUrl)) {
     const folder = resolve(isUrl(blobUrl) ? filePath(blobUrl) : blobUrl);
     return new FolderStore(folder, pathToFileURL(folder).href);

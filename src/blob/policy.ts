@@ -21,6 +21,8 @@ export interface MappedBase {
   readonly base: string;
   /** Absolute path of the folder that holds `data`. */
   readonly folder: string;
+  /** Absolute path of a folder that has to be there, `folder` or one above it: where it is gone nothing is written. */
+  readonly root?: string | undefined;
   /** Only these blobs, such as `data/<name>`; they come before those of the same base without such a list. */
   readonly keys?: readonly string[] | undefined;
 }

@@ -31,6 +31,8 @@ export interface StageOptions {
   readonly shown?: string;
   /** For its owner alone: 0600, and 0700 for the folders made; by default what the umask leaves. */
   readonly isPrivate?: boolean;
+  /** A folder above it that has to be there: it is not made. */
+  readonly root?: string | undefined;
 }
 
 /**
@@ -42,14 +44,14 @@ export async function stageFile(
   folder: string,
   name: string,
   content: Content,
-  { signal, limit, shown = join(folder, name), isPrivate = false }: StageOptions = {},
+  { signal, limit, shown = join(folder, name), isPrivate = false, root }: StageOptions = {},
 ): Promise<StagedFile> {
   const target = join(folder, name);
   if (basename(target) !== name) throw new MucastError("internal", `"${name}" is not a plain file name`);
   const hidden = join(folder, `.${name}.${ownMark()}-${randomBytes(6).toString("hex")}.tmp`);
   const madeFolder = await onDisk(
     shown,
-    (async () => makeFolder(folder, isPrivate ? 0o700 : 0o777))().catch((error: unknown) => {
+    (async () => makeFolder(folder, isPrivate ? 0o700 : 0o777, root))().catch((error: unknown) => {
       throw folderObstacle(folder, error);
     }),
   );

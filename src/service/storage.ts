@@ -36,7 +36,7 @@ export async function openStorage(settings: ServiceSettings, env: NodeJS.Process
   }
   const folder = resolve(isUrl(settings.blob_url) ? filePath(settings.blob_url) : settings.blob_url);
   const mapping = (bases: readonly string[]): BlobPolicy =>
-    policyOf({ ...rules, mapped: bases.map((base) => ({ base, folder })) });
+    policyOf({ ...rules, mapped: bases.map((base) => ({ base, folder, root: folder })) });
   return {
     store: await openStore("", { policy: mapping([""]) }),
     folder,

@@ -7,14 +7,16 @@ import { MucastError } from "../errors/errors.ts";
  * Makes a folder, with those above it that are missing. Node's own recursive mkdir never returns where a file system
  * says that the folder above is not there although it is, as /proc does.
  * @param mode of each folder that is made, less the umask.
+ * @param root has to be there: it is not made, nor what is above it.
  * @returns the topmost folder that was made; undefined where it was there.
  * @throws the system's error.
  */
-export function makeFolder(path: string, mode = 0o777): string | undefined {
+export function makeFolder(path: string, mode = 0o777, root?: string): string | undefined {
+  if (path === root) return isFolder(path) ? undefined : missing(path);
   const code = tried(path, mode);
   if (code === undefined) return path;
   if (code === "EEXIST") return undefined;
-  const made = makeFolder(dirname(path), mode);
+  const made = makeFolder(dirname(path), mode, root);
   mkdirSync(path, { mode });
   return made ?? path;
 }
@@ -27,9 +29,17 @@ function tried(path: string, mode: number): "EEXIST" | "ENOENT" | undefined {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT" && dirname(path) !== path) return code;
-    if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return "EEXIST";
+    if (isFolder(path)) return "EEXIST";
     throw error;
   }
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
+function missing(path: string): never {
+  throw Object.assign(new Error(`${path} is not there`), { code: "ENOENT" });
 }
 
 /** Where the XDG Base Directory Specification puts what has no folder of its own. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -8,6 +8,16 @@ import { makeFolder } from "./folders.ts";
 
 const root = mkdtempSync(join(tmpdir(), "mucast-folder-"));
 after(() => rmSync(root, { recursive: true, force: true }));
+
+test("a folder that has to be there is not made, nor what is above or below it", () => {
+  const place = join(root, "away/blobs");
+  for (const path of [place, join(place, "data"), join(place, "space/data")])
+    assert.throws(() => makeFolder(path, 0o700, place), { code: "ENOENT" });
+  assert.equal(existsSync(join(root, "away")), false);
+  makeFolder(place);
+  assert.equal(makeFolder(join(place, "space/data"), 0o700, place), join(place, "space"));
+  assert.equal(makeFolder(place, 0o700, place), undefined);
+});
 
 test("makes what is missing, and tells the topmost of it", () => {
   assert.equal(makeFolder(join(root, "a/b/c"), 0o700), join(root, "a"));

@@ -19,9 +19,9 @@ export function placesOf(
     blobUrl: mappedBase(blobUrl, mapped) === undefined ? withSpace(blobUrl, space) : blobUrl,
     policy: {
       ...policy,
-      mapped: mapped.flatMap(({ base, folder }) => [
+      mapped: mapped.flatMap(({ base, folder, root }) => [
         { base, folder, keys: shared.flatMap((url) => keyUnder(base, url)) },
-        { base, folder: join(folder, space) },
+        { base, folder: join(folder, space), root },
       ]),
     },
   };

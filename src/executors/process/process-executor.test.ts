@@ -130,7 +130,7 @@ describe("a job in a process of its own", options, () => {
         assert.ok(readdirSync(join(folder, space, "status")).includes(`${shared.id}.1.json`));
         assert.deepEqual(readdirSync(folder).sort(), ["data", space]);
       },
-      { blobUrl: base, policy: { allowed: [], mapped: [{ base, folder }] } },
+      { blobUrl: base, policy: { allowed: [], mapped: [{ base, folder, root: folder }] } },
     );
   });
 
