@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:net";
 import { after, before, test } from "node:test";
 import pg from "pg";
 import { type Postgres, startPostgres } from "../../../test/servers/postgres.testing.ts";
@@ -109,3 +111,36 @@ test("where the server has few connections, two services wait for one and lose n
   assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set(["fulfilled"]));
   for (const end of ends) await end();
 });
+
+test("a session that the server ends with the very bytes that make it ready ends no service", async () => {
+  // A fake server: when a real one, told by its operator to end a session, sends both at once is its own affair.
+  const fake = createServer((socket) => {
+    socket.on("error", () => undefined);
+    socket.once("data", () => socket.end(Buffer.concat([AUTHENTICATED, READY, ENDED_BY_OPERATOR])));
+  });
+  await once(fake.listen(0, "127.0.0.1"), "listening");
+  const { port } = fake.address() as { port: number };
+  try {
+    await assert.rejects(
+      openPostgres(`postgresql://x@127.0.0.1:${port}/x`, { connections: 1 }),
+      isUnavailable,
+    );
+  } finally {
+    fake.close();
+  }
+});
+
+/** A message of the server, as its protocol writes it: a type, a length in four bytes, a body. */
+function message(type: string, body: Buffer): Buffer {
+  const head = Buffer.alloc(5);
+  head.write(type);
+  head.writeInt32BE(body.length + 4, 1);
+  return Buffer.concat([head, body]);
+}
+
+const AUTHENTICATED = message("R", Buffer.alloc(4));
+const READY = message("Z", Buffer.from("I"));
+const ENDED_BY_OPERATOR = message(
+  "E",
+  Buffer.from("SFATAL\0C57P01\0Mterminating connection due to administrator command\0\0"),
+);

@@ -55,6 +55,9 @@ export async function openPostgres(
   });
   // A connection that breaks while it is idle is replaced by the next one; the statement that needs it tells.
   pool.on("error", () => undefined);
+  // Between the pool, which listens while a connection is idle, and the statement, which listens once it has it, an error
+  // that comes with the same bytes as the connection's readiness would have no listener, and end the process.
+  pool.on("connect", (client) => client.on("error", () => undefined));
   const database: Database = {
     kind: "postgres",
     query: (text, params) => reaching(() => connected(pool, (client) => run(client, text, params))),
