@@ -66,7 +66,7 @@ interface EventRow {
 /** How much is read at once. */
 export interface Portion {
   readonly events: number;
-  /** As the database stores them, which is compressed; after the first event only as many as take no more. */
+  /** Of JSON text; an event is given where those before it come to less, so the first always is. */
   readonly bytes: number;
 }
 
@@ -77,16 +77,22 @@ export async function readEvents(
   after: number,
   portion: Portion,
 ): Promise<StoredEvent[]> {
-  // How large they are is known without reading them, and only those that are given are read.
+  // One after the other: the database compresses what repeats itself, and how large it was is known only once it is unpacked.
   const { rows } = await statements.query<EventRow>(
-    `select seq, type, data, created_at from (
-       select seq, type, data, created_at, coalesce(sum(pg_column_size(data))
-         over (order by seq rows between unbounded preceding and 1 preceding), 0) as bytes_before
-       from (
-         select * from events where operation_id = $1 and seq > $2 order by seq limit $3
+    `with recursive portion as (
+       select found.*, 1 as nth, octet_length(found.data::text) as bytes from (
+         select seq, type, data, created_at from events
+         where operation_id = $1 and seq > $2 order by seq limit 1
        ) found
-     ) sized
-     where bytes_before < $4 order by seq`,
+       union all
+       select found.*, portion.nth + 1, portion.bytes + octet_length(found.data::text)
+       from portion, lateral (
+         select seq, type, data, created_at from events
+         where operation_id = $1 and seq > portion.seq order by seq limit 1
+       ) found
+       where portion.nth < $3 and portion.bytes < $4
+     )
+     select seq, type, data, created_at from portion order by seq`,
     [id, after, portion.events, portion.bytes],
   );
   return rows.map(
