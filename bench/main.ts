@@ -1,4 +1,4 @@
-/** `npm run bench [-- reading | steps | jobs | dl | dl-memory | planted | service | downloads]`: ratios, each measured side by side in one run. */
+/** `npm run bench [-- reading | steps | jobs | dl | dl-memory | planted | service | downloads | streams]`: ratios, each measured side by side in one run. */
 import { cpus, totalmem } from "node:os";
 import { table } from "../src/cli/table.ts";
 import { benchNetworkMemory } from "./network-memory.ts";
@@ -9,6 +9,7 @@ import { benchService } from "./service.ts";
 import { benchSteps } from "./steps.ts";
 import type { Table } from "./table.ts";
 import { benchUnreadDownloads } from "./unread-downloads.ts";
+import { benchUnreadStreams } from "./unread-streams.ts";
 import { benchWholeJob } from "./whole-job.ts";
 
 const BENCHES: Record<string, () => Promise<readonly Table[]>> = {
@@ -20,6 +21,7 @@ const BENCHES: Record<string, () => Promise<readonly Table[]>> = {
   planted: benchPlanted,
   service: benchService,
   downloads: async () => [await benchUnreadDownloads()],
+  streams: async () => [await benchUnreadStreams()],
 };
 
 const [cpu] = cpus();

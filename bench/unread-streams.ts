@@ -1,0 +1,101 @@
+/** What streams of events cost that are not read: the service's resident memory with so many of them open. */
+import { randomBytes } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
+import { openPglite } from "../src/service/database/pglite.ts";
+import { Api } from "../test/service/api.testing.ts";
+import { payload, putInputs } from "../test/service/inputs.testing.ts";
+import { endServices, serviceFolder, startServe } from "../test/service/service.testing.ts";
+import { mostResidentMiB, residentMiB, watchMost } from "./resident-memory.ts";
+import type { Table } from "./table.ts";
+import { endUnread, type Unread, unreadAnswer } from "./unread-answer.ts";
+
+const STREAMS = 400;
+const AT_ONCE = 20;
+const SETTLED_MILLISECONDS = 10_000;
+/** More than the buffers of a connection hold, in the kernel too. */
+const BYTES = 16 * 2 ** 20;
+
+/** As large as events of `epochs` may be; the database compresses what repeats itself. */
+const POINTS: Readonly<Record<string, () => string>> = {
+  "that differ": () => randomBytes(75).toString("hex"),
+  "all alike": () => "x".repeat(150),
+};
+const POINTS_AT_ONCE = 800;
+
+const HEADER = ["events", "attempted", "begun", "before", "at most", "while open", "after"];
+
+export async function benchUnreadStreams(): Promise<Table> {
+  const rows: string[][] = [];
+  for (const [name, ticker] of Object.entries(POINTS)) rows.push([name, ...(await measure(ticker))]);
+  return {
+    title: "resident memory of the service in MiB, with streams of events open that are not read",
+    header: HEADER,
+    rows,
+  };
+}
+
+async function measure(ticker: () => string): Promise<string[]> {
+  try {
+    const folder = await serviceFolder();
+    const id = await endedOperation(folder);
+    await addEpochs(`${folder}/data/database`, id, ticker);
+    const { pid, port } = await startServe({ folder, env: { MUCAST_LOG_LEVEL: "error" } });
+    const before = residentMiB(pid);
+    watchMost(pid);
+    const open = await openAll(port, `/v1/operations/${id}/events`);
+    await pause(SETTLED_MILLISECONDS);
+    const held = residentMiB(pid);
+    const most = mostResidentMiB(pid);
+    endUnread(open);
+    await pause(SETTLED_MILLISECONDS);
+    const begun = open.filter(({ status }) => status === 200).length;
+    return [STREAMS, begun, before, most, held, residentMiB(pid)].map((figure) => figure.toFixed(0));
+  } finally {
+    await endServices();
+  }
+}
+
+async function endedOperation(folder: string): Promise<string> {
+  const serving = await startServe({ folder });
+  const api = new Api(serving.url);
+  await putInputs(api, "small");
+  const { id } = await api.submit(payload(serving.url, "small"), { prefer: "wait=60" });
+  await serving.terminate();
+  return id;
+}
+
+/** Puts epochs before the last event, as a job of networks would have told them. */
+async function addEpochs(database: string, id: string, ticker: () => string): Promise<void> {
+  const opened = await openPglite(database);
+  const points = Array.from({ length: POINTS_AT_ONCE }, (_, i) => ({
+    ticker: ticker(),
+    epoch: i + 1,
+    train_loss: null,
+    validation_loss: null,
+  }));
+  const data = JSON.stringify({ points });
+  const count = Math.ceil(BYTES / data.length);
+  await opened.query(
+    `update mucast.events set seq = seq + $2::int
+     where operation_id = $1 and seq = (select last_seq from mucast.operations where id = $1)`,
+    [id, count],
+  );
+  await opened.query(
+    `insert into mucast.events (operation_id, seq, type, data)
+     select $1, last_seq - 1 + nth, 'epochs', $3::json
+     from mucast.operations, generate_series(1, $2::int) nth where id = $1`,
+    [id, count, data],
+  );
+  await opened.query("update mucast.operations set last_seq = last_seq + $2::int where id = $1", [id, count]);
+  await opened.close();
+}
+
+async function openAll(port: number, path: string): Promise<Unread[]> {
+  const open: Unread[] = [];
+  let left = STREAMS;
+  const opener = async () => {
+    while (left-- > 0) open.push(await unreadAnswer(port, path));
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, opener));
+  return open;
+}
