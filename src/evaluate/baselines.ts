@@ -4,7 +4,7 @@ import { type ForecastTable, forecastTable } from "./forecast-table.ts";
 import { mean } from "./statistics.ts";
 
 /** The tables of one forecast: on the score rows and, where there are folds, out of fold. */
-export interface ForecastTables {
+interface ForecastTables {
   readonly score: ForecastTable;
   readonly out_of_fold?: ForecastTable;
 }
@@ -39,14 +39,14 @@ function meanForecast(rows: ForecastRows): ForecastRows {
 }
 
 /** A fold as positions in the fit rows: trains on [0, trainEnd), tests [testStart, testEnd). */
-export interface FoldRange {
+interface FoldRange {
   readonly trainEnd: number;
   readonly testStart: number;
   readonly testEnd: number;
 }
 
 /**
- * The historical mean each out-of-fold row could know: that of its fold's own training labels.
+ * The historical mean known at each out-of-fold row: that of its fold's own training labels.
  * @param labels shape (n): labels of all fit rows, in date order.
  * @param folds in time order; the out-of-fold rows are their test ranges one after the other.
  * @returns shape (sum of the test ranges).

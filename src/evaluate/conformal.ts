@@ -5,11 +5,20 @@ import { counted } from "../contract/errors/wording.ts";
 /** Which side of a forecast is bounded. */
 export type Bound = Intervals["bound"];
 
-/** Interval ends, shape (n) each; NaN where there is none, which the output writes as null. */
+/** Interval ends, shape (n) each: log-returns, NaN where there is none, which the output writes as null. */
 export interface Bounds {
   readonly lower: Float64Array;
   readonly upper: Float64Array;
 }
+
+/** What each bound means: how large a miss y - p is on the bounded side, and which ends an interval has. */
+const BOUNDS: Readonly<
+  Record<Bound, { readonly size: (miss: number) => number; readonly lower: boolean; readonly upper: boolean }>
+> = {
+  both: { size: Math.abs, lower: true, upper: true },
+  lower: { size: (miss) => -miss, lower: true, upper: false },
+  upper: { size: (miss) => miss, lower: false, upper: true },
+};
 
 /**
  * How far a forecast missed on the side that is bounded: |y - p| for both, p - y for lower, y - p for upper.
@@ -20,13 +29,11 @@ export function conformityScores(
   predicted: Float64Array,
   bound: Bound,
 ): Float64Array {
-  return realised.map((y, i) => {
-    const miss = y - predicted[i]!;
-    return bound === "both" ? Math.abs(miss) : bound === "lower" ? -miss : miss;
-  });
+  const { size } = BOUNDS[bound];
+  return realised.map((y, i) => size(y - predicted[i]!));
 }
 
-/** So that (m + 1)(1 - alpha) that should be whole is not pushed up by one through rounding. */
+/** Keeps rounding from raising an (m + 1)(1 - alpha) that is whole to the next rank. */
 const RANK_TOLERANCE = 1e-9;
 
 /**
@@ -53,9 +60,10 @@ export function conformalQuantile(scores: Float64Array, alpha: number): number |
 export function intervalsAround(predicted: Float64Array, quantile: number | undefined, bound: Bound): Bounds {
   const none = new Float64Array(predicted.length).fill(Number.NaN);
   if (quantile === undefined) return { lower: none, upper: none };
+  const { lower, upper } = BOUNDS[bound];
   return {
-    lower: bound === "upper" ? none : predicted.map((p) => endAt(p - quantile)),
-    upper: bound === "lower" ? none : predicted.map((p) => endAt(p + quantile)),
+    lower: lower ? predicted.map((p) => endAt(p - quantile)) : none,
+    upper: upper ? predicted.map((p) => endAt(p + quantile)) : none,
   };
 }
 
@@ -81,7 +89,7 @@ export function intervalUnsupported(ticker: string, m: number, alpha: number): W
   };
 }
 
-/** The warning of a ticker without a row in the calibration part of a network that other tickers share. */
+/** The warning of a ticker without a row in the calibration part of a joint network. */
 export function withoutResiduals(ticker: string): Warning {
   return {
     code: "interval_unsupported",

@@ -43,15 +43,15 @@ test("a one-sided interval has no width", () => {
   assert.deepEqual(atOnce(coverageTable([upper])).pooled, { n: 2, coverage: 0.5, mean_width: null });
 });
 
-test("without intervals or without rows coverage is null, and the ticker keeps its place", () => {
+test("without intervals or without rows coverage is null, and the ticker is still listed", () => {
   const { pooled, by_ticker } = atOnce(coverageTable([rows("A", [[NONE, 1, NONE]]), rows("B", [])]));
-  const nothing = { n: 0, coverage: null, mean_width: null };
-  assert.deepEqual(pooled, nothing);
+  const none = { n: 0, coverage: null, mean_width: null };
+  assert.deepEqual(pooled, none);
   assert.deepEqual(
     [...by_ticker],
     [
-      ["A", nothing],
-      ["B", nothing],
+      ["A", none],
+      ["B", none],
     ],
   );
 });

@@ -5,7 +5,7 @@ import { inTickerOrder } from "./forecast-rows.ts";
 import { finiteOrNull } from "./statistics.ts";
 
 /** Score rows of one ticker: shape (n) each, NaN where a label or an end does not exist. */
-export interface IntervalRows extends Bounds {
+interface IntervalRows extends Bounds {
   readonly ticker: string;
   readonly realised: Float64Array;
 }
@@ -24,9 +24,9 @@ interface Tally {
 }
 
 /**
- * How often labels fell inside their intervals, ends included, per ticker and pooled: the evidence for or against
- * them. `n` counts score rows with a label and an interval; the mean width is a log-return, null for one-sided
- * intervals.
+ * How often labels fell inside their intervals, ends included, per ticker and pooled: a reader compares it with the
+ * 1 - alpha asked for. `n` counts score rows with a label and an interval; the mean width is a log-return, null for
+ * one-sided intervals.
  * @param rows tickers in any order; the table is the same, byte for byte.
  */
 export function* coverageTable(rows: readonly IntervalRows[]): Pausable<CoverageTable> {

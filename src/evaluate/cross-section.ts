@@ -4,11 +4,11 @@ import type { ForecastRows } from "./forecast-rows.ts";
 import { averageRanks } from "./rank.ts";
 import { correlation, finiteOrNull, mean, sampleDeviation } from "./statistics.ts";
 
-/** A correlation across fewer tickers says nothing. */
-export const LEAST_TICKERS = 3;
+/** A correlation across fewer tickers is noise: two always correlate by 1 or -1. */
+const LEAST_TICKERS = 3;
 
 /** IC and RankIC of one date, or undefined where the date does not count. */
-export interface DateCorrelations {
+interface DateCorrelations {
   readonly ic: number;
   readonly rankIc: number;
 }
@@ -20,7 +20,7 @@ export function dateCorrelations(
 ): DateCorrelations | undefined {
   if (predicted.length < LEAST_TICKERS) return undefined;
   const ic = correlation(predicted, realised);
-  // Ranks are constant exactly where the values are, so IC and RankIC stand on the same dates.
+  // Ranks are constant exactly where the values are, so IC and RankIC cover the same dates.
   const rankIc = correlation(averageRanks(predicted), averageRanks(realised));
   return ic === null || rankIc === null ? undefined : { ic, rankIc };
 }
@@ -30,7 +30,7 @@ export function dateCorrelations(
  * forecast and label across the tickers of a date, RankIC the same with ranks, ties averaged (Spearman); std has
  * ddof 1, ICIR = mean / std per date and not annualised, t = ICIR sqrt(dates).
  *
- * @param rows labelled rows, tickers in the order in which the sums of a date shall run.
+ * @param rows labelled rows, tickers in the order in which the sums of a date run.
  * @returns sums over dates in ascending order. Without a date all are null, with one date all but the means;
  *   ICIR and t also where the standard deviation is 0.
  */
@@ -59,7 +59,7 @@ export function* crossSection(rows: readonly ForecastRows[]): Pausable<CrossSect
   };
 }
 
-/** Correlations closer together than this differ by rounding alone; their deviation is 0 and divides nothing. */
+/** Correlations closer together than this differ by rounding alone; their deviation counts as 0, by which nothing is divided. */
 const ROUNDING_OF_A_CORRELATION = 1e-12;
 
 function overDates(values: Float64Array): {

@@ -1,13 +1,13 @@
 import { compareCodePoints } from "../contract/data/code-points.ts";
 
-/** Forecasts of one ticker beside what happened: either its score rows or its out-of-fold rows. */
+/** Forecasts of one ticker beside the realised returns: either its score rows or its out-of-fold rows. */
 export interface ForecastRows {
   readonly ticker: string;
   /** Shape (n), ascending: the market date of each forecast. */
   readonly days: Int32Array;
   /** Shape (n): next-day log-return, finite. */
   readonly predicted: Float64Array;
-  /** Shape (n): the label, NaN where the future holds it. */
+  /** Shape (n): the label, NaN where it is not known yet. */
   readonly realised: Float64Array;
   /**
    * Shape (n): mean of the labels the model had learned from at that row: of the fold's own training rows out of
@@ -16,7 +16,7 @@ export interface ForecastRows {
   readonly trainingMean: Float64Array;
 }
 
-/** Tickers in the order in which every sum runs, whatever the order in which they finished. */
+/** Tickers in the order in which every sum runs. It does not depend on which ticker was done first. */
 export function inTickerOrder<T extends { readonly ticker: string }>(rows: readonly T[]): T[] {
   return [...rows].sort((a, b) => compareCodePoints(a.ticker, b.ticker));
 }

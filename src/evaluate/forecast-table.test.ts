@@ -228,7 +228,7 @@ test("without rows every metric is null and the counts are zero", () => {
   assert.equal(by_ticker.size, 0);
 });
 
-test("a ticker whose labels lie in the future keeps its place with n = 0", () => {
+test("a ticker whose labels lie in the future is listed with n = 0", () => {
   const { by_ticker } = table([{ ticker: "AAA", p: [0.1], y: [Number.NaN] }]);
   assert.equal(by_ticker.get("AAA")?.n, 0);
   assert.equal(by_ticker.get("AAA")?.rmse, null);

@@ -3,7 +3,7 @@ import type { Metrics } from "../contract/output/output-blob.ts";
 import { correlationInSteps, finiteOrNull, mean, rootMeanSquare } from "./statistics.ts";
 
 /** Labelled rows of one ticker, of one fold or of all tickers, as parallel arrays of shape (n). */
-export interface LabelledForecasts {
+interface LabelledForecasts {
   readonly predicted: Float64Array;
   /** All finite. */
   readonly realised: Float64Array;
@@ -50,7 +50,7 @@ export function* metricsInSteps({ predicted, realised, trainingMean }: LabelledF
   };
 }
 
-/** 1 - SSE / SSE of the benchmark; null where the benchmark makes no error, so that nothing can be measured by it. */
+/** 1 - SSE / SSE of the benchmark; null where the benchmark makes no error, which would divide by 0. */
 function skill(rmse: number, benchmarkRmse: number): number | null {
   return finiteOrNull(1 - (rmse / benchmarkRmse) ** 2);
 }

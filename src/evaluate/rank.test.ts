@@ -27,7 +27,7 @@ test("ranks agree with counting, ties averaged", () => {
   fc.assert(property, { seed: 1 });
 });
 
-test("ranking leaves its input as it is", () => {
+test("ranking does not change its input", () => {
   const values = Float64Array.of(3, 1, 2);
   averageRanks(values);
   assert.deepEqual([...values], [3, 1, 2]);

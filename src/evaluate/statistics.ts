@@ -2,7 +2,7 @@ import { atOnce, type Pausable } from "../contract/machine/pausable.ts";
 
 /**
  * Sums behind the metrics. Each runs over its input in the order given, so equal inputs give equal bytes, and none
- * loses digits to cancellation or leaves the range of a float64 on the way to a result that is inside it.
+ * loses digits to cancellation or exceeds the range of a float64 on the way to a result that is inside it.
  */
 
 /** Arithmetic mean; NaN for no values. */
@@ -25,7 +25,7 @@ export function rootMeanSquare(values: Float64Array): number {
  * Values less their mean. The mean of the differences is taken off again: for values that differ in their last
  * digits only, the rounding of the first mean is as large as the differences.
  */
-export function centred(values: Float64Array): Float64Array {
+function centred(values: Float64Array): Float64Array {
   const centre = mean(values);
   const differences = values.map((value) => value - centre);
   const rest = mean(differences);

@@ -47,7 +47,7 @@ function codes({ warnings }: JobPreview): string[] {
   return warnings.map(({ code, ticker }) => `${code} ${ticker ?? ""}`.trim());
 }
 
-test("a ticker without a column that the model's arguments name is told, and the end of the job where none has it", async () => {
+test("a ticker without a column that the model's arguments name fails, and the job's error follows where no ticker has it", async () => {
   const config = (column: number) =>
     JSON.stringify({
       "ML params": { model: "lightgbm", model_params: { categorical_feature: [0, column] } },
@@ -73,7 +73,7 @@ test("a ticker without a column that the model's arguments name is told, and the
   );
 });
 
-test("what can be forecast is told with its rows and folds, and no error", async () => {
+test("tickers that can be forecast have their rows and folds, and no error follows", async () => {
   const understanding = await validate();
   assert.ok(!("error" in understanding));
   assert.deepEqual(
@@ -106,7 +106,7 @@ test("features that end a day early are the no_forecast that the job would end w
   });
   assert.equal(error?.code, "no_forecast");
   assert.deepEqual(error.data.ends_early, ["feature_url"]);
-  assert.equal(tickers.length, 3, "their rows are told all the same");
+  assert.equal(tickers.length, 3, "their rows are counted all the same");
 });
 
 test("monthly prices are sparse_prices", async () => {
@@ -144,13 +144,13 @@ test("an alpha that the folds cannot support is warned about before anything is 
   assert.match(understanding.warnings[2]!.message, /15 residuals .* they support is 0\.0625\./);
 });
 
-test("without a fold there is no interval either, and fewer_folds says so alone", async () => {
+test("without a fold there is no interval either, and fewer_folds is the only warning", async () => {
   const understanding = await validate(undefined, CONFIG.replace('"cv_test_size": 3', '"cv_test_size": 40'));
   assert.deepEqual(codes(understanding).slice(0, 2), ["missing_features ALFA", "fewer_folds ALFA"]);
   assert.ok(!codes(understanding).includes("interval_unsupported ALFA"));
 });
 
-test("a config of networks is understood with the windows of each part", async () => {
+test("a config of networks is previewed with the windows of each part", async () => {
   const understanding = await validate(undefined, networks("mlp", { data_processing: { lookback: 5 } }));
   assert.ok(!("error" in understanding));
   assert.deepEqual(understanding.model, { name: "mlp", params: { hidden_dims: [128, 64], dropout: 0.2 } });
@@ -164,7 +164,7 @@ test("a config of networks is understood with the windows of each part", async (
   );
 });
 
-test("windows too long for the history are told as the job would end", async () => {
+test("windows too long for the history are the error that the job would end with", async () => {
   const { error, failures } = await validate(
     undefined,
     networks("lstm", { data_processing: { lookback: 11 } }),
@@ -174,7 +174,7 @@ test("windows too long for the history are told as the job would end", async () 
   assert.match(failures[0]!.message, /ALFA has 29 training windows/);
 });
 
-test("a joint network is understood over the dates of all, with what a ticker lacks", async () => {
+test("a joint network is previewed over the dates of all tickers, with what a ticker lacks", async () => {
   const drop = ({ features }: Blobs) => {
     const columns = features.features.BETA!;
     delete columns[Object.keys(columns)[0]!];
@@ -196,7 +196,7 @@ test("a joint network is understood over the dates of all, with what a ticker la
   ]);
 });
 
-test("a config that is switched off says so and is understood all the same", async () => {
+test("a config that is switched off has the warning disabled and is previewed all the same", async () => {
   const config = networks("mlp", { status: false, data_processing: { lookback: 1 } });
   const understanding = await validate(undefined, config);
   assert.equal(codes(understanding)[0], "disabled");
@@ -206,7 +206,7 @@ test("a config that is switched off says so and is understood all the same", asy
   );
 });
 
-test("a config that is switched off ends well, also where its networks would have too little to learn", async () => {
+test("a config that is switched off has no error, also where its networks would have too little to learn", async () => {
   const config = networks("lstm", { status: false, data_processing: { lookback: 11 } });
   const { error, failures } = await validate(undefined, config);
   assert.equal(error, undefined);

@@ -46,7 +46,7 @@ test("a last row before the last price date carries no mu, whatever the cause", 
   assert.match(both.message, /its prices end on .*; its features end on/);
 });
 
-test("without any mu the error tells which blob ends early", () => {
+test("without any mu the error names the blob that ends early", () => {
   const features = noForecast([panel(150, 180, 160), panel(150, 180, 170)], 180);
   assert.equal(features.code, "no_forecast");
   assert.deepEqual(features.data.ends_early, ["feature_url"]);

@@ -28,21 +28,21 @@ export function* asOf(prices: Iterable<TickerPrices>, window: ResolvedWindow): P
   );
 }
 
-/** What of a panel decides whether its ticker has a `mu`. */
+/** The members of a panel that decide whether its ticker has a `mu`. */
 export type PanelDates = Pick<TickerPanel, "ticker" | "days" | "lastPriceDay" | "lastFeatureDay">;
 
-/** Those parts alone, so that a panel's features can be let go. */
+/** Only those members, so that the caller does not keep the features in memory. */
 export function datesOf({ ticker, days, lastPriceDay, lastFeatureDay }: PanelDates): PanelDates {
   return { ticker, days, lastPriceDay, lastFeatureDay };
 }
 
-/** The row whose prediction is a ticker's `mu`, or the `stale_ticker` warning that says why there is none. */
-export type MuRow =
+/** The row whose prediction is a ticker's `mu`, or the `stale_ticker` warning with the reason why there is none. */
+type MuRow =
   | { readonly row: number; readonly warning?: undefined }
   | { readonly row?: undefined; readonly warning: Warning };
 
 /**
- * `mu` is a forecast of a return that nobody knows yet: the row must be the ticker's last price date, and that at
+ * `mu` is a forecast of a return that is not known yet: the row must be the ticker's last price date, and that at
  * most LONGEST_GAP_DAYS calendar days before `asOf`. Such a row has no label, so it is always a score row.
  */
 export function muRow(panel: PanelDates, asOf: Day): MuRow {
@@ -83,7 +83,7 @@ function featuresEndEarly(panel: PanelDates): boolean {
 }
 
 /**
- * The error of a job in which no ticker has a `mu`. It can be told from the panels, before anything is trained.
+ * The error of a job in which no ticker has a `mu`. The panels alone show it, before anything is trained.
  * @param panels the tickers that could be fitted, at least one, in any order.
  */
 export function noForecast(panels: readonly PanelDates[], asOf: Day): MucastError {

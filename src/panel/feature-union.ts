@@ -2,11 +2,11 @@ import { compareCodePoints } from "../contract/data/code-points.ts";
 import type { Warning } from "../contract/errors/warnings.ts";
 import { listNames } from "./row-counts.ts";
 
-/** The features of several tickers as one list, and where each ticker's own stand in it. */
+/** The features of several tickers as one list, and the indices of each ticker's own in it. */
 export interface FeatureUnion {
   /** In the order of first appearance, tickers ascending by code point. */
   readonly names: readonly string[];
-  /** Per ticker, in the order given: place of each of its columns among `names`. */
+  /** Per ticker, in the order given: index of each of its columns in `names`. */
   readonly columns: readonly (readonly number[])[];
   /** `feature_absent` for each ticker that lacks some, ascending. */
   readonly warnings: readonly Warning[];
@@ -20,14 +20,14 @@ interface Featured {
 /** Unites the features of the tickers of a joint network; one that a ticker lacks is 0 there after scaling. */
 export function uniteFeatures(tickers: readonly Featured[]): FeatureUnion {
   const ascending = tickers.toSorted((a, b) => compareCodePoints(a.ticker, b.ticker));
-  const places = new Map<string, number>();
+  const indices = new Map<string, number>();
   for (const { columns } of ascending) {
-    for (const name of columns) if (!places.has(name)) places.set(name, places.size);
+    for (const name of columns) if (!indices.has(name)) indices.set(name, indices.size);
   }
-  const names = [...places.keys()];
+  const names = [...indices.keys()];
   return {
     names,
-    columns: tickers.map(({ columns }) => columns.map((name) => places.get(name)!)),
+    columns: tickers.map(({ columns }) => columns.map((name) => indices.get(name)!)),
     warnings: ascending.flatMap((ticker) => absentWarning(ticker, names) ?? []),
   };
 }

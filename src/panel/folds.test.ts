@@ -27,7 +27,7 @@ test("with enough rows the folds are those of scikit-learn's TimeSeriesSplit", (
   fc.assert(property, { seed: 1 });
 });
 
-test("folds are as many as leave thirty rows to the first training", () => {
+test("there are as many folds as still give the first training thirty rows", () => {
   const property = fc.property(
     fc.integer({ min: 0, max: 400 }),
     fc.integer({ min: 1, max: 60 }),
@@ -55,7 +55,7 @@ test("forty-four rows make no fold of fifteen and forty-five make one", () => {
   assert.deepEqual(walkForwardFolds(45, 15, 15), [{ trainEnd: 30, testStart: 30, testEnd: 45 }]);
 });
 
-test("fewer folds than asked are told, with the number there are", () => {
+test("fewer folds than asked are a warning with their number", () => {
   const facts = { ticker: "AAA", fitRows: 50, testSize: 15, asked: 15 };
   assert.equal(fewerFolds({ ...facts, got: 15 }), undefined);
   const one = fewerFolds({ ...facts, got: 1 });

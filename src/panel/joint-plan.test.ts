@@ -38,7 +38,7 @@ const MARKET = fc
     return { panels, twins, window, options: { lookback, calibrates } };
   });
 
-const told = (days: Int32Array) => Array.from(days, formatDay);
+const texts = (days: Int32Array) => Array.from(days, formatDay);
 
 test("the plan of tickers with faults is that of the slow twin", () => {
   const seen = { joint: 0, excluded: 0, masked: 0 };
@@ -52,7 +52,7 @@ test("the plan of tickers with faults is that of the slow twin", () => {
       slow.excluded,
     );
     for (const part of ["train", "validate", "calibrate", "score"] as const) {
-      assert.deepEqual(told(plan.dates[part]), slow.dates[part]);
+      assert.deepEqual(texts(plan.dates[part]), slow.dates[part]);
     }
     const samples = atOnce(jointSamples(plan, options.lookback));
     const cell = (i: number, j: number) => samples.ends[i * tickers.length + j]!;
@@ -132,33 +132,33 @@ function ticker(name: string, first: number, rows: number, label = (day: number)
 
 const OPTIONS = { lookback: 1, calibrates: false };
 
-const leaving = (plan: JointPlan) => plan.excluded.map(({ code, data }) => `${data.ticker}: ${code}`);
+const excludedOf = (plan: JointPlan) => plan.excluded.map(({ code, data }) => `${data.ticker}: ${code}`);
 
-test("a ticker that leaves takes its dates along, which may cost another one its labels", () => {
+test("the dates of an excluded ticker no longer count, which may cost another one its labels", () => {
   // C validates, so it learns nothing; without its 10 dates B keeps 29 labels of the 37 it had.
   const plan = atOnce(planJoint([ticker("A", 0, 40), ticker("B", 60, 46), ticker("C", 110, 11)], OPTIONS));
-  assert.deepEqual(leaving(plan), ["C: insufficient_history", "B: insufficient_history"]);
+  assert.deepEqual(excludedOf(plan), ["C: insufficient_history", "B: insufficient_history"]);
   assert.deepEqual([plan.dates.train.length, plan.dates.validate.length], [32, 7]);
   const without = atOnce(planJoint([ticker("A", 0, 40), ticker("B", 60, 46)], OPTIONS));
-  assert.deepEqual(leaving(without), ["B: insufficient_history"]);
+  assert.deepEqual(excludedOf(without), ["B: insufficient_history"]);
 });
 
-test("a ticker whose training labels are all equal leaves, and the others stay", () => {
+test("a ticker whose training labels are all equal is excluded, and the others take part", () => {
   const plan = atOnce(planJoint([ticker("Flat", 0, 101, () => 0.01), ticker("Long", 0, 101)], OPTIONS));
-  assert.deepEqual(leaving(plan), ["Flat: constant_target"]);
+  assert.deepEqual(excludedOf(plan), ["Flat: constant_target"]);
   assert.deepEqual(
     plan.members.map(({ panel }) => panel.ticker),
     ["Long"],
   );
 });
 
-test("without a ticker that can stay, the plan is empty", () => {
+test("where every ticker is excluded the plan is empty", () => {
   const plan = atOnce(planJoint([ticker("A", 0, 31), ticker("B", 0, 36, () => 0)], OPTIONS));
-  assert.deepEqual(leaving(plan), ["A: insufficient_history", "B: insufficient_history"]);
+  assert.deepEqual(excludedOf(plan), ["A: insufficient_history", "B: insufficient_history"]);
   assert.deepEqual([plan.members.length, plan.dates.train.length, plan.dates.score.length], [0, 0, 0]);
 });
 
-test("features are united in the order of first appearance, and what a ticker lacks is told", () => {
+test("features are united in the order of first appearance, and a warning names what a ticker lacks", () => {
   const union = uniteFeatures([
     { ticker: "b", columns: ["x", "mom"] },
     { ticker: "B", columns: ["mom", "10"] },

@@ -8,11 +8,11 @@ import { isConstantTarget, LEAST_TRAINING_SAMPLES, splitSizes } from "./sample-s
 import type { TickerPanel } from "./ticker-panel.ts";
 import { constantTarget, type WindowOptions } from "./window-plan.ts";
 
-/** What of a panel decides about its part in a joint network. */
-export type JointRows = Pick<TickerPanel, "ticker" | "days" | "y" | "labelDays" | "fit" | "score">;
+/** The members of a panel that decide about its part in a joint network. */
+type JointRows = Pick<TickerPanel, "ticker" | "days" | "y" | "labelDays" | "fit" | "score">;
 
 /** The dates of a joint network's samples; each list ascends. */
-export interface JointDates {
+interface JointDates {
   readonly train: Int32Array;
   readonly validate: Int32Array;
   readonly calibrate: Int32Array;
@@ -41,14 +41,14 @@ export interface JointPlan<P extends JointRows = JointRows> {
 }
 
 /**
- * Splits the dates of all fit windows by time and settles who takes part, before anything is trained.
+ * Splits the dates of all fit windows by time and decides which tickers take part, before anything is trained.
  *
  * Timing: a label is learned only where it is realised by the first validation date, and watched only where it is
  * realised by the first calibration date: with prices missing here and there, a ticker's label may come out later
  * than the next date of the others.
  *
- * A ticker with too few labels to learn, or with constant ones, leaves. That takes its dates away, so the split is
- * made anew without it, until nobody leaves.
+ * A ticker with too few labels to learn, or with constant ones, is excluded. Its dates then no longer count, so the dates
+ * are split again without it, until every remaining ticker takes part.
  *
  * @param panels in any order; the plan is the same.
  */
@@ -61,17 +61,17 @@ export function* planJoint<P extends JointRows>(
   for (;;) {
     const dates = yield* jointDates(present, options);
     const members: JointMember<P>[] = [];
-    const staying: P[] = [];
+    const remaining: P[] = [];
     for (const panel of present) {
       yield 0;
       const member = memberOf(panel, dates, options.lookback);
       members.push(member);
-      const reason = whyNot(member, options.lookback);
-      if (reason === undefined) staying.push(member.panel);
+      const reason = reasonToExclude(member, options.lookback);
+      if (reason === undefined) remaining.push(member.panel);
       else excluded.push(reason);
     }
-    if (staying.length === present.length) return { dates, members, excluded };
-    present = staying;
+    if (remaining.length === present.length) return { dates, members, excluded };
+    present = remaining;
   }
 }
 
@@ -125,7 +125,7 @@ function memberOf<P extends JointRows>(panel: P, dates: JointDates, lookback: nu
   };
 }
 
-function whyNot({ panel, train }: JointMember, lookback: number): MucastError | undefined {
+function reasonToExclude({ panel, train }: JointMember, lookback: number): MucastError | undefined {
   const { ticker, fit, y } = panel;
   if (train.length < LEAST_TRAINING_SAMPLES) {
     return new MucastError(

@@ -1,8 +1,8 @@
 import type { Pausable } from "../contract/machine/pausable.ts";
 import type { JointMember, JointPlan } from "./joint-plan.ts";
 
-/** A joint plan as matrices; row-major, tickers in the plan's order. */
-export interface JointSamples {
+/** The samples of a joint network as matrices; row-major, tickers in the plan's order. */
+interface JointSamples {
   /**
    * Shape (samples, tickers): the row on which the ticker's window ends on the sample's date, -1 for none. Samples are
    * the dates that train, validate and calibrate, then those with a score window.
@@ -14,8 +14,8 @@ export interface JointSamples {
 }
 
 /**
- * Lays the samples out. On every date each ticker with a full window is there, whether its label counts or not: the
- * others may see it. Nothing is carried over to dates on which a ticker has no row.
+ * Lays the samples out. On every date each ticker with a full window takes part, whether its label counts or not: the
+ * network may use it for the forecasts of the others. No row is carried over to a date on which its ticker has none.
  */
 export function* jointSamples({ dates, members }: JointPlan, lookback: number): Pausable<JointSamples> {
   const { train, validate, calibrate, score } = dates;
@@ -46,11 +46,11 @@ export function* jointSamples({ dates, members }: JointPlan, lookback: number): 
 }
 
 /**
- * Which row of a ticker is dated so.
+ * The row of a ticker on each date.
  * @param days ascending; `dates` likewise.
  * @returns shape (dates): -1 where the ticker has no row on that date.
  */
-export function rowsOn(days: Int32Array, dates: Int32Array): Int32Array {
+function rowsOn(days: Int32Array, dates: Int32Array): Int32Array {
   const rows = new Int32Array(dates.length).fill(-1);
   for (let i = 0, row = 0; i < dates.length && row < days.length; ) {
     const difference = days[row]! - dates[i]!;
@@ -61,7 +61,7 @@ export function rowsOn(days: Int32Array, dates: Int32Array): Int32Array {
   return rows;
 }
 
-/** Where each row's date stands among `dates`, which holds it. */
+/** The index of each row's date in `dates`, which holds it. */
 function positions(rows: Int32Array, days: Int32Array, dates: Int32Array): Int32Array {
   return rowsOn(
     dates,
@@ -69,8 +69,8 @@ function positions(rows: Int32Array, days: Int32Array, dates: Int32Array): Int32
   );
 }
 
-/** Where a ticker's own forecasts stand among the predicted dates of a joint network. */
-export interface OwnSamples {
+/** The indices of a ticker's own forecasts in the predicted dates of a joint network. */
+interface OwnSamples {
   /** Shape (calibrate rows of the ticker). */
   readonly calibrate: Int32Array;
   /** Shape (score rows of the ticker). */

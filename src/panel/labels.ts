@@ -4,7 +4,7 @@ import { LONGEST_GAP_DAYS } from "../contract/data/price-gaps.ts";
 export const NO_LABEL_DAY = -2_147_483_648;
 
 /** One label per price date. */
-export interface Labels {
+interface Labels {
   /** Shape (m): next-day log-return, NaN where there is no label. */
   readonly y: Float64Array;
   /** Shape (m): the day on which `y` becomes known, or NO_LABEL_DAY. */

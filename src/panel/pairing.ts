@@ -45,10 +45,10 @@ export function noTickerLeft(failures: readonly Failure[]): MucastError {
       "No ticker is in both the feature blob and the data-extraction blob",
     );
   }
-  const telling = listed.filter(({ code }) => code !== "insufficient_history");
-  const [first = listed[0]!] = telling;
+  const others = listed.filter(({ code }) => code !== "insufficient_history");
+  const [first = listed[0]!] = others;
   return new MucastError(
-    commonCode(telling),
+    commonCode(others),
     `No ticker is left of ${listed.length}; the first: ${namedFailure(first)}`,
     { failures: listed },
   );
@@ -57,8 +57,8 @@ export function noTickerLeft(failures: readonly Failure[]): MucastError {
 /** What ends the job under its own name where it is the reason of every ticker. */
 const COMMON_CODES = ["invalid_model_params", "sparse_prices"] as const;
 
-function commonCode(telling: readonly Failure[]): ErrorCode {
-  if (telling.length === 0) return "insufficient_history";
-  const common = COMMON_CODES.find((code) => telling.every((failure) => failure.code === code));
+function commonCode(others: readonly Failure[]): ErrorCode {
+  if (others.length === 0) return "insufficient_history";
+  const common = COMMON_CODES.find((code) => others.every((failure) => failure.code === code));
   return common ?? "all_failed";
 }

@@ -6,8 +6,8 @@ export function isPrice(value: number): boolean {
   return value > 0 && value < Number.POSITIVE_INFINITY;
 }
 
-/** A ticker's price dates inside a window, and what was passed over. */
-export interface PriceDates {
+/** A ticker's price dates inside a window, and how many prices were skipped. */
+interface PriceDates {
   /** Shape (m), ascending. */
   readonly days: Int32Array;
   /** Shape (m), in currency, all finite and above zero. */

@@ -3,7 +3,7 @@ import { LONGEST_GAP_DAYS } from "../contract/data/price-gaps.ts";
 import type { Warning } from "../contract/errors/warnings.ts";
 import { counted } from "../contract/errors/wording.ts";
 
-/** How many rows each step of building a ticker's panel left, and what it took away. */
+/** How many rows each step of building a ticker's panel kept, and what it removed. */
 export interface RowCounts {
   /** Dates in the window with a price. */
   readonly priceDates: number;

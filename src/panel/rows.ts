@@ -1,5 +1,5 @@
-/** Rows of one ticker: places where a price date meets a feature date. */
-export interface JoinedRows {
+/** Rows of one ticker: the dates that have both a price and features. */
+interface JoinedRows {
   /** Shape (r), ascending: index into the price dates. */
   readonly price: Int32Array;
   /** Shape (r), ascending: index into the feature dates. */
@@ -7,13 +7,13 @@ export interface JoinedRows {
 }
 
 /** A ticker's features, shape (k, n): column after column, as reading gives them. */
-export interface FeatureColumns {
+interface FeatureColumns {
   readonly columns: readonly string[];
   readonly values: Float64Array;
   readonly n: number;
 }
 
-/** Meets two ascending lists of days. Features of d stand beside the price of d; nothing is shifted. */
+/** Joins two ascending lists of days. The features of a day stand beside the price of the same day, without a shift. */
 export function joinRows(priceDays: Int32Array, featureDays: Int32Array): JoinedRows {
   const longest = Math.min(priceDays.length, featureDays.length);
   const price = new Int32Array(longest);
@@ -41,8 +41,8 @@ export function columnsWithValues(features: FeatureColumns, dates: Int32Array): 
   return kept;
 }
 
-/** Which rows have every feature, and what each feature costs. */
-export interface Completeness {
+/** Which rows have every feature, and how many rows lack each feature. */
+interface Completeness {
   /** Shape (r): positions of the rows without a missing value. */
   readonly complete: Int32Array;
   /** Shape (columns): rows on which that column is missing. */

@@ -1,19 +1,19 @@
-/** A network that learned from fewer samples says nothing; as many as a ticker needs fit rows. */
+/** The forecasts of a network that learned from fewer samples are noise. As many as a ticker needs fit rows. */
 export const LEAST_TRAINING_SAMPLES = 30;
 
 /** How many samples each part has; in time they follow one another in this order. */
-export interface SplitSizes {
+interface SplitSizes {
   /** The weights are learned from these. */
   readonly train: number;
   /** Early stopping watches the loss on these. */
   readonly validate: number;
-  /** Neither learns nor stops: the residuals of these make the intervals. 0 without intervals. */
+  /** Used neither for learning nor for early stopping: the residuals of these make the intervals. 0 without intervals. */
   readonly calibrate: number;
 }
 
 /**
  * Splits n samples by time: 80 / 20, or 70 / 15 / 15 where intervals need a part of their own. Parts are rounded
- * down, to no less than 1, and the first takes the rest, which may then be too few, or none.
+ * down, to no less than 1, and the training part takes the rest, which may then be too few, or none.
  */
 export function splitSizes(n: number, calibrates: boolean): SplitSizes {
   const percent = calibrates ? 15 : 20;

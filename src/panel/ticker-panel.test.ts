@@ -66,7 +66,7 @@ test("rows, labels, fit and score agree with the slow twin on faulty histories",
   assert.ok(fitted > 100 && refused > 20, `both outcomes must occur: ${fitted} fitted, ${refused} refused`);
 });
 
-/** Forty weekdays and every fault of the numeric contract at once, each placed by hand. */
+/** Forty weekdays and every fault of the numeric contract at once, each put in by hand. */
 function everyFault(): { quotes: Quotes; dates: string[] } {
   const names = ["ok", "empty", "holey"];
   const prices = new Map<string, number>();
@@ -212,7 +212,7 @@ test("a ticker without a single usable feature has no rows to learn from", () =>
   });
 });
 
-test("a ticker without any row in the window says so instead of failing otherwise", () => {
+test("a ticker without any row in the window is insufficient_history with its counts", () => {
   const { quotes } = clean(60);
   assert.throws(() => build(quotes, "1999-01-01", "1999-12-31", "1999-12-31"), {
     code: "insufficient_history",
@@ -229,7 +229,7 @@ test("of two features missing equally often the first is named", () => {
   assert.match(panel.warnings[0]!.message, /2 rows lack a feature .*; 10 is missing most often, on 1 row\./);
 });
 
-test("permuting the features permutes the columns of the matrix and nothing else", () => {
+test("permuting the features permutes only the columns of the matrix", () => {
   const { quotes, dates } = clean(60);
   const order = [2, 0, 3, 1];
   const permuted: Quotes = {
@@ -256,7 +256,7 @@ test("labels of prices at the ends of the float64 range stay finite", () => {
   assert.equal(panel.y.subarray(0, 59).every(Number.isFinite), true);
 });
 
-test("monthly prices are told as what they are, weekly ones are learned from", () => {
+test("monthly prices are sparse_prices, weekly ones are learned", () => {
   const { quotes } = clean(120);
   const everyDays = (step: number): Quotes => {
     const at = (i: number) => formatDay(parseDay("2010-01-04")! + step * i);

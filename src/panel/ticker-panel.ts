@@ -60,7 +60,7 @@ export interface TickerInput {
  * Prices and features of one ticker become rows: price dates, labels, feature rows, fit and score.
  *
  * A row is a candidate to learn from where its label date is at or before `window.cut`. Which features are empty is
- * decided on candidates alone, so nothing after the cut has a say in it; which rows are complete is decided row by
+ * decided on candidates alone, so that no later row decides about it; which rows are complete is decided row by
  * row.
  *
  * @throws MucastError `insufficient_history`, with the counts of every step in `data.rows`, where fewer than

@@ -44,10 +44,10 @@ test("the windows of histories with faults are those of the slow twin", () => {
         return;
       }
       const plan = planWindows(panel, { lookback, calibrates });
-      const told = (rows: Int32Array) => Array.from(rows, (row) => formatDay(panel.days[row]!));
+      const texts = (rows: Int32Array) => Array.from(rows, (row) => formatDay(panel.days[row]!));
       for (const part of ["train", "validate", "calibrate", "score"] as const) {
         assert.deepEqual(
-          told(plan[part]),
+          texts(plan[part]),
           slow[part].map((row: TwinRow) => row.date),
         );
       }
@@ -84,7 +84,7 @@ test("of forty fit rows and ten rows a window, thirty-one windows are too few to
   );
 });
 
-test("a lookback longer than the history is told as too little history", () => {
+test("a lookback longer than the history is insufficient_history", () => {
   const plan = () => planWindows(plainPanel(100, 5), { lookback: 200, calibrates: false });
   assert.throws(plan, { code: "insufficient_history" });
 });

@@ -24,7 +24,7 @@ export interface WindowPlan {
   readonly score: Int32Array;
 }
 
-/** What of a panel decides about its windows. */
+/** The members of a panel that decide about its windows. */
 export type WindowRows = Pick<TickerPanel, "ticker" | "y" | "fit" | "score">;
 
 /**

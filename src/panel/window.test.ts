@@ -20,7 +20,7 @@ const PRICES = [
   ticker("EMPTY", 90, [Number.NaN, -1]),
 ];
 
-test("a window that is given is taken as it is, and the cut is its end", () => {
+test("a window that is given is not changed, and its end is the cut", () => {
   const resolved = atOnce(resolveWindow({ start: 10, end: 500 }, PRICES, SOURCE));
   assert.deepEqual(resolved, { window: { start: 10, end: 500, cut: 500 }, warnings: [] });
 });

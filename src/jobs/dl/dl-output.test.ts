@@ -4,7 +4,7 @@ import { parseDlSettings } from "../../contract/config/dl-settings.ts";
 import { atOnce } from "../../contract/machine/pausable.ts";
 import { outputBlobSchema } from "../../contract/output/output-blob.ts";
 import { provenance } from "../shared/job-document.ts";
-import { stringifyOrdered } from "../shared/ordered-json.ts";
+import { orderedPieces } from "../shared/ordered-json.ts";
 import { dlOutput, evaluateDl } from "./dl-output.ts";
 import type { TrainedTicker } from "./planned-network.ts";
 import type { TrainingRecord } from "./train-network.ts";
@@ -37,7 +37,7 @@ function outputOf(
       device: "cuda:1",
     }),
   });
-  return outputBlobSchema.parse(JSON.parse(stringifyOrdered(document)));
+  return outputBlobSchema.parse(JSON.parse([...orderedPieces(document)].join("")));
 }
 
 /** Four score rows, the last without a label; two residuals, both 0.1 above the forecast. */
@@ -75,7 +75,7 @@ test("the model is recorded in the sections of the request, every default filled
   });
 });
 
-test("forecasts stand beside their training, and nothing is out of fold", () => {
+test("forecasts stand beside their training, and no table is out of fold", () => {
   const record = { epochs: [{ train_loss: 1, validation_loss: 0.5 }], best_epoch: 1, parameters: 7 };
   const prediction = { "current option": "mlp", intervals: { alpha: 0.4 } };
   const output = outputOf(prediction, [TICKER], new Map([["10", record]]));
@@ -98,7 +98,7 @@ test("intervals come from the calibration part, and their coverage from labelled
   assert.equal(metrics.intervals!.pooled.coverage, 2 / 3);
 });
 
-test("a ticker without a row in the calibration part has no interval, and a warning says so", () => {
+test("a ticker without a row in the calibration part has no interval and the warning interval_unsupported", () => {
   const none = { realised: new Float64Array(), predicted: new Float64Array() };
   const { warnings, tickers } = atOnce(
     evaluateDl([{ ...TICKER, residuals: none }], { alpha: 0.1, bound: "both" }),

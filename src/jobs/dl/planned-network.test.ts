@@ -77,7 +77,7 @@ test("the task of a ticker names its rows, where its windows end, and the labels
   );
   const [network] = networks;
   const { task, files } = await network!.task(ALONE);
-  const { x, ends, labels, parts, ...told } = task as TrainNetworkTask;
+  const { x, ends, labels, parts, ...rest } = task as TrainNetworkTask;
   assert.deepEqual(parts, { train: 70, validate: 15, predict: 18 });
   assert.deepEqual(Array.from(readNpy(ends)), range(3, 106));
   assert.deepEqual(
@@ -85,7 +85,7 @@ test("the task of a ticker names its rows, where its windows end, and the labels
     range(3, 88).map((i) => i / 1000),
   );
   assert.deepEqual([x.shape, readNpy(x)[2 * 7 + 1]], [[106, 2], 7.5]);
-  const { ticker, label, device, lookback, seed, scaler } = told;
+  const { ticker, label, device, lookback, seed, scaler } = rest;
   assert.deepEqual([ticker, label, device, lookback, seed, scaler], ["AAA", "AAA", "cpu", 4, 42, "robust"]);
   assert.deepEqual(
     [x.ref, ends.ref, labels.ref].map((file) => files.includes(file) && existsSync(file)),

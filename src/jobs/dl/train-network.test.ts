@@ -96,7 +96,7 @@ function options(report: (event: JobEvent) => void = () => undefined): TrainOpti
   };
 }
 
-test("tickers in a stack are trained as each is alone, a failed one apart, and nothing is left behind", async () => {
+test("tickers in a stack are trained as each is alone, a failed one fails alone, and every file is removed", async () => {
   const networks = [network("LONG", 90), network("SAME", 60, () => 0.5), network("SHORT", 50)];
   const alone = await trainNetworks(networks, options());
   const events: JobEvent[] = [];
@@ -121,9 +121,9 @@ test("tickers in a stack are trained as each is alone, a failed one apart, and n
       assert.ok(Math.abs(value - predicted[index]!) < NEAR);
   }
   for (const kind of ["x", "ends", "labels", "p"]) assert.ok(!existsSync(join(folder, `${kind}-LONG.npy`)));
-  const told = events.flatMap((event) => (event.kind === "progress" && event.epoch ? [event] : []));
+  const epochs = events.flatMap((event) => (event.kind === "progress" && event.epoch ? [event] : []));
   assert.deepEqual(
-    told.map(({ ticker, epoch }) => [ticker, epoch]),
+    epochs.map(({ ticker, epoch }) => [ticker, epoch]),
     [1, 2, 3].flatMap((epoch) => [
       ["LONG", epoch],
       ["SHORT", epoch],

@@ -5,7 +5,8 @@ import { parseMlSettings } from "../../contract/config/ml-settings.ts";
 import { atOnce } from "../../contract/machine/pausable.ts";
 import { outputBlobSchema } from "../../contract/output/output-blob.ts";
 import { provenance } from "../shared/job-document.ts";
-import { stringifyOrdered } from "../shared/ordered-json.ts";
+import { orderedPieces } from "../shared/ordered-json.ts";
+import type { FittedTicker } from "./fit-ticker.ts";
 import { evaluateMl, mlOutput } from "./ml-output.ts";
 
 const SHA = "0".repeat(64);
@@ -31,7 +32,7 @@ function outputOf(config: string) {
       device: "cpu",
     }),
   };
-  return outputBlobSchema.parse(JSON.parse(stringifyOrdered(mlOutput(parts))));
+  return outputBlobSchema.parse(JSON.parse([...orderedPieces(mlOutput(parts))].join("")));
 }
 
 test("the model is recorded with every default filled in, old names resolved", () => {
@@ -59,4 +60,53 @@ test("the digest of the config is that of its text, byte for byte", () => {
   const config = '{ "ML params": {"model": "ridge"} }\n';
   const digest = createHash("sha256").update(config).digest("hex");
   assert.equal(outputOf(config).provenance.config_sha256, digest);
+});
+
+/** Two folds of two rows over fit rows labelled 0 ... 5, one score row; out of fold it misses by -1, 2, -3, 4. */
+const FITTED: FittedTicker = {
+  ticker: "AAA",
+  dates: { ticker: "AAA", days: Int32Array.of(1, 2, 3, 4, 5, 6, 7), lastPriceDay: 7, lastFeatureDay: 7 },
+  folds: [
+    { trainEnd: 2, testStart: 2, testEnd: 4 },
+    { trainEnd: 4, testStart: 4, testEnd: 6 },
+  ],
+  fit: { days: Int32Array.of(1, 2, 3, 4, 5, 6), labels: Float64Array.of(0, 1, 2, 3, 4, 5) },
+  outOfFold: Float64Array.of(2 + 1, 3 - 2, 4 + 3, 5 - 4),
+  score: { days: Int32Array.of(7), labels: Float64Array.of(Number.NaN), predicted: Float64Array.of(10) },
+  warnings: [],
+};
+
+/** The ends of the one score row. */
+const ends = (alpha: number, bound: "both" | "lower" | "upper") => {
+  const { lower, upper } = atOnce(evaluateMl([FITTED], { alpha, bound })).tickers[0]!.bounds;
+  return [lower[0], upper[0]];
+};
+
+test("the bound that is asked for decides the scores and the side", () => {
+  // Of four residuals, alpha 0.4 takes the third smallest score.
+  assert.deepEqual(ends(0.4, "both"), [10 - 3, 10 + 3], "of 1, 2, 3, 4");
+  assert.deepEqual(ends(0.4, "lower"), [10 - 1, Number.NaN], "of -4, -2, 1, 3");
+  assert.deepEqual(ends(0.4, "upper"), [Number.NaN, 10 + 2], "of -3, -1, 2, 4");
+});
+
+test("an alpha that four residuals do not support gives no end and one warning", () => {
+  const { tickers, warnings } = atOnce(evaluateMl([FITTED], { alpha: 0.1, bound: "both" }));
+  assert.ok(Number.isNaN(tickers[0]!.bounds.lower[0]) && Number.isNaN(tickers[0]!.bounds.upper[0]));
+  assert.deepEqual(
+    warnings.map(({ code, count }) => [code, count]),
+    [["interval_unsupported", 4]],
+  );
+});
+
+test("each out-of-fold row is compared with the mean of its own fold's training labels", () => {
+  const { outOfFold, foldMetrics } = atOnce(evaluateMl([FITTED], undefined)).tickers[0]!;
+  assert.deepEqual([...outOfFold.trainingMean], [0.5, 0.5, 1.5, 1.5]);
+  assert.deepEqual([...outOfFold.days], [3, 4, 5, 6]);
+  assert.deepEqual(
+    foldMetrics.map(({ n, mae }) => [n, mae]),
+    [
+      [2, 1.5],
+      [2, 3.5],
+    ],
+  );
 });

@@ -16,30 +16,19 @@ export type OrderedJson =
   | { readonly [key: string]: OrderedJson | undefined }
   | LaterJson;
 
-/** Made when it is printed, so that what is large is not all in memory at once. */
-export type LaterJson = () => OrderedJson;
+/** Made when it is printed, so that the whole document is never in memory at once. */
+type LaterJson = () => OrderedJson;
+
+/** Levels of objects whose members are pieces of their own: the document, and its parts, so that each ticker is a piece. */
+const LEVELS_IN_PIECES = 2;
 
 /**
- * Prints `value`; numbers are printed shortest round-trip, members that are undefined are left out.
- * @throws TypeError where a number is NaN or infinite: that is a defect of the caller, never a silent null.
+ * Prints `value` piece by piece: the output of a thousand tickers can be longer than a string may be (2^29 - 24
+ * characters), that of one ticker never is. Numbers are printed shortest round-trip, members that are undefined are left
+ * out.
+ * @throws TypeError where a number is NaN or infinite: that is a defect of the caller, and no null replaces it.
  */
-export function stringifyOrdered(value: OrderedJson): string {
-  if (typeof value === "function") return stringifyOrdered(value());
-  if (typeof value === "number") return printNumber(value);
-  if (value === null || typeof value !== "object" || isRawNumber(value)) return JSON.stringify(value);
-  if (value instanceof Float64Array || Array.isArray(value))
-    return printArray(value as ArrayLike<OrderedJson>);
-  return printMembers(membersOf(value as ReadonlyMap<string, OrderedJson>));
-}
-
-/** Levels of objects that are given apart: those of the document, of its parts, and so of each ticker. */
-const LEVELS_APART = 2;
-
-/**
- * The text of `stringifyOrdered` piece by piece: the output of a thousand tickers can be longer than a string may be
- * (2^29 - 24 characters), that of one ticker never is.
- */
-export function* orderedPieces(value: OrderedJson, levels = LEVELS_APART): Generator<string> {
+export function* orderedPieces(value: OrderedJson, levels = LEVELS_IN_PIECES): Generator<string> {
   if (typeof value === "function") {
     yield* orderedPieces(value(), levels);
     return;
@@ -56,6 +45,16 @@ export function* orderedPieces(value: OrderedJson, levels = LEVELS_APART): Gener
     mark = ",";
   }
   yield mark === "{" ? "{}" : "}";
+}
+
+/** The text of `value` in one string. */
+function stringifyOrdered(value: OrderedJson): string {
+  if (typeof value === "function") return stringifyOrdered(value());
+  if (typeof value === "number") return printNumber(value);
+  if (value === null || typeof value !== "object" || isRawNumber(value)) return JSON.stringify(value);
+  if (value instanceof Float64Array || Array.isArray(value))
+    return printArray(value as ArrayLike<OrderedJson>);
+  return printMembers(membersOf(value as ReadonlyMap<string, OrderedJson>));
 }
 
 type WithMembers = Extract<

@@ -3,6 +3,7 @@ import { type Blob, openBlob } from "../../blob/open-blob.ts";
 import type { Report } from "../../contract/api/job-events.ts";
 import type { Day } from "../../contract/data/dates.ts";
 import type { TickerFeatures, TickerPrices } from "../../contract/data/ticker-series.ts";
+import type { ErrorCode } from "../../contract/errors/error-codes.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Warning } from "../../contract/errors/warnings.ts";
 import { inTurns } from "../../contract/machine/pausable.ts";
@@ -15,7 +16,7 @@ import { buildTickerPanel, type TickerPanel } from "../../panel/ticker-panel.ts"
 import { type ResolvedWindow, resolveWindow } from "../../panel/window.ts";
 import type { JobContext, JobRequest } from "./job.ts";
 
-/** Both blobs, understood: the prices read, the features ready to be streamed. */
+/** Both blobs: the prices are read, the features are ready to be streamed. */
 export interface Inputs {
   readonly window: ResolvedWindow;
   /** Last price date of any ticker in the window. */
@@ -27,12 +28,12 @@ export interface Inputs {
   panels(): AsyncGenerator<TickerPanel | Failure>;
   /** Tickers in one blob only; complete once `panels` has ended. */
   unpaired(): readonly Warning[];
-  /** What provenance tells of the two blobs; once `panels` has ended. */
+  /** Name and digest of each blob, for provenance; once `panels` has ended. */
   digests(): { readonly feature: InputDigest; readonly dataExtractor: InputDigest };
   close(): Promise<void>;
 }
 
-export interface InputDigest {
+interface InputDigest {
   /** A URL without its query string, or the name of a local file without its folder. */
   readonly name: string;
   readonly sha256: string;
@@ -56,14 +57,14 @@ export async function openInputs(
     const prices = await readPrices(counted[0]!, reading);
     const priced = new Set(prices.tickers);
     const featured = new Set<string>();
-    const known = await knownFromPrices(prices, priceBlob.name, signal);
+    const resolved = await windowFromPrices(prices, priceBlob.name, signal);
     return {
-      ...known,
+      ...resolved,
       priceTickers: priced.size,
       async *panels() {
         for await (const features of readFeatures(counted[1]!, reading)) {
           featured.add(features.ticker);
-          if (priced.has(features.ticker)) yield panelOf(features, prices, known.window);
+          if (priced.has(features.ticker)) yield panelOf(features, prices, resolved.window);
         }
       },
       unpaired: () => pairTickers(priced, featured).warnings,
@@ -74,14 +75,14 @@ export async function openInputs(
       },
     };
   } catch (error) {
-    // A job that is stopped before it has read anything leaves the stream of prices untouched, and so open.
+    // The stream of prices is still open where the job is stopped before it reads the first piece.
     await Promise.all([priceBlob.close(), featureBlob.close()]);
     throw error;
   }
 }
 
-/** What the prices alone tell; they are closed where that is an error. */
-async function knownFromPrices(
+/** Window and date of the forecasts, from the prices alone; closes the prices where that fails. */
+async function windowFromPrices(
   prices: PriceBlob,
   name: string,
   signal: AbortSignal,
@@ -95,15 +96,15 @@ async function knownFromPrices(
   }
 }
 
-/** Codes of a ticker that cannot be learned from; the others go on. */
-const HISTORY_CODES: ReadonlySet<string> = new Set(["insufficient_history", "sparse_prices"]);
+/** Codes of errors that cost one ticker and not the job. */
+const TICKER_CODES: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["insufficient_history", "sparse_prices"]);
 
 function panelOf(features: TickerFeatures, prices: PriceBlob, window: ResolvedWindow): TickerPanel | Failure {
   const { ticker } = features;
   try {
     return buildTickerPanel({ ticker, prices: prices.load(ticker), features, window });
   } catch (error) {
-    if (!(error instanceof MucastError && HISTORY_CODES.has(error.code))) throw error;
+    if (!(error instanceof MucastError && TICKER_CODES.has(error.code))) throw error;
     return { ticker, code: error.code, message: error.message };
   }
 }
@@ -117,7 +118,7 @@ function digestOf(blob: Blob): InputDigest {
   return { name, sha256: blob.digest() };
 }
 
-/** The blobs as sources whose reading is reported, in bytes after decompression. */
+/** Wraps the blobs so that their reading is reported, in bytes after decompression. */
 function countBytes(blobs: readonly Blob[], report: Report) {
   let done = 0;
   return blobs.map(({ name, chunks }) => ({

@@ -4,7 +4,7 @@ import { constantWarning } from "./ticker-warnings.ts";
 
 const CONSTANT = { value: 0.25, train_rows: 40 };
 
-test("the largest alpha that keeps a coefficient is named, without saying that alpha is the cause", () => {
+test("the largest alpha that keeps a coefficient is named, and alpha is not called the cause", () => {
   // With an alpha far below, the coefficients are there and the score rows have the same features.
   const { message } = constantWarning("AAA", { ...CONSTANT, largest_alpha: 0.001 });
   assert.equal(
@@ -13,13 +13,13 @@ test("the largest alpha that keeps a coefficient is named, without saying that a
   );
 });
 
-test("where no alpha has that power nothing is said of it", () => {
+test("where no alpha has that power the warning does not mention alpha", () => {
   // An l1_ratio of 0 leaves coefficients above zero at any alpha.
   const { message } = constantWarning("AAA", { ...CONSTANT, largest_alpha: null });
   assert.equal(message, "AAA: every score row is predicted as 0.25.");
 });
 
-test("min_child_samples is told against the rows there are", () => {
+test("min_child_samples is named with the number of training rows", () => {
   const warning = constantWarning("AAA", { ...CONSTANT, min_child_samples: 50 });
   assert.match(warning.message, /min_child_samples is 50 and there are 40 training rows/);
   assert.deepEqual([warning.code, warning.ticker], ["constant_predictions", "AAA"]);

@@ -3,24 +3,24 @@ import { test } from "node:test";
 import type { Timing } from "../../contract/output/status-blob.ts";
 import { FitTimings, timed } from "./timings.ts";
 
-test("a step is told when it is over, also where it fails", async () => {
-  const told: Timing[] = [];
-  const onTiming = (timing: Timing) => told.push(timing);
+test("a step has a timing when it is over, also where it fails", async () => {
+  const spans: Timing[] = [];
+  const onTiming = (timing: Timing) => spans.push(timing);
   assert.equal(await timed({ onTiming }, "good", () => 7), 7);
   await assert.rejects(
     timed({ onTiming }, "bad", () => Promise.reject(new Error("no"))),
     /no/,
   );
   assert.deepEqual(
-    told.map(({ name }) => name),
+    spans.map(({ name }) => name),
     ["good", "bad"],
   );
-  assert.ok(told.every(({ start, end }) => start <= end && Math.abs(end - Date.now()) < 60_000));
+  assert.ok(spans.every(({ start, end }) => start <= end && Math.abs(end - Date.now()) < 60_000));
 });
 
 test("a ticker's time goes from its first fit to its last, and that of all from the first of them", () => {
-  const told: Timing[] = [];
-  const timings = new FitTimings({ onTiming: (timing) => told.push(timing) });
+  const spans: Timing[] = [];
+  const timings = new FitTimings({ onTiming: (timing) => spans.push(timing) });
   timings.add("A", 2);
   timings.add("A", 1);
   timings.add("B", 4);
@@ -29,20 +29,20 @@ test("a ticker's time goes from its first fit to its last, and that of all from 
   timings.end("FAILED");
   timings.endAll();
   assert.deepEqual(
-    told.map(({ name }) => name),
+    spans.map(({ name }) => name),
     ["fit A", "fit B", "fit"],
   );
-  const [a, b, all] = told.map(({ start, end }) => end - start) as [number, number, number];
+  const [a, b, all] = spans.map(({ start, end }) => end - start) as [number, number, number];
   assert.ok(a >= 2_000 && b >= 4_000 && all >= b);
 });
 
-test("of a thousand tickers two hundred are told one by one", () => {
-  const told: Timing[] = [];
-  const timings = new FitTimings({ onTiming: (timing) => told.push(timing) });
+test("of a thousand tickers two hundred have a timing each", () => {
+  const spans: Timing[] = [];
+  const timings = new FitTimings({ onTiming: (timing) => spans.push(timing) });
   for (let ticker = 0; ticker < 1_000; ticker++) {
     timings.add(String(ticker), 1);
     timings.end(String(ticker));
   }
   timings.endAll();
-  assert.equal(told.length, 201);
+  assert.equal(spans.length, 201);
 });

@@ -2,7 +2,7 @@ import type { Timing } from "../../contract/output/status-blob.ts";
 
 export type OnTiming = (timing: Timing) => void;
 
-/** Whoever wants to know what a job spends its time on. */
+/** Gets the time that each step of a job took; absent where no caller wants it. */
 export interface Timed {
   readonly onTiming?: OnTiming | undefined;
 }
@@ -12,7 +12,7 @@ export function now(): number {
   return performance.timeOrigin + performance.now();
 }
 
-/** Runs `body` and tells how long that took, also where it fails. */
+/** Runs `body` and reports how long it took, also where it fails. */
 export async function timed<T>({ onTiming }: Timed, name: string, body: () => T | Promise<T>): Promise<T> {
   const start = now();
   try {
@@ -22,17 +22,17 @@ export async function timed<T>({ onTiming }: Timed, name: string, body: () => T 
   }
 }
 
-/** Of how many tickers the time is told one by one. */
-const TICKERS_TOLD = 200;
+/** How many tickers have a timing of their own. */
+const TIMED_TICKERS = 200;
 
 /**
- * What the engine spends on fitting: for each of the first tickers from its first fit to its last (`fit AAPL`), and
+ * The time that the engine spends on fitting: for each of the first tickers from its first fit to its last (`fit AAPL`), and
  * for all of them (`fit`). Spans of tickers overlap where workers run side by side.
  */
 export class FitTimings {
   readonly #onTiming: OnTiming | undefined;
   readonly #started = new Map<string, number>();
-  #told = 0;
+  #timed = 0;
   #first = Number.POSITIVE_INFINITY;
 
   constructor({ onTiming }: Timed) {
@@ -51,12 +51,12 @@ export class FitTimings {
   end(ticker: string): void {
     const start = this.#started.get(ticker);
     this.#started.delete(ticker);
-    if (start !== undefined && this.#told++ < TICKERS_TOLD) {
+    if (start !== undefined && this.#timed++ < TIMED_TICKERS) {
       this.#onTiming?.({ name: `fit ${ticker}`, start, end: now() });
     }
   }
 
-  /** All tickers are. */
+  /** Every ticker is done, or has failed. */
   endAll(): void {
     if (Number.isFinite(this.#first)) this.#onTiming?.({ name: "fit", start: this.#first, end: now() });
   }

@@ -21,7 +21,7 @@ test("two folders of one process are apart, private, and gone once removed", () 
   assert.ok(!existsSync(one.path) && existsSync(two.path));
 });
 
-test("the folder of a process that is gone is swept, that of a living one stays", () => {
+test("the folder of a process that is gone is swept, that of a living one is not", () => {
   const living = openWorkFolder(base);
   const ended = spawnSync(process.execPath, ["-e", "console.log(process.pid)"], { encoding: "utf8" });
   const left = join(base, `${ended.stdout.trim()}-12345-abc`);

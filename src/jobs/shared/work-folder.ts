@@ -9,11 +9,11 @@ import { startTimeOf } from "../../contract/machine/process-stat.ts";
 
 /**
  * A private folder for one job's matrices, under the system's folder for temporary files (TMPDIR). Its name carries
- * pid and start time of its process, so that the next job removes what a killed one left behind.
+ * pid and start time of its process, by which the next job finds and removes the folder of a killed one.
  */
 export interface WorkFolder {
   readonly path: string;
-  /** Removes what is in it. @returns false where it cannot be used any more, such as one that was removed. */
+  /** Removes the files in it. @returns false where it cannot be used any more, such as one that was removed. */
   clear(): boolean;
   remove(): void;
 }
