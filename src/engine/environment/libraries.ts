@@ -1,11 +1,14 @@
+import type { ScalerName } from "../../contract/config/intervals.ts";
+import type { TrainingSpec } from "../../contract/config/networks.ts";
+import { LIBRARY_TITLES, type Library } from "../../contract/model-params/models.ts";
 import { engineEnvironment } from "../pool/host-process.ts";
 import type { EnvironmentFlavour } from "./environment.ts";
 import { type CommandEnd, runCommand } from "./run-command.ts";
 
-const CLASSICAL = ["sklearn", "xgboost", "lightgbm", "catboost"];
+const CLASSICAL = Object.keys(LIBRARY_TITLES);
 const NETWORKS = ["torch", "sklearn"];
 
-/** What each environment is for, by the engine's names. */
+/** The modules that each environment is made for. */
 const LIBRARIES: Readonly<Record<EnvironmentFlavour, readonly string[]>> = {
   ml: CLASSICAL,
   dl: NETWORKS,
@@ -25,4 +28,17 @@ export interface ImportedLibraries {
 export function importLibraries(python: string, flavour: EnvironmentFlavour): Promise<CommandEnd> {
   const module = ["-s", "-P", "-m", "mucast_engine.status"];
   return runCommand(python, [...module, ...LIBRARIES[flavour]], engineEnvironment());
+}
+
+/** The modules that run_ml_job needs: the regressor's library, and scikit-learn where a scaler is asked for. */
+export function regressorLibraries(library: Library, scaler: ScalerName): Library[] {
+  return library === "sklearn" || scaler === "none" ? [library] : [library, "sklearn"];
+}
+
+/** The modules that run_dl_job needs: scikit-learn estimates the covariance of a joint network's loss. */
+export function networkLibraries(settings: {
+  joint: boolean;
+  training: Pick<TrainingSpec, "loss">;
+}): string[] {
+  return settings.joint && settings.training.loss === "mahalanobis" ? ["torch", "sklearn"] : ["torch"];
 }

@@ -2,20 +2,23 @@ import { constants } from "node:os";
 import { ERROR_TABLE, type ErrorCode } from "../../contract/errors/error-codes.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { counted } from "../../contract/errors/wording.ts";
-import type { Job } from "./engine-task.ts";
+import type { PendingTask } from "./engine-task.ts";
 import type { HostEnd } from "./host-process.ts";
 import type { TaskFault, WorkerEnd } from "./protocol.ts";
 
-/** What the engine says against a task. */
-export function taskError(job: Job, { code, message, data }: TaskFault): MucastError {
+/** The error that the engine ends a task with. */
+export function taskError(pending: PendingTask, { code, message, data }: TaskFault): MucastError {
   const known: ErrorCode = Object.hasOwn(ERROR_TABLE, code) ? (code as ErrorCode) : "internal";
-  return new MucastError(known, about(job, message), { ...data, ...tickerOf(job) });
+  return new MucastError(known, about(pending, message), { ...data, ...tickerOf(pending) });
 }
 
 /** The error of a task on which every attempt ended with the death of its worker. */
-export function crashError(job: Job): MucastError {
-  const message = `the worker died ${counted(job.deaths.length, "time")}: ${job.deaths.join("; ")}`;
-  return new MucastError("engine_crashed", about(job, message), { ...tickerOf(job), deaths: job.deaths });
+export function crashError(pending: PendingTask): MucastError {
+  const message = `the worker died ${counted(pending.deaths.length, "time")}: ${pending.deaths.join("; ")}`;
+  return new MucastError("engine_crashed", about(pending, message), {
+    ...tickerOf(pending),
+    deaths: pending.deaths,
+  });
 }
 
 /** A host that ended before it greeted. */
@@ -25,7 +28,7 @@ export function startError(python: string, { reason, signal, stderrTail }: HostE
     const message = `the engine was ended by ${signal}${killHint(signal)} while it started with ${python}`;
     return new MucastError("engine_crashed", message, data);
   }
-  // The option that keeps foreign modules out is as old as the oldest Python that we take.
+  // `-P`, which keeps foreign modules out, is as old as the oldest Python that mucast takes.
   const isOld = /unknown option:? -P/i.test(stderrTail);
   const lastWords = isOld ? "it is older than Python 3.11" : stderrTail.split("\n").at(-1);
   const said = lastWords ? `: ${lastWords}` : "";
@@ -66,10 +69,10 @@ function signalName(signal: number): string {
   return named?.[0] ?? `signal ${signal}`;
 }
 
-function about({ task }: Job, message: string): string {
+function about({ task }: PendingTask, message: string): string {
   return task.label === undefined ? message : `${task.label}: ${message}`;
 }
 
-function tickerOf({ task }: Job): { readonly ticker?: string } {
+function tickerOf({ task }: PendingTask): { readonly ticker?: string } {
   return task.label === undefined ? {} : { ticker: task.label };
 }

@@ -1,7 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { isRunning } from "../../contract/machine/process-stat.ts";
 import { onLines } from "../lines.ts";
 import type { EngineMessage, EngineRequest } from "./protocol.ts";
 
@@ -9,25 +7,25 @@ import type { EngineMessage, EngineRequest } from "./protocol.ts";
 export interface HostEnd {
   /** Why no process could be made, or how it ended. */
   readonly reason: string;
-  /** What killed it; null where it ended by itself or never was. */
+  /** The signal that killed it; null where it ended by itself or was never started. */
   readonly signal: NodeJS.Signals | null;
-  /** Its last words on stderr. */
+  /** The end of what it wrote to stderr. */
   readonly stderrTail: string;
   /** Whether it waited for its workers, as it does when its stdin ends. */
   readonly orderly: boolean;
 }
 
-export interface HostOptions {
+interface HostOptions {
   readonly python: string;
   readonly libraries: readonly string[];
   readonly workFolder: string;
   /** `spawn` gives every worker an interpreter of its own, as on macOS; by default the engine decides. */
   readonly start?: "fork" | "spawn";
-  readonly hearer: HostHearer;
+  readonly listener: HostListener;
 }
 
-/** Whoever a host speaks to. */
-export interface HostHearer {
+/** Takes what a host writes. */
+export interface HostListener {
   readonly onMessage: (message: EngineMessage) => void;
   /** Gets what the libraries print, line by line. */
   readonly log: (line: string) => void;
@@ -40,20 +38,20 @@ const LONGEST_LINE = { message: 2 ** 27, print: 2 ** 16 };
 
 /** The Python process that imports the libraries and owns the workers: lines in, lines out. */
 export class HostProcess {
-  /** Settles once the process is gone and everything it said has been handed on; never rejects. */
+  /** Settles once the process is gone and the listener has all that it wrote; never rejects. */
   readonly ended: Promise<HostEnd>;
   readonly #child: ChildProcess;
   #stderrTail = "";
 
-  constructor({ python, libraries, workFolder, start, hearer }: HostOptions) {
+  constructor({ python, libraries, workFolder, start, listener }: HostOptions) {
     const args = ["-s", "-P", "-m", "mucast_engine", "host"];
     args.push("--libraries", libraries.join(","), "--folder", workFolder);
     if (start) args.push("--start", start);
     this.#child = spawn(python, args, { cwd: workFolder, env: engineEnvironment(), stdio: "pipe" });
     this.ended = this.#watchEnd();
-    // Writing to a process that has just died is told by its end.
+    // A write to a process that has just died fails; `ended` reports that it died.
     this.#child.stdin!.on("error", () => undefined);
-    this.#read(hearer);
+    this.#read(listener);
   }
 
   /** Undefined where the system made none. */
@@ -68,8 +66,8 @@ export class HostProcess {
     this.#child.stdin!.write(`${JSON.stringify(request)}${body}\n`);
   }
 
-  /** Asks the host to end: it kills its workers, waits for them and goes. */
-  endInput(): void {
+  /** Asks the host to end, by the end of its input: it kills its workers, waits for them and exits. */
+  stop(): void {
     this.#child.stdin!.end();
   }
 
@@ -78,15 +76,15 @@ export class HostProcess {
     this.#child.kill("SIGKILL");
   }
 
-  #read({ onMessage, log }: HostHearer): void {
-    const hear = (line: string) => {
+  #read({ onMessage, log }: HostListener): void {
+    const take = (line: string) => {
       const message = parseMessage(line);
       if (message) onMessage(message);
       else log(line.slice(0, LONGEST_LINE.print));
     };
     // The task whose answer is dropped would never end.
     const onLonger = () => this.kill();
-    onLines(this.#child.stdout!, hear, { longest: LONGEST_LINE.message, onLonger });
+    onLines(this.#child.stdout!, take, { longest: LONGEST_LINE.message, onLonger });
     const print = (line: string) => {
       this.#stderrTail = `${this.#stderrTail}${line}\n`.slice(-TAIL_LENGTH);
       log(line);
@@ -133,13 +131,4 @@ function parseMessage(line: string): EngineMessage | undefined {
   } catch {
     return undefined;
   }
-}
-
-const POLL_MILLISECONDS = 10;
-const PATIENCE_MILLISECONDS = 5_000;
-
-/** Waits until none of these processes runs any more; they are being killed, and are not our children. */
-export async function untilGone(pids: readonly number[]): Promise<void> {
-  const deadline = performance.now() + PATIENCE_MILLISECONDS;
-  while (pids.some(isRunning) && performance.now() < deadline) await sleep(POLL_MILLISECONDS);
 }

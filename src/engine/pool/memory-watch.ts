@@ -1,15 +1,15 @@
 import type { MucastError } from "../../contract/errors/errors.ts";
 import { defaultMemoryBytes } from "../../contract/machine/machine-memory.ts";
 import { memoryOf, mib, outOfMemory, privateMemory } from "../process-memory.ts";
-import type { Worker } from "./engine-task.ts";
+import type { OverMemory, Worker } from "./workers.ts";
 
-export interface MemoryWatchOptions {
+interface MemoryWatchOptions {
   /** Bytes of the whole tree: this process, the host and all workers; by default 80 % of the machine's memory. */
   readonly limitBytes: number | undefined;
   /** This process and the host. */
   readonly base: () => readonly number[];
-  readonly workers: () => Iterable<Worker>;
-  readonly kill: (worker: Worker) => void;
+  readonly workers: Iterable<Worker>;
+  readonly kill: (worker: Worker, why: OverMemory) => void;
   /** Called where the job would be over the limit without its largest worker, too. */
   readonly fail: (error: MucastError) => void;
 }
@@ -38,7 +38,7 @@ export class MemoryWatch {
 
   #look(): void {
     const base = this.#options.base();
-    const workers = [...this.#options.workers()].flatMap((worker) =>
+    const workers = [...this.#options.workers].flatMap((worker) =>
       worker.killed || worker.pid === undefined ? [] : { worker, pid: worker.pid },
     );
     const limit = this.#limit;
@@ -51,10 +51,9 @@ export class MemoryWatch {
       this.#options.fail(outOfMemory({ held: together, together, limit, share: limit, jobs: 1 }));
       return;
     }
-    largest.worker.overMemory =
+    const words =
       `it held ${mib(largest.bytes)} of memory when the processes of the job together held ${mib(together)}, ` +
       `over the limit of ${mib(limit)}`;
-    if (largest.bytes + ours > limit) largest.worker.tooLarge = true;
-    this.#options.kill(largest.worker);
+    this.#options.kill(largest.worker, { words, isTooLarge: largest.bytes + ours > limit });
   }
 }

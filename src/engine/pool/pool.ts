@@ -1,11 +1,13 @@
 import { availableParallelism } from "node:os";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { crashError, endOf, hostError, importError, startError, taskError } from "./engine-errors.ts";
-import type { Job, Worker } from "./engine-task.ts";
-import { type HostEnd, type HostHearer, HostProcess, untilGone } from "./host-process.ts";
+import { crashError, endOf, importError, taskError } from "./engine-errors.ts";
+import { EngineHost } from "./engine-host.ts";
+import { type PendingTask, TaskQueue } from "./engine-task.ts";
+import type { HostEnd } from "./host-process.ts";
 import { MemoryWatch } from "./memory-watch.ts";
-import type { EngineMessage, EngineTask, Greeting, ProgressOf, ResultOf, TaskFault } from "./protocol.ts";
+import type { EngineMessage, EngineTask, Greeting, ProgressOf, ResultOf } from "./protocol.ts";
 import type { WarmHost } from "./warm-host.ts";
+import { type Worker, Workers } from "./workers.ts";
 
 export interface PoolOptions {
   /** Interpreter of an environment that has the libraries. */
@@ -41,49 +43,47 @@ export interface RunOptions<T extends EngineTask = EngineTask> {
 /** How the pool's log line about a worker's death begins. */
 export const WORKER_DIED = "a worker died at its task";
 const ATTEMPTS = 2;
-const HOSTS = 2;
-const GRACE_MILLISECONDS = 5_000;
 
 /**
  * The Python workers of one job: a host process that imports the libraries once, and workers forked from it.
  *
- * A worker that dies takes one task along, which is tried once more on a new worker and then fails as
- * `engine_crashed`; the others go on. Nothing outlives this process, however it ends.
+ * A worker that dies takes one task along. The pool tries that task once more on a new worker, and then fails it as
+ * `engine_crashed`; the other tasks go on. No process of the pool outlives this one, however it ends.
  */
 export class EnginePool {
   /** The versions in use, once the libraries are imported; rejects with `engine_unavailable`. */
   readonly greeting: Promise<Greeting>;
-  readonly #options: PoolOptions;
-  readonly #limit: number;
   readonly #greeted: PromiseWithResolvers<Greeting> = Promise.withResolvers();
-  readonly #queue: Job[] = [];
-  readonly #workers = new Map<number, Worker>();
-  /** Of every worker that the host has started; one that is killed leaves them for the kernel to kill. */
-  readonly #pids: number[] = [];
+  readonly #python: string;
+  readonly #log: (line: string) => void;
+  readonly #queue = new TaskQueue();
+  readonly #workers: Workers;
+  readonly #host: EngineHost;
   readonly #memory: MemoryWatch;
-  #host: HostProcess;
-  #hosts = 0;
-  #ready = false;
-  /** Whether the host is the one that was given. */
-  #isWarm = false;
-  #onEmpty: (() => void) | undefined;
+  /** Set once the pool takes no more tasks. */
   #failure: MucastError | undefined;
   #closing: Promise<void> | undefined;
-  #counter = 0;
 
-  private constructor(options: PoolOptions) {
-    this.#options = options;
-    this.#limit = Math.max(1, options.workers ?? availableParallelism());
+  private constructor({ workers, memoryLimitBytes, log = () => undefined, ...options }: PoolOptions) {
+    this.#python = options.python;
+    this.#log = log;
     this.greeting = this.#greeted.promise;
-    this.greeting.catch(() => undefined); // Whoever runs a task hears of it as well.
-    this.#memory = new MemoryWatch({
-      limitBytes: options.memoryLimitBytes,
-      base: () => [process.pid, this.#host?.pid ?? []].flat(),
-      workers: () => this.#workers.values(),
-      kill: (worker) => this.#kill(worker),
-      fail: (error) => this.#giveUp(error),
+    this.greeting.catch(() => undefined); // The promise of every task rejects as well.
+    const limit = Math.max(1, workers ?? availableParallelism());
+    this.#workers = new Workers(limit, (request, task) => this.#host.send(request, task));
+    this.#host = new EngineHost({
+      ...options,
+      log,
+      onMessage: (message) => this.#onMessage(message),
+      onEnd: (end, error) => this.#onHostEnd(end, error),
     });
-    this.#host = this.#startHost(options.warmHost);
+    this.#memory = new MemoryWatch({
+      limitBytes: memoryLimitBytes,
+      base: () => [process.pid, this.#host.pid ?? []].flat(),
+      workers: this.#workers,
+      kill: (worker, overMemory) => this.#workers.kill(worker, overMemory),
+      fail: (error) => this.#failAll(error),
+    });
   }
 
   /** Starts the host and returns at once; tasks may be given while it imports. */
@@ -101,11 +101,11 @@ export class EnginePool {
     if (signal?.aborted) return Promise.reject(signal.reason);
     if (this.#failure) return Promise.reject(this.#failure);
     return new Promise((resolve, reject) => {
-      const onAbort = () => this.#abort(job, signal?.reason);
-      const job: Job = {
+      const onAbort = () => this.#abort(pending, signal?.reason);
+      const pending: PendingTask = {
         task,
-        // The engine tells of a task what the protocol says of its kind.
-        onProgress: onProgress as Job["onProgress"],
+        // The engine reports for a task what the protocol states for its kind.
+        onProgress: onProgress as PendingTask["onProgress"],
         deaths: [],
         settle: (outcome) => {
           signal?.removeEventListener("abort", onAbort);
@@ -114,7 +114,7 @@ export class EnginePool {
         },
       };
       signal?.addEventListener("abort", onAbort, { once: true });
-      this.#queue.push(job);
+      this.#queue.add(pending);
       this.#dispatch();
     });
   }
@@ -128,184 +128,105 @@ export class EnginePool {
   async #shutDown(): Promise<void> {
     const isSound = this.#failure === undefined;
     this.#fail(new MucastError("canceled", "the engine was closed before the task ended"));
-    if (isSound && (await this.#givenBack())) return;
-    // While it imports, the host has no workers and does not read its stdin.
-    if (this.#ready) this.#host.endInput();
-    else this.#host.kill();
-    const impatience = setTimeout(() => this.#host.kill(), GRACE_MILLISECONDS);
-    const { orderly } = await this.#host.ended;
-    clearTimeout(impatience);
+    const isReleased = isSound && (await this.#host.release(() => this.#killWorkers()));
+    if (!isReleased) await this.#host.close();
     this.#memory.stop();
-    if (!orderly) await untilGone(this.#pids);
   }
 
-  /** Whether the warm host waits for another pool now, every worker of this one gone. */
-  async #givenBack(): Promise<boolean> {
-    if (!this.#isWarm || !this.#ready) return false;
-    for (const worker of this.#workers.values()) this.#kill(worker);
-    const { promise: impatient, resolve } = Promise.withResolvers<false>();
-    const impatience = setTimeout(() => resolve(false), GRACE_MILLISECONDS);
-    const ended = this.#host.ended.then(() => false);
-    const isEmpty = await Promise.race([this.#untilEmpty(), ended, impatient]);
-    clearTimeout(impatience);
-    if (!isEmpty || !this.#options.warmHost!.takeBack()) return false;
-    this.#memory.stop();
-    return true;
+  #killWorkers(): Promise<void> {
+    this.#workers.killAll();
+    return this.#workers.untilNone();
   }
 
-  /** Fulfilled once the host has told of the end of every worker. */
-  #untilEmpty(): Promise<true> {
-    return new Promise((resolve) => {
-      this.#onEmpty = () => resolve(true);
-      if (this.#workers.size === 0) resolve(true);
-    });
-  }
-
-  #startHost(warmHost?: WarmHost): HostProcess {
-    this.#hosts++;
-    this.#ready = false;
-    this.#pids.length = 0;
-    const hearer: HostHearer = {
-      onMessage: (message) => this.#onMessage(message),
-      log: this.#options.log ?? (() => undefined),
-    };
-    const warm = warmHost?.handOver(this.#options.libraries, hearer);
-    const host = warm ?? new HostProcess({ ...this.#options, hearer });
-    this.#isWarm = warm !== undefined;
-    void host.ended.then((end) => this.#onHostEnd(end, host === warm));
-    return host;
-  }
-
-  /** Gives waiting jobs to idle workers, and starts workers up to the limit. */
+  /** Gives waiting tasks to free workers, as long as there are both. */
   #dispatch(): void {
-    if (!this.#ready) return;
-    const idle = [...this.#workers.values()].filter((worker) => !worker.busy && !worker.killed);
-    while (this.#queue.length > 0) {
-      const worker = idle.pop() ?? this.#startWorker();
-      if (!worker) return;
-      const job = this.#queue.shift()!;
-      const id = ++this.#counter;
-      worker.busy = { id, job };
-      const { label: _, ...task } = job.task;
-      this.#host.send({ op: "task", worker: worker.number, id }, task);
+    if (!this.#host.isReady) return;
+    while (!this.#queue.isEmpty) {
+      const worker = this.#workers.free();
+      if (worker === undefined) return;
+      this.#workers.give(worker, this.#queue.take()!);
     }
   }
 
-  #startWorker(): Worker | undefined {
-    if (this.#workers.size >= this.#limit) return undefined;
-    const worker: Worker = { number: ++this.#counter };
-    this.#workers.set(worker.number, worker);
-    this.#host.send({ op: "start", worker: worker.number });
-    return worker;
-  }
-
-  #kill(worker: Worker): void {
-    worker.killed = true;
-    this.#host.send({ op: "kill", worker: worker.number });
-  }
-
-  #abort(job: Job, reason: unknown): void {
-    const waiting = this.#queue.indexOf(job);
-    if (waiting >= 0) {
-      this.#queue.splice(waiting, 1);
-      job.settle({ error: reason });
+  #abort(task: PendingTask, reason: unknown): void {
+    if (this.#queue.remove(task)) {
+      task.settle({ error: reason });
       return;
     }
-    job.aborted = { reason };
-    const worker = [...this.#workers.values()].find((candidate) => candidate.busy?.job === job);
-    if (worker) this.#kill(worker);
+    task.aborted = { reason };
+    this.#workers.killAt(task);
   }
 
   #onMessage(message: EngineMessage): void {
     switch (message.event) {
       case "ready": {
-        this.#ready = true;
         const { event: _, ...greeting } = message;
         this.#greeted.resolve(greeting);
         break;
       }
-      case "worker_started": {
-        const worker = this.#workers.get(message.worker);
-        if (worker) worker.pid = message.pid;
-        this.#pids.push(message.pid);
+      case "worker_started":
+        this.#workers.onStarted(message.worker, message.pid);
         return;
-      }
       case "worker_exited":
-        this.#pids.splice(this.#pids.indexOf(message.pid), 1);
-        this.#onWorkerEnd(message.worker, endOf(message));
+        this.#onWorkerEnd(this.#workers.onExited(message.worker), endOf(message));
         break;
       case "failed":
-        this.#fail(importError(this.#options.python, message.message));
-        this.#host.endInput();
+        this.#fail(importError(this.#python, message.message));
+        this.#host.stop();
         return;
       case "progress":
-        this.#workerOf(message.id)?.busy?.job.onProgress?.(message);
+        this.#workers.taskOf(message.id)?.onProgress?.(message);
         return;
       case "result":
-        this.#finish(message.id, { result: message.result });
+        this.#workers.finish(message.id)?.settle({ result: message.result });
         break;
-      case "error":
-        this.#finish(message.id, message);
+      case "error": {
+        const task = this.#workers.finish(message.id);
+        task?.settle({ error: taskError(task, message) });
         break;
+      }
+      default:
+        message satisfies never;
     }
     this.#dispatch();
   }
 
-  #workerOf(id: number): Worker | undefined {
-    return [...this.#workers.values()].find((worker) => worker.busy?.id === id);
+  #onWorkerEnd(worker: Worker | undefined, words: string): void {
+    if (!worker?.busy) return;
+    const { overMemory, killed, busy } = worker;
+    const why = overMemory?.words ?? words;
+    if (!killed || overMemory) this.#log(`${WORKER_DIED}: ${why}`);
+    this.#retry(busy.task, why, !overMemory?.isTooLarge);
   }
 
-  #finish(id: number, answer: { readonly result: unknown } | TaskFault): void {
-    const worker = this.#workerOf(id);
-    // A worker that is being killed answers by its end, so that nothing of the task runs on when it is settled.
-    if (!worker?.busy || worker.killed) return;
-    const { job } = worker.busy;
-    delete worker.busy;
-    if ("result" in answer) job.settle({ result: answer.result });
-    else job.settle({ error: taskError(job, answer) });
+  /** After the death of a task's worker. */
+  #retry(task: PendingTask, words: string, mayEndBetter = true): void {
+    task.deaths.push(words);
+    if (task.aborted) task.settle({ error: task.aborted.reason });
+    else if (this.#failure) task.settle({ error: this.#failure });
+    else if (mayEndBetter && task.deaths.length < ATTEMPTS) this.#queue.addFirst(task);
+    else task.settle({ error: crashError(task) });
   }
 
-  #onWorkerEnd(number: number, words: string): void {
-    const worker = this.#workers.get(number);
-    this.#workers.delete(number);
-    if (this.#workers.size === 0) this.#onEmpty?.();
-    if (worker?.busy && (!worker.killed || worker.overMemory !== undefined))
-      this.#options.log?.(`${WORKER_DIED}: ${worker.overMemory ?? words}`);
-    if (worker?.busy) this.#retry(worker.busy.job, worker.overMemory ?? words, !worker.tooLarge);
+  /** @returns whether another host is to be started. */
+  #onHostEnd(end: HostEnd, error: MucastError | undefined): boolean {
+    const running = this.#workers.onHostEnd();
+    if (error) this.#fail(error);
+    for (const task of running) this.#retry(task, `its host ended (${end.reason})`);
+    return this.#failure === undefined;
   }
 
-  /** After the death of a job's worker. */
-  #retry(job: Job, words: string, mayEndBetter = true): void {
-    job.deaths.push(words);
-    if (job.aborted) job.settle({ error: job.aborted.reason });
-    else if (this.#failure) job.settle({ error: this.#failure });
-    else if (mayEndBetter && job.deaths.length < ATTEMPTS) this.#queue.unshift(job);
-    else job.settle({ error: crashError(job) });
-  }
-
-  #onHostEnd(end: HostEnd, warm: boolean): void {
-    const running = [...this.#workers.values()].flatMap((worker) => worker.busy?.job ?? []);
-    this.#workers.clear();
-    // One that was started before the job may have been ended by anything meanwhile; it says nothing of the job's.
-    if (warm && !this.#ready) this.#hosts = 0;
-    else if (!this.#failure && !this.#ready) this.#fail(startError(this.#options.python, end));
-    if (!this.#failure && this.#hosts >= HOSTS) this.#fail(hostError(end));
-    for (const job of running) this.#retry(job, `its host ended (${end.reason})`);
-    if (this.#failure) return;
-    this.#host = this.#startHost();
-  }
-
-  /** Fails, and ends what runs. */
-  #giveUp(error: MucastError): void {
+  /** Takes no more tasks, and kills the workers of those that run. */
+  #failAll(error: MucastError): void {
     if (this.#failure) return;
     this.#fail(error);
-    for (const worker of this.#workers.values()) this.#kill(worker);
+    this.#workers.killAll();
   }
 
-  /** No task is taken from now on; those that wait are settled here, those that run when their worker is gone. */
+  /** Takes no more tasks: those that wait fail now, those that run when their worker is gone. */
   #fail(error: MucastError): void {
     this.#failure ??= error;
     this.#greeted.reject(this.#failure);
-    for (const job of this.#queue.splice(0)) job.settle({ error: this.#failure });
+    this.#queue.fail(this.#failure);
   }
 }

@@ -1,7 +1,5 @@
 import type { ScalerName } from "../../contract/config/intervals.ts";
-import type { TrainingSpec } from "../../contract/config/networks.ts";
 import type { ErrorData } from "../../contract/errors/errors.ts";
-import type { Library } from "../../contract/model-params/models.ts";
 import type { Estimator } from "../../contract/model-params/resolve.ts";
 import type { ArrayRef } from "../npy.ts";
 import type {
@@ -16,8 +14,31 @@ import type {
   TrainStackTask,
 } from "./network-protocol.ts";
 
+/** Each kind of task: what the engine gets, what a worker answers, and what it reports while it works. */
+type TaskKinds = Consistent<{
+  fit_predict: { task: FitPredictTask; result: FitPredictResult; progress: FitProgress };
+  trial: { task: TrialTask; result: TrialResult; progress: never };
+  device: { task: DeviceTask; result: DeviceResult; progress: never };
+  train_network: { task: TrainNetworkTask; result: TrainResult; progress: EpochProgress };
+  train_stack: { task: TrainStackTask; result: TrainStackResult; progress: StackProgress };
+  train_joint: { task: TrainJointTask; result: TrainResult; progress: EpochProgress };
+}>;
+
+/** Compiles where each kind of task carries its own name. */
+type Consistent<T extends { [K in keyof T]: { task: { task: K }; result: unknown; progress: unknown } }> = T;
+
+export type TaskKind = keyof TaskKinds;
+
+export type EngineTask = TaskKinds[TaskKind]["task"];
+
+export type ResultOf<T extends EngineTask> = TaskKinds[T["task"]]["result"];
+
+export type ProgressOf<T extends EngineTask> = TaskKinds[T["task"]]["progress"];
+
+export type TaskProgress = TaskKinds[TaskKind]["progress"];
+
 /** Half-open range of rows. */
-export type Rows = readonly [from: number, to: number];
+type Rows = readonly [from: number, to: number];
 
 /** Fits one new scaler and one new regressor per entry of `fits`, in order. */
 export interface FitPredictTask {
@@ -43,7 +64,7 @@ export interface FitRows {
 }
 
 /** A tiny fit on synthetic rows that refuses wrong argument values. */
-export interface TrialTask {
+interface TrialTask {
   readonly task: "trial";
   readonly label?: string;
   readonly estimator: Estimator;
@@ -51,14 +72,6 @@ export interface TrialTask {
   /** Columns of those rows: arguments may speak of as many. */
   readonly columns: number;
 }
-
-export type EngineTask =
-  | FitPredictTask
-  | TrialTask
-  | DeviceTask
-  | TrainNetworkTask
-  | TrainStackTask
-  | TrainJointTask;
 
 /** Why a model predicts one constant. */
 export interface ConstantDescription {
@@ -81,45 +94,19 @@ export interface FitPredictResult {
   readonly constant?: ConstantDescription;
 }
 
-export type TrialResult = Record<string, never>;
-
-/** What a worker answers to each kind of task. */
-interface Results {
-  readonly fit_predict: FitPredictResult;
-  readonly trial: TrialResult;
-  readonly device: DeviceResult;
-  readonly train_network: TrainResult;
-  readonly train_stack: TrainStackResult;
-  readonly train_joint: TrainResult;
-}
-
-export type ResultOf<T extends EngineTask> = Results[T["task"]];
+type TrialResult = Record<string, never>;
 
 /** One fit of a `fit_predict` task is done. */
-export interface FitProgress {
+interface FitProgress {
   readonly fit: number;
   readonly seconds: number;
 }
-
-/** What a worker tells on its way through each kind of task. */
-interface Progresses {
-  readonly fit_predict: FitProgress;
-  readonly trial: never;
-  readonly device: never;
-  readonly train_network: EpochProgress;
-  readonly train_stack: StackProgress;
-  readonly train_joint: EpochProgress;
-}
-
-export type ProgressOf<T extends EngineTask> = Progresses[T["task"]];
-
-export type TaskProgress = FitProgress | EpochProgress | StackProgress;
 
 /** The engine's first message, and its answer to `import`. */
 export interface Greeting {
   /** `python`, numpy, scipy, scikit-learn and the libraries asked for, by their own names. */
   readonly versions: Readonly<Record<string, string>> & { readonly python: string };
-  /** How workers come to be. */
+  /** How the host starts workers. */
   readonly start: "fork" | "spawn";
   readonly import_seconds: number;
 }
@@ -152,16 +139,3 @@ export type EngineRequest =
   | { readonly op: "import"; readonly libraries: readonly string[] }
   | { readonly op: "start" | "kill"; readonly worker: number }
   | { readonly op: "task"; readonly worker: number; readonly id: number };
-
-/** The modules run_ml_job needs: the regressor's library, and scikit-learn where a scaler is asked for. */
-export function librariesFor(library: Library, scaler: ScalerName): Library[] {
-  return library === "sklearn" || scaler === "none" ? [library] : [library, "sklearn"];
-}
-
-/** The modules run_dl_job needs: scikit-learn estimates the covariance of a joint network's loss. */
-export function networkLibraries(settings: {
-  joint: boolean;
-  training: Pick<TrainingSpec, "loss">;
-}): string[] {
-  return settings.joint && settings.training.loss === "mahalanobis" ? ["torch", "sklearn"] : ["torch"];
-}

@@ -1,17 +1,18 @@
-import { type HostHearer, HostProcess } from "./host-process.ts";
+import { type HostListener, HostProcess } from "./host-process.ts";
 
-export interface WarmHostOptions {
+interface WarmHostOptions {
   readonly python: string;
-  /** Modules to import now; whoever takes the host may need others. */
+  /** Modules to import now; a pool that acquires the host may need others. */
   readonly libraries: readonly string[];
   readonly workFolder: string;
 }
 
-const NOBODY: HostHearer = { onMessage: () => undefined, log: () => undefined };
+/** Between two pools. */
+const NO_LISTENER: HostListener = { onMessage: () => undefined, log: () => undefined };
 
 /**
- * A host that is started before its job is known, so that importing libraries is over when the job comes; one job after
- * the other may have it.
+ * A host that is started before its job is known, so that its libraries are imported when the job comes. One pool after
+ * the other may acquire it.
  */
 export class WarmHost {
   /** Settles once the libraries are imported, or the host has ended; never rejects. */
@@ -19,19 +20,19 @@ export class WarmHost {
   readonly #host: HostProcess;
   #imported = false;
   #ended = false;
-  #taken = false;
+  #acquired = false;
   #closed = false;
-  #hearer = NOBODY;
+  #listener = NO_LISTENER;
 
   constructor(options: WarmHostOptions) {
     const imported = Promise.withResolvers<void>();
     this.#host = new HostProcess({
       ...options,
-      hearer: {
-        log: (line) => this.#hearer.log(line),
+      listener: {
+        log: (line) => this.#listener.log(line),
         onMessage: (message) => {
-          // Its first greeting is about what was imported ahead, which is nobody's answer.
-          if (this.#imported || message.event !== "ready") this.#hearer.onMessage(message);
+          // Its first greeting lists what was imported ahead; a pool waits for the one that answers its own import.
+          if (this.#imported || message.event !== "ready") this.#listener.onMessage(message);
           this.#imported = true;
           imported.resolve();
         },
@@ -43,38 +44,38 @@ export class WarmHost {
     });
   }
 
-  /** Whether somebody may have it. */
+  /** Whether a pool may acquire it. */
   get waits(): boolean {
-    return !this.#ended && !this.#taken;
+    return !this.#ended && !this.#acquired;
   }
 
   /**
-   * Gives the host away: it imports what is missing of `libraries` and then greets its hearer.
-   * @returns undefined where it has ended, or is somebody's.
+   * Lends the host to a pool. The host imports what is missing of `libraries` and then greets `listener`.
+   * @returns undefined where it has ended, or another pool has it.
    */
-  handOver(libraries: readonly string[], hearer: HostHearer): HostProcess | undefined {
+  acquire(libraries: readonly string[], listener: HostListener): HostProcess | undefined {
     if (!this.waits) return undefined;
-    this.#taken = true;
-    this.#hearer = hearer;
+    this.#acquired = true;
+    this.#listener = listener;
     this.#host.send({ op: "import", libraries });
     return this.#host;
   }
 
-  /** Is asked by whoever has it, once all its workers are gone. @returns false where it is to be ended. */
-  takeBack(): boolean {
+  /** Called by the pool that has it, once all workers are gone. @returns false where that pool has to end it. */
+  release(): boolean {
     if (this.#closed) return false;
-    this.#hearer = NOBODY;
-    this.#taken = false;
+    this.#listener = NO_LISTENER;
+    this.#acquired = false;
     return true;
   }
 
-  /** Ends a host that nobody has; one that somebody has is not taken back. */
+  /** Ends the host where no pool has it; a pool that has it ends it after its job. */
   async close(): Promise<void> {
     this.#closed = true;
-    if (this.#taken) return;
-    this.#taken = true;
+    if (this.#acquired) return;
+    this.#acquired = true;
     // While it imports, it does not read its stdin.
-    if (this.#imported) this.#host.endInput();
+    if (this.#imported) this.#host.stop();
     else this.#host.kill();
     await this.#host.ended;
   }

@@ -1,6 +1,6 @@
 import { type DlSettings, parseDlSettings } from "../../contract/config/dl-settings.ts";
 import type { ResultRecord } from "../../contract/output/result-record.ts";
-import { networkLibraries } from "../../engine/pool/protocol.ts";
+import { networkLibraries } from "../../engine/environment/libraries.ts";
 import { type JobContext, type JobRequest, withEngine, withMemoryGuard } from "../shared/job.ts";
 import { provenance } from "../shared/job-document.ts";
 import { openJobOutput } from "../shared/job-output.ts";

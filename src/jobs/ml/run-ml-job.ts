@@ -2,7 +2,7 @@ import { type MlSettings, parseMlSettings, seedOf } from "../../contract/config/
 import { trialColumns } from "../../contract/model-params/column-demands.ts";
 import type { Failure } from "../../contract/output/output-blob.ts";
 import type { ResultRecord } from "../../contract/output/result-record.ts";
-import { librariesFor } from "../../engine/pool/protocol.ts";
+import { regressorLibraries } from "../../engine/environment/libraries.ts";
 import { datesOf, type PanelDates } from "../../panel/as-of.ts";
 import type { TickerPanel } from "../../panel/ticker-panel.ts";
 import {
@@ -37,7 +37,7 @@ async function fitEvaluateWrite(request: JobRequest, context: JobContext): Promi
   const { settings, warnings } = parseMlSettings(request.config);
   for (const warning of warnings) context.report({ kind: "warning", warning });
   const output = await openJobOutput("run_ml_job", request, context);
-  const libraries = librariesFor(settings.estimator.library, settings.scaler);
+  const libraries = regressorLibraries(settings.estimator.library, settings.scaler);
   return withEngine({ environment: "ml", libraries }, context, async (engine) => {
     const { inputs, outcome } = await readAndFit(request, context, settings, engine);
     const { fitted, failures } = outcome;

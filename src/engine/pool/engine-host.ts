@@ -1,0 +1,135 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { MucastError } from "../../contract/errors/errors.ts";
+import { isRunning } from "../../contract/machine/process-stat.ts";
+import { hostError, startError } from "./engine-errors.ts";
+import { type HostEnd, HostProcess } from "./host-process.ts";
+import type { EngineMessage, EngineRequest } from "./protocol.ts";
+import type { WarmHost } from "./warm-host.ts";
+
+export interface EngineHostOptions {
+  readonly python: string;
+  readonly libraries: readonly string[];
+  readonly workFolder: string;
+  readonly start?: "fork" | "spawn";
+  readonly warmHost?: WarmHost | undefined;
+  readonly log: (line: string) => void;
+  readonly onMessage: (message: EngineMessage) => void;
+  /**
+   * Called when a host has ended, and its workers with it.
+   * @param error why the pool cannot go on with another host.
+   * @returns whether another one is to be started.
+   */
+  readonly onEnd: (end: HostEnd, error: MucastError | undefined) => boolean;
+}
+
+/** Hosts that a pool starts, one after the other. */
+const HOSTS = 2;
+const GRACE_MILLISECONDS = 5_000;
+const POLL_MILLISECONDS = 10;
+
+/**
+ * The host that a pool uses now: the warm one that it was given, or one of its own, and another when that one ends.
+ * There is one at a time; requests go to it.
+ */
+export class EngineHost {
+  readonly #options: EngineHostOptions;
+  /** Of the workers that the present host has started. The kernel kills those that a killed host leaves. */
+  readonly #workerPids = new Set<number>();
+  #process: HostProcess;
+  /** How many have been started, a warm one that ended before it was ready aside. */
+  #started = 0;
+  #isReady = false;
+  #isWarm = false;
+
+  constructor(options: EngineHostOptions) {
+    this.#options = options;
+    this.#process = this.#begin(options.warmHost);
+  }
+
+  /** Undefined where the system made no process. */
+  get pid(): number | undefined {
+    return this.#process.pid;
+  }
+
+  /** Whether its libraries are imported, so that it takes requests. */
+  get isReady(): boolean {
+    return this.#isReady;
+  }
+
+  send(request: EngineRequest, task?: object): void {
+    this.#process.send(request, task);
+  }
+
+  /** Asks the process to end and returns at once. */
+  stop(): void {
+    this.#process.stop();
+  }
+
+  /**
+   * Gives a warm host back, for another pool, once `idle` says that no worker is left.
+   * @returns false where the host is the pool's own, has ended, takes too long or is not taken back; `close` it then.
+   */
+  async release(idle: () => Promise<void>): Promise<boolean> {
+    if (!this.#isWarm || !this.#isReady) return false;
+    const { promise: impatient, resolve } = Promise.withResolvers<false>();
+    const impatience = setTimeout(() => resolve(false), GRACE_MILLISECONDS);
+    const ended = this.#process.ended.then(() => false);
+    const isIdle = await Promise.race([idle().then(() => true), ended, impatient]);
+    clearTimeout(impatience);
+    return isIdle && this.#options.warmHost!.release();
+  }
+
+  /** Stops the process, or kills it where it takes too long, and returns once it and its workers are gone. */
+  async close(): Promise<void> {
+    // While it imports, the host has no workers and does not read its stdin.
+    if (this.#isReady) this.#process.stop();
+    else this.#process.kill();
+    const impatience = setTimeout(() => this.#process.kill(), GRACE_MILLISECONDS);
+    const { orderly } = await this.#process.ended;
+    clearTimeout(impatience);
+    if (!orderly) await untilGone([...this.#workerPids]);
+  }
+
+  #begin(warmHost?: WarmHost): HostProcess {
+    this.#started++;
+    this.#isReady = false;
+    this.#workerPids.clear();
+    const listener = {
+      onMessage: (message: EngineMessage) => this.#onMessage(message),
+      log: this.#options.log,
+    };
+    const warm = warmHost?.acquire(this.#options.libraries, listener);
+    const host = warm ?? new HostProcess({ ...this.#options, listener });
+    this.#isWarm = warm !== undefined;
+    void host.ended.then((end) => this.#onEnd(end));
+    return host;
+  }
+
+  #onMessage(message: EngineMessage): void {
+    if (message.event === "ready") this.#isReady = true;
+    else if (message.event === "worker_started") this.#workerPids.add(message.pid);
+    else if (message.event === "worker_exited") this.#workerPids.delete(message.pid);
+    this.#options.onMessage(message);
+  }
+
+  #onEnd(end: HostEnd): void {
+    if (this.#options.onEnd(end, this.#errorOf(end))) this.#process = this.#begin();
+  }
+
+  /** Why no other host is started after this end; undefined where one may be. */
+  #errorOf(end: HostEnd): MucastError | undefined {
+    if (this.#isWarm && !this.#isReady) {
+      // It was started before the job, and anything may have ended it since: its end says nothing about the job.
+      this.#started = 0;
+      return undefined;
+    }
+    if (!this.#isReady) return startError(this.#options.python, end);
+    return this.#started >= HOSTS ? hostError(end) : undefined;
+  }
+}
+
+/** Waits until none of these processes runs any more; they are being killed, and are no children of this process. */
+async function untilGone(pids: readonly number[]): Promise<void> {
+  const deadline = performance.now() + GRACE_MILLISECONDS;
+  while (pids.some(isRunning) && performance.now() < deadline) await sleep(POLL_MILLISECONDS);
+}

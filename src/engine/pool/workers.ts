@@ -1,0 +1,137 @@
+import type { PendingTask } from "./engine-task.ts";
+import type { EngineRequest } from "./protocol.ts";
+
+/** A worker process, from the request to start it until the host reports its end. */
+export interface Worker {
+  readonly number: number;
+  /** Known once the host has started it. */
+  pid?: number;
+  /** The attempt that it works on. */
+  busy?: { readonly id: number; readonly task: PendingTask };
+  /** The host has been asked to kill it. */
+  killed?: true;
+  /** Set where the memory watch had it killed. */
+  overMemory?: OverMemory;
+}
+
+/** Why the memory watch had a worker killed. */
+export interface OverMemory {
+  /** How much the worker and all processes of the job held. */
+  readonly words: string;
+  /** Whether the worker would have been over the limit without the other workers too: a second attempt would end the same way. */
+  readonly isTooLarge: boolean;
+}
+
+/**
+ * The workers of the present host and the task that each works on. There are never more than the limit, and a worker
+ * has one task at a time.
+ */
+export class Workers {
+  readonly #limit: number;
+  readonly #send: (request: EngineRequest, task?: object) => void;
+  readonly #byNumber = new Map<number, Worker>();
+  /** The last number of a worker, or id of an attempt, that was given out. */
+  #counter = 0;
+  #onNone: (() => void) | undefined;
+
+  /** @param send writes a request to the host that runs now. */
+  constructor(limit: number, send: (request: EngineRequest, task?: object) => void) {
+    this.#limit = limit;
+    this.#send = send;
+  }
+
+  [Symbol.iterator](): IterableIterator<Worker> {
+    return this.#byNumber.values();
+  }
+
+  /** A worker without a task, newly started where there is none; undefined where as many as allowed are busy. */
+  free(): Worker | undefined {
+    let free: Worker | undefined;
+    for (const worker of this) if (!worker.busy && !worker.killed) free = worker;
+    return free ?? this.#start();
+  }
+
+  #start(): Worker | undefined {
+    if (this.#byNumber.size >= this.#limit) return undefined;
+    const worker: Worker = { number: ++this.#counter };
+    this.#byNumber.set(worker.number, worker);
+    this.#send({ op: "start", worker: worker.number });
+    return worker;
+  }
+
+  /** Sends `task` to a worker that has none. */
+  give(worker: Worker, task: PendingTask): void {
+    const id = ++this.#counter;
+    worker.busy = { id, task };
+    const { label: _, ...sent } = task.task;
+    this.#send({ op: "task", worker: worker.number, id }, sent);
+  }
+
+  /** The task of attempt `id`. */
+  taskOf(id: number): PendingTask | undefined {
+    return this.#find((worker) => worker.busy?.id === id)?.busy?.task;
+  }
+
+  /**
+   * Takes the task of attempt `id`, which has its answer, from its worker.
+   * @returns undefined where the worker is being killed: its end is the answer, so that no work on the task goes on
+   *   once the task is settled.
+   */
+  finish(id: number): PendingTask | undefined {
+    const worker = this.#find((candidate) => candidate.busy?.id === id);
+    if (!worker?.busy || worker.killed) return undefined;
+    const { task } = worker.busy;
+    delete worker.busy;
+    return task;
+  }
+
+  kill(worker: Worker, overMemory?: OverMemory): void {
+    worker.killed = true;
+    if (overMemory !== undefined) worker.overMemory = overMemory;
+    this.#send({ op: "kill", worker: worker.number });
+  }
+
+  killAll(): void {
+    for (const worker of this) this.kill(worker);
+  }
+
+  /** Kills the worker that works on `task`, if there is one. */
+  killAt(task: PendingTask): void {
+    const worker = this.#find((candidate) => candidate.busy?.task === task);
+    if (worker) this.kill(worker);
+  }
+
+  /** The host has started a worker. */
+  onStarted(number: number, pid: number): void {
+    const worker = this.#byNumber.get(number);
+    if (worker) worker.pid = pid;
+  }
+
+  /** The host has reported the end of a worker. @returns the worker as it was. */
+  onExited(number: number): Worker | undefined {
+    const worker = this.#byNumber.get(number);
+    this.#byNumber.delete(number);
+    if (this.#byNumber.size === 0) this.#onNone?.();
+    return worker;
+  }
+
+  /** The host has ended, and its workers with it. @returns the tasks that they worked on. */
+  onHostEnd(): PendingTask[] {
+    const tasks = [...this].flatMap(({ busy }) => busy?.task ?? []);
+    this.#byNumber.clear();
+    return tasks;
+  }
+
+  /** Fulfilled once the host has reported the end of every worker. */
+  untilNone(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onNone = resolve;
+      if (this.#byNumber.size === 0) resolve();
+    });
+  }
+
+  #find(wanted: (worker: Worker) => boolean): Worker | undefined {
+    for (const worker of this) if (wanted(worker)) return worker;
+    return undefined;
+  }
+}
