@@ -7,7 +7,7 @@ import { jsonSchema, PUBLISHED_SCHEMAS, type SchemaName } from "../src/contract/
 import { ERROR_TABLE } from "../src/contract/errors/error-codes.ts";
 import { WARNING_TABLE } from "../src/contract/errors/warnings.ts";
 import { findEnvironment } from "../src/engine/environment/environment.ts";
-import { makeDocument } from "../src/service/http/make-document.ts";
+import { makeDocument } from "../src/service/http/build-http.ts";
 import { configurationPage } from "../src/service/settings/configuration-page.ts";
 
 const CATALOGUE = "src/contract/model-params/catalogue.json";

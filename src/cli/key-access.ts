@@ -29,7 +29,7 @@ export async function withKeys<T>(
 
 async function inDatabase<T>(settings: ServiceSettings, body: (keys: Keys) => Promise<T>): Promise<T> {
   const { openDatabase } = await import("../service/database/open-database.ts");
-  const { DatabaseKeyStore } = await import("../service/auth/database-key-store.ts");
+  const { DatabaseKeyStore } = await import("../service/auth/key-store.ts");
   const database = await openDatabase({
     databaseUrl: settings.database_url,
     connections: 1,

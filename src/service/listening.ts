@@ -1,6 +1,6 @@
 import { MucastError } from "../contract/errors/errors.ts";
 import { causeOf, codeOf } from "../contract/errors/system-error.ts";
-import type { HttpApp } from "./http/http-app.ts";
+import type { HttpApp } from "./http/server/http-app.ts";
 
 /** Begins to listen. @returns `http://host:port`. @throws MucastError cannot_listen where that address cannot be had. */
 export async function listening(

@@ -5,7 +5,7 @@ import type { BlobStore } from "../blob/store.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { causeOf } from "../contract/errors/system-error.ts";
 import type { Database } from "./database/database.ts";
-import type { ReadyCheck } from "./http/http-options.ts";
+import type { ReadyCheck } from "./http/server/http-app.ts";
 import { SamePlace } from "./same-place.ts";
 
 /** A key of which nothing but these checks knows. */

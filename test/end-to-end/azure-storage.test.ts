@@ -10,7 +10,7 @@ import type { ContainerClient } from "@azure/storage-blob";
 import { openStore } from "../../src/blob/open-store.ts";
 import { policyOf } from "../../src/blob/policy.ts";
 import { Forecasts } from "../../src/service/forecast/forecasts.ts";
-import { SUCCEEDED } from "../../src/service/http/operation-examples.ts";
+import { SUCCEEDED } from "../../src/service/http/openapi/examples.ts";
 import { type Azurite, CERTIFICATE, startAzurite } from "../servers/azurite.testing.ts";
 import { Api, problemOf } from "../service/api.testing.ts";
 import { endServices, startServe } from "../service/service.testing.ts";

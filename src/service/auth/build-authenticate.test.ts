@@ -3,8 +3,7 @@ import { test } from "node:test";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { type Settings, settingsSchema } from "../../contract/settings.ts";
 import { parseApiKey } from "./api-key.ts";
-import { buildAuthenticate } from "./build-authenticate.ts";
-import { checkAuthAllowed } from "./check-auth-allowed.ts";
+import { buildAuthenticate, checkAuthAllowed } from "./build-authenticate.ts";
 import { FakeKeyStore } from "./fake-key-store.testing.ts";
 
 const keys = new FakeKeyStore();

@@ -1,7 +1,6 @@
 import type { Scope } from "../operations.ts";
-import { newApiKey } from "./api-key.ts";
+import { newApiKey, secretHash } from "./api-key.ts";
 import type { ApiKey, KeyStore, StoredKey } from "./key-store.ts";
-import { secretHash } from "./secret.ts";
 
 /** A fake: keys in memory. */
 export class FakeKeyStore implements KeyStore {

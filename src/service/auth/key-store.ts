@@ -1,5 +1,7 @@
 import { z } from "zod";
+import type { Queryable } from "../database/database.ts";
 import { SCOPES, type Scope } from "../operations.ts";
+import { newApiKey, secretHash } from "./api-key.ts";
 
 /** A key as it is shown: never its secret, nor what is stored of that. */
 export const apiKeySchema = z
@@ -35,4 +37,74 @@ export interface KeyStore {
   find(id: string): Promise<StoredKey | undefined>;
   /** Notes that a key was used, at most once a minute. */
   used(id: string): Promise<void>;
+}
+
+interface KeyRow {
+  readonly id: string;
+  readonly name: string;
+  readonly subject: string;
+  readonly scopes: Scope[];
+  readonly created_at: Date;
+  readonly revoked_at: Date | null;
+  readonly last_used_at: Date | null;
+}
+
+const SHOWN = "id, name, subject, scopes, created_at, revoked_at, last_used_at";
+
+/** API keys in the table `api_keys`. */
+export class DatabaseKeyStore implements KeyStore {
+  readonly #database: Queryable;
+
+  constructor(database: Queryable) {
+    this.#database = database;
+  }
+
+  async create(name: string, scopes: readonly Scope[]): Promise<{ key: ApiKey; token: string }> {
+    const { id, secret, token } = newApiKey();
+    const { rows } = await this.#database.query<KeyRow>(
+      `insert into api_keys (id, name, hash, subject, scopes) values ($1, $2, $3, $4, $5) returning ${SHOWN}`,
+      [id, name, secretHash(secret), `key:${id}`, scopes],
+    );
+    return { key: shown(rows[0]!), token };
+  }
+
+  async list(): Promise<ApiKey[]> {
+    const { rows } = await this.#database.query<KeyRow>(
+      `select ${SHOWN} from api_keys order by created_at desc, id`,
+    );
+    return rows.map(shown);
+  }
+
+  async revoke(id: string): Promise<ApiKey | undefined> {
+    const { rows } = await this.#database.query<KeyRow>(
+      `update api_keys set revoked_at = coalesce(revoked_at, now()) where id = $1 returning ${SHOWN}`,
+      [id],
+    );
+    return rows[0] && shown(rows[0]);
+  }
+
+  async find(id: string): Promise<StoredKey | undefined> {
+    const { rows } = await this.#database.query<StoredKey>(
+      "select hash, subject, scopes from api_keys where id = $1 and revoked_at is null",
+      [id],
+    );
+    return rows[0];
+  }
+
+  async used(id: string): Promise<void> {
+    await this.#database.query(
+      `update api_keys set last_used_at = now()
+       where id = $1 and (last_used_at is null or last_used_at < now() - interval '1 minute')`,
+      [id],
+    );
+  }
+}
+
+function shown(row: KeyRow): ApiKey {
+  return {
+    ...row,
+    created_at: row.created_at.toISOString(),
+    revoked_at: row.revoked_at?.toISOString() ?? null,
+    last_used_at: row.last_used_at?.toISOString() ?? null,
+  };
 }

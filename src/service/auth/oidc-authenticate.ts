@@ -6,12 +6,10 @@ import {
   type JWTVerifyGetKey,
   jwtVerify,
 } from "jose";
+import { z } from "zod";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Scope } from "../operations.ts";
-import type { Authenticate } from "./authenticate.ts";
-import { bearerToken, unauthorized } from "./bearer-token.ts";
-import { boundedFetch } from "./bounded-fetch.ts";
-import { discoverJwksUrl } from "./discover-jwks-url.ts";
+import { type Authenticate, bearerToken, unauthorized } from "./authenticate.ts";
 
 export interface OidcOptions {
   readonly issuer: string;
@@ -122,4 +120,64 @@ function scopesOf(claims: JWTPayload, names: OidcOptions["scopes"]): ReadonlySet
 function words(claim: unknown): string[] {
   if (typeof claim === "string") return claim.split(" ");
   return Array.isArray(claim) ? claim.filter((word) => typeof word === "string") : [];
+}
+
+const metadataSchema = z.looseObject({ issuer: z.string(), jwks_uri: z.url({ protocol: /^https?$/ }) });
+
+/**
+ * Where an issuer's keys are, as its OpenID Connect discovery document says.
+ *
+ * @param timeout milliseconds.
+ * @throws MucastError unavailable where there is no such document, or where it is another issuer's.
+ */
+export async function discoverJwksUrl(issuer: string, timeout: number): Promise<string> {
+  const url = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
+  const metadata = metadataSchema.safeParse(await fetched(url, timeout));
+  if (!metadata.success) throw unavailable(`${url} is no discovery document`);
+  const { issuer: named, jwks_uri } = metadata.data;
+  if (named !== issuer) throw unavailable(`${url} is that of the issuer ${named}, not of ${issuer}`);
+  // No step down: keys of an https issuer come over https.
+  if (url.startsWith("https:") && !jwks_uri.startsWith("https:"))
+    throw unavailable(`jwks_uri of ${url} is not https`);
+  return jwks_uri;
+}
+
+async function fetched(url: string, timeout: number): Promise<unknown> {
+  try {
+    const answer = await boundedFetch(url, { redirect: "error", signal: AbortSignal.timeout(timeout) });
+    if (!answer.ok) throw new Error(`it answers ${answer.status}`);
+    return await answer.json();
+  } catch (error) {
+    throw unavailable(`${url} cannot be read now: ${(error as Error).message}`, error);
+  }
+}
+
+function unavailable(message: string, cause?: unknown): MucastError {
+  return new MucastError("unavailable", message, {}, { cause });
+}
+
+/** A discovery document or a key set has some kilobytes. */
+const MOST_BYTES = 2 ** 20;
+
+/**
+ * As `fetch`, with the body read whole: no more of it than 1 MiB, decompressed.
+ * @throws MucastError unavailable for a longer one, whose connection is closed; what `fetch` throws.
+ */
+export async function boundedFetch(url: string, init: RequestInit): Promise<Response> {
+  const { body, status } = await fetch(url, init);
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
+  // Leaving the loop cancels the body, and with it the connection.
+  for await (const piece of body ?? []) {
+    bytes += piece.length;
+    if (bytes > MOST_BYTES) throw tooLong(url);
+    pieces.push(piece);
+  }
+  // A Response of these states must have no body.
+  const isBare = [204, 205, 304].includes(status);
+  return new Response(isBare ? null : Buffer.concat(pieces), { status });
+}
+
+function tooLong(url: string): MucastError {
+  return new MucastError("unavailable", `${url} answers with more than ${MOST_BYTES} bytes`);
 }

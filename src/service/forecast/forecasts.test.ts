@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { type ForecastQuery, forecastViewSchema } from "../../contract/api/forecast-view.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { BlobSpot } from "../blobs.ts";
-import { SUCCEEDED } from "../http/operation-examples.ts";
+import { SUCCEEDED } from "../http/openapi/examples.ts";
 import type { Caller } from "../operations.ts";
 import { Forecasts } from "./forecasts.ts";
 

@@ -1,27 +1,27 @@
 import fastify, { type FastifyReply, type FastifyRequest } from "fastify";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { show } from "../../contract/errors/faults.ts";
-import { addRoutes } from "./add-routes.ts";
-import { admit } from "./admit.ts";
-import { limitBodyTime } from "./body-text.ts";
-import { checkExpect } from "./check-expect.ts";
-import { checkHost } from "./check-host.ts";
-import { checkInput } from "./check-input.ts";
-import { answerClientError } from "./client-error.ts";
-import { connectionLimit } from "./connection-limit.ts";
-import type { HttpApp, ZodTypes } from "./http-app.ts";
-import type { HttpOptions } from "./http-options.ts";
-import { HttpServer } from "./http-server.ts";
-import { KnownTokens } from "./known-tokens.ts";
-import { OpenRequests } from "./open-requests.ts";
-import { documentRoutes } from "./openapi.ts";
-import { Origins } from "./origins.ts";
-import { OwnHosts } from "./own-hosts.ts";
-import { RouteTable } from "./route-table.ts";
-import { SAFE_HEADERS } from "./safe-headers.ts";
-import { sendProblem } from "./send-problem.ts";
-import { TokenBuckets } from "./token-buckets.ts";
-import { watchRequest } from "./watch-request.ts";
+import { settingsSchema } from "../../contract/settings.ts";
+import { blobRoutes } from "./blobs/blob-routes.ts";
+import { AllowedHosts, checkHost } from "./guard/allowed-hosts.ts";
+import { AllowedOrigins } from "./guard/allowed-origins.ts";
+import { authorizeRequest, KnownTokens } from "./guard/authorize-request.ts";
+import { OpenRequests, TokenBuckets } from "./guard/caller-limits.ts";
+import { checkExpect, RouteTable } from "./guard/guard-requests.ts";
+import { healthRoutes } from "./health-routes.ts";
+import { keyRoutes } from "./key-routes.ts";
+import { documentRoutes, type OpenApiDocument } from "./openapi/document.ts";
+import { eventRoutes } from "./operations/event-routes.ts";
+import { jobRoutes } from "./operations/job-routes.ts";
+import { operationRoutes } from "./operations/operation-routes.ts";
+import { exampleRoutes } from "./page/example-routes.ts";
+import { pageRoutes } from "./page/page-routes.ts";
+import { connectionLimit } from "./server/connection-limit.ts";
+import { checkInput, type HttpApp, type HttpOptions, type ZodTypes } from "./server/http-app.ts";
+import { HttpServer } from "./server/http-server.ts";
+import { limitBodyTime } from "./server/request-bodies.ts";
+import { recordRequest } from "./server/request-telemetry.ts";
+import { answerClientError, SAFE_HEADERS, sendProblem } from "./server/send-problem.ts";
 
 /** Names of blobs and ids, with room for faulty ones that are to be told what is wrong. */
 const LONGEST_PARAMETER = 200;
@@ -67,8 +67,8 @@ export function buildHttp(options: HttpOptions): HttpApp {
 /** What every request passes, in this order, before its route sees it. */
 function guard(app: HttpApp, options: HttpOptions): void {
   const { settings, authenticate } = options;
-  const hosts = new OwnHosts(settings);
-  const origins = new Origins(settings);
+  const hosts = new AllowedHosts(settings);
+  const origins = new AllowedOrigins(settings);
   const buckets = new TokenBuckets(settings.requests_per_minute);
   const tries = new TokenBuckets(settings.failed_tries_per_minute);
   const known = new KnownTokens(options.localToken);
@@ -80,14 +80,14 @@ function guard(app: HttpApp, options: HttpOptions): void {
     table.add(route);
   });
   app.addHook("onRequest", async (request, reply) => {
-    watchRequest(request, reply, options);
+    recordRequest(request, reply, options);
     reply.headers(SAFE_HEADERS);
     checkHost(request, hosts);
     checkExpect(request);
     origins.check(request);
     origins.tell(reply, request);
     if (origins.answerPreflight(request, reply)) return reply;
-    if (!request.is404) await admit(request, reply, admission);
+    if (!request.is404) await authorizeRequest(request, reply, admission);
     else throw nothingHere(request, table);
   });
   app.addHook("preParsing", async (request, reply) => {
@@ -106,4 +106,40 @@ function nothingHere(request: FastifyRequest, table: RouteTable): MucastError {
   return new MucastError("not_found", `there is nothing at ${show(path)}; /docs tells what there is`, {
     path: "URL",
   });
+}
+
+/** What handlers would stand on, if one were called. */
+const NOTHING = { settings: settingsSchema.parse({}) } as HttpOptions;
+
+/** The OpenAPI document of the routes there are, without starting or opening anything. */
+export async function makeDocument(): Promise<OpenApiDocument> {
+  const app = fastify().withTypeProvider<ZodTypes>();
+  app.setValidatorCompiler(checkInput);
+  app.setSerializerCompiler(() => JSON.stringify);
+  documentRoutes(app);
+  addRoutes(app, NOTHING);
+  await app.ready();
+  const document = app.swagger() as unknown as OpenApiDocument;
+  await app.close();
+  return document;
+}
+
+/** Each group in a context of its own, since they take bodies in different ways. */
+export function addRoutes(app: HttpApp, options: HttpOptions): void {
+  const closing = new AbortController();
+  // Streams and waits would keep the connections open that closing waits for.
+  app.addHook("preClose", async () => closing.abort());
+  const groups = [
+    jobRoutes,
+    operationRoutes,
+    eventRoutes,
+    blobRoutes,
+    healthRoutes,
+    keyRoutes,
+    pageRoutes,
+    exampleRoutes,
+  ];
+  for (const routes of groups) {
+    void app.register(async (group) => routes(group as HttpApp, options, closing.signal));
+  }
 }

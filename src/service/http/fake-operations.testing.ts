@@ -6,7 +6,7 @@ import { isFinal, type Snapshot, type StoredEvent } from "../../contract/api/sto
 import { parsePayload } from "../../contract/config/payload.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Caller, ListQuery, Operations, Submission } from "../operations.ts";
-import { FORECAST } from "./operation-examples.ts";
+import { FORECAST } from "./openapi/examples.ts";
 
 type EventBody = Pick<StoredEvent, "type" | "data">;
 

@@ -1,8 +1,7 @@
 import { z } from "zod";
 import { MucastError } from "../../contract/errors/errors.ts";
-import type { HttpApp } from "./http-app.ts";
-import type { HttpOptions } from "./http-options.ts";
-import { jsonAnswer, problemAnswers } from "./route-docs.ts";
+import { jsonAnswer, problemAnswers } from "./openapi/route-docs.ts";
+import type { HttpApp, HttpOptions } from "./server/http-app.ts";
 
 const aliveSchema = z.strictObject({ status: z.literal("ok") });
 

@@ -4,9 +4,8 @@ import { faultsOf, invalidRequest } from "../../contract/errors/faults.ts";
 import { parseJson } from "../../contract/json/json-text.ts";
 import { apiKeySchema } from "../auth/key-store.ts";
 import { SCOPES } from "../operations.ts";
-import { bodyText, readBodiesAsText } from "./body-text.ts";
-import type { HttpApp } from "./http-app.ts";
-import type { HttpOptions } from "./http-options.ts";
+import type { HttpApp, HttpOptions } from "./server/http-app.ts";
+import { bodyText, readBodiesAsText } from "./server/request-bodies.ts";
 
 const newKeySchema = z.strictObject({
   name: z.string().trim().min(1).max(100).describe("For people: whose key it is, or what for."),

@@ -12,11 +12,10 @@ import { buildAuthenticate } from "../auth/build-authenticate.ts";
 import { FakeKeyStore } from "../auth/fake-key-store.testing.ts";
 import { registerMcp } from "../mcp/register-mcp.ts";
 import { noTelemetry, type RequestDone } from "../telemetry/telemetry.ts";
+import { FakeBlobs } from "./blobs/fake-blobs.testing.ts";
 import { buildHttp } from "./build-http.ts";
-import { FakeBlobs } from "./fake-blobs.testing.ts";
 import { FakeOperations } from "./fake-operations.testing.ts";
-import type { HttpApp } from "./http-app.ts";
-import type { HttpOptions } from "./http-options.ts";
+import type { HttpApp, HttpOptions } from "./server/http-app.ts";
 
 export const LOCAL_TOKEN = "the-token-of-the-lock-file";
 

@@ -13,7 +13,7 @@ import { samplesOf } from "../../contract/api/samples.testing.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Problem } from "../../contract/errors/problem.ts";
 import { ask, type Listening, listen } from "../http/listening.testing.ts";
-import { FORECAST, ML_PAYLOAD } from "../http/operation-examples.ts";
+import { FORECAST, ML_PAYLOAD } from "../http/openapi/examples.ts";
 
 interface Answer<T> {
   readonly isError: boolean;

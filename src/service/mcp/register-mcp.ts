@@ -1,10 +1,10 @@
 import { createMcpHandler, type McpRequestContext } from "@modelcontextprotocol/server";
 import type { FastifyRequest } from "fastify";
 import type { Settings } from "../../contract/settings.ts";
-import { readBodiesAsText } from "../http/body-text.ts";
-import { departure } from "../http/departure.ts";
-import type { HttpApp } from "../http/http-app.ts";
-import { ownOrigin } from "../http/own-origin.ts";
+import type { HttpApp } from "../http/server/http-app.ts";
+import { publicOrigin } from "../http/server/public-origin.ts";
+import { requestAbort } from "../http/server/request-abort.ts";
+import { readBodiesAsText } from "../http/server/request-bodies.ts";
 import type { Log } from "../telemetry/log.ts";
 import { withConfigTexts } from "./config-texts.ts";
 import { type McpServerParts, mcpServer } from "./mcp-server.ts";
@@ -41,14 +41,14 @@ export function registerMcp(app: HttpApp, { operations, settings, log }: McpOpti
         method: "POST",
         headers: headersOf(request),
         body: text,
-        signal: departure(reply, closing.signal),
+        signal: requestAbort(reply, closing.signal),
       });
       const { caller, watched } = request;
       const authInfo = {
         token: "",
         clientId: caller!.subject,
         scopes: [...caller!.scopes],
-        extra: { caller, address: ownOrigin(settings, request), traceparent: watched?.traceparent },
+        extra: { caller, address: publicOrigin(settings, request), traceparent: watched?.traceparent },
       };
       return reply.send(await handler.fetch(asked, { authInfo, ...parsedBody(text) }));
     });

@@ -2,7 +2,7 @@ import type { CallToolResult } from "@modelcontextprotocol/server";
 import { type CodeCounts, countCodes } from "../../contract/api/answer-limits.ts";
 import type { ForecastView } from "../../contract/api/forecast-view.ts";
 import type { OperationPage, OperationView } from "../../contract/api/operation-view.ts";
-import { problemAnswer } from "../http/problem-answer.ts";
+import { problemAnswer } from "../http/server/problem-answer.ts";
 import { forecastText } from "./forecast-text.ts";
 
 /** What a tool answers: the operation or the page as it is, and in a few words what to know and do. */

@@ -9,7 +9,7 @@ import {
 import { BatchSpanProcessor, type SpanExporter, TracerProvider } from "@opentelemetry/sdk-trace";
 import { MUCAST_VERSION } from "../../contract/version.ts";
 import type { Log } from "./log.ts";
-import { recordOperation, watchRequest } from "./spans.ts";
+import { recordOperation, recordRequest } from "./spans.ts";
 import type { Traces } from "./traces.ts";
 
 /** At the end spans are waited for this long, whatever their receiver does. */
@@ -31,7 +31,7 @@ export function otlpTraces(log: Log): Traces {
   const provider = new TracerProvider({ resource, spanProcessors: [processor] });
   const tracer = provider.getTracer("mucast", MUCAST_VERSION);
   return {
-    request: (request) => watchRequest(tracer, request),
+    request: (request) => recordRequest(tracer, request),
     operation: (operation, timings) => recordOperation(tracer, operation, timings),
     close: () => closed(provider, log),
   };

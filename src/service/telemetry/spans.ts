@@ -23,7 +23,7 @@ import { readTraceparent, writeTraceparent } from "./traceparent.ts";
 const MOST_TIMINGS = 500;
 
 /** Begins the span of a request, which ends with its answer. */
-export function watchRequest(tracer: Tracer, { method, traceparent }: RequestBegun): WatchedRequest {
+export function recordRequest(tracer: Tracer, { method, traceparent }: RequestBegun): WatchedRequest {
   const known = METHODS.has(method);
   const attributes = { "http.request.method": known ? method : "_OTHER" };
   const name = known ? method : "HTTP";

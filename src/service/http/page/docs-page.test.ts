@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { after, before, test } from "node:test";
 import { ask, type Listening, listen, listenFor } from "../listening.testing.ts";
-import { curlLine } from "./curl-line.ts";
 import { html, prose } from "./html.ts";
+import { curlLine } from "./quick-start.ts";
 
 let service: Listening;
 let page: string;

@@ -3,11 +3,10 @@ import { readFileSync } from "node:fs";
 import { ERROR_TABLE } from "../../../contract/errors/error-codes.ts";
 import { counted } from "../../../contract/errors/wording.ts";
 import type { Settings } from "../../../contract/settings.ts";
-import type { OpenApiDocument } from "../openapi.ts";
+import type { OpenApiDocument } from "../openapi/document.ts";
 import { type Html, html, prose } from "./html.ts";
 import { operationHtml, type ShownOperation } from "./operation-html.ts";
-import type { Asking } from "./quick-start.ts";
-import { quickStartHtml } from "./quick-start-html.ts";
+import { type Asking, quickStartHtml } from "./quick-start.ts";
 import { type ShownSchema, schemaHtml } from "./schema-html.ts";
 
 /** Four folders up, both here and in the compiled package. */

@@ -1,8 +1,12 @@
-import { EXAMPLE_NAMES } from "../example-routes.ts";
-import type { OpenApiMedia, OpenApiOperation, OpenApiParameter, OpenApiResponse } from "../openapi.ts";
-import { curlLine } from "./curl-line.ts";
+import type {
+  OpenApiMedia,
+  OpenApiOperation,
+  OpenApiParameter,
+  OpenApiResponse,
+} from "../openapi/document.ts";
+import { EXAMPLE_NAMES } from "./example-routes.ts";
 import { type Html, html, prose } from "./html.ts";
-import type { Asking } from "./quick-start.ts";
+import { type Asking, curlLine } from "./quick-start.ts";
 import { membersHtml, type ShownSchema, typeHtml } from "./schema-html.ts";
 
 export interface ShownOperation {

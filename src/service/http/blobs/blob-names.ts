@@ -1,0 +1,31 @@
+import { MucastError } from "../../../contract/errors/errors.ts";
+import { show } from "../../../contract/errors/faults.ts";
+
+const INPUT = /^(?:feature_engine|data_extractor)_[A-Za-z0-9_-]{1,64}\.json$/;
+const OUTPUT = /^(?:ml|nn)_engine_[A-Za-z0-9_-]{1,64}\.json$/;
+
+/** @throws MucastError not_found for a name that no blob here can have. */
+export function checkReadable(name: string): void {
+  if (!INPUT.test(name) && !OUTPUT.test(name)) throw noBlob(name);
+}
+
+/** @throws MucastError method_not_allowed for outputs, which jobs alone write; invalid_request for other names. */
+export function checkWritable(name: string): void {
+  if (INPUT.test(name)) return;
+  if (OUTPUT.test(name)) {
+    throw new MucastError("method_not_allowed", `${name} is an output, which jobs alone write`, {
+      allow: ["DELETE", "GET", "HEAD"],
+    });
+  }
+  throw new MucastError(
+    "invalid_request",
+    `the name ${show(name)} is neither feature_engine_<id>.json nor data_extractor_<id>.json with an id of 1 to 64 ` +
+      'letters, digits, "_" or "-"',
+    { path: "name" },
+  );
+}
+
+/** Said alike of a blob that is not there and of one that is another caller's. */
+export function noBlob(name: string): MucastError {
+  return new MucastError("not_found", `there is no blob ${show(name)}`, { path: "name" });
+}

@@ -1,0 +1,58 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { OpenDownloads } from "../guard/caller-limits.ts";
+import type { HttpApp, HttpOptions } from "../server/http-app.ts";
+import { dropContentType } from "../server/request-bodies.ts";
+import { blobParams, readBlobDocs, removeBlobDocs, writeBlobDocs } from "./blob-docs.ts";
+import { checkReadable, noBlob } from "./blob-names.ts";
+import { checkIfMatch } from "./conditional-requests.ts";
+import { readBlob } from "./read-blob.ts";
+import { writeBlob } from "./write-blob.ts";
+
+/** `GET`, `HEAD`, `PUT` and `DELETE /data/{name}`. */
+export function blobRoutes(app: HttpApp, options: HttpOptions, closing: AbortSignal): void {
+  const reading = { options, open: new OpenDownloads(options.settings), closing };
+  app.removeAllContentTypeParsers();
+  dropContentType(app);
+  // The handler reads the body itself, as it comes.
+  app.addContentTypeParser("*", (_request, _payload, done) => done(null));
+  app.route({
+    method: ["GET", "HEAD"],
+    url: "/data/:name",
+    config: { access: "read" },
+    schema: { ...readBlobDocs, params: blobParams },
+    handler: (request, reply) => readBlob(request, reply, request.params.name, reading),
+  });
+  app.route({
+    method: "PUT",
+    url: "/data/:name",
+    config: { access: "write", isStreamed: true },
+    schema: { ...writeBlobDocs, params: blobParams },
+    handler: (request, reply) => writeBlob(request, reply, request.params.name, options),
+  });
+  app.route({
+    method: "DELETE",
+    url: "/data/:name",
+    config: { access: "write" },
+    schema: { ...removeBlobDocs, params: blobParams },
+    handler: (request, reply) => removeBlob(request, reply, request.params.name, options),
+  });
+}
+
+/** Removes an input or an output of the caller's. */
+export async function removeBlob(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  name: string,
+  { blobs }: HttpOptions,
+): Promise<FastifyReply> {
+  checkReadable(name);
+  const caller = request.caller!;
+  if (request.headers["if-match"] !== undefined) {
+    const spot = await blobs.find(caller, name);
+    const blob = await spot?.store.stat(spot.key);
+    if (blob === undefined) throw noBlob(name);
+    checkIfMatch(request.headers, blob.etag);
+  }
+  if (!(await blobs.remove(caller, name))) throw noBlob(name);
+  return reply.code(204).send();
+}

@@ -1,0 +1,49 @@
+import type { BlobStore } from "../../../blob/store.ts";
+import { MucastError } from "../../../contract/errors/errors.ts";
+import type { BlobSpot, Blobs, BlobUpload } from "../../blobs.ts";
+import { spaceOf } from "../../caller-space.ts";
+import type { Caller } from "../../operations.ts";
+
+/** A fake of what keeps records of blobs: every caller reads its own space of a real store, whatever is in it. */
+export class FakeBlobs implements Blobs {
+  readonly #store: BlobStore;
+  /** Bytes that an upload may come to. */
+  room = Number.POSITIVE_INFINITY;
+  /** How uploads ended: with their bytes, or given up. */
+  readonly uploads: (number | "given up")[] = [];
+  /** Blobs that an operation names. */
+  readonly inUse = new Set<string>();
+
+  constructor(store: BlobStore) {
+    this.#store = store;
+  }
+
+  async find({ subject }: Caller, name: string): Promise<BlobSpot> {
+    return { store: this.#store.within(spaceOf(subject)), key: `data/${name}` };
+  }
+
+  place(caller: Caller, name: string): Promise<BlobSpot> {
+    return this.find(caller, name);
+  }
+
+  async begin(caller: Caller, name: string, bytes = 0): Promise<BlobUpload> {
+    const reach = async (needed: number) => {
+      if (needed > this.room) throw new MucastError("quota_exceeded", `${this.room} bytes are left`);
+    };
+    await reach(bytes);
+    return {
+      ...(await this.find(caller, name)),
+      reach,
+      finish: async (stored) => void this.uploads.push(stored),
+      giveUp: async () => void this.uploads.push("given up"),
+    };
+  }
+
+  async remove(caller: Caller, name: string): Promise<boolean> {
+    if (this.inUse.has(name)) throw new MucastError("blob_in_use", `${name} is named by an operation`);
+    const { store, key } = await this.find(caller, name);
+    if ((await store.stat(key)) === undefined) return false;
+    await store.remove(key);
+    return true;
+  }
+}

@@ -1,0 +1,132 @@
+import type { IncomingMessage } from "node:http";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { StoredBlob, StoreWrite } from "../../../blob/store.ts";
+import { MucastError } from "../../../contract/errors/errors.ts";
+import type { BlobUpload } from "../../blobs.ts";
+import { storageFailed } from "../../storage-failed.ts";
+import type { HttpOptions } from "../server/http-app.ts";
+import { blobBase } from "../server/public-origin.ts";
+import type { UploadedBlob } from "./blob-docs.ts";
+import { checkWritable, noBlob } from "./blob-names.ts";
+import { checkIfMatch, matchesNone } from "./conditional-requests.ts";
+
+/** Stores an uploaded blob, whole or not at all. Everything that can be refused is before its bytes are taken. */
+export async function writeBlob(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  name: string,
+  options: HttpOptions,
+): Promise<UploadedBlob> {
+  checkWritable(name);
+  const { headers, raw } = request;
+  const { settings, blobs } = options;
+  const caller = request.caller!;
+  checkWhole(headers["content-range"]);
+  checkLength(headers["content-length"], settings.upload_bytes);
+  const place = await blobs.place(caller, name);
+  if (place === undefined) throw noBlob(name);
+  checkConditions(request, await place.store.stat(place.key));
+  const upload = await blobs.begin(caller, name, lengthOf(headers["content-length"]));
+  if (upload === undefined) throw noBlob(name);
+  if (headers.expect !== undefined) reply.raw.writeContinue();
+  const check = async () => checkConditions(request, await upload.store.stat(upload.key));
+  const body = new UploadBody(raw, (bytes) => upload.reach(bytes), check);
+  const { created, etag } = await stored(
+    settings,
+    name,
+    upload,
+    body,
+    headers["if-none-match"]?.trim() === "*",
+  );
+  reply.code(created ? 201 : 200).header("etag", etag);
+  return { name, url: `${blobBase(settings, upload.store, request)}/data/${name}`, size: body.bytes, etag };
+}
+
+/** Undefined where it is not told. */
+function lengthOf(header: string | undefined): number | undefined {
+  return header === undefined ? undefined : Number(header);
+}
+
+/** A part would replace the whole (RFC 9110, section 14.5). */
+function checkWhole(range: string | undefined): void {
+  if (range === undefined) return;
+  const message = "a blob is written whole; leave Content-Range out and send all of it";
+  throw new MucastError("invalid_request", message, { path: "Content-Range", value: range.slice(0, 100) });
+}
+
+function checkLength(header: string | undefined, limit: number): void {
+  if (header === undefined || Number(header) <= limit) return;
+  throw new MucastError(
+    "too_large",
+    `the blob has ${header} bytes; at most ${limit} are accepted (upload_bytes)`,
+    {
+      path: "Content-Length",
+      value: Number(header),
+    },
+  );
+}
+
+/** @throws MucastError precondition_failed. */
+function checkConditions({ headers }: FastifyRequest, now: StoredBlob | undefined): void {
+  checkIfMatch(headers, now?.etag);
+  if (matchesNone(headers, now?.etag)) return;
+  throw alreadyThere();
+}
+
+/** Stores the body and has it recorded; where that fails, its room is given back. */
+async function stored(
+  { upload_bytes: limit }: HttpOptions["settings"],
+  name: string,
+  upload: BlobUpload,
+  body: UploadBody,
+  isNewOnly: boolean,
+): Promise<{ created: boolean; etag: string }> {
+  const { store, key } = upload;
+  const write = { limit };
+  const written = isNewOnly ? created(upload, body, write) : store.put(key, body.pieces(), write);
+  const answer = await written.catch(async (error: unknown) => {
+    await upload.giveUp();
+    throw storageFailed(error, `${name} could not be stored`);
+  });
+  await upload.finish(body.bytes);
+  return answer;
+}
+
+async function created({ store, key }: BlobUpload, body: UploadBody, write: StoreWrite) {
+  const { etag } = await store.create(key, body.pieces(), write).catch(async (error: unknown) => {
+    // Another upload may have been faster by a moment.
+    throw body.isWhole && (await store.stat(key)) !== undefined ? alreadyThere() : error;
+  });
+  return { created: true, etag };
+}
+
+function alreadyThere(): MucastError {
+  return new MucastError("precondition_failed", "there is such a blob already", { path: "If-None-Match" });
+}
+
+/** The bytes of a request, counted; conditions are looked at again once they are all there. */
+class UploadBody {
+  bytes = 0;
+  isWhole = false;
+  readonly #raw: IncomingMessage;
+  readonly #reach: (bytes: number) => Promise<void>;
+  readonly #check: () => Promise<void>;
+
+  /** @param reach makes sure of room for that many bytes. */
+  constructor(raw: IncomingMessage, reach: (bytes: number) => Promise<void>, check: () => Promise<void>) {
+    this.#raw = raw;
+    this.#reach = reach;
+    this.#check = check;
+  }
+
+  async *pieces(): AsyncGenerator<Uint8Array> {
+    // A store that stops early must not close the connection, on which it is still to be told why.
+    for await (const piece of this.#raw.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      this.bytes += piece.length;
+      await this.#reach(this.bytes);
+      yield piece;
+    }
+    await this.#check();
+    this.isWhole = true;
+  }
+}

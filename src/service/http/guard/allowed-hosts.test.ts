@@ -1,0 +1,38 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { AllowedHosts } from "./allowed-hosts.ts";
+
+const hosts = new AllowedHosts({ public_url: "https://a.example/path", allowed_hosts: ["b.example:8443"] });
+
+test("probes may ask by the very address they have reached, and by no other", () => {
+  const at = { localAddress: "10.1.2.3", localPort: 8080 };
+  for (const host of [
+    "10.1.2.3:8080",
+    "localhost:8080",
+    "127.0.0.1:8080",
+    "a.example",
+    "A.EXAMPLE:443",
+    "b.example:8443",
+  ]) {
+    assert.ok(hosts.has(host, at), host);
+  }
+  for (const host of [
+    "10.1.2.3",
+    "10.1.2.4:8080",
+    "10.1.2.3:80800",
+    "b.example",
+    "a.example:8080",
+    "127.0.0.1:8080@a.example",
+    "0x7f.1:8080",
+    "[::1",
+    "::1:8080",
+  ]) {
+    assert.ok(!hosts.has(host, at), host);
+  }
+});
+
+test("an address is the same in IPv6 and in brackets, and port 80 need not be said", () => {
+  assert.ok(hosts.has("10.1.2.3", { localAddress: "::ffff:10.1.2.3", localPort: 80 }));
+  assert.ok(hosts.has("[2001:db8::1]:8080", { localAddress: "2001:db8::1", localPort: 8080 }));
+  assert.ok(hosts.has("[::1]:8080", { localAddress: "::1", localPort: 8080 }));
+});

@@ -1,0 +1,89 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { MucastError } from "../../../contract/errors/errors.ts";
+import { show } from "../../../contract/errors/faults.ts";
+import type { Settings } from "../../../contract/settings.ts";
+
+const METHODS = "GET, HEAD, POST, PUT, DELETE";
+const REQUEST_HEADERS =
+  "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, If-Range, Last-Event-ID, " +
+  "Mcp-Protocol-Version, Mcp-Session-Id, Prefer, Range, Traceparent";
+const ANSWER_HEADERS =
+  "Accept-Ranges, Content-Range, ETag, Location, Mcp-Session-Id, Operation-Location, Preference-Applied, Retry-After";
+const PREFLIGHT_SECONDS = "600";
+
+/** Which web pages may call the service: those of its own origin and of the allowed ones. */
+export class AllowedOrigins {
+  readonly #allowed: ReadonlySet<string>;
+
+  constructor(settings: Pick<Settings, "public_url" | "allowed_origins">) {
+    const own = settings.public_url === undefined ? [] : [new URL(settings.public_url).origin];
+    this.#allowed = new Set([
+      ...own,
+      ...settings.allowed_origins.map((text) => text.replace(/\/$/, "").toLowerCase()),
+    ]);
+  }
+
+  /**
+   * Refuses what a foreign page has a browser send; without Origin and Sec-Fetch-Site it is no browser's.
+   * @throws MucastError forbidden.
+   */
+  check({ headers, routeOptions, method }: FastifyRequest): void {
+    const { origin, host } = headers;
+    if (origin !== undefined) {
+      if (this.#isAllowed(origin) || isSame(origin, host)) return;
+      throw foreign(`pages of ${show(origin)} may not call this service`);
+    }
+    const site = headers["sec-fetch-site"];
+    if (site === undefined || site === "same-origin" || site === "none") return;
+    const isLink = headers["sec-fetch-mode"] === "navigate" && (method === "GET" || method === "HEAD");
+    if (isLink && routeOptions.config?.isPage) return;
+    throw foreign("pages of other sites may not call this service");
+  }
+
+  /** Lets the pages of an allowed origin see the answer. */
+  tell(reply: FastifyReply, { headers }: FastifyRequest): void {
+    const { origin } = headers;
+    if (this.#allowed.size > 0) reply.header("vary", "Origin");
+    if (origin === undefined || !this.#isAllowed(origin)) return;
+    reply.headers({
+      "access-control-allow-origin": origin,
+      "access-control-expose-headers": ANSWER_HEADERS,
+      "cross-origin-resource-policy": "cross-origin",
+    });
+  }
+
+  /** Answers the question a browser asks before it sends the request itself. @returns whether it was one. */
+  answerPreflight(request: FastifyRequest, reply: FastifyReply): boolean {
+    const { headers, method } = request;
+    if (method !== "OPTIONS" || headers["access-control-request-method"] === undefined) return false;
+    if (headers["access-control-request-private-network"] === "true") {
+      reply.header("access-control-allow-private-network", "true");
+    }
+    reply.code(204).headers({
+      "access-control-allow-methods": METHODS,
+      "access-control-allow-headers": REQUEST_HEADERS,
+      "access-control-max-age": PREFLIGHT_SECONDS,
+    });
+    void reply.send();
+    return true;
+  }
+
+  #isAllowed(origin: string): boolean {
+    return this.#allowed.has(origin.toLowerCase());
+  }
+}
+
+/** Behind something that ends TLS the page's scheme is not that of the request. */
+function isSame(origin: string, host: string | undefined): boolean {
+  const text = origin.toLowerCase();
+  return (
+    host !== undefined &&
+    (text === `http://${host.toLowerCase()}` || text === `https://${host.toLowerCase()}`)
+  );
+}
+
+function foreign(reason: string): MucastError {
+  return new MucastError("forbidden", `${reason}; its operator may add an origin to MUCAST_ALLOWED_ORIGINS`, {
+    path: "Origin",
+  });
+}

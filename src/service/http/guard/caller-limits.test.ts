@@ -1,0 +1,63 @@
+import assert from "node:assert/strict";
+import { EventEmitter } from "node:events";
+import { test } from "node:test";
+import { addressKey, OpenRequests, TokenBuckets } from "./caller-limits.ts";
+
+test("a bucket gives what it holds at once, then what is refilled, each key its own", () => {
+  let now = 0;
+  const buckets = new TokenBuckets(60, () => now);
+  for (let n = 0; n < 60; n++) assert.equal(buckets.take("a"), 0);
+  assert.equal(buckets.take("a"), 1);
+  assert.equal(buckets.take("b"), 0);
+  now += 1_000;
+  assert.deepEqual([buckets.take("a"), buckets.take("a")], [0, 1]);
+  now += 3_600_000;
+  for (let n = 0; n < 60; n++) assert.equal(buckets.take("a"), 0);
+  assert.equal(buckets.take("a"), 1, "no more than a minute's worth is kept");
+});
+
+test("the wait is told in whole seconds, as long as it takes", () => {
+  let now = 0;
+  const buckets = new TokenBuckets(1, () => now);
+  assert.deepEqual([buckets.take("a"), buckets.take("a")], [0, 60]);
+  now += 30_500;
+  assert.equal(buckets.take("a"), 30);
+});
+
+test("buckets of long ago are given up for new ones, those in use are not", () => {
+  const buckets = new TokenBuckets(2, () => 0);
+  buckets.take("busy");
+  buckets.take("idle");
+  buckets.take("idle");
+  for (let n = 0; n < 19_998; n++) buckets.take(`other ${n}`);
+  assert.equal(buckets.take("busy"), 0);
+  buckets.take("one more");
+  assert.equal(buckets.take("idle"), 0, "it was forgotten");
+  assert.equal(buckets.take("busy"), 30, "it was not");
+});
+
+test("all addresses of one IPv6 network are one", () => {
+  assert.equal(addressKey("2001:db8:1:2:3:4:5:6"), addressKey("2001:db8:1:2::9"));
+  assert.notEqual(addressKey("2001:db8:1:2::1"), addressKey("2001:db8:1:3::1"));
+  assert.equal(addressKey("::1"), "0:0:0:0");
+  assert.equal(addressKey("::ffff:10.1.2.3"), addressKey("10.1.2.3"));
+});
+
+test("so many requests of a caller are answered at once, and another one as soon as one is done", () => {
+  const open = new OpenRequests(2);
+  const [first, second, third] = [new EventEmitter(), new EventEmitter(), new EventEmitter()];
+  open.begin("key:a", first as never);
+  open.begin("key:a", second as never);
+  assert.throws(() => open.begin("key:a", third as never), { code: "rate_limited" });
+  open.begin("key:b", third as never);
+  first.emit("close");
+  open.begin("key:a", new EventEmitter() as never);
+  assert.throws(() => open.begin("key:a", third as never), { code: "rate_limited" });
+});
+
+test("who has gone before the answer begins is not counted for ever", () => {
+  const open = new OpenRequests(1);
+  const gone = Object.assign(new EventEmitter(), { destroyed: true });
+  for (let n = 0; n < 3; n++) open.begin("key:a", gone as never);
+  open.begin("key:a", new EventEmitter() as never);
+});

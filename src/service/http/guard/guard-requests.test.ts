@@ -1,0 +1,356 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect } from "node:net";
+import { after, before, type TestContext, test } from "node:test";
+import { MucastError } from "../../../contract/errors/errors.ts";
+import type { Settings } from "../../../contract/settings.ts";
+import { newApiKey } from "../../auth/api-key.ts";
+import { ask, eventually, type Listening, LOCAL_TOKEN, listen, listenFor } from "../listening.testing.ts";
+import { ML_PAYLOAD } from "../openapi/examples.ts";
+
+let service: Listening;
+before(async () => {
+  service = await listen({
+    public_url: "https://forecasts.example",
+    allowed_hosts: ["Inside.Example:8443"],
+    allowed_origins: ["https://desk.example/"],
+  });
+});
+after(() => service.close());
+
+/** What comes back for bytes as they stand. */
+async function raw(text: string): Promise<string> {
+  const socket = connect(service.port, "127.0.0.1").setEncoding("utf8");
+  let answer = "";
+  socket.on("data", (piece: string) => {
+    answer += piece;
+  });
+  socket.write(text);
+  await once(socket, "close");
+  return answer;
+}
+
+const ROUTES = [
+  "/",
+  "/docs",
+  "/examples/feature_engine_tiny.json",
+  "/openapi.json",
+  "/healthz",
+  "/readyz",
+  "/metrics",
+  "/v1/operations",
+  "/data/feature_engine_a.json",
+  "/admin/keys",
+  "/nowhere",
+];
+
+test("every route answers to the service's own names alone", async () => {
+  const { port } = service;
+  for (const path of ROUTES) {
+    for (const host of [
+      "evil.example",
+      `evil.example:${port}`,
+      `127.0.0.1.evil.example:${port}`,
+      `127.0.0.1:${port + 1}`,
+      "localhost",
+      `user@localhost:${port}`,
+      `localhost.:${port}`,
+    ]) {
+      const { status, text } = await ask(port, { path, headers: { host } });
+      assert.deepEqual([status, JSON.parse(text).code], [403, "forbidden"], `${path} as ${host}`);
+    }
+    for (const host of [
+      `localhost:${port}`,
+      `LOCALHOST:${port}`,
+      `127.0.0.1:${port}`,
+      `127.8.9.10:${port}`,
+      `[::1]:${port}`,
+      "forecasts.example",
+      "forecasts.example:443",
+      "inside.example:8443",
+    ]) {
+      const { text } = await ask(port, { path, headers: { host } });
+      assert.ok(!text.includes("is no name of this service"), `${path} as ${host}`);
+    }
+  }
+});
+
+test("a request with two Hosts, none, or a whole URL is refused", async () => {
+  const { port } = service;
+  const rest = `Host: 127.0.0.1:${port}\r\nConnection: close\r\n\r\n`;
+  assert.match(await raw(`GET /healthz HTTP/1.1\r\nHost: evil.example\r\n${rest}`), /^HTTP\/1.1 400 /);
+  assert.match(
+    await raw(`GET /healthz HTTP/1.1\r\n${rest.replace("\r\n", "\r\nHost: evil.example\r\n")}`),
+    /^HTTP\/1.1 400 /,
+  );
+  for (const version of ["1.0", "1.1"]) {
+    const answer = await raw(`GET /healthz HTTP/${version}\r\nConnection: close\r\n\r\n`);
+    assert.match(answer, /^HTTP\/1.1 400 .*application\/problem\+json/s);
+  }
+  assert.match(await raw(`GET http://evil.example/healthz HTTP/1.1\r\n${rest}`), /^HTTP\/1.1 400 /);
+  assert.match(await raw(`GET /healthz HTTP/1.1\r\n${rest}`), /^HTTP\/1.1 200 /);
+});
+
+test("what a foreign page sends is refused, whatever the path and method", async () => {
+  for (const origin of [
+    "https://evil.example",
+    "null",
+    `http://127.0.0.1:${service.port + 1}`,
+    `http://127.0.0.1:${service.port}.evil.example`,
+  ]) {
+    for (const [method, path] of [
+      ["GET", "/v1/operations"],
+      ["POST", "/v1/run_ml_job"],
+      ["PUT", "/data/feature_engine_a.json"],
+      ["OPTIONS", "/v1/run_ml_job"],
+      ["GET", "/nowhere"],
+      ["POST", "/mcp"],
+    ] as const) {
+      const { status, headers } = await ask(service.port, { method, path, headers: { origin } });
+      assert.equal(status, 403, `${method} ${path} from ${origin}`);
+      assert.equal(headers["access-control-allow-origin"], undefined);
+    }
+  }
+  for (const site of ["cross-site", "same-site"]) {
+    const { status } = await ask(service.port, {
+      path: "/v1/operations",
+      headers: { "sec-fetch-site": site },
+    });
+    assert.equal(status, 403, site);
+  }
+});
+
+test("the service's own pages and plain programs may ask, and people may follow a link to the docs", async () => {
+  const own = service.origin;
+  for (const headers of [
+    {},
+    { origin: own },
+    { origin: "https://forecasts.example" },
+    { "sec-fetch-site": "same-origin" },
+    { "sec-fetch-site": "none" },
+  ]) {
+    assert.equal(
+      (await ask(service.port, { path: "/v1/operations", headers })).status,
+      200,
+      JSON.stringify(headers),
+    );
+  }
+  const link = { "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" };
+  assert.equal((await ask(service.port, { path: "/docs", headers: link })).status, 200);
+  assert.equal((await ask(service.port, { path: "/v1/operations", headers: link })).status, 403);
+});
+
+test("pages of an allowed origin may ask, and see the answer and its headers", async () => {
+  const origin = "https://desk.example";
+  const preflight = await ask(service.port, {
+    method: "OPTIONS",
+    path: "/v1/run_ml_job",
+    headers: {
+      origin,
+      "access-control-request-method": "POST",
+      "access-control-request-headers": "idempotency-key",
+    },
+  });
+  assert.equal(preflight.status, 204);
+  assert.equal(preflight.headers["access-control-allow-origin"], origin);
+  assert.match(String(preflight.headers["access-control-allow-methods"]), /POST/);
+  assert.match(String(preflight.headers["access-control-allow-headers"]), /Idempotency-Key/);
+  const answer = await ask(
+    service.port,
+    {
+      method: "POST",
+      path: "/v1/run_ml_job",
+      headers: { origin, "content-type": "application/json", "sec-fetch-site": "cross-site" },
+    },
+    JSON.stringify(ML_PAYLOAD),
+  );
+  assert.equal(answer.status, 202);
+  assert.equal(answer.headers["access-control-allow-origin"], origin);
+  assert.equal(answer.headers.vary, "Origin");
+  assert.match(String(answer.headers["access-control-expose-headers"]), /Operation-Location/);
+});
+
+test("an unknown path is not found, another method is named those there are", async () => {
+  for (const [method, path, status, allow] of [
+    ["GET", "/nowhere", 404, undefined],
+    ["GET", "/v1/operations/x/", 404, undefined],
+    ["GET", "/v2/operations", 404, undefined],
+    ["DELETE", "/v1/operations", 405, "GET, HEAD"],
+    ["GET", "/v1/run_ml_job", 405, "POST"],
+    ["POST", "/data/feature_engine_a.json", 405, "DELETE, GET, HEAD, PUT"],
+    ["DELETE", "/v1/operations/x", 405, "GET, HEAD"],
+    ["PATCH", "/v1/operations/x/cancel", 405, "POST"],
+    ["PROPFIND", "/v1/operations", 405, "GET, HEAD"],
+    ["OPTIONS", "/healthz", 405, "GET, HEAD"],
+  ] as const) {
+    const answer = await ask(service.port, { method, path });
+    assert.deepEqual([answer.status, answer.headers.allow], [status, allow], `${method} ${path}`);
+    assert.match(answer.headers["content-type"]!, /^application\/problem\+json/);
+  }
+});
+
+test("what is no request, has broken escapes or endless headers is answered with a problem", async () => {
+  const host = `Host: 127.0.0.1:${service.port}\r\n`;
+  for (const [text, status] of [
+    ["nonsense\r\n\r\n", 400],
+    [`GET / HTTP/1.1\r\n${host}bad header\r\n\r\n`, 400],
+    [`GET / HTTP/1.1\r\n${host}X: ${"x".repeat(20_000)}\r\n\r\n`, 431],
+    [`GET /v1/operations/%zz HTTP/1.1\r\n${host}Connection: close\r\n\r\n`, 400],
+    [`POST /v1/run_ml_job HTTP/1.1\r\n${host}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n`, 400],
+  ] as const) {
+    const answer = await raw(text);
+    assert.match(answer, new RegExp(`^HTTP/1.1 ${status} `), text.slice(0, 60));
+    assert.match(answer, /content-type: application\/problem\+json/i);
+    assert.equal(JSON.parse(answer.split("\r\n\r\n")[1]!).status, status);
+  }
+});
+
+test("what is no request after one whose answer has begun ends the connection, and adds nothing to the answer", async (t) => {
+  const host = `Host: 127.0.0.1:${service.port}\r\n`;
+  const url = "/data/feature_engine_large.json";
+  // More than sockets buffer, so that the answer has not ended when the rest comes.
+  const body = Buffer.alloc(2 ** 24, "a");
+  await fetch(`${service.origin}${url}`, { method: "PUT", body });
+  for (const rest of ["nonsense\r\n\r\n", `GET / HTTP/1.1\r\n${host}X: ${"x".repeat(20_000)}\r\n\r\n`]) {
+    const socket = connect(service.port, "127.0.0.1").on("error", () => undefined);
+    t.after(() => socket.destroy());
+    socket.write(`GET ${url} HTTP/1.1\r\n${host}\r\n`);
+    await once(socket, "readable");
+    const met = once(service.app.server, "clientError");
+    socket.write(rest);
+    await met;
+    const pieces: Buffer[] = [];
+    socket.on("data", (piece: Buffer) => void pieces.push(piece));
+    await once(socket, "close");
+    const answer = Buffer.concat(pieces);
+    assert.match(answer.toString("latin1", 0, 50), /^HTTP\/1\.1 200 /);
+    assert.ok(answer.length < body.length);
+    assert.equal(answer.indexOf("HTTP/1.1 4"), -1);
+  }
+});
+
+test("every answer keeps browsers from guessing, framing and keeping it", async () => {
+  for (const path of ROUTES) {
+    const { headers } = await ask(service.port, { path });
+    assert.equal(headers["x-content-type-options"], "nosniff", path);
+    assert.match(String(headers["content-security-policy"]), /frame-ancestors 'none'/, path);
+    assert.equal(headers["referrer-policy"], "no-referrer", path);
+  }
+});
+
+test("a defect tells an id and nothing else, and the log has the rest", async () => {
+  service.operations.failure = new Error("password hunter2 at https://a.example/?sig=abc");
+  const answer = await ask(service.port, { path: "/v1/operations" });
+  const problem = JSON.parse(answer.text);
+  assert.deepEqual([answer.status, problem.code], [500, "internal"]);
+  assert.ok(!answer.text.includes("hunter2"));
+  const line = service.logged.find((text) => text.includes(problem.id))!;
+  assert.ok(line.includes("hunter2") && !line.includes("sig=abc"), line);
+});
+
+test("what passes says when to try again", async () => {
+  service.operations.failure = new MucastError("unavailable", "the database is away");
+  const away = await ask(service.port, { path: "/v1/operations" });
+  assert.deepEqual([away.status, away.headers["retry-after"]], [503, "5"]);
+  service.operations.failure = new MucastError("rate_limited", "full", { retryAfter: 30 });
+  const full = await ask(service.port, { path: "/v1/operations" });
+  assert.deepEqual([full.status, full.headers["retry-after"]], [429, "30"]);
+  service.operations.failure = new MucastError("idempotency_conflict", "in flight", { sameBody: true });
+  const flight = await ask(service.port, { path: "/v1/operations" });
+  assert.deepEqual([flight.status, flight.headers["retry-after"]], [409, "1"]);
+});
+
+test("logs and telemetry tell route, status and code, and neither query nor headers", async () => {
+  const secret = "do-not-log-this";
+  const headers = { authorization: `Bearer ${secret}`, cookie: secret, "idempotency-key": secret };
+  await ask(service.port, { path: `/v1/operations/abc?sig=${secret}`, headers });
+  await eventually(() => service.logged.some((line) => line.includes("/v1/operations/abc")));
+  await ask(service.port, { path: `/v1/operations%3fsig=${secret}` });
+  await eventually(() => service.logged.some((line) => line.includes('"path":"/v1/operations"')));
+  assert.ok(!service.logged.some((line) => line.includes(secret)));
+  assert.deepEqual(service.done.at(-2), { route: "/v1/operations/:id", status: 404, code: "not_found" });
+});
+
+test("too many requests of one address are refused, health is not counted", async (t) => {
+  const slow = await listenFor(t, { requests_per_minute: 3 });
+  const statuses = [];
+  for (let n = 0; n < 5; n++) statuses.push((await ask(slow.port, { path: "/v1/operations" })).status);
+  assert.deepEqual(statuses, [200, 200, 200, 429, 429]);
+  const refused = await ask(slow.port, { path: "/v1/operations" });
+  assert.deepEqual([JSON.parse(refused.text).code, refused.headers["retry-after"]], ["rate_limited", "20"]);
+  for (const path of ["/healthz", "/readyz"]) assert.equal((await ask(slow.port, { path })).status, 200);
+});
+
+test("a caller who is known is counted apart from others at the same address", async (t) => {
+  const slow = await listenFor(t, { auth: "keys", requests_per_minute: 2 });
+  const { token } = await slow.keys.create("ann", ["read"]);
+  const status = async (authorization?: string) =>
+    (
+      await ask(slow.port, {
+        path: "/v1/operations",
+        headers: authorization === undefined ? {} : { authorization },
+      })
+    ).status;
+  assert.deepEqual([await status(), await status("Bearer wrong"), await status()], [401, 401, 401]);
+  assert.equal(await status(), 429);
+  assert.deepEqual([await status(`Bearer ${token}`), await status(`Bearer ${token}`)], [200, 200]);
+  assert.equal(await status(`Bearer ${token}`), 429);
+  assert.equal(await status(`Bearer ${LOCAL_TOKEN}`), 200);
+});
+
+/** A service with keys that tells how many were looked up. */
+async function countingLookups(t: TestContext, given: Partial<Settings>) {
+  const service = await listenFor(t, { auth: "keys", ...given });
+  let lookups = 0;
+  const find = service.keys.find.bind(service.keys);
+  service.keys.find = (id) => {
+    lookups += 1;
+    return find(id);
+  };
+  const statusOf = async (token: string) => {
+    const headers = { authorization: `Bearer ${token}` };
+    const answer = await fetch(`${service.origin}/v1/operations`, { headers });
+    await answer.arrayBuffer();
+    return answer.status;
+  };
+  return { ...service, statusOf, lookups: () => lookups };
+}
+
+test("wrong keys are looked up so often a minute, whatever their number, and a good one is never refused for them", async (t) => {
+  const { keys, statusOf, lookups } = await countingLookups(t, { failed_tries_per_minute: 5 });
+  const good = await keys.create("good", ["read"]);
+  const late = await keys.create("late", ["read"]);
+  assert.equal(await statusOf(good.token), 200);
+  const before = lookups();
+  const wrong = Array.from({ length: 60 }, () => newApiKey().token);
+  const tried = await Promise.all(wrong.map(statusOf));
+  assert.equal(lookups() - before, 5);
+  assert.deepEqual(
+    [tried.filter((status) => status === 401).length, new Set(tried)],
+    [5, new Set([401, 429])],
+  );
+  const again = await Promise.all(Array.from({ length: 20 }, () => statusOf(good.token)));
+  assert.deepEqual(new Set(again), new Set([200]));
+  assert.equal(await statusOf(late.token), 429, "one that was not seen before has to wait");
+  assert.equal(await statusOf(LOCAL_TOKEN), 200, "the operator never has to");
+  await keys.revoke(good.key.id);
+  assert.equal(await statusOf(good.token), 401, "it is checked all the same");
+  assert.equal(await statusOf(good.token), 429, "and then as any other");
+});
+
+test("good tokens cost no tries, however many come at first", async (t) => {
+  const { keys, statusOf } = await countingLookups(t, { failed_tries_per_minute: 2 });
+  for (let i = 0; i < 6; i++) {
+    const { token } = await keys.create(`k${i}`, ["read"]);
+    assert.equal(await statusOf(token), 200);
+  }
+});
+
+test("a known token beyond its caller's rate is refused before it is checked", async (t) => {
+  const { keys, statusOf, lookups } = await countingLookups(t, { requests_per_minute: 3 });
+  const { token } = await keys.create("eager", ["read"]);
+  const statuses = [];
+  for (let i = 0; i < 8; i++) statuses.push(await statusOf(token));
+  assert.deepEqual(statuses, [200, 200, 200, 429, 429, 429, 429, 429]);
+  assert.equal(lookups(), 3);
+});

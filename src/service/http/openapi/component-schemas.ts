@@ -1,0 +1,83 @@
+import { z } from "zod";
+import { forecastViewSchema } from "../../../contract/api/forecast-view.ts";
+import { openSchema } from "../../../contract/api/open-schema.ts";
+import {
+  operationPageSchema,
+  operationSchema,
+  progressSchema,
+} from "../../../contract/api/operation-view.ts";
+import { snapshotSchema, storedEventSchema } from "../../../contract/api/stored-event.ts";
+import { dlConfigSchema } from "../../../contract/config/dl-config.ts";
+import { mlConfigSchema } from "../../../contract/config/ml-config.ts";
+import { problemSchema } from "../../../contract/errors/problem.ts";
+import { warningSchema } from "../../../contract/errors/warnings.ts";
+import { outputBlobSchema } from "../../../contract/output/output-blob.ts";
+import { resultRecordSchema } from "../../../contract/output/result-record.ts";
+import { inputBlobSchema, uploadedBlobSchema } from "../blobs/blob-docs.ts";
+import { JOB_PAYLOADS } from "../operations/job-routes.ts";
+
+const SENT: readonly z.ZodType[] = [
+  ...Object.values(JOB_PAYLOADS),
+  mlConfigSchema,
+  dlConfigSchema,
+  inputBlobSchema,
+];
+
+const RECEIVED: readonly z.ZodType[] = [
+  operationSchema,
+  operationPageSchema,
+  forecastViewSchema,
+  progressSchema,
+  warningSchema,
+  resultRecordSchema,
+  problemSchema,
+  storedEventSchema,
+  snapshotSchema,
+  outputBlobSchema,
+  uploadedBlobSchema,
+];
+
+type JsonSchema = Record<string, unknown>;
+/** Whether callers send it, where what has a default may be missing, or receive it. */
+export type Direction = "input" | "output";
+
+const PREFIX = "#/components/schemas/";
+
+/** Every schema of the document under the name that its `.meta({ id })` gives it. */
+export function componentSchemas(): Record<string, JsonSchema> {
+  const sent = SENT.map((schema) => namedSchemas(schema, "input"));
+  const received = RECEIVED.map((schema) => namedSchemas(schema, "output"));
+  return Object.assign({}, ...sent, ...received);
+}
+
+/** A reference to a schema that has a name, else the schema itself. */
+export function referenceTo(schema: z.ZodType, direction: Direction): JsonSchema {
+  const name = schema.meta()?.id;
+  if (name !== undefined) return { $ref: `${PREFIX}${name}` };
+  const { $defs: _named, ...unnamed } = converted(schema, direction);
+  return unnamed;
+}
+
+/** A schema and those that it refers to, each by its name. */
+function namedSchemas(schema: z.ZodType, direction: Direction): Record<string, JsonSchema> {
+  const { $defs = {}, ...own } = converted(schema, direction);
+  // Where a schema stands among those it refers to, it is but a reference to itself.
+  const all = { [schema.meta()!.id!]: own, ...($defs as Record<string, JsonSchema>) };
+  return Object.fromEntries(Object.entries(all).map(([name, { id: _name, ...rest }]) => [name, rest]));
+}
+
+function converted(schema: z.ZodType, direction: Direction): JsonSchema {
+  const { $schema: _dialect, ...json } = z.toJSONSchema(
+    direction === "output" ? openSchema(schema) : schema,
+    {
+      io: direction,
+      override: ({ jsonSchema }) => {
+        // The format says as much, in one word.
+        if (jsonSchema.format === "date-time") delete jsonSchema.pattern;
+      },
+    },
+  ) as JsonSchema;
+  return JSON.parse(JSON.stringify(json), (key, value) =>
+    key === "$ref" && typeof value === "string" ? value.replace("#/$defs/", PREFIX) : value,
+  );
+}

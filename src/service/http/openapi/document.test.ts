@@ -1,0 +1,240 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { connect } from "node:net";
+import { text as textOf } from "node:stream/consumers";
+import { before, describe, test } from "node:test";
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+import { API_OPERATIONS } from "../../../contract/api/operations.ts";
+import { snapshotSchema, storedEventSchema } from "../../../contract/api/stored-event.ts";
+import { parsePayload } from "../../../contract/config/payload.ts";
+import { makeDocument } from "../build-http.ts";
+import { listenFor } from "../listening.testing.ts";
+import type { OpenApiDocument, OpenApiMedia, OpenApiOperation } from "./document.ts";
+import { EVENTS } from "./examples.ts";
+
+let document: OpenApiDocument;
+let operations: { method: string; path: string; operation: OpenApiOperation }[];
+before(async () => {
+  document = await makeDocument();
+  operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ method, path, operation })),
+  );
+});
+
+let ajv: Ajv2020 | undefined;
+
+/** Checks a value against a schema of the document. */
+function checker(schema: object): ValidateFunction {
+  ajv ??= new Ajv2020({ strict: false, validateFormats: false, allErrors: true }).addSchema({
+    $id: "https://document.example/",
+    components: document.components,
+  });
+  const text = JSON.stringify(schema).replaceAll("#/components/", "https://document.example/#/components/");
+  return ajv.compile(JSON.parse(text));
+}
+
+const STREAM = "text/event-stream";
+
+function assertExamples(where: string, media: OpenApiMedia): number {
+  const check = checker(media.schema);
+  const examples = Object.entries(media.examples ?? {});
+  for (const [name, { value }] of examples) {
+    assert.ok(check(value), `${where} ${name}: ${JSON.stringify(check.errors)}`);
+  }
+  return examples.length;
+}
+
+describe("the OpenAPI document", () => {
+  test("says of every operation of the table what the table says", () => {
+    for (const { name, title, method, path } of Object.values(API_OPERATIONS)) {
+      const operation = document.paths[path]![method.toLowerCase()]!;
+      assert.deepEqual([operation.operationId, operation.summary], [name, title]);
+    }
+    const ids = operations.map(({ operation }) => operation.operationId);
+    assert.equal(new Set(ids).size, ids.length);
+    assert.ok(!ids.some((id) => id.includes("key")), "the operator's routes are no part of it");
+  });
+
+  test("has an example for each body and answer, valid by its own schemas", () => {
+    let examples = 0;
+    for (const { path, operation } of operations) {
+      for (const media of Object.values(operation.requestBody?.content ?? {}))
+        examples += assertExamples(path, media);
+      for (const [status, { content = {} }] of Object.entries(operation.responses)) {
+        for (const [type, media] of Object.entries(content))
+          examples += assertExamples(`${path} ${status} ${type}`, media);
+      }
+    }
+    assert.ok(examples > 80, String(examples));
+  });
+
+  test("has examples of payloads that jobs take, and of events that are events", () => {
+    for (const name of ["run_ml_job", "run_dl_job"] as const) {
+      const { value } =
+        document.paths[`/v1/${name}`]!.post!.requestBody!.content["application/json"]!.examples!.example!;
+      parsePayload(name, JSON.stringify(value));
+    }
+    for (const event of EVENTS) storedEventSchema.parse(event);
+    const check = checker({ $ref: "#/components/schemas/Event" });
+    for (const event of EVENTS) assert.ok(check(event), JSON.stringify(check.errors));
+    const snapshot = { ...EVENTS.at(-1)!, type: "snapshot" };
+    snapshotSchema.parse(snapshot);
+    assert.ok(checker({ $ref: "#/components/schemas/Snapshot" })(snapshot));
+  });
+
+  test("says of a stream what each event in it is", () => {
+    const { content } = document.paths["/v1/operations/{id}/events"]!.get!.responses["200"]!;
+    const { schema, examples } = content![STREAM]!;
+    const { items } = schema.contentSchema as {
+      items: { properties: { data: { contentSchema: object } } };
+    };
+    const check = checker(items);
+    const data = checker(items.properties.data.contentSchema);
+    const sent = String(examples!.example!.value).trim().split("\n\n");
+    assert.equal(sent.length, EVENTS.length);
+    for (const text of sent) {
+      const fields = Object.fromEntries(
+        text.split("\n").map((line) => line.split(/: (.*)/s) as [string, string]),
+      );
+      assert.ok(check(fields), JSON.stringify(check.errors));
+      assert.ok(data(JSON.parse(fields.data!)), JSON.stringify(data.errors));
+    }
+  });
+
+  test("is open to what a later version answers, but for the result record, and strict in what is sent", () => {
+    const { Operation, OperationPage, Event, OutputBlob, ResultRecord, UploadedBlob, MlPayload } =
+      document.components.schemas;
+    for (const answer of [Operation, OperationPage, OutputBlob, UploadedBlob]) {
+      assert.ok(!JSON.stringify(answer).includes('"additionalProperties":false'));
+    }
+    assert.ok(!JSON.stringify(Event).includes('"additionalProperties":false'));
+    for (const exact of [ResultRecord, MlPayload]) assert.equal(exact!.additionalProperties, false);
+    const refused = document.paths["/v1/run_ml_job"]!.post!.responses["400"]!;
+    const { schema, examples } = refused.content!["application/problem+json"]!;
+    const problem = Object.values(examples!)[0]!.value as object;
+    assert.ok(checker(schema)({ ...problem, code: "added_later", added_later: 1 }));
+    assert.ok(checker({ $ref: "#/components/schemas/Event" })({ ...EVENTS[0]!, type: "added_later" }));
+  });
+
+  test("refers to nothing that it does not have, and calls schemas by their names", () => {
+    const names = Object.keys(document.components.schemas);
+    for (const [, name] of JSON.stringify(document).matchAll(/"#\/components\/schemas\/([^"]+)"/g)) {
+      assert.ok(names.includes(name!), name);
+    }
+    for (const name of [
+      "MlPayload",
+      "DlPayload",
+      "MlConfig",
+      "DlConfig",
+      "Operation",
+      "OperationPage",
+      "Problem",
+      "Event",
+      "Snapshot",
+      "ResultRecord",
+      "OutputBlob",
+      "InputBlob",
+      "EventProgress",
+      "Warning",
+      "Progress",
+    ]) {
+      assert.ok(names.includes(name), name);
+      assert.equal(document.components.schemas[name]!.$ref, undefined, name);
+    }
+  });
+
+  test("tells each problem by its status and codes, as problem details", () => {
+    const { responses } = document.paths["/v1/run_ml_job"]!.post!;
+    assert.deepEqual(Object.keys(responses), [
+      "200",
+      "202",
+      "400",
+      "401",
+      "403",
+      "408",
+      "409",
+      "413",
+      "415",
+      "417",
+      "422",
+      "429",
+      "431",
+      "500",
+      "503",
+      "507",
+    ]);
+    for (const { path, operation } of operations) {
+      for (const [status, { content = {}, description }] of Object.entries(operation.responses)) {
+        assert.notEqual(description, "Default Response", `${path} ${status}`);
+        assert.equal(
+          Object.keys(content).length === 0,
+          status === "204" || status === "304",
+          `${path} ${status}`,
+        );
+        if (Number(status) < 400) continue;
+        assert.deepEqual(Object.keys(content), ["application/problem+json"], `${path} ${status}`);
+        for (const { value } of Object.values(content["application/problem+json"]!.examples!)) {
+          assert.equal((value as { status: number }).status, Number(status));
+        }
+      }
+    }
+  });
+
+  test("is the one that is published", () => {
+    assert.deepEqual(
+      JSON.parse(readFileSync("schemas/openapi.json", "utf8")),
+      JSON.parse(JSON.stringify(document)),
+    );
+  });
+});
+
+test("a service shows the document with itself as the server, and answers as it says", async (t) => {
+  const service = await listenFor(t);
+  const shown = (await (await fetch(`${service.origin}/openapi.json`)).json()) as OpenApiDocument;
+  assert.deepEqual(shown.servers, [{ url: service.origin }]);
+  assert.deepEqual(Object.keys(shown.paths), Object.keys(document.paths));
+  const { value } =
+    shown.paths["/v1/run_ml_job"]!.post!.requestBody!.content["application/json"]!.examples!.example!;
+  assert.ok((value as { feature_url: string }).feature_url.startsWith(`${service.origin}/data/`));
+  const submitted = await fetch(`${service.origin}/v1/run_ml_job`, {
+    method: "POST",
+    body: JSON.stringify(value),
+    headers: { "content-type": "application/json" },
+  });
+  const { id } = (await submitted.json()) as { id: string };
+  for (const { method, path, operation } of operations) {
+    const url = service.origin + path.replace("{id}", id).replace("{name}", "feature_engine_a.json");
+    const controller = new AbortController();
+    const answer = await fetch(url, { method: method.toUpperCase(), signal: controller.signal });
+    const documented = operation.responses[String(answer.status)];
+    assert.ok(documented, `${method} ${path}: ${answer.status}`);
+    const type = answer.headers.get("content-type")?.split(";")[0];
+    if (answer.status === 204) continue;
+    if (type === STREAM) {
+      controller.abort();
+      continue;
+    }
+    const media = documented.content?.[type ?? ""];
+    assert.ok(media, `${method} ${path}: ${type}`);
+    const check = checker(media.schema);
+    const body = type!.includes("json") ? await answer.json() : await answer.text();
+    assert.ok(check(body), `${method} ${path}: ${JSON.stringify(check.errors)}`);
+  }
+});
+
+test("a service answers headers that never end with what the document names for the operation", async (t) => {
+  const service = await listenFor(t, {}, { headersMilliseconds: 50 });
+  const answers = operations.map(async ({ method, path, operation }) => {
+    const socket = connect(service.port, "127.0.0.1");
+    socket.write(`${method.toUpperCase()} ${path} HTTP/1.1\r\nHost: 127.0.0.1:${service.port}\r\n`);
+    const [headers, body] = (await textOf(socket)).split("\r\n\r\n") as [string, string];
+    assert.match(headers, /^HTTP\/1\.1 408 /, `${method} ${path}`);
+    assert.match(headers, /x-content-type-options: nosniff/);
+    const documented = operation.responses["408"];
+    assert.ok(documented, `${method} ${path}`);
+    const { schema, examples } = documented.content!["application/problem+json"]!;
+    assert.ok(checker(schema)(JSON.parse(body)));
+    assert.deepEqual(JSON.parse(body), Object.values(examples!)[0]!.value);
+  });
+  await Promise.all(answers);
+});

@@ -1,0 +1,149 @@
+import swagger, { type SwaggerTransform } from "@fastify/swagger";
+import { z } from "zod";
+import { MUCAST_VERSION } from "../../../contract/version.ts";
+import type { Scope } from "../../operations.ts";
+import type { HttpApp } from "../server/http-app.ts";
+import { componentSchemas, type Direction, referenceTo } from "./component-schemas.ts";
+import { DL_PAYLOAD, ML_PAYLOAD } from "./examples.ts";
+import { titleCase } from "./route-docs.ts";
+
+/** An OpenAPI 3.1 document, as far as it is looked into here. */
+export interface OpenApiDocument {
+  readonly openapi: string;
+  readonly info: { readonly title: string; readonly version: string; readonly description: string };
+  readonly servers: readonly { readonly url: string }[];
+  readonly tags: readonly { readonly name: string; readonly description: string }[];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, Record<string, unknown>>> };
+}
+
+export interface OpenApiOperation {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly tags: readonly string[];
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[];
+  /** The scope that it asks for; missing where anyone may ask. */
+  readonly "x-scope"?: Scope;
+  readonly parameters?: readonly OpenApiParameter[];
+  readonly requestBody?: { content: Record<string, OpenApiMedia> };
+  readonly responses: Readonly<Record<string, OpenApiResponse>>;
+}
+
+export interface OpenApiParameter {
+  readonly name: string;
+  readonly in: "path" | "query" | "header";
+  readonly required?: boolean;
+  readonly description?: string;
+  readonly schema: Record<string, unknown>;
+}
+
+export interface OpenApiMedia {
+  readonly schema: Record<string, unknown>;
+  examples?: Readonly<Record<string, { readonly value: unknown }>>;
+}
+
+export interface OpenApiResponse {
+  readonly description: string;
+  readonly headers?: Readonly<Record<string, { readonly description: string; readonly schema: object }>>;
+  readonly content?: Readonly<Record<string, OpenApiMedia>>;
+}
+
+const DESCRIPTION = `Trains return forecasts for portfolio optimization. Jobs are asynchronous: submitting one answers 202 with an operation, which is asked for, or followed by its events, until it has ended; \`result.output_url\` then names the output blob with \`mu\`.
+
+Every error is a problem (RFC 9457) with a \`code\`, a \`detail\` that names the place and the value, and \`advice\`. Limits (largest body and upload, requests a minute, waiting operations) are settings of the service; what exceeds one is told the limit.
+
+Paths under \`/v1\` and the names of schemas change only where something breaks. New paths, new members of answers, new event types and new codes are compatible: ignore what you do not know.`;
+
+const TAGS = [
+  { name: "Jobs", description: "Train and forecast." },
+  { name: "Operations", description: "What has become of a job." },
+  { name: "Blobs", description: "Inputs and outputs." },
+  { name: "Service", description: "Health, figures, and this document." },
+];
+
+const BEARER = { type: "http", scheme: "bearer" } as const;
+const SECURITY_SCHEMES = {
+  apiKey: {
+    ...BEARER,
+    bearerFormat: "mucast_<id>_<secret>",
+    description: "A key that `mucast keys create` made, with the scope that an operation's `x-scope` names.",
+  },
+  oidc: { ...BEARER, bearerFormat: "JWT", description: "An access token of the configured OIDC issuer." },
+};
+
+/** Where the service asks for no credentials, none are needed. */
+const BY_CALLERS = [{}, { apiKey: [] }, { oidc: [] }];
+
+/** Has the document made of every route that is registered from now on; `app.swagger()` gives it once all are. */
+export function documentRoutes(app: HttpApp): void {
+  void app.register(swagger, {
+    openapi: {
+      openapi: "3.1.0",
+      info: {
+        title: "mucast",
+        version: MUCAST_VERSION,
+        description: DESCRIPTION,
+        license: { name: "Apache-2.0", identifier: "Apache-2.0" },
+        contact: { name: "the operator of this service" },
+      },
+      servers: [{ url: "/" }],
+      tags: TAGS,
+      components: { securitySchemes: SECURITY_SCHEMES },
+    },
+    convertConstToEnum: false,
+    transform: transformRoute,
+    transformObject: (made) => withSchemas((made as { openapiObject: object }).openapiObject) as never,
+  });
+}
+
+/** Writes the zod schemas of a route as JSON Schema, and who may come in. */
+const transformRoute: SwaggerTransform = ({ schema, url, route }) => {
+  if (schema.hide || [route.method].flat().every((method) => method === "HEAD" || method === "OPTIONS")) {
+    return { schema: { hide: true }, url };
+  }
+  const { response, headers, ...sent } = schema;
+  const { access } = route.config!;
+  const documented = {
+    ...(written(sent, "input") as object),
+    ...(headers === undefined ? {} : { headers: titled(written(headers, "input") as HeaderSchema) }),
+    response: written(response, "output"),
+    // Scopes have a member of their own: only those of OAuth 2 are known to most readers of the lists in `security`.
+    ...(access === "anyone" ? { security: [] } : { security: BY_CALLERS, "x-scope": access }),
+  };
+  return { schema: documented, url };
+};
+
+interface HeaderSchema {
+  readonly properties: Readonly<Record<string, unknown>>;
+}
+
+function titled({ properties, ...rest }: HeaderSchema): object {
+  const named = Object.entries(properties).map(([name, schema]) => [titleCase(name), schema]);
+  return { ...rest, properties: Object.fromEntries(named) };
+}
+
+function written(value: unknown, direction: Direction): unknown {
+  if (value instanceof z.ZodType) return referenceTo(value, direction);
+  if (Array.isArray(value)) return value.map((item) => written(item, direction));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, written(item, direction)]));
+}
+
+/** What the document has beside the routes: named schemas, and examples of payloads. */
+function withSchemas(made: object): OpenApiDocument {
+  const document = made as OpenApiDocument;
+  const components = { ...document.components, schemas: componentSchemas() };
+  const paths = structuredClone(document.paths);
+  for (const [path, value] of [
+    ["/v1/run_ml_job", ML_PAYLOAD],
+    ["/v1/run_dl_job", DL_PAYLOAD],
+  ] as const) {
+    paths[path]!.post!.requestBody!.content["application/json"]!.examples = { example: { value } };
+  }
+  // An empty blob is one too.
+  Object.assign(paths["/data/{name}"]!.put!.requestBody!, { required: false });
+  // HEAD answers what GET does, without a body; saying so for each would double the document.
+  for (const methods of Object.values(paths)) delete (methods as Record<string, OpenApiOperation>).head;
+  return { ...document, components, paths };
+}

@@ -1,0 +1,131 @@
+import type { ForecastView } from "../../../contract/api/forecast-view.ts";
+import type { OperationView } from "../../../contract/api/operation-view.ts";
+import type { StoredEvent } from "../../../contract/api/stored-event.ts";
+
+const ID = "5f0c2d1e-8a57-4c0e-9d2b-3f1f6a7b8c9d";
+
+/** Where blobs are in all examples; a service that shows them puts its own place there. */
+export const EXAMPLE_BLOBS = "http://127.0.0.1:8080";
+
+/** Those of `examples/tiny`, which the service gives away at `/examples/<name>`. */
+const BLOBS = {
+  feature_url: `${EXAMPLE_BLOBS}/data/feature_engine_tiny.json`,
+  data_extractor_url: `${EXAMPLE_BLOBS}/data/data_extractor_tiny.json`,
+};
+
+export const ML_PAYLOAD = {
+  ...BLOBS,
+  config: {
+    "ML params": {
+      model: "ridge",
+      cv_test_size: 3,
+      n_splits: 5,
+      intervals: { alpha: 0.1 },
+      model_params: { alpha: 1 },
+    },
+  },
+};
+
+export const DL_PAYLOAD = {
+  ...BLOBS,
+  config: {
+    "NN params": {
+      "Dot prediction": { "current option": "lstm", training_params: { epochs: 20, loss_type: "huber" } },
+    },
+  },
+};
+
+export const WAITING: OperationView = {
+  id: ID,
+  operation: "run_ml_job",
+  status: "NotStarted",
+  created_at: "2026-01-05T08:30:00.000Z",
+  started_at: null,
+  finished_at: null,
+  progress: null,
+  warnings: [],
+  result: null,
+  error: null,
+};
+
+export const RUNNING: OperationView = {
+  ...WAITING,
+  status: "Running",
+  started_at: "2026-01-05T08:30:00.412Z",
+  progress: { stage: "fit", done: 12, total: 100 },
+};
+
+export const SUCCEEDED: OperationView = {
+  ...RUNNING,
+  status: "Succeeded",
+  finished_at: "2026-01-05T08:30:09.038Z",
+  progress: { stage: "write", done: 1, total: 1 },
+  warnings: [
+    { code: "fewer_folds", message: "AAPL: 4 of 5 folds fit into its history", ticker: "AAPL", count: 4 },
+  ],
+  result: {
+    status: "Succeeded",
+    output_url: `${EXAMPLE_BLOBS}/data/ml_engine_${ID}.json`,
+    output_name: `ml_engine_${ID}.json`,
+    execution_name: "ml-worker-job-5f0c2d1e",
+  },
+};
+
+export const EVENTS: readonly StoredEvent[] = [
+  {
+    seq: 1,
+    operation_id: ID,
+    time: WAITING.created_at,
+    type: "queued",
+    data: { operation: "run_ml_job" },
+  },
+  { seq: 2, operation_id: ID, time: RUNNING.started_at!, type: "started", data: { attempt: 1 } },
+  { seq: 3, operation_id: ID, time: "2026-01-05T08:30:02.118Z", type: "progress", data: RUNNING.progress! },
+  { seq: 4, operation_id: ID, time: SUCCEEDED.finished_at!, type: "succeeded", data: SUCCEEDED },
+];
+
+const METRICS = {
+  n: 252,
+  rmse: 0.0182,
+  mae: 0.0131,
+  hit_rate: 0.5139,
+  r2_zero: 0.0011,
+  r2_mean: 0.0004,
+  correlation: 0.0412,
+};
+
+export const FORECAST: ForecastView = {
+  id: ID,
+  operation: "run_ml_job",
+  output_name: `ml_engine_${ID}.json`,
+  window: { start: "2020-01-02", end: "2026-01-05", learning_end: "2024-12-31", as_of: "2026-01-05" },
+  count: 20,
+  forecasts: [
+    {
+      ticker: "AAPL",
+      mu: 0.00123,
+      metrics: METRICS,
+      coverage: { n: 252, coverage: 0.884, mean_width: 0.061 },
+    },
+  ],
+  missing: [],
+  left_out: 0,
+  metrics: {
+    score: {
+      pooled: METRICS,
+      cross_section: {
+        dates: 252,
+        ic_mean: 0.013,
+        ic_std: 0.21,
+        icir: 0.062,
+        ic_t: 0.98,
+        rank_ic_mean: 0.011,
+        rank_ic_std: 0.2,
+        rank_icir: 0.055,
+        rank_ic_t: 0.87,
+      },
+    },
+    baselines: { zero: { ...METRICS, hit_rate: null, correlation: null }, mean: METRICS },
+  },
+  intervals: { alpha: 0.1, bound: "both", pooled: { n: 5040, coverage: 0.887, mean_width: 0.064 } },
+};

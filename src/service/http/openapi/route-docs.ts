@@ -1,0 +1,139 @@
+import type { z } from "zod";
+import { ERROR_TABLE, type ErrorCode } from "../../../contract/errors/error-codes.ts";
+import { MucastError } from "../../../contract/errors/errors.ts";
+import type { Scope } from "../../operations.ts";
+import { EARLY_STATUSES, type EarlyStatus, earlyRefusal, problemAnswer } from "../server/problem-answer.ts";
+import { PROBLEM_TYPE } from "../server/send-problem.ts";
+
+/** A header of an answer, as OpenAPI describes it. */
+export interface HeaderDoc {
+  readonly type: "string" | "integer";
+  readonly description: string;
+}
+
+export interface AnswerDoc {
+  readonly description: string;
+  readonly headers?: Readonly<Record<string, HeaderDoc>>;
+  readonly content?: Readonly<
+    Record<string, { schema: unknown; examples?: Record<string, { value: unknown }> }>
+  >;
+}
+
+/** An answer of JSON, with an example that a test holds against its schema. */
+export function jsonAnswer(
+  description: string,
+  schema: z.ZodType,
+  example: unknown,
+  headers: AnswerDoc["headers"] = {},
+): AnswerDoc {
+  return {
+    description,
+    headers,
+    content: { "application/json": { schema, examples: { example: { value: example } } } },
+  };
+}
+
+/** An answer without a body; said by its type, or the document would make one up. */
+export function emptyAnswer(description: string, headers: AnswerDoc["headers"] = {}): object {
+  return { type: "null", description, headers };
+}
+
+/** What every route may answer whatever it does. */
+const ALWAYS: readonly ErrorCode[] = [
+  "invalid_request",
+  "forbidden",
+  "rate_limited",
+  "internal",
+  "unavailable",
+];
+
+/** The answers that are problems, one for each status, with the codes that it may have. */
+export function problemAnswers(
+  access: Scope | "anyone",
+  codes: readonly ErrorCode[] = [],
+): Record<string, AnswerDoc> {
+  const all = new Set([...ALWAYS, ...(access === "anyone" ? [] : ["unauthorized" as const]), ...codes]);
+  const byStatus = Map.groupBy(
+    [...[...all].flatMap(examplesOf), ...EARLY_STATUSES.map(earlyExample)],
+    ({ status }) => status,
+  );
+  return Object.fromEntries([...byStatus].map(([status, examples]) => [status, problemDoc(examples)]));
+}
+
+interface ProblemExample {
+  readonly status: number;
+  readonly code: ErrorCode;
+  /** What it says in general. */
+  readonly title: string;
+  readonly value: unknown;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Facts without which a code would be told with another status or without its headers. */
+const EXAMPLE_DATA: Partial<Record<ErrorCode, readonly Record<string, unknown>[]>> = {
+  idempotency_conflict: [{ sameBody: true }, { sameBody: false }],
+  rate_limited: [{ retryAfter: 1 }],
+  method_not_allowed: [{ allow: ["GET", "HEAD"] }],
+  range_not_satisfiable: [{ size: 1024 }],
+  invalid_request: [
+    { path: "query.limit", faults: [{ path: "query.limit", message: "must be <= 100, got 101" }] },
+  ],
+};
+
+function examplesOf(code: ErrorCode): ProblemExample[] {
+  const { title } = ERROR_TABLE[code];
+  return (EXAMPLE_DATA[code] ?? [{}]).map((data) => {
+    if (code === "internal") return { status: 500, code, title, value: problemOfDefect(), headers: {} };
+    const { problem, headers } = problemAnswer(new MucastError(code, title, data));
+    return { status: problem.status, code, title, value: problem, headers };
+  });
+}
+
+/** What the server answers before it knows which operation is asked for. */
+function earlyExample(status: EarlyStatus): ProblemExample {
+  const { problem, headers } = problemAnswer(earlyRefusal(status));
+  return { status, code: "invalid_request", title: sentence(problem.detail), value: problem, headers };
+}
+
+/** Its id is another one each time, which a document that is generated must not be. */
+function problemOfDefect(): unknown {
+  return { ...problemAnswer(new Error()).problem, detail: ERROR_TABLE.internal.title, id: "…" };
+}
+
+const HEADER_DOCS: Readonly<Record<string, HeaderDoc>> = {
+  "retry-after": { type: "integer", description: "Seconds after which it may be tried again." },
+  "www-authenticate": {
+    type: "string",
+    description: "What credentials are needed, and what is wrong with those given.",
+  },
+  allow: { type: "string", description: "The methods that there are." },
+  "content-range": { type: "string", description: "`bytes */<size>`." },
+};
+
+function problemDoc(examples: readonly ProblemExample[]): AnswerDoc {
+  const told = [...new Set(examples.map(({ code, title }) => `\`${code}\`: ${title}.`))];
+  const names = [...new Set(examples.flatMap(({ headers }) => Object.keys(headers)))];
+  return {
+    description: told.join(" "),
+    headers: Object.fromEntries(names.map((name) => [titleCase(name), HEADER_DOCS[name]!])),
+    content: {
+      [PROBLEM_TYPE]: {
+        schema: { $ref: "#/components/schemas/Problem" },
+        examples: Object.fromEntries(examples.map(({ code, value }) => [code, { value }])),
+      },
+    },
+  };
+}
+
+function sentence(text: string): string {
+  return `${text[0]!.toUpperCase()}${text.slice(1)}`;
+}
+
+/** Names of headers as people write them. */
+export function titleCase(name: string): string {
+  if (name === "etag" || name === "www-authenticate") return name === "etag" ? "ETag" : "WWW-Authenticate";
+  return name.replaceAll(
+    /(^|-)(id$|[a-z])/g,
+    (_, dash: string, rest: string) => `${dash}${rest.toUpperCase()}`,
+  );
+}

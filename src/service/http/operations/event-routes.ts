@@ -1,0 +1,124 @@
+import { PassThrough } from "node:stream";
+import type { FastifyReply } from "fastify";
+import { z } from "zod";
+import { isEnded } from "../../../contract/api/operation-view.ts";
+import { API_OPERATIONS } from "../../../contract/api/operations.ts";
+import { MucastError } from "../../../contract/errors/errors.ts";
+import { show } from "../../../contract/errors/faults.ts";
+import { EVENTS } from "../openapi/examples.ts";
+import { emptyAnswer, problemAnswers } from "../openapi/route-docs.ts";
+import type { HttpApp, HttpOptions } from "../server/http-app.ts";
+import { keyRevocation, requestAbort } from "../server/request-abort.ts";
+import { EVENT_STREAM_TYPE, eventText, pumpEvents, type SentEvent } from "./event-stream.ts";
+
+const DESCRIPTION =
+  "Server-sent events, numbered from 1 (`id`), each with its type (`event`) and an Event as one line of JSON (`data`). " +
+  "A connection that broke resumes after `Last-Event-ID`; where events after that are no longer kept, a `snapshot` " +
+  "with the operation comes first. A comment every 15 s keeps the connection open. The stream ends with " +
+  "the final event: succeeded, failed or canceled, or once its API key is revoked; asked for what comes after that, the answer is 204.";
+
+/** A stream is a text to OpenAPI 3.1; what it holds, one after another, are these. */
+const STREAM_SCHEMA = {
+  type: "string",
+  contentMediaType: "text/event-stream",
+  contentSchema: {
+    type: "array",
+    items: {
+      type: "object",
+      required: ["id", "event", "data"],
+      properties: {
+        id: { type: "string", description: "`seq` of the event." },
+        event: { type: "string", description: "`type` of the event." },
+        data: {
+          type: "string",
+          contentMediaType: "application/json",
+          contentSchema: {
+            anyOf: [{ $ref: "#/components/schemas/Event" }, { $ref: "#/components/schemas/Snapshot" }],
+          },
+        },
+      },
+    },
+  },
+} as const;
+
+const lastEventId = z.string().optional();
+
+/** `GET /v1/operations/{id}/events`. */
+export function eventRoutes(app: HttpApp, options: HttpOptions, closing: AbortSignal): void {
+  const { log, operations, telemetry } = options;
+  app.route({
+    method: ["GET", "HEAD"],
+    url: "/v1/operations/:id/events",
+    config: { access: "read" },
+    schema: eventDocs(),
+    handler: async (request, reply) => {
+      const { headers, params, query } = request;
+      const after = seqOf(headers["last-event-id"] || query.last_event_id);
+      const { status } = await operations.get(request.caller!, params.id);
+      request.operationId = params.id;
+      if (request.method === "HEAD") return tellStream(reply).send();
+      const revoked = keyRevocation(request, reply, options);
+      const signal = AbortSignal.any([requestAbort(reply, closing), revoked]);
+      const events = operations.follow(request.caller!, params.id, after, signal);
+      // A browser that is told "no content" does not come again; an empty stream it would open for ever.
+      const first = isEnded(status) ? await events.next() : undefined;
+      if (first?.done) return reply.code(204).send();
+      const closed = telemetry.streamOpened();
+      const stream = new PassThrough();
+      const known: SentEvent[] = first === undefined ? [] : [first.value as SentEvent];
+      void pumpEvents(known, events, stream, signal)
+        .catch((error: Error) => {
+          log.warn({ operation_id: params.id, err: error }, "a stream of events broke");
+          stream.destroy();
+        })
+        .finally(closed);
+      return tellStream(reply).send(stream);
+    },
+  });
+}
+
+function tellStream(reply: FastifyReply): FastifyReply {
+  return reply.type(EVENT_STREAM_TYPE).headers({
+    "cache-control": "no-store, no-transform",
+    // Nginx and what follows its habits would hold events back.
+    "x-accel-buffering": "no",
+  });
+}
+
+/** @throws MucastError invalid_request. */
+function seqOf(text: string | undefined): number {
+  if (text === undefined || text === "") return 0;
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new MucastError("invalid_request", `Last-Event-ID must be the id of an event, got ${show(text)}`, {
+    path: "Last-Event-ID",
+  });
+}
+
+function eventDocs() {
+  return {
+    operationId: "follow_operation",
+    summary: "What an operation goes through, as it happens",
+    description: DESCRIPTION,
+    tags: ["Operations"],
+    params: API_OPERATIONS.get_operation.input,
+    querystring: z.strictObject({
+      last_event_id: lastEventId.describe("The same as the header, for those who cannot set one."),
+    }),
+    headers: z.looseObject({
+      "last-event-id": lastEventId.describe("`id` of the last event that is known already."),
+    }),
+    response: {
+      200: {
+        description: "The events after that one, and then each as it happens.",
+        content: {
+          "text/event-stream": {
+            schema: STREAM_SCHEMA,
+            examples: { example: { value: EVENTS.map(eventText).join("") } },
+          },
+        },
+      },
+      204: emptyAnswer("The operation has ended, and there is no event after that one."),
+      ...problemAnswers("read", ["not_found"]),
+    },
+  };
+}

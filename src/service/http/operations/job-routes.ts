@@ -1,0 +1,108 @@
+import { z } from "zod";
+import { isEnded, JOB_OPERATIONS, type Operation } from "../../../contract/api/operation-view.ts";
+import { API_OPERATIONS } from "../../../contract/api/operations.ts";
+import { dlConfigSchema } from "../../../contract/config/dl-config.ts";
+import { mlConfigSchema } from "../../../contract/config/ml-config.ts";
+import { payloadSchema } from "../../../contract/config/payload.ts";
+import { SUCCEEDED, WAITING } from "../openapi/examples.ts";
+import { jsonAnswer, problemAnswers } from "../openapi/route-docs.ts";
+import type { HttpApp, HttpOptions } from "../server/http-app.ts";
+import { publicOrigin } from "../server/public-origin.ts";
+import { requestAbort } from "../server/request-abort.ts";
+import { bodyText, readBodiesAsText } from "../server/request-bodies.ts";
+import { answerOperation, OPERATION_HEADERS, preferHeader, waitOf } from "./operation-answer.ts";
+
+const headersSchema = z.looseObject({
+  "idempotency-key": z
+    .string()
+    .regex(/^[\x21-\x7e]{1,255}$/, "must be 1 to 255 visible ASCII characters")
+    .optional()
+    .describe(
+      "Chosen by the caller, once per job that is meant, and kept as long as the operation: the same key and payload " +
+        "give the same operation, however often they are sent.",
+    ),
+  prefer: preferHeader,
+});
+
+/** `POST /v1/run_ml_job` and `/v1/run_dl_job`. */
+export function jobRoutes(app: HttpApp, options: HttpOptions, closing: AbortSignal): void {
+  readBodiesAsText(app);
+  for (const operation of JOB_OPERATIONS) jobRoute(app, operation, options, closing);
+}
+
+function jobRoute(app: HttpApp, operation: Operation, options: HttpOptions, closing: AbortSignal): void {
+  const { path, scope } = API_OPERATIONS[operation];
+  app.route({
+    method: "POST",
+    url: path,
+    config: { access: scope },
+    schema: jobDocs(operation),
+    handler: async (request, reply) => {
+      const caller = request.caller!;
+      const { operation: submitted } = await options.operations.submit(caller, {
+        operation,
+        payload: bodyText(request),
+        idempotencyKey: request.headers["idempotency-key"],
+        traceparent: request.watched?.traceparent,
+      });
+      const origin = publicOrigin(options.settings, request);
+      const seconds = waitOf(request.headers.prefer);
+      if (seconds === undefined) return answerOperation(reply, submitted, origin, 202);
+      reply.header("preference-applied", `wait=${seconds}`);
+      const signal = requestAbort(reply, closing);
+      const waited = await options.operations.wait(caller, submitted.id, seconds, signal);
+      return answerOperation(reply, waited, origin, isEnded(waited.status) ? 200 : 202);
+    },
+  });
+}
+
+function jobDocs(operation: Operation) {
+  const { name, title, description, scope } = API_OPERATIONS[operation];
+  return {
+    operationId: name,
+    summary: title,
+    description,
+    tags: ["Jobs"],
+    headers: headersSchema,
+    body: JOB_PAYLOADS[operation],
+    response: {
+      202: jsonAnswer(
+        "The operation, which waits or runs.",
+        API_OPERATIONS[operation].output,
+        { ...WAITING, operation },
+        {
+          ...OPERATION_HEADERS,
+          Location: { type: "string", description: "The same URL." },
+        },
+      ),
+      200: jsonAnswer(
+        "The operation, which has ended within `Prefer: wait`.",
+        API_OPERATIONS[operation].output,
+        SUCCEEDED,
+        {
+          ...OPERATION_HEADERS,
+        },
+      ),
+      ...problemAnswers(scope, [
+        "unknown_model",
+        "invalid_model_params",
+        "url_not_allowed",
+        "idempotency_conflict",
+        "too_large",
+        "quota_exceeded",
+        "unsupported_media_type",
+        "device_unavailable",
+      ]),
+    },
+  };
+}
+
+/** What each job takes, with the config that is its own. */
+export const JOB_PAYLOADS = {
+  run_ml_job: payloadSchema
+    .extend({ config: mlConfigSchema })
+    .meta({ id: "MlPayload", title: "Payload of run_ml_job" }),
+  run_dl_job: payloadSchema
+    .extend({ config: dlConfigSchema })
+    .meta({ id: "DlPayload", title: "Payload of run_dl_job" }),
+} as const satisfies Record<Operation, unknown>;

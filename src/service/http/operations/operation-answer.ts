@@ -1,0 +1,59 @@
+import type { FastifyReply } from "fastify";
+import { z } from "zod";
+import { isEnded, type OperationView } from "../../../contract/api/operation-view.ts";
+import type { HeaderDoc } from "../openapi/route-docs.ts";
+
+const POLL_SECONDS = "1";
+
+export function operationPath(id: string): string {
+  return `/v1/operations/${id}`;
+}
+
+/** Answers with an operation: where it is found, and while it goes on, when to ask again. */
+export function answerOperation(
+  reply: FastifyReply,
+  operation: OperationView,
+  origin: string,
+  status: 200 | 202,
+): OperationView {
+  reply.request.operationId = operation.id;
+  const url = `${origin}${operationPath(operation.id)}`;
+  reply.code(status).header("operation-location", url);
+  if (status === 202) reply.header("location", url);
+  if (status === 202 || !isEnded(operation.status)) reply.header("retry-after", POLL_SECONDS);
+  return operation;
+}
+
+const LONGEST_WAIT_SECONDS = 60;
+
+/**
+ * The seconds that a caller would wait for an answer, of `Prefer: wait=N` (RFC 7240), at most 60; undefined without
+ * it. What is no such preference is nobody's fault and has no effect.
+ */
+export function waitOf(prefer: string | readonly string[] | undefined): number | undefined {
+  const text = [prefer ?? []].flat().join(",");
+  for (const preference of text.split(",")) {
+    const seconds = /^\s*wait\s*=\s*"?(\d{1,9})"?\s*(;.*)?$/i.exec(preference)?.[1];
+    // The first of several counts.
+    if (seconds !== undefined) return Math.min(Number(seconds), LONGEST_WAIT_SECONDS);
+  }
+  return undefined;
+}
+
+export const preferHeader = z
+  .string()
+  .optional()
+  .describe(
+    "`wait=N`: the answer may wait N seconds, at most 60, for the end of the operation (RFC 7240). " +
+      "`Preference-Applied` tells that it did.",
+  );
+
+/** Headers of an answer that is an operation. */
+export const OPERATION_HEADERS: Readonly<Record<string, HeaderDoc>> = {
+  "Operation-Location": { type: "string", description: "Absolute URL of the operation." },
+  "Retry-After": {
+    type: "integer",
+    description: "Seconds after which asking again makes sense, while it goes on.",
+  },
+  "Preference-Applied": { type: "string", description: "`wait=N` where the answer has waited." },
+};

@@ -1,0 +1,153 @@
+import { z } from "zod";
+import { forecastParams, forecastQuery, forecastViewSchema } from "../../../contract/api/forecast-view.ts";
+import { isEnded } from "../../../contract/api/operation-view.ts";
+import { API_OPERATIONS } from "../../../contract/api/operations.ts";
+import { FORECAST, RUNNING, SUCCEEDED } from "../openapi/examples.ts";
+import { jsonAnswer, problemAnswers } from "../openapi/route-docs.ts";
+import type { HttpApp, HttpOptions } from "../server/http-app.ts";
+import { publicOrigin } from "../server/public-origin.ts";
+import { requestAbort } from "../server/request-abort.ts";
+import { discardBodies } from "../server/request-bodies.ts";
+import { answerOperation, OPERATION_HEADERS, preferHeader, waitOf } from "./operation-answer.ts";
+
+const { get_operation, list_operations, cancel_operation } = API_OPERATIONS;
+
+/** `GET /v1/operations`, `GET /v1/operations/{id}` and `POST /v1/operations/{id}/cancel`. */
+export function operationRoutes(app: HttpApp, options: HttpOptions, closing: AbortSignal): void {
+  discardBodies(app);
+  getRoute(app, options, closing);
+  forecastRoute(app, options, closing);
+  listRoute(app, options);
+  cancelRoute(app, options);
+}
+
+function getRoute(app: HttpApp, { settings, operations }: HttpOptions, closing: AbortSignal): void {
+  app.route({
+    method: "GET",
+    url: "/v1/operations/:id",
+    config: { access: get_operation.scope },
+    schema: {
+      operationId: get_operation.name,
+      summary: get_operation.title,
+      description: get_operation.description,
+      tags: ["Operations"],
+      params: get_operation.input,
+      headers: z.looseObject({ prefer: preferHeader }),
+      response: {
+        200: jsonAnswer("The operation as it is.", get_operation.output, SUCCEEDED, OPERATION_HEADERS),
+        ...problemAnswers(get_operation.scope, ["not_found"]),
+      },
+    },
+    handler: async (request, reply) => {
+      const caller = request.caller!;
+      const seconds = request.method === "HEAD" ? undefined : waitOf(request.headers.prefer);
+      if (seconds !== undefined) reply.header("preference-applied", `wait=${seconds}`);
+      const operation =
+        seconds === undefined
+          ? await operations.get(caller, request.params.id)
+          : await operations.wait(caller, request.params.id, seconds, requestAbort(reply, closing));
+      return answerOperation(reply, operation, publicOrigin(settings, request), 200);
+    },
+  });
+}
+
+function listRoute(app: HttpApp, { operations }: HttpOptions): void {
+  app.route({
+    method: "GET",
+    url: list_operations.path,
+    config: { access: list_operations.scope },
+    schema: {
+      operationId: list_operations.name,
+      summary: list_operations.title,
+      description: list_operations.description,
+      tags: ["Operations"],
+      querystring: list_operations.input,
+      response: {
+        200: jsonAnswer("A page of operations.", list_operations.output, {
+          operations: [SUCCEEDED, RUNNING],
+          next_cursor: null,
+        }),
+        ...problemAnswers(list_operations.scope),
+      },
+    },
+    handler: async ({ caller, query }) => operations.list(caller!, query),
+  });
+}
+
+function cancelRoute(app: HttpApp, { settings, operations }: HttpOptions): void {
+  app.route({
+    method: "POST",
+    url: "/v1/operations/:id/cancel",
+    config: { access: cancel_operation.scope },
+    schema: {
+      operationId: cancel_operation.name,
+      summary: cancel_operation.title,
+      description: `${cancel_operation.description} No body is needed.`,
+      tags: ["Operations"],
+      params: cancel_operation.input,
+      response: {
+        200: jsonAnswer(
+          "The operation, which has ended.",
+          cancel_operation.output,
+          SUCCEEDED,
+          OPERATION_HEADERS,
+        ),
+        202: jsonAnswer(
+          "The operation, which is still to stop.",
+          cancel_operation.output,
+          RUNNING,
+          OPERATION_HEADERS,
+        ),
+        ...problemAnswers(cancel_operation.scope, ["not_found", "too_large"]),
+      },
+    },
+    handler: async (request, reply) => {
+      const operation = await operations.cancel(request.caller!, request.params.id);
+      return answerOperation(
+        reply,
+        operation,
+        publicOrigin(settings, request),
+        isEnded(operation.status) ? 200 : 202,
+      );
+    },
+  });
+}
+
+const { get_forecast } = API_OPERATIONS;
+
+/** `GET /v1/operations/{id}/forecast`. */
+export function forecastRoute(app: HttpApp, { operations }: HttpOptions, closing: AbortSignal): void {
+  app.route({
+    method: "GET",
+    url: "/v1/operations/:id/forecast",
+    config: { access: get_forecast.scope },
+    schema: {
+      operationId: get_forecast.name,
+      summary: get_forecast.title,
+      description: `${get_forecast.description} Name \`tickers\` once for each of them.`,
+      tags: ["Operations"],
+      params: forecastParams,
+      querystring: forecastQuery,
+      response: {
+        200: jsonAnswer("What the output says of them.", forecastViewSchema, FORECAST),
+        ...problemAnswers(get_forecast.scope, [
+          "not_found",
+          "no_result",
+          "blob_unavailable",
+          "unreadable_blob",
+          "invalid_data",
+        ]),
+      },
+    },
+    preValidation: async (request) => {
+      const query = request.query as { tickers?: unknown };
+      // One name alone comes as text.
+      if (typeof query.tickers === "string") query.tickers = [query.tickers];
+    },
+    handler: async (request, reply) => {
+      const { params, query } = request;
+      request.operationId = params.id;
+      return operations.forecast(request.caller!, { ...params, ...query }, requestAbort(reply, closing));
+    },
+  });
+}

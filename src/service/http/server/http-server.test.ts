@@ -1,0 +1,87 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { type TestContext, test } from "node:test";
+import { ask, eventually, listenFor } from "../listening.testing.ts";
+import { ML_PAYLOAD } from "../openapi/examples.ts";
+
+test("a service ends although clients keep connections open, and answers what was asked", async (t) => {
+  const service = await listenFor(t);
+  const head = `HTTP/1.1\r\nHost: 127.0.0.1:${service.port}\r\n`;
+  const [silent, kept, begun, waiting] = [0, 1, 2, 3].map(() => connect(service.port, "127.0.0.1")) as [
+    ReturnType<typeof connect>,
+    ReturnType<typeof connect>,
+    ReturnType<typeof connect>,
+    ReturnType<typeof connect>,
+  ];
+  for (const socket of [silent, kept, begun, waiting])
+    socket.setEncoding("utf8").on("error", () => undefined);
+  kept.write(`GET /healthz ${head}\r\n`);
+  await once(kept, "data");
+  begun.write("GET /heal");
+  const body = JSON.stringify(ML_PAYLOAD);
+  const type = "Content-Type: application/json\r\nPrefer: wait=60\r\n";
+  waiting.write(`POST /v1/run_ml_job ${head}${type}Content-Length: ${body.length}\r\n\r\n${body}`);
+  let answer = "";
+  waiting.on("data", (piece: string) => {
+    answer += piece;
+  });
+  await eventually(() => service.operations.listeners > 0);
+  const closed = Promise.all([silent, kept, begun, waiting].map((socket) => once(socket.resume(), "close")));
+  await service.app.close();
+  await closed;
+  assert.match(answer, /^HTTP\/1.1 202 /);
+});
+
+/** Connections that ask nothing; those that the server closes stay in the list. */
+async function openIdle(t: TestContext, port: number, count: number): Promise<Socket[]> {
+  const sockets: Socket[] = [];
+  for (let i = 0; i < count; i++) {
+    const socket = connect(port, "127.0.0.1").on("error", () => undefined);
+    t.after(() => socket.destroy());
+    await once(socket, "connect");
+    sockets.push(socket);
+  }
+  return sockets;
+}
+
+/** The status of an answer on a connection that is open. */
+async function statusOn(socket: Socket, path: string): Promise<string> {
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${socket.remotePort}\r\n\r\n`);
+  const [answer] = await once(socket, "data");
+  return String(answer).split(" ")[1]!;
+}
+
+test("beyond the limit of connections health alone is told, and those within it go on", async (t) => {
+  const service = await listenFor(t, { connections: 16 });
+  const { port } = service;
+  const within = await openIdle(t, port, 16);
+  const refused = await ask(port, { path: "/v1/operations" });
+  assert.deepEqual(
+    [
+      refused.status,
+      refused.headers["content-type"],
+      refused.headers.connection,
+      refused.headers["retry-after"],
+    ],
+    [503, "application/problem+json", "close", "5"],
+  );
+  assert.match(JSON.parse(refused.text).detail, /16 connections are open/);
+  const healthy = await ask(port, { path: "/healthz" });
+  assert.deepEqual([healthy.status, healthy.headers.connection], [200, "close"]);
+  // More than may wait beyond the limit: the oldest give way.
+  const beyond = await openIdle(t, port, 40);
+  assert.equal((await ask(port, { path: "/readyz" })).status, 200);
+  const open = () =>
+    new Promise<number>((resolve) => service.app.server.getConnections((_, n) => resolve(n)));
+  await eventually(async () => (await open()) <= 32);
+  for (const socket of within) assert.equal(await statusOn(socket, "/healthz"), "200");
+  // The server closes it too, and knows of that before this end does.
+  await once(within[0]!.end(), "close");
+  assert.equal((await ask(port, { path: "/v1/operations" })).status, 200, "there is room for one again");
+  for (const socket of beyond) socket.destroy();
+  await eventually(async () => (await open()) < 16);
+  assert.equal((await ask(port, { path: "/v1/operations" })).status, 200);
+  const told = service.logged.filter((line) => line.includes("as many connections are open"));
+  assert.equal(told.length, 1);
+});

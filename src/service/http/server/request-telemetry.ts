@@ -1,0 +1,44 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { shownUrl } from "../../../blob/policy.ts";
+import type { HttpOptions } from "./http-app.ts";
+
+const LONGEST_PATH_LOGGED = 200;
+
+/**
+ * Tells telemetry of a request, and logs one line once its answer or its connection has ended: route and path, never
+ * query or headers, which may hold secrets.
+ */
+export function recordRequest(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  options: Pick<HttpOptions, "log" | "telemetry">,
+): void {
+  const begun = performance.now();
+  const { method, raw } = request;
+  const traceparent = raw.headers.traceparent;
+  const watched = options.telemetry.requestStarted({
+    method,
+    traceparent: typeof traceparent === "string" ? traceparent : undefined,
+  });
+  request.watched = watched;
+  reply.raw.once("close", () => {
+    const route = request.is404 ? undefined : request.routeOptions.url;
+    const { statusCode: status, writableFinished } = reply.raw;
+    const { problemCode: code, caller, operationId } = request;
+    watched.ended({ route, status, code });
+    options.log.info(
+      {
+        method,
+        route,
+        path: shownUrl(raw.url!).slice(0, LONGEST_PATH_LOGGED),
+        status,
+        ms: Math.round(performance.now() - begun),
+        ...(operationId === undefined ? {} : { operation_id: operationId }),
+        ...(code === undefined ? {} : { code }),
+        ...(caller === undefined ? {} : { caller: caller.subject }),
+        ...(writableFinished ? {} : { aborted: true }),
+      },
+      "request",
+    );
+  });
+}
