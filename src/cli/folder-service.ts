@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { MucastError } from "../contract/errors/errors.ts";
-import { type Holder, readHolder } from "../service/lock/holder.ts";
+import { type Holder, readHolder } from "../service/lock/lock-holder.ts";
 import type { RunningService } from "../service/service.ts";
 import type { ServiceSettings } from "../service/settings/load-settings.ts";
 

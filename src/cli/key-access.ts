@@ -1,4 +1,4 @@
-import { readHolder } from "../service/lock/holder.ts";
+import { readHolder } from "../service/lock/lock-holder.ts";
 import { loadSettings, type ServiceSettings } from "../service/settings/load-settings.ts";
 import { answering } from "./folder-service.ts";
 import { type Keys, ServedKeys } from "./served-keys.ts";
@@ -28,7 +28,7 @@ export async function withKeys<T>(
 }
 
 async function inDatabase<T>(settings: ServiceSettings, body: (keys: Keys) => Promise<T>): Promise<T> {
-  const { openDatabase } = await import("../service/database/open-database.ts");
+  const { openDatabase } = await import("../service/database/database.ts");
   const { DatabaseKeyStore } = await import("../service/auth/key-store.ts");
   const database = await openDatabase({
     databaseUrl: settings.database_url,

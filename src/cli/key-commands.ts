@@ -3,7 +3,7 @@ import { MucastError } from "../contract/errors/errors.ts";
 import { faultsOf, invalidRequest } from "../contract/errors/faults.ts";
 import { printable } from "../contract/errors/wording.ts";
 import type { ApiKey } from "../service/auth/key-store.ts";
-import { SCOPES } from "../service/operations.ts";
+import { SCOPES } from "../service/operations/operations.ts";
 import { withKeys } from "./key-access.ts";
 import { table } from "./table.ts";
 

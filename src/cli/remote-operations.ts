@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { MucastClient } from "../client/index.ts";
-import type { ToolOperations } from "../service/mcp/tool-operations.ts";
+import type { ToolOperations } from "../service/mcp/call-tool.ts";
 import { asMucastError } from "./remote-error.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { errorOf } from "../client/api-error.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import type { ApiKey, KeyStore } from "../service/auth/key-store.ts";
-import type { Scope } from "../service/operations.ts";
+import type { Scope } from "../service/operations/operations.ts";
 import { asMucastError } from "./remote-error.ts";
 
 /** What the commands do with keys. */

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { copyNewDatabase } from "../../test/servers/database-template.testing.ts";
 import { FolderStore } from "../blob/folder-store.ts";
-import { openDatabase } from "./database/open-database.ts";
+import { openDatabase } from "./database/database.ts";
 import { keptFor, openReadiness } from "./readiness.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-ready-"));

@@ -1,38 +1,33 @@
 import type { BlobStore } from "../blob/store.ts";
 import { parsePayload } from "../contract/config/payload.ts";
 import { MucastError } from "../contract/errors/errors.ts";
+import { causeOf, codeOf } from "../contract/errors/system-error.ts";
 import { readStatus } from "../executors/status-reader.ts";
 import { buildAuthenticate, checkAuthAllowed } from "./auth/build-authenticate.ts";
 import { DatabaseKeyStore } from "./auth/key-store.ts";
-import { openBlobFolder } from "./blob-folder.ts";
-import { startUpkeep } from "./blob-upkeep.ts";
-import { Closing } from "./closing.ts";
-import type { Database } from "./database/database.ts";
-import { openDatabase } from "./database/open-database.ts";
+import { startUpkeep } from "./blobs/blob-reconciliation.ts";
+import { OwnBlobs, type OwnPlaces } from "./blobs/input-urls.ts";
+import { openBlobFolder, openStorage, type Storage } from "./blobs/open-storage.ts";
+import { StoredBlobs } from "./blobs/stored-blobs.ts";
+import { type Database, openDatabase } from "./database/database.ts";
 import { Forecasts } from "./forecast/forecasts.ts";
 import { buildHttp } from "./http/build-http.ts";
-import { listening } from "./listening.ts";
+import type { HttpApp } from "./http/server/http-app.ts";
 import { type DataLock, lockDataFolder } from "./lock/data-lock.ts";
 import { registerMcp } from "./mcp/register-mcp.ts";
 import { openExecutor } from "./open-executor.ts";
-import { OwnBlobs, type OwnPlaces } from "./own-blobs.ts";
-import { Changes } from "./queue/changes.ts";
+import { keepRetention } from "./operations/retention.ts";
+import { StoredOperations } from "./operations/stored-operations.ts";
 import { Dispatcher } from "./queue/dispatcher.ts";
-import { newOwner } from "./queue/owner.ts";
+import { newOwner } from "./queue/lease-recovery.ts";
+import { Changes } from "./queue/operation-notifications.ts";
 import { openReadiness } from "./readiness.ts";
-import { keepRetention } from "./retention.ts";
-import type { ServiceSettings } from "./settings/load-settings.ts";
-import { secretsOf } from "./settings/secrets.ts";
-import { openStorage, type Storage } from "./storage.ts";
+import { type ServiceSettings, secretsOf } from "./settings/load-settings.ts";
 import { findBlob, ownerOfPlace } from "./store/blob-records.ts";
-import { countWaiting } from "./store/read-operation.ts";
-import { type WebhookTypes, webhookTypes } from "./store/webhook-types.ts";
-import { StoredBlobs } from "./stored-blobs.ts";
-import { StoredOperations } from "./stored-operations.ts";
-import { LineWriter } from "./telemetry/line-writer.ts";
-import type { Log } from "./telemetry/log.ts";
-import { withoutWaiting } from "./telemetry/log-descriptor.ts";
-import { openLog } from "./telemetry/open-log.ts";
+import { type WebhookTypes, webhookTypes } from "./store/events.ts";
+import { countWaiting } from "./store/operation-rows.ts";
+import { LineWriter, withoutWaiting } from "./telemetry/line-writer.ts";
+import { type Log, openLog } from "./telemetry/log.ts";
 import { openTelemetry } from "./telemetry/open-telemetry.ts";
 import type { Telemetry } from "./telemetry/telemetry.ts";
 import { startDeliverer } from "./webhooks/deliverer.ts";
@@ -232,4 +227,40 @@ interface QueuePlaces {
   readonly places: OwnPlaces;
   readonly own: OwnBlobs;
   readonly webhooks: WebhookTypes;
+}
+
+/** What was opened, to be closed in the opposite order, whatever any of it throws. */
+export class Closing {
+  readonly #steps: (() => unknown)[] = [];
+
+  add(close: () => unknown): void {
+    this.#steps.push(close);
+  }
+
+  /** @throws the first error, once everything is closed. */
+  async all(): Promise<void> {
+    const errors: unknown[] = [];
+    for (const close of this.#steps.splice(0).reverse()) {
+      try {
+        await close();
+      } catch (error) {
+        errors.push(error);
+      }
+    }
+    if (errors.length > 0) throw errors[0];
+  }
+}
+
+/** Begins to listen. @returns `http://host:port`. @throws MucastError cannot_listen where that address cannot be had. */
+export async function listening(
+  http: HttpApp,
+  { host, port }: { readonly host: string; readonly port: number },
+): Promise<string> {
+  try {
+    return await http.listen({ host: host.replace(/^\[(.*)\]$/, "$1"), port });
+  } catch (cause) {
+    if (codeOf(cause) === undefined) throw cause;
+    const message = `cannot listen on ${host}:${port}: ${causeOf(cause)}`;
+    throw new MucastError("cannot_listen", message, { path: "--port", value: port }, { cause });
+  }
 }

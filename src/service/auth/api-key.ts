@@ -1,5 +1,5 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
-import type { Caller } from "../operations.ts";
+import type { Caller } from "../operations/operations.ts";
 import { type Authenticate, bearerToken, unauthorized } from "./authenticate.ts";
 import type { KeyStore } from "./key-store.ts";
 

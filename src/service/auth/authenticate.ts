@@ -1,5 +1,5 @@
 import { MucastError } from "../../contract/errors/errors.ts";
-import type { Caller } from "../operations.ts";
+import type { Caller } from "../operations/operations.ts";
 
 /**
  * Finds out who asks from the `Authorization` header of a request.

@@ -1,7 +1,7 @@
 import { isIPv4 } from "node:net";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Settings } from "../../contract/settings.ts";
-import { type Caller, SCOPES } from "../operations.ts";
+import { type Caller, SCOPES } from "../operations/operations.ts";
 import { isSecretOf, keyAuthenticate, secretHash } from "./api-key.ts";
 import { type Authenticate, LOCAL_SUBJECT, tokenIn } from "./authenticate.ts";
 import type { KeyStore } from "./key-store.ts";

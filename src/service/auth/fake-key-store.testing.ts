@@ -1,4 +1,4 @@
-import type { Scope } from "../operations.ts";
+import type { Scope } from "../operations/operations.ts";
 import { newApiKey, secretHash } from "./api-key.ts";
 import type { ApiKey, KeyStore, StoredKey } from "./key-store.ts";
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Queryable } from "../database/database.ts";
-import { SCOPES, type Scope } from "../operations.ts";
+import { SCOPES, type Scope } from "../operations/operations.ts";
 import { newApiKey, secretHash } from "./api-key.ts";
 
 /** A key as it is shown: never its secret, nor what is stored of that. */

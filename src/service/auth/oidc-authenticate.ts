@@ -8,7 +8,7 @@ import {
 } from "jose";
 import { z } from "zod";
 import { MucastError } from "../../contract/errors/errors.ts";
-import type { Scope } from "../operations.ts";
+import type { Scope } from "../operations/operations.ts";
 import { type Authenticate, bearerToken, unauthorized } from "./authenticate.ts";
 
 export interface OidcOptions {

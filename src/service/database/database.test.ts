@@ -2,10 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { findBlob } from "../store/blob-records.ts";
-import { readOperation } from "../store/read-operation.ts";
+import { readOperation } from "../store/operation-rows.ts";
 import { onEachDatabase } from "./databases.testing.ts";
-import { migrate } from "./migrations.ts";
-import { MIGRATIONS } from "./schema.ts";
+import { MIGRATIONS, migrate } from "./schema.ts";
 
 onEachDatabase((tested) => {
   test("moments, JSON and lists come back as they went in", async () => {

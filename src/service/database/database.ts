@@ -1,3 +1,6 @@
+import { join } from "node:path";
+import { migrate } from "./schema.ts";
+
 /** Runs one statement. Parameters are `$1`, `$2`, …; `timestamptz` comes back as Date, `json` parsed. */
 export interface Queryable {
   query<T = Record<string, unknown>>(text: string, params?: readonly unknown[]): Promise<{ rows: T[] }>;
@@ -28,4 +31,37 @@ export interface Database extends Queryable {
    */
   listen(channel: string, told: (payload: string) => void, missed: () => void): Promise<() => Promise<void>>;
   close(): Promise<void>;
+}
+
+/**
+ * Opens the database of the settings and brings its tables up to date.
+ * @param place `dataDir`: absolute; for PGlite the caller holds its lock.
+ */
+export async function openDatabase(place: {
+  readonly databaseUrl: string | undefined;
+  /** To PostgreSQL; 10 by default. */
+  readonly connections?: number;
+  readonly dataDir: string;
+}): Promise<Database> {
+  const database = await open(place);
+  try {
+    await migrate(database);
+    return database;
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+async function open({
+  databaseUrl,
+  connections = 10,
+  dataDir,
+}: Parameters<typeof openDatabase>[0]): Promise<Database> {
+  if (databaseUrl !== undefined) {
+    const { openPostgres } = await import("./postgres.ts");
+    return openPostgres(databaseUrl, { connections });
+  }
+  const { openPglite } = await import("./pglite.ts");
+  return openPglite(join(dataDir, "database"));
 }

@@ -3,8 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe } from "node:test";
 import { type Postgres, startPostgres } from "../../../test/servers/postgres.testing.ts";
-import type { Database } from "./database.ts";
-import { openDatabase } from "./open-database.ts";
+import { type Database, openDatabase } from "./database.ts";
 
 /** A database of each kind, for the same tests on both. */
 export interface TestDatabase {

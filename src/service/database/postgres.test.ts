@@ -6,8 +6,8 @@ import pg from "pg";
 import { type Postgres, startPostgres } from "../../../test/servers/postgres.testing.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Database } from "./database.ts";
-import { migrate } from "./migrations.ts";
 import { openPostgres, type PostgresOptions } from "./postgres.ts";
+import { migrate } from "./schema.ts";
 
 let server: Postgres;
 let url: string;

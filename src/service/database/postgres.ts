@@ -1,8 +1,7 @@
 import pg from "pg";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Database, Haste, Queryable } from "./database.ts";
-import { listenOn } from "./listener.ts";
-import { patiently } from "./patient-connect.ts";
+import { listenOn, patiently } from "./postgres-connection.ts";
 
 const POOL = {
   connectionTimeoutMillis: 10_000,

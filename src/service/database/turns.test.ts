@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Turns } from "./turns.ts";
+import { Turns } from "./pglite.ts";
 
 test("what was asked for first is done first, and nothing begins before the one ahead has ended", async () => {
   const turns = new Turns();

@@ -2,8 +2,8 @@ import { canceled } from "../../blob/canceled.ts";
 import { FORECAST_LIMITS, type ForecastQuery, type ForecastView } from "../../contract/api/forecast-view.ts";
 import type { OperationView } from "../../contract/api/operation-view.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import type { Blobs } from "../blobs.ts";
-import type { Caller } from "../operations.ts";
+import type { Blobs } from "../blobs/blobs.ts";
+import type { Caller } from "../operations/operations.ts";
 import { readForecast } from "./read-forecast.ts";
 
 /** Outputs that are read at the same time; each is read whole, which may be some hundred megabytes. */

@@ -1,9 +1,17 @@
-import type { ForecastView } from "../../contract/api/forecast-view.ts";
+import { SIZES } from "../../contract/api/answer-limits.ts";
+import {
+  type ForecastView,
+  forecastViewSchema,
+  type MissingForecast,
+} from "../../contract/api/forecast-view.ts";
+import { openSchema } from "../../contract/api/open-schema.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { boundedCopy } from "../../contract/json/bounded-json.ts";
 import { Turns } from "../../contract/machine/pausable.ts";
+import { OUTPUT_SCHEMA_NAME } from "../../contract/output/output-blob.ts";
 import { ByteWindow } from "../../ingest/json/byte-window.ts";
 import { JsonReader } from "../../ingest/json/json-reader.ts";
-import { forecastView } from "./forecast-view.ts";
-import { readParts, type Wanted } from "./output-parts.ts";
+import { type OutputParts, readParts, type Wanted } from "./output-parts.ts";
 
 /**
  * Reads what is wanted of an output as it streams by, and gives way to other requests meanwhile.
@@ -29,4 +37,58 @@ export async function readForecast(
   } finally {
     await bytes.close();
   }
+}
+
+const LONGEST_MESSAGE = 500;
+
+/**
+ * The answer of get_forecast, no larger than it may be.
+ * @throws MucastError invalid_data where the parts are not those of an output.
+ */
+export function forecastView(parts: OutputParts, wanted: Wanted, outputName: string): ForecastView {
+  const forecasts = [...parts.mu].map(([ticker, mu]) => ({
+    ticker,
+    mu,
+    metrics: parts.metrics.get(ticker) ?? null,
+    coverage: parts.coverage.get(ticker) ?? null,
+  }));
+  const missing = "tickers" in wanted ? missingOf(wanted.tickers, parts) : [];
+  const told = {
+    forecasts: boundedList(forecasts),
+    missing: boundedList(missing),
+  };
+  const view = openSchema(forecastViewSchema).safeParse({
+    id: parts.plain.id,
+    operation: parts.plain.operation,
+    output_name: outputName,
+    window: parts.window,
+    count: parts.count,
+    ...told,
+    left_out: forecasts.length - told.forecasts.length + missing.length - told.missing.length,
+    metrics: {
+      score: Object.fromEntries(parts.score),
+      ...(parts.outOfFold.size === 0 ? {} : { out_of_fold: Object.fromEntries(parts.outOfFold) }),
+      baselines: Object.fromEntries(parts.baselines),
+    },
+    intervals: parts.intervals,
+  });
+  if (view.success && parts.plain.schema === OUTPUT_SCHEMA_NAME) return view.data;
+  throw new MucastError("invalid_data", `${outputName} is no output of mucast`, { source: outputName });
+}
+
+/** As many of the first entries as have room in half of what an answer may take. */
+function boundedList<T>(entries: readonly T[]): readonly T[] {
+  return boundedCopy(entries, { bytes: SIZES.forecast / 2, text: SIZES.text })!;
+}
+
+function missingOf(tickers: readonly string[], { mu, reasons }: OutputParts): MissingForecast[] {
+  return [...new Set(tickers)]
+    .filter((ticker) => !mu.has(ticker))
+    .map((ticker) => {
+      const { code, message } = reasons.get(ticker) ?? {
+        code: null,
+        message: "the output has no such ticker",
+      };
+      return { ticker, code, message: message.slice(0, LONGEST_MESSAGE) };
+    });
 }

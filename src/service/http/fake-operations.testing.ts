@@ -5,7 +5,7 @@ import { isEnded, type OperationPage, type OperationView } from "../../contract/
 import { isFinal, type Snapshot, type StoredEvent } from "../../contract/api/stored-event.ts";
 import { parsePayload } from "../../contract/config/payload.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import type { Caller, ListQuery, Operations, Submission } from "../operations.ts";
+import type { Caller, ListQuery, Operations, Submission } from "../operations/operations.ts";
 import { FORECAST } from "./openapi/examples.ts";
 
 type EventBody = Pick<StoredEvent, "type" | "data">;

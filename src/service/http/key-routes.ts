@@ -3,7 +3,7 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import { faultsOf, invalidRequest } from "../../contract/errors/faults.ts";
 import { parseJson } from "../../contract/json/json-text.ts";
 import { apiKeySchema } from "../auth/key-store.ts";
-import { SCOPES } from "../operations.ts";
+import { SCOPES } from "../operations/operations.ts";
 import type { HttpApp, HttpOptions } from "./server/http-app.ts";
 import { bodyText, readBodiesAsText } from "./server/request-bodies.ts";
 

@@ -20,7 +20,7 @@ import { after, test } from "node:test";
 import { startUnreaped } from "../../../test/unreaped.testing.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { lockDataFolder } from "./data-lock.ts";
-import { lockFile, readHolder, readLock } from "./holder.ts";
+import { lockFile, readHolder, readLock } from "./lock-holder.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-lock-"));
 after(() => rmSync(folder, { recursive: true, force: true }));

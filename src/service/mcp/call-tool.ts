@@ -4,8 +4,7 @@ import { API_OPERATIONS, type ApiOperationName } from "../../contract/api/operat
 import { type Fault, MucastError } from "../../contract/errors/errors.ts";
 import { faultsOf, invalidRequest } from "../../contract/errors/faults.ts";
 import { parseJson } from "../../contract/json/json-text.ts";
-import type { Caller } from "../operations.ts";
-import type { ToolOperations } from "./tool-operations.ts";
+import type { Caller, Operations } from "../operations/operations.ts";
 import { idempotencyKeySchema } from "./tools.ts";
 
 export interface ToolCall {
@@ -91,3 +90,8 @@ function keyFault(key: unknown): Fault {
   const [issue] = idempotencyKeySchema.safeParse(key).error!.issues;
   return { path: "idempotency_key", message: issue!.message };
 }
+
+/** What the tools do: Operations themselves, or those of a service elsewhere. */
+export type ToolOperations = Pick<Operations, "get" | "list" | "cancel" | "forecast"> & {
+  submit(...submitted: Parameters<Operations["submit"]>): Promise<{ operation: OperationView }>;
+};

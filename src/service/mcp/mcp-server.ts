@@ -1,10 +1,8 @@
 import { McpServer } from "@modelcontextprotocol/server";
 import type { ApiOperationName } from "../../contract/api/operations.ts";
 import { MUCAST_VERSION } from "../../contract/version.ts";
-import type { Caller } from "../operations.ts";
-import { callTool } from "./call-tool.ts";
-import { instructions } from "./instructions.ts";
-import type { ToolOperations } from "./tool-operations.ts";
+import type { Caller } from "../operations/operations.ts";
+import { callTool, type ToolOperations } from "./call-tool.ts";
 import { toolError, toolResult } from "./tool-result.ts";
 import { TOOLS, type ToolDefinition } from "./tools.ts";
 
@@ -35,4 +33,20 @@ export function mcpServer({ operations, caller, address, traceparent, onDefect }
     });
   }
   return server;
+}
+
+/**
+ * What an agent is told of the server as a whole.
+ * @param address of the service, as its callers reach it.
+ */
+export function instructions(address: string): string {
+  return `mucast trains forecasts of next-day log-returns (mu) of stock tickers, for a portfolio optimizer.
+
+How to run a job:
+1. Two input blobs must be stored: a feature blob, feature_engine_<id>.json, and a price blob, data_extractor_<id>.json. You name them by URL. People upload them with PUT ${address}/data/<name>, which answers with the URL, or use a storage that its operator has allowed; no tool here does it, so ask for the URLs where you do not know them.
+2. Call run_ml_job for classical regressors or run_dl_job for neural networks. Start with a small config, such as {"ML params": {"model": "ridge"}} or {"NN params": {"Dot prediction": {"current option": "lstm"}}}; everything left out has a default. Give an idempotency_key, and repeat the call with the same key if its answer is lost.
+3. The answer is an operation. Call get_operation with its id every few seconds until status is Succeeded, Failed or Canceled. Jobs take seconds to hours; progress says how far they are. Do not submit the job again while it is NotStarted or Running.
+4. Succeeded: result.output_url is the output blob, whose "mu" maps each ticker to its forecast; give that URL to the optimizer. get_forecast tells you mu, metrics and coverage of the tickers you name, or of the largest |mu|. Read warnings first: they say which tickers are missing or stale. Failed: error has code, detail and advice; correct what it names before submitting again.
+
+An error of a tool is a problem as JSON: code, detail, advice, and for invalid input faults, a list with the path and the message of every fault, so that all can be corrected at once. rate_limited and unavailable pass: try again after a while. Forecasts of daily returns are noisy by nature; compare with the baselines in the output before relying on them.`;
 }

@@ -6,9 +6,9 @@ import { publicOrigin } from "../http/server/public-origin.ts";
 import { requestAbort } from "../http/server/request-abort.ts";
 import { readBodiesAsText } from "../http/server/request-bodies.ts";
 import type { Log } from "../telemetry/log.ts";
+import type { ToolOperations } from "./call-tool.ts";
 import { withConfigTexts } from "./config-texts.ts";
 import { type McpServerParts, mcpServer } from "./mcp-server.ts";
-import type { ToolOperations } from "./tool-operations.ts";
 
 export interface McpOptions {
   readonly operations: ToolOperations;

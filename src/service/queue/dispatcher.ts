@@ -1,12 +1,11 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { claimOperation, giveUpLeases, renewLeases } from "../store/claim-operation.ts";
-import type { OperationRow } from "../store/operation-row.ts";
-import type { Changes } from "./changes.ts";
+import type { OperationRow } from "../store/operation-rows.ts";
 import { CoreBudget } from "./core-budget.ts";
-import type { QueueParts } from "./queue-parts.ts";
-import { quietly } from "./quietly.ts";
+import { Takeovers } from "./lease-recovery.ts";
+import type { Changes } from "./operation-notifications.ts";
+import { type QueueParts, quietly } from "./queue-parts.ts";
 import { RunningJob } from "./running-job.ts";
-import { Takeovers } from "./takeovers.ts";
 
 const MILLISECONDS_BETWEEN = { looks: 2_000, leases: 5_000, recoveries: 10_000 };
 /** How long what was told to stop may take to be handed back: longer where the database is away. */

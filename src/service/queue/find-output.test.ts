@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { FolderStore } from "../../blob/folder-store.ts";
-import type { OperationRow } from "../store/operation-row.ts";
-import { findOutput } from "./find-output.ts";
+import type { OperationRow } from "../store/operation-rows.ts";
+import { findOutput } from "./finish-attempt.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-found-"));
 after(() => rmSync(folder, { recursive: true, force: true }));

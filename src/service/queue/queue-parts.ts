@@ -1,8 +1,9 @@
 import type { BlobStore } from "../../blob/store.ts";
 import type { StatusBlob } from "../../contract/output/status-blob.ts";
-import type { Executor } from "../../executors/executor.ts";
+import type { Executor, JobOrder } from "../../executors/executor.ts";
 import type { Database } from "../database/database.ts";
-import type { WebhookTypes } from "../store/webhook-types.ts";
+import type { WebhookTypes } from "../store/events.ts";
+import type { OperationRow } from "../store/operation-rows.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 
@@ -27,4 +28,30 @@ export interface QueueParts {
   readonly webhooks: WebhookTypes;
   readonly telemetry: Telemetry;
   readonly log: Log;
+}
+
+/** What an executor is asked for, by the row of an attempt. @param workers cores it may use. */
+export function orderOf(row: OperationRow, workers: number, urlOf: QueueParts["urlOf"]): JobOrder {
+  const inputs = [row.feature_url, row.data_extractor_url];
+  return {
+    id: row.id,
+    attempt: row.attempt,
+    operation: row.operation,
+    featureUrl: urlOf(row.feature_url),
+    dataExtractorUrl: urlOf(row.data_extractor_url),
+    config: row.config,
+    space: row.space,
+    shared: inputs.filter((stored) => row.space !== "" && stored.startsWith("/data/")).map(urlOf),
+    workers,
+    traceparent: row.traceparent ?? undefined,
+  };
+}
+
+/** Runs what is tried again at its next turn: the database or the storage may be away. */
+export async function quietly(log: Log, action: () => Promise<void>): Promise<void> {
+  try {
+    await action();
+  } catch (error) {
+    log.warn({ err: error }, "the queue could not be looked after; it is tried again");
+  }
 }

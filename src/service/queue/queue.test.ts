@@ -5,11 +5,11 @@ import { setImmediate } from "node:timers/promises";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { onEachDatabase } from "../database/databases.testing.ts";
 import { claimOperation, renewLeases } from "../store/claim-operation.ts";
-import { readOperation } from "../store/read-operation.ts";
+import { readOperation } from "../store/operation-rows.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import { FakeExecutor } from "./fake-executor.testing.ts";
+import { Takeovers } from "./lease-recovery.ts";
 import { NO_NEWS, newCaller, PAYLOAD, recordOf, TestedQueue } from "./queue.testing.ts";
-import { Takeovers } from "./takeovers.ts";
 
 const LOST = { kind: "lost", reason: "killed" } as const;
 const CONFIG = JSON.stringify(JSON.parse(PAYLOAD).config);
@@ -501,7 +501,7 @@ onEachDatabase((tested) => {
     const caller = newCaller();
     const { id } = await tried.submit(caller);
     const execution = await tried.executor.next();
-    const { recordNews } = await import("../store/record-news.ts");
+    const { recordNews } = await import("../store/record-progress.ts");
     for (let done = 1; done <= 30; done++) {
       const news = { ...NO_NEWS, progress: { stage: "fit", done, total: 30 } } as const;
       const { webhooks, database } = tried.parts;

@@ -5,17 +5,17 @@ import type { Snapshot, StoredEvent } from "../../contract/api/stored-event.ts";
 import { parsePayload } from "../../contract/config/payload.ts";
 import type { StatusBlob } from "../../contract/output/status-blob.ts";
 import type { Database } from "../database/database.ts";
-import type { Caller } from "../operations.ts";
+import type { Caller } from "../operations/operations.ts";
+import { StoredOperations } from "../operations/stored-operations.ts";
 import { giveUpLeases } from "../store/claim-operation.ts";
-import type { News } from "../store/record-news.ts";
-import { webhookTypes } from "../store/webhook-types.ts";
-import { StoredOperations } from "../stored-operations.ts";
+import { webhookTypes } from "../store/events.ts";
+import type { News } from "../store/record-progress.ts";
 import { noLog } from "../telemetry/log.ts";
 import { noTelemetry } from "../telemetry/telemetry.ts";
-import { Changes } from "./changes.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import { FakeExecutor } from "./fake-executor.testing.ts";
-import { newOwner } from "./owner.ts";
+import { newOwner } from "./lease-recovery.ts";
+import { Changes } from "./operation-notifications.ts";
 import type { QueueParts } from "./queue-parts.ts";
 
 export const PAYLOAD = JSON.stringify({

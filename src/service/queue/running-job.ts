@@ -5,12 +5,11 @@ import type { Timing } from "../../contract/output/status-blob.ts";
 import type { Execution, ExecutionEnd, JobOrder, StopReason } from "../../executors/executor.ts";
 import { keepHandle } from "../store/claim-operation.ts";
 import { releaseOperation } from "../store/end-operation.ts";
-import type { OperationRow } from "../store/operation-row.ts";
-import { recordNews } from "../store/record-news.ts";
-import { canceledProblem, conclude } from "./conclude.ts";
-import { NewsFeed } from "./news-feed.ts";
-import { orderOf } from "./order-of.ts";
-import type { QueueParts } from "./queue-parts.ts";
+import type { OperationRow } from "../store/operation-rows.ts";
+import { recordNews } from "../store/record-progress.ts";
+import { canceledProblem, conclude } from "./finish-attempt.ts";
+import { NewsFeed } from "./progress-batcher.ts";
+import { orderOf, type QueueParts } from "./queue-parts.ts";
 
 const PAUSE_MILLISECONDS = { first: 500, most: 10_000 };
 const REFUSED_WAIT_SECONDS = 15;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { settingsSchema } from "../../contract/settings.ts";
 import { secretHider } from "../telemetry/hide-secrets.ts";
-import { secretsOf } from "./secrets.ts";
+import { secretsOf } from "./load-settings.ts";
 
 test("the password of a database is hidden however its URL is spelt", () => {
   for (const [url, password] of [

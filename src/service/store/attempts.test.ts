@@ -3,10 +3,9 @@ import { beforeEach, test } from "node:test";
 import { onEachDatabase } from "../database/databases.testing.ts";
 import { claimOperation, keepHandle } from "./claim-operation.ts";
 import { releaseOperation } from "./end-operation.ts";
-import { readEvents } from "./events.ts";
+import { readEvents, webhookTypes } from "./events.ts";
 import { insertOperation } from "./insert-operation.ts";
-import { readOperation } from "./read-operation.ts";
-import { webhookTypes } from "./webhook-types.ts";
+import { readOperation } from "./operation-rows.ts";
 
 const NONE = webhookTypes([]);
 

@@ -1,3 +1,4 @@
+import { MucastError } from "../../contract/errors/errors.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import {
   type BlobPlace,
@@ -186,4 +187,13 @@ export function settleUpload(
     if (mine) await recordBlob(statements, { caller, name, space, bytes: bytes ?? 0 });
     await releaseUpload(statements, id);
   });
+}
+
+/** That a caller has no room for another blob. @param used without it. */
+export function quotaExceeded(used: Usage, quota: Quota): MucastError {
+  const setting = used.blobs >= quota.blobs ? "stored_blobs_per_caller" : "stored_bytes_per_caller";
+  const message =
+    `this caller has ${used.blobs} blobs of ${used.bytes} bytes, uploads that go on and outputs to come among them, ` +
+    `and may have ${quota.blobs} of ${quota.bytes} (${setting})`;
+  return new MucastError("quota_exceeded", message, { used, quota });
 }

@@ -1,8 +1,7 @@
 import type { Database, Queryable } from "../database/database.ts";
 import { LONGEST_WAIT_SECONDS } from "./end-operation.ts";
-import { appendEvents } from "./events.ts";
-import { ATTEMPT_SECONDS, type OperationRow } from "./operation-row.ts";
-import type { WebhookTypes } from "./webhook-types.ts";
+import { appendEvents, type WebhookTypes } from "./events.ts";
+import { ATTEMPT_SECONDS, type OperationRow } from "./operation-rows.ts";
 
 /** How long a service may be silent before another one takes its operations over. */
 export const LEASE_SECONDS = 20;

@@ -3,9 +3,8 @@ import type { ResultRecord } from "../../contract/output/result-record.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import { recordBlob } from "./blob-records.ts";
 import type { Attempt } from "./claim-operation.ts";
-import { appendEvents, pruneEvents } from "./events.ts";
-import { type OperationRow, viewOf } from "./operation-row.ts";
-import type { WebhookTypes } from "./webhook-types.ts";
+import { appendEvents, pruneEvents, type WebhookTypes } from "./events.ts";
+import { type OperationRow, viewOf } from "./operation-rows.ts";
 
 /** How an operation ends. */
 export type Ending =
@@ -94,4 +93,27 @@ export async function releaseOperation(
     [id, attempt, reason, Math.min(waitSeconds, LONGEST_WAIT_SECONDS), owner],
   );
   return rows.length > 0;
+}
+
+/** Marks a waiting or running operation as not wanted any more, once. @returns it; undefined where it has ended. */
+export function requestCancel(
+  database: Database,
+  id: string,
+  webhooks: WebhookTypes,
+): Promise<OperationRow | undefined> {
+  return database.transaction(async (statements) => {
+    const { rows } = await statements.query<OperationRow & { first: boolean }>(
+      `with before as (
+         select id, cancel_requested_at from operations
+         where id = $1 and status in ('NotStarted', 'Running') for update
+       )
+       update operations o set cancel_requested_at = coalesce(o.cancel_requested_at, now())
+       from before where o.id = before.id
+       returning o.*, before.cancel_requested_at is null as first`,
+      [id],
+    );
+    const row = rows[0];
+    if (row?.first) await appendEvents(statements, id, [{ type: "cancel_requested", data: {} }], webhooks);
+    return row;
+  });
 }

@@ -1,8 +1,8 @@
 import { SIZES } from "../../contract/api/answer-limits.ts";
 import type { OperationView } from "../../contract/api/operation-view.ts";
 import type { StoredEvent, StoredEventType } from "../../contract/api/stored-event.ts";
+import type { WebhookTarget } from "../../contract/settings.ts";
 import type { Queryable } from "../database/database.ts";
-import type { WebhookTypes } from "./webhook-types.ts";
 
 /** The channel on which every service hears of changes; the payload is `<event type>:<operation id>`. */
 export const CHANNEL = "mucast_operations";
@@ -131,4 +131,16 @@ export async function pruneEvents(
      where id = $1 and exists (select 1 from removed where type <> 'epochs')`,
     [id, kept, EPOCHS_BYTES],
   );
+}
+
+/** Which of the operator's targets want which events. */
+export interface WebhookTypes {
+  /** Names of targets. */
+  targetsOf(type: StoredEventType): readonly string[];
+}
+
+export function webhookTypes(targets: readonly WebhookTarget[]): WebhookTypes {
+  return {
+    targetsOf: (type) => targets.filter(({ types }) => types.includes(type)).map(({ name }) => name),
+  };
 }

@@ -2,9 +2,8 @@ import type { Operation } from "../../contract/api/operation-view.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import type { BlobPlace, Usage } from "./blob-records.ts";
 import { overQuota, type Quota } from "./blob-uploads.ts";
-import { appendEvents } from "./events.ts";
-import type { OperationRow } from "./operation-row.ts";
-import type { WebhookTypes } from "./webhook-types.ts";
+import { appendEvents, type WebhookTypes } from "./events.ts";
+import type { OperationRow } from "./operation-rows.ts";
 
 export interface NewOperation {
   readonly id: string;

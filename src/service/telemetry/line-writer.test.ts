@@ -86,7 +86,7 @@ test("a reader that has stopped halts nothing: lines beyond what its pipe holds 
   const url = (name: string) => JSON.stringify(new URL(name, import.meta.url).href);
   const program = `
     const { LineWriter } = await import(${url("./line-writer.ts")});
-    const { withoutWaiting } = await import(${url("./log-descriptor.ts")});
+    const { withoutWaiting } = await import(${url("./line-writer.ts")});
     const writer = new LineWriter(withoutWaiting(1));
     for (let i = 0; i < 200; i++) writer.write("y".repeat(1000) + "\\n");
     process.exit(writer.lost > 0 ? 7 : 8);`;

@@ -3,8 +3,7 @@ import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { problemOf } from "../../contract/errors/problem.ts";
-import { noLog } from "./log.ts";
-import { openLog } from "./open-log.ts";
+import { noLog, openLog } from "./log.ts";
 import { openTelemetry } from "./open-telemetry.ts";
 import type { Telemetry, WatchedOperation } from "./telemetry.ts";
 

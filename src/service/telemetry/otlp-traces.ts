@@ -1,3 +1,14 @@
+import {
+  type Attributes,
+  type Context,
+  ROOT_CONTEXT,
+  type Span,
+  SpanKind,
+  type SpanOptions,
+  SpanStatusCode,
+  type Tracer,
+  trace,
+} from "@opentelemetry/api";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import {
   defaultResource,
@@ -7,10 +18,17 @@ import {
   serviceNameEnvDetector,
 } from "@opentelemetry/resources";
 import { BatchSpanProcessor, type SpanExporter, TracerProvider } from "@opentelemetry/sdk-trace";
+import type { Timing } from "../../contract/output/status-blob.ts";
 import { MUCAST_VERSION } from "../../contract/version.ts";
 import type { Log } from "./log.ts";
-import { recordOperation, recordRequest } from "./spans.ts";
-import type { Traces } from "./traces.ts";
+import {
+  METHODS,
+  type RequestBegun,
+  type RequestDone,
+  type WatchedOperation,
+  type WatchedRequest,
+} from "./telemetry.ts";
+import { readTraceparent, type Traces, writeTraceparent } from "./traces.ts";
 
 /** At the end spans are waited for this long, whatever their receiver does. */
 const CLOSE_MILLISECONDS = 3_000;
@@ -73,4 +91,89 @@ async function closed(provider: TracerProvider, log: Log): Promise<void> {
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** More child spans of one operation than this say nothing more. */
+const MOST_TIMINGS = 500;
+
+/** Begins the span of a request, which ends with its answer. */
+export function recordRequest(tracer: Tracer, { method, traceparent }: RequestBegun): WatchedRequest {
+  const known = METHODS.has(method);
+  const attributes = { "http.request.method": known ? method : "_OTHER" };
+  const name = known ? method : "HTTP";
+  const span = tracer.startSpan(name, { kind: SpanKind.SERVER, attributes }, contextOf(traceparent));
+  const { traceId, spanId, traceFlags } = span.spanContext();
+  return {
+    traceparent: writeTraceparent({ traceId, spanId, flags: traceFlags }),
+    ended: (done) => endRequest(span, name, done),
+  };
+}
+
+function endRequest(span: Span, name: string, { route, status, code }: RequestDone): void {
+  if (route !== undefined) span.updateName(`${name} ${route}`);
+  span.setAttributes({
+    "http.response.status_code": status,
+    ...(route === undefined ? {} : { "http.route": route }),
+    ...(status < 400 ? {} : { "error.type": code ?? String(status) }),
+  });
+  if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
+  span.end();
+}
+
+/** From its start to its end, a child of the request that asked for it; made once both are known. */
+export function recordOperation(
+  tracer: Tracer,
+  operation: WatchedOperation,
+  timings: readonly Timing[],
+): void {
+  const { created_at, started_at, finished_at, status, error } = operation;
+  const span = tracer.startSpan(
+    operation.operation,
+    { startTime: started_at ?? created_at, attributes: attributesOf(operation) },
+    contextOf(operation.traceparent),
+  );
+  if (status === "Failed") span.setStatus({ code: SpanStatusCode.ERROR, message: error?.code ?? "failed" });
+  recordTimings(tracer, trace.setSpan(ROOT_CONTEXT, span), timings);
+  span.end(finished_at ?? new Date());
+}
+
+function attributesOf({
+  id,
+  operation,
+  status,
+  attempt,
+  error,
+  created_at,
+  started_at,
+}: WatchedOperation): Attributes {
+  return {
+    "mucast.operation.id": id,
+    "mucast.operation.name": operation,
+    "mucast.operation.status": status,
+    "mucast.operation.attempt": attempt,
+    ...(started_at
+      ? { "mucast.operation.queue_seconds": (started_at.getTime() - created_at.getTime()) / 1_000 }
+      : {}),
+    ...(error ? { "error.type": error.code } : {}),
+  };
+}
+
+function recordTimings(tracer: Tracer, parent: Context, timings: readonly Timing[]): void {
+  for (const { name, start, end } of timings.slice(0, MOST_TIMINGS)) {
+    if (end >= start) tracer.startSpan(...named(name, start), parent).end(end);
+  }
+}
+
+/** Spans of the same kind have one name; whose fit it was stands beside it. */
+function named(name: string, startTime: number): [name: string, options: SpanOptions] {
+  const ticker = /^fit (.{1,100})/.exec(name)?.[1];
+  if (ticker === undefined) return [name, { startTime }];
+  return ["fit ticker", { startTime, attributes: { "mucast.ticker": ticker } }];
+}
+
+function contextOf(traceparent: string | null | undefined): Context {
+  const context = readTraceparent(traceparent);
+  if (context === undefined) return ROOT_CONTEXT;
+  const { traceId, spanId, flags } = context;
+  return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags: flags & 1, isRemote: true });
 }

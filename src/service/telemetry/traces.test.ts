@@ -3,12 +3,11 @@ import { spawnSync } from "node:child_process";
 import { after, beforeEach, describe, it } from "node:test";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { problemOf } from "../../contract/errors/problem.ts";
-import { noLog } from "./log.ts";
-import { openLog } from "./open-log.ts";
+import { noLog, openLog } from "./log.ts";
 import { openTelemetry } from "./open-telemetry.ts";
 import { FakeOtlpReceiver, type ReceivedSpan } from "./otlp-receiver.testing.ts";
 import type { WatchedOperation } from "./telemetry.ts";
-import { readTraceparent } from "./traceparent.ts";
+import { readTraceparent } from "./traces.ts";
 
 const TRACE = "0af7651916cd43dd8448eb211c80319c";
 const PARENT = "b7ad6b7169203331";

@@ -1,6 +1,5 @@
 import type { Timing } from "../../contract/output/status-blob.ts";
 import type { RequestBegun, WatchedOperation, WatchedRequest } from "./telemetry.ts";
-import { readTraceparent, writeTraceparent } from "./traceparent.ts";
 
 /** Where spans go. */
 export interface Traces {
@@ -24,4 +23,25 @@ export const noTraces: Traces = {
 export function wantsTraces(env: Readonly<Record<string, string | undefined>>): boolean {
   if (env.OTEL_SDK_DISABLED?.trim().toLowerCase() === "true") return false;
   return [env.OTEL_EXPORTER_OTLP_ENDPOINT, env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT].some((url) => url?.trim());
+}
+
+/** W3C trace context, version 00 and what later versions keep of it: trace, span and flags. */
+const TRACEPARENT =
+  /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?$/;
+
+export interface TraceContext {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly flags: number;
+}
+
+/** @returns undefined where it is missing, or not a trace context: a trace that begins here takes its place. */
+export function readTraceparent(text: string | null | undefined): TraceContext | undefined {
+  const [, traceId, spanId, flags] = TRACEPARENT.exec(text ?? "") ?? [];
+  if (traceId === undefined || spanId === undefined || flags === undefined) return undefined;
+  return { traceId, spanId, flags: Number.parseInt(flags, 16) };
+}
+
+export function writeTraceparent({ traceId, spanId, flags }: TraceContext): string {
+  return `00-${traceId}-${spanId}-${(flags & 0xff).toString(16).padStart(2, "0")}`;
 }

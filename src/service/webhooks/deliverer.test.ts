@@ -5,15 +5,13 @@ import { beforeEach, type TestContext, test } from "node:test";
 import { EVENT_TYPES, type StoredEventType } from "../../contract/api/stored-event.ts";
 import type { WebhookTarget } from "../../contract/settings.ts";
 import { onEachDatabase } from "../database/databases.testing.ts";
-import { appendEvents } from "../store/events.ts";
-import { webhookTypes } from "../store/webhook-types.ts";
-import { openLog } from "../telemetry/open-log.ts";
+import { appendEvents, webhookTypes } from "../store/events.ts";
+import { openLog } from "../telemetry/log.ts";
 import type { DeliveryOutcome } from "../telemetry/telemetry.ts";
 import { startDeliverer } from "./deliverer.ts";
-import type { Pace } from "./deliverer-parts.ts";
 import { claimDeliveries } from "./deliveries.ts";
 import { SECRET, WebhookReceiver } from "./receiver.testing.ts";
-import { MOST_TRIES } from "./retry-delay.ts";
+import { MOST_TRIES, type Pace } from "./target-deliverer.ts";
 
 const PACE: Pace = {
   lookMilliseconds: 20,

@@ -2,6 +2,7 @@ import { type IncomingMessage, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { Webhook } from "standardwebhooks";
 import { MUCAST_VERSION } from "../../contract/version.ts";
+import type { DueDelivery } from "./deliveries.ts";
 
 export interface SignedPost {
   readonly url: string;
@@ -82,4 +83,26 @@ function throwAway(answer: IncomingMessage, done: () => void): void {
 function codeOf(error: unknown): string {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   return /^[A-Z0-9_]{1,60}$/.test(code) ? `the connection failed (${code})` : "the connection failed";
+}
+
+/** The event of a delivery as it is sent: CloudEvents 1.0 in JSON, structured mode. */
+export function cloudEvent({ operation_id, seq, event }: DueDelivery, source: string): string {
+  return JSON.stringify({
+    specversion: "1.0",
+    id: eventId(operation_id, seq),
+    source,
+    type: `mucast.operation.${event!.type}`,
+    subject: operation_id,
+    time: event!.time.toISOString(),
+    datacontenttype: "application/json",
+    data: event!.data,
+  });
+}
+
+/**
+ * The same for every try, so that a receiver can tell what it has had. No full stop in it: those part the id from the
+ * time and the body in what is signed.
+ */
+export function eventId(operationId: string, seq: number): string {
+  return `${operationId}_${seq}`;
 }

@@ -1,6 +1,7 @@
 import type { WebhookTarget } from "../../contract/settings.ts";
-import { cloudEvent, eventId } from "./cloud-event.ts";
-import type { DelivererParts, Pace } from "./deliverer-parts.ts";
+import type { Queryable } from "../database/database.ts";
+import type { Log } from "../telemetry/log.ts";
+import type { Telemetry } from "../telemetry/telemetry.ts";
 import {
   claimDeliveries,
   type DueDelivery,
@@ -9,8 +10,7 @@ import {
   markFailed,
   markForLater,
 } from "./deliveries.ts";
-import { type PostOutcome, postEvent } from "./post-event.ts";
-import { MOST_TRIES } from "./retry-delay.ts";
+import { cloudEvent, eventId, type PostOutcome, postEvent } from "./post-event.ts";
 
 /** Deliveries to one target that are under way at the same time. */
 const AT_A_TIME = 8;
@@ -149,3 +149,42 @@ const REASONS = {
   gone: "answered with status 410: the receiver wants no more of it",
   not_kept: "the event is no longer kept",
 } as const;
+
+/** What deliveries are made with. */
+export interface DelivererParts {
+  readonly database: Queryable;
+  readonly targets: readonly WebhookTarget[];
+  /** `source` of the events: the public URL of the service, or a URN. */
+  readonly source: string;
+  readonly log: Log;
+  readonly telemetry: Pick<Telemetry, "delivery">;
+  readonly pace?: Pace;
+}
+
+/** How fast deliveries are looked for, given up and tried again. */
+export interface Pace {
+  readonly lookMilliseconds: number;
+  readonly timeoutMilliseconds: number;
+  /** At its end, what is under way may take this long. */
+  readonly closeMilliseconds: number;
+  /** Seconds until the next try, after so many. */
+  readonly retryDelay: (tries: number) => number;
+}
+
+/** Tries of one delivery, the first one among them; with the delays between them about 23 hours. */
+export const MOST_TRIES = 12;
+
+const FIRST_SECONDS = 5;
+const GROWTH = 3;
+const LONGEST_SECONDS = 6 * 3_600;
+const JITTER = 0.2;
+
+/**
+ * How long to wait after the `tries`-th try has failed, seconds: 5, 15, 45, … up to 6 hours, each up to a fifth longer
+ * or shorter, so that what failed together does not come back together.
+ * @param random from 0 to 1.
+ */
+export function retryDelay(tries: number, random = Math.random()): number {
+  const seconds = Math.min(LONGEST_SECONDS, FIRST_SECONDS * GROWTH ** (tries - 1));
+  return seconds * (1 - JITTER + 2 * JITTER * random);
+}

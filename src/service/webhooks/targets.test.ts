@@ -3,8 +3,8 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { WebhookTarget } from "../../contract/settings.ts";
-import { MOST_TRIES, retryDelay } from "./retry-delay.ts";
-import { checkTargets } from "./targets.ts";
+import { checkTargets } from "./deliverer.ts";
+import { MOST_TRIES, retryDelay } from "./target-deliverer.ts";
 
 const named = (name: string, url: string): WebhookTarget => ({
   name,

@@ -1,8 +1,7 @@
 import type { BlobStore } from "../../../blob/store.ts";
 import { MucastError } from "../../../contract/errors/errors.ts";
-import type { BlobSpot, Blobs, BlobUpload } from "../../blobs.ts";
-import { spaceOf } from "../../caller-space.ts";
-import type { Caller } from "../../operations.ts";
+import { type BlobSpot, type Blobs, type BlobUpload, spaceOf } from "../../blobs/blobs.ts";
+import type { Caller } from "../../operations/operations.ts";
 
 /** A fake of what keeps records of blobs: every caller reads its own space of a real store, whatever is in it. */
 export class FakeBlobs implements Blobs {

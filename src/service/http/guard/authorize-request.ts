@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { MucastError } from "../../../contract/errors/errors.ts";
 import { type Authenticate, LOCAL_SUBJECT, tokenIn } from "../../auth/authenticate.ts";
-import type { Caller } from "../../operations.ts";
+import type { Caller } from "../../operations/operations.ts";
 import { addressKey, type OpenRequests, type TokenBuckets } from "./caller-limits.ts";
 
 export interface Admission {

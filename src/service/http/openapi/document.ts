@@ -1,7 +1,7 @@
 import swagger, { type SwaggerTransform } from "@fastify/swagger";
 import { z } from "zod";
 import { MUCAST_VERSION } from "../../../contract/version.ts";
-import type { Scope } from "../../operations.ts";
+import type { Scope } from "../../operations/operations.ts";
 import type { HttpApp } from "../server/http-app.ts";
 import { componentSchemas, type Direction, referenceTo } from "./component-schemas.ts";
 import { DL_PAYLOAD, ML_PAYLOAD } from "./examples.ts";

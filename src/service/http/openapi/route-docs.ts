@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { ERROR_TABLE, type ErrorCode } from "../../../contract/errors/error-codes.ts";
 import { MucastError } from "../../../contract/errors/errors.ts";
-import type { Scope } from "../../operations.ts";
+import type { Scope } from "../../operations/operations.ts";
 import { EARLY_STATUSES, type EarlyStatus, earlyRefusal, problemAnswer } from "../server/problem-answer.ts";
 import { PROBLEM_TYPE } from "../server/send-problem.ts";
 

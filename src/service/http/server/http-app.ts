@@ -11,8 +11,8 @@ import { faultsOf, invalidRequest } from "../../../contract/errors/faults.ts";
 import type { Settings } from "../../../contract/settings.ts";
 import type { Authenticate } from "../../auth/authenticate.ts";
 import type { KeyStore } from "../../auth/key-store.ts";
-import type { Blobs } from "../../blobs.ts";
-import type { Caller, Operations, Scope } from "../../operations.ts";
+import type { Blobs } from "../../blobs/blobs.ts";
+import type { Caller, Operations, Scope } from "../../operations/operations.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Telemetry, WatchedRequest } from "../../telemetry/telemetry.ts";
 

@@ -1,0 +1,111 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { policyOf } from "../../blob/policy.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import type { BlobPlace } from "../store/blob-records.ts";
+import { OwnBlobs, type OwnPlaces, ownBases } from "./input-urls.ts";
+
+const ADDRESS = "http://127.0.0.1:8080";
+const CONTAINER = "https://acct.blob.core.windows.net/models";
+const NAME = "feature_engine_1.json";
+
+const bases = ownBases(ADDRESS, "https://forecasts.example.com");
+const rules = { allowed: [], privateOrigins: [] };
+const folder = { base: "", folder: "/blobs" };
+const inFolder = {
+  bases,
+  jobBase: bases[0]!,
+  policy: policyOf({ ...rules, mapped: bases.map((base) => ({ ...folder, base })) }),
+};
+const inContainer = { bases, jobBase: CONTAINER, policy: policyOf({ ...rules, blobUrl: CONTAINER }) };
+const ALICE = { subject: "key:00000000000a11ce", scopes: new Set(["write"] as const) };
+const LOCAL = { subject: "local", scopes: new Set(["write"] as const) };
+const HERS = { name: NAME, space: "key-00000000000a11ce" };
+const BENS = { name: NAME, space: "key-0000000000000be4" };
+
+function payload(url: string) {
+  return { featureUrl: url, dataExtractorUrl: url };
+}
+
+/** What the caller has of that name, and whether the operator has put one there for all. */
+function blobsWhere(places: OwnPlaces, mine: BlobPlace | undefined, isOpen = false): OwnBlobs {
+  return new OwnBlobs(places, {
+    find: async (_caller, name) => (name === NAME ? mine : undefined),
+    isOpen: async (name) => name === NAME && isOpen,
+  });
+}
+
+for (const [where, places] of Object.entries({ inFolder, inContainer })) {
+  test(`every spelling of an own blob that is let in is known as that blob, ${where}`, async () => {
+    const spellings = bases.map((base) => `${base}/data/${NAME}`);
+    if (places === inContainer) spellings.push(`${CONTAINER}/${HERS.space}/data/${NAME}`);
+    const [hers, none] = [blobsWhere(places, HERS), blobsWhere(places, undefined)];
+    for (const url of spellings) {
+      assert.equal(hers.fault(url), undefined, url);
+      const kept = await hers.keep(ALICE, payload(url));
+      assert.deepEqual([kept.featureUrl, kept.blobs], [`/${HERS.space}/data/${NAME}`, [HERS, HERS]]);
+      await assert.rejects(none.keep(ALICE, payload(url)), isNotAllowed, url);
+    }
+    for (const url of bases.flatMap((base) => [`${base}/data/${NAME}?`, `${base}/data/${NAME}?sv=1`])) {
+      await assert.rejects(none.keep(ALICE, payload(url)), isNotAllowed, url);
+    }
+  });
+
+  test(`the space of another caller is closed, whatever signature a URL carries, ${where}`, async () => {
+    const hers = blobsWhere(places, HERS, true);
+    for (const base of [CONTAINER, ...bases]) {
+      for (const query of ["", "?", "?sv=1&sig=s3cret"]) {
+        const url = `${base}/${BENS.space}/data/${NAME}${query}`;
+        if (hers.fault(url) !== undefined) continue;
+        await assert.rejects(hers.keep(ALICE, payload(url)), isNotAllowed, url);
+        await assert.rejects(hers.keep(LOCAL, payload(url)), isNotAllowed, url);
+      }
+    }
+  });
+
+  test(`what is recorded for no caller can be read where it is there to be read, ${where}`, async () => {
+    const urls = [`${bases[0]}/data/${NAME}`];
+    if (places === inContainer) urls.push(`${CONTAINER}/data/${NAME}`);
+    for (const url of urls) {
+      const kept = await blobsWhere(places, undefined, true).keep(ALICE, payload(url));
+      assert.deepEqual([kept.featureUrl, kept.blobs], [`/data/${NAME}`, []]);
+      await assert.rejects(blobsWhere(places, undefined, false).keep(ALICE, payload(url)), isNotAllowed);
+    }
+  });
+
+  test(`a path is no URL, even where it looks like a blob as it is kept, ${where}`, () => {
+    const own = blobsWhere(places, HERS);
+    for (const path of [
+      `/data/${NAME}`,
+      `/data/${NAME}?`,
+      `/${HERS.space}/data/${NAME}`,
+      `/data//data/${NAME}`,
+    ]) {
+      assert.match(own.fault(path)?.message ?? "", /is not a URL/, path);
+    }
+  });
+}
+
+test("a URL straight into the container names what lies there, not the caller's own of that name", async () => {
+  const url = `${CONTAINER}/data/${NAME}`;
+  const kept = await blobsWhere(inContainer, HERS, true).keep(ALICE, payload(url));
+  assert.deepEqual([kept.featureUrl, kept.blobs], [`/data/${NAME}`, []]);
+  await assert.rejects(blobsWhere(inContainer, HERS, false).keep(ALICE, payload(url)), isNotAllowed);
+  const old = { name: NAME, space: "" };
+  assert.deepEqual((await blobsWhere(inContainer, old).keep(ALICE, payload(url))).blobs, [old, old]);
+});
+
+test("a job reads a blob of its caller's by the URL that the caller knows", () => {
+  const stored = `/${HERS.space}/data/${NAME}`;
+  assert.equal(blobsWhere(inFolder, HERS).urlOf(stored), `${bases[0]}/data/${NAME}`);
+  assert.equal(blobsWhere(inContainer, HERS).urlOf(stored), CONTAINER + stored);
+  assert.equal(blobsWhere(inContainer, HERS).urlOf(`/data/${NAME}`), `${CONTAINER}/data/${NAME}`);
+  assert.equal(
+    blobsWhere(inFolder, HERS).urlOf("https://a.example/c/data/x.json"),
+    "https://a.example/c/data/x.json",
+  );
+});
+
+function isNotAllowed(error: unknown): boolean {
+  return error instanceof MucastError && error.code === "url_not_allowed";
+}

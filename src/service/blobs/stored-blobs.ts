@@ -1,0 +1,141 @@
+import { randomUUID } from "node:crypto";
+import type { BlobStore } from "../../blob/store.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import type { Database } from "../database/database.ts";
+import type { Caller } from "../operations/operations.ts";
+import { type BlobPlace, findBlob, ownerOfPlace, recordOf } from "../store/blob-records.ts";
+import {
+  type Quota,
+  quotaExceeded,
+  renewUploads,
+  reserveUpload,
+  UPLOAD_LEASE_SECONDS,
+  type UploadRow,
+} from "../store/blob-uploads.ts";
+import type { Log } from "../telemetry/log.ts";
+import type { Ongoing } from "./blob-reconciliation.ts";
+import { type BlobSpot, type Blobs, type BlobUpload, spaceOf } from "./blobs.ts";
+import { beingRemoved, type RemovalParts, StoredRemovals } from "./stored-removals.ts";
+import { StoredUpload } from "./stored-upload.ts";
+
+export interface StoredBlobsParts {
+  readonly database: Database;
+  readonly store: BlobStore;
+  readonly settings: { readonly auth: "none" | "keys" | "oidc" };
+  readonly quota: Quota;
+  readonly log: Log;
+  /** Waits for so many milliseconds. */
+  readonly pause?: RemovalParts["pause"];
+}
+
+/** Blobs as the database and the storage have them. */
+export class StoredBlobs implements Blobs {
+  readonly #parts: StoredBlobsParts;
+  /** Of the uploads that go on here. */
+  readonly #uploads = new Set<string>();
+  readonly #removals: StoredRemovals;
+  readonly #renewing: NodeJS.Timeout;
+
+  constructor(parts: StoredBlobsParts) {
+    this.#parts = parts;
+    this.#removals = new StoredRemovals(parts);
+    this.#renewing = setInterval(() => void this.#renew(), (UPLOAD_LEASE_SECONDS * 1_000) / 4).unref();
+  }
+
+  /** Uploads and removals that go on here. */
+  get ongoing(): Ongoing {
+    return { uploads: [...this.#uploads], removals: this.#removals.ongoing };
+  }
+
+  close(): void {
+    clearInterval(this.#renewing);
+  }
+
+  async find({ subject }: Caller, name: string): Promise<BlobSpot | undefined> {
+    const found = await findBlob(this.#parts.database, subject, name);
+    if (found) return this.#spot(found);
+    // Without authentication there is one caller, to whom the operator's own files belong as well.
+    const open = { name, space: "" };
+    const isOpen = this.#parts.settings.auth === "none" && (await this.#isNobodys(open));
+    return isOpen ? this.#spot(open) : undefined;
+  }
+
+  async place({ subject }: Caller, name: string): Promise<BlobSpot | undefined> {
+    const { database, settings } = this.#parts;
+    const record = await recordOf(database, subject, name);
+    const spot = this.#spot(record ?? { name, space: spaceOf(subject) });
+    if (record !== undefined || spaceOf(subject) !== "") return spot;
+    if (!(await this.#isNobodys({ name, space: "" }))) return undefined;
+    // With authentication what lies there unrecorded is the operator's, for all callers.
+    const isOperators = settings.auth !== "none" && (await spot.store.stat(spot.key)) !== undefined;
+    return isOperators ? undefined : spot;
+  }
+
+  async begin({ subject }: Caller, name: string, bytes?: number): Promise<BlobUpload | undefined> {
+    const { quota } = this.#parts;
+    if (bytes !== undefined && bytes > quota.bytes) throw tooLargeForQuota(name, bytes, quota);
+    const row = { id: randomUUID(), caller: subject, name, space: spaceOf(subject), bytes: bytes ?? 0 };
+    // Before its row is there, which else could be taken for that of an upload that broke off.
+    this.#uploads.add(row.id);
+    const onEnd = () => void this.#uploads.delete(row.id);
+    const space = await this.#reserve(row).catch((error: unknown) => {
+      onEnd();
+      throw error;
+    });
+    if (space === undefined) {
+      onEnd();
+      return undefined;
+    }
+    return new StoredUpload({ ...this.#parts, ...this.#spot({ name, space }), onEnd }, { ...row, space });
+  }
+
+  /** @returns the space that it goes to; undefined where its place is another caller's. */
+  async #reserve(row: UploadRow): Promise<string | undefined> {
+    const { database, quota } = this.#parts;
+    for (;;) {
+      const reserved = await reserveUpload(database, row, quota);
+      if (reserved.kind === "reserved") return reserved.space;
+      if (reserved.kind === "taken") return undefined;
+      if (reserved.kind === "full") throw quotaExceeded(reserved.used, quota);
+      if ((await this.#removals.settled(row)) === "left") throw beingRemoved(row.name);
+    }
+  }
+
+  async remove({ subject }: Caller, name: string): Promise<boolean> {
+    const { database } = this.#parts;
+    const record = await recordOf(database, subject, name);
+    const found =
+      record ?? (await findBlob(database, subject, name)) ?? (await this.#unrecorded(subject, name));
+    return found !== undefined && this.#removals.remove(subject, found, record !== undefined);
+  }
+
+  /** What is there for the caller without a record. */
+  async #unrecorded(subject: string, name: string): Promise<BlobPlace | undefined> {
+    const place = { name, space: "" };
+    const { store, key } = this.#spot(place);
+    const isOurs = this.#parts.settings.auth === "none" && spaceOf(subject) === "";
+    if (!isOurs || !(await this.#isNobodys(place, subject))) return undefined;
+    return (await store.stat(key)) === undefined ? undefined : place;
+  }
+
+  async #isNobodys(place: BlobPlace, but?: string): Promise<boolean> {
+    const owner = await ownerOfPlace(this.#parts.database, place);
+    return owner === undefined || owner === but;
+  }
+
+  #spot({ name, space }: BlobPlace): BlobSpot {
+    return { store: this.#parts.store.within(space), key: `data/${name}` };
+  }
+
+  async #renew(): Promise<void> {
+    if (this.#uploads.size === 0) return;
+    await renewUploads(this.#parts.database, [...this.#uploads]).catch((error: unknown) => {
+      this.#parts.log.warn({ err: error }, "the room of uploads that go on could not be kept");
+    });
+  }
+}
+
+function tooLargeForQuota(name: string, bytes: number, quota: Quota): MucastError {
+  const message = `${name} has ${bytes} bytes, and a caller may store ${quota.bytes} in all (stored_bytes_per_caller)`;
+  return new MucastError("too_large", message, { path: "Content-Length", value: bytes, limit: quota.bytes });
+}

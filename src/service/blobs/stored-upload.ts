@@ -1,0 +1,99 @@
+import type { BlobStore } from "../../blob/store.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import type { Database } from "../database/database.ts";
+import { resizeBlob } from "../store/blob-records.ts";
+import {
+  finishUpload,
+  growUpload,
+  type Quota,
+  quotaExceeded,
+  releaseUpload,
+  type UploadRow,
+} from "../store/blob-uploads.ts";
+import type { Log } from "../telemetry/log.ts";
+import type { BlobUpload } from "./blobs.ts";
+
+export interface UploadParts {
+  readonly database: Database;
+  readonly store: BlobStore;
+  readonly key: string;
+  readonly quota: Quota;
+  readonly log: Log;
+  /** Its room is recorded, given back, or left to be looked after when its lease lapses. */
+  readonly onEnd: () => void;
+}
+
+/** The least room that is asked for at a time where the length is not known; each time twice as much as there is. */
+const STEP_BYTES = 16 * 2 ** 20;
+
+/** An upload whose room is kept in the database. */
+export class StoredUpload implements BlobUpload {
+  readonly store: BlobStore;
+  readonly key: string;
+  readonly #parts: UploadParts;
+  readonly #row: UploadRow;
+  #room: number;
+
+  constructor(parts: UploadParts, row: UploadRow) {
+    this.store = parts.store;
+    this.key = parts.key;
+    this.#parts = parts;
+    this.#row = row;
+    this.#room = row.bytes;
+  }
+
+  async reach(bytes: number): Promise<void> {
+    if (bytes <= this.#room) return;
+    const { database, quota } = this.#parts;
+    const wished = Math.max(bytes, 2 * this.#room, STEP_BYTES);
+    const grown = await growUpload(database, this.#row, { needed: bytes, wished }, quota);
+    if (grown === "gone") throw silentTooLong();
+    if ("used" in grown) throw quotaExceeded(grown.used, quota);
+    this.#room = grown.bytes;
+  }
+
+  async finish(bytes: number): Promise<void> {
+    const { id, caller, name, space } = this.#row;
+    try {
+      await finishUpload(this.#parts.database, id, { caller, name, space, bytes });
+      await this.#compare(bytes);
+    } finally {
+      this.#parts.onEnd();
+    }
+  }
+
+  /**
+   * Of uploads of the same name at the same time another may have been stored last, and recorded first. Each compares
+   * after it has recorded its own, so the last one to record finds what lies there.
+   */
+  async #compare(bytes: number): Promise<void> {
+    const { database, log } = this.#parts;
+    try {
+      for (let recorded = bytes; ; ) {
+        const stored = (await this.store.stat(this.key))?.size;
+        if (stored === undefined || stored === recorded) return;
+        await database.transaction((statements) => resizeBlob(statements, this.#row, stored));
+        recorded = stored;
+      }
+    } catch (error) {
+      log.warn({ err: error }, "whether an upload is stored as large as it is recorded is not known");
+    }
+  }
+
+  async giveUp(): Promise<void> {
+    try {
+      await releaseUpload(this.#parts.database, this.#row.id);
+    } catch (error) {
+      this.#parts.log.warn({ err: error }, "the room of an upload that failed is given back later");
+    } finally {
+      this.#parts.onEnd();
+    }
+  }
+}
+
+/** The database was away for longer than the lease, and another service has looked after what was left. */
+function silentTooLong(): MucastError {
+  return new MucastError("unavailable", "the upload was taken for broken off; send it again", {
+    retryAfter: 1,
+  });
+}

@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { partTexts, withConfigTexts } from "./config-texts.ts";
+
+test("every part of a document is found with its own text", () => {
+  fc.assert(
+    fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.nat(4), (document, indent) => {
+      const text = JSON.stringify(document, null, indent);
+      const texts = partTexts(text);
+      for (const [key, value] of Object.entries(document)) {
+        assert.deepEqual(JSON.parse(texts.get(key)!), JSON.parse(JSON.stringify(value)));
+      }
+      const list = JSON.stringify(Object.values(document), null, indent);
+      const listed = partTexts(list);
+      for (const [index, value] of Object.values(document).entries()) {
+        assert.deepEqual(JSON.parse(listed.get(index)!), JSON.parse(JSON.stringify(value)));
+      }
+    }),
+  );
+});
+
+test("a text is given as it is written, and of a key that stands twice the last one", () => {
+  const text = '{ "a" : [1.0, 2e3 ] , "b":{"a": -0.0}, "\\u0061": {"x":1152921504606846977 } }';
+  assert.equal(partTexts(text).get("a"), '{"x":1152921504606846977 }');
+  assert.equal(partTexts(text).get("b"), '{"a": -0.0}');
+  assert.equal(partTexts(text).get("c"), undefined);
+  assert.equal(partTexts("[]").get(0), undefined);
+});
+
+test("only the config of a tool call becomes text, in a batch too", () => {
+  const call =
+    '{"method":"tools/call","params":{"name":"run_ml_job","arguments":{"config":{"a":1.0},"b":2}}}';
+  const args = { config: '{"a":1.0}', b: 2 };
+  const expected = { method: "tools/call", params: { name: "run_ml_job", arguments: args } };
+  assert.deepEqual(withConfigTexts(call), expected);
+  const other = '{"method":"other","params":{"arguments":{"config":{"a":1.0}}}}';
+  assert.deepEqual(withConfigTexts(`[${other}, ${call}, null, 3]`), [JSON.parse(other), expected, null, 3]);
+  for (const text of ["null", "3", '{"method":"tools/call"}', '{"method":"tools/call","params":[]}']) {
+    assert.deepEqual(withConfigTexts(text), JSON.parse(text));
+  }
+});
+
+test("what is nested without end is left out, and the config is not", () => {
+  const [opened, closed] = ["[".repeat(50_000), "]".repeat(50_000)];
+  const config = `{"a":${opened}${closed}}`;
+  const args = `{"config":${config},"id":${opened}${closed},"b":{"c":[1.5]},"__proto__":{"d":1}}`;
+  const call = withConfigTexts(`{"method":"tools/call","params":{"arguments":${args}}}`);
+  const sent = (call as { params: { arguments: Record<string, unknown> } }).params.arguments;
+  assert.equal(sent.config, config);
+  assert.deepEqual(sent.b, { c: [1.5] });
+  assert.deepEqual(Object.keys(sent), ["config", "id", "b", "__proto__"]);
+  assert.match(JSON.stringify(sent.id), /^\[{2,64}\]{2,64}$/);
+});
+
+test("a large batch is taken apart at once, and not message by message", () => {
+  const call = '{"method":"tools/call","params":{"arguments":{"config":1.0}}}';
+  const batch = Array.from({ length: 20_000 }, () => call);
+  const expected = withConfigTexts(call);
+  assert.deepEqual(
+    withConfigTexts(`[${batch.join(",")}]`),
+    batch.map(() => expected),
+  );
+});

@@ -1,0 +1,100 @@
+import type { BlobStore } from "../../blob/store.ts";
+import { statusKey } from "../../contract/output/status-blob.ts";
+import type { Database, Queryable } from "../database/database.ts";
+import { Rounds } from "../row-sweep.ts";
+import type { Log } from "../telemetry/log.ts";
+
+const HOUR = 3_600_000;
+
+export interface RetentionParts {
+  readonly database: Database;
+  readonly store: BlobStore;
+  readonly days: number;
+  readonly log: Log;
+}
+
+/** Removes operations that ended long ago, at once and then every hour. @returns what ends it. */
+export function keepRetention(parts: RetentionParts): () => Promise<void> {
+  const stop = new AbortController();
+  const round = removalsOf(parts);
+  let removing = Promise.resolve();
+  const remove = () => {
+    removing = removing
+      .then(() => round(stop.signal))
+      .catch((error: unknown) => parts.log.warn({ err: error }, "old operations could not be removed yet"));
+  };
+  const timer = setInterval(remove, HOUR);
+  remove();
+  return async () => {
+    clearInterval(timer);
+    stop.abort();
+    await removing;
+  };
+}
+
+/** @returns what removes all of them, once. One whose status blobs the storage keeps is tried again in a later round. */
+export function removalsOf({
+  database,
+  store,
+  days,
+  log,
+}: RetentionParts): (signal: AbortSignal) => Promise<void> {
+  const rounds = new Rounds({
+    next: (after: Expired | undefined) => expiredOperations(database, days, after),
+    act: async (operation) => {
+      // Before the row, which alone knows of them.
+      await removeStatusBlobs(store, operation);
+      await removeOperation(database, operation.id);
+    },
+    log,
+    shown: ({ id }) => ({ operation_id: id }),
+    failure: "an old operation could not be removed yet",
+  });
+  return async (signal) => {
+    const operations = await rounds.go(signal);
+    if (operations > 0) log.info({ operations }, "removed operations that ended long ago");
+  };
+}
+
+async function removeStatusBlobs(store: BlobStore, { id, attempt, space }: Expired): Promise<void> {
+  const own = store.within(space);
+  for (let made = 1; made <= attempt; made++) await own.remove(statusKey(id, made));
+}
+
+/** An operation that ended long ago. */
+export interface Expired {
+  readonly id: string;
+  /** Where they are: that of its caller. */
+  readonly space: string;
+  /** How many attempts there were, each of which may have left a status blob. */
+  readonly attempt: number;
+  /** In UTC, to the microsecond. */
+  readonly finishedAt: string;
+}
+
+const BATCH = 50;
+
+/** The next operations that ended more than `days` ago, oldest first. @param after undefined for the first. */
+export async function expiredOperations(
+  statements: Queryable,
+  days: number,
+  after: Expired | undefined,
+): Promise<Expired[]> {
+  const { rows } = await statements.query<Expired>(
+    `select id, attempt, space,
+       to_char(finished_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "finishedAt"
+     from operations
+     where finished_at < now() - make_interval(days => $1) and (finished_at, id) > ($2::timestamptz, $3)
+     order by finished_at, id limit $4`,
+    [days, after?.finishedAt ?? "-infinity", after?.id ?? "", BATCH],
+  );
+  return rows;
+}
+
+/**
+ * Removes an operation with its events, deliveries and idempotency key. Its output stays, and stays its caller's: it
+ * has a record of its own since the operation succeeded. Harmless where another service has removed it.
+ */
+export async function removeOperation(statements: Queryable, id: string): Promise<void> {
+  await statements.query("delete from operations where id = $1", [id]);
+}

@@ -1,0 +1,233 @@
+import { createHash, randomUUID } from "node:crypto";
+import { SIZES } from "../../contract/api/answer-limits.ts";
+import type { ForecastQuery, ForecastView } from "../../contract/api/forecast-view.ts";
+import { isEnded, type OperationPage, type OperationView } from "../../contract/api/operation-view.ts";
+import type { Snapshot, StoredEvent } from "../../contract/api/stored-event.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { counted } from "../../contract/errors/wording.ts";
+import { jsonBytes } from "../../contract/json/bounded-json.ts";
+import { spaceOf } from "../blobs/blobs.ts";
+import type { Database } from "../database/database.ts";
+import type { Forecasts } from "../forecast/forecasts.ts";
+import { canceledProblem } from "../queue/finish-attempt.ts";
+import type { Changes } from "../queue/operation-notifications.ts";
+import type { BlobPlace } from "../store/blob-records.ts";
+import { type Quota, quotaExceeded } from "../store/blob-uploads.ts";
+import { endOperation, requestCancel } from "../store/end-operation.ts";
+import type { WebhookTypes } from "../store/events.ts";
+import { type Inserted, insertOperation, sameKey } from "../store/insert-operation.ts";
+import {
+  cursorOf,
+  listOperations,
+  type OperationRow,
+  ordinalOf,
+  readOperation,
+  viewOf,
+} from "../store/operation-rows.ts";
+import { followEvents } from "./follow-events.ts";
+import type { Caller, ListQuery, Operations, Submission } from "./operations.ts";
+
+export interface StoredOperationsParts {
+  readonly database: Database;
+  readonly changes: Changes;
+  readonly webhooks: WebhookTypes;
+  readonly settings: { readonly events_kept: number; readonly queued_per_caller: number };
+  readonly quota: Quota;
+  /** Reads and checks a payload. @throws MucastError with every fault. */
+  readonly read: (caller: Caller, submission: Submission) => Promise<ReadPayload>;
+  /** Of an operation of the caller's. */
+  readonly forecasts: Pick<Forecasts, "of">;
+  readonly onQueued: (row: OperationRow) => void;
+  /** For good, here: an operation that had not started. */
+  readonly onCanceled: (row: OperationRow) => void;
+}
+
+/** A payload that is sound by itself. */
+export interface ReadPayload {
+  /** JSON text of the config. */
+  readonly config: string;
+  /** Of the whole; the same for payloads that mean the same. */
+  readonly canonical: string;
+  /** Where its inputs are, as they are kept. @throws MucastError url_not_allowed for a blob that is not the caller's. */
+  inputs(): Promise<KeptInputs>;
+}
+
+export interface KeptInputs {
+  readonly featureUrl: string;
+  readonly dataExtractorUrl: string;
+  /** The recorded blobs among them. */
+  readonly blobs: readonly BlobPlace[];
+}
+
+const FULL_RETRY_SECONDS = 30;
+const WAIT_STEP_MILLISECONDS = 5_000;
+
+/** Operations as the database has them. */
+export class StoredOperations implements Operations {
+  readonly #parts: StoredOperationsParts;
+  #draining = false;
+
+  constructor(parts: StoredOperationsParts) {
+    this.#parts = parts;
+  }
+
+  get draining(): boolean {
+    return this.#draining;
+  }
+
+  /** Nothing is taken from now on. */
+  drain(): void {
+    this.#draining = true;
+  }
+
+  async submit(caller: Caller, submission: Submission) {
+    if (this.#draining) {
+      throw new MucastError("unavailable", "the service is about to end and takes no more", {
+        retryAfter: 10,
+      });
+    }
+    const inserted = await this.#insert(caller, submission, await this.#parts.read(caller, submission));
+    if (!("row" in inserted)) throw this.#refusal(inserted);
+    if (inserted.kind === "created") this.#parts.onQueued(inserted.row);
+    return { operation: viewOf(inserted.row), created: inserted.kind === "created" };
+  }
+
+  async #insert(caller: Caller, submission: Submission, payload: ReadPayload): Promise<Inserted> {
+    const { database, webhooks, settings, quota } = this.#parts;
+    const given = {
+      caller: caller.subject,
+      idempotencyKey: submission.idempotencyKey,
+      bodySha256: sha256(`${submission.operation}\n${payload.canonical}`),
+    };
+    // Its inputs may have been removed since.
+    const before = await sameKey(database, given);
+    if (before) return before;
+    const operation = {
+      ...given,
+      ...(await payload.inputs()),
+      id: randomUUID(),
+      space: spaceOf(caller.subject),
+      operation: submission.operation,
+      config: payload.config,
+      configSha256: sha256(payload.config),
+      traceparent: submission.traceparent,
+    };
+    return insertOperation(database, operation, { queued: settings.queued_per_caller, quota }, webhooks);
+  }
+
+  #refusal(inserted: Exclude<Inserted, { readonly row: OperationRow }>): MucastError {
+    const { settings, quota } = this.#parts;
+    switch (inserted.kind) {
+      case "conflict":
+        return otherBody();
+      case "full":
+        return queueFull(settings.queued_per_caller);
+      case "over quota":
+        return quotaExceeded(inserted.used, quota);
+      case "missing":
+        return new MucastError("url_not_allowed", `${inserted.blob.name} has just been removed`, {
+          value: inserted.blob.name,
+        });
+    }
+  }
+
+  async get(caller: Caller, id: string): Promise<OperationView> {
+    return viewOf(await this.#read(caller, id));
+  }
+
+  async forecast(caller: Caller, query: ForecastQuery, signal?: AbortSignal): Promise<ForecastView> {
+    return this.#parts.forecasts.of(caller, await this.get(caller, query.id), query, signal);
+  }
+
+  async list(caller: Caller, query: ListQuery): Promise<OperationPage> {
+    const before = query.cursor === undefined ? undefined : ordinalOf(query.cursor);
+    const { rows, hasMore } = await listOperations(this.#parts.database, caller.subject, {
+      ...query,
+      before,
+      bytes: SIZES.page,
+    });
+    const operations = firstThatFit(rows.map(viewOf));
+    const last = rows[operations.length - 1];
+    return {
+      operations,
+      next_cursor: last && (hasMore || operations.length < rows.length) ? cursorOf(last.ordinal) : null,
+    };
+  }
+
+  async cancel(caller: Caller, id: string): Promise<OperationView> {
+    const { database, webhooks, settings } = this.#parts;
+    await this.#read(caller, id);
+    const row = await requestCancel(database, id, webhooks);
+    if (row?.status === "NotStarted") {
+      const ending = { status: "Canceled", problem: canceledProblem() } as const;
+      const ended = await endOperation(database, row, ending, { events: settings.events_kept, webhooks });
+      if (ended) this.#parts.onCanceled(ended);
+    }
+    return this.get(caller, id);
+  }
+
+  async wait(caller: Caller, id: string, seconds: number, signal?: AbortSignal): Promise<OperationView> {
+    const deadline = performance.now() + seconds * 1_000;
+    for (;;) {
+      const left = Math.max(0, deadline - performance.now());
+      const next = this.#parts.changes.next(id, Math.min(left, WAIT_STEP_MILLISECONDS), signal);
+      const view = await this.get(caller, id);
+      if (isEnded(view.status) || left === 0 || signal?.aborted) return view;
+      await next;
+    }
+  }
+
+  follow(
+    caller: Caller,
+    id: string,
+    after: number,
+    signal: AbortSignal,
+  ): AsyncGenerator<StoredEvent | Snapshot, void> {
+    const { database, changes } = this.#parts;
+    return followEvents({ database, changes, signal, after, read: () => this.#read(caller, id) });
+  }
+
+  async #read(caller: Caller, id: string): Promise<OperationRow> {
+    const row = await readOperation(this.#parts.database, id, caller.subject);
+    if (row) return row;
+    throw new MucastError("not_found", `there is no operation ${JSON.stringify(id.slice(0, 100))}`, {
+      path: "id",
+    });
+  }
+}
+
+/** Room for what a page has beside its operations: the cursor and the names of its members. */
+const FRAME_BYTES = 512;
+
+/** The first operation, and those behind it that a page has room for. */
+function firstThatFit(views: readonly OperationView[]): OperationView[] {
+  let room = SIZES.page - FRAME_BYTES;
+  const count = views.findIndex((view) => {
+    room -= jsonBytes(view) + 1;
+    return room < 0;
+  });
+  return count < 0 ? [...views] : views.slice(0, Math.max(1, count));
+}
+
+function sha256(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}
+
+function otherBody(): MucastError {
+  return new MucastError(
+    "idempotency_conflict",
+    "this Idempotency-Key was used for another request; take a new key for another body",
+    { path: "Idempotency-Key", sameBody: false },
+  );
+}
+
+function queueFull(most: number): MucastError {
+  return new MucastError(
+    "rate_limited",
+    `${counted(most, "operation")} of this caller ${most === 1 ? "waits" : "wait"} to start already`,
+    {
+      retryAfter: FULL_RETRY_SECONDS,
+      limit: most,
+    },
+  );
+}

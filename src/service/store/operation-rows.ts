@@ -1,0 +1,164 @@
+import { CappedList, type CodeCounts } from "../../contract/api/answer-limits.ts";
+import type { Operation, OperationStatus, OperationView } from "../../contract/api/operation-view.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { boundedProblem, type Problem } from "../../contract/errors/problem.ts";
+import type { Warning } from "../../contract/errors/warnings.ts";
+import type { Failure } from "../../contract/output/output-blob.ts";
+import type { ResultRecord } from "../../contract/output/result-record.ts";
+import type { Queryable } from "../database/database.ts";
+import type { ListQuery } from "../operations/operations.ts";
+
+/** A row of `operations`. */
+export interface OperationRow {
+  readonly id: string;
+  /** Decimal digits: it grows with every operation. */
+  readonly ordinal: string | number;
+  readonly caller: string;
+  /** Of the caller in the storage, as it was when the operation was taken. */
+  readonly space: string;
+  readonly operation: Operation;
+  readonly feature_url: string;
+  readonly data_extractor_url: string;
+  readonly config: string;
+  readonly config_sha256: string;
+  readonly body_sha256: string;
+  readonly traceparent: string | null;
+  readonly status: OperationStatus;
+  /** How many attempts have begun; 0 before the first. */
+  readonly attempt: number;
+  /** How many of them vanished. */
+  readonly lost: number;
+  /** The service that runs it, while it is Running. */
+  readonly owner: string | null;
+  readonly handle: string | null;
+  readonly cancel_requested_at: Date | null;
+  readonly created_at: Date;
+  readonly started_at: Date | null;
+  readonly attempt_started_at: Date | null;
+  /** How long the attempt had run when the row was claimed, taken over or read: by the database's clock from end to end. */
+  readonly attempt_seconds?: number | null;
+  readonly finished_at: Date | null;
+  readonly progress: OperationView["progress"];
+  readonly warnings: readonly Warning[];
+  readonly failures: readonly Failure[];
+  /** Of all warnings and failures of the newest attempt that reported any. */
+  readonly warning_counts: CodeCounts | null;
+  readonly failure_counts: CodeCounts | null;
+  readonly result: ResultRecord | null;
+  readonly error: Problem | null;
+  readonly last_seq: number;
+  /** The newest event that is no longer kept; 0 where all are. */
+  readonly pruned_seq: number;
+}
+
+/** Selects `attempt_seconds`. Never negative, also where the clock was put back. */
+export const ATTEMPT_SECONDS =
+  "greatest(0, extract(epoch from now() - attempt_started_at))::float8 as attempt_seconds";
+
+/** The operation as its caller sees it, of no more bytes than an operation may have. */
+export function viewOf(row: OperationRow): OperationView {
+  const failures = new CappedList(row.failures).entries;
+  return {
+    id: row.id,
+    operation: row.operation,
+    status: row.status,
+    created_at: row.created_at.toISOString(),
+    started_at: row.started_at?.toISOString() ?? null,
+    finished_at: row.finished_at?.toISOString() ?? null,
+    progress: row.progress,
+    warnings: new CappedList(row.warnings).entries,
+    ...(hasAny(row.warning_counts) ? { warning_counts: row.warning_counts } : {}),
+    ...(failures.length > 0 ? { failures } : {}),
+    ...(hasAny(row.failure_counts) ? { failure_counts: row.failure_counts } : {}),
+    result: row.result,
+    error: row.error && boundedProblem(row.error),
+  };
+}
+
+function hasAny(counts: CodeCounts | null): counts is CodeCounts {
+  return counts !== null && Object.keys(counts).length > 0;
+}
+
+/** @param caller whose it must be; any caller's where it is undefined. */
+export async function readOperation(
+  statements: Queryable,
+  id: string,
+  caller?: string,
+): Promise<OperationRow | undefined> {
+  const { rows } = await statements.query<OperationRow>(
+    `select *, ${ATTEMPT_SECONDS} from operations where id = $1 and ($2::text is null or caller = $2)`,
+    [id, caller ?? null],
+  );
+  return rows[0];
+}
+
+/** Rows of a page, newest first. */
+export interface ListedRows {
+  readonly rows: readonly OperationRow[];
+  /** Whether there are others behind them. */
+  readonly hasMore: boolean;
+}
+
+/**
+ * At most `limit` operations, and after the first only as many as take no more than `bytes` of JSON text together.
+ * @param before ordinal of the last one that was given.
+ */
+export async function listOperations(
+  statements: Queryable,
+  caller: string,
+  query: Omit<ListQuery, "cursor"> & { readonly before: string | undefined; readonly bytes: number },
+): Promise<ListedRows> {
+  // What is not told is not read: the database adds up how large the parts without a fixed size are.
+  const { rows } = await statements.query<OperationRow & { readonly found: number }>(
+    `select * from (
+       select *, count(*) over ()::int as found,
+         coalesce(sum(octet_length(warnings::text) + octet_length(failures::text) + octet_length(coalesce(error::text, '')))
+           over (order by ordinal desc rows between unbounded preceding and 1 preceding), 0) as bytes_before
+       from (
+         select * from operations
+         where caller = $1 and ($2::text is null or status = $2) and ($3::text is null or operation = $3)
+           and ($4::bigint is null or ordinal < $4)
+         order by ordinal desc limit $5
+       ) found
+     ) listed
+     where bytes_before < $6
+     order by ordinal desc`,
+    [
+      caller,
+      query.status ?? null,
+      query.operation ?? null,
+      query.before ?? null,
+      query.limit + 1,
+      query.bytes,
+    ],
+  );
+  const page = rows.slice(0, query.limit);
+  return { rows: page, hasMore: (rows[0]?.found ?? 0) > page.length };
+}
+
+/** How many operations wait to start, of every caller. */
+export async function countWaiting(statements: Queryable): Promise<number> {
+  const { rows } = await statements.query<{ waiting: number }>(
+    "select count(*)::int as waiting from operations where status = 'NotStarted'",
+  );
+  return rows[0]!.waiting;
+}
+
+/** What a caller sends back for the next page: it stands for the last operation of the page before. */
+export function cursorOf(ordinal: string | number): string {
+  return Buffer.from(`o${ordinal}`).toString("base64url");
+}
+
+/** @throws MucastError invalid_request for what cursorOf has not made. */
+export function ordinalOf(cursor: string): string {
+  const match = /^o(\d{1,18})$/.exec(Buffer.from(cursor, "base64url").toString("latin1"));
+  if (match) return match[1]!;
+  throw new MucastError(
+    "invalid_request",
+    "cursor: is not one that a list gave; leave it out for the first page",
+    {
+      path: "cursor",
+      value: cursor.slice(0, 100),
+    },
+  );
+}

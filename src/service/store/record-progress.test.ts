@@ -1,0 +1,220 @@
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { beforeEach, test } from "node:test";
+import { countCodes, SIZES } from "../../contract/api/answer-limits.ts";
+import type { EpochPoint } from "../../contract/api/job-events.ts";
+import { operationPageSchema, operationSchema } from "../../contract/api/operation-view.ts";
+import { storedEventSchema } from "../../contract/api/stored-event.ts";
+import type { MucastError } from "../../contract/errors/errors.ts";
+import { problemOf } from "../../contract/errors/problem.ts";
+import type { Warning } from "../../contract/errors/warnings.ts";
+import { jsonBytes } from "../../contract/json/bounded-json.ts";
+import type { Failure } from "../../contract/output/output-blob.ts";
+import { noTickerLeft } from "../../panel/pairing.ts";
+import type { Database } from "../database/database.ts";
+import { onEachDatabase } from "../database/databases.testing.ts";
+import { followEvents } from "../operations/follow-events.ts";
+import { Changes } from "../queue/operation-notifications.ts";
+import { NO_NEWS, newCaller, TestedQueue } from "../queue/queue.testing.ts";
+import { claimOperation } from "./claim-operation.ts";
+import { endOperation } from "./end-operation.ts";
+import { readEvents, webhookTypes } from "./events.ts";
+import { readOperation, viewOf } from "./operation-rows.ts";
+import { type News, recordNews } from "./record-progress.ts";
+
+const NONE = webhookTypes([]);
+const ALL = { events: 10_000, bytes: 2 ** 30 };
+
+function failuresOf(count: number, mark: string): Failure[] {
+  return Array.from({ length: count }, (_, i) => {
+    const ticker = `${i}${mark}`;
+    return { ticker, code: "insufficient_history", message: `${ticker} has 1 row of 30` };
+  });
+}
+
+function pointAt(epoch: number): EpochPoint {
+  return { ticker: "A", epoch, train_loss: 1 / epoch, validation_loss: null };
+}
+
+onEachDatabase((tested) => {
+  beforeEach(() => tested.database().exec("truncate operations cascade"));
+
+  /** Operations of a caller of its own, which nothing runs. */
+  async function waiting(t: { after: (end: () => Promise<void>) => void }) {
+    const queue = await new TestedQueue(tested.database()).start({ dispatch: false });
+    t.after(() => queue.close());
+    const caller = newCaller();
+    return {
+      caller,
+      operations: queue.operations,
+      begin: async () => {
+        await queue.submit(caller);
+        return (await claimOperation(tested.database(), "me"))!;
+      },
+    };
+  }
+
+  const record = (id: string, news: Partial<News>, events = 1_000) =>
+    recordNews(tested.database(), { id, attempt: 1 }, { ...NO_NEWS, ...news }, { events, webhooks: NONE });
+  const typesOf = async (id: string) =>
+    (await readEvents(tested.database(), id, 0, ALL)).map(({ type }) => type);
+
+  test("failures, epochs and counts are told and kept beside the operation", async (t) => {
+    const { begin } = await waiting(t);
+    const { id } = await begin();
+    const failures = failuresOf(2, "x");
+    const counts = { warnings: { no_prices: 3 }, failures: countCodes(failures) };
+    const epochs = { points: [pointAt(1), { ...pointAt(2), member: 1 }], left_out: 4 };
+    await record(id, { failures, epochs, counts });
+    await record(id, { failures: failures.toReversed() });
+    const view = viewOf((await readOperation(tested.database(), id))!);
+    operationSchema.parse(view);
+    assert.deepEqual(
+      [view.failures, view.failure_counts, view.warning_counts],
+      [failures, { insufficient_history: 2 }, { no_prices: 3 }],
+    );
+    const events = await readEvents(tested.database(), id, 1, ALL);
+    for (const event of events) storedEventSchema.parse(event);
+    assert.deepEqual(
+      events.map(({ type, data }) => [type, data]),
+      [
+        ["failure", failures[0]],
+        ["failure", failures[1]],
+        ["epochs", epochs],
+      ],
+    );
+  });
+
+  test("epochs push out no other event, and are themselves no more than the events that are kept", async (t) => {
+    const { begin, caller, operations } = await waiting(t);
+    const { id } = await begin();
+    const others = 8;
+    for (let done = 1; done <= others; done++) {
+      await record(id, { progress: { stage: "fit", done, total: null } }, 10);
+      for (let i = 1; i <= 3; i++) await record(id, { epochs: { points: [pointAt(3 * done + i)] } }, 10);
+    }
+    const types = await typesOf(id);
+    const counted = Object.groupBy(types, (type) => type);
+    assert.deepEqual([types[0], counted.progress?.length, counted.epochs?.length], ["queued", others, 10]);
+    const { signal } = new AbortController();
+    const { value } = await operations.follow(caller, id, 0, signal).next();
+    assert.equal(value?.type, "queued", "who asks for all of them gets no snapshot");
+  });
+
+  test("where there are too many events, progress goes before any other", async (t) => {
+    const { begin } = await waiting(t);
+    const { id } = await begin();
+    const warnings: Warning[] = [{ code: "long_gap", message: "A: a gap", ticker: "A" }];
+    await record(id, { warnings }, 10);
+    for (let done = 1; done <= 30; done++) {
+      await record(id, { progress: { stage: "fit", done, total: 30 } }, 10);
+    }
+    assert.deepEqual(await typesOf(id), ["queued", "warning", ...Array(8).fill("progress")]);
+  });
+
+  test("of large epochs the newest few megabytes are kept", async (t) => {
+    const { begin } = await waiting(t);
+    const { id } = await begin();
+    // What cannot be compressed.
+    const noise = () => randomBytes(96).toString("base64");
+    for (let sent = 0; sent < 70; sent++) {
+      const points = Array.from({ length: 800 }, () => ({ ...pointAt(sent + 1), ticker: noise() }));
+      await record(id, { epochs: { points } });
+    }
+    const { rows } = await tested
+      .database()
+      .query<{ bytes: number; newest: number }>(
+        "select sum(pg_column_size(data))::int as bytes, max(seq) as newest from events where operation_id = $1",
+        [id],
+      );
+    assert.deepEqual([rows[0]!.bytes <= 8 * 2 ** 20 + 1_024, rows[0]!.newest], [true, 71]);
+    assert.ok(rows[0]!.bytes > 7 * 2 ** 20);
+  });
+
+  for (const [what, mark] of [
+    ["long", "x".repeat(900)],
+    ["escaped to six bytes each", "\u0001".repeat(900)],
+    ["emoji", "😀".repeat(400)],
+  ] as const) {
+    test(`an operation, its events and a page stay within their sizes where names are ${what}`, async (t) => {
+      const { begin, caller, operations } = await waiting(t);
+      const problem = problemOf(noTickerLeft(failuresOf(2_000, mark)) satisfies MucastError);
+      const ids: string[] = [];
+      for (let i = 0; i < 9; i++) {
+        const row = await begin();
+        ids.unshift(row.id);
+        const failures = failuresOf(300, mark);
+        const warnings = failures.map(
+          ({ ticker, message }) => ({ code: "no_prices", ticker, message }) as const,
+        );
+        await record(row.id, { failures, warnings });
+        await endOperation(
+          tested.database(),
+          row,
+          { status: "Failed", problem },
+          { events: 1_000, webhooks: NONE },
+        );
+      }
+      const view = await operations.get(caller, ids[0]!);
+      operationSchema.parse(view);
+      assert.ok(jsonBytes(view) <= SIZES.operation, `${jsonBytes(view)}`);
+      assert.ok(view.warnings.length > 3 && view.failures!.length > 3);
+      assert.deepEqual(view.error!.failure_counts, { insufficient_history: 2_000 });
+      for (const event of await readEvents(tested.database(), ids[0]!, 0, ALL)) {
+        assert.ok(jsonBytes(event) <= SIZES.event, `${event.type} ${jsonBytes(event)}`);
+      }
+      const seen: string[] = [];
+      let pages = 0;
+      for (let cursor: string | undefined; ; pages++) {
+        const page = await operations.list(caller, { limit: 100, cursor });
+        operationPageSchema.parse(page);
+        assert.ok(jsonBytes(page) <= SIZES.page, `${jsonBytes(page)}`);
+        seen.push(...page.operations.map(({ id }) => id));
+        if (page.next_cursor === null) break;
+        cursor = page.next_cursor;
+      }
+      assert.deepEqual(seen, ids);
+      assert.ok(pages >= 1, "one page would be too large");
+    });
+  }
+
+  test("what another version has stored is told in no more bytes", async (t) => {
+    const { begin, caller, operations } = await waiting(t);
+    const { id } = await begin();
+    const error = JSON.stringify({
+      ...problemOf(new Error("x")),
+      failures: failuresOf(2_000, "x".repeat(900)),
+    });
+    await tested.database().query("update operations set error = $2::json where id = $1", [id, error]);
+    const { operations: listed } = await operations.list(caller, { limit: 100 });
+    assert.ok(jsonBytes(listed) <= SIZES.operation);
+  });
+
+  for (const [what, pointOf] of [
+    ["differ", (n: number) => ({ ...pointAt(n), train_loss: Math.random() })],
+    ["are alike, which the database compresses", (n: number) => ({ ...pointAt(n), ticker: "x".repeat(256) })],
+  ] as const) {
+    test(`a reader of events holds a small part of them at a time where they ${what}`, async (t) => {
+      const { begin } = await waiting(t);
+      const { id } = await begin();
+      const points = Array.from({ length: 500 }, (_, n) => pointOf(n + 1));
+      for (let i = 0; i < 30; i++) await record(id, { epochs: { points } });
+      let largest = 0;
+      const database: Database = {
+        ...tested.database(),
+        query: async (...asked) => {
+          const answer = await tested.database().query<never>(...asked);
+          largest = Math.max(largest, jsonBytes(answer.rows));
+          return answer;
+        },
+      };
+      const read = async () => (await readOperation(tested.database(), id))!;
+      const { last_seq } = await read();
+      const { signal } = new AbortController();
+      const followed = followEvents({ database, changes: new Changes(), signal, after: 0, read });
+      for (let seq = 1; seq <= last_seq; seq++) assert.equal((await followed.next()).value!.seq, seq);
+      await followed.return();
+      assert.ok(largest < 2 * SIZES.event, `${largest}`);
+    });
+  }
+});

@@ -1,0 +1,99 @@
+import { CappedList, type CodeCounts } from "../../contract/api/answer-limits.ts";
+import type { Epochs } from "../../contract/api/job-events.ts";
+import type { OperationView } from "../../contract/api/operation-view.ts";
+import type { Warning } from "../../contract/errors/warnings.ts";
+import type { Failure } from "../../contract/output/output-blob.ts";
+import type { Database, Queryable } from "../database/database.ts";
+import type { Attempt } from "./claim-operation.ts";
+import { appendEvents, type NewEvent, pruneEvents, type WebhookTypes } from "./events.ts";
+import type { OperationRow } from "./operation-rows.ts";
+
+/** What an attempt has told since the last time. */
+export interface News {
+  readonly warnings: readonly Warning[];
+  readonly failures: readonly Failure[];
+  readonly epochs: Epochs | null;
+  /** All warnings and failures of the attempt so far, by their codes. */
+  readonly counts: { readonly warnings: CodeCounts; readonly failures: CodeCounts } | null;
+  readonly progress: OperationView["progress"];
+}
+
+type Listed = Pick<OperationRow, "warnings" | "failures">;
+
+/**
+ * Stores what a running attempt tells, as events too. What a former attempt has warned of is not told again; of many
+ * warnings and failures the first are kept.
+ */
+export function recordNews(
+  database: Database,
+  { id, attempt }: Attempt,
+  news: News,
+  kept: { readonly events: number; readonly webhooks: WebhookTypes },
+): Promise<void> {
+  return database.transaction(async (statements) => {
+    const { rows } = await statements.query<Listed>(
+      "select warnings, failures from operations where id = $1 and attempt = $2 and status = 'Running' for update",
+      [id, attempt],
+    );
+    if (rows.length === 0) return;
+    const warnings = addFresh(rows[0]!.warnings, news.warnings, warningParts);
+    const failures = addFresh(rows[0]!.failures, news.failures, failureParts);
+    await update(statements, id, news, { warnings: warnings.all, failures: failures.all });
+    const events: NewEvent[] = [
+      ...warnings.fresh.map((data) => ({ type: "warning", data }) as const),
+      ...failures.fresh.map((data) => ({ type: "failure", data }) as const),
+      ...(news.epochs ? [{ type: "epochs", data: news.epochs } as const] : []),
+      ...(news.progress ? [{ type: "progress", data: news.progress } as const] : []),
+    ];
+    if (events.length === 0) return;
+    const last = await appendEvents(statements, id, events, kept.webhooks);
+    await pruneEvents(statements, id, last, kept.events);
+  });
+}
+
+async function update(
+  statements: Queryable,
+  id: string,
+  { progress, counts }: News,
+  { warnings, failures }: Listed,
+): Promise<void> {
+  await statements.query(
+    `update operations
+     set progress = coalesce($2::json, progress), warnings = $3::json, failures = $4::json,
+       warning_counts = coalesce($5::json, warning_counts), failure_counts = coalesce($6::json, failure_counts)
+     where id = $1`,
+    [
+      id,
+      progress === null ? null : JSON.stringify(progress),
+      JSON.stringify(warnings),
+      JSON.stringify(failures),
+      counts === null ? null : JSON.stringify(counts.warnings),
+      counts === null ? null : JSON.stringify(counts.failures),
+    ],
+  );
+}
+
+/** Those that are not listed yet, for as long as the list has room; and the whole list with them. */
+function addFresh<T extends { readonly code: string }>(
+  known: readonly T[],
+  told: readonly T[],
+  parts: (entry: T) => unknown[],
+): { readonly all: readonly T[]; readonly fresh: readonly T[] } {
+  const list = new CappedList(known);
+  const seen = new Set(known.map((entry) => JSON.stringify(parts(entry))));
+  const fresh = told.flatMap((entry) => {
+    if (seen.has(JSON.stringify(parts(entry)))) return [];
+    const listed = list.add(entry);
+    return listed === undefined ? [] : [listed];
+  });
+  return { all: list.entries, fresh };
+}
+
+/** A former attempt may have told the same with its keys in another order. */
+function warningParts({ code, message, ticker, count }: Warning): unknown[] {
+  return [code, message, ticker, count];
+}
+
+function failureParts({ ticker, code, message }: Failure): unknown[] {
+  return [ticker, code, message];
+}

@@ -1,0 +1,149 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { type LogOptions, openLog, operationLog } from "./log.ts";
+
+function gathered(options: Partial<LogOptions> = {}) {
+  const lines: string[] = [];
+  const destination = { write: (line: string) => void lines.push(line) };
+  return { log: openLog({ level: "info", ...options, destination }), lines };
+}
+
+/** The only line that `fields` and `message` make. */
+function lineOf(fields: object, message = "told", secrets: readonly string[] = []): Record<string, unknown> {
+  const { log, lines } = gathered({ secrets });
+  log.info(fields, message);
+  assert.equal(lines.length, 1);
+  assert.ok(lines[0]!.endsWith("\n"));
+  return JSON.parse(lines[0]!);
+}
+
+describe("a line", () => {
+  it("is JSON with time, level, process, message and fields", () => {
+    const line = lineOf({ port: 8080 }, "listening");
+    assert.match(String(line.time), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+    const { level, pid, port, msg } = line;
+    assert.deepEqual(
+      { level, pid, port, msg },
+      { level: "info", pid: process.pid, port: 8080, msg: "listening" },
+    );
+  });
+
+  it("carries the id of its operation", () => {
+    const { log, lines } = gathered();
+    operationLog(log, "abc").warn({ attempt: 2 }, "lost");
+    const { operation_id, attempt, level } = JSON.parse(lines[0]!);
+    assert.deepEqual([operation_id, attempt, level], ["abc", 2, "warn"]);
+  });
+
+  it("is left out below the level", () => {
+    const { log, lines } = gathered({ level: "warn" });
+    log.info({}, "not told");
+    log.error({}, "told");
+    assert.equal(lines.length, 1);
+  });
+
+  it("is there when the process ends", () => {
+    const script = `import { openLog } from ${JSON.stringify(import.meta.resolve("./log.ts"))};
+      import { LineWriter } from ${JSON.stringify(import.meta.resolve("./line-writer.ts"))};
+      openLog({ level: "info", destination: new LineWriter(2) }).info({}, "last words"); process.exit(0);`;
+    const { stderr, stdout } = spawnSync(process.execPath, ["--input-type=module", "-e", script], {
+      encoding: "utf8",
+    });
+    assert.equal(JSON.parse(stderr).msg, "last words");
+    assert.equal(stdout, "");
+  });
+});
+
+describe("an error", () => {
+  it("that was meant has its code, and no stack", () => {
+    const err = new MucastError("not_found", "no operation x", { path: "id", value: "x" });
+    const expected = { type: "MucastError", message: "no operation x", code: "not_found", path: "id" };
+    assert.deepEqual(lineOf({ err }).err, expected);
+  });
+
+  it("that was not has its stack and its causes, but nothing else that hangs on it", () => {
+    const cause = Object.assign(new Error("refused"), { code: "23505", detail: "Failing row contains (7)" });
+    const err = lineOf({ err: new Error("no row", { cause }) }).err as Record<string, Record<string, string>>;
+    assert.match(String(err.stack), /^Error: no row\n {4}at /);
+    assert.equal(err.cause!.code, "23505");
+    assert.equal(err.cause!.detail, undefined);
+    assert.deepEqual(lineOf({ err: "thrown" }).err, { type: "string", message: "thrown" });
+  });
+});
+
+describe("secrets", () => {
+  const SECRET = "s3cret-Value/with+signs==";
+  const shapes: Record<string, object> = {
+    "an authorization header": { headers: { Authorization: `Bearer ${SECRET}` } },
+    "a cookie": { cookie: `sid=${SECRET}; other="${SECRET}"` },
+    "cookies in a list": { "set-cookie": [`a=${SECRET}`, `b=${SECRET}`] },
+    "a bearer token in a text": { note: `sent Bearer ${SECRET} to it` },
+    "the signature of a SAS": { url: `https://a.example/c/data/x.json?sv=1&sig=${SECRET}` },
+    "an encoded signature": { note: `sig%3D${SECRET}` },
+    "a query of a path": { url: `/v1/operations?cursor=${SECRET}` },
+    "a query without a name": { note: `GET https://a.example/x?${SECRET} failed` },
+    "a password in a URL": { note: `postgresql://user:${SECRET}@db.example:5432/m` },
+    "a connection string": { note: `DefaultEndpointsProtocol=https;AccountKey=${SECRET};EndpointSuffix=x` },
+    "a field by its name": { database_url: SECRET, deep: [{ password: SECRET }] },
+    "a field of JSON in a text": { note: JSON.stringify({ authorization: SECRET, n: 1 }) },
+    "a webhook's secret": { note: `whsec_${"c2VjcmV0LVZhbHVl".repeat(2)}` },
+    "an API key": { note: `made mucast_0123456789abcdef_c2VjcmV0LVZhbHVlc2VjcmV0LVZhbHVl_-x for it` },
+    "a token of JWT's shape": { note: "eyJhbGciOiJSUzI1NiJ9.c2VjcmV0LVZhbHVl.c2ln" },
+  };
+  for (const [name, fields] of Object.entries(shapes)) {
+    it(`are hidden: ${name}`, () => {
+      for (const line of [lineOf(fields), lineOf({ err: new Error(JSON.stringify(fields)) })]) {
+        const text = JSON.stringify(line);
+        assert.ok(!text.includes("s3cret"), text);
+        assert.ok(!text.includes("c2VjcmV0LVZhbHVl"), text);
+        assert.equal(line.msg, "told");
+      }
+    });
+  }
+
+  it("that are known are hidden wherever they stand, also in parts", () => {
+    const database = "postgresql://mucast:p%40ss%22word%5C1@db.example/m";
+    const account = "AccountName=a;AccountKey=QUJDREVGR0g=;EndpointSuffix=x";
+    const line = JSON.stringify(
+      lineOf(
+        { a: 'with p@ss"word\\1', b: "p%40ss%22word%5C1", c: ["QUJDREVGR0g="] },
+        `${database} ${account}`,
+        [database, account],
+      ),
+    );
+    assert.ok(!/p@ss|p%40ss|QUJD/.test(line), line);
+  });
+
+  it("leave the rest of the line as it is", () => {
+    const fields = {
+      url: "https://a.example/c/data/x.json",
+      note: 'did you mean n_splits? "yes" \\ {"a":"b"}',
+      time_of: "2020-01-02T03:04:05Z",
+      list: ["a=b", "tokens"],
+      tokens: 5,
+    };
+    const { url, note, time_of, list, tokens } = lineOf(fields);
+    assert.deepEqual({ url, note, time_of, list, tokens }, fields);
+  });
+
+  it("leave every line JSON, whatever stands in it", () => {
+    const text = fc.oneof(
+      fc.string({ unit: "binary" }),
+      fc
+        .array(fc.constantFrom('"', "\\", "?a=", "://", "@", "sig=", "Bearer ", "{", '\\"cookie\\":\\"'))
+        .map((all) => all.join("")),
+    );
+    fc.assert(
+      fc.property(text, text, (value, message) => {
+        const line = lineOf(
+          { cookie: value, note: value, list: [value], deep: { secret: [value] } },
+          message,
+        );
+        assert.deepEqual([line.cookie, line.level], ["…", "info"]);
+      }),
+    );
+  });
+});
