@@ -4,7 +4,7 @@
  */
 import { parseArgs } from "node:util";
 import { table } from "../src/cli/table.ts";
-import { LOSS_TYPES } from "../src/contract/config/dl-config.ts";
+import { LOSS_TYPES } from "../src/contract/config/networks.ts";
 import { isJoint, MINIMA, OPTIONS } from "./planted-minima.ts";
 import { type PlantedRun, plantedIcs, twoAtATime } from "./planted-runs.ts";
 import { SIGNALS, type SignalName } from "./planted-signals.ts";

@@ -15,7 +15,7 @@ export interface Residuals {
 }
 
 /** The settings of intervals that are on; undefined where a job makes none. */
-export type IntervalChoice = Omit<Intervals, "enabled"> | undefined;
+export type IntervalChoice = Intervals | undefined;
 
 /**
  * Intervals around one ticker's forecasts, from its own residuals.

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { MucastError } from "../errors/errors.ts";
-import { ARCHITECTURES, LOSS_TYPES } from "./dl-config.ts";
 import { parseDlSettings } from "./dl-settings.ts";
+import { ARCHITECTURES, LOSS_TYPES } from "./networks.ts";
 
 type Section = Readonly<Record<string, unknown>>;
 

@@ -1,19 +1,21 @@
 import { show } from "../errors/faults.ts";
 import type { Warning } from "../errors/warnings.ts";
+import { type DotPrediction, dlConfigSchema } from "./dl-config.ts";
+import { type Intervals, intervalsAskedFor, type ScalerName } from "./intervals.ts";
+import { networkFaults } from "./network-faults.ts";
+import { checkNetworkSize } from "./network-size.ts";
 import {
+  type Architecture,
   cnnSchema,
-  type DotPrediction,
-  dlConfigSchema,
   LOSS_TYPES,
   lstmSchema,
   mlpSchema,
+  NETWORKS,
+  type NetworkSpec,
+  type TrainingSpec,
   transformerSchema,
-} from "./dl-config.ts";
-import type { Intervals, ScalerName } from "./intervals.ts";
-import { networkFaults } from "./network-faults.ts";
-import { checkNetworkSize } from "./network-size.ts";
-import type { NetworkSpec, TrainingSpec } from "./networks.ts";
-import { parseConfig } from "./parse-config.ts";
+} from "./networks.ts";
+import { type NoField, parseConfig } from "./parse-config.ts";
 
 /** A config of run_dl_job with every default filled in. */
 export interface DlSettings {
@@ -28,7 +30,7 @@ export interface DlSettings {
   readonly device: string;
   readonly seed: number;
   /** Absent where no intervals were asked for. */
-  readonly intervals?: Pick<Intervals, "alpha" | "bound">;
+  readonly intervals?: Intervals;
   /** One network for all tickers, instead of one a ticker. */
   readonly joint: boolean;
 }
@@ -46,26 +48,38 @@ const LEAST_FEATURES = 1;
 export function parseDlSettings(text: string): { settings: DlSettings; warnings: readonly Warning[] } {
   const { value, warnings } = parseConfig(text, dlConfigSchema, WANTED, networkFaults);
   const prediction = value["NN params"]["Dot prediction"];
-  const { global_settings, data_processing, training_params, intervals } = prediction;
+  const {
+    status,
+    "current option": architecture,
+    models_params: entries,
+    intervals,
+    ...sections
+  } = prediction;
+  const { global_settings, data_processing, training_params, ...otherSections } = sections;
+  const { device, seed, ...otherGlobals } = global_settings;
+  const { scaler, lookback, batch_size, ...otherProcessing } = data_processing;
+  otherSections satisfies NoField;
+  otherGlobals satisfies NoField;
+  otherProcessing satisfies NoField;
   const { loss_type, ...training } = training_params;
   const known = LOSS_TYPES.find((name) => name === loss_type);
   const settings: DlSettings = {
-    enabled: prediction.status,
-    network: networkOf(prediction),
-    training: { ...training, batch_size: data_processing.batch_size, loss: known ?? "mse" },
-    scaler: data_processing.scaler,
-    lookback: data_processing.lookback,
-    device: global_settings.device,
-    seed: global_settings.seed,
-    ...(intervals?.enabled ? { intervals: { alpha: intervals.alpha, bound: intervals.bound } } : {}),
-    joint: isJoint(prediction["current option"]),
+    enabled: status,
+    network: networkOf(architecture, entries),
+    training: { ...training, batch_size, loss: known ?? "mse" },
+    scaler,
+    lookback,
+    device,
+    seed,
+    ...intervalsAskedFor(intervals),
+    joint: NETWORKS[architecture].joint,
   };
   checkNetworkSize(settings, LEAST_FEATURES);
   return { settings, warnings: known === undefined ? [...warnings, unknownLoss(loss_type)] : warnings };
 }
 
-/** The network that `current option` names, from its entry of `models_params` or that entry's defaults. */
-function networkOf({ "current option": architecture, models_params: entries }: DotPrediction): NetworkSpec {
+/** The network of that architecture, from its entry of `models_params` or that entry's defaults. */
+function networkOf(architecture: Architecture, entries: DotPrediction["models_params"]): NetworkSpec {
   switch (architecture) {
     case "lstm":
     case "portfolio_lstm":
@@ -80,10 +94,6 @@ function networkOf({ "current option": architecture, models_params: entries }: D
       return { architecture, ...rest, dim_feedforward: dim_feedforward ?? 4 * rest.d_model };
     }
   }
-}
-
-function isJoint(architecture: NetworkSpec["architecture"]): boolean {
-  return architecture.startsWith("portfolio_");
 }
 
 function unknownLoss(value: unknown): Warning {

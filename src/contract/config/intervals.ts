@@ -1,5 +1,8 @@
 import { z } from "zod";
 
+/** Which side of a forecast has a bound. */
+export const INTERVAL_BOUNDS = ["both", "lower", "upper"] as const;
+
 /** Conformal prediction intervals. Giving the object, even empty, switches them on. */
 export const intervalsSchema = z
   .strictObject({
@@ -10,11 +13,22 @@ export const intervalsSchema = z
       .lt(1)
       .default(0.1)
       .describe("Miscoverage asked for: 0.1 asks that 90 % of the realised returns fall inside."),
-    bound: z.enum(["both", "lower", "upper"]).default("both"),
+    bound: z.enum(INTERVAL_BOUNDS).default("both"),
   })
   .meta({ id: "Intervals" });
 
-export type Intervals = z.infer<typeof intervalsSchema>;
+/** The intervals that a job makes, every field of the config but its switch. */
+export type Intervals = Readonly<Omit<z.infer<typeof intervalsSchema>, "enabled">>;
 
+/** @returns a settings object's `intervals`; none where the config has none or switches them off. */
+export function intervalsAskedFor(given: z.infer<typeof intervalsSchema> | undefined): {
+  readonly intervals?: Intervals;
+} {
+  if (!given?.enabled) return {};
+  const { enabled: _, ...intervals } = given;
+  return { intervals };
+}
+
+/** The feature scalers of both jobs; networks always scale, so they do not take `none`. */
 export const SCALERS = ["none", "standard", "minmax", "robust", "maxabs"] as const;
 export type ScalerName = (typeof SCALERS)[number];

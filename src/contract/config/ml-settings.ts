@@ -4,9 +4,9 @@ import { isRawNumber, rawNumbers } from "../json/json-text.ts";
 import type { ColumnDemand } from "../model-params/column-demands.ts";
 import { findModel, type Model } from "../model-params/models.ts";
 import { type Estimator, type RawJson, type RawObject, resolveModelParams } from "../model-params/resolve.ts";
-import type { Intervals, ScalerName } from "./intervals.ts";
+import { type Intervals, intervalsAskedFor, type ScalerName } from "./intervals.ts";
 import { DEFAULT_CV_TEST_SIZE, mlConfigSchema } from "./ml-config.ts";
-import { parseConfig } from "./parse-config.ts";
+import { type NoField, parseConfig } from "./parse-config.ts";
 
 /** A config of run_ml_job with every default filled in. */
 export interface MlSettings {
@@ -20,7 +20,7 @@ export interface MlSettings {
   readonly cvTestSize: number;
   readonly nSplits: number;
   /** Absent where no intervals were asked for. */
-  readonly intervals?: Pick<Intervals, "alpha" | "bound">;
+  readonly intervals?: Intervals;
   readonly scaler: ScalerName;
 }
 
@@ -33,23 +33,24 @@ export function parseMlSettings(text: string): { settings: MlSettings; warnings:
     // A model that alone is at fault has error codes of its own.
     found.length === 0 ? [] : modelFaults(rawNumbers(text)),
   );
-  const params = value["ML params"];
-  const model = findModel(params.model);
+  const { model: name, model_params: _, ...params } = value["ML params"];
+  const { cv_test_size, test_size, n_splits, intervals, scaler, ...rest } = params;
+  rest satisfies NoField;
+  const model = findModel(name);
   const resolved = resolveModelParams({
     model,
     rawParams: modelParams(rawNumbers(text)),
   });
-  const { intervals } = params;
   return {
     settings: {
       model,
       estimator: resolved.estimator,
       resolvedParams: resolved.resolved,
       columnDemands: resolved.columnDemands,
-      cvTestSize: params.cv_test_size ?? params.test_size ?? DEFAULT_CV_TEST_SIZE,
-      nSplits: params.n_splits,
-      ...(intervals?.enabled ? { intervals: { alpha: intervals.alpha, bound: intervals.bound } } : {}),
-      scaler: params.scaler,
+      cvTestSize: cv_test_size ?? test_size ?? DEFAULT_CV_TEST_SIZE,
+      nSplits: n_splits,
+      ...intervalsAskedFor(intervals),
+      scaler,
     },
     warnings: [...warnings, ...resolved.warnings],
   };

@@ -1,8 +1,9 @@
 import { z } from "zod";
 import type { Fault } from "../errors/errors.ts";
 import { joinPath } from "../errors/faults.ts";
-import { ARCHITECTURES, cnnSchema, lookbackSchema, transformerSchema } from "./dl-config.ts";
+import { lookbackSchema } from "./dl-config.ts";
 import { LIMITS } from "./limits.ts";
+import { ARCHITECTURES, cnnSchema, transformerSchema } from "./networks.ts";
 
 /** Where an error says that a setting of run_dl_job stands. */
 export function settingPath(...keys: readonly string[]): string {
@@ -31,8 +32,17 @@ export function networkFaults(config: unknown): Fault[] {
   if (!read.success) return [];
   const { "current option": architecture, models_params, data_processing } = read.data;
   const entry = memberOf(models_params, architecture) ?? {};
-  if (architecture === "cnn") return poolingFaults(entry, memberOf(data_processing, "lookback"));
-  return architecture.endsWith("transformer") ? headFaults(architecture, entry) : [];
+  switch (architecture) {
+    case "cnn":
+      return poolingFaults(entry, memberOf(data_processing, "lookback"));
+    case "transformer":
+    case "portfolio_transformer":
+      return headFaults(architecture, entry);
+    case "lstm":
+    case "portfolio_lstm":
+    case "mlp":
+      return [];
+  }
 }
 
 /** Every head attends with d_model / nhead numbers. */

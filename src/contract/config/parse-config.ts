@@ -5,6 +5,12 @@ import type { Warning } from "../errors/warnings.ts";
 import { parseJson } from "../json/json-text.ts";
 import { LIMITS } from "./limits.ts";
 
+/**
+ * What a section of a config has left once every field that its settings use is taken out: a field that the schema has
+ * and the settings do not name is a compile error at `satisfies NoField`.
+ */
+export type NoField = Readonly<Record<string, never>>;
+
 /** A config that passed its schema, and the sections beside it that belong to other services. */
 export interface CheckedConfig<T> {
   readonly value: T;

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { mayGrow } from "../api/open-schema.ts";
+import { INTERVAL_BOUNDS } from "../config/intervals.ts";
 import { warningSchema } from "../errors/warnings.ts";
 
 const date = z.string().regex(/^\d{4}-\d{2}-\d{2}$/);
@@ -113,7 +114,7 @@ export const outputBlobSchema = z
       intervals: z
         .strictObject({
           alpha: z.number(),
-          bound: z.enum(["both", "lower", "upper"]),
+          bound: z.enum(INTERVAL_BOUNDS),
           pooled: coverageSchema,
           by_ticker: byTicker(coverageSchema),
         })
