@@ -1,7 +1,9 @@
 import { z } from "zod";
 import { dlConfigSchema } from "../config/dl-config.ts";
 import { mlConfigSchema } from "../config/ml-config.ts";
+import { architecturesOf } from "../config/networks.ts";
 import { payloadSchema } from "../config/payload.ts";
+import { MODELS } from "../model-params/models.ts";
 import { forecastInput, forecastViewSchema } from "./forecast-view.ts";
 import {
   JOB_OPERATIONS,
@@ -47,14 +49,18 @@ const ASYNCHRONOUS =
   "tells the gist of it. The output is " +
   "written exactly once. A fault in the payload is refused at once, with every fault, its path and what to do.";
 
+function alternatives(names: readonly string[]): string {
+  return `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`;
+}
+
 /** Everything the service can be asked for. */
 export const API_OPERATIONS = {
   run_ml_job: {
     name: "run_ml_job",
     title: "Train one classical regressor per ticker",
     description:
-      "Trains one regressor per ticker (random_forest, xgboost, lightgbm, catboost, linear, ridge, lasso, elastic_net " +
-      `or quantile) and forecasts the next-day log-return of each. ${ASYNCHRONOUS}`,
+      `Trains one regressor per ticker (${alternatives(MODELS.map(({ name }) => name))}) ` +
+      `and forecasts the next-day log-return of each. ${ASYNCHRONOUS}`,
     method: "POST",
     path: "/v1/run_ml_job",
     scope: "write",
@@ -66,8 +72,8 @@ export const API_OPERATIONS = {
     name: "run_dl_job",
     title: "Train neural networks",
     description:
-      "Trains a network per ticker (lstm, cnn, transformer, mlp) or one for all tickers (portfolio_lstm, " +
-      `portfolio_transformer) and forecasts the next-day log-return of each. ${ASYNCHRONOUS}`,
+      `Trains a network per ticker (${architecturesOf({ joint: false }).join(", ")}) or one for all tickers ` +
+      `(${architecturesOf({ joint: true }).join(", ")}) and forecasts the next-day log-return of each. ${ASYNCHRONOUS}`,
     method: "POST",
     path: "/v1/run_dl_job",
     scope: "write",

@@ -59,19 +59,22 @@ export const snapshotSchema = z
 
 export type Snapshot = z.infer<typeof snapshotSchema>;
 
-export const EVENT_TYPES = [
-  "queued",
-  "started",
-  "progress",
-  "warning",
-  "failure",
-  "epochs",
-  "cancel_requested",
-  "succeeded",
-  "failed",
-  "canceled",
-] as const satisfies readonly StoredEventType[];
+/** Every type of event, and whether it ends its operation; in the order of the schema. */
+const ENDS_OPERATION: Readonly<Record<StoredEventType, boolean>> = {
+  queued: false,
+  started: false,
+  progress: false,
+  warning: false,
+  failure: false,
+  epochs: false,
+  cancel_requested: false,
+  succeeded: true,
+  failed: true,
+  canceled: true,
+};
+
+export const EVENT_TYPES = Object.keys(ENDS_OPERATION) as [StoredEventType, ...StoredEventType[]];
 
 export function isFinal(type: StoredEventType): boolean {
-  return type === "succeeded" || type === "failed" || type === "canceled";
+  return ENDS_OPERATION[type];
 }

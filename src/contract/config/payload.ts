@@ -96,13 +96,17 @@ function urlFaults(payload: Record<string, unknown>, { checkUrl }: PayloadChecks
   });
 }
 
+const READ_CONFIG: Readonly<Record<Operation, (text: string) => unknown>> = {
+  run_ml_job: parseMlSettings,
+  run_dl_job: parseDlSettings,
+};
+
 /** What the job's own reading of its config says. */
 function configError(operation: Operation, config: string, hasDuplicates: boolean): MucastError | undefined {
   // Duplicates are told already, and would hide the rest.
   const text = hasDuplicates ? JSON.stringify(rawNumbersOf(config)) : config;
   try {
-    if (operation === "run_ml_job") parseMlSettings(text);
-    else parseDlSettings(text);
+    READ_CONFIG[operation](text);
     return undefined;
   } catch (error) {
     if (error instanceof MucastError) return error;

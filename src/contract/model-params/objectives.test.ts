@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { MucastError } from "../errors/errors.ts";
 import { rawNumbers } from "../json/json-text.ts";
-import { findModel } from "./models.ts";
+import { parametersOf } from "./catalogue.ts";
+import { findModel, MODELS } from "./models.ts";
+import { objectivesOf } from "./objectives.ts";
 import { type RawObject, resolveModelParams } from "./resolve.ts";
 
 function outcome(model: string, params: object): string {
@@ -109,6 +111,20 @@ describe("losses", () => {
         assert.match(said, /^invalid_model_params: .*only regression is allowed, got .*; accepted: /, loss);
         assert.doesNotMatch(said, /must be one of/, "what the library lists beside is not offered");
       }
+    });
+  }
+
+  for (const { name } of MODELS) {
+    it(`of ${name} are a table in objectives.ts where its library lets them be chosen`, () => {
+      const chosen = ["criterion", "objective", "loss_function", "loss"].filter((parameter) =>
+        parametersOf(name).byName.has(parameter),
+      );
+      const { parameter } = objectivesOf(name) ?? {};
+      assert.deepEqual(chosen, parameter === undefined ? [] : [parameter]);
+      assert.equal(
+        ACCEPTED.some(([model]) => model === name),
+        parameter !== undefined,
+      );
     });
   }
 

@@ -12,7 +12,8 @@ export interface Objectives {
   readonly anyCase: boolean;
 }
 
-const OBJECTIVES: Partial<Record<ModelName, Objectives>> = {
+/** Null for models whose loss cannot be chosen. */
+const OBJECTIVES: Readonly<Record<ModelName, Objectives | null>> = {
   random_forest: {
     parameter: "criterion",
     accepted: ["squared_error", "absolute_error", "friedman_mse"],
@@ -50,11 +51,16 @@ const OBJECTIVES: Partial<Record<ModelName, Objectives>> = {
     accepted: ["RMSE", "MAE", "Quantile", "Huber", "Lq", "LogCosh", "Expectile", "MAPE"],
     anyCase: false,
   },
+  linear: null,
+  ridge: null,
+  lasso: null,
+  elastic_net: null,
+  quantile: null,
 };
 
 /** @returns undefined for models whose loss cannot be chosen. */
 export function objectivesOf(model: ModelName): Objectives | undefined {
-  return OBJECTIVES[model];
+  return OBJECTIVES[model] ?? undefined;
 }
 
 /**
@@ -63,7 +69,7 @@ export function objectivesOf(model: ModelName): Objectives | undefined {
  */
 export function isAllowedObjective(model: ModelName, objective: string): boolean {
   const known = OBJECTIVES[model];
-  if (known === undefined) return true;
+  if (known === null) return true;
   const name = model === "catboost" ? objective.replace(/:.*$/s, "") : objective;
   return known.accepted.includes(known.anyCase ? name.toLowerCase() : name);
 }

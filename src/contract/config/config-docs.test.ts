@@ -1,0 +1,85 @@
+/** docs/config.md names every setting of both jobs and every value that a list of the contract holds. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { describe, it } from "node:test";
+import type { z } from "zod";
+import { MODELS } from "../model-params/models.ts";
+import { dotPredictionSchema } from "./dl-config.ts";
+import { mlParamsSchema } from "./ml-config.ts";
+import { LOSS_TYPES, NETWORKS } from "./networks.ts";
+
+const read = (name: string) => readFileSync(new URL(`../../../docs/${name}`, import.meta.url), "utf8");
+const page = read("config.md");
+const [, mlPart, dlPart] = page.split(/^## Config of run_[md]l_job$/m);
+
+/** The cells of the row of a key. */
+function rowOf(part: string, key: string): string {
+  const row = part.split("\n").find((line) => line.startsWith(`| \`${key}\` |`));
+  assert.ok(row !== undefined, `docs/config.md has no row of \`${key}\``);
+  return row;
+}
+
+/** Every setting with its path below the section, but the entries of models_params, which have a table of their own. */
+function* settingsIn(schema: z.ZodType, path: readonly string[] = []): Generator<[string, z.ZodType]> {
+  let inner = schema;
+  while ("innerType" in inner.def) inner = inner.def.innerType as z.ZodType;
+  const key = path.join(".");
+  const shape = key === "models_params" ? undefined : (inner as z.ZodObject).shape;
+  // A section has no row of its own, but for intervals, which can be left out as a whole.
+  if (path.length > 0 && (shape === undefined || key === "intervals")) yield [key, inner];
+  for (const [name, field] of Object.entries(shape ?? {})) {
+    if (name !== "test_size") yield* settingsIn(field, [...path, name]);
+  }
+}
+
+function namesIn(part: string, key: string, names: readonly string[]) {
+  const row = rowOf(part, key);
+  for (const name of names) assert.ok(row.includes(`\`${name}\``), `the row of \`${key}\` lacks \`${name}\``);
+}
+
+for (const [job, schema, part] of [
+  ["run_ml_job", mlParamsSchema, mlPart!],
+  ["run_dl_job", dotPredictionSchema, dlPart!],
+] as const) {
+  describe(`docs/config.md, ${job}`, () => {
+    for (const [key, field] of settingsIn(schema)) {
+      // The intervals of both jobs have the rows of run_ml_job.
+      if (job === "run_dl_job" && key.startsWith("intervals.")) continue;
+      it(`has a row of ${key} with all that it takes`, () => {
+        const { entries = {} } = field.def as { entries?: Record<string, string> };
+        namesIn(part, key, Object.values(entries));
+      });
+    }
+  });
+}
+
+describe("the docs", () => {
+  it("name every model", () => {
+    namesIn(
+      mlPart!,
+      "model",
+      MODELS.map(({ name }) => name),
+    );
+  });
+
+  it("name every loss", () => {
+    namesIn(dlPart!, "training_params.loss_type", LOSS_TYPES);
+    const semantics = read("semantics.md");
+    for (const loss of LOSS_TYPES)
+      assert.match(semantics, new RegExp(`^\\| ${loss} \\|`, "m"), `docs/semantics.md has no row of ${loss}`);
+  });
+
+  for (const [name, { entry }] of Object.entries(NETWORKS)) {
+    it(`tell how ${name} is made and what it takes`, () => {
+      assert.match(
+        read("networks.md"),
+        new RegExp(`^\\| \`${name}\` \\|`, "m"),
+        `docs/networks.md has no row of ${name}`,
+      );
+      const table = dlPart!.slice(dlPart!.indexOf("| entry of `models_params` |"));
+      const own = table.slice(table.indexOf(`\`${name}\``)).split(/\n(?!\| \|)/)[0]!;
+      for (const key of Object.keys(entry.shape))
+        assert.ok(own.includes(`\`${key}\``), `${name} lacks ${key}`);
+    });
+  }
+});
