@@ -2,7 +2,7 @@ import type { BlobStore } from "../blob/store.ts";
 import { DEFAULT_BLOB_LIMITS, limitsEnv } from "../contract/data/blob-limits.ts";
 import type { Executor } from "../executors/executor.ts";
 import { readStatus } from "../executors/status-reader.ts";
-import type { OwnPlaces } from "./blobs/input-urls.ts";
+import type { ServiceUrls } from "./blobs/input-urls.ts";
 import type { ServiceSettings } from "./settings/load-settings.ts";
 import type { Log } from "./telemetry/log.ts";
 
@@ -10,26 +10,26 @@ import type { Log } from "./telemetry/log.ts";
 export async function openExecutor(parts: {
   readonly settings: ServiceSettings;
   readonly env: NodeJS.ProcessEnv;
-  readonly places: OwnPlaces;
+  readonly urls: ServiceUrls;
   readonly store: BlobStore;
   readonly log: Log;
 }): Promise<Executor> {
-  const { settings, env, places, store, log } = parts;
+  const { settings, env, urls, store, log } = parts;
   if (settings.executor === "container-apps") {
     const { ContainerAppsExecutor } = await import("../executors/container-apps/container-apps-executor.ts");
     return ContainerAppsExecutor.open({
       subscription: settings.azure_subscription,
       resourceGroup: settings.azure_resource_group,
-      container: places.policy.container,
-      settings: limitsEnv(places.policy.limits ?? DEFAULT_BLOB_LIMITS),
+      container: urls.policy.container,
+      settings: limitsEnv(urls.policy.limits ?? DEFAULT_BLOB_LIMITS),
       readStatus: (id, attempt, space = "") => readStatus(store.within(space), id, attempt),
       onTrouble: (message, order) => log.warn({ operation_id: order.id, attempt: order.attempt }, message),
     });
   }
   const { ProcessExecutor } = await import("../executors/process/process-executor.ts");
   return new ProcessExecutor({
-    blobUrl: places.policy.container === undefined ? places.jobBase : settings.blob_url,
-    policy: places.policy,
+    blobUrl: urls.policy.container === undefined ? urls.jobBase : settings.blob_url,
+    policy: urls.policy,
     env,
     warm: true,
     memoryBytes: settings.memory_bytes,

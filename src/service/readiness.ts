@@ -32,9 +32,9 @@ export interface ReadyParts {
  */
 export function openReadiness(parts: ReadyParts): () => Promise<readonly ReadyCheck[]> {
   const { dataDir, blobFolder, database, store, draining } = parts;
-  const folder = dataDir === undefined ? undefined : new SamePlace(dataDir, "the data folder");
-  const control = dataDir && new SamePlace(join(dataDir, "database/global/pg_control"), "the database");
-  const blobs = blobFolder === undefined ? undefined : new SamePlace(blobFolder, "the folder of the blobs");
+  const folder = dataDir === undefined ? undefined : new PinnedPath(dataDir, "the data folder");
+  const control = dataDir && new PinnedPath(join(dataDir, "database/global/pg_control"), "the database");
+  const blobs = blobFolder === undefined ? undefined : new PinnedPath(blobFolder, "the folder of the blobs");
   const looked = keptFor(FRESH_MILLISECONDS, () =>
     Promise.all([
       ...(dataDir === undefined ? [] : [check("data_folder", () => writeIn(dataDir, folder!))]),
@@ -51,7 +51,7 @@ function acceptance(draining: boolean): ReadyCheck {
     : { name: "accepting", ok: true };
 }
 
-async function writeIn(folder: string, place: SamePlace): Promise<void> {
+async function writeIn(folder: string, place: PinnedPath): Promise<void> {
   place.check();
   const path = join(folder, `readiness.${process.pid}`);
   try {
@@ -75,12 +75,12 @@ async function writeIn(folder: string, place: SamePlace): Promise<void> {
 }
 
 /** A message in the log of what it writes, which it syncs at the commit; it takes a hundred bytes for as long as that log is kept. */
-async function writeToDatabase(database: Database, control: SamePlace | undefined): Promise<void> {
+async function writeToDatabase(database: Database, control: PinnedPath | undefined): Promise<void> {
   control?.check();
   await database.query("select pg_logical_emit_message(true, 'mucast', 'readiness')");
 }
 
-async function writeBlob(store: BlobStore, folder: SamePlace | undefined): Promise<void> {
+async function writeBlob(store: BlobStore, folder: PinnedPath | undefined): Promise<void> {
   folder?.check();
   await store.put(PROBE_KEY, PROBE);
   // A job may be allowed to write and not to remove; then the next look replaces it.
@@ -127,7 +127,7 @@ export function keptFor<T>(
 }
 
 /** A file or folder that has to stay where it was when it was first seen: what is put in its place is another one. */
-export class SamePlace {
+export class PinnedPath {
   readonly #path: string;
   readonly #shown: string;
   #first: BigIntStats | undefined;

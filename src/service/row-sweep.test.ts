@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Rounds } from "./row-sweep.ts";
+import { RowSweep } from "./row-sweep.ts";
 import { noLog } from "./telemetry/log.ts";
 
 const never = new AbortController().signal;
@@ -14,7 +14,7 @@ test("a row that fails keeps no other back, and is tried again in the next round
     tried.push(row);
     if (row < 300) throw new Error("refused");
   };
-  const rounds = new Rounds({ ...parts, act });
+  const rounds = new RowSweep({ ...parts, act });
   assert.equal(await rounds.go(never), 2_200);
   assert.deepEqual(tried, ROWS);
   await rounds.go(never);
@@ -29,7 +29,7 @@ test("a round breaks off after a thousand failures, and the next goes on where i
     tried.push(row);
     if (row < 2_400) throw new Error("away");
   };
-  const rounds = new Rounds({ ...parts, act, log });
+  const rounds = new RowSweep({ ...parts, act, log });
   const done = [await rounds.go(never), await rounds.go(never), await rounds.go(never)];
   assert.deepEqual(done, [0, 0, 100]);
   assert.deepEqual(tried, ROWS);
@@ -43,6 +43,6 @@ test("a round ends before the next row once it is stopped", async () => {
     tried.push(row);
     stop.abort();
   };
-  assert.equal(await new Rounds({ ...parts, act }).go(stop.signal), 1);
+  assert.equal(await new RowSweep({ ...parts, act }).go(stop.signal), 1);
   assert.deepEqual(tried, [0]);
 });

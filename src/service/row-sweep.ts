@@ -1,6 +1,6 @@
 import type { Log } from "./telemetry/log.ts";
 
-export interface RoundsParts<Row> {
+export interface RowSweepParts<Row> {
   /** Some of the rows that wait, in a fixed order, behind one; undefined for the first. None at the end. */
   readonly next: (after: Row | undefined) => Promise<readonly Row[]>;
   readonly act: (row: Row) => Promise<void>;
@@ -19,11 +19,11 @@ const TOLD_AT_MOST = 10;
  * Goes through rows that wait, round after round. A row that fails waits for a later round and keeps no other back: after too
  * many failures a round breaks off, and the next one goes on where it did.
  */
-export class Rounds<Row> {
-  readonly #parts: RoundsParts<Row>;
+export class RowSweep<Row> {
+  readonly #parts: RowSweepParts<Row>;
   #after: Row | undefined;
 
-  constructor(parts: RoundsParts<Row>) {
+  constructor(parts: RowSweepParts<Row>) {
     this.#parts = parts;
   }
 

@@ -5,8 +5,8 @@ import { causeOf, codeOf } from "../contract/errors/system-error.ts";
 import { readStatus } from "../executors/status-reader.ts";
 import { buildAuthenticate, checkAuthAllowed } from "./auth/build-authenticate.ts";
 import { DatabaseKeyStore } from "./auth/key-store.ts";
-import { startUpkeep } from "./blobs/blob-reconciliation.ts";
-import { OwnBlobs, type OwnPlaces } from "./blobs/input-urls.ts";
+import { startReconciliation } from "./blobs/blob-reconciliation.ts";
+import { InputUrls, type ServiceUrls } from "./blobs/input-urls.ts";
 import { openBlobFolder, openStorage, type Storage } from "./blobs/open-storage.ts";
 import { StoredBlobs } from "./blobs/stored-blobs.ts";
 import { type Database, openDatabase } from "./database/database.ts";
@@ -20,10 +20,10 @@ import { keepRetention } from "./operations/retention.ts";
 import { StoredOperations } from "./operations/stored-operations.ts";
 import { Dispatcher } from "./queue/dispatcher.ts";
 import { newOwner } from "./queue/lease-recovery.ts";
-import { Changes } from "./queue/operation-notifications.ts";
+import { OperationNotifications } from "./queue/operation-notifications.ts";
 import { openReadiness } from "./readiness.ts";
 import { type ServiceSettings, secretsOf } from "./settings/load-settings.ts";
-import { findBlob, ownerOfPlace } from "./store/blob-records.ts";
+import { findBlob, ownerOf } from "./store/blob-records.ts";
 import { type WebhookTypes, webhookTypes } from "./store/events.ts";
 import { countWaiting } from "./store/operation-rows.ts";
 import { LineWriter, withoutWaiting } from "./telemetry/line-writer.ts";
@@ -55,12 +55,12 @@ export async function startService(
   env: NodeJS.ProcessEnv = process.env,
 ): Promise<RunningService> {
   checkAuthAllowed(settings);
-  const closing = new Closing();
+  const resources = new OpenResources();
   try {
-    return await start(settings, env, closing);
+    return await start(settings, env, resources);
   } catch (error) {
-    // Why it did not start is what its operator has to know; what closing says then follows from that.
-    await closing.all().catch(() => undefined);
+    // Why it did not start is what its operator has to know; an error of closing only follows from that.
+    await resources.all().catch(() => undefined);
     throw error;
   }
 }
@@ -68,15 +68,15 @@ export async function startService(
 async function start(
   settings: ServiceSettings,
   env: NodeJS.ProcessEnv,
-  closing: Closing,
+  resources: OpenResources,
 ): Promise<RunningService> {
   const storage = await openStorage(settings, env);
   // The same as the one that jobs' records name, or one that holds nothing open; whoever listens may still read.
-  closing.add(() => storage.store.close());
+  resources.add(() => storage.store.close());
   const lines = new LineWriter(withoutWaiting(STDERR));
   const log = openLog({ level: settings.log_level, secrets: secretsOf(settings, env), destination: lines });
   const telemetry = await openTelemetry({ log, lostLines: () => lines.lost, env });
-  closing.add(() => telemetry.close());
+  resources.add(() => telemetry.close());
   const lost = Promise.withResolvers<void>();
   const lock =
     settings.database_url === undefined
@@ -85,18 +85,18 @@ async function start(
           onError: (error) => log.warn({ err: error }, "the lock of the data folder cannot be looked at now"),
         })
       : undefined;
-  closing.add(() => lock?.release());
+  resources.add(() => lock?.release());
   if (storage.folder !== undefined) await openBlobFolder(storage.folder, settings.data_dir);
   const database = await openDatabase({
     databaseUrl: settings.database_url,
     connections: settings.database_connections,
     dataDir: settings.data_dir,
   });
-  closing.add(() => database.close());
-  const changes = await Changes.start(database);
-  closing.add(() => changes.close());
-  const parts = { settings, env, log, telemetry, database, changes, storage, lock, lost: lost.promise };
-  return listen(parts, closing);
+  resources.add(() => database.close());
+  const notifications = await OperationNotifications.start(database);
+  resources.add(() => notifications.close());
+  const parts = { settings, env, log, telemetry, database, notifications, storage, lock, lost: lost.promise };
+  return listen(parts, resources);
 }
 
 interface Parts {
@@ -105,21 +105,21 @@ interface Parts {
   readonly log: Log;
   readonly telemetry: Telemetry;
   readonly database: Database;
-  readonly changes: Changes;
+  readonly notifications: OperationNotifications;
   readonly storage: Storage;
   readonly lock: DataLock | undefined;
   /** Settles where the data folder is gone, or another's. */
   readonly lost: Promise<void>;
 }
 
-async function listen(parts: Parts, closing: Closing): Promise<RunningService> {
-  const { settings, database, changes, storage, telemetry, log } = parts;
+async function listen(parts: Parts, resources: OpenResources): Promise<RunningService> {
+  const { settings, database, notifications, storage, telemetry, log } = parts;
   const webhooks = webhookTypes(settings.webhooks);
   const quota = { bytes: settings.stored_bytes_per_caller, blobs: settings.stored_blobs_per_caller };
-  let own: OwnBlobs | undefined;
+  let own: InputUrls | undefined;
   const operations = new StoredOperations({
     database,
-    changes,
+    notifications,
     webhooks,
     settings,
     quota,
@@ -149,7 +149,7 @@ async function listen(parts: Parts, closing: Closing): Promise<RunningService> {
   // What is there now has to stay; it is looked at before this goes on, the rest of the answer comes when it does.
   void ready();
   const blobs = new StoredBlobs({ database, store: storage.store, settings, quota, log });
-  closing.add(() => blobs.close());
+  resources.add(() => blobs.close());
   const http = buildHttp({
     settings,
     operations,
@@ -162,19 +162,19 @@ async function listen(parts: Parts, closing: Closing): Promise<RunningService> {
     ready,
   });
   registerMcp(http, { operations, settings, log });
-  closing.add(() => http.close());
+  resources.add(() => http.close());
   const address = await listening(http, settings);
-  const { store, places } = await storage.at(address);
-  own = new OwnBlobs(places, {
+  const { store, urls } = await storage.at(address);
+  own = new InputUrls(urls, {
     find: (caller, name) => findBlob(database, caller, name),
     // Callers may name what is to come only where all of them are one.
     isOpen: async (name) =>
-      (await ownerOfPlace(database, { name, space: "" })) === undefined &&
+      (await ownerOf(database, { name, space: "" })) === undefined &&
       (settings.auth === "none" || (await store.stat(`data/${name}`)) !== undefined),
   });
   const upkeep = { database, store, log, ours: () => blobs.ongoing };
-  closing.add(startUpkeep(upkeep, database.kind === "pglite"));
-  const queue = await startQueue(parts, closing, { store, places, own, webhooks });
+  resources.add(startReconciliation(upkeep, database.kind === "pglite"));
+  const queue = await startQueue(parts, resources, { store, urls, own, webhooks });
   parts.lock?.announce(address);
   log.info(
     { address, storage: store.url, database: database.kind, executor: settings.executor },
@@ -186,7 +186,7 @@ async function listen(parts: Parts, closing: Closing): Promise<RunningService> {
       log.info({ running: queue.runningJobs, seconds: settings.drain_seconds }, "draining");
       operations.drain();
       await queue.drain(settings.drain_seconds * 1_000);
-      await closing.all();
+      await resources.all();
       log.info({}, "ended");
     },
   };
@@ -195,12 +195,12 @@ async function listen(parts: Parts, closing: Closing): Promise<RunningService> {
 /** Everything that works by itself behind HTTP. */
 async function startQueue(
   parts: Parts,
-  closing: Closing,
-  { store, places, own, webhooks }: QueuePlaces,
+  resources: OpenResources,
+  { store, urls, own, webhooks }: QueuePlaces,
 ): Promise<Dispatcher> {
-  const { settings, env, database, changes, telemetry, log } = parts;
-  const executor = await openExecutor({ settings, env, places, store, log });
-  closing.add(() => executor.close());
+  const { settings, env, database, notifications, telemetry, log } = parts;
+  const executor = await openExecutor({ settings, env, urls, store, log });
+  resources.add(() => executor.close());
   const owner = newOwner();
   const { urlOf } = own;
   const dispatcher = new Dispatcher({
@@ -212,25 +212,25 @@ async function startQueue(
     coresTaken: () => dispatcher.coresTaken,
   });
   const { retention_days: days } = settings;
-  closing.add(keepRetention({ database, store, days, log }));
+  resources.add(keepRetention({ database, store, days, log }));
   const source = settings.public_url ?? "urn:mucast:service";
   const deliverer = startDeliverer({ database, targets: settings.webhooks, source, log, telemetry });
-  closing.add(() => deliverer.close());
-  changes.onEvent(() => deliverer.wake());
-  closing.add(() => dispatcher.drain(0));
-  await dispatcher.start(changes, database.kind === "pglite");
+  resources.add(() => deliverer.close());
+  notifications.onEvent(() => deliverer.wake());
+  resources.add(() => dispatcher.drain(0));
+  await dispatcher.start(notifications, database.kind === "pglite");
   return dispatcher;
 }
 
 interface QueuePlaces {
   readonly store: BlobStore;
-  readonly places: OwnPlaces;
-  readonly own: OwnBlobs;
+  readonly urls: ServiceUrls;
+  readonly own: InputUrls;
   readonly webhooks: WebhookTypes;
 }
 
 /** What was opened, to be closed in the opposite order, whatever any of it throws. */
-export class Closing {
+export class OpenResources {
   readonly #steps: (() => unknown)[] = [];
 
   add(close: () => unknown): void {

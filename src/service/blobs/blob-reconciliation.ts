@@ -1,11 +1,11 @@
 import type { BlobStore } from "../../blob/store.ts";
 import type { Database } from "../database/database.ts";
-import { Rounds } from "../row-sweep.ts";
+import { RowSweep } from "../row-sweep.ts";
 import {
-  type BlobKey,
-  type BlobPlace,
   type BlobRecord,
   measureBlob,
+  type RecordKey,
+  type StorageKey,
   unmeasuredBlobs,
 } from "../store/blob-records.ts";
 import { claimRemoval } from "../store/blob-removals.ts";
@@ -15,19 +15,19 @@ import { removeMarked } from "./stored-removals.ts";
 
 const PAUSE_MILLISECONDS = 30_000;
 
-export interface UpkeepParts {
+export interface ReconciliationParts {
   readonly database: Database;
   readonly store: BlobStore;
   readonly log: Log;
   /** What goes on here. */
-  readonly ours: () => Ongoing;
+  readonly ours: () => OngoingBlobWork;
 }
 
 /** What goes on with blobs in this process. */
-export interface Ongoing {
+export interface OngoingBlobWork {
   /** Ids. */
   readonly uploads: readonly string[];
-  readonly removals: readonly BlobKey[];
+  readonly removals: readonly RecordKey[];
 }
 
 /**
@@ -35,9 +35,9 @@ export interface Ongoing {
  * broke off with their service, and blobs recorded without their size.
  * @param alone no other service can be on the database. @returns what ends it.
  */
-export function startUpkeep(parts: UpkeepParts, alone: boolean): () => Promise<void> {
+export function startReconciliation(parts: ReconciliationParts, alone: boolean): () => Promise<void> {
   const stop = new AbortController();
-  const round = upkeepOf(parts, alone);
+  const round = blobReconciliation(parts, alone);
   let going = Promise.resolve();
   const go = () => {
     going = going
@@ -54,27 +54,30 @@ export function startUpkeep(parts: UpkeepParts, alone: boolean): () => Promise<v
 }
 
 /** @returns what does all of it, once. What fails is tried again the next time, and keeps nothing else from being done. */
-export function upkeepOf(parts: UpkeepParts, alone: boolean): (signal: AbortSignal) => Promise<void> {
+export function blobReconciliation(
+  parts: ReconciliationParts,
+  alone: boolean,
+): (signal: AbortSignal) => Promise<void> {
   const { database, store, log, ours } = parts;
   const told = {
     log,
-    shown: ({ name }: BlobKey) => ({ name }),
+    shown: ({ name }: RecordKey) => ({ name }),
     failure: "the record of a blob could not be kept up yet",
   };
-  const bytesOf = async ({ space, name }: BlobPlace) =>
+  const bytesOf = async ({ space, name }: StorageKey) =>
     (await store.within(space).stat(`data/${name}`))?.size;
-  const uploads = new Rounds<UploadRow>({
+  const uploads = new RowSweep<UploadRow>({
     next: (after) => brokenUploads(database, alone, ours().uploads, after),
     act: async (upload) => settleUpload(database, upload, await bytesOf(upload)),
     ...told,
   });
-  const removals = new Rounds<BlobRecord>({
+  const removals = new RowSweep<BlobRecord>({
     // One at a time: one that waits for its turn is not being removed.
     next: async (after) => [(await claimRemoval(database, alone, ours().removals, after)) ?? []].flat(),
     act: (blob) => removeMarked({ database, store }, blob),
     ...told,
   });
-  const sizes = new Rounds<BlobRecord>({
+  const sizes = new RowSweep<BlobRecord>({
     next: (after) => unmeasuredBlobs(database, after),
     act: async (blob) => {
       const bytes = (await bytesOf(blob)) ?? 0;

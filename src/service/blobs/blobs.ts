@@ -6,19 +6,19 @@ import { LOCAL_SUBJECT } from "../auth/authenticate.ts";
 import type { Caller } from "../operations/operations.ts";
 
 /** Where a blob lies, or will lie. */
-export interface BlobSpot {
+export interface BlobAddress {
   readonly store: BlobStore;
   readonly key: string;
 }
 
 /** An upload that has room set aside for it, until it is finished or given up. */
-export interface BlobUpload extends BlobSpot {
+export interface BlobUpload extends BlobAddress {
   /** Makes sure of room for that many bytes in all. @throws MucastError quota_exceeded, too_large. */
   reach(bytes: number): Promise<void>;
   /** Once the blob is there, with as many bytes. */
   finish(bytes: number): Promise<void>;
   /** Where nothing has changed at its place. Never rejects. */
-  giveUp(): Promise<void>;
+  discard(): Promise<void>;
 }
 
 /**
@@ -27,9 +27,9 @@ export interface BlobUpload extends BlobSpot {
  */
 export interface Blobs {
   /** A blob that the caller may read; undefined where there is none. It may still be missing in the storage. */
-  find(caller: Caller, name: string): Promise<BlobSpot | undefined>;
+  find(caller: Caller, name: string): Promise<BlobAddress | undefined>;
   /** Where an upload of that name goes; undefined where that is not the caller's to write. */
-  place(caller: Caller, name: string): Promise<BlobSpot | undefined>;
+  place(caller: Caller, name: string): Promise<BlobAddress | undefined>;
   /**
    * Sets room aside for an upload.
    * @param bytes undefined where its length is not told before.

@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { policyOf } from "../../blob/policy.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import type { BlobPlace } from "../store/blob-records.ts";
-import { OwnBlobs, type OwnPlaces, ownBases } from "./input-urls.ts";
+import type { StorageKey } from "../store/blob-records.ts";
+import { InputUrls, type ServiceUrls, serviceBases } from "./input-urls.ts";
 
 const ADDRESS = "http://127.0.0.1:8080";
 const CONTAINER = "https://acct.blob.core.windows.net/models";
 const NAME = "feature_engine_1.json";
 
-const bases = ownBases(ADDRESS, "https://forecasts.example.com");
+const bases = serviceBases(ADDRESS, "https://forecasts.example.com");
 const rules = { allowed: [], privateOrigins: [] };
 const folder = { base: "", folder: "/blobs" };
 const inFolder = {
@@ -28,18 +28,18 @@ function payload(url: string) {
 }
 
 /** What the caller has of that name, and whether the operator has put one there for all. */
-function blobsWhere(places: OwnPlaces, mine: BlobPlace | undefined, isOpen = false): OwnBlobs {
-  return new OwnBlobs(places, {
+function blobsWhere(urls: ServiceUrls, mine: StorageKey | undefined, isOpen = false): InputUrls {
+  return new InputUrls(urls, {
     find: async (_caller, name) => (name === NAME ? mine : undefined),
     isOpen: async (name) => name === NAME && isOpen,
   });
 }
 
-for (const [where, places] of Object.entries({ inFolder, inContainer })) {
+for (const [where, urls] of Object.entries({ inFolder, inContainer })) {
   test(`every spelling of an own blob that is let in is known as that blob, ${where}`, async () => {
     const spellings = bases.map((base) => `${base}/data/${NAME}`);
-    if (places === inContainer) spellings.push(`${CONTAINER}/${HERS.space}/data/${NAME}`);
-    const [hers, none] = [blobsWhere(places, HERS), blobsWhere(places, undefined)];
+    if (urls === inContainer) spellings.push(`${CONTAINER}/${HERS.space}/data/${NAME}`);
+    const [hers, none] = [blobsWhere(urls, HERS), blobsWhere(urls, undefined)];
     for (const url of spellings) {
       assert.equal(hers.fault(url), undefined, url);
       const kept = await hers.keep(ALICE, payload(url));
@@ -52,7 +52,7 @@ for (const [where, places] of Object.entries({ inFolder, inContainer })) {
   });
 
   test(`the space of another caller is closed, whatever signature a URL carries, ${where}`, async () => {
-    const hers = blobsWhere(places, HERS, true);
+    const hers = blobsWhere(urls, HERS, true);
     for (const base of [CONTAINER, ...bases]) {
       for (const query of ["", "?", "?sv=1&sig=s3cret"]) {
         const url = `${base}/${BENS.space}/data/${NAME}${query}`;
@@ -64,17 +64,17 @@ for (const [where, places] of Object.entries({ inFolder, inContainer })) {
   });
 
   test(`what is recorded for no caller can be read where it is there to be read, ${where}`, async () => {
-    const urls = [`${bases[0]}/data/${NAME}`];
-    if (places === inContainer) urls.push(`${CONTAINER}/data/${NAME}`);
-    for (const url of urls) {
-      const kept = await blobsWhere(places, undefined, true).keep(ALICE, payload(url));
+    const spellings = [`${bases[0]}/data/${NAME}`];
+    if (urls === inContainer) spellings.push(`${CONTAINER}/data/${NAME}`);
+    for (const url of spellings) {
+      const kept = await blobsWhere(urls, undefined, true).keep(ALICE, payload(url));
       assert.deepEqual([kept.featureUrl, kept.blobs], [`/data/${NAME}`, []]);
-      await assert.rejects(blobsWhere(places, undefined, false).keep(ALICE, payload(url)), isNotAllowed);
+      await assert.rejects(blobsWhere(urls, undefined, false).keep(ALICE, payload(url)), isNotAllowed);
     }
   });
 
   test(`a path is no URL, even where it looks like a blob as it is kept, ${where}`, () => {
-    const own = blobsWhere(places, HERS);
+    const own = blobsWhere(urls, HERS);
     for (const path of [
       `/data/${NAME}`,
       `/data/${NAME}?`,

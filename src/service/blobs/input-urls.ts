@@ -4,12 +4,12 @@ import { spaceIn } from "../../blob/space.ts";
 import type { ParsedPayload } from "../../contract/config/payload.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Caller } from "../operations/operations.ts";
-import type { KeptInputs } from "../operations/stored-operations.ts";
-import { type BlobPlace, placeStored, storedPlace } from "../store/blob-records.ts";
+import type { StoredInputs } from "../operations/stored-operations.ts";
+import { type StorageKey, storageKeyOf, storagePathOf } from "../store/blob-records.ts";
 import { spaceOf } from "./blobs.ts";
 
 /** Under which URLs this service's own blobs are known, and where they lie. */
-export interface OwnPlaces {
+export interface ServiceUrls {
   /** What may come before `/data/<name>`: the service's own origins. */
   readonly bases: readonly string[];
   /** What comes before `/data/<name>` for jobs: the first of them, or the container. */
@@ -21,7 +21,7 @@ export interface OwnPlaces {
  * What the service listens on as URLs of its blobs.
  * @param address `http://host:port` as it is listening. @param publicUrl without a slash at its end.
  */
-export function ownBases(address: string, publicUrl: string | undefined): string[] {
+export function serviceBases(address: string, publicUrl: string | undefined): string[] {
   const { port } = new URL(address);
   const loopback = ["127.0.0.1", "localhost", "[::1]"].map((host) => `http://${host}:${port || 80}`);
   return [...new Set([...(publicUrl === undefined ? [] : [publicUrl]), address, ...loopback])];
@@ -30,7 +30,7 @@ export function ownBases(address: string, publicUrl: string | undefined): string
 /** Whose the blobs of this service are. */
 export interface BlobOwners {
   /** Where the blob lies that a caller has under a name; undefined where there is none. */
-  find(caller: string, name: string): Promise<BlobPlace | undefined>;
+  find(caller: string, name: string): Promise<StorageKey | undefined>;
   /** Whether anyone may read a blob in the storage itself: it is recorded for no caller, the operator has put it there. */
   isOpen(name: string): Promise<boolean>;
 }
@@ -47,12 +47,12 @@ interface OwnName {
  * `/<space>/data/<name>`, so that they stay right when the service comes back at another address, or another service on
  * the same storage runs the job.
  */
-export class OwnBlobs {
-  readonly #places: OwnPlaces;
+export class InputUrls {
+  readonly #urls: ServiceUrls;
   readonly #owners: BlobOwners;
 
-  constructor(places: OwnPlaces, owners: BlobOwners) {
-    this.#places = places;
+  constructor(urls: ServiceUrls, owners: BlobOwners) {
+    this.#urls = urls;
     this.#owners = owners;
   }
 
@@ -61,8 +61,8 @@ export class OwnBlobs {
     try {
       const own = this.#ownName(url);
       checkInputLocation(
-        own === undefined ? url : `${this.#places.jobBase}/data/${own.name}`,
-        this.#places.policy,
+        own === undefined ? url : `${this.#urls.jobBase}/data/${own.name}`,
+        this.#urls.policy,
       );
       return undefined;
     } catch (error) {
@@ -76,8 +76,8 @@ export class OwnBlobs {
    * by the URLs that the caller knows.
    */
   readonly urlOf = (stored: string): string => {
-    const { jobBase, policy } = this.#places;
-    const place = placeStored(stored);
+    const { jobBase, policy } = this.#urls;
+    const place = storageKeyOf(stored);
     if (place === undefined) return stored;
     return policy.container === undefined ? `${jobBase}/data/${place.name}` : `${jobBase}${stored}`;
   };
@@ -86,7 +86,7 @@ export class OwnBlobs {
   async keep(
     caller: Caller,
     payload: Pick<ParsedPayload, "featureUrl" | "dataExtractorUrl">,
-  ): Promise<KeptInputs> {
+  ): Promise<StoredInputs> {
     const feature = await this.#kept(caller, "feature_url", payload.featureUrl);
     const prices = await this.#kept(caller, "data_extractor_url", payload.dataExtractorUrl);
     return {
@@ -96,7 +96,7 @@ export class OwnBlobs {
     };
   }
 
-  async #kept(caller: Caller, path: string, url: string): Promise<{ stored: string; blob?: BlobPlace }> {
+  async #kept(caller: Caller, path: string, url: string): Promise<{ stored: string; blob?: StorageKey }> {
     const own = this.#ownName(url);
     if (own === undefined) {
       if (this.#isForeignSpace(caller, url)) throw notHis(path, url.split("?")[0]!);
@@ -105,16 +105,16 @@ export class OwnBlobs {
     const { name, space } = own;
     const blob = await this.#owners.find(caller.subject, name);
     if (blob !== undefined && (space === undefined || space === blob.space)) {
-      return { stored: storedPlace(blob), blob };
+      return { stored: storagePathOf(blob), blob };
     }
     const mayBeOpen = space === undefined || space === "";
-    if (mayBeOpen && (await this.#owners.isOpen(name))) return { stored: storedPlace({ name, space: "" }) };
-    throw notHis(path, storedPlace({ name, space: space ?? "" }));
+    if (mayBeOpen && (await this.#owners.isOpen(name))) return { stored: storagePathOf({ name, space: "" }) };
+    throw notHis(path, storagePathOf({ name, space: space ?? "" }));
   }
 
   /** Undefined for the URL of a blob that is not read by this service's right. */
   #ownName(url: string): OwnName | undefined {
-    const { bases, policy } = this.#places;
+    const { bases, policy } = this.#urls;
     const place = url.split("?")[0]!;
     const base = bases.find((candidate) => place.startsWith(`${candidate}/data/`));
     if (base !== undefined) return { name: place.slice(`${base}/data/`.length), space: undefined };
@@ -128,7 +128,7 @@ export class OwnBlobs {
 
   /** Another caller's space is out of bounds whatever signature a URL carries. */
   #isForeignSpace({ subject }: Caller, url: string): boolean {
-    const space = spaceIn(this.#pathIn(this.#places.policy.container, url.split("?")[0]!) ?? "");
+    const space = spaceIn(this.#pathIn(this.#urls.policy.container, url.split("?")[0]!) ?? "");
     return space !== undefined && space !== spaceOf(subject);
   }
 

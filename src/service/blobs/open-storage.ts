@@ -8,7 +8,7 @@ import type { BlobStore } from "../../blob/store.ts";
 import { codeOf } from "../../contract/errors/system-error.ts";
 import { makeFolder } from "../../contract/machine/folders.ts";
 import type { ServiceSettings } from "../settings/load-settings.ts";
-import { type OwnPlaces, ownBases } from "./input-urls.ts";
+import { type ServiceUrls, serviceBases } from "./input-urls.ts";
 
 /** Where blobs are, before it is known where the service listens. */
 export interface Storage {
@@ -17,7 +17,7 @@ export interface Storage {
   /** Where they are on this machine; undefined in Azure. */
   readonly folder: string | undefined;
   /** Once the service listens: the store whose URLs stand in records, and under which URLs blobs are known. */
-  at(address: string): Promise<{ readonly store: BlobStore; readonly places: OwnPlaces }>;
+  at(address: string): Promise<{ readonly store: BlobStore; readonly urls: ServiceUrls }>;
 }
 
 /** @throws MucastError invalid_request for a `blob_url`, an allowed URL or a private origin that is none. */
@@ -34,7 +34,7 @@ export async function openStorage(settings: ServiceSettings, env: NodeJS.Process
     const store = await openStore(settings.blob_url, { policy, env });
     const at = async (address: string) => ({
       store,
-      places: { bases: ownBases(address, publicUrl), jobBase: store.url, policy },
+      urls: { bases: serviceBases(address, publicUrl), jobBase: store.url, policy },
     });
     return { store, folder: undefined, at };
   }
@@ -45,10 +45,10 @@ export async function openStorage(settings: ServiceSettings, env: NodeJS.Process
     store: await openStore("", { policy: mapping([""]) }),
     folder,
     at: async (address) => {
-      const bases = ownBases(address, publicUrl);
+      const bases = serviceBases(address, publicUrl);
       const policy = mapping(bases);
       const store = await openStore(bases[0]!, { policy });
-      return { store, places: { bases, jobBase: store.url, policy } };
+      return { store, urls: { bases, jobBase: store.url, policy } };
     },
   };
 }

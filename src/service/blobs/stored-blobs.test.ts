@@ -16,7 +16,7 @@ import { endOperation } from "../store/end-operation.ts";
 import { webhookTypes } from "../store/events.ts";
 import { insertOperation } from "../store/insert-operation.ts";
 import { noLog } from "../telemetry/log.ts";
-import { upkeepOf } from "./blob-reconciliation.ts";
+import { blobReconciliation } from "./blob-reconciliation.ts";
 import { spaceOf } from "./blobs.ts";
 import { StoredBlobs, type StoredBlobsParts } from "./stored-blobs.ts";
 
@@ -46,9 +46,9 @@ onEachDatabase((tested) => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  function service(changes: Partial<StoredBlobsParts> = {}): StoredBlobs {
+  function service(overrides: Partial<StoredBlobsParts> = {}): StoredBlobs {
     const parts = { database, store, settings: { auth: "keys" }, quota: QUOTA, log: noLog } as const;
-    opened.push(new StoredBlobs({ ...parts, ...changes }));
+    opened.push(new StoredBlobs({ ...parts, ...overrides }));
     return opened.at(-1)!;
   }
 
@@ -99,7 +99,7 @@ onEachDatabase((tested) => {
   }
 
   const keepUpNow = (blobs: StoredBlobs, alone = false) =>
-    upkeepOf({ database, store, log: noLog, ours: () => blobs.ongoing }, alone)(never);
+    blobReconciliation({ database, store, log: noLog, ours: () => blobs.ongoing }, alone)(never);
 
   function operationOf(caller: Caller, feature: string) {
     const space = spaceOf(caller.subject);
@@ -181,7 +181,7 @@ onEachDatabase((tested) => {
     for (const { status, ...rest } of begun) {
       if (status === "rejected") assert.ok(isCode("quota_exceeded")((rest as { reason: unknown }).reason));
     }
-    await uploads[0]!.giveUp();
+    await uploads[0]!.discard();
     await put(two, caller, "feature_engine_late.json", 30);
     for (const upload of uploads.slice(1)) {
       await upload.store.put(upload.key, "x".repeat(30));
@@ -231,7 +231,7 @@ onEachDatabase((tested) => {
     await assert.rejects(put(blobs, caller, "data_extractor_1.json", 1), isCode("quota_exceeded"));
     await upload.reach(100);
     await assert.rejects(upload.reach(101), isCode("quota_exceeded"));
-    await upload.giveUp();
+    await upload.discard();
     await put(blobs, caller, NAME, 100);
     await assert.rejects(blobs.begin(caller, NAME, 101), isCode("too_large"), "it would never fit");
   });
@@ -428,7 +428,7 @@ onEachDatabase((tested) => {
     await database.query("update blobs set removed_at = now() - interval '1 h' where caller = $1", [
       caller.subject,
     ]);
-    await upkeepOf({ database, store: stuck, log: noLog, ours: () => blobs.ongoing }, false)(never);
+    await blobReconciliation({ database, store: stuck, log: noLog, ours: () => blobs.ongoing }, false)(never);
     assert.deepEqual(await used(caller), { bytes: 10, blobs: 1 });
     await assert.rejects(blobs.begin(caller, names[0]!, 1), isCode("unavailable"));
     await put(blobs, caller, names[1]!, 10);
@@ -454,7 +454,7 @@ onEachDatabase((tested) => {
       (key, own) => (key.includes("stuck") ? fail() : own.remove(key)),
       (key, own) => (key.includes("stuck") ? fail() : own.stat(key)),
     );
-    await upkeepOf({ database, store: stuck, log: noLog, ours: () => blobs.ongoing }, false)(never);
+    await blobReconciliation({ database, store: stuck, log: noLog, ours: () => blobs.ongoing }, false)(never);
     const { rows } = await database.query(
       `select name from blobs where caller = $1 and name in ('a_well', 'b_well') and bytes is not null
        union all select name from blob_uploads where caller = $1 and name = 'c_well'`,

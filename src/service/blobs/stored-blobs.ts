@@ -3,7 +3,7 @@ import type { BlobStore } from "../../blob/store.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Database } from "../database/database.ts";
 import type { Caller } from "../operations/operations.ts";
-import { type BlobPlace, findBlob, ownerOfPlace, recordOf } from "../store/blob-records.ts";
+import { findBlob, ownerOf, recordOf, type StorageKey } from "../store/blob-records.ts";
 import {
   type Quota,
   quotaExceeded,
@@ -13,8 +13,8 @@ import {
   type UploadRow,
 } from "../store/blob-uploads.ts";
 import type { Log } from "../telemetry/log.ts";
-import type { Ongoing } from "./blob-reconciliation.ts";
-import { type BlobSpot, type Blobs, type BlobUpload, spaceOf } from "./blobs.ts";
+import type { OngoingBlobWork } from "./blob-reconciliation.ts";
+import { type BlobAddress, type Blobs, type BlobUpload, spaceOf } from "./blobs.ts";
 import { beingRemoved, type RemovalParts, StoredRemovals } from "./stored-removals.ts";
 import { StoredUpload } from "./stored-upload.ts";
 
@@ -43,7 +43,7 @@ export class StoredBlobs implements Blobs {
   }
 
   /** Uploads and removals that go on here. */
-  get ongoing(): Ongoing {
+  get ongoing(): OngoingBlobWork {
     return { uploads: [...this.#uploads], removals: this.#removals.ongoing };
   }
 
@@ -51,7 +51,7 @@ export class StoredBlobs implements Blobs {
     clearInterval(this.#renewing);
   }
 
-  async find({ subject }: Caller, name: string): Promise<BlobSpot | undefined> {
+  async find({ subject }: Caller, name: string): Promise<BlobAddress | undefined> {
     const found = await findBlob(this.#parts.database, subject, name);
     if (found) return this.#spot(found);
     // Without authentication there is one caller, to whom the operator's own files belong as well.
@@ -60,7 +60,7 @@ export class StoredBlobs implements Blobs {
     return isOpen ? this.#spot(open) : undefined;
   }
 
-  async place({ subject }: Caller, name: string): Promise<BlobSpot | undefined> {
+  async place({ subject }: Caller, name: string): Promise<BlobAddress | undefined> {
     const { database, settings } = this.#parts;
     const record = await recordOf(database, subject, name);
     const spot = this.#spot(record ?? { name, space: spaceOf(subject) });
@@ -110,7 +110,7 @@ export class StoredBlobs implements Blobs {
   }
 
   /** What is there for the caller without a record. */
-  async #unrecorded(subject: string, name: string): Promise<BlobPlace | undefined> {
+  async #unrecorded(subject: string, name: string): Promise<StorageKey | undefined> {
     const place = { name, space: "" };
     const { store, key } = this.#spot(place);
     const isOurs = this.#parts.settings.auth === "none" && spaceOf(subject) === "";
@@ -118,12 +118,12 @@ export class StoredBlobs implements Blobs {
     return (await store.stat(key)) === undefined ? undefined : place;
   }
 
-  async #isNobodys(place: BlobPlace, but?: string): Promise<boolean> {
-    const owner = await ownerOfPlace(this.#parts.database, place);
+  async #isNobodys(place: StorageKey, but?: string): Promise<boolean> {
+    const owner = await ownerOf(this.#parts.database, place);
     return owner === undefined || owner === but;
   }
 
-  #spot({ name, space }: BlobPlace): BlobSpot {
+  #spot({ name, space }: StorageKey): BlobAddress {
     return { store: this.#parts.store.within(space), key: `data/${name}` };
   }
 

@@ -2,8 +2,14 @@ import { setTimeout as pauseFor } from "node:timers/promises";
 import type { BlobStore } from "../../blob/store.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Database } from "../database/database.ts";
-import { type BlobKey, type BlobPlace, type BlobRecord, forgetBlob } from "../store/blob-records.ts";
-import { leaveRemoval, type Marked, type Meant, markRemoved, removalState } from "../store/blob-removals.ts";
+import { type BlobRecord, type RecordKey, removeRecord, type StorageKey } from "../store/blob-records.ts";
+import {
+  type MarkOutcome,
+  markRemovalBroken,
+  markRemoved,
+  type RemovalTarget,
+  removalState,
+} from "../store/blob-removals.ts";
 import { storageFailed } from "./blobs.ts";
 
 export interface RemovalParts {
@@ -22,14 +28,14 @@ const RETRY_SECONDS = 1;
 /** Removals of blobs that are asked for here. */
 export class StoredRemovals {
   readonly #parts: RemovalParts;
-  readonly #ongoing = new Set<BlobKey>();
+  readonly #ongoing = new Set<RecordKey>();
 
   constructor(parts: RemovalParts) {
     this.#parts = parts;
   }
 
   /** Those that go on here. */
-  get ongoing(): readonly BlobKey[] {
+  get ongoing(): readonly RecordKey[] {
     return [...this.#ongoing];
   }
 
@@ -38,7 +44,7 @@ export class StoredRemovals {
    * @returns false where another one has removed it. @throws MucastError blob_in_use, storage_failed; unavailable where another
    *   one goes on for too long.
    */
-  async remove(caller: string, place: BlobPlace, recorded: boolean): Promise<boolean> {
+  async remove(caller: string, place: StorageKey, recorded: boolean): Promise<boolean> {
     const blob = { caller, name: place.name, space: place.space };
     for (let left = false; ; left = true) {
       const marked = await this.#tryOnce(blob, { recorded, left });
@@ -51,7 +57,7 @@ export class StoredRemovals {
    * Waits for a removal that goes on, here or in another service.
    * @returns `left` where it was refused or broke off. @throws MucastError unavailable where it goes on for too long.
    */
-  async settled({ caller, name }: BlobKey): Promise<"over" | "left"> {
+  async settled({ caller, name }: RecordKey): Promise<"over" | "left"> {
     const { database, pause = pauseFor } = this.#parts;
     const { first, longest } = PAUSE_MILLISECONDS;
     for (let looks = 0; looks < LOOKS_AT_MOST; looks++) {
@@ -63,7 +69,7 @@ export class StoredRemovals {
     throw beingRemoved(name);
   }
 
-  async #tryOnce(blob: Omit<BlobRecord, "bytes">, meant: Meant): Promise<Marked> {
+  async #tryOnce(blob: Omit<BlobRecord, "bytes">, meant: RemovalTarget): Promise<MarkOutcome> {
     const { database } = this.#parts;
     // Before it is marked: a mark that is not ours could be taken for that of a removal that broke off.
     this.#ongoing.add(blob);
@@ -87,10 +93,10 @@ export async function removeMarked(
     .remove(`data/${name}`)
     .catch(async (error: unknown) => {
       // Where the database is away too, the upkeep takes it on later.
-      await leaveRemoval(database, { caller, name }).catch(() => undefined);
+      await markRemovalBroken(database, { caller, name }).catch(() => undefined);
       throw storageFailed(error, `${name} could not be removed`);
     });
-  await database.transaction((statements) => forgetBlob(statements, caller, name));
+  await database.transaction((statements) => removeRecord(statements, caller, name));
 }
 
 /** The answer to what a removal gets in the way of. */

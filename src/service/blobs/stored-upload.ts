@@ -80,7 +80,7 @@ export class StoredUpload implements BlobUpload {
     }
   }
 
-  async giveUp(): Promise<void> {
+  async discard(): Promise<void> {
     try {
       await releaseUpload(this.#parts.database, this.#row.id);
     } catch (error) {

@@ -22,7 +22,7 @@ export async function openPglite(folder: string): Promise<Database> {
   // PGlite's files may be written by anyone who gets at them, and the data folder may be one that others see.
   await chmod(folder, 0o700);
   const lite = await open(folder);
-  const turns = new Turns();
+  const turns = new StatementQueue();
   const alone = <T>(body: () => Promise<T>) => storing(() => turns.take(body));
   return {
     kind: "pglite",
@@ -143,7 +143,7 @@ function asError(cause: unknown): Error {
  * left to do: a request that has just been read would be answered whole before the next one is read, and since a
  * loop takes one new connection a turn, those that came last would wait for all work of those before them.
  */
-export class Turns {
+export class StatementQueue {
   #last: Promise<unknown> = Promise.resolve();
 
   /** @returns what `body` gives; what it throws is thrown here alone. */

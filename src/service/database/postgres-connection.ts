@@ -12,7 +12,7 @@ const TOO_MANY_CONNECTIONS = "53300";
  * Connects, again and again where the server has no connection left: others give theirs back in milliseconds.
  * @throws what `connect` throws: of a full server after ten seconds, else at once.
  */
-export async function patiently<T>(connect: () => Promise<T>): Promise<T> {
+export async function connectWhenFree<T>(connect: () => Promise<T>): Promise<T> {
   const began = performance.now();
   for (;;) {
     try {
@@ -37,7 +37,7 @@ export async function listenOn(
 ): Promise<() => Promise<void>> {
   const listener = new Listener(config, channel, told, missed);
   try {
-    await patiently(() => listener.connect());
+    await connectWhenFree(() => listener.connect());
   } catch (error) {
     await listener.close();
     throw error;

@@ -1,7 +1,7 @@
 import pg from "pg";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Database, Haste, Queryable } from "./database.ts";
-import { listenOn, patiently } from "./postgres-connection.ts";
+import { connectWhenFree, listenOn } from "./postgres-connection.ts";
 
 const POOL = {
   connectionTimeoutMillis: 10_000,
@@ -111,7 +111,7 @@ async function connected<T>(
   pool: pg.Pool,
   body: (client: pg.PoolClient, onBroken: (error: Error) => void) => Promise<T>,
 ): Promise<T> {
-  const client = await patiently(() => pool.connect());
+  const client = await connectWhenFree(() => pool.connect());
   let broken: Error | undefined;
   const onBroken = (error: Error) => {
     broken ??= error;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { type ForecastQuery, forecastViewSchema } from "../../contract/api/forecast-view.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import type { BlobSpot } from "../blobs/blobs.ts";
+import type { BlobAddress } from "../blobs/blobs.ts";
 import { SUCCEEDED } from "../http/openapi/examples.ts";
 import type { Caller } from "../operations/operations.ts";
 import { Forecasts } from "./forecasts.ts";
@@ -58,7 +58,7 @@ function storeOf(text: string, onRead: () => Promise<void> | void = () => undefi
       for (let at = 0; at < bytes.length; at += pieceBytes) yield bytes.subarray(at, at + pieceBytes);
     },
   };
-  return { find: async () => ({ store: store as unknown as BlobSpot["store"], key: "data/one.json" }) };
+  return { find: async () => ({ store: store as unknown as BlobAddress["store"], key: "data/one.json" }) };
 }
 
 const ask = (text: string, query: Partial<ForecastQuery> = {}) =>

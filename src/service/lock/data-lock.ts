@@ -34,7 +34,7 @@ export interface DataLock {
 }
 
 /** What becomes of a lock that is held. */
-export interface LockWatch {
+export interface LockListener {
   /** Called once where the folder, or the lock in it, turns out to be gone or another's: what is stored from then on may be lost. */
   readonly onLost?: () => void;
   /** Called where the lock could not be looked at or touched, as without a free descriptor; it is tried again. */
@@ -46,7 +46,7 @@ export interface LockWatch {
  * replaced.
  * @throws MucastError unavailable that names a holder that lives; output_failed where the folder cannot be written to.
  */
-export function lockDataFolder(dataDir: string, { onLost, onError }: LockWatch = {}): DataLock {
+export function lockDataFolder(dataDir: string, { onLost, onError }: LockListener = {}): DataLock {
   const path = lockFile(dataDir);
   const holder = writing(dataDir, () => takeLock(dataDir, path));
   const touch = setInterval(() => {

@@ -1,7 +1,7 @@
 import { isEnded } from "../../contract/api/operation-view.ts";
 import { isFinal, type Snapshot, type StoredEvent } from "../../contract/api/stored-event.ts";
 import type { Database } from "../database/database.ts";
-import type { Changes } from "../queue/operation-notifications.ts";
+import type { OperationNotifications } from "../queue/operation-notifications.ts";
 import { readEvents } from "../store/events.ts";
 import { type OperationRow, viewOf } from "../store/operation-rows.ts";
 
@@ -11,9 +11,9 @@ const PORTION = { events: 200, bytes: 2 ** 17 };
 const LOOK_MILLISECONDS = 2_000;
 
 /** What following an operation needs. */
-export interface Following {
+export interface FollowParts {
   readonly database: Database;
-  readonly changes: Changes;
+  readonly notifications: OperationNotifications;
   readonly signal: AbortSignal;
   readonly after: number;
   /** The operation as it is. @throws MucastError not_found. */
@@ -21,8 +21,8 @@ export interface Following {
 }
 
 /** Events after `after` as they come, up to and with the final one; a snapshot first where the asked ones are gone. */
-export async function* followEvents(following: Following): AsyncGenerator<StoredEvent | Snapshot, void> {
-  const { database, changes, signal, read } = following;
+export async function* followEvents(following: FollowParts): AsyncGenerator<StoredEvent | Snapshot, void> {
+  const { database, notifications, signal, read } = following;
   let { after } = following;
   while (!signal.aborted) {
     const row = await read();
@@ -30,7 +30,7 @@ export async function* followEvents(following: Following): AsyncGenerator<Stored
       after = row.last_seq;
       yield snapshotOf(row);
     }
-    const next = changes.next(row.id, LOOK_MILLISECONDS, signal);
+    const next = notifications.next(row.id, LOOK_MILLISECONDS, signal);
     const events = await readEvents(database, row.id, after, PORTION);
     for (const event of events) {
       yield event;

@@ -7,7 +7,7 @@ import { FolderStore } from "../../blob/folder-store.ts";
 import { statusKey } from "../../contract/output/status-blob.ts";
 import { onEachDatabase } from "../database/databases.testing.ts";
 import { noLog } from "../telemetry/log.ts";
-import { removalsOf } from "./retention.ts";
+import { retentionSweep } from "./retention.ts";
 
 /** More than are looked at together. */
 const KEPT = 120;
@@ -39,7 +39,7 @@ onEachDatabase((tested) => {
       if (key.includes("kept-")) return Promise.reject(new Error("refused"));
       return remove.call(this, key);
     });
-    await removalsOf({ database: tested.database(), store, days: 30, log: noLog })(never);
+    await retentionSweep({ database: tested.database(), store, days: 30, log: noLog })(never);
     const { rows } = await tested
       .database()
       .query(

@@ -1,7 +1,7 @@
 import type { BlobStore } from "../../blob/store.ts";
 import { statusKey } from "../../contract/output/status-blob.ts";
 import type { Database, Queryable } from "../database/database.ts";
-import { Rounds } from "../row-sweep.ts";
+import { RowSweep } from "../row-sweep.ts";
 import type { Log } from "../telemetry/log.ts";
 
 const HOUR = 3_600_000;
@@ -16,7 +16,7 @@ export interface RetentionParts {
 /** Removes operations that ended long ago, at once and then every hour. @returns what ends it. */
 export function keepRetention(parts: RetentionParts): () => Promise<void> {
   const stop = new AbortController();
-  const round = removalsOf(parts);
+  const round = retentionSweep(parts);
   let removing = Promise.resolve();
   const remove = () => {
     removing = removing
@@ -33,13 +33,13 @@ export function keepRetention(parts: RetentionParts): () => Promise<void> {
 }
 
 /** @returns what removes all of them, once. One whose status blobs the storage keeps is tried again in a later round. */
-export function removalsOf({
+export function retentionSweep({
   database,
   store,
   days,
   log,
 }: RetentionParts): (signal: AbortSignal) => Promise<void> {
-  const rounds = new Rounds({
+  const rounds = new RowSweep({
     next: (after: Expired | undefined) => expiredOperations(database, days, after),
     act: async (operation) => {
       // Before the row, which alone knows of them.

@@ -10,8 +10,8 @@ import { spaceOf } from "../blobs/blobs.ts";
 import type { Database } from "../database/database.ts";
 import type { Forecasts } from "../forecast/forecasts.ts";
 import { canceledProblem } from "../queue/finish-attempt.ts";
-import type { Changes } from "../queue/operation-notifications.ts";
-import type { BlobPlace } from "../store/blob-records.ts";
+import type { OperationNotifications } from "../queue/operation-notifications.ts";
+import type { StorageKey } from "../store/blob-records.ts";
 import { type Quota, quotaExceeded } from "../store/blob-uploads.ts";
 import { endOperation, requestCancel } from "../store/end-operation.ts";
 import type { WebhookTypes } from "../store/events.ts";
@@ -29,7 +29,7 @@ import type { Caller, ListQuery, Operations, Submission } from "./operations.ts"
 
 export interface StoredOperationsParts {
   readonly database: Database;
-  readonly changes: Changes;
+  readonly notifications: OperationNotifications;
   readonly webhooks: WebhookTypes;
   readonly settings: { readonly events_kept: number; readonly queued_per_caller: number };
   readonly quota: Quota;
@@ -49,14 +49,14 @@ export interface ReadPayload {
   /** Of the whole; the same for payloads that mean the same. */
   readonly canonical: string;
   /** Where its inputs are, as they are kept. @throws MucastError url_not_allowed for a blob that is not the caller's. */
-  inputs(): Promise<KeptInputs>;
+  inputs(): Promise<StoredInputs>;
 }
 
-export interface KeptInputs {
+export interface StoredInputs {
   readonly featureUrl: string;
   readonly dataExtractorUrl: string;
   /** The recorded blobs among them. */
-  readonly blobs: readonly BlobPlace[];
+  readonly blobs: readonly StorageKey[];
 }
 
 const FULL_RETRY_SECONDS = 30;
@@ -170,7 +170,7 @@ export class StoredOperations implements Operations {
     const deadline = performance.now() + seconds * 1_000;
     for (;;) {
       const left = Math.max(0, deadline - performance.now());
-      const next = this.#parts.changes.next(id, Math.min(left, WAIT_STEP_MILLISECONDS), signal);
+      const next = this.#parts.notifications.next(id, Math.min(left, WAIT_STEP_MILLISECONDS), signal);
       const view = await this.get(caller, id);
       if (isEnded(view.status) || left === 0 || signal?.aborted) return view;
       await next;
@@ -183,8 +183,8 @@ export class StoredOperations implements Operations {
     after: number,
     signal: AbortSignal,
   ): AsyncGenerator<StoredEvent | Snapshot, void> {
-    const { database, changes } = this.#parts;
-    return followEvents({ database, changes, signal, after, read: () => this.#read(caller, id) });
+    const { database, notifications } = this.#parts;
+    return followEvents({ database, notifications, signal, after, read: () => this.#read(caller, id) });
   }
 
   async #read(caller: Caller, id: string): Promise<OperationRow> {

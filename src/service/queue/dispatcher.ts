@@ -1,10 +1,10 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { claimOperation, giveUpLeases, renewLeases } from "../store/claim-operation.ts";
+import { claimOperation, releaseLeases, renewLeases } from "../store/claim-operation.ts";
 import type { OperationRow } from "../store/operation-rows.ts";
 import { CoreBudget } from "./core-budget.ts";
-import { Takeovers } from "./lease-recovery.ts";
-import type { Changes } from "./operation-notifications.ts";
-import { type QueueParts, quietly } from "./queue-parts.ts";
+import { LeaseRecovery } from "./lease-recovery.ts";
+import type { OperationNotifications } from "./operation-notifications.ts";
+import { logFailure, type QueueParts } from "./queue-parts.ts";
 import { RunningJob } from "./running-job.ts";
 
 const MILLISECONDS_BETWEEN = { looks: 2_000, leases: 5_000, recoveries: 10_000 };
@@ -21,7 +21,7 @@ export class Dispatcher {
   readonly #running = new Map<string, RunningJob>();
   readonly #timers: NodeJS.Timeout[] = [];
   readonly #ends: (() => void)[] = [];
-  readonly #takeovers: Takeovers;
+  readonly #recovery: LeaseRecovery;
   #looking: Promise<void> | undefined;
   #lookAgain = false;
   #draining = false;
@@ -30,7 +30,7 @@ export class Dispatcher {
     this.#parts = parts;
     const { cores, concurrent_jobs } = parts.settings;
     this.#budget = new CoreBudget(parts.executor.outlivesService ? concurrent_jobs : cores, concurrent_jobs);
-    this.#takeovers = new Takeovers({
+    this.#recovery = new LeaseRecovery({
       ...parts,
       isRunning: (id) => this.#running.has(id),
       begin: (row) => this.#begin(row),
@@ -46,14 +46,14 @@ export class Dispatcher {
   }
 
   /** @param alone no other service can be on this database: what runs in it is nobody's. */
-  async start(changes: Changes, alone: boolean): Promise<void> {
+  async start(notifications: OperationNotifications, alone: boolean): Promise<void> {
     // What is taken over is ours for as long as its recovery takes.
     this.#every(MILLISECONDS_BETWEEN.leases, () => this.#keepLeases());
-    await quietly(this.#parts.log, () => this.#takeovers.all(alone));
-    this.#ends.push(changes.onEvent((type, id) => this.#onEvent(type, id)));
-    changes.onMissed(() => this.wake());
+    await logFailure(this.#parts.log, () => this.#recovery.all(alone));
+    this.#ends.push(notifications.onEvent((type, id) => this.#onEvent(type, id)));
+    notifications.onMissed(() => this.wake());
     this.#every(MILLISECONDS_BETWEEN.looks, async () => this.wake());
-    this.#every(MILLISECONDS_BETWEEN.recoveries, () => this.#takeovers.all(false));
+    this.#every(MILLISECONDS_BETWEEN.recoveries, () => this.#recovery.all(false));
     this.wake();
   }
 
@@ -67,9 +67,9 @@ export class Dispatcher {
   }
 
   /** No other job is begun from now on. */
-  async stopTaking(): Promise<void> {
+  async stopClaiming(): Promise<void> {
     this.#draining = true;
-    this.#takeovers.stop();
+    this.#recovery.stop();
     for (const timer of this.#timers) clearInterval(timer);
     for (const end of this.#ends) end();
     await this.#looking;
@@ -80,16 +80,16 @@ export class Dispatcher {
    * this service is left to run at once. What cannot be handed back in a few seconds more is left to be taken over.
    */
   async drain(milliseconds: number): Promise<void> {
-    await this.stopTaking();
+    await this.stopClaiming();
     const { database, owner, log, executor } = this.#parts;
-    const keep = () => void quietly(log, () => this.#keepLeases());
+    const keep = () => void logFailure(log, () => this.#keepLeases());
     const leases = setInterval(keep, MILLISECONDS_BETWEEN.leases);
     const all = Promise.all([...this.#running.values()].map((job) => job.done));
     const ended = new AbortController();
     await Promise.race([all, this.#leaveAll(executor.outlivesService ? 0 : milliseconds, ended.signal)]);
     ended.abort();
     clearInterval(leases);
-    await quietly(log, () => giveUpLeases(database, owner));
+    await logFailure(log, () => releaseLeases(database, owner));
   }
 
   async #leaveAll(milliseconds: number, signal: AbortSignal): Promise<void> {
@@ -97,14 +97,14 @@ export class Dispatcher {
       await pause(milliseconds, undefined, { signal });
       for (const job of this.#running.values()) this.#leave(job);
       await pause(HAND_BACK_MILLISECONDS, undefined, { signal });
-      for (const job of this.#running.values()) job.letGo();
+      for (const job of this.#running.values()) job.detach();
     } catch {
       // All have ended before.
     }
   }
 
   #leave(job: RunningJob): void {
-    if (this.#parts.executor.outlivesService) job.letGo();
+    if (this.#parts.executor.outlivesService) job.detach();
     else job.stop("draining");
   }
 
@@ -116,7 +116,7 @@ export class Dispatcher {
   async #look(): Promise<void> {
     while (this.#lookAgain) {
       this.#lookAgain = false;
-      await quietly(this.#parts.log, async () => {
+      await logFailure(this.#parts.log, async () => {
         while (!this.#draining && this.#budget.hasRoom()) {
           const row = await claimOperation(this.#parts.database, this.#parts.owner);
           if (!row) return;
@@ -146,17 +146,17 @@ export class Dispatcher {
     for (const job of before) {
       const lease = attempts.get(job.row.id);
       const current = this.#running.get(job.row.id) === job;
-      if (current && lease?.attempt !== job.row.attempt) job.letGo();
+      if (current && lease?.attempt !== job.row.attempt) job.detach();
       else if (lease?.cancel_requested_at) job.stop("canceled");
     }
-    this.#takeovers.look(leases.map(({ id }) => id));
+    this.#recovery.look(leases.map(({ id }) => id));
   }
 
   async #renewLeases() {
     try {
       return await renewLeases(this.#parts.database, this.#parts.owner);
     } catch (error) {
-      this.#takeovers.wasAway();
+      this.#recovery.restartLeaseClocks();
       throw error;
     }
   }
@@ -166,7 +166,7 @@ export class Dispatcher {
     const timer = setInterval(() => {
       if (busy) return;
       busy = true;
-      void quietly(this.#parts.log, action).finally(() => {
+      void logFailure(this.#parts.log, action).finally(() => {
         busy = false;
       });
     }, milliseconds);

@@ -17,7 +17,7 @@ const ATTEMPTS_LOST_AT_MOST = 2;
  * whatever was said. A lost attempt goes back to the queue once. Nothing happens where the attempt is no longer the
  * current one.
  */
-export async function conclude(
+export async function finishAttempt(
   parts: QueueParts,
   row: OperationRow,
   end: ExecutionEnd,

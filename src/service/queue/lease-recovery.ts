@@ -4,19 +4,19 @@ import { hostname } from "node:os";
 import { startTimeOf } from "../../contract/machine/process-stat.ts";
 import { bootId } from "../lock/lock-holder.ts";
 import {
-  giveUpLease,
-  giveUpLeases,
   type HeldLease,
   LEASE_SECONDS,
   leasesOfOthers,
+  releaseLease,
+  releaseLeases,
   takeOver,
 } from "../store/claim-operation.ts";
 import { type OperationRow, readOperation } from "../store/operation-rows.ts";
-import { type QueueParts, quietly } from "./queue-parts.ts";
+import { logFailure, type QueueParts } from "./queue-parts.ts";
 import { recover } from "./recover-attempt.ts";
 
 /** What takes over is told by whoever runs jobs here. */
-export interface TakeoverParts extends QueueParts {
+export interface LeaseRecoveryParts extends QueueParts {
   readonly isRunning: (id: string) => boolean;
   /** Adopts an attempt that may still be running. */
   readonly begin: (row: OperationRow) => void;
@@ -29,8 +29,8 @@ interface SeenLease {
 }
 
 /** Takes over what services that are gone have left behind, and what is ours but runs nowhere here. */
-export class Takeovers {
-  readonly #parts: TakeoverParts;
+export class LeaseRecovery {
+  readonly #parts: LeaseRecoveryParts;
   readonly #recovering = new Set<string>();
   /** Ours in the database and looked after by nobody here, at the last look. */
   #unattended: ReadonlySet<string> = new Set();
@@ -41,7 +41,7 @@ export class Takeovers {
   #stopped = false;
 
   /** @param now milliseconds of a clock that is never set. */
-  constructor(parts: TakeoverParts, now: () => number = () => performance.now()) {
+  constructor(parts: LeaseRecoveryParts, now: () => number = () => performance.now()) {
     this.#parts = parts;
     this.#now = now;
   }
@@ -55,7 +55,7 @@ export class Takeovers {
    * The database could not be reached: nobody could keep a lease meanwhile, and whoever lives gets the time to do so
    * once it is back.
    */
-  wasAway(): void {
+  restartLeaseClocks(): void {
     this.#seen = new Map();
   }
 
@@ -64,13 +64,13 @@ export class Takeovers {
     const { database, owner, log } = this.#parts;
     const leases = await leasesOfOthers(database, owner);
     for (const other of new Set(leases.map((lease) => lease.owner))) {
-      if (isGone(other)) await giveUpLeases(database, other);
+      if (isGone(other)) await releaseLeases(database, other);
     }
-    for (const lease of this.#lapsed(leases)) await giveUpLease(database, lease);
+    for (const lease of this.#lapsed(leases)) await releaseLease(database, lease);
     while (!this.#stopped) {
       const row = await takeOver(database, owner, alone);
       if (!row) return;
-      await quietly(log, () => this.#recover(row));
+      await logFailure(log, () => this.#recover(row));
     }
   }
 
@@ -106,7 +106,7 @@ export class Takeovers {
   async #attend(ids: readonly string[]): Promise<void> {
     const { database, owner, log, isRunning } = this.#parts;
     for (const id of ids) {
-      await quietly(log, async () => {
+      await logFailure(log, async () => {
         const row = await readOperation(database, id);
         const ours = row?.status === "Running" && row.owner === owner;
         if (row && ours && !isRunning(id)) await this.#recover(row);

@@ -5,20 +5,20 @@ import { CHANNEL } from "../store/events.ts";
 type Listener = (type: StoredEventType, id: string) => void;
 
 /** What happens to operations, told by every service on this database as it happens. */
-export class Changes {
+export class OperationNotifications {
   readonly #listeners = new Set<Listener>();
   readonly #waiting = new Map<string, Set<() => void>>();
   readonly #missed = new Set<() => void>();
   #end: () => Promise<void> = async () => undefined;
 
-  static async start(database: Database): Promise<Changes> {
-    const changes = new Changes();
-    changes.#end = await database.listen(
+  static async start(database: Database): Promise<OperationNotifications> {
+    const notifications = new OperationNotifications();
+    notifications.#end = await database.listen(
       CHANNEL,
-      (payload) => changes.#told(payload),
-      () => changes.#wakeAll(),
+      (payload) => notifications.#told(payload),
+      () => notifications.#wakeAll(),
     );
-    return changes;
+    return notifications;
   }
 
   /** Calls `listener` for every event. @returns what ends it. */

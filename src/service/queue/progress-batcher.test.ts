@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import type { EpochPoint, ExecutionEvent } from "../../contract/api/job-events.ts";
-import type { News } from "../store/record-progress.ts";
-import { NewsFeed } from "./progress-batcher.ts";
+import type { ProgressBatch } from "../store/record-progress.ts";
+import { ProgressBatcher } from "./progress-batcher.ts";
 
 function epochs(ticker: string, epoch: number): ExecutionEvent {
   const point: EpochPoint = { ticker, epoch, train_loss: 1 / epoch, validation_loss: 1 / epoch };
@@ -14,9 +14,9 @@ function epochs(ticker: string, epoch: number): ExecutionEvent {
 function feedOf(t: { after: (end: () => void) => void }) {
   mock.timers.enable({ apis: ["setTimeout"] });
   t.after(() => mock.timers.reset());
-  const stored: News[] = [];
+  const stored: ProgressBatch[] = [];
   let held: Promise<void> = Promise.resolve();
-  const feed = new NewsFeed(
+  const feed = new ProgressBatcher(
     async (news) => {
       stored.push(news);
       await held;

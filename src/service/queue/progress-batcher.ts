@@ -3,7 +3,7 @@ import type { ExecutionEvent, Progress } from "../../contract/api/job-events.ts"
 import type { Warning } from "../../contract/errors/warnings.ts";
 import type { Failure } from "../../contract/output/output-blob.ts";
 import { EpochPoints, pointOf } from "../../executors/epoch-points.ts";
-import type { News } from "../store/record-progress.ts";
+import type { ProgressBatch } from "../store/record-progress.ts";
 
 const MILLISECONDS_BETWEEN = 1_000;
 
@@ -11,19 +11,19 @@ const MILLISECONDS_BETWEEN = 1_000;
  * Gathers what a job tells and hands it on at most once a second, one after the other, and the rest at its end. What
  * waits for a store that is slow or away is bounded: the first of many warnings and failures, epochs thinned.
  */
-export class NewsFeed {
-  readonly #store: (news: News) => Promise<void>;
+export class ProgressBatcher {
+  readonly #store: (news: ProgressBatch) => Promise<void>;
   readonly #onError: (error: unknown) => void;
   #warnings = new CappedList<Warning>();
   #failures = new CappedList<Failure>();
   readonly #epochs = new EpochPoints();
-  #counts: News["counts"] = null;
-  #progress: News["progress"] = null;
+  #counts: ProgressBatch["counts"] = null;
+  #progress: ProgressBatch["progress"] = null;
   #timer: NodeJS.Timeout | undefined;
   #storing: Promise<void> | undefined;
 
   /** @param onError called where news could not be stored: they are lost, the job is not. */
-  constructor(store: (news: News) => Promise<void>, onError: (error: unknown) => void) {
+  constructor(store: (news: ProgressBatch) => Promise<void>, onError: (error: unknown) => void) {
     this.#store = store;
     this.#onError = onError;
   }
@@ -81,7 +81,7 @@ export class NewsFeed {
   }
 
   /** What has come since the last time; undefined where that is nothing. */
-  #news(): News | undefined {
+  #news(): ProgressBatch | undefined {
     if (!this.#hasNews()) return undefined;
     const news = {
       warnings: this.#warnings.entries,

@@ -48,7 +48,7 @@ export function orderOf(row: OperationRow, workers: number, urlOf: QueueParts["u
 }
 
 /** Runs what is tried again at its next turn: the database or the storage may be away. */
-export async function quietly(log: Log, action: () => Promise<void>): Promise<void> {
+export async function logFailure(log: Log, action: () => Promise<void>): Promise<void> {
   try {
     await action();
   } catch (error) {

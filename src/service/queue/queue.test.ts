@@ -8,8 +8,8 @@ import { claimOperation, renewLeases } from "../store/claim-operation.ts";
 import { readOperation } from "../store/operation-rows.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import { FakeExecutor } from "./fake-executor.testing.ts";
-import { Takeovers } from "./lease-recovery.ts";
-import { NO_NEWS, newCaller, PAYLOAD, recordOf, TestedQueue } from "./queue.testing.ts";
+import { LeaseRecovery } from "./lease-recovery.ts";
+import { NO_PROGRESS, newCaller, PAYLOAD, recordOf, TestedQueue } from "./queue.testing.ts";
 
 const LOST = { kind: "lost", reason: "killed" } as const;
 const CONFIG = JSON.stringify(JSON.parse(PAYLOAD).config);
@@ -288,30 +288,30 @@ onEachDatabase((tested) => {
     const tried = new TestedQueue(tested.database());
     await tried.start({ dispatch: false });
     const { id } = await tried.submit(newCaller());
-    await tried.changes.close();
+    await tried.notifications.close();
     const database = tested.database();
     const other = "elsewhere/1/1/x";
     await claimOperation(database, other);
     let seconds = 0;
     const taken: string[] = [];
     const parts = { ...tried.parts, isRunning: () => false, begin: () => undefined };
-    const takeovers = new Takeovers(
+    const recovery = new LeaseRecovery(
       { ...parts, log: { ...parts.log, warn: () => void taken.push(id) } },
       () => seconds * 1_000,
     );
     for (; seconds < 60; seconds += 10) {
       await renewLeases(database, other);
       await database.exec("update operations set lease_until = lease_until - interval '1 day'");
-      await takeovers.all(false);
+      await recovery.all(false);
     }
     assert.equal((await readOperation(database, id))!.owner, other);
-    for (; seconds < 80; seconds += 10) await takeovers.all(false);
+    for (; seconds < 80; seconds += 10) await recovery.all(false);
     assert.equal((await readOperation(database, id))!.owner, other, "for as long as a lease lasts");
-    takeovers.wasAway();
-    for (; seconds < 100; seconds += 10) await takeovers.all(false);
+    recovery.restartLeaseClocks();
+    for (; seconds < 100; seconds += 10) await recovery.all(false);
     assert.equal((await readOperation(database, id))!.owner, other, "no service could prolong it");
     seconds += 10;
-    await takeovers.all(false);
+    await recovery.all(false);
     assert.notEqual((await readOperation(database, id))!.owner, other);
     assert.ok(taken.length > 0);
   });
@@ -416,7 +416,7 @@ onEachDatabase((tested) => {
     };
     const dispatcher = new Dispatcher(parts);
     await tried.start({ dispatch: false });
-    await dispatcher.start(tried.changes, false);
+    await dispatcher.start(tried.notifications, false);
     t.after(async () => {
       await dispatcher.drain(0);
       await tried.close();
@@ -438,7 +438,7 @@ onEachDatabase((tested) => {
     const caller = newCaller();
     const { id } = await first.submit(caller);
     await first.executor.next();
-    await first.dispatcher.stopTaking();
+    await first.dispatcher.stopClaiming();
     const dead = spawnSync("true").pid;
     const owner = first.parts.owner.replace(`/${process.pid}/`, `/${dead}/`);
     await tested.database().query("update operations set owner = $1 where id = $2", [owner, id]);
@@ -501,11 +501,11 @@ onEachDatabase((tested) => {
     const caller = newCaller();
     const { id } = await tried.submit(caller);
     const execution = await tried.executor.next();
-    const { recordNews } = await import("../store/record-progress.ts");
+    const { recordProgress } = await import("../store/record-progress.ts");
     for (let done = 1; done <= 30; done++) {
-      const news = { ...NO_NEWS, progress: { stage: "fit", done, total: 30 } } as const;
+      const news = { ...NO_PROGRESS, progress: { stage: "fit", done, total: 30 } } as const;
       const { webhooks, database } = tried.parts;
-      await recordNews(database, { id, attempt: 1 }, news, { events: 10, webhooks });
+      await recordProgress(database, { id, attempt: 1 }, news, { events: 10, webhooks });
     }
     execution.end({ kind: "succeeded", record: recordOf(id) });
     await tried.ended(caller, id);

@@ -7,15 +7,15 @@ import type { StatusBlob } from "../../contract/output/status-blob.ts";
 import type { Database } from "../database/database.ts";
 import type { Caller } from "../operations/operations.ts";
 import { StoredOperations } from "../operations/stored-operations.ts";
-import { giveUpLeases } from "../store/claim-operation.ts";
+import { releaseLeases } from "../store/claim-operation.ts";
 import { webhookTypes } from "../store/events.ts";
-import type { News } from "../store/record-progress.ts";
+import type { ProgressBatch } from "../store/record-progress.ts";
 import { noLog } from "../telemetry/log.ts";
 import { noTelemetry } from "../telemetry/telemetry.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import { FakeExecutor } from "./fake-executor.testing.ts";
 import { newOwner } from "./lease-recovery.ts";
-import { Changes } from "./operation-notifications.ts";
+import { OperationNotifications } from "./operation-notifications.ts";
 import type { QueueParts } from "./queue-parts.ts";
 
 export const PAYLOAD = JSON.stringify({
@@ -24,8 +24,14 @@ export const PAYLOAD = JSON.stringify({
   config: { "ML params": { model: "ridge" } },
 });
 
-/** News that tell nothing. */
-export const NO_NEWS: News = { warnings: [], failures: [], epochs: null, counts: null, progress: null };
+/** A batch in which nothing happened. */
+export const NO_PROGRESS: ProgressBatch = {
+  warnings: [],
+  failures: [],
+  epochs: null,
+  counts: null,
+  progress: null,
+};
 
 /** Everything between HTTP and the executor, over a real database; the executor and the storage are fakes. */
 export class TestedQueue {
@@ -35,7 +41,7 @@ export class TestedQueue {
   readonly parts: QueueParts;
   readonly dispatcher: Dispatcher;
   operations!: StoredOperations;
-  changes!: Changes;
+  notifications!: OperationNotifications;
   #closing: Promise<void> | undefined;
 
   /** Not started yet. */
@@ -70,10 +76,10 @@ export class TestedQueue {
   /** @param dispatch false: operations wait, as if every place were taken. */
   async start({ dispatch = true, queuedMost = 1_000 } = {}): Promise<this> {
     const { database, webhooks, settings } = this.parts;
-    this.changes = await Changes.start(database);
+    this.notifications = await OperationNotifications.start(database);
     this.operations = new StoredOperations({
       database,
-      changes: this.changes,
+      notifications: this.notifications,
       webhooks,
       settings: { ...settings, queued_per_caller: queuedMost },
       quota: { bytes: 2 ** 30, blobs: 10_000 },
@@ -85,7 +91,7 @@ export class TestedQueue {
       onQueued: () => undefined,
       onCanceled: () => undefined,
     });
-    if (dispatch) await this.dispatcher.start(this.changes, false);
+    if (dispatch) await this.dispatcher.start(this.notifications, false);
     return this;
   }
 
@@ -121,13 +127,13 @@ export class TestedQueue {
 
   /** As a kill would: nothing is written down, and everybody may see that it is gone. */
   async die(): Promise<void> {
-    await this.dispatcher.stopTaking();
-    await giveUpLeases(this.parts.database, this.parts.owner);
+    await this.dispatcher.stopClaiming();
+    await releaseLeases(this.parts.database, this.parts.owner);
   }
 
   /** Once, however often it is asked for. */
   close(): Promise<void> {
-    this.#closing ??= this.dispatcher.drain(0).then(() => this.changes.close());
+    this.#closing ??= this.dispatcher.drain(0).then(() => this.notifications.close());
     return this.#closing;
   }
 }

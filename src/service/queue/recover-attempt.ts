@@ -3,7 +3,7 @@ import type { Problem } from "../../contract/errors/problem.ts";
 import type { StatusBlob, Timing } from "../../contract/output/status-blob.ts";
 import type { ExecutionEnd, ExecutionListener } from "../../executors/executor.ts";
 import type { OperationRow } from "../store/operation-rows.ts";
-import { conclude } from "./finish-attempt.ts";
+import { finishAttempt } from "./finish-attempt.ts";
 import { orderOf, type QueueParts } from "./queue-parts.ts";
 
 const UNHEARD: ExecutionListener = { onEvent: () => undefined, onTimings: () => undefined };
@@ -18,7 +18,7 @@ export async function recover(parts: QueueParts, row: OperationRow): Promise<boo
   const isLate = hasNoTimeLeft(parts, row);
   const status = await statusOf(parts, row, isLate);
   if (status?.end) {
-    await concludeInTime(parts, row, endOf(status.end), status.timings, isLate);
+    await finishInTime(parts, row, endOf(status.end), status.timings, isLate);
     return false;
   }
   if (parts.executor.outlivesService) return true;
@@ -28,12 +28,12 @@ export async function recover(parts: QueueParts, row: OperationRow): Promise<boo
     if (ours) return true;
   }
   const lost = { kind: "lost", reason: "the service that ran it ended" } as const;
-  await concludeInTime(parts, row, lost, [], isLate);
+  await finishInTime(parts, row, lost, [], isLate);
   return false;
 }
 
 /** Without the storage's word where that cannot be had and there is no time left to wait for it. */
-async function concludeInTime(
+async function finishInTime(
   parts: QueueParts,
   row: OperationRow,
   end: ExecutionEnd,
@@ -41,11 +41,11 @@ async function concludeInTime(
   isLate: boolean,
 ): Promise<void> {
   try {
-    await conclude(parts, row, end, { timings, lookForOutput: true });
+    await finishAttempt(parts, row, end, { timings, lookForOutput: true });
   } catch (error) {
     if (!isLate) throw error;
     parts.log.warn({ operation_id: row.id, err: error }, "whether there is an output is not known");
-    await conclude(parts, row, end, { timings, lookForOutput: false });
+    await finishAttempt(parts, row, end, { timings, lookForOutput: false });
   }
 }
 

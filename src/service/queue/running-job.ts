@@ -3,12 +3,12 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import { shownProblem } from "../../contract/errors/shown-problem.ts";
 import type { Timing } from "../../contract/output/status-blob.ts";
 import type { Execution, ExecutionEnd, JobOrder, StopReason } from "../../executors/executor.ts";
-import { keepHandle } from "../store/claim-operation.ts";
+import { recordStart } from "../store/claim-operation.ts";
 import { releaseOperation } from "../store/end-operation.ts";
 import type { OperationRow } from "../store/operation-rows.ts";
-import { recordNews } from "../store/record-progress.ts";
-import { canceledProblem, conclude } from "./finish-attempt.ts";
-import { NewsFeed } from "./progress-batcher.ts";
+import { recordProgress } from "../store/record-progress.ts";
+import { canceledProblem, finishAttempt } from "./finish-attempt.ts";
+import { ProgressBatcher } from "./progress-batcher.ts";
 import { orderOf, type QueueParts } from "./queue-parts.ts";
 
 const PAUSE_MILLISECONDS = { first: 500, most: 10_000 };
@@ -35,10 +35,10 @@ export class RunningJob {
   #execution: Execution | undefined;
   #stopFor: StopReason | undefined;
   #timings: readonly Timing[] = [];
-  readonly #letGo = new AbortController();
+  readonly #detach = new AbortController();
   /** One that outlives the service goes on, and nobody here hears of its end. */
   readonly #onLetGo = new Promise<ExecutionEnd>((resolve) => {
-    this.#letGo.signal.addEventListener("abort", () => resolve({ kind: "lost", reason: "let go" }));
+    this.#detach.signal.addEventListener("abort", () => resolve({ kind: "lost", reason: "let go" }));
   });
 
   /** @param row as claimed or taken over; one with a handle is adopted. @param workers cores it may use. */
@@ -57,17 +57,17 @@ export class RunningJob {
   }
 
   /** Stops it without another word: another service has the operation now, or will have it. */
-  letGo(): void {
-    this.#letGo.abort();
+  detach(): void {
+    this.#detach.abort();
     this.stop("draining");
   }
 
   async #run(): Promise<void> {
     const parts = this.#parts;
     const fields = { operation_id: this.row.id };
-    const feed = new NewsFeed(
+    const feed = new ProgressBatcher(
       (news) =>
-        recordNews(parts.database, this.row, news, {
+        recordProgress(parts.database, this.row, news, {
           events: parts.settings.events_kept,
           webhooks: parts.webhooks,
         }),
@@ -81,7 +81,7 @@ export class RunningJob {
   }
 
   /** Runs it to its end. */
-  async #execute(feed: NewsFeed): Promise<ExecutionEnd | Refusal> {
+  async #execute(feed: ProgressBatcher): Promise<ExecutionEnd | Refusal> {
     try {
       if (this.#stopFor === "canceled" && this.#mayLeaveIt()) return NEVER_BEGUN;
       const execution = await this.#begin(feed);
@@ -114,14 +114,14 @@ export class RunningJob {
 
   async #tellStart(handle: string): Promise<void> {
     const { database, webhooks, telemetry } = this.#parts;
-    if (!(await keepHandle(database, this.row, handle, webhooks))) return;
+    if (!(await recordStart(database, this.row, handle, webhooks))) return;
     const { workers } = this.#order;
     telemetry.started(this.row, workers);
     const { id, attempt } = this.row;
     this.#parts.log.info({ operation_id: id, attempt, cores: workers }, "an attempt begins");
   }
 
-  #begin(feed: NewsFeed): Promise<Execution | undefined> {
+  #begin(feed: ProgressBatcher): Promise<Execution | undefined> {
     const { executor } = this.#parts;
     const listener = {
       onEvent: feed.take,
@@ -146,12 +146,12 @@ export class RunningJob {
       await releaseOperation(database, this.row, "handed back", 0);
       return;
     }
-    await conclude(this.#parts, this.row, end, { timings: this.#timings, lookForOutput });
+    await finishAttempt(this.#parts, this.row, end, { timings: this.#timings, lookForOutput });
   }
 
   /** Until it works: the database or the storage may be away for a while. Given up where the job was let go. */
   async #insist(action: () => Promise<unknown>): Promise<void> {
-    for (let wait = PAUSE_MILLISECONDS.first; !this.#letGo.signal.aborted; wait *= 2) {
+    for (let wait = PAUSE_MILLISECONDS.first; !this.#detach.signal.aborted; wait *= 2) {
       try {
         await action();
         return;
@@ -160,7 +160,7 @@ export class RunningJob {
         this.#parts.log.warn(fields, "what became of an attempt could not be written down yet");
       }
       const most = Math.min(wait, PAUSE_MILLISECONDS.most);
-      await pause(most, undefined, { signal: this.#letGo.signal }).catch(() => undefined);
+      await pause(most, undefined, { signal: this.#detach.signal }).catch(() => undefined);
     }
   }
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 import { onEachDatabase } from "../database/databases.testing.ts";
-import { claimOperation, keepHandle } from "./claim-operation.ts";
+import { claimOperation, recordStart } from "./claim-operation.ts";
 import { releaseOperation } from "./end-operation.ts";
 import { readEvents, webhookTypes } from "./events.ts";
 import { insertOperation } from "./insert-operation.ts";
@@ -34,8 +34,8 @@ onEachDatabase((tested) => {
   test("that an attempt has started is told once, however often it is written down", async () => {
     const database = tested.database();
     const row = (await claimOperation(database, "first"))!;
-    assert.equal(await keepHandle(database, row, "1-2", NONE), true);
-    assert.equal(await keepHandle(database, row, "1-2", NONE), false);
+    assert.equal(await recordStart(database, row, "1-2", NONE), true);
+    assert.equal(await recordStart(database, row, "1-2", NONE), false);
     const events = await readEvents(database, "op", 0, { events: 10, bytes: 2 ** 20 });
     assert.deepEqual(
       events.map(({ type }) => type),

@@ -1,19 +1,19 @@
 import type { Queryable } from "../database/database.ts";
 
 /** A blob of a caller's, by its name and the space that it lies in. */
-export interface BlobPlace {
+export interface StorageKey {
   readonly name: string;
   /** Empty for the storage itself. */
   readonly space: string;
 }
 
 /** What one record is known by. */
-export interface BlobKey {
+export interface RecordKey {
   readonly caller: string;
   readonly name: string;
 }
 
-export interface BlobRecord extends BlobPlace, BlobKey {
+export interface BlobRecord extends StorageKey, RecordKey {
   /** Null where it is still to be looked up in the storage. */
   readonly bytes: number | null;
 }
@@ -25,7 +25,7 @@ export async function findBlob(
   statements: Queryable,
   caller: string,
   name: string,
-): Promise<BlobPlace | undefined> {
+): Promise<StorageKey | undefined> {
   const id = /^(?:ml|nn)_engine_(.*)\.json$/.exec(name)?.[1];
   const { rows } = await statements.query<{ space: string }>(
     `select space from blobs where caller = $1 and name = $2 and removed_at is null
@@ -38,9 +38,9 @@ export async function findBlob(
 }
 
 /** Whose the blob at a place is; undefined where it is recorded for no caller. */
-export async function ownerOfPlace(
+export async function ownerOf(
   statements: Queryable,
-  { name, space }: BlobPlace,
+  { name, space }: StorageKey,
 ): Promise<string | undefined> {
   const id = /^(?:ml|nn)_engine_(.*)\.json$/.exec(name)?.[1];
   const { rows } = await statements.query<{ caller: string }>(
@@ -79,7 +79,7 @@ export async function recordBlob(statements: Queryable, blob: BlobRecord): Promi
 }
 
 /** Forgets a blob that is no longer there, and gives back what it took. */
-export async function forgetBlob(statements: Queryable, caller: string, name: string): Promise<void> {
+export async function removeRecord(statements: Queryable, caller: string, name: string): Promise<void> {
   await lockUsage(statements, caller);
   const { rows } = await statements.query<{ bytes: number | null }>(
     `delete from blobs where caller = $1 and name = $2 and removed_at is not null
@@ -92,7 +92,7 @@ export async function forgetBlob(statements: Queryable, caller: string, name: st
 /** Writes down how large a blob is that was recorded without that, once. */
 export async function measureBlob(
   statements: Queryable,
-  { caller, name }: BlobKey,
+  { caller, name }: RecordKey,
   bytes: number,
 ): Promise<void> {
   await lockUsage(statements, caller);
@@ -106,7 +106,7 @@ export async function measureBlob(
 /** Writes down another size of a blob that is there and is not being removed. */
 export async function resizeBlob(
   statements: Queryable,
-  { caller, name }: BlobKey,
+  { caller, name }: RecordKey,
   bytes: number,
 ): Promise<void> {
   await lockUsage(statements, caller);
@@ -149,7 +149,7 @@ const BATCH = 100;
 /** The next blobs, in the order of caller and name, whose size is still to be looked up. @param after undefined for the first. */
 export async function unmeasuredBlobs(
   statements: Queryable,
-  after: BlobKey | undefined,
+  after: RecordKey | undefined,
 ): Promise<BlobRecord[]> {
   const { rows } = await statements.query<BlobRecord>(
     `select ${RECORD} from blobs where bytes is null and (caller, name) > ($1, $2) order by caller, name limit $3`,
@@ -159,12 +159,12 @@ export async function unmeasuredBlobs(
 }
 
 /** How an operation's row names a blob of this service's own: by its path in the storage. */
-export function storedPlace({ name, space }: BlobPlace): string {
+export function storagePathOf({ name, space }: StorageKey): string {
   return `${space === "" ? "" : `/${space}`}/data/${name}`;
 }
 
 /** The same the other way; undefined for the URL of any other blob. */
-export function placeStored(stored: string): BlobPlace | undefined {
+export function storageKeyOf(stored: string): StorageKey | undefined {
   const [, space = "", name] = /^(?:\/([^/?]+))?\/data\/([^/?]+)$/.exec(stored) ?? [];
   return name === undefined ? undefined : { name, space };
 }

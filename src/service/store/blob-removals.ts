@@ -1,12 +1,12 @@
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import {
-  type BlobKey,
-  type BlobPlace,
   type BlobRecord,
   lockUsage,
   RECORD,
-  storedPlace,
+  type RecordKey,
+  type StorageKey,
+  storagePathOf,
 } from "./blob-records.ts";
 import { isUploaded } from "./blob-uploads.ts";
 
@@ -20,10 +20,10 @@ const REMOVAL_SECONDS = 180;
  * What became of the wish to remove a blob: `marked`, it is out of its caller's sight and may be removed from the storage;
  * `goes on`, another removal of it does; `gone`, that one is over, or the record was gone before.
  */
-export type Marked = "marked" | "goes on" | "gone";
+export type MarkOutcome = "marked" | "goes on" | "gone";
 
 /** Which blob a removal means. */
-export interface Meant {
+export interface RemovalTarget {
   /** With a record that was seen, and not what lies there without one. */
   readonly recorded: boolean;
   /** One whose removal was refused or broke off, and not what has been uploaded since. */
@@ -38,9 +38,9 @@ export interface Meant {
 export function markRemoved(
   database: Database,
   caller: string,
-  place: BlobPlace,
-  { recorded, left }: Meant,
-): Promise<Marked> {
+  place: StorageKey,
+  { recorded, left }: RemovalTarget,
+): Promise<MarkOutcome> {
   return database.transaction(async (statements) => {
     await lockUsage(statements, caller);
     // Waits for submissions, which hold it while they are inserted; what they inserted is seen by the next statement.
@@ -62,7 +62,7 @@ export function markRemoved(
 export type RemovalState = "goes on" | "left" | "stored" | "none";
 
 /** How far the removal of a blob is. */
-export function removalState(statements: Queryable, { caller, name }: BlobKey): Promise<RemovalState> {
+export function removalState(statements: Queryable, { caller, name }: RecordKey): Promise<RemovalState> {
   return stateOf(statements, caller, name, "");
 }
 
@@ -82,7 +82,7 @@ async function stateOf(
 }
 
 /** Lets a removal that the storage has refused be tried again at once. */
-export async function leaveRemoval(statements: Queryable, { caller, name }: BlobKey): Promise<void> {
+export async function markRemovalBroken(statements: Queryable, { caller, name }: RecordKey): Promise<void> {
   await statements.query(
     "update blobs set removed_at = 'epoch' where caller = $1 and name = $2 and removed_at is not null",
     [caller, name],
@@ -98,8 +98,8 @@ export async function leaveRemoval(statements: Queryable, { caller, name }: Blob
 export async function claimRemoval(
   statements: Queryable,
   alone: boolean,
-  ours: readonly BlobKey[],
-  after: BlobKey | undefined,
+  ours: readonly RecordKey[],
+  after: RecordKey | undefined,
 ): Promise<BlobRecord | undefined> {
   const { rows } = await statements.query<BlobRecord>(
     `update blobs set removed_at = clock_timestamp()
@@ -121,14 +121,14 @@ export async function claimRemoval(
 const MOST_TOLD = 10;
 
 /** Operations that have not ended and read the blob, or are to write it. */
-async function namedBy(statements: Queryable, caller: string, place: BlobPlace): Promise<string[]> {
+async function namedBy(statements: Queryable, caller: string, place: StorageKey): Promise<string[]> {
   const id = /^(?:ml|nn)_engine_(.*)\.json$/.exec(place.name)?.[1];
   const { rows } = await statements.query<{ id: string }>(
     `select id from operations
      where caller = $1 and status in ('NotStarted', 'Running')
        and (feature_url = $2 or data_extractor_url = $2 or id = $3)
      order by ordinal limit $4`,
-    [caller, storedPlace(place), id ?? null, MOST_TOLD],
+    [caller, storagePathOf(place), id ?? null, MOST_TOLD],
   );
   return rows.map((row) => row.id);
 }

@@ -1,11 +1,11 @@
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import {
-  type BlobPlace,
   type BlobRecord,
   lockUsage,
   recordBlob,
   recordOf,
+  type StorageKey,
   type Usage,
 } from "./blob-records.ts";
 
@@ -19,7 +19,7 @@ export interface Quota {
 }
 
 /** An upload that goes on: its bytes count as stored from the beginning. */
-export interface UploadRow extends BlobPlace {
+export interface UploadRow extends StorageKey {
   readonly id: string;
   readonly caller: string;
   readonly bytes: number;
@@ -115,7 +115,7 @@ async function withPending(
   return { bytes: bytes + rows[0]!.bytes, blobs: blobs + rows[0]!.blobs };
 }
 
-async function isTaken(statements: Queryable, place: BlobPlace, caller: string): Promise<boolean> {
+async function isTaken(statements: Queryable, place: StorageKey, caller: string): Promise<boolean> {
   const { rows } = await statements.query(
     "select 1 from blobs where space = $1 and name = $2 and caller <> $3",
     [place.space, place.name, caller],

@@ -39,7 +39,7 @@ export async function claimOperation(
  * Keeps where an attempt runs, and tells that it does, once.
  * @returns false where it is no longer the current one, or this has been done: its answer was lost.
  */
-export function keepHandle(
+export function recordStart(
   database: Database,
   { id, attempt }: Attempt,
   handle: string,
@@ -116,7 +116,7 @@ export async function leasesOfOthers(statements: Queryable, owner: string): Prom
 }
 
 /** Lets another service take over one operation, unless its lease was prolonged meanwhile. */
-export async function giveUpLease(
+export async function releaseLease(
   statements: Queryable,
   { id, attempt, owner, until }: HeldLease,
 ): Promise<void> {
@@ -128,7 +128,7 @@ export async function giveUpLease(
 }
 
 /** Lets another service take over at once what `owner` leaves running. */
-export async function giveUpLeases(statements: Queryable, owner: string): Promise<void> {
+export async function releaseLeases(statements: Queryable, owner: string): Promise<void> {
   await statements.query(
     "update operations set owner = null, lease_until = now() where owner = $1 and status = 'Running'",
     [owner],

@@ -4,7 +4,7 @@ import type { StoredEvent, StoredEventType } from "../../contract/api/stored-eve
 import type { WebhookTarget } from "../../contract/settings.ts";
 import type { Queryable } from "../database/database.ts";
 
-/** The channel on which every service hears of changes; the payload is `<event type>:<operation id>`. */
+/** The channel of the notifications to every service; the payload is `<event type>:<operation id>`. */
 export const CHANNEL = "mucast_operations";
 
 /** An event that is not numbered yet. */

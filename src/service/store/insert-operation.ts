@@ -1,6 +1,6 @@
 import type { Operation } from "../../contract/api/operation-view.ts";
 import type { Database, Queryable } from "../database/database.ts";
-import type { BlobPlace, Usage } from "./blob-records.ts";
+import type { StorageKey, Usage } from "./blob-records.ts";
 import { overQuota, type Quota } from "./blob-uploads.ts";
 import { appendEvents, type WebhookTypes } from "./events.ts";
 import type { OperationRow } from "./operation-rows.ts";
@@ -20,7 +20,7 @@ export interface NewOperation {
   readonly bodySha256: string;
   readonly traceparent: string | undefined;
   /** Recorded blobs that it names. */
-  readonly blobs: readonly BlobPlace[];
+  readonly blobs: readonly StorageKey[];
 }
 
 /** What a caller may have. */
@@ -36,7 +36,7 @@ export type Inserted =
   | { readonly kind: "full" }
   | { readonly kind: "over quota"; readonly used: Usage }
   /** A blob that it names is no longer there. */
-  | { readonly kind: "missing"; readonly blob: BlobPlace };
+  | { readonly kind: "missing"; readonly blob: StorageKey };
 
 /**
  * Stores an operation, its idempotency key and its first event in one transaction. Of several with one key at the
@@ -65,7 +65,7 @@ export function insertOperation(
 async function missingOf(
   statements: Queryable,
   { caller, blobs }: NewOperation,
-): Promise<BlobPlace | undefined> {
+): Promise<StorageKey | undefined> {
   for (const blob of blobs) {
     const { rows } = await statements.query(
       `select 1 from blobs where caller = $1 and name = $2 and space = $3 and removed_at is null for key share`,

@@ -14,13 +14,13 @@ import { noTickerLeft } from "../../panel/pairing.ts";
 import type { Database } from "../database/database.ts";
 import { onEachDatabase } from "../database/databases.testing.ts";
 import { followEvents } from "../operations/follow-events.ts";
-import { Changes } from "../queue/operation-notifications.ts";
-import { NO_NEWS, newCaller, TestedQueue } from "../queue/queue.testing.ts";
+import { OperationNotifications } from "../queue/operation-notifications.ts";
+import { NO_PROGRESS, newCaller, TestedQueue } from "../queue/queue.testing.ts";
 import { claimOperation } from "./claim-operation.ts";
 import { endOperation } from "./end-operation.ts";
 import { readEvents, webhookTypes } from "./events.ts";
 import { readOperation, viewOf } from "./operation-rows.ts";
-import { type News, recordNews } from "./record-progress.ts";
+import { type ProgressBatch, recordProgress } from "./record-progress.ts";
 
 const NONE = webhookTypes([]);
 const ALL = { events: 10_000, bytes: 2 ** 30 };
@@ -54,8 +54,13 @@ onEachDatabase((tested) => {
     };
   }
 
-  const record = (id: string, news: Partial<News>, events = 1_000) =>
-    recordNews(tested.database(), { id, attempt: 1 }, { ...NO_NEWS, ...news }, { events, webhooks: NONE });
+  const record = (id: string, news: Partial<ProgressBatch>, events = 1_000) =>
+    recordProgress(
+      tested.database(),
+      { id, attempt: 1 },
+      { ...NO_PROGRESS, ...news },
+      { events, webhooks: NONE },
+    );
   const typesOf = async (id: string) =>
     (await readEvents(tested.database(), id, 0, ALL)).map(({ type }) => type);
 
@@ -211,7 +216,13 @@ onEachDatabase((tested) => {
       const read = async () => (await readOperation(tested.database(), id))!;
       const { last_seq } = await read();
       const { signal } = new AbortController();
-      const followed = followEvents({ database, changes: new Changes(), signal, after: 0, read });
+      const followed = followEvents({
+        database,
+        notifications: new OperationNotifications(),
+        signal,
+        after: 0,
+        read,
+      });
       for (let seq = 1; seq <= last_seq; seq++) assert.equal((await followed.next()).value!.seq, seq);
       await followed.return();
       assert.ok(largest < 2 * SIZES.event, `${largest}`);

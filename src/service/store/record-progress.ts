@@ -9,7 +9,7 @@ import { appendEvents, type NewEvent, pruneEvents, type WebhookTypes } from "./e
 import type { OperationRow } from "./operation-rows.ts";
 
 /** What an attempt has told since the last time. */
-export interface News {
+export interface ProgressBatch {
   readonly warnings: readonly Warning[];
   readonly failures: readonly Failure[];
   readonly epochs: Epochs | null;
@@ -24,10 +24,10 @@ type Listed = Pick<OperationRow, "warnings" | "failures">;
  * Stores what a running attempt tells, as events too. What a former attempt has warned of is not told again; of many
  * warnings and failures the first are kept.
  */
-export function recordNews(
+export function recordProgress(
   database: Database,
   { id, attempt }: Attempt,
-  news: News,
+  news: ProgressBatch,
   kept: { readonly events: number; readonly webhooks: WebhookTypes },
 ): Promise<void> {
   return database.transaction(async (statements) => {
@@ -54,7 +54,7 @@ export function recordNews(
 async function update(
   statements: Queryable,
   id: string,
-  { progress, counts }: News,
+  { progress, counts }: ProgressBatch,
   { warnings, failures }: Listed,
 ): Promise<void> {
   await statements.query(

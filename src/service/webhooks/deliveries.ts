@@ -84,7 +84,7 @@ export async function markFailed(
 }
 
 /** The try counts for nothing, and another one is due at once. */
-export async function handBack(statements: Queryable, { id, attempts }: DueDelivery): Promise<void> {
+export async function releaseDelivery(statements: Queryable, { id, attempts }: DueDelivery): Promise<void> {
   await statements.query(
     `update webhook_deliveries set next_at = now(), attempts = attempts - 1
      where id = $1 and attempts = $2 and delivered_at is null`,

@@ -5,10 +5,10 @@ import type { Telemetry } from "../telemetry/telemetry.ts";
 import {
   claimDeliveries,
   type DueDelivery,
-  handBack,
   markDelivered,
   markFailed,
   markForLater,
+  releaseDelivery,
 } from "./deliveries.ts";
 import { cloudEvent, eventId, type PostOutcome, postEvent } from "./post-event.ts";
 
@@ -123,7 +123,7 @@ export class TargetDeliverer {
   ): Promise<void> {
     const { database, log, telemetry } = this.#parts;
     const { name } = this.#target;
-    if (outcome.kind === "given_up") return handBack(database, delivery);
+    if (outcome.kind === "given_up") return releaseDelivery(database, delivery);
     if (outcome.kind === "taken") {
       telemetry.delivery(name, "delivered");
       log.debug(fields, "an event was delivered");

@@ -1,6 +1,6 @@
 import type { BlobStore } from "../../../blob/store.ts";
 import { MucastError } from "../../../contract/errors/errors.ts";
-import { type BlobSpot, type Blobs, type BlobUpload, spaceOf } from "../../blobs/blobs.ts";
+import { type BlobAddress, type Blobs, type BlobUpload, spaceOf } from "../../blobs/blobs.ts";
 import type { Caller } from "../../operations/operations.ts";
 
 /** A fake of what keeps records of blobs: every caller reads its own space of a real store, whatever is in it. */
@@ -17,11 +17,11 @@ export class FakeBlobs implements Blobs {
     this.#store = store;
   }
 
-  async find({ subject }: Caller, name: string): Promise<BlobSpot> {
+  async find({ subject }: Caller, name: string): Promise<BlobAddress> {
     return { store: this.#store.within(spaceOf(subject)), key: `data/${name}` };
   }
 
-  place(caller: Caller, name: string): Promise<BlobSpot> {
+  place(caller: Caller, name: string): Promise<BlobAddress> {
     return this.find(caller, name);
   }
 
@@ -34,7 +34,7 @@ export class FakeBlobs implements Blobs {
       ...(await this.find(caller, name)),
       reach,
       finish: async (stored) => void this.uploads.push(stored),
-      giveUp: async () => void this.uploads.push("given up"),
+      discard: async () => void this.uploads.push("given up"),
     };
   }
 

@@ -84,7 +84,7 @@ async function stored(
   const write = { limit };
   const written = isNewOnly ? created(upload, body, write) : store.put(key, body.pieces(), write);
   const answer = await written.catch(async (error: unknown) => {
-    await upload.giveUp();
+    await upload.discard();
     throw storageFailed(error, `${name} could not be stored`);
   });
   await upload.finish(body.bytes);

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Turns } from "./pglite.ts";
+import { StatementQueue } from "./pglite.ts";
 
 test("what was asked for first is done first, and nothing begins before the one ahead has ended", async () => {
-  const turns = new Turns();
+  const turns = new StatementQueue();
   const seen: string[] = [];
   const body = (name: string) => async () => {
     seen.push(`${name} begins`);
@@ -15,7 +15,7 @@ test("what was asked for first is done first, and nothing begins before the one 
 });
 
 test("the event loop turns between two", async () => {
-  const turns = new Turns();
+  const turns = new StatementQueue();
   const seen: string[] = [];
   const first = turns.take(async () => {
     setImmediate(() => seen.push("something else"));
@@ -27,7 +27,7 @@ test("the event loop turns between two", async () => {
 });
 
 test("a failure is its own asker's alone", async () => {
-  const turns = new Turns();
+  const turns = new StatementQueue();
   const failing = turns.take(async () => {
     throw new Error("no");
   });
