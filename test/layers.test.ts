@@ -18,6 +18,9 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   cli: ["contract", "blob", "engine", "prepare", "jobs", "executors", "service", "client"],
 };
 
+/** The rooms of src/jobs: what both jobs use imports neither of them, and no job imports the other. */
+const JOB_ROOMS: Record<string, readonly string[]> = { shared: [], ml: ["shared"], dl: ["shared"] };
+
 /** Folders of pure functions: arrays in, arrays out. */
 const PURE = ["panel", "evaluate"];
 
@@ -37,6 +40,10 @@ function targetsOf(source: string): string[] {
 function importsOf(file: string): Import[] {
   const folder = file.split("/")[1]!;
   return targetsOf(readFileSync(file, "utf8")).map((target) => ({ file, folder, target }));
+}
+
+function roomOf({ file }: Import): string {
+  return file.split("/")[2]!;
 }
 
 const imports = globSync("src/**/*.ts")
@@ -69,6 +76,18 @@ test("imports between folders go one way", () => {
     if (!target.startsWith(".")) return false;
     const there = new URL(target, `file:///${file}`).pathname.split("/")[2]!;
     return there !== folder && !MAY_IMPORT[folder]?.includes(there);
+  });
+  assert.deepEqual(wrong, []);
+});
+
+test("the two jobs share only what lies in their shared room", () => {
+  const inRooms = imports.filter(({ file }) => file.startsWith("src/jobs/") && file.split("/").length > 3);
+  assert.deepEqual([...new Set(inRooms.map(roomOf))].sort(), Object.keys(JOB_ROOMS).sort());
+  const wrong = inRooms.filter((one) => {
+    const target = new URL(one.target, `file:///${one.file}`).pathname;
+    if (!one.target.startsWith(".") || !target.startsWith("/src/jobs/")) return false;
+    const room = target.split("/")[3]!;
+    return room !== roomOf(one) && !JOB_ROOMS[roomOf(one)]?.includes(room);
   });
   assert.deepEqual(wrong, []);
 });

@@ -5,7 +5,7 @@ import { muRow, noForecast, type PanelDates } from "../../panel/as-of.ts";
 import { noTickerLeft } from "../../panel/pairing.ts";
 
 /**
- * Ends a job before it fits anything where no ticker that was read can have a `mu`.
+ * Ends a job once it has read all tickers, where none of them can have a `mu`: before it trains, or while it still fits.
  * @param dates of every ticker that was read without failure.
  * @throws MucastError no_forecast. Without any ticker it does not throw; `requireForecasts` then does.
  */
