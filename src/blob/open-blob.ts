@@ -1,16 +1,16 @@
 import { createHash } from "node:crypto";
 import type { ByteSource } from "../contract/data/ticker-series.ts";
 import { MucastError } from "../contract/errors/errors.ts";
-import { throwIfAborted } from "./canceled.ts";
-import { FolderStore } from "./folder-store.ts";
+import { throwIfAborted } from "./blob-errors.ts";
+import { FolderStore } from "./folder/folder-store.ts";
+import { openLocalFile } from "./folder/local-file.ts";
 import { withoutGzip } from "./gzip.ts";
-import { type BlobLimits, DEFAULT_BLOB_LIMITS } from "./limits.ts";
-import { openLocalFile } from "./local-file.ts";
+import { type BlobLocation, locationOf } from "./location.ts";
 import { openStore } from "./open-store.ts";
-import { type BlobPlace, placeOf } from "./place.ts";
 import type { BlobPolicy } from "./policy.ts";
-import { openRemoteBlob } from "./remote-blob.ts";
-import type { StoredBytes } from "./stored-bytes.ts";
+import { openRemoteBlob } from "./remote/remote-blob.ts";
+import type { StoredBytes } from "./store.ts";
+import { DEFAULT_TRANSFER_LIMITS, type TransferLimits } from "./transfer-limits.ts";
 
 /** An opened blob. Its stream can be read once; reading to the end, or stopping early, closes it. */
 export interface Blob extends ByteSource {
@@ -24,7 +24,7 @@ export interface Blob extends ByteSource {
 
 export interface OpenOptions {
   readonly signal?: AbortSignal;
-  readonly limits?: Partial<BlobLimits>;
+  readonly limits?: Partial<TransferLimits>;
   /** PEM certificates to trust instead of the system's, for https. */
   readonly ca?: string;
   /** BLOB_URL as the job was given it, perhaps with its SAS; for inputs in that container. */
@@ -42,11 +42,11 @@ export async function openBlob(
   policy: BlobPolicy,
   options: OpenOptions = {},
 ): Promise<Blob> {
-  const limits = { ...DEFAULT_BLOB_LIMITS, ...options.limits };
-  const place = placeOf(location, policy);
+  const limits = { ...DEFAULT_TRANSFER_LIMITS, ...options.limits };
+  const place = locationOf(location, policy);
   const { name } = place;
   throwIfAborted(options.signal, "reading", name);
-  const stored = await openPlace(place, policy, { ...options, limits });
+  const stored = await openLocation(place, policy, { ...options, limits });
   if (stored.size !== undefined && stored.size > limits.maxStoredBytes) {
     await stored.close();
     throw tooLarge(name, "stored", limits.maxStoredBytes);
@@ -54,10 +54,10 @@ export async function openBlob(
   return blobOf(stored, name, limits, options.signal);
 }
 
-async function openPlace(
-  place: BlobPlace,
+async function openLocation(
+  place: BlobLocation,
   policy: BlobPolicy,
-  { blobUrl, ...options }: OpenOptions & { limits: BlobLimits },
+  { blobUrl, ...options }: OpenOptions & { limits: TransferLimits },
 ): Promise<StoredBytes> {
   if (place.kind === "file") return openLocalFile(place.path, place.name);
   if (place.kind === "remote") {
@@ -73,7 +73,7 @@ async function openPlace(
 function blobOf(
   stored: StoredBytes,
   name: string,
-  limits: BlobLimits,
+  limits: TransferLimits,
   signal: AbortSignal | undefined,
 ): Blob {
   const hash = createHash("sha256");

@@ -1,10 +1,9 @@
 import type { Content } from "./content.ts";
+import { checkOutput, isWebUrl, resolveOutput, writeOutput } from "./folder/output-folder.ts";
 import { openStore, type StoreOptions } from "./open-store.ts";
-import { checkOutput, isWebUrl, resolveOutput } from "./output-folder.ts";
-import { writeOutput } from "./write-output.ts";
 
 /** The place of one output. */
-export interface OutputPlace {
+export interface OutputTarget {
   /**
    * Looks early, before hours of training, whether the output can be written later: the place is there and the name
    * is free. Writes nothing. @throws MucastError output_failed.
@@ -26,7 +25,7 @@ export interface OutputWish {
 }
 
 /** @throws MucastError invalid_request where no output can be written there. */
-export async function openOutput(wish: OutputWish, options: StoreOptions): Promise<OutputPlace> {
+export async function openOutput(wish: OutputWish, options: StoreOptions): Promise<OutputTarget> {
   const { name, blobUrl } = wish;
   if (blobUrl === undefined || !isWebUrl(blobUrl)) {
     const folder = resolveOutput(wish);

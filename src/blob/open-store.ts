@@ -1,16 +1,16 @@
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { FolderStore } from "./folder-store.ts";
-import { type BlobLimits, DEFAULT_BLOB_LIMITS } from "./limits.ts";
-import { addressRule, filePath, isUrl } from "./place.ts";
+import { FolderStore } from "./folder/folder-store.ts";
+import { addressRule, filePath, isUrl } from "./location.ts";
 import { type BlobPolicy, containerUrl, mappedBase } from "./policy.ts";
 import type { JobStore } from "./store.ts";
+import { DEFAULT_TRANSFER_LIMITS, type TransferLimits } from "./transfer-limits.ts";
 
 export interface StoreOptions {
   readonly policy: BlobPolicy;
   /** Where Azure's credentials are; by default that of the process. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  readonly limits?: Partial<BlobLimits>;
+  readonly limits?: Partial<TransferLimits>;
   /** PEM certificates to trust instead of the system's. */
   readonly ca?: string | undefined;
 }
@@ -32,10 +32,10 @@ export async function openStore(
   }
   const [place, sas] = blobUrl.trim().split("?") as [string, string?];
   const container = containerUrl(place, "BLOB_URL", policy.privateOrigins ?? []);
-  const { openAzureStore } = await import("./azure-store.ts");
+  const { openAzureStore } = await import("./azure/azure-store.ts");
   return openAzureStore(container, {
     addresses: addressRule(new URL(container), policy),
-    limits: { ...DEFAULT_BLOB_LIMITS, ...limits },
+    limits: { ...DEFAULT_TRANSFER_LIMITS, ...limits },
     ca,
     sas,
     env,

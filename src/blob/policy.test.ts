@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { MucastError } from "../contract/errors/errors.ts";
-import { checkInputLocation } from "./place.ts";
+import { checkInputLocation } from "./location.ts";
 import { type BlobPolicy, blobPolicy, shownUrl } from "./policy.ts";
 
 const POLICY = { allowed: ["https://acct.blob.example.net/models"] };

@@ -1,6 +1,5 @@
 import { MucastError } from "../contract/errors/errors.ts";
 import type { Content } from "./content.ts";
-import type { StoredBytes } from "./stored-bytes.ts";
 
 /** A blob as it is stored. */
 export interface StoredBlob {
@@ -66,4 +65,15 @@ const KEY = /^(?:data|status)\/[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}$/;
 export function checkKey(key: string): string {
   if (KEY.test(key)) return key;
   throw new MucastError("internal", `${JSON.stringify(key.slice(0, 100))} is not the key of a blob`);
+}
+
+/** A blob's bytes as they are stored, before decompression. Read at most once, then closed. */
+export interface StoredBytes {
+  /** Bytes as stored, where the source tells. */
+  readonly size: number | undefined;
+  /** True where the server says that it compressed the bytes for the way (content-encoding). */
+  readonly encoded: boolean;
+  readonly chunks: AsyncIterable<Uint8Array>;
+  /** Gives back the file or connection; harmless when repeated. */
+  close(): Promise<void>;
 }

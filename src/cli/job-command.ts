@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Command } from "commander";
+import { spaceIn, withSpace } from "../blob/names.ts";
 import { blobPolicy } from "../blob/policy.ts";
-import { spaceIn, withSpace } from "../blob/space.ts";
 import { invalidRequest } from "../contract/errors/faults.ts";
 import type { ResultRecord } from "../contract/output/result-record.ts";
 import type { JobContext, JobRequest } from "../jobs/shared/job.ts";

@@ -12,7 +12,7 @@ import {
 } from "../../test/end-to-end/command.ts";
 import { type BlobPair, newFolder, removeFolders, writeMarket } from "../../test/end-to-end/job-runs.ts";
 import { cleanMarket } from "../../test/end-to-end/market.ts";
-import { FolderStore } from "../blob/folder-store.ts";
+import { FolderStore } from "../blob/folder/folder-store.ts";
 import { readStatus } from "../executors/status-reader.ts";
 
 const RIDGE = '{"ML params": {"model": "ridge", "n_splits": 2}}';

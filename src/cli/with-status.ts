@@ -1,6 +1,6 @@
 import { dirname } from "node:path";
+import { resolveOutput } from "../blob/folder/output-folder.ts";
 import { openStore } from "../blob/open-store.ts";
-import { resolveOutput } from "../blob/output-folder.ts";
 import type { BlobStore } from "../blob/store.ts";
 import { shownProblem } from "../contract/errors/shown-problem.ts";
 import type { ResultRecord } from "../contract/output/result-record.ts";

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { FolderStore } from "../blob/folder-store.ts";
+import { FolderStore } from "../blob/folder/folder-store.ts";
 import type { BlobStore } from "../blob/store.ts";
 import { SIZES } from "../contract/api/answer-limits.ts";
 import { MucastError } from "../contract/errors/errors.ts";

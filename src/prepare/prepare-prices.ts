@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { resolve } from "node:path";
+import { checkFolder } from "../blob/folder/output-folder.ts";
 import { checkId, inputNames } from "../blob/names.ts";
-import { checkFolder } from "../blob/output-folder.ts";
 import { formatDay } from "../contract/data/dates.ts";
 import { sparseGapDays, sparsePrices } from "../contract/data/price-gaps.ts";
 import type { TickerPrices } from "../contract/data/ticker-series.ts";

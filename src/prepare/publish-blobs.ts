@@ -1,8 +1,7 @@
 import { open } from "node:fs/promises";
-import { throwIfAborted } from "../blob/canceled.ts";
+import { nameTaken, throwIfAborted } from "../blob/blob-errors.ts";
 import type { Content } from "../blob/content.ts";
-import { nameTaken } from "../blob/output-folder.ts";
-import { discardStaged, publishStaged, type StagedFile, stageFile } from "../blob/staged-file.ts";
+import { discardStaged, publishStaged, type StagedFile, stageFile } from "../blob/folder/staged-file.ts";
 
 /**
  * Writes files that belong together: all are whole on disk before the first gets its name. One that exists with

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { copyNewDatabase } from "../../test/servers/database-template.testing.ts";
-import { FolderStore } from "../blob/folder-store.ts";
+import { FolderStore } from "../blob/folder/folder-store.ts";
 import { openDatabase } from "./database/database.ts";
 import { keptFor, openReadiness } from "./readiness.ts";
 

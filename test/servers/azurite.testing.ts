@@ -15,8 +15,8 @@ import {
   newPipeline,
   StorageSharedKeyCredential,
 } from "@azure/storage-blob";
-import { AzureTransport } from "../../src/blob/azure-transport.ts";
-import { DEFAULT_BLOB_LIMITS } from "../../src/blob/limits.ts";
+import { AzureTransport } from "../../src/blob/azure/azure-transport.ts";
+import { DEFAULT_TRANSFER_LIMITS } from "../../src/blob/transfer-limits.ts";
 
 const AZURITE = fileURLToPath(
   new URL("../../tools/test-servers/node_modules/azurite/dist/src/blob/main.js", import.meta.url),
@@ -87,7 +87,7 @@ export async function startAzurite({ secure = false } = {}): Promise<Azurite> {
 /** The SDK's own client cannot be told of one more certificate. Takes bytes and text as bodies, no streams. */
 function trusting(origin: string): AzureTransport {
   const ca = readFileSync(CERTIFICATE, "utf8");
-  return new AzureTransport(origin, { limits: DEFAULT_BLOB_LIMITS, addresses: "loopback", ca });
+  return new AzureTransport(origin, { limits: DEFAULT_TRANSFER_LIMITS, addresses: "loopback", ca });
 }
 
 function flags(secure: boolean): string[] {

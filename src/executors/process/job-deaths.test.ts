@@ -18,7 +18,7 @@ import {
   writeMarket,
 } from "../../../test/end-to-end/job-runs.ts";
 import { cleanMarket } from "../../../test/end-to-end/market.ts";
-import { FolderStore } from "../../blob/folder-store.ts";
+import { FolderStore } from "../../blob/folder/folder-store.ts";
 import type { JobOrder } from "../executor.ts";
 import { readStatus } from "../status-reader.ts";
 import {

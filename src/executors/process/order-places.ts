@@ -1,6 +1,6 @@
 import { join } from "node:path";
+import { withSpace } from "../../blob/names.ts";
 import { mappedBase } from "../../blob/policy.ts";
-import { withSpace } from "../../blob/space.ts";
 import type { JobOrder } from "../executor.ts";
 import type { BlobPlaces } from "./messages.ts";
 

@@ -4,7 +4,7 @@ import { copyFile, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { newFolder, removeFolders, runJob, withoutIdentity } from "../../../test/end-to-end/job-runs.ts";
-import { FolderStore } from "../../blob/folder-store.ts";
+import { FolderStore } from "../../blob/folder/folder-store.ts";
 import { memoryOf } from "../../engine/process-memory.ts";
 import { runDlJob } from "../../jobs/dl/run-dl-job.ts";
 import { runMlJob } from "../../jobs/ml/run-ml-job.ts";

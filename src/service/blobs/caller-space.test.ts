@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { checkSpace, spaceIn, withSpace } from "../../blob/space.ts";
+import { checkSpace, spaceIn, withSpace } from "../../blob/names.ts";
 import { spaceOf } from "./blobs.ts";
 
 test("no two subjects share a space, also where letter case counts for nothing", () => {

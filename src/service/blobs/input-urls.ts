@@ -1,6 +1,6 @@
-import { checkInputLocation } from "../../blob/place.ts";
+import { checkInputLocation } from "../../blob/location.ts";
+import { spaceIn } from "../../blob/names.ts";
 import type { BlobPolicy } from "../../blob/policy.ts";
-import { spaceIn } from "../../blob/space.ts";
 import type { ParsedPayload } from "../../contract/config/payload.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Caller } from "../operations/operations.ts";

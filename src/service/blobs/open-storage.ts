@@ -1,8 +1,8 @@
 import { access, chmod } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { checkFolder } from "../../blob/folder/output-folder.ts";
+import { filePath, isUrl } from "../../blob/location.ts";
 import { openStore } from "../../blob/open-store.ts";
-import { checkFolder } from "../../blob/output-folder.ts";
-import { filePath, isUrl } from "../../blob/place.ts";
 import { type BlobPolicy, policyOf } from "../../blob/policy.ts";
 import type { BlobStore } from "../../blob/store.ts";
 import { codeOf } from "../../contract/errors/system-error.ts";

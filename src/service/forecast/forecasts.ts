@@ -1,4 +1,4 @@
-import { canceled } from "../../blob/canceled.ts";
+import { canceled } from "../../blob/blob-errors.ts";
 import { FORECAST_LIMITS, type ForecastQuery, type ForecastView } from "../../contract/api/forecast-view.ts";
 import type { OperationView } from "../../contract/api/operation-view.ts";
 import { MucastError } from "../../contract/errors/errors.ts";

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { FolderStore } from "../../blob/folder-store.ts";
+import { FolderStore } from "../../blob/folder/folder-store.ts";
 import { statusKey } from "../../contract/output/status-blob.ts";
 import { onEachDatabase } from "../database/databases.testing.ts";
 import { noLog } from "../telemetry/log.ts";

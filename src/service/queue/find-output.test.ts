@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { FolderStore } from "../../blob/folder-store.ts";
+import { FolderStore } from "../../blob/folder/folder-store.ts";
 import type { OperationRow } from "../store/operation-rows.ts";
 import { findOutput } from "./finish-attempt.ts";
 

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { request } from "node:http";
 import { connect, type Socket } from "node:net";
 import { after, before, test } from "node:test";
-import { FolderStore } from "../../../blob/folder-store.ts";
+import { FolderStore } from "../../../blob/folder/folder-store.ts";
 import { ask, eventually, type Listening, listen, listenFor, type RawAnswer } from "../listening.testing.ts";
 import { uploadedBlobSchema } from "./blob-docs.ts";
 import { FakeFullStore } from "./fake-full-store.testing.ts";

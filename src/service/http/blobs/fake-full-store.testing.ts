@@ -1,4 +1,4 @@
-import { outputFailed } from "../../../blob/output-folder.ts";
+import { outputFailed } from "../../../blob/blob-errors.ts";
 import type { BlobStore } from "../../../blob/store.ts";
 import { causeOf } from "../../../contract/errors/system-error.ts";
 

@@ -1,0 +1,156 @@
+import {
+  AnonymousCredential,
+  BlobSASPermissions,
+  BlockBlobClient,
+  isRestError,
+  newPipeline,
+  type Pipeline,
+} from "@azure/storage-blob";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { canceled, outputFailed } from "../blob-errors.ts";
+import { failureOf, isPassingStatus, isTrustFailure } from "../remote/remote-request.ts";
+import { Retry } from "../remote/retry.ts";
+import type { AzureCredentials } from "./azure-credentials.ts";
+import { AzureTransport, type TransportOptions } from "./azure-transport.ts";
+
+/** An answer of Azure that no further try can mend. */
+export class Refusal extends Error {
+  readonly status: number;
+  /** Azure's word for it, such as `BlobNotFound`. */
+  readonly word: string;
+
+  constructor(status: number, word: string) {
+    const rights = "; the key, SAS or role may be missing, expired, or without the right to it";
+    super(`the storage answered ${status} ${word}${status === 401 || status === 403 ? rights : ""}`);
+    this.status = status;
+    this.word = word;
+  }
+}
+
+/** What is asked of Azure, in the words of an error. */
+export interface Asked {
+  readonly doing: "reading" | "writing";
+  readonly name: string;
+  readonly signal?: AbortSignal | undefined;
+}
+
+const SCOPE = "https://storage.azure.com/.default";
+/** Of Azure's REST interface, for reading: old enough to be everywhere. */
+const REST_VERSION = "2021-12-02";
+const CLOCK_SKEW_MS = 15 * 60_000;
+
+/** A container and the credentials for it: makes clients of its blobs, and tries what is asked of them again. */
+export class AzureContainer {
+  readonly url: string;
+  readonly options: TransportOptions;
+  readonly #credentials: AzureCredentials;
+  readonly #transport: AzureTransport;
+  readonly #pipeline: Pipeline;
+
+  constructor(url: string, credentials: AzureCredentials, options: TransportOptions) {
+    this.url = url;
+    this.options = options;
+    this.#credentials = credentials;
+    this.#transport = new AzureTransport(new URL(url).origin, options);
+    this.#pipeline = newPipeline(proofOf(credentials), {
+      httpClient: this.#transport,
+      // All tries are ours, so that they are counted and paused for in one way.
+      retryOptions: { maxTries: 1 },
+    });
+  }
+
+  close(): void {
+    this.#transport.close();
+  }
+
+  client(key: string): BlockBlobClient {
+    const { kind } = this.#credentials;
+    const query = kind === "sas" ? `?${this.#credentials.sas}` : "";
+    return new BlockBlobClient(`${this.url}/${key}${query}`, this.#pipeline);
+  }
+
+  /** How a blob is read without the SDK: at a URL with a SAS, or with a token in the headers. */
+  async readAccess(key: string): Promise<{ url: URL; authorize: () => Promise<Record<string, string>> }> {
+    const credentials = this.#credentials;
+    const version = { "x-ms-version": REST_VERSION };
+    const client = this.client(key);
+    if (credentials.kind === "token") {
+      return {
+        url: new URL(client.url),
+        authorize: async () => ({ ...version, ...(await this.#bearer(key)) }),
+      };
+    }
+    const expiresOn = new Date(Date.now() + this.options.limits.totalMs + CLOCK_SKEW_MS);
+    const permissions = BlobSASPermissions.from({ read: true });
+    const url =
+      credentials.kind === "sas" ? client.url : await client.generateSasUrl({ permissions, expiresOn });
+    return { url: new URL(url), authorize: async () => version };
+  }
+
+  async #bearer(key: string): Promise<Record<string, string>> {
+    if (this.#credentials.kind !== "token") return {};
+    const { token } = this.#credentials;
+    const asked: Asked = { doing: "reading", name: `${this.url}/${key}` };
+    const access = await token.getToken(SCOPE).catch((error: unknown) => {
+      throw failed(asked, noToken(error));
+    });
+    if (access === null) throw failed(asked, noToken(undefined));
+    return { authorization: `Bearer ${access.token}` };
+  }
+
+  /**
+   * One question to the SDK, tried again while its failures may pass.
+   * @throws Refusal where Azure says no; MucastError blob_unavailable (reading) or output_failed (writing), canceled.
+   */
+  async ask<T>(asked: Asked, question: (options: { abortSignal: AbortSignal }) => Promise<T>): Promise<T> {
+    const retry = new Retry(this.options.limits);
+    const signal = asked.signal ?? new AbortController().signal;
+    for (;;) {
+      try {
+        return await question({ abortSignal: signal });
+      } catch (error) {
+        if (signal.aborted) throw canceled(signal, asked.doing, asked.name);
+        const reason = reasonToRetry(asked, error);
+        if (!retry.another() || isTrustFailure(error)) throw failed(asked, `${reason}${retry.note}`);
+        await retry.pause(signal).catch(() => {
+          throw canceled(signal, asked.doing, asked.name);
+        });
+      }
+    }
+  }
+}
+
+function proofOf(credentials: AzureCredentials) {
+  if (credentials.kind === "key") return credentials.key;
+  return credentials.kind === "token" ? credentials.token : new AnonymousCredential();
+}
+
+/** Why a question is worth asking again. @throws where it is not. */
+function reasonToRetry(asked: Asked, error: unknown): string {
+  if (error instanceof MucastError) throw error;
+  if (isRestError(error) && error.statusCode !== undefined) {
+    const word = error.response?.headers.get("x-ms-error-code") ?? error.code ?? "";
+    const refusal = new Refusal(error.statusCode, /^[A-Za-z]{1,60}$/.test(word) ? word : "");
+    if (isPassingStatus(error.statusCode)) return refusal.message;
+    throw refusal;
+  }
+  if (error instanceof Error && /Authentication|CredentialUnavailable/.test(error.name)) {
+    throw failed(asked, noToken(error));
+  }
+  return failureOf(error);
+}
+
+/** What a credential says of its failure may be long and hold more than it should. */
+function noToken(error: unknown): string {
+  const name = error instanceof Error ? ` (${error.name})` : "";
+  return (
+    `no token for Azure could be had${name}; give AZURE_STORAGE_CONNECTION_STRING, AZURE_STORAGE_SAS_TOKEN or a ` +
+    "BLOB_URL with a SAS, or an identity that DefaultAzureCredential finds"
+  );
+}
+
+/** The error for what could not be done. */
+export function failed({ doing, name }: Asked, reason: string): MucastError {
+  if (doing === "writing") return outputFailed(name, reason);
+  return new MucastError("blob_unavailable", `${name} cannot be read: ${reason}`, { source: name });
+}

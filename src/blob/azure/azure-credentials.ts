@@ -1,0 +1,84 @@
+import type { TokenCredential } from "@azure/identity";
+import { BlobServiceClient, StorageSharedKeyCredential } from "@azure/storage-blob";
+import { MucastError } from "../../contract/errors/errors.ts";
+
+/** What proves to Azure who asks. */
+export type AzureCredentials =
+  | { readonly kind: "key"; readonly key: StorageSharedKeyCredential }
+  /** Without its question mark. */
+  | { readonly kind: "sas"; readonly sas: string }
+  | { readonly kind: "token"; readonly token: TokenCredential };
+
+export interface CredentialSources {
+  /** The query of BLOB_URL. */
+  readonly sas: string | undefined;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/**
+ * AZURE_STORAGE_CONNECTION_STRING, else AZURE_STORAGE_SAS_TOKEN, else the SAS of BLOB_URL, else what
+ * DefaultAzureCredential finds when it is first asked (a managed identity, `az login`, ...).
+ * @throws MucastError invalid_request where they do not fit the container.
+ */
+export async function findCredentials(
+  container: string,
+  { sas, env }: CredentialSources,
+): Promise<AzureCredentials> {
+  const connection = env.AZURE_STORAGE_CONNECTION_STRING?.trim();
+  if (connection) return fromConnectionString(connection, container);
+  const given = env.AZURE_STORAGE_SAS_TOKEN?.trim() || sas;
+  if (given) return { kind: "sas", sas: given.replace(/^\?/, "") };
+  if (container.startsWith("http:")) {
+    throw unfit(`no token is sent over http, so ${container} needs one of the others`, "BLOB_URL");
+  }
+  const { DefaultAzureCredential } = await import("@azure/identity");
+  return { kind: "token", token: keepingToken(new DefaultAzureCredential()) };
+}
+
+function fromConnectionString(text: string, container: string): AzureCredentials {
+  const path = "AZURE_STORAGE_CONNECTION_STRING";
+  const service = serviceOf(text);
+  if (service === undefined) throw unfit(`${path} cannot be read as a connection string`, path);
+  const url = new URL(service.url);
+  if (url.origin !== new URL(container).origin) {
+    throw unfit(`${path} is for ${url.origin}, and BLOB_URL is ${container}`, path);
+  }
+  if (service.credential instanceof StorageSharedKeyCredential) {
+    return { kind: "key", key: service.credential };
+  }
+  return { kind: "sas", sas: url.search.slice(1) };
+}
+
+/** What the parser says of a broken one could repeat its key. */
+function serviceOf(text: string): BlobServiceClient | undefined {
+  try {
+    return BlobServiceClient.fromConnectionString(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const RENEW_MS = 5 * 60_000;
+
+/**
+ * Keeps a token until shortly before its end, as some credentials start a program each time they are asked. Where
+ * the storage wants one of another tenant, or with other claims, that one is asked for.
+ */
+export function keepingToken(credential: TokenCredential): TokenCredential {
+  let kept: Awaited<ReturnType<TokenCredential["getToken"]>> = null;
+  return {
+    async getToken(scopes, options) {
+      const special = options?.tenantId !== undefined || options?.claims !== undefined;
+      if (special || kept === null || kept.expiresOnTimestamp - Date.now() < RENEW_MS) {
+        kept = await credential.getToken(scopes, options);
+      }
+      return kept;
+    },
+  };
+}
+
+function unfit(message: string, path: string): MucastError {
+  const advice =
+    "give AZURE_STORAGE_CONNECTION_STRING, AZURE_STORAGE_SAS_TOKEN or a BLOB_URL with a SAS for that container";
+  return new MucastError("invalid_request", `${message}; ${advice}`, { path });
+}

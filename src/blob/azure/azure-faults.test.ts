@@ -1,0 +1,222 @@
+/** What the Azure store does where the storage fails: a real Azurite behind a fake, a proxy that fails as planned. */
+
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { after, before, test } from "node:test";
+import { inspect } from "node:util";
+import type { ContainerClient } from "@azure/storage-blob";
+import { type Azurite, startAzurite } from "../../../test/servers/azurite.testing.ts";
+import {
+  alter,
+  type FaultyProxy,
+  fallSilent,
+  loseAnswer,
+  refuse,
+  stall,
+  startFaultyProxy,
+  truncate,
+} from "../../../test/servers/faulty-proxy.testing.ts";
+import type { ErrorCode } from "../../contract/errors/error-codes.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { openStore } from "../open-store.ts";
+import { policyOf } from "../policy.ts";
+import type { JobStore } from "../store.ts";
+
+const SMALL = randomBytes(250_000);
+/** Three blocks of an upload. */
+const LARGE = randomBytes(9 * 2 ** 20);
+
+let azurite: Azurite;
+let container: ContainerClient;
+let sas: string;
+before(async () => {
+  azurite = await startAzurite();
+  container = await azurite.newContainer("models");
+  sas = await azurite.sasFor("models", "rcwd");
+});
+after(() => azurite.stop());
+
+const pass = alter(() => ({}));
+
+let blobs = 0;
+
+/** A store behind a proxy of its own, and the key of a blob that is not there yet. */
+async function behindProxy(use: (store: JobStore, proxy: FaultyProxy, key: string) => Promise<void>) {
+  const proxy = await startFaultyProxy(azurite.origin);
+  const blobUrl = azurite.containerUrl("models").replace(azurite.origin, proxy.origin);
+  const policy = policyOf({ allowed: [], privateOrigins: [proxy.origin], blobUrl });
+  const limits = { attempts: 3, backoffMs: 1, idleMs: 500, rangeBytes: 100_000 };
+  const store = await openStore(`${blobUrl}?${sas}`, { policy, env: {}, limits });
+  try {
+    await use(store, proxy, `data/blob-${++blobs}.json`);
+  } finally {
+    await store.close();
+    proxy.stop();
+  }
+}
+
+async function failure(code: ErrorCode, attempt: Promise<unknown>): Promise<MucastError> {
+  const error = await attempt.then(() => assert.fail("nothing was thrown")).catch((error: unknown) => error);
+  assert.ok(error instanceof MucastError, inspect(error));
+  assert.equal(error.code, code, error.message);
+  assert.doesNotMatch(inspect(error, { depth: 20, showHidden: true }), /sig=/);
+  return error;
+}
+
+async function bytesOf(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const all: Uint8Array[] = [];
+  for await (const chunk of chunks) all.push(chunk);
+  return Buffer.concat(all);
+}
+
+async function isStored(key: string, content: Buffer): Promise<void> {
+  assert.ok((await container.getBlobClient(key).downloadToBuffer()).equals(content));
+}
+
+async function isMissing(key: string): Promise<void> {
+  assert.equal(await container.getBlobClient(key).exists(), false);
+}
+
+test("reading goes on where it broke: refused for a while, silent, cut off within a range", async () => {
+  await behindProxy(async (store, proxy, key) => {
+    await store.create(key, SMALL);
+    proxy.plan("GET", refuse(503), truncate(1_000), pass, stall, fallSilent(70_000), pass);
+    assert.ok((await bytesOf(store.read(key))).equals(SMALL));
+    proxy.plan("GET", refuse(429), truncate(10));
+    const part = await bytesOf(store.read(key, { start: 120_000, end: 130_000 }));
+    assert.ok(part.equals(SMALL.subarray(120_000, 130_000)));
+  });
+});
+
+test("a storage that goes on failing is given up after the tries that the limits say", async () => {
+  await behindProxy(async (store, proxy, key) => {
+    await store.create(key, SMALL);
+    for (const kind of ["GET", "HEAD", "PUT", "DELETE"]) proxy.plan(kind, ...Array(9).fill(refuse(503)));
+    const asked = proxy.asked.length;
+    assert.match((await failure("blob_unavailable", bytesOf(store.read(key)))).message, /503.*tried 3 times/);
+    assert.match((await failure("blob_unavailable", store.stat(key))).message, /503.*tried 3 times/);
+    assert.match((await failure("output_failed", store.create("data/x.json", "x"))).message, /503.*tried 3/);
+    assert.match((await failure("output_failed", store.remove(key))).message, /503.*tried 3 times/);
+    assert.equal(proxy.asked.length - asked, 12);
+  });
+});
+
+test("a blob that changes between two ranges, or has other bytes than its MD5 says, is noticed", async () => {
+  await behindProxy(async (store, _, key) => {
+    await store.create(key, SMALL);
+    const replaced = (async () => {
+      let ranges = 0;
+      for await (const _ of store.read(key)) {
+        if (ranges++ === 0) await container.getBlockBlobClient(key).upload(SMALL, SMALL.length);
+      }
+    })();
+    assert.match((await failure("blob_unavailable", replaced)).message, /changed while it was read/);
+  });
+  await behindProxy(async (store, proxy, key) => {
+    await store.create(key, SMALL);
+    const flip = alter(({ body }) => ({ body: Buffer.concat([body.subarray(0, -1), Buffer.from("x")]) }));
+    proxy.plan("GET", flip);
+    assert.match((await failure("blob_unavailable", bytesOf(store.read(key)))).message, /MD5/);
+    const { chunks } = await store.open(key);
+    assert.ok((await bytesOf(chunks)).equals(SMALL));
+  });
+});
+
+test("an answer that tells another length, range or version than asked for is not believed", async () => {
+  await behindProxy(async (store, proxy, key) => {
+    await store.create(key, SMALL);
+    for (const headers of [
+      { "content-range": "bytes 0-99999/250001" },
+      { "content-range": "bytes 1-100000/250000" },
+      { etag: '"other"' },
+    ]) {
+      proxy.plan(
+        "GET",
+        pass,
+        alter((answer) => ({ headers: { ...answer.headers, ...headers } })),
+      );
+      await failure("blob_unavailable", bytesOf(store.read(key)));
+    }
+  });
+});
+
+test("a write is tried again where the storage fails for a while, in one block and in many", async () => {
+  for (const [content, kinds] of [
+    [SMALL, ["PUT"]],
+    [LARGE, ["PUT block", "PUT blocklist"]],
+  ] as const) {
+    await behindProxy(async (store, proxy, key) => {
+      for (const kind of kinds) proxy.plan(kind, refuse(503), stall);
+      await store.create(key, content);
+      await isStored(key, content);
+    });
+  }
+});
+
+test("a last step that was done although its answer was lost is a success, written once", async () => {
+  for (const [content, kind] of [
+    [SMALL, "PUT"],
+    [LARGE, "PUT blocklist"],
+  ] as const) {
+    await behindProxy(async (store, proxy, key) => {
+      proxy.plan(kind, loseAnswer);
+      const { etag } = await store.create(key, content);
+      assert.equal((await store.stat(key))?.etag, etag);
+      await isStored(key, content);
+    });
+    await behindProxy(async (store, proxy, key) => {
+      proxy.plan(kind, loseAnswer, loseAnswer);
+      await store.put(key, content);
+      await isStored(key, content);
+    });
+  }
+});
+
+test("a block that is damaged on its way is not stored, and nothing becomes visible", async () => {
+  await behindProxy(async (store, proxy, key) => {
+    proxy.plan("PUT block", ...Array(3).fill(stall));
+    assert.match(
+      (await failure("output_failed", store.create(key, LARGE))).message,
+      /no answer.*tried 3 times/,
+    );
+    await isMissing(key);
+  });
+  await behindProxy(async (store, proxy, key) => {
+    proxy.plan("PUT blocklist", refuse(403));
+    assert.match((await failure("output_failed", store.create(key, LARGE))).message, /403.*right/);
+    await isMissing(key);
+  });
+});
+
+test("a blob of another length than was written is removed again", async () => {
+  await behindProxy(async (store, proxy, key) => {
+    proxy.plan(
+      "HEAD",
+      alter(({ headers }) => ({ headers: { ...headers, "content-length": "5" } })),
+    );
+    assert.match(
+      (await failure("output_failed", store.create(key, LARGE))).message,
+      /5 bytes were stored of/,
+    );
+    await isMissing(key);
+  });
+});
+
+test("a redirect is refused in reading and in writing, and not followed", async () => {
+  await behindProxy(async (store, proxy, key) => {
+    const redirect = alter(() => ({ status: 307, headers: { location: `${azurite.origin}/x?sig=y` } }));
+    for (const kind of ["GET", "HEAD", "PUT"]) proxy.plan(kind, redirect);
+    await failure("url_not_allowed", bytesOf(store.read(key)));
+    await failure("url_not_allowed", store.stat(key));
+    await failure("url_not_allowed", store.create(key, SMALL));
+  });
+});
+
+test("a cancelled write ends at once, while the storage is silent, and leaves nothing", async () => {
+  await behindProxy(async (store, proxy, key) => {
+    const abort = new AbortController();
+    proxy.plan("PUT block", () => abort.abort());
+    await failure("canceled", store.create(key, LARGE, { signal: abort.signal }));
+    await isMissing(key);
+  });
+});

@@ -1,0 +1,126 @@
+import { nameTaken } from "../blob-errors.ts";
+import type { Content } from "../content.ts";
+import { checkSpace } from "../names.ts";
+import { openRemoteBlob } from "../remote/remote-blob.ts";
+import {
+  checkKey,
+  type JobStore,
+  type ReadPart,
+  type StoredBlob,
+  type StoredBytes,
+  type StoreWrite,
+} from "../store.ts";
+import { type Asked, AzureContainer, failed, Refusal } from "./azure-container.ts";
+import { type CredentialSources, findCredentials } from "./azure-credentials.ts";
+import type { TransportOptions } from "./azure-transport.ts";
+import { upload } from "./azure-upload.ts";
+
+/** @throws MucastError invalid_request where the credentials do not fit the container. */
+export async function openAzureStore(
+  container: string,
+  { sas, env, ...options }: TransportOptions & CredentialSources,
+): Promise<JobStore> {
+  const credentials = await findCredentials(container, { sas, env });
+  return new AzureStore(new AzureContainer(container, credentials, options));
+}
+
+/** Blobs `data/<name>` and `status/<name>` of an Azure container, of a folder in one, or of a space in that. */
+class AzureStore implements JobStore {
+  readonly url: string;
+  readonly #container: AzureContainer;
+  readonly #space: string;
+
+  constructor(container: AzureContainer, space = "") {
+    this.#space = checkSpace(space);
+    this.url = space === "" ? container.url : `${container.url}/${space}`;
+    this.#container = container;
+  }
+
+  within(space: string): AzureStore {
+    return new AzureStore(this.#container, space);
+  }
+
+  async stat(key: string): Promise<StoredBlob | undefined> {
+    const asked = this.#asked("reading", key);
+    const { etag, contentLength } = (await this.#properties(asked, key)) ?? {};
+    return etag === undefined ? undefined : { size: contentLength!, etag };
+  }
+
+  async open(key: string, signal?: AbortSignal): Promise<StoredBytes> {
+    return this.#openPart(key, { signal });
+  }
+
+  async *read(key: string, part: ReadPart = {}): AsyncGenerator<Uint8Array> {
+    const stored = await this.#openPart(key, part);
+    try {
+      yield* stored.chunks;
+    } finally {
+      await stored.close();
+    }
+  }
+
+  /** Without the SDK, whose downloads end where a connection breaks (12.34). */
+  async #openPart(key: string, { signal, ...part }: ReadPart): Promise<StoredBytes> {
+    const { name } = this.#asked("reading", key);
+    const access = await this.#container.readAccess(this.#nameOf(key));
+    const { authorize } = access;
+    return openRemoteBlob(access.url, name, { ...this.#container.options, authorize, part, signal });
+  }
+
+  async put(key: string, content: Content, { signal, limit }: StoreWrite = {}) {
+    const asked = this.#asked("writing", key, signal);
+    const created = (await this.#properties(asked, key)) === undefined;
+    const etag = await upload(this.#container, this.#nameOf(key), asked, { content, limit, onlyNew: false });
+    return { created, etag };
+  }
+
+  async create(key: string, content: Content, { signal, limit }: StoreWrite = {}) {
+    const asked = this.#asked("writing", key, signal);
+    return {
+      etag: await upload(this.#container, this.#nameOf(key), asked, { content, limit, onlyNew: true }),
+    };
+  }
+
+  async checkNew(key: string): Promise<void> {
+    const asked = this.#asked("writing", key);
+    if ((await this.#properties(asked, key)) !== undefined) throw nameTaken(asked.name);
+  }
+
+  async remove(key: string): Promise<void> {
+    const asked = this.#asked("writing", key);
+    try {
+      await this.#container.ask(asked, (options) =>
+        this.#container.client(this.#nameOf(key)).delete(options),
+      );
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      if (error.status !== 404) throw failed(asked, error.message);
+    }
+  }
+
+  async close(): Promise<void> {
+    if (this.#space === "") this.#container.close();
+  }
+
+  /** Below the container. */
+  #nameOf(key: string): string {
+    return this.#space === "" ? key : `${this.#space}/${key}`;
+  }
+
+  #asked(doing: Asked["doing"], key: string, signal?: AbortSignal): Asked {
+    return { doing, name: `${this.url}/${checkKey(key)}`, signal };
+  }
+
+  /** @returns undefined where there is no such blob; where there is no such container, that is an error. */
+  async #properties(asked: Asked, key: string) {
+    try {
+      return await this.#container.ask(asked, (options) =>
+        this.#container.client(this.#nameOf(key)).getProperties(options),
+      );
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      if (error.status === 404 && error.word !== "ContainerNotFound") return undefined;
+      throw failed(asked, error.message);
+    }
+  }
+}

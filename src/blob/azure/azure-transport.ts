@@ -1,0 +1,80 @@
+import type { Agent as HttpAgent, IncomingMessage } from "node:http";
+import type { HttpOperationResponse, IHttpClient, WebResource } from "@azure/storage-blob";
+import { MucastError } from "../../contract/errors/errors.ts";
+import type { AddressRule } from "../remote/addresses.ts";
+import { guardedAgent } from "../remote/guarded-agent.ts";
+import { bodyOf, send } from "../remote/remote-request.ts";
+import type { TransferLimits } from "../transfer-limits.ts";
+
+export interface TransportOptions {
+  readonly limits: TransferLimits;
+  readonly addresses: AddressRule;
+  readonly ca: string | undefined;
+}
+
+/** Far more than any answer to a write or a question about properties. */
+const ANSWER_BYTES = 2 ** 20;
+
+/**
+ * Carries the requests of Azure's SDK under the rules of every other request of ours: judged addresses, no redirect,
+ * no proxy, time limits. Bodies are bytes or text, answers short.
+ */
+export class AzureTransport implements IHttpClient {
+  readonly #origin: string;
+  readonly #limits: TransferLimits;
+  readonly #agent: HttpAgent;
+
+  constructor(origin: string, { limits, addresses, ca }: TransportOptions) {
+    this.#origin = origin;
+    this.#limits = limits;
+    this.#agent = guardedAgent(origin, addresses, { ca });
+  }
+
+  async sendRequest(request: WebResource): Promise<HttpOperationResponse> {
+    const url = new URL(request.url);
+    if (url.origin !== this.#origin) throw redirected(this.#origin);
+    const answer = await send({
+      url,
+      method: request.method,
+      headers: request.headers.toJson(),
+      body: request.body as Uint8Array | string | undefined,
+      agent: this.#agent,
+      limits: this.#limits,
+      signal: request.abortSignal as AbortSignal,
+    });
+    const status = answer.statusCode ?? 0;
+    if (status >= 300 && status < 400 && status !== 304) {
+      answer.destroy();
+      throw redirected(this.#origin);
+    }
+    const bodyAsText = await this.#textOf(answer);
+    return { request, status, headers: headersOf(answer, request), bodyAsText };
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  async #textOf(answer: IncomingMessage): Promise<string> {
+    const chunks: Uint8Array[] = [];
+    let bytes = 0;
+    for await (const chunk of bodyOf(answer, this.#limits.idleMs)) {
+      bytes += chunk.length;
+      if (bytes <= ANSWER_BYTES) chunks.push(chunk);
+    }
+    return Buffer.concat(chunks).toString("utf8");
+  }
+}
+
+/** The headers of an answer as the SDK has them, whose class for that it does not give away. */
+function headersOf(answer: IncomingMessage, request: WebResource): WebResource["headers"] {
+  const headers = request.headers.clone();
+  for (const name of headers.headerNames()) headers.remove(name);
+  for (const [name, value] of Object.entries(answer.headers)) headers.set(name, String(value));
+  return headers;
+}
+
+function redirected(origin: string): MucastError {
+  const words = `${origin} answers with a redirect, and redirects are not followed; give the container's own URL`;
+  return new MucastError("url_not_allowed", words, { source: origin });
+}

@@ -1,0 +1,140 @@
+import { createHash, randomBytes } from "node:crypto";
+import type { BlockBlobClient, BlockBlobCommitBlockListOptions } from "@azure/storage-blob";
+import { nameTaken, throwIfAborted } from "../blob-errors.ts";
+import { blocksOf, type Content } from "../content.ts";
+import { type Asked, type AzureContainer, failed, Refusal } from "./azure-container.ts";
+
+/** Small enough to leave within the time limit of a request on a slow line; 50,000 of them make a blob of 195 GiB. */
+const BLOCK_BYTES = 4 * 2 ** 20;
+
+export interface Upload {
+  readonly content: Content;
+  readonly limit: number | undefined;
+  /** Fail where the blob exists. */
+  readonly onlyNew: boolean;
+}
+
+/**
+ * Writes a blob in blocks, which nobody sees before the last step makes a blob of them; what fits into one block, in
+ * one request. Each block carries its MD5, and the blob that of the whole, with its SHA-256 as metadata.
+ * @returns its entity tag.
+ * @throws MucastError output_failed, too_large, canceled; then nothing has changed.
+ */
+export function upload(container: AzureContainer, key: string, asked: Asked, wish: Upload): Promise<string> {
+  return new Uploading(container, container.client(key), asked, wish).run();
+}
+
+class Uploading {
+  /** Of this upload: a last step whose answer was lost is told by it from another writer's. */
+  readonly #mark = randomBytes(12).toString("hex");
+  readonly #container: AzureContainer;
+  readonly #client: BlockBlobClient;
+  readonly #asked: Asked;
+  readonly #wish: Upload;
+  readonly #blockIds: string[] = [];
+  readonly #md5 = createHash("md5");
+  readonly #sha256 = createHash("sha256");
+  #bytes = 0;
+
+  constructor(container: AzureContainer, client: BlockBlobClient, asked: Asked, wish: Upload) {
+    this.#container = container;
+    this.#client = client;
+    this.#asked = asked;
+    this.#wish = wish;
+  }
+
+  async run(): Promise<string> {
+    const { content, limit } = this.#wish;
+    const { name, signal } = this.#asked;
+    let held: Uint8Array = new Uint8Array(0);
+    for await (const block of blocksOf(content, { size: BLOCK_BYTES, name, limit })) {
+      throwIfAborted(signal, "writing", name);
+      if (held.length > 0) await this.#stage(held);
+      this.#count(block);
+      held = block;
+    }
+    throwIfAborted(signal, "writing", name);
+    if (this.#blockIds.length > 0) await this.#stage(held);
+    return this.#finish(held);
+  }
+
+  #count(block: Uint8Array): void {
+    this.#bytes += block.length;
+    this.#md5.update(block);
+    this.#sha256.update(block);
+  }
+
+  async #stage(block: Uint8Array): Promise<void> {
+    // Ids of one blob are of one length, and another upload to the same name must not have the same.
+    const number = String(this.#blockIds.length).padStart(6, "0");
+    const id = Buffer.from(`${this.#mark}-${number}`).toString("base64");
+    const transactionalContentMD5 = createHash("md5").update(block).digest();
+    await this.#container
+      .ask(this.#asked, (options) =>
+        this.#client.stageBlock(id, block, block.length, { ...options, transactionalContentMD5 }),
+      )
+      .catch((error: unknown) => this.#fail(error));
+    this.#blockIds.push(id);
+  }
+
+  /** The last step: from it on the blob is there. @param whole the content, where it is one block. */
+  async #finish(whole: Uint8Array): Promise<string> {
+    const md5 = this.#md5.digest();
+    const facts: BlockBlobCommitBlockListOptions = {
+      conditions: this.#wish.onlyNew ? { ifNoneMatch: "*" } : {},
+      blobHTTPHeaders: { blobContentType: "application/json", blobContentMD5: md5 },
+      metadata: { sha256: this.#sha256.digest("hex"), upload: this.#mark },
+    };
+    const inBlocks = this.#blockIds.length > 0;
+    try {
+      const { etag } = await this.#container.ask<{ etag?: string }>(this.#asked, (options) =>
+        inBlocks
+          ? this.#client.commitBlockList(this.#blockIds, { ...facts, ...options })
+          : this.#client.upload(whole, whole.length, {
+              ...facts,
+              ...options,
+              transactionalContentMD5: md5,
+            }),
+      );
+      if (inBlocks) await this.#checkStored(md5);
+      return etag!;
+    } catch (error) {
+      return this.#lookAgain(error);
+    }
+  }
+
+  /** Of blocks, the storage has checked each but not what they make together. */
+  async #checkStored(md5: Buffer): Promise<void> {
+    const { contentLength, contentMD5, etag, metadata } = await this.#properties();
+    const ours = metadata?.upload === this.#mark;
+    if (!ours || (contentLength === this.#bytes && md5.equals(contentMD5 ?? md5))) return;
+    await this.#container.ask(this.#asked, (options) =>
+      this.#client.delete({ ...options, conditions: { ifMatch: etag! } }),
+    );
+    throw failed(this.#asked, `${contentLength} bytes were stored of ${this.#bytes}, and removed again`);
+  }
+
+  #properties() {
+    return this.#container.ask(this.#asked, (options) => this.#client.getProperties(options));
+  }
+
+  /**
+   * A refused last step may follow one that was done, with its answer lost: then the blob carries our mark. Else
+   * somebody else has written it; their last step also drops our blocks.
+   */
+  async #lookAgain(error: unknown): Promise<string> {
+    const isTaken = error instanceof Refusal && [400, 409, 412].includes(error.status);
+    if (!isTaken) return this.#fail(error);
+    const found = await this.#properties().catch((cause: unknown) => {
+      if (cause instanceof Refusal) return undefined;
+      throw cause;
+    });
+    if (found?.metadata?.upload === this.#mark) return found.etag!;
+    if (found !== undefined && this.#wish.onlyNew) throw nameTaken(this.#asked.name);
+    return this.#fail(error);
+  }
+
+  #fail(error: unknown): never {
+    throw error instanceof Refusal ? failed(this.#asked, error.message) : error;
+  }
+}

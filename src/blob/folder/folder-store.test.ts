@@ -1,0 +1,271 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { pathToFileURL } from "node:url";
+import type { ErrorCode } from "../../contract/errors/error-codes.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { openBlob } from "../open-blob.ts";
+import { openOutput } from "../open-output.ts";
+import { openStore } from "../open-store.ts";
+import { FolderStore } from "./folder-store.ts";
+
+const BASE = "http://127.0.0.1:8080";
+const root = mkdtempSync(join(tmpdir(), "mucast-store-"));
+after(() => rmSync(root, { recursive: true }));
+
+let folders = 0;
+function freshFolder(): string {
+  return join(root, `f${folders++}`);
+}
+
+/** Every failure is also looked through for the path of the folder. */
+async function failure(code: ErrorCode, attempt: Promise<unknown>): Promise<MucastError> {
+  const error = await attempt.then(() => assert.fail("nothing was thrown")).catch((error: unknown) => error);
+  assert.ok(error instanceof MucastError, String(error));
+  assert.equal(error.code, code, error.message);
+  assert.ok(!JSON.stringify([error.message, error.data]).includes(root), error.message);
+  return error;
+}
+
+async function textOf(chunks: AsyncIterable<Uint8Array>): Promise<string> {
+  const all: Uint8Array[] = [];
+  for await (const chunk of chunks) all.push(chunk);
+  return Buffer.concat(all).toString("latin1");
+}
+
+test("what is written is read again, whole and in part, with its size and version", async () => {
+  const store = new FolderStore(freshFolder(), BASE);
+  assert.equal(await store.stat("data/a.json"), undefined);
+  const text = "0123456789".repeat(300_000);
+  const { etag, created } = await store.put("data/a.json", text);
+  assert.ok(created);
+  assert.match(etag, /^"[^"]+"$/);
+  assert.deepEqual(await store.stat("data/a.json"), { size: text.length, etag });
+  assert.equal(await textOf(store.read("data/a.json", { etag })), text);
+  assert.equal(
+    await textOf(store.read("data/a.json", { start: 999_999, end: 2_100_001 })),
+    text.slice(999_999, 2_100_001),
+  );
+  assert.equal(await textOf(store.read("data/a.json", { start: 2_999_999 })), "9");
+  assert.equal(await textOf(store.read("data/a.json", { start: 5, end: 5 })), "");
+  const opened = await store.open("data/a.json");
+  assert.deepEqual([opened.size, await textOf(opened.chunks)], [text.length, text]);
+});
+
+test("every version has a tag of its own, however fast it follows, and keeps it", async () => {
+  const folder = freshFolder();
+  const store = new FolderStore(folder, BASE);
+  const tags = new Set<string>();
+  for (let i = 0; i < 200; i++) {
+    const { etag } = await store.put("status/a.1.json", "same");
+    tags.add(etag);
+    assert.equal((await new FolderStore(folder, BASE).stat("status/a.1.json"))?.etag, etag);
+  }
+  assert.equal(tags.size, 200);
+  const { etag } = await store.create("data/linked.json", "x");
+  assert.equal((await store.stat("data/linked.json"))?.etag, etag);
+});
+
+test("a reader of one version gets it whole while it is replaced, and is told where it asks later", async () => {
+  const store = new FolderStore(freshFolder(), BASE);
+  const first = await store.put("data/a.json", "1".repeat(3_000_000));
+  const reading = store.read("data/a.json", { etag: first.etag })[Symbol.asyncIterator]();
+  await reading.next();
+  assert.equal((await store.put("data/a.json", "2".repeat(3_000_000))).created, false);
+  const rest = await textOf({ [Symbol.asyncIterator]: () => reading });
+  assert.match(rest, /^1+$/);
+  const late = textOf(store.read("data/a.json", { etag: first.etag }));
+  assert.match((await failure("blob_unavailable", late)).message, /changed/);
+});
+
+test("create never replaces; put of many writers leaves one whole version", async () => {
+  const folder = freshFolder();
+  const store = new FolderStore(folder, BASE);
+  const contents = Array.from({ length: 8 }, (_, i) => `${i}`.repeat(100_000));
+  const puts = await Promise.all(contents.map((content) => store.put("data/a.json", content)));
+  assert.equal(puts.filter(({ created }) => created).length, 1);
+  assert.ok(contents.includes(readFileSync(join(folder, "data/a.json"), "utf8")));
+  assert.match((await failure("output_failed", store.create("data/a.json", "x"))).message, /exists already/);
+  assert.match((await failure("output_failed", store.checkNew("data/a.json"))).message, /exists already/);
+  assert.deepEqual(readdirSync(join(folder, "data")), ["a.json"]);
+});
+
+test("content that fails, is cancelled or too large changes nothing and leaves nothing", async () => {
+  const folder = freshFolder();
+  const store = new FolderStore(folder, BASE);
+  await store.put("data/a.json", "old");
+  const abort = new AbortController();
+  async function* aborting() {
+    yield Buffer.alloc(2 ** 21);
+    abort.abort();
+    yield Buffer.alloc(2 ** 21);
+  }
+  await failure("canceled", store.put("data/a.json", aborting(), { signal: abort.signal }));
+  const error = await failure("too_large", store.put("data/a.json", "12345", { limit: 4 }));
+  assert.match(error.message, /http:\/\/127\.0\.0\.1:8080\/data\/a\.json.*4 bytes/);
+  assert.equal(readFileSync(join(folder, "data/a.json"), "utf8"), "old");
+  assert.deepEqual(readdirSync(join(folder, "data")), ["a.json"]);
+  assert.equal((await store.put("data/a.json", "1234", { limit: 4 })).created, false);
+});
+
+test("what is not there is blob_not_found by its URL, and removing it is harmless", async () => {
+  const store = new FolderStore(freshFolder(), BASE);
+  await failure("blob_not_found", store.open("data/a.json"));
+  const { message } = await failure("blob_not_found", textOf(store.read("data/a.json")));
+  assert.match(message, /^http:\/\/127\.0\.0\.1:8080\/data\/a\.json does not exist/);
+  await store.remove("data/a.json");
+  await store.put("data/a.json", "x");
+  await store.remove("data/a.json");
+  assert.equal(await store.stat("data/a.json"), undefined);
+});
+
+test("links lead nowhere: not as a blob, not as the folder of blobs, for reading and writing", async () => {
+  const outside = freshFolder();
+  mkdirSync(outside);
+  writeFileSync(join(outside, "a.json"), "secret");
+  const folder = freshFolder();
+  mkdirSync(join(folder, "data"), { recursive: true });
+  symlinkSync(join(outside, "a.json"), join(folder, "data/a.json"));
+  symlinkSync(outside, join(folder, "status"));
+  const store = new FolderStore(folder, BASE);
+  for (const key of ["data/a.json", "status/a.json"]) {
+    assert.match((await failure("blob_unavailable", store.open(key))).message, /symbolic link/);
+    await failure("blob_unavailable", store.stat(key));
+  }
+  await failure("output_failed", store.put("status/b.json", "x"));
+  await failure("output_failed", store.create("status/b.json", "x"));
+  await failure("output_failed", store.checkNew("status/b.json"));
+  await failure("output_failed", store.remove("status/a.json"));
+  await store.put("data/a.json", "new");
+  assert.deepEqual(readdirSync(outside), ["a.json"]);
+  assert.equal(readFileSync(join(outside, "a.json"), "utf8"), "secret");
+  assert.equal(readFileSync(join(folder, "data/a.json"), "utf8"), "new");
+});
+
+test("a folder or a pipe under a blob's name is no blob, and nobody waits for it", async () => {
+  const folder = freshFolder();
+  mkdirSync(join(folder, "data/folder.json"), { recursive: true });
+  execFileSync("mkfifo", [join(folder, "data/pipe.json")]);
+  const store = new FolderStore(folder, BASE);
+  await failure("blob_unavailable", store.stat("data/folder.json"));
+  await failure("blob_unavailable", store.open("data/pipe.json"));
+});
+
+test("a folder that itself is reached by a link is used", async () => {
+  const folder = freshFolder();
+  mkdirSync(folder);
+  const link = freshFolder();
+  symlinkSync(folder, link);
+  const store = new FolderStore(link, BASE);
+  await store.put("data/a.json", "x");
+  await store.put("data/a.json", "y");
+  assert.equal(await textOf(store.read("data/a.json")), "y");
+});
+
+test("no key names anything outside data and status, or a hidden file", async () => {
+  const store = new FolderStore(freshFolder(), BASE);
+  for (const key of [
+    "data/../x",
+    "x",
+    "data/",
+    "data/.a",
+    "data/a/b",
+    "/data/a",
+    "other/a",
+    "data/a\0",
+    "",
+  ]) {
+    await failure("internal", store.put(key, "x"));
+    await failure("internal", store.open(key));
+  }
+});
+
+test("a mapped URL reads an input from the folder and writes an output to it, both called by their URL", async () => {
+  const folder = freshFolder();
+  const policy = { allowed: [], mapped: [{ base: BASE, folder }] };
+  const store = await openStore(BASE, { policy });
+  assert.equal(store.url, BASE);
+  await store.put("data/feature_engine_1.json", "[1]");
+  const blob = await openBlob(`${BASE}/data/feature_engine_1.json?x=1`, policy);
+  assert.deepEqual([blob.name, blob.size], [`${BASE}/data/feature_engine_1.json`, 3]);
+  assert.equal(await textOf(blob.chunks), "[1]");
+  await failure("blob_not_found", openBlob(`${BASE}/data/feature_engine_2.json`, policy));
+
+  const wish = { name: "ml_engine_1.json", blobUrl: `${BASE}/`, featureLocation: "" };
+  const output = await openOutput(wish, { policy });
+  await output.check();
+  const { signal } = new AbortController();
+  assert.equal(await output.write(["{", "}"], signal), `${BASE}/data/ml_engine_1.json`);
+  assert.equal(readFileSync(join(folder, "data/ml_engine_1.json"), "utf8"), "{}");
+  assert.match((await failure("output_failed", output.write("x", signal))).message, /exists already/);
+  await failure("output_failed", output.check());
+});
+
+test("a folder that has to be there is not made anew where it was moved away, nor a space in it", async () => {
+  const folder = join(freshFolder(), "blobs");
+  mkdirSync(folder, { recursive: true });
+  const policy = { allowed: [], mapped: [{ base: BASE, folder, root: folder }] };
+  const store = await openStore(BASE, { policy });
+  const stores = [store, store.within("key-0123456789abcdef")];
+  for (const own of stores) await own.put("status/a.1.json", "x");
+  renameSync(folder, `${folder}.away`);
+  for (const own of stores) {
+    const { message } = await failure("output_failed", own.put("status/a.1.json", "y"));
+    assert.equal(message, `${BASE}/status/a.1.json could not be written: it does not exist (ENOENT)`);
+    await failure("output_failed", own.create("data/ml_engine_1.json", "y"));
+    assert.equal(await own.stat("status/a.1.json"), undefined);
+  }
+  await failure("output_failed", store.checkNew("data/ml_engine_1.json"));
+  assert.equal(existsSync(folder), false);
+  renameSync(`${folder}.away`, folder);
+  for (const own of stores) await own.put("data/b.json", "z");
+});
+
+test("a path or a file: URL is a store too", async () => {
+  const folder = freshFolder();
+  for (const blobUrl of [folder, pathToFileURL(folder).href]) {
+    const store = await openStore(blobUrl, { policy: { allowed: [] } });
+    assert.equal(store.url, pathToFileURL(folder).href);
+    await store.put("data/a.json", "x");
+  }
+  assert.ok(existsSync(join(folder, "data/a.json")));
+});
+
+test("what is read for a caller comes in small pieces", async () => {
+  const store = new FolderStore(freshFolder(), BASE);
+  await store.put("data/feature_engine_1.json", "x".repeat(200_000));
+  const sizes: number[] = [];
+  for await (const piece of store.read("data/feature_engine_1.json", { start: 1 })) {
+    sizes.push(piece.length);
+    assert.equal(piece.buffer.byteLength, piece.length, "a piece holds no more than itself");
+  }
+  assert.deepEqual(sizes, [65_536, 65_536, 65_536, 3_391]);
+});
+
+test("blobs and the folders made for them are their owner's alone, whatever the umask", async (t) => {
+  const umask = process.umask(0);
+  t.after(() => process.umask(umask));
+  const folder = join(freshFolder(), "blobs");
+  const store = new FolderStore(folder, BASE).within("key-0123456789abcdef");
+  for (const key of ["data/a.json", "status/a.json"]) {
+    for (let version = 0; version < 2; version++) await store.put(key, "x");
+  }
+  const modes = ["..", ".", "data", "data/a.json", "status", "status/a.json"].map((path) =>
+    (statSync(join(folder, "key-0123456789abcdef", path)).mode & 0o777).toString(8),
+  );
+  assert.deepEqual(modes, ["700", "700", "700", "600", "700", "600"]);
+});

@@ -1,0 +1,221 @@
+import { type BigIntStats, constants } from "node:fs";
+import { access, type FileHandle, lstat, open, realpath, unlink } from "node:fs/promises";
+import { basename, dirname, join, relative } from "node:path";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { causeOf, codeOf } from "../../contract/errors/system-error.ts";
+import { changed, nameTaken, outputFailed, throwIfAborted } from "../blob-errors.ts";
+import type { Content } from "../content.ts";
+import { checkSpace } from "../names.ts";
+import {
+  checkKey,
+  type JobStore,
+  type ReadPart,
+  type StoredBlob,
+  type StoredBytes,
+  type StoreWrite,
+} from "../store.ts";
+import { type FileState, readHandle, stateOf } from "./local-file.ts";
+import { checkOutput } from "./output-folder.ts";
+import { discardStaged, publishStaged, replaceByStaged, type StagedFile, stageFile } from "./staged-file.ts";
+
+/** A reader may stop taking them for a while, and there are many: each is held to one, read when it is asked for. */
+const CHUNK_BYTES = 64 * 2 ** 10;
+
+/**
+ * Blobs as files `data/<name>` and `status/<name>` of a folder, or of a space in it, which is made at the first write.
+ * Files and folders are their owner's alone, whatever the umask. Links are not followed out of it, and errors call a blob
+ * by its URL, not by its path.
+ */
+export class FolderStore implements JobStore {
+  readonly url: string;
+  readonly #folder: string;
+  readonly #space: string;
+  readonly #root: string | undefined;
+
+  /** @param root a folder that has to be there, `folder` or one above it: where it is gone nothing is written. */
+  constructor(folder: string, url: string, space = "", root?: string) {
+    this.#folder = folder;
+    this.#space = checkSpace(space);
+    this.url = url;
+    this.#root = root;
+  }
+
+  /** Known by the same URL where that only stands for the folder: its reader is told by other means. */
+  within(space: string): FolderStore {
+    const url = space !== "" && this.url.startsWith("file:") ? `${this.url}/${space}` : this.url;
+    return new FolderStore(this.#folder, url, space, this.#root);
+  }
+
+  async stat(key: string): Promise<StoredBlob | undefined> {
+    const found = await this.#find(key);
+    await found?.handle.close();
+    return found && { size: found.state.size, etag: found.etag };
+  }
+
+  async open(key: string): Promise<StoredBytes> {
+    const { handle, state } = await this.#get(key);
+    const chunks = readHandle(handle, this.#name(key), state);
+    return { size: state.size, encoded: false, chunks, close: () => handle.close() };
+  }
+
+  async *read(key: string, { start = 0, end, etag, signal }: ReadPart = {}): AsyncGenerator<Uint8Array> {
+    const { handle, state, etag: found } = await this.#get(key);
+    const name = this.#name(key);
+    if (etag !== undefined && etag !== found) {
+      await handle.close();
+      throw changed(name);
+    }
+    const span = { start, end: end ?? state.size, chunkBytes: CHUNK_BYTES, ahead: false };
+    for await (const chunk of readHandle(handle, name, state, span)) {
+      throwIfAborted(signal, "reading", name);
+      yield chunk;
+    }
+  }
+
+  async put(key: string, content: Content, options: StoreWrite = {}) {
+    const { staged, etag } = await this.#stage(key, content, options);
+    const created = await publishStaged(staged);
+    if (!created) await replaceByStaged(staged);
+    return { created, etag };
+  }
+
+  async create(key: string, content: Content, options: StoreWrite = {}) {
+    const { staged, etag } = await this.#stage(key, content, options);
+    if (await publishStaged(staged)) return { etag };
+    await discardStaged(staged);
+    throw nameTaken(staged.shown);
+  }
+
+  async remove(key: string): Promise<void> {
+    try {
+      await unlink(await this.#path(key));
+    } catch (error) {
+      if (!isMissing(error)) throw outputFailed(this.#name(key), causeOf(error), error);
+    }
+  }
+
+  async checkNew(key: string): Promise<void> {
+    const path = await this.#writable(key);
+    await checkOutput(dirname(path), basename(path), this.#name(key));
+  }
+
+  async close(): Promise<void> {
+    // Nothing is kept open.
+  }
+
+  #name(key: string): string {
+    return `${this.url}/${checkKey(key)}`;
+  }
+
+  /** @throws an ELOOP where the space, `data` or `status` is a link. */
+  async #path(key: string): Promise<string> {
+    const path = join(this.#folder, this.#space, checkKey(key));
+    const folder = dirname(path);
+    const real = await realpath(folder).catch((error: unknown) => {
+      if (isMissing(error)) return undefined;
+      throw error;
+    });
+    const within = relative(this.#folder, folder);
+    if (real === undefined || real === join(await realpath(this.#folder), within)) return path;
+    throw Object.assign(new Error("a link out of the folder of the blobs"), { code: "ELOOP" });
+  }
+
+  async #writable(key: string): Promise<string> {
+    const isThere = this.#root === undefined ? Promise.resolve() : access(this.#root);
+    return isThere
+      .then(() => this.#path(key))
+      .catch((error: unknown) => {
+        throw outputFailed(this.#name(key), causeOf(error), error);
+      });
+  }
+
+  async #stage(key: string, content: Content, { signal, limit }: StoreWrite) {
+    const path = await this.#writable(key);
+    const shown = this.#name(key);
+    const options = { signal, limit, shown, isPrivate: true, root: this.#root };
+    const staged = await stageFile(dirname(path), basename(path), content, options);
+    return { staged, etag: await stamped(staged) };
+  }
+
+  async #get(key: string) {
+    const found = await this.#find(key);
+    const source = this.#name(key);
+    if (found !== undefined) return found;
+    throw new MucastError("blob_not_found", `${source} does not exist`, { source });
+  }
+
+  async #find(key: string): Promise<OpenedFile | undefined> {
+    try {
+      return await openOwnFile(await this.#path(key));
+    } catch (error) {
+      if (isMissing(error)) return undefined;
+      const source = this.#name(key);
+      const words = `${source} cannot be read: ${causeOf(error)}`;
+      throw new MucastError("blob_unavailable", words, { source }, { cause: error });
+    }
+  }
+}
+
+interface OpenedFile {
+  readonly handle: FileHandle;
+  readonly state: FileState;
+  readonly etag: string;
+}
+
+/** Follows no link, and does not wait, where it is a pipe, for somebody to write to it. */
+async function openOwnFile(path: string): Promise<OpenedFile> {
+  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
+  const handle = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  try {
+    const stats = await handle.stat({ bigint: true });
+    if (stats.isFile()) return { handle, state: stateOf(stats), etag: etagOf(stats) };
+    throw Object.assign(new Error("not a file"), { code: "EISDIR" });
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+async function stamped(staged: StagedFile): Promise<string> {
+  try {
+    return await stamp(staged.path, staged.target);
+  } catch (error) {
+    await discardStaged(staged);
+    throw outputFailed(staged.shown, causeOf(error), error);
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return codeOf(error) === "ENOENT" || codeOf(error) === "ENOTDIR";
+}
+
+/**
+ * The strong entity tag of a file that was stamped before it got its name: the same for as long as its bytes are,
+ * across restarts too. Each version is another file; should it get the inode number of an earlier one, its time is
+ * another. (Not the time of the inode's change: giving the file its name changes that.)
+ */
+export function etagOf({ ino, size, mtimeNs }: BigIntStats): string {
+  return `"${[ino, size, mtimeNs].map((part) => part.toString(36)).join("-")}"`;
+}
+
+/** Wider than what is lost where a time becomes a double. */
+const LATER_MICROSECONDS = 10n;
+
+/**
+ * Gives a staged file a modification time of its own, in microseconds, later than that of the file that it will
+ * replace: the system's own clock for files stands still for milliseconds.
+ * @returns its entity tag.
+ */
+export async function stamp(path: string, target: string): Promise<string> {
+  const replaced = await lstat(target, { bigint: true }).catch(() => undefined);
+  const now = BigInt(Math.round((performance.timeOrigin + performance.now()) * 1000));
+  const after = replaced === undefined ? 0n : replaced.mtimeNs / 1000n + LATER_MICROSECONDS;
+  const seconds = Number(now > after ? now : after) / 1e6;
+  const handle = await open(path, "r+");
+  try {
+    await handle.utimes(seconds, seconds);
+    return etagOf(await handle.stat({ bigint: true }));
+  } finally {
+    await handle.close();
+  }
+}

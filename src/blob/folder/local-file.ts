@@ -1,0 +1,118 @@
+import type { BigIntStats } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { causeOf, codeOf } from "../../contract/errors/system-error.ts";
+import type { StoredBytes } from "../store.ts";
+
+const CHUNK_BYTES = 2 ** 20;
+
+/**
+ * Opens a local file, whatever its name; also a pipe, whose size is unknown.
+ * @throws MucastError blob_not_found where nothing, or a folder, is there; blob_unavailable without the right to
+ * read it, and in the stream where the file changes while it is read.
+ */
+export async function openLocalFile(path: string, name: string): Promise<StoredBytes> {
+  const handle = await open(path, "r").catch((error: unknown) => {
+    throw unopened(name, error);
+  });
+  try {
+    const stats = await handle.stat({ bigint: true });
+    if (stats.isDirectory()) {
+      throw new MucastError("blob_not_found", `${name} is a folder, not a file`, { source: name });
+    }
+    return {
+      size: stats.isFile() ? Number(stats.size) : undefined,
+      encoded: false,
+      chunks: readHandle(handle, name, stats.isFile() ? stateOf(stats) : undefined),
+      close: () => handle.close(),
+    };
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+function unopened(name: string, error: unknown): MucastError {
+  const code = codeOf(error);
+  const missing = code === "ENOENT" || code === "ENOTDIR" || code === "ENAMETOOLONG";
+  return new MucastError(
+    missing ? "blob_not_found" : "blob_unavailable",
+    `${name} cannot be opened: ${causeOf(error)}`,
+    { source: name },
+    { cause: error },
+  );
+}
+
+/** What a file was when it was opened. */
+export interface FileState {
+  readonly size: number;
+  readonly mtimeNs: bigint;
+}
+
+export function stateOf({ size, mtimeNs }: BigIntStats): FileState {
+  return { size: Number(size), mtimeNs };
+}
+
+/** Which part of a file is read, and how. */
+export interface FilePart {
+  readonly start?: number;
+  /** Exclusive. */
+  readonly end?: number;
+  /** Bytes of a chunk; fewer at the end. */
+  readonly chunkBytes?: number;
+  /** Whether the next chunk is read while one is worked on; true by default. */
+  readonly ahead?: boolean;
+}
+
+/**
+ * Reads an open file, or a part of it; closes it.
+ * @param before of a regular file, which must not change meanwhile.
+ * @throws MucastError blob_unavailable.
+ */
+export async function* readHandle(
+  handle: FileHandle,
+  name: string,
+  before: FileState | undefined,
+  { start, end, chunkBytes = CHUNK_BYTES, ahead = true }: FilePart = {},
+): AsyncGenerator<Uint8Array> {
+  let at = start ?? 0;
+  const next = () => {
+    const length = Math.min(chunkBytes, (end ?? Number.POSITIVE_INFINITY) - at);
+    // A pipe has no positions.
+    return readChunk(handle, length, start === undefined ? null : at);
+  };
+  let pending: Promise<Uint8Array> | undefined;
+  try {
+    for (;;) {
+      const chunk = await (pending ?? next());
+      if (chunk.length === 0) break;
+      at += chunk.length;
+      if (ahead) pending = next();
+      yield chunk;
+    }
+    if (before) await checkUnchanged(handle, name, before, at === (end ?? before.size));
+  } catch (error) {
+    if (error instanceof MucastError) throw error;
+    throw new MucastError("blob_unavailable", `${name} cannot be read: ${causeOf(error)}`, { source: name });
+  } finally {
+    await pending?.catch(() => undefined);
+    await handle.close();
+  }
+}
+
+async function readChunk(handle: FileHandle, length: number, at: number | null): Promise<Uint8Array> {
+  if (length <= 0) return new Uint8Array(0);
+  const buffer = Buffer.allocUnsafeSlow(length);
+  const { bytesRead } = await handle.read(buffer, 0, length, at);
+  return buffer.subarray(0, bytesRead);
+}
+
+async function checkUnchanged(handle: FileHandle, name: string, before: FileState, whole: boolean) {
+  const after = stateOf(await handle.stat({ bigint: true }));
+  if (whole && after.size === before.size && after.mtimeNs === before.mtimeNs) return;
+  throw new MucastError(
+    "blob_unavailable",
+    `${name} changed while it was read; run again once nothing writes to it`,
+    { source: name },
+  );
+}

@@ -1,0 +1,38 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { folderObstacle } from "./staged-file.ts";
+
+const base = mkdtempSync(join(tmpdir(), "mucast-obstacle-"));
+after(() => rmSync(base, { recursive: true }));
+
+/** Runs a command where `$BASE` is a read-only file system. */
+const READ_ONLY = ["--mount", "sh", "-c", 'mount -t tmpfs -o ro none "$BASE" && exec "$@"', "sh"];
+const env = { ...process.env, BASE: base };
+const NAMESPACE = [[], ["--user", "--map-root-user"]].find(
+  (flags) => spawnSync("unshare", [...flags, ...READ_ONLY, "true"], { env }).status === 0,
+);
+
+test("where a folder would lie on a read-only file system, the error of its file says so", {
+  skip: NAMESPACE === undefined && "no file system can be mounted here",
+}, () => {
+  const program = `import { stageFile } from ${JSON.stringify(new URL("./staged-file.ts", import.meta.url))};
+    const folder = process.env.BASE + "/new/data";
+    try { await stageFile(folder, "a.json", "{}") } catch ({ code, message }) { console.log(code, message) }`;
+  const node = [process.execPath, "--input-type=module", "-e", program];
+  const { stdout } = spawnSync("unshare", [...NAMESPACE!, ...READ_ONLY, ...node], { env, encoding: "utf8" });
+  assert.equal(
+    stdout,
+    `output_failed ${base}/new/data/a.json could not be written: the file system is read-only (EROFS)\n`,
+  );
+});
+
+test("where nothing stands in the way of the nearest parent, or the error is plain, it stays", () => {
+  const missing = Object.assign(new Error("gone"), { code: "ENOENT" });
+  assert.equal(folderObstacle(join(base, "a", "b"), missing), missing);
+  const plain = Object.assign(new Error("no right"), { code: "EACCES" });
+  assert.equal(folderObstacle("/proc/a/b", plain), plain);
+});

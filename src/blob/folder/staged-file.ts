@@ -1,0 +1,180 @@
+import { randomBytes } from "node:crypto";
+import { accessSync, constants, lstatSync } from "node:fs";
+import { link, open, rename, rmdir, unlink } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { causeOf, codeOf } from "../../contract/errors/system-error.ts";
+import { makeFolder } from "../../contract/machine/folders.ts";
+import { outputFailed, throwIfAborted } from "../blob-errors.ts";
+import { blocksOf, type Content } from "../content.ts";
+import { ownMark, sweepStaged } from "./sweep-staged.ts";
+
+const BLOCK_BYTES = 2 ** 20;
+
+/** A file that is whole and on disk under a hidden name beside its target, not visible as the target yet. */
+export interface StagedFile {
+  readonly path: string;
+  readonly target: string;
+  /** What errors call the target. */
+  readonly shown: string;
+  /** The topmost folder that was made for it. */
+  readonly madeFolder: string | undefined;
+}
+
+export interface StageOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Bytes; one more is too_large. */
+  readonly limit?: number | undefined;
+  /** What errors call the file; by default its path. */
+  readonly shown?: string;
+  /** For its owner alone: 0600, and 0700 for the folders made; by default what the umask leaves. */
+  readonly isPrivate?: boolean;
+  /** A folder above it that has to be there: it is not made. */
+  readonly root?: string | undefined;
+}
+
+/**
+ * Writes `content` to a hidden file beside `folder/name` and flushes it to disk. The folder is made if needed, and
+ * what killed processes have left in it is removed. On any error, the file and the folders made are gone again.
+ * @throws MucastError output_failed, too_large; or what `content` or the signal throws.
+ */
+export async function stageFile(
+  folder: string,
+  name: string,
+  content: Content,
+  { signal, limit, shown = join(folder, name), isPrivate = false, root }: StageOptions = {},
+): Promise<StagedFile> {
+  const target = join(folder, name);
+  if (basename(target) !== name) throw new MucastError("internal", `"${name}" is not a plain file name`);
+  const hidden = join(folder, `.${name}.${ownMark()}-${randomBytes(6).toString("hex")}.tmp`);
+  const madeFolder = await onDisk(
+    shown,
+    (async () => makeFolder(folder, isPrivate ? 0o700 : 0o777, root))().catch((error: unknown) => {
+      throw folderObstacle(folder, error);
+    }),
+  );
+  const staged: StagedFile = { path: hidden, target, shown, madeFolder };
+  try {
+    if (madeFolder === undefined) await sweepStaged(folder);
+    const handle = await onDisk(shown, open(hidden, "wx", isPrivate ? 0o600 : 0o666));
+    try {
+      for await (const block of blocksOf(content, { size: BLOCK_BYTES, name: shown, limit })) {
+        throwIfAborted(signal, "writing", shown);
+        await onDisk(shown, handle.writeFile(block));
+      }
+      throwIfAborted(signal, "writing", shown);
+      await onDisk(shown, handle.sync());
+    } finally {
+      await onDisk(shown, handle.close());
+    }
+    return staged;
+  } catch (error) {
+    await discardStaged(staged);
+    throw error;
+  }
+}
+
+/**
+ * Gives a staged file its name, never replacing another: seen by others whole or not at all. On a file system
+ * without hard links (some network mounts) an empty file reserves the name for the moment before.
+ * @param hardLink makes the link; a parameter only because such a file system is not at hand everywhere.
+ * @returns false, with the staged file still there, where the name exists already.
+ * @throws MucastError output_failed, with the staged file gone.
+ */
+export async function publishStaged(staged: StagedFile, hardLink: typeof link = link): Promise<boolean> {
+  try {
+    if (!(await nameExclusively(staged, hardLink))) return false;
+  } catch (error) {
+    await discardStaged(staged);
+    throw outputFailed(staged.shown, causeOf(error), error);
+  }
+  await flushFolder(dirname(staged.target));
+  return true;
+}
+
+/**
+ * Gives a staged file its name, in the place of whatever file has it: seen by others as the old or the new one, whole.
+ * @throws MucastError output_failed, with the staged file gone.
+ */
+export async function replaceByStaged(staged: StagedFile): Promise<void> {
+  try {
+    await rename(staged.path, staged.target);
+  } catch (error) {
+    await discardStaged(staged);
+    throw outputFailed(staged.shown, causeOf(error), error);
+  }
+  await flushFolder(dirname(staged.target));
+}
+
+/** The name is there already; not every file system lets its folders be opened or flushed, so errors are none. */
+async function flushFolder(path: string): Promise<void> {
+  const folder = await open(path, "r").catch(() => undefined);
+  await folder?.sync().catch(() => undefined);
+  await folder?.close();
+}
+
+const NO_HARD_LINKS = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"]);
+
+async function nameExclusively({ path, target }: StagedFile, hardLink: typeof link): Promise<boolean> {
+  try {
+    await hardLink(path, target);
+    await unlink(path).catch(() => undefined);
+    return true;
+  } catch (error) {
+    if (codeOf(error) === "EEXIST") return false;
+    if (!NO_HARD_LINKS.has(codeOf(error) ?? "")) throw error;
+  }
+  try {
+    await (await open(target, "wx")).close();
+  } catch (error) {
+    if (codeOf(error) === "EEXIST") return false;
+    throw error;
+  }
+  try {
+    await rename(path, target);
+  } catch (error) {
+    await unlink(target);
+    throw error;
+  }
+  return true;
+}
+
+/** Removes a staged file, and the folders made for it where nothing else has come into them. */
+export async function discardStaged(staged: StagedFile): Promise<void> {
+  await unlink(staged.path).catch(() => undefined);
+  if (staged.madeFolder === undefined) return;
+  for (let folder = dirname(staged.target); ; folder = dirname(folder)) {
+    const removed = await rmdir(folder).then(
+      () => true,
+      () => false,
+    );
+    if (!removed || folder === staged.madeFolder) return;
+  }
+}
+
+async function onDisk<T>(shown: string, action: Promise<T>): Promise<T> {
+  try {
+    return await action;
+  } catch (error) {
+    throw outputFailed(shown, causeOf(error), error);
+  }
+}
+
+/**
+ * Why a folder cannot be made, given the error of `mkdir`: on a read-only file system Node says only that the folder
+ * does not exist (ENOENT).
+ * @returns the error of writing to the nearest parent that is there; `error` itself where that may be written to.
+ */
+export function folderObstacle(folder: string, error: unknown): unknown {
+  if (codeOf(error) !== "ENOENT") return error;
+  let nearest = folder;
+  while (lstatSync(nearest, { throwIfNoEntry: false }) === undefined && dirname(nearest) !== nearest) {
+    nearest = dirname(nearest);
+  }
+  try {
+    accessSync(nearest, constants.W_OK | constants.X_OK);
+    return error;
+  } catch (obstacle) {
+    return obstacle;
+  }
+}

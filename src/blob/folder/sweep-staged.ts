@@ -1,0 +1,70 @@
+import { createHash } from "node:crypto";
+import { readFileSync, readlinkSync } from "node:fs";
+import { readdir, stat, unlink } from "node:fs/promises";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { startTimeOf } from "../../contract/machine/process-stat.ts";
+
+const STAGED = /^\..+\.([0-9a-f]{8}-\d+-\d+)-[0-9a-f]{12}\.tmp$/;
+
+/** A file that its writer has not touched for so long, on whatever machine, is nobody's. */
+const ABANDONED_MS = 24 * 3_600_000;
+
+const swept = new Set<string>();
+
+/**
+ * Removes the staged files that killed processes have left in a folder; once for each folder, as what a process of
+ * ours leaves behind later is found by the next one.
+ */
+export async function sweepStaged(folder: string): Promise<void> {
+  if (swept.has(folder)) return;
+  swept.add(folder);
+  // A folder that may be written to but not listed is no reason to write nothing.
+  const names = await readdir(folder).catch(() => []);
+  for (const name of names) {
+    const mark = STAGED.exec(name)?.[1];
+    if (mark === undefined) continue;
+    const path = join(folder, name);
+    // Another writer may be sweeping too, or just giving its file its name.
+    if (isGone(mark) || (await isAbandoned(path))) await unlink(path).catch(() => undefined);
+  }
+}
+
+async function isAbandoned(path: string): Promise<boolean> {
+  const stats = await stat(path).catch(() => undefined);
+  return stats !== undefined && Date.now() - stats.mtimeMs > ABANDONED_MS;
+}
+
+/** What tells processes apart that may write to one folder: machine, pid and start time, `<machine>-<pid>-<start>`. */
+export function ownMark(): string {
+  return `${machine()}-${process.pid}-${startTimeOf(process.pid) ?? 0}`;
+}
+
+/** @returns true where the process of a mark was one of this machine and runs no more. */
+export function isGone(mark: string): boolean {
+  const [where, pid, start] = mark.split("-");
+  return where === machine() && startTimeOf(Number(pid)) !== start;
+}
+
+let known: string | undefined;
+
+/** Pids mean something only within one boot and one namespace: containers may share a folder, not a pid. */
+function machine(): string {
+  known ??= createHash("sha256").update(machineFacts().join("\n")).digest("hex").slice(0, 8);
+  return known;
+}
+
+function machineFacts(): string[] {
+  if (process.platform !== "linux") return [hostname()];
+  const boot = told(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8"));
+  return [hostname(), boot, told(() => readlinkSync("/proc/self/ns/pid"))];
+}
+
+/** A sandbox may hide such a file; what is left tells machines apart well enough to write. */
+function told(read: () => string): string {
+  try {
+    return read();
+  } catch {
+    return "";
+  }
+}

@@ -1,0 +1,174 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { MucastError } from "../contract/errors/errors.ts";
+import { checkInputLocation, locationOf } from "./location.ts";
+import { type BlobPolicy, blobPolicy, policyOf } from "./policy.ts";
+
+const BLOB = "data/feature_engine_1.json";
+const OWN = ["http://127.0.0.1:8080", "http://localhost:8080", "https://mucast.example/api"];
+const MAPPED: BlobPolicy = {
+  allowed: ["https://a.example/c"],
+  mapped: OWN.map((base) => ({ base, folder: "/srv/blobs" })),
+};
+
+function refusal(location: string, policy: BlobPolicy): MucastError {
+  try {
+    const place = checkInputLocation(location, policy);
+    return assert.fail(`${location} was allowed: ${JSON.stringify(place)}`);
+  } catch (error) {
+    assert.ok(error instanceof MucastError, String(error));
+    assert.equal(error.code, "url_not_allowed", error.message);
+    return error;
+  }
+}
+
+test("a URL under a mapped base is the file it stands for, called by the URL without its query", () => {
+  for (const base of OWN) {
+    for (const query of ["", "?x=1"]) {
+      const place = checkInputLocation(`${base}/${BLOB}${query}`, MAPPED);
+      const { folder } = MAPPED.mapped![0]!;
+      assert.deepEqual(place, { kind: "mapped", key: BLOB, base, folder, name: `${base}/${BLOB}` });
+    }
+  }
+});
+
+test("nothing but the names of inputs is mapped, and no other spelling", () => {
+  const own = OWN[0]!;
+  for (const url of [
+    `${own}/data/ml_engine_1.json`,
+    `${own}/status/1.1.json`,
+    `${own}/data/../status/feature_engine_1.json`,
+    `${own}/data/feature_engine_../x.json`,
+    `${own}/data/x/feature_engine_1.json`,
+    `${own}/x/${BLOB}`,
+    `${own}//${BLOB}`,
+    `${own}/data//feature_engine_1.json`,
+    `${own}/data/%2e%2e/feature_engine_1.json`,
+    `${own}/data/feature_engine_1.json/`,
+    `${own}/data/feature_engine_1.json#x`,
+    `${own}/data/.feature_engine_1.json`,
+    `http://127.0.0.1:8081/${BLOB}`,
+    `http://127.1:8080/${BLOB}`,
+    `http://127.0.0.1:8080@evil.example/${BLOB}`,
+    `http://127.0.0.1:8080.evil.example/${BLOB}`,
+    `https://127.0.0.1:8080/${BLOB}`,
+    `https://mucast.example/${BLOB}`,
+    `https://mucast.example/apix/${BLOB}`,
+    `HTTP://127.0.0.1:8080/${BLOB}`,
+  ]) {
+    refusal(url, MAPPED);
+  }
+});
+
+test("what a caller writes is a URL: paths, file: URLs and other schemes are refused", () => {
+  for (const location of [
+    "",
+    "data/feature_engine_1.json",
+    "/srv/blobs/data/feature_engine_1.json",
+    "file:///srv/blobs/data/feature_engine_1.json",
+    "ftp://a.example/c/data/feature_engine_1.json",
+    "//a.example/c/data/feature_engine_1.json",
+    `http://a.example/c/${BLOB}`,
+  ]) {
+    refusal(location, MAPPED);
+  }
+});
+
+test("an IP address that is not public is refused before any request, until its origin is listed", () => {
+  for (const host of ["127.0.0.1", "10.1.2.3", "169.254.169.254", "[::1]", "[fd00::1]", "[::ffff:a00:1]"]) {
+    const origin = `https://${host}`;
+    const allowed = [`${origin}/c`];
+    const error = refusal(`${origin}/c/${BLOB}`, { allowed });
+    assert.ok(error.message.includes(`${origin} in MUCAST_PRIVATE_ORIGINS`), error.message);
+    const place = checkInputLocation(`${origin}/c/${BLOB}`, { allowed, privateOrigins: [origin] });
+    assert.deepEqual([place.kind, place.kind === "remote" && place.addresses], ["remote", "any"]);
+  }
+  assert.equal(
+    checkInputLocation(`https://8.8.8.8/c/${BLOB}`, { allowed: ["https://8.8.8.8/c"] }).kind,
+    "remote",
+  );
+});
+
+test("http is for loopback origins that are listed, and only to loopback addresses", () => {
+  const env = {
+    MUCAST_ALLOWED_BLOB_URLS: "http://127.0.0.1:10000/acct/c http://localhost:10000/acct/c",
+    MUCAST_PRIVATE_ORIGINS: "http://127.0.0.1:10000,http://localhost:10000 https://10.0.0.1:8443",
+  };
+  const policy = blobPolicy(env);
+  for (const origin of ["http://127.0.0.1:10000", "http://localhost:10000"]) {
+    const place = checkInputLocation(`${origin}/acct/c/${BLOB}?sig=x`, policy);
+    assert.deepEqual([place.kind, place.kind === "remote" && place.addresses], ["remote", "loopback"]);
+    refusal(`${origin}/acct/other/${BLOB}`, policy);
+  }
+  refusal(`http://127.0.0.1:10001/acct/c/${BLOB}`, policy);
+  for (const [allowed, listed] of [
+    ["http://127.0.0.1:10000/c", ""],
+    ["http://127.0.0.1:10000/c", "https://127.0.0.1:10000"],
+    ["http://10.0.0.1/c", "https://10.0.0.1"],
+    ["https://a.example/c", "http://10.0.0.1"],
+    ["https://a.example/c", "http://a.example"],
+    ["https://a.example/c", "https://a.example/c"],
+    ["https://a.example/c", "https://a.example:443"],
+    ["https://a.example/c", "https://me:SECRET@a.example"],
+    ["https://a.example/c", "a.example"],
+  ] as const) {
+    assert.throws(
+      () => blobPolicy({ MUCAST_ALLOWED_BLOB_URLS: allowed, MUCAST_PRIVATE_ORIGINS: listed }),
+      (error) =>
+        error instanceof MucastError && error.code === "invalid_request" && !error.message.includes("SECRET"),
+      `${allowed} ${listed}`,
+    );
+  }
+});
+
+test("a blob in BLOB_URL's container is read with its credentials, unless it brings a SAS", () => {
+  const policy = blobPolicy({ BLOB_URL: "https://a.example/c?sig=SECRET" });
+  assert.doesNotMatch(JSON.stringify(policy), /SECRET/);
+  const name = `https://a.example/c/${BLOB}`;
+  const { container } = policy;
+  assert.deepEqual(checkInputLocation(name, policy), { kind: "container", key: BLOB, container, name });
+  const space = "https://a.example/c/key-0123456789abcdef";
+  const inSpace = { kind: "container", key: BLOB, container: space, name: `${space}/${BLOB}` };
+  assert.deepEqual(checkInputLocation(`${space}/${BLOB}`, policy), inSpace, "a caller's space");
+  assert.equal(checkInputLocation(`https://a.example/c/undefined/${BLOB}`, policy).kind, "remote");
+  assert.equal(checkInputLocation(`${name}?sig=x`, policy).kind, "remote");
+  assert.equal(checkInputLocation(`https://a.example/c/team/${BLOB}`, policy).kind, "remote");
+  const listed = policyOf({
+    allowed: ["https://b.example/c"],
+    privateOrigins: [],
+    blobUrl: "https://a.example/c",
+  });
+  refusal(name, listed);
+});
+
+test("a BLOB_URL that is mapped is no container", () => {
+  const policy = policyOf({ allowed: [], privateOrigins: [], blobUrl: OWN[0]!, mapped: MAPPED.mapped });
+  assert.equal(policy.container, undefined);
+  assert.deepEqual(policy.allowed, []);
+});
+
+test("the command line also takes paths and file: URLs", () => {
+  assert.deepEqual(locationOf("data/f.json", MAPPED), {
+    kind: "file",
+    path: "data/f.json",
+    name: "data/f.json",
+  });
+  assert.deepEqual(locationOf("file:///srv/f.json", MAPPED), {
+    kind: "file",
+    path: "/srv/f.json",
+    name: "file:///srv/f.json",
+  });
+});
+
+test("what a blob may hold is in the policy of an environment, and refused where it is no number in its bounds", () => {
+  assert.deepEqual(blobPolicy({}).limits, { tickers: 100_000, nameBytes: 2 ** 26 });
+  const limits = { MUCAST_BLOB_TICKERS: " 20 ", MUCAST_BLOB_NAME_BYTES: "4096" };
+  assert.deepEqual(blobPolicy(limits).limits, { tickers: 20, nameBytes: 4_096 });
+  for (const text of ["0", "-1", "1e3", "1000001", "many", "9".repeat(40)]) {
+    assert.throws(
+      () => blobPolicy({ MUCAST_BLOB_TICKERS: text }),
+      (error) =>
+        error instanceof MucastError && /must be an integer from 1 to 1000000, got/.test(error.message),
+    );
+  }
+});

@@ -1,0 +1,141 @@
+import { isIP } from "node:net";
+import { fileURLToPath } from "node:url";
+import { MucastError } from "../contract/errors/errors.ts";
+import { spaceIn } from "./names.ts";
+import {
+  type BlobPolicy,
+  type MappedBase,
+  shownUrl,
+  spellingFault,
+  withoutBrackets,
+  withoutSignature,
+} from "./policy.ts";
+import { type AddressRule, isAllowedAddress } from "./remote/addresses.ts";
+import { notPublic } from "./remote/guarded-agent.ts";
+
+/** Where a blob is, and what errors and outputs call it. */
+export type BlobLocation = FileLocation | UrlLocation;
+
+export interface FileLocation {
+  readonly kind: "file";
+  readonly path: string;
+  readonly name: string;
+}
+
+/**
+ * `mapped`: a folder stands for the URL. `container`: it is in BLOB_URL's container, and there are credentials for
+ * that. `remote`: anywhere else that is allowed, asked for as it is written.
+ */
+export type UrlLocation =
+  | {
+      readonly kind: "mapped";
+      readonly key: string;
+      readonly base: string;
+      readonly folder: string;
+      readonly name: string;
+    }
+  /** `container` is BLOB_URL's, or a caller's space in it. */
+  | { readonly kind: "container"; readonly key: string; readonly container: string; readonly name: string }
+  | { readonly kind: "remote"; readonly url: URL; readonly addresses: AddressRule; readonly name: string };
+
+const URL_LIKE = /:\/\/|^\W*(?:file|https?):/i;
+
+/** True where `location` is meant as a URL rather than a path, also where quotes or spaces stand around it. */
+export function isUrl(location: string): boolean {
+  return URL_LIKE.test(location);
+}
+
+/**
+ * Tells a path, a file: URL and other URLs apart and checks the latter against the policy.
+ * @throws MucastError url_not_allowed, also for every other scheme; invalid_request for a broken file: URL.
+ */
+export function locationOf(location: string, policy: BlobPolicy): BlobLocation {
+  if (location === "")
+    throw new MucastError("invalid_request", "the location of a blob is empty", { value: "" });
+  if (!isUrl(location)) return { kind: "file", path: location, name: withoutSignature(location) };
+  if (/^file:/i.test(location))
+    return { kind: "file", path: filePath(location), name: withoutSignature(location) };
+  return checkInputLocation(location, policy);
+}
+
+/** A blob's key in its store: `data/` and a name that inputs have. */
+const INPUT_KEY = /\/(data\/(?:feature_engine|data_extractor)_[A-Za-z0-9_-]{1,64}\.json)$/;
+
+/**
+ * Checks the URL of an input blob, `{blob_url}/data/feature_engine_<id>.json` or `data_extractor_<id>.json`, as far
+ * as that goes without asking anybody: only the request itself shows what its host resolves to. A query string
+ * (such as a SAS) may follow; it is used for the request and shown nowhere. Paths and file: URLs are refused, so a
+ * service can hand it what its callers write.
+ * @throws MucastError url_not_allowed.
+ */
+export function checkInputLocation(text: string, policy: BlobPolicy): UrlLocation {
+  const place = text.split("?")[0]!;
+  if (/[^\x21-\x7e]/.test(text)) {
+    throw notAllowed(text, "holds a space, a control character or a character that is not ASCII");
+  }
+  if (text.includes("#")) throw notAllowed(text, "has a fragment");
+  const key = INPUT_KEY.exec(place)?.[1];
+  const before = place.slice(0, -1 - (key?.length ?? 0));
+  const name = shownUrl(text);
+  const mapped = key === undefined ? undefined : mappedTo(key, before, policy);
+  if (mapped !== undefined) return { kind: "mapped", key: key!, base: before, folder: mapped.folder, name };
+  const fault = spellingFault(place, policy.privateOrigins);
+  if (fault !== undefined) throw notAllowed(text, fault);
+  if (key === undefined) {
+    throw notAllowed(
+      text,
+      "does not end in /data/feature_engine_<id>.json or /data/data_extractor_<id>.json",
+    );
+  }
+  if (!policy.allowed.some((prefix) => place.startsWith(`${prefix}/`))) {
+    throw notAllowed(text, "is outside the allowed origins and containers");
+  }
+  const url = new URL(text);
+  const addresses = addressRule(url, policy);
+  const host = withoutBrackets(url.hostname);
+  if (isIP(host) !== 0 && !isAllowedAddress(host, addresses)) throw notPublic(url.origin, addresses);
+  if (isOwnContainer(before, policy) && text === place) {
+    return { kind: "container", key, container: before, name };
+  }
+  return { kind: "remote", url, addresses, name };
+}
+
+/** What stands for a folder: an entry for this very blob, else one for all of the folder's. */
+function mappedTo(key: string, before: string, { mapped = [] }: BlobPolicy): MappedBase | undefined {
+  const bases = mapped.filter(({ base }) => base === before);
+  return bases.find(({ keys }) => keys?.includes(key)) ?? bases.find(({ keys }) => keys === undefined);
+}
+
+/** BLOB_URL's container, or a caller's space in it. */
+function isOwnContainer(before: string, { container }: BlobPolicy): boolean {
+  if (container === undefined || before === container) return before === container;
+  const [folder, space] = [before.slice(0, container.length + 1), before.slice(container.length + 1)];
+  return folder === `${container}/` && spaceIn(space) === space;
+}
+
+/** What the host of a URL may resolve to. */
+export function addressRule({ protocol, origin }: URL, { privateOrigins = [] }: BlobPolicy): AddressRule {
+  if (protocol === "http:") return "loopback";
+  return privateOrigins.includes(origin) ? "any" : "public";
+}
+
+function notAllowed(text: string, fault: string): MucastError {
+  const source = shownUrl(text);
+  return new MucastError("url_not_allowed", `${source} ${fault}`, { source });
+}
+
+/** Path of a file: URL. @throws MucastError invalid_request where it names a host, a query or an odd path. */
+export function filePath(location: string): string {
+  try {
+    const url = new URL(location);
+    if (url.search === "" && url.hash === "") return fileURLToPath(url);
+  } catch {
+    // What the parser says would repeat the whole URL, so our own words follow.
+  }
+  const source = shownUrl(location);
+  throw new MucastError(
+    "invalid_request",
+    `${source} is not a usable file: URL; write file:///absolute/path, or the plain path`,
+    { value: source },
+  );
+}

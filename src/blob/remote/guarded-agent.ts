@@ -1,0 +1,54 @@
+import { lookup as systemLookup } from "node:dns";
+import { Agent as HttpAgent } from "node:http";
+import { Agent as HttpsAgent } from "node:https";
+import type { LookupFunction } from "node:net";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { type AddressRule, isAllowedAddress } from "./addresses.ts";
+
+/**
+ * The agent for one origin. It connects to nothing but the addresses that `guardedLookup` has judged, ignores the
+ * environment's proxy, and keeps connections for what follows.
+ * @param origin as a URL has it.
+ * @param ca PEM certificates to trust instead of the system's.
+ */
+export function guardedAgent(
+  origin: string,
+  rule: AddressRule,
+  { ca, connections = Number.POSITIVE_INFINITY }: { ca?: string | undefined; connections?: number } = {},
+): HttpAgent | HttpsAgent {
+  const options = { keepAlive: true, maxSockets: connections, lookup: guardedLookup(origin, rule) };
+  if (origin.startsWith("http:")) return new HttpAgent(options);
+  return new HttpsAgent({ ...options, ...(ca === undefined ? {} : { ca }) });
+}
+
+/**
+ * Resolves a name once and gives the connection only the addresses that were judged, so that a name that
+ * resolves to something else a moment later changes nothing. One wrong address among several refuses all.
+ * IP addresses as hosts never come here; `checkInputLocation` judges them.
+ * @param resolve asks the system; a parameter only because a test cannot have a name that changes.
+ */
+export function guardedLookup(
+  origin: string,
+  rule: AddressRule,
+  resolve: typeof systemLookup = systemLookup,
+): LookupFunction {
+  return (hostname, options, done) => {
+    resolve(hostname, { ...options, all: true }, (error, addresses) => {
+      if (error) return done(error, "", 0);
+      if (addresses.length === 0 || !addresses.every(({ address }) => isAllowedAddress(address, rule))) {
+        return done(notPublic(origin, rule), "", 0);
+      }
+      if (options.all) return done(null, addresses);
+      return done(null, addresses[0]!.address, addresses[0]!.family);
+    });
+  };
+}
+
+/** That an origin, or what its name resolves to, has an address that its rule does not allow. */
+export function notPublic(origin: string, rule: AddressRule): MucastError {
+  const words =
+    rule === "loopback"
+      ? `${origin} does not resolve to a loopback address, and only those may be http`
+      : `${origin} has an address that is not public; where that is meant, the operator lists ${origin} in MUCAST_PRIVATE_ORIGINS`;
+  return new MucastError("url_not_allowed", words, { source: origin });
+}

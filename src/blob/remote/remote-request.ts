@@ -1,0 +1,181 @@
+import { type Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
+import { type Agent as HttpsAgent, request as httpsRequest } from "node:https";
+import type { Socket } from "node:net";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { changed } from "../blob-errors.ts";
+import type { TransferLimits } from "../transfer-limits.ts";
+
+/** The server or the way to it failed in a manner that may pass. */
+export class PassingFailure extends Error {}
+
+export interface RemoteRequest {
+  readonly url: URL;
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: Uint8Array | string | undefined;
+  readonly agent: HttpAgent | HttpsAgent;
+  readonly limits: TransferLimits;
+  readonly signal: AbortSignal;
+}
+
+/** Connections that stand; `reusedSocket` does not tell it of a request that has waited for its turn. */
+const standing = new WeakSet<Socket>();
+
+/**
+ * One request, answered by its headers; the body of the answer is still to be read. Follows nothing, keeps no cookies.
+ * @throws PassingFailure where the connection or the headers do not come in time; else the error of the system.
+ */
+export function send({ url, body, limits, ...options }: RemoteRequest): Promise<IncomingMessage> {
+  const secure = url.protocol === "https:";
+  return new Promise((resolve, reject) => {
+    const sent = (secure ? httpsRequest : httpRequest)(url, options);
+    let timer = expire(limits.connectMs, "no connection");
+    function expire(ms: number, what: string): NodeJS.Timeout {
+      return setTimeout(() => sent.destroy(new PassingFailure(`${what} within ${ms} ms`)), ms);
+    }
+    let answered = false;
+    function awaitAnswer(): void {
+      clearTimeout(timer);
+      if (!answered) timer = expire(limits.idleMs, "no answer");
+    }
+    sent.once("socket", (socket) => {
+      if (standing.has(socket)) awaitAnswer();
+      else
+        socket.once(secure ? "secureConnect" : "connect", () => {
+          standing.add(socket);
+          awaitAnswer();
+        });
+    });
+    // The body has left: from now on only the server can be slow.
+    if (body !== undefined) sent.once("finish", awaitAnswer);
+    sent.once("response", (answer) => {
+      answered = true;
+      clearTimeout(timer);
+      resolve(answer);
+    });
+    sent.on("error", (error) => {
+      clearTimeout(timer);
+      reject(error);
+    });
+    sent.end(body);
+  });
+}
+
+/**
+ * The body of an answer, piece by piece.
+ * @throws PassingFailure where a piece does not come in time; the system's error where the connection breaks.
+ */
+export async function* bodyOf(answer: IncomingMessage, idleMs: number): AsyncGenerator<Uint8Array> {
+  const iterator = (answer as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      const failure = new PassingFailure(`no data within ${idleMs} ms`);
+      // Only the wait for the server counts, not the time the reader takes between two pieces.
+      const timer = setTimeout(() => answer.destroy(failure), idleMs);
+      const next = await iterator.next().finally(() => clearTimeout(timer));
+      if (next.done) return;
+      yield next.value;
+    }
+  } finally {
+    answer.destroy();
+  }
+}
+
+/** Where the bytes of an answer stand in the whole blob. */
+export interface Span {
+  /** First byte. */
+  readonly start: number;
+  /** One past the last byte; undefined where the server does not tell. */
+  readonly end: number | undefined;
+  /** Length of the whole blob; undefined where the server does not tell. */
+  readonly total: number | undefined;
+}
+
+/** @returns the span of a 206 (from its Content-Range) or a 200; undefined where a 206 does not say it clearly. */
+export function spanOf(answer: IncomingMessage): Span | undefined {
+  if (answer.statusCode === 206) {
+    const match = /^bytes (\d{1,15})-(\d{1,15})\/(\d{1,15})$/.exec(answer.headers["content-range"] ?? "");
+    if (!match) return undefined;
+    return { start: Number(match[1]), end: Number(match[2]) + 1, total: Number(match[3]) };
+  }
+  const length = answer.headers["content-length"];
+  const total = length === undefined ? undefined : Number(length);
+  return { start: 0, end: total, total };
+}
+
+/** The entity tag, where it is a strong one (RFC 9110, section 8.8.3): only those stand for the exact bytes. */
+export function strongTag(answer: IncomingMessage): string | undefined {
+  const tag = answer.headers.etag;
+  return tag !== undefined && /^"[^"]*"$/.test(tag) ? tag : undefined;
+}
+
+/** The MD5 of the whole blob in base64, where the server tells it: Azure names it otherwise beside a range. */
+export function contentMd5(answer: IncomingMessage): string | undefined {
+  const told = answer.headers[answer.statusCode === 206 ? "x-ms-blob-content-md5" : "content-md5"];
+  return typeof told === "string" && told !== "" ? told : undefined;
+}
+
+/** True where the server says that it compressed the bytes for the way. @throws MucastError unreadable_blob. */
+export function isGzipEncoded(answer: IncomingMessage, name: string): boolean {
+  const encoding = (answer.headers["content-encoding"] ?? "identity").trim().toLowerCase();
+  if (encoding === "gzip" || encoding === "x-gzip") return true;
+  if (encoding === "identity" || encoding === "") return false;
+  const shown = /^[a-z-]{1,20}$/.test(encoding)
+    ? `the content encoding "${encoding}"`
+    : "an unusual content encoding";
+  throw new MucastError("unreadable_blob", `${name} has ${shown}; only gzip is understood`, { source: name });
+}
+
+/**
+ * Turns every status but 200, 206 and 416 into its error; the body is dropped.
+ * @throws PassingFailure for what may pass (408, 429, 5xx); MucastError for the rest.
+ */
+export function checkStatus(answer: IncomingMessage, name: string): void {
+  const status = answer.statusCode ?? 0;
+  if (status === 200 || status === 206 || status === 416) return;
+  answer.destroy();
+  const said = `the server answered ${status}${serverCode(answer)}`;
+  const data = { source: name, httpStatus: status };
+  if (status >= 300 && status < 400) {
+    const words = `${name} answers with a redirect (${status}), and redirects are not followed; give the blob's own URL`;
+    throw new MucastError("url_not_allowed", words, data);
+  }
+  if (status === 404 || status === 410) {
+    throw new MucastError("blob_not_found", `${name} does not exist: ${said}`, data);
+  }
+  if (status === 401 || status === 403) {
+    const words = `${name} may not be read with the rights given: ${said}; a SAS may be missing, expired or without read permission`;
+    throw new MucastError("blob_unavailable", words, data);
+  }
+  if (status === 412) throw changed(name);
+  if (isPassingStatus(status)) throw new PassingFailure(said);
+  throw new MucastError("blob_unavailable", `${name} cannot be read: ${said}`, data);
+}
+
+/** True for an answer that may be another one a moment later. */
+export function isPassingStatus(status: number): boolean {
+  return status === 408 || status === 429 || status >= 500;
+}
+
+/** Azure's short error code, shown only where it is one word. */
+function serverCode(answer: IncomingMessage): string {
+  const code = answer.headers["x-ms-error-code"];
+  return typeof code === "string" && /^[A-Za-z]{1,60}$/.test(code) ? ` ${code}` : "";
+}
+
+const TRUST = /^(?:CERT_|ERR_TLS_|ERR_SSL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_MISMATCH|EPROTO$)/;
+
+/** True where trying again cannot help: the certificate is not trusted, or there is no TLS. */
+export function isTrustFailure(error: unknown): boolean {
+  return error instanceof Error && "code" in error && TRUST.test(String(error.code));
+}
+
+/** Why a connection failed, in words; what no further try can mend says what could. */
+export function failureOf(error: unknown): string {
+  if (error instanceof PassingFailure) return error.message;
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  const trust = isTrustFailure(error)
+    ? "; its certificate is not trusted here (see NODE_EXTRA_CA_CERTS)"
+    : "";
+  return `the connection failed: ${code || String(error)}${trust}`;
+}

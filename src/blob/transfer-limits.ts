@@ -1,0 +1,33 @@
+/** What reading one blob may cost. Sizes are bytes, times milliseconds. */
+export interface TransferLimits {
+  /** Bytes as stored, that is compressed where the blob is. */
+  readonly maxStoredBytes: number;
+  /** Bytes after decompression. */
+  readonly maxBytes: number;
+  /** Until a connection with TLS stands. */
+  readonly connectMs: number;
+  /** Until the headers of an answer, and between two pieces of its body. */
+  readonly idleMs: number;
+  /** From opening to the end of the blob over https. */
+  readonly totalMs: number;
+  /** Tries of one range before the blob counts as unavailable. */
+  readonly attempts: number;
+  /** Pause after the first failed try; doubled after each further one, at most 16-fold. */
+  readonly backoffMs: number;
+  /** Length of one range request. */
+  readonly rangeBytes: number;
+}
+
+const GIB = 2 ** 30;
+const MIB = 2 ** 20;
+
+export const DEFAULT_TRANSFER_LIMITS: TransferLimits = {
+  maxStoredBytes: 16 * GIB,
+  maxBytes: 16 * GIB,
+  connectMs: 10_000,
+  idleMs: 60_000,
+  totalMs: 2 * 3_600_000,
+  attempts: 5,
+  backoffMs: 500,
+  rangeBytes: 16 * MIB,
+};
