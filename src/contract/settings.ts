@@ -5,7 +5,7 @@ import { BLOB_BOUNDS } from "./data/blob-limits.ts";
 import { defaultMemoryBytes } from "./machine/machine-memory.ts";
 
 /** A setting's other names. Each stands in the settings file under its key. */
-export interface SettingNames {
+interface SettingNames {
   readonly env?: string;
   readonly flag?: string;
   /** Never shown or logged. */
@@ -39,7 +39,7 @@ function isPlainUrl(text: string): boolean {
 const port = count(0, 65_535);
 
 /** Where events are sent to; only the operator names them. */
-export const webhookSchema = z.strictObject({
+const webhookSchema = z.strictObject({
   name: z.string().regex(/^[a-z0-9-]{1,40}$/),
   url: z.url({ protocol: /^https?$/ }),
   /** `whsec_` and base64, as Standard Webhooks writes it. */

@@ -4,7 +4,7 @@ import { invalid, type Position, quote } from "./blob-errors.ts";
 export type BlobKind = "prices" | "features";
 
 /** Price columns, the best first. */
-export const PRICE_COLUMNS = ["adj_close", "close", "price"] as const;
+const PRICE_COLUMNS = ["adj_close", "close", "price"] as const;
 
 const PRICE_RANKS = ranks(PRICE_COLUMNS);
 /** A plural is what people call an array of dates. */

@@ -7,8 +7,6 @@ import { type BlobKind, type ColumnRoles, priceColumn } from "./column-names.ts"
 import type { Doubles } from "./json/doubles.ts";
 import { type JsonReader, Token } from "./json/json-reader.ts";
 
-/** Most tickers in a blob. */
-export const MOST_TICKERS = 100_000;
 /**
  * Most values of a ticker, columns times rows: 1 GiB. A few bytes of a sparse layout stand for many values that are
  * missing, so the size of the blob does not bound them.

@@ -23,7 +23,7 @@ export interface PrepareOptions {
   readonly tickers?: readonly string[] | undefined;
 }
 
-export interface PrepareRequest {
+interface PrepareRequest {
   readonly csvPath: string;
   /** The blobs go to its `data` folder. */
   readonly outFolder: string;

@@ -46,7 +46,7 @@ export type ExecutionEvent =
 const loss = z.number().nullable().describe("On scaled returns; null where it is not finite.");
 
 /** What one epoch of a network's training gave. */
-export const epochPointSchema = z
+const epochPointSchema = z
   .strictObject({
     ticker: z.string().describe("Whose network it is; `portfolio` for a joint one."),
     member: z.int().nonnegative().optional().describe("Which network of an ensemble it is, counted from 0."),

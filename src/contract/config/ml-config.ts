@@ -40,6 +40,4 @@ export const mlConfigSchema = z
   .looseObject({ "ML params": mlParamsSchema })
   .meta({ id: "MlConfig", title: "Config of run_ml_job" });
 
-export type MlParams = z.infer<typeof mlParamsSchema>;
-
 export const DEFAULT_CV_TEST_SIZE = 15;

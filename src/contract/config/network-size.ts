@@ -6,7 +6,7 @@ import { settingPath } from "./network-faults.ts";
 import type { NetworkSpec, TrainingSpec } from "./networks.ts";
 
 /** What decides how large a network and its batches are. */
-export interface SizedNetwork {
+interface SizedNetwork {
   readonly network: NetworkSpec;
   readonly training: Pick<TrainingSpec, "batch_size">;
   readonly lookback: number;

@@ -66,7 +66,7 @@ export type NetworkSpec = {
 }[Architecture];
 
 export const LOSS_TYPES = ["mse", "mae", "huber", "directional", "r2", "mahalanobis"] as const;
-export type LossType = (typeof LOSS_TYPES)[number];
+type LossType = (typeof LOSS_TYPES)[number];
 
 export const OPTIMIZERS = ["adam", "sgd", "rmsprop"] as const;
 

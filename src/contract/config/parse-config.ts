@@ -12,7 +12,7 @@ import { LIMITS } from "./limits.ts";
 export type NoField = Readonly<Record<string, never>>;
 
 /** A config that passed its schema, and the sections beside it that belong to other services. */
-export interface CheckedConfig<T> {
+interface CheckedConfig<T> {
   readonly value: T;
   readonly warnings: readonly Warning[];
 }

@@ -19,8 +19,6 @@ export const payloadSchema = z
   })
   .meta({ id: "Payload", title: "Payload of run_ml_job and run_dl_job" });
 
-export type Payload = z.infer<typeof payloadSchema>;
-
 /** A payload in which nothing is wrong that can be told without reading a blob. */
 export interface ParsedPayload {
   readonly featureUrl: string;

@@ -74,7 +74,7 @@ export const WARNING_TABLE = {
   },
 } as const;
 
-export type WarningCode = keyof typeof WARNING_TABLE;
+type WarningCode = keyof typeof WARNING_TABLE;
 
 export const warningSchema = z
   .strictObject({

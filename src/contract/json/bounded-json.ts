@@ -53,7 +53,7 @@ interface Copy {
 }
 
 /** How far a copy may go. */
-export interface CopyLimit {
+interface CopyLimit {
   /** Bytes that all of it may take as JSON in UTF-8. */
   readonly bytes: number;
   /** Bytes of each text in it, as JSON. */

@@ -21,7 +21,7 @@ export interface ColumnForm {
 }
 
 /** What may stand for one column. */
-export interface ColumnEntry {
+interface ColumnEntry {
   readonly inWords: string;
   /** Two of them, as they stand in a list. */
   readonly samples: readonly [string, string];

@@ -1,7 +1,7 @@
 import { isRawNumber } from "../json/json-text.ts";
 
 /** Type of a JSON value as Python reads its text: `1` is an int, `1.0` and `1e3` are floats. */
-export type JsonType = "null" | "bool" | "int" | "float" | "string" | "list" | "object";
+type JsonType = "null" | "bool" | "int" | "float" | "string" | "list" | "object";
 
 /** What a parameter may take: a type, or one of two shades that libraries take beside it. */
 export type AcceptedType =

@@ -5,7 +5,7 @@ import type { ModelName } from "./models.ts";
  * The losses a model may be fitted to, by allow-list: predictions are next-day log-returns, so regression only.
  * Names are the library's own, its aliases included; `parameter` is the catalogue's name of the argument.
  */
-export interface Objectives {
+interface Objectives {
   readonly parameter: string;
   readonly accepted: readonly string[];
   /** Whether the library compares names without case. */

@@ -32,7 +32,7 @@ export interface ResolvedModelParams {
   readonly warnings: readonly Warning[];
 }
 
-export interface ModelParamsRequest {
+interface ModelParamsRequest {
   readonly model: Model;
   /** The caller's `model_params` of the tree that `rawNumbers` gives. */
   readonly rawParams: unknown;

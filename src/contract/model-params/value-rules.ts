@@ -24,7 +24,7 @@ import type { Library } from "./models.ts";
  * to the columns of each fit, or it may not exceed a number, or checks.ts has a rule of its own for it, or it names
  * neither columns nor rows and the trial fit judges it.
  */
-export type ValueRule =
+type ValueRule =
   | { readonly kind: "columns"; readonly forms: readonly ColumnForm[]; readonly inWords: string }
   | { readonly kind: "most"; readonly most: number; readonly reason: string }
   | { readonly kind: "own" | "trial" };

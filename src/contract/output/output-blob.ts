@@ -41,7 +41,7 @@ export const coverageSchema = z
   .strictObject({ n: count, coverage: maybe, mean_width: maybe })
   .meta({ id: "Coverage" });
 
-export const metricsTableSchema = z
+const metricsTableSchema = z
   .strictObject({
     pooled: metricsSchema,
     by_ticker: byTicker(metricsSchema),
@@ -140,6 +140,5 @@ export const outputBlobSchema = z
 export type Metrics = z.infer<typeof metricsSchema>;
 export type CrossSection = z.infer<typeof crossSectionSchema>;
 export type Coverage = z.infer<typeof coverageSchema>;
-export type MetricsTable = z.infer<typeof metricsTableSchema>;
 export type Failure = z.infer<typeof failureSchema>;
 export type OutputBlob = z.infer<typeof outputBlobSchema>;

@@ -5,7 +5,7 @@ import { unreadable } from "../blob-errors.ts";
 const SENTINELS = 8;
 const CAPACITY = 256 * 1024;
 /** A single string or number may not be longer; real ones have some dozen bytes. */
-export const LONGEST_TOKEN = 16 * 1024 * 1024;
+const LONGEST_TOKEN = 16 * 1024 * 1024;
 
 /**
  * The part of a blob that is in memory: `bytes[position, end)`, followed by zeros. Whoever reads moves

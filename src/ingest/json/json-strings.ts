@@ -7,7 +7,7 @@ const SIMPLE_ESCAPES = new Set([34, 92, 47, 98, 102, 110, 114, 116]);
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** A fault inside a string: where, and what. */
-export interface TextFault {
+interface TextFault {
   readonly at: number;
   readonly what: string;
 }
