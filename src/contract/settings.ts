@@ -4,7 +4,7 @@ import { EVENT_TYPES } from "./api/stored-event.ts";
 import { BLOB_BOUNDS } from "./data/blob-limits.ts";
 import { defaultMemoryBytes } from "./machine/machine-memory.ts";
 
-/** A setting's other names. Each stands in the settings file under its key. */
+/** A setting's names beside its key in the settings file. */
 interface SettingNames {
   readonly env?: string;
   readonly flag?: string;
@@ -12,7 +12,7 @@ interface SettingNames {
   readonly secret?: true;
 }
 
-/** Every setting has these, and a description, in its metadata. */
+/** The names of every setting. Its description is in its schema. */
 export const settingNames = z.registry<SettingNames>();
 
 const GIB = 2 ** 30;
@@ -38,7 +38,7 @@ function isPlainUrl(text: string): boolean {
 
 const port = count(0, 65_535);
 
-/** Where events are sent to; only the operator names them. */
+/** A receiver of events, which only the operator can configure. */
 const webhookSchema = z.strictObject({
   name: z.string().regex(/^[a-z0-9-]{1,40}$/),
   url: z.url({ protocol: /^https?$/ }),
@@ -51,7 +51,10 @@ const webhookSchema = z.strictObject({
 
 export type WebhookTarget = z.infer<typeof webhookSchema>;
 
-/** Every setting of `mucast serve`: flag before environment before settings file. docs/configuration.md is made of it. */
+/**
+ * Every setting of `mucast serve`. A flag goes before the environment, and that before the settings file.
+ * docs/configuration.md is generated from this schema.
+ */
 export const settingsSchema = z.strictObject({
   host: z
     .string()

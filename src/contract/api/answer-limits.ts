@@ -1,29 +1,29 @@
 import { boundedCopy, jsonBytes } from "../json/bounded-json.ts";
 
 /**
- * Sizes at most of what a service tells, in bytes of JSON text in UTF-8; docs/http.md states them. Where there is more, as
- * many of the first entries are told as have room, with counts of all.
+ * The largest size of each part of an answer, in bytes of JSON text in UTF-8; docs/http.md states them. Where a list is
+ * longer, the answer has its first entries, as many as fit, and counts of all.
  */
 export const SIZES = {
   /** A text of a warning, a failure or a problem. */
   text: 4 * 2 ** 10,
-  /** What a problem says in its `detail`, which may be all faults of a request. */
+  /** `detail` of a problem, which may hold all faults of a request. */
   detail: 16 * 2 ** 10,
   /** The warnings, or the failures, of an operation. */
   list: 48 * 2 ** 10,
   problem: 96 * 2 ** 10,
   operation: 224 * 2 ** 10,
-  /** Epochs that are told at once. */
+  /** The epochs of one event. */
   epochs: 192 * 2 ** 10,
-  /** The lists of a forecast's answer together. */
+  /** All lists in the answer of get_forecast together. */
   forecast: 64 * 2 ** 10,
   event: 256 * 2 ** 10,
-  /** A page of operations; one operation is always on it. */
+  /** A page of operations. It has one operation at least. */
   page: 2 ** 20,
   statusBlob: 2 ** 20,
 } as const;
 
-/** Most warnings, and most failures, that are told one by one; the output lists all. */
+/** Most warnings, and most failures, in an answer; the output lists all. */
 export const LISTED_AT_MOST = 200;
 
 /** How many there are of each code. */
@@ -36,11 +36,11 @@ export function countCodes(entries: Iterable<{ readonly code: string }>): CodeCo
   return counts;
 }
 
-/** The first warnings, or failures, that are told one by one, and how many there are of each code. */
+/** The warnings, or failures, that an answer lists: the first of them, with counts of all by code. */
 export class CappedList<T extends { readonly code: string }> {
-  /** No more than may be listed, and of no more bytes; long texts are cut. */
+  /** At most LISTED_AT_MOST entries and SIZES.list bytes; long texts are cut. */
   readonly entries: T[] = [];
-  /** Of all, listed or not. */
+  /** Of all entries, listed or not, by code. */
   readonly counts: Record<string, number> = {};
   #room = SIZES.list - 2;
 
@@ -49,13 +49,13 @@ export class CappedList<T extends { readonly code: string }> {
     for (const entry of first) this.add(entry);
   }
 
-  /** @returns the entry as it is listed; undefined where the list is full. */
+  /** @returns the entry with its long texts cut, as the list has it; undefined where the list is full. */
   add(entry: T): T | undefined {
     this.counts[entry.code] = (this.counts[entry.code] ?? 0) + 1;
     if (this.entries.length === LISTED_AT_MOST || this.#room === 0) return undefined;
     const listed = boundedCopy([entry], { bytes: this.#room, text: SIZES.text })?.[0];
     if (listed === undefined) {
-      // Those that are listed are the first: a later, smaller one is not taken for one of them.
+      // The list has the first entries: once one does not fit, no later, smaller one is taken.
       this.#room = 0;
       return undefined;
     }

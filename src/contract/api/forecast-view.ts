@@ -34,7 +34,7 @@ const missingSchema = z
 
 const { window, metrics } = outputBlobSchema.shape;
 
-/** What an output says of some tickers, and of all together: small enough for a conversation. */
+/** The forecasts of some tickers of an output, and its metrics over all: small enough for an agent's conversation. */
 export const forecastViewSchema = z
   .strictObject({
     id: outputBlobSchema.shape.id,
@@ -96,7 +96,7 @@ const isOneWay = ({ tickers, limit }: { tickers?: unknown; limit?: unknown }) =>
 export const forecastParams = z.strictObject(params);
 export const forecastQuery = z.strictObject(query).refine(isOneWay, ONE_WAY);
 
-/** Which tickers of an operation's output are asked for. */
+/** Which tickers of an operation's output the caller asks for. */
 export const forecastInput = z.strictObject({ ...params, ...query }).refine(isOneWay, ONE_WAY);
 
 export type ForecastQuery = z.infer<typeof forecastInput>;

@@ -8,18 +8,19 @@ export const STAGES = ["read", "fit", "evaluate", "write"] as const;
 export type Stage = (typeof STAGES)[number];
 
 /**
- * How far a stage is. Counts are whole units of work: bytes while reading; while fitting, fits of run_ml_job and
- * epochs of run_dl_job, where an epoch that early stopping saves counts as done when its network is; while evaluating,
- * tickers of each table.
+ * How far a stage is. Counts are whole units of work:
+ * - read: bytes.
+ * - fit: fits of run_ml_job; epochs of run_dl_job. An epoch that early stopping saves counts as done when its network is.
+ * - evaluate: tickers of each table.
  */
 export interface Progress {
   readonly kind: "progress";
   readonly stage: Stage;
   readonly done: number;
   readonly total?: number;
-  /** Whose network has done an epoch; `portfolio` for a joint one. */
+  /** The ticker whose network has done an epoch; `portfolio` for a joint network. */
   readonly ticker?: string;
-  /** Which network of an ensemble, counted from 0. */
+  /** Index of the network in its ensemble, from 0. */
   readonly member?: number;
   /** Counted from 1. */
   readonly epoch?: number;
@@ -28,7 +29,7 @@ export interface Progress {
   readonly validation_loss?: number;
 }
 
-/** What a running job tells. */
+/** What a running job reports. */
 export type JobEvent =
   | Progress
   | { readonly kind: "warning"; readonly warning: Warning }
@@ -36,16 +37,19 @@ export type JobEvent =
 
 export type Report = (event: JobEvent) => void;
 
-/** What an executor reports about a job: events that come by the thousand are gathered, and only the first of many are reported. */
+/**
+ * What an executor reports about a job. It gathers epochs, and of many warnings or failures it reports the first, with
+ * counts of all.
+ */
 export type ExecutionEvent =
   | JobEvent
   | { readonly kind: "epochs"; readonly epochs: Epochs }
-  /** All warnings and failures of the attempt so far, by their codes. */
+  /** Of all warnings and failures of the attempt so far, by code. */
   | { readonly kind: "counts"; readonly warnings: CodeCounts; readonly failures: CodeCounts };
 
 const loss = z.number().nullable().describe("On scaled returns; null where it is not finite.");
 
-/** What one epoch of a network's training gave. */
+/** One epoch of a network's training. */
 const epochPointSchema = z
   .strictObject({
     ticker: z.string().describe("Whose network it is; `portfolio` for a joint one."),
@@ -59,8 +63,8 @@ const epochPointSchema = z
 export type EpochPoint = z.infer<typeof epochPointSchema>;
 
 /**
- * Epochs in the order in which they ended. Of very many some are left out, evenly, but of each network neither the best
- * of them nor the last.
+ * Epochs in the order in which they ended. Where there are very many, an executor leaves some out, evenly spaced, but
+ * never the best or the last epoch of a network.
  */
 export const epochsSchema = z
   .strictObject({

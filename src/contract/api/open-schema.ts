@@ -4,8 +4,8 @@ import { resultRecordSchema } from "../output/result-record.ts";
 const growing = z.registry<{ readonly grows: true }>();
 
 /**
- * Marks a list of names (an enum, or a union told apart by a name) to which a later version may add: what is written
- * has one of them, a reader takes others too.
+ * Marks an enum, or a union with a discriminator, to which a later version may add names. This version writes one of the
+ * names listed; a reader accepts others too.
  */
 export function mayGrow<S extends z.ZodType>(schema: S): S {
   growing.add(schema, { grows: true });
@@ -15,10 +15,10 @@ export function mayGrow<S extends z.ZodType>(schema: S): S {
 const opened = new WeakMap<z.ZodType, z.ZodType>();
 
 /**
- * What a reader checks by: the schema of what is written, but with members that it does not know, at every level, and
- * other names where `mayGrow` says so. The result record stays exact, whatever it stands in.
+ * The schema that a reader checks by. It is the schema of what this version writes, but at every level it accepts
+ * further members, and further names where `mayGrow` marks a list. The result record stays exact wherever it occurs.
  *
- * The type is that of what this version writes: what a later one adds is kept, and has no type.
+ * The type is that of what this version writes. Members that a later version adds are kept, without a type.
  */
 export function openSchema<S extends z.ZodType>(written: S): z.ZodType<z.output<S>, z.input<S>> {
   const known = opened.get(written);

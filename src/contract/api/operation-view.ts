@@ -10,7 +10,7 @@ import { mayGrow } from "./open-schema.ts";
 export const JOB_OPERATIONS = ["run_ml_job", "run_dl_job"] as const;
 export type Operation = (typeof JOB_OPERATIONS)[number];
 
-/** What becomes of an operation: NotStarted, Running, then one of the last three for good. */
+/** The states of an operation: NotStarted, Running, then one of the last three, which is final. */
 export const OPERATION_STATUSES = ["NotStarted", "Running", "Succeeded", "Failed", "Canceled"] as const;
 export type OperationStatus = (typeof OPERATION_STATUSES)[number];
 
@@ -28,7 +28,7 @@ export function isEnded(status: OperationStatus): boolean {
 
 const moment = z.iso.datetime().describe("UTC, ISO 8601 with milliseconds.");
 
-/** How far a running operation is; units as the stage counts them (bytes, fits or epochs). */
+/** How far a running operation is, in the units of its stage (bytes, fits or epochs). */
 export const progressSchema = z
   .strictObject({
     stage: mayGrow(z.enum(STAGES)),
@@ -40,7 +40,7 @@ export const progressSchema = z
 /** How many there are of each code. */
 export const codeCountsSchema = z.record(z.string(), z.int().positive());
 
-/** A job as its caller sees it. */
+/** An operation as its caller sees it. */
 export const operationSchema = z
   .strictObject({
     id: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/),
@@ -72,7 +72,7 @@ export const operationSchema = z
 
 export type OperationView = z.infer<typeof operationSchema>;
 
-/** One page of operations, newest first: as many as were asked for, or fewer where they have no room. */
+/** One page of operations, newest first: as many as the caller asked for, or fewer where the page would be too large. */
 export const operationPageSchema = z
   .strictObject({
     operations: z.array(operationSchema),

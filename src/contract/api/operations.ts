@@ -12,20 +12,20 @@ import {
   operationSchema,
 } from "./operation-view.ts";
 
-/** One thing that callers can do; HTTP routes, OpenAPI and MCP tools are made from it. */
+/** One operation of the API. The HTTP routes, the OpenAPI document and the MCP tools are made from this table. */
 export interface ApiOperation {
   /** operationId of OpenAPI, name of the MCP tool. */
   readonly name: string;
   readonly title: string;
-  /** What an agent or a person needs to know to use it well. */
+  /** For agents and people who call it. */
   readonly description: string;
   readonly method: "GET" | "POST";
   readonly path: string;
   readonly scope: "read" | "write";
-  /** Whole input: path, query and body fields in one object. */
+  /** Fields of the path, the query and the body in one object. */
   readonly input: z.ZodObject;
   readonly output: z.ZodObject;
-  /** For a job: the schema of its config. */
+  /** The schema of a job's config. */
   readonly config?: z.ZodType;
 }
 
@@ -53,7 +53,7 @@ function alternatives(names: readonly string[]): string {
   return `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`;
 }
 
-/** Everything the service can be asked for. */
+/** Every operation of the API. */
 export const API_OPERATIONS = {
   run_ml_job: {
     name: "run_ml_job",

@@ -9,8 +9,8 @@ import { resultRecordSchema } from "../output/result-record.ts";
 import { openSchema } from "./open-schema.ts";
 
 /**
- * Every published schema by name; `schemas/<name>.json` is generated from it. What callers send is checked strictly;
- * what they read is open to members of a later version, but for the result record.
+ * Every published schema by name; `schemas/<name>.json` is generated from it. Schemas of what callers send are strict.
+ * Schemas of what callers read accept members of a later version, except for the result record.
  */
 export const PUBLISHED_SCHEMAS = {
   payload: payloadSchema,
@@ -24,7 +24,7 @@ export const PUBLISHED_SCHEMAS = {
 
 export type SchemaName = keyof typeof PUBLISHED_SCHEMAS;
 
-/** What this version writes has these members and names, and no others. */
+/** The strict schemas of what this version writes: these members and names, and no others. */
 export const WRITTEN_SCHEMAS = {
   "result-record": resultRecordSchema,
   "output-blob": outputBlobSchema,
@@ -32,7 +32,7 @@ export const WRITTEN_SCHEMAS = {
   problem: problemSchema,
 } as const satisfies Partial<Record<SchemaName, unknown>>;
 
-/** JSON Schema (draft 2020-12) of one published schema; what a caller may leave out is not required. */
+/** JSON Schema (draft 2020-12) of one published schema; a field with a default is not required. */
 export function jsonSchema(name: SchemaName): object {
   return z.toJSONSchema(PUBLISHED_SCHEMAS[name], { io: "input" });
 }

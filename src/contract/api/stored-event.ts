@@ -6,15 +6,15 @@ import { mayGrow } from "./open-schema.ts";
 import { JOB_OPERATIONS, operationSchema, progressSchema } from "./operation-view.ts";
 
 const numbered = {
-  /** Counts from 1 within its operation, without gaps but for epochs that are no longer kept, until retention removes the oldest. */
+  /** Counts from 1 within its operation. Gaps are epochs that the service no longer keeps; retention removes the oldest. */
   seq: z.int().positive(),
   operation_id: z.string(),
   time: z.iso.datetime(),
 };
 
 /**
- * What an operation has gone through, in the order in which it happened; the last one carries the operation as it
- * ended. `progress` and `epochs` are stored at most once a second.
+ * An event of an operation, in the order of `seq`. The last event carries the operation in its final state. The service
+ * stores `progress` and `epochs` at most once a second.
  */
 export const storedEventSchema = mayGrow(
   z
@@ -41,7 +41,7 @@ export const storedEventSchema = mayGrow(
     .meta({ id: "Event", title: "Event of an operation", description: "At most 256 KiB of JSON." }),
 );
 
-// Each kind has a name in the published schemas, such as EventQueued.
+// Each type has a name in the published schemas, such as EventQueued.
 const kinds: readonly z.ZodType[] = storedEventSchema.options;
 for (const kind of kinds) {
   const { type } = (kind as z.ZodObject<{ type: z.ZodLiteral<string> }>).shape;
@@ -52,7 +52,10 @@ for (const kind of kinds) {
 export type StoredEvent = z.infer<typeof storedEventSchema>;
 export type StoredEventType = StoredEvent["type"];
 
-/** Where events that a reader asks for are gone: the operation as it is, then the events after `seq`. */
+/**
+ * Sent to a reader that asks for events which retention has removed: the operation in its present state. The events
+ * after `seq` follow.
+ */
 export const snapshotSchema = z
   .strictObject({ ...numbered, type: z.literal("snapshot"), data: operationSchema })
   .meta({ id: "Snapshot" });

@@ -28,7 +28,7 @@ export const lookbackSchema = z
   .default(10)
   .describe("Rows of one input window.");
 
-/** `Dot prediction` of run_dl_job's config, as the caller writes it. */
+/** `Dot prediction` of run_dl_job's config, as the caller writes it. docs/config.md has a row for each field. */
 export const dotPredictionSchema = z.strictObject({
   status: z.boolean().default(true).describe("false: the job succeeds without training."),
   "current option": z
@@ -58,7 +58,7 @@ export const dotPredictionSchema = z.strictObject({
   intervals: intervalsSchema.optional(),
 });
 
-/** Config of run_dl_job. Sections of other services may stand beside `Dot prediction`, with a warning. */
+/** Config of run_dl_job. Sections of other services beside `Dot prediction` are ignored, with a warning. */
 export const dlConfigSchema = z
   .looseObject({ "NN params": z.looseObject({ "Dot prediction": dotPredictionSchema }) })
   .meta({ id: "DlConfig", title: "Config of run_dl_job" });

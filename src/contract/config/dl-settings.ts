@@ -26,18 +26,18 @@ export interface DlSettings {
   readonly scaler: Exclude<ScalerName, "none">;
   /** Rows of one window. */
   readonly lookback: number;
-  /** As asked for: auto, cpu, cuda or cuda:N. */
+  /** As the config names it: auto, cpu, cuda or cuda:N. */
   readonly device: string;
   readonly seed: number;
-  /** Absent where no intervals were asked for. */
+  /** Absent where the job makes no intervals. */
   readonly intervals?: Intervals;
-  /** One network for all tickers, instead of one a ticker. */
+  /** True: one network learns from all tickers. False: one network a ticker. */
   readonly joint: boolean;
 }
 
 const WANTED = ["NN params", "Dot prediction"];
 
-/** Of any ticker: a network too large even for them is refused before a blob is read. */
+/** Columns of a ticker at least: a network that is too large with them is refused before a blob is read. */
 const LEAST_FEATURES = 1;
 
 /**

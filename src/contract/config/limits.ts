@@ -1,4 +1,4 @@
-/** Upper limits of what a request may ask for; docs/config.md states them. All counts. */
+/** Upper limits of a config's fields, all counts; docs/config.md states them. */
 export const LIMITS = {
   configBytes: 32 * 1024,
   cvTestSize: 10_000,
@@ -11,7 +11,7 @@ export const LIMITS = {
   layerWidth: 4_096,
   kernelSize: 101,
   heads: 64,
-  /** learning_rate and weight_decay: networks compute in float32. */
+  /** Of learning_rate and weight_decay, because networks compute in float32. */
   optimizerNumber: 1e30,
   networkParameters: 50_000_000,
   /** Numbers in the input of one batch. */

@@ -3,7 +3,7 @@ import { MODEL_NAMES } from "../model-params/models.ts";
 import { intervalsSchema, SCALERS } from "./intervals.ts";
 import { LIMITS } from "./limits.ts";
 
-/** `ML params` of run_ml_job's config, as the caller writes it. */
+/** `ML params` of run_ml_job's config, as the caller writes it. docs/config.md has a row for each field. */
 export const mlParamsSchema = z
   .strictObject({
     model: z.string().describe(`The regressor, in any case: ${MODEL_NAMES.join(", ")}.`),
@@ -35,7 +35,7 @@ function conflicting(params: { cv_test_size?: number | undefined; test_size?: nu
   return cv_test_size !== undefined && test_size !== undefined && cv_test_size !== test_size;
 }
 
-/** Config of run_ml_job. Sections of other services may stand beside `ML params` and are ignored, with a warning. */
+/** Config of run_ml_job. Sections of other services beside `ML params` are ignored, with a warning. */
 export const mlConfigSchema = z
   .looseObject({ "ML params": mlParamsSchema })
   .meta({ id: "MlConfig", title: "Config of run_ml_job" });

@@ -11,15 +11,15 @@ import { type NoField, parseConfig } from "./parse-config.ts";
 /** A config of run_ml_job with every default filled in. */
 export interface MlSettings {
   readonly model: Model;
-  /** What the engine constructs. */
+  /** The regressor that the engine constructs. */
   readonly estimator: Estimator;
-  /** The constructor's arguments with every default filled in, for the record. */
+  /** The constructor's arguments with every default filled in, as the output records them. */
   readonly resolvedParams: RawObject;
-  /** What the arguments ask of the columns of every fit. */
+  /** The arguments' demands on the columns of every fit. */
   readonly columnDemands: readonly ColumnDemand[];
   readonly cvTestSize: number;
   readonly nSplits: number;
-  /** Absent where no intervals were asked for. */
+  /** Absent where the job makes no intervals. */
   readonly intervals?: Intervals;
   readonly scaler: ScalerName;
 }
@@ -30,7 +30,7 @@ export interface MlSettings {
  */
 export function parseMlSettings(text: string): { settings: MlSettings; warnings: readonly Warning[] } {
   const { value, warnings } = parseConfig(text, mlConfigSchema, ["ML params"], (_config, found) =>
-    // A model that alone is at fault has error codes of its own.
+    // Where the model alone is at fault, findModel and resolveModelParams throw codes of their own.
     found.length === 0 ? [] : modelFaults(rawNumbers(text)),
   );
   const { model: name, model_params: _, ...params } = value["ML params"];
@@ -74,12 +74,12 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value) && !isRawNumber(value);
 }
 
-/** The seed the regressor was given; null where it takes none. */
+/** The regressor's seed; null where it takes none. */
 export function seedOf({ resolvedParams }: MlSettings): RawJson {
   return resolvedParams.random_state ?? resolvedParams.random_seed ?? null;
 }
 
-/** `model_params` of a checked config's tree: the schema's own copy would lose the text of its numbers. */
+/** `model_params` in the tree of a checked config; the schema's copy has lost the text of the numbers. */
 function modelParams(config: unknown): Record<string, unknown> {
   const { model_params } = (config as Record<string, Record<string, unknown>>)["ML params"]!;
   return (model_params ?? {}) as Record<string, unknown>;

@@ -5,7 +5,7 @@ import { lookbackSchema } from "./dl-config.ts";
 import { LIMITS } from "./limits.ts";
 import { ARCHITECTURES, cnnSchema, transformerSchema } from "./networks.ts";
 
-/** Where an error says that a setting of run_dl_job stands. */
+/** The path of a setting of run_dl_job in errors. */
 export function settingPath(...keys: readonly string[]): string {
   return joinPath("config", ["NN params", "Dot prediction", ...keys]);
 }
@@ -23,8 +23,8 @@ const predictionSchema = z.object({
 });
 
 /**
- * Settings that are right one by one and make no network together; only the entry of `current option` counts.
- * What is wrong by itself is the schema's to tell, and is passed over here.
+ * Faults of settings that are valid one by one but make no network together; only the entry of `current option` counts.
+ * A field that is invalid by itself is skipped, because the schema reports it.
  * @param config a config as its author wrote it, checked or not.
  */
 export function networkFaults(config: unknown): Fault[] {
@@ -61,7 +61,7 @@ function headFaults(architecture: string, entry: unknown): Fault[] {
   ];
 }
 
-/** Every block divides the length of its window by pool_size, rounding down; one row has to be left. */
+/** Each block divides the window's length by pool_size, rounded down; the last one must have a row. */
 function poolingFaults(entry: unknown, written: unknown): Fault[] {
   const pooling = poolingSchema.safeParse(entry);
   const window = lookbackSchema.safeParse(written);

@@ -5,7 +5,7 @@ import { LIMITS } from "./limits.ts";
 import { settingPath } from "./network-faults.ts";
 import type { NetworkSpec, TrainingSpec } from "./networks.ts";
 
-/** What decides how large a network and its batches are. */
+/** The settings that decide how large a network and its batches are. */
 interface SizedNetwork {
   readonly network: NetworkSpec;
   readonly training: Pick<TrainingSpec, "batch_size">;
@@ -16,7 +16,7 @@ interface SizedNetwork {
 /**
  * Refuses a network that is beyond the limits of docs/config.md.
  * @param features columns of its input; for a joint network the union of the tickers'.
- * @param tickers that one sample holds: 1, unless the network is a joint one.
+ * @param tickers in one sample: 1, unless the network is a joint one.
  * @throws MucastError invalid_request.
  */
 export function checkNetworkSize(settings: SizedNetwork, features: number, tickers = 1): void {
@@ -37,7 +37,10 @@ function parameterFaults({ network, lookback }: SizedNetwork, features: number):
   ];
 }
 
-/** A joint network works on its batch in pieces, whole dates of so many windows at most where one is no larger. */
+/**
+ * A joint network works on its batch in pieces of whole dates. A piece has at most so many windows, or one date where that
+ * has more.
+ */
 const WINDOWS_OF_A_PIECE = 2_048;
 
 function batchFaults(
@@ -84,7 +87,7 @@ function grouped(count: number): string {
 }
 
 /**
- * How many numbers the engine's network learns.
+ * How many numbers the engine's network learns; test/cases/network-sizes.json holds both counts equal.
  * @param features columns of its input.
  * @param lookback rows of its window.
  */
@@ -137,24 +140,24 @@ function cnn({ filters, kernel_size }: Spec<"cnn">, features: number): number {
   return chain([features, ...filters], (from, to) => linear(from * kernel_size, to));
 }
 
-/** The last filters at every row that the pools leave, side by side. */
+/** The outputs of the last filters, side by side for each row after the pools. */
 function cnnWidth({ filters, pool_size }: Spec<"cnn">, lookback: number): number {
   return filters.at(-1)! * Math.floor(lookback / pool_size ** filters.length);
 }
 
-/** Embedding, a position for every row, the layers, and the norm after them. */
+/** Embedding, a position for each row, the layers, and the norm after them. */
 function transformer(network: TransformerSpec, features: number, lookback: number): number {
   const { d_model, num_layers } = network;
   return linear(features, d_model) + lookback * d_model + num_layers * attention(network) + norm(d_model);
 }
 
-/** One layer: query, key, value and their join; the feed-forward part; a norm before each. */
+/** One layer: query, key, value and their output; the feed-forward part; a norm before each. */
 function attention({ d_model, dim_feedforward }: TransformerSpec): number {
   const looking = 4 * linear(d_model, d_model);
   return looking + chain([d_model, dim_feedforward, d_model], linear) + 2 * norm(d_model);
 }
 
-/** Across tickers: a layer on each ticker beside the mean of all. */
+/** Across tickers: a layer on each ticker's state beside the mean of all. */
 function meanContext(width: number): number {
   return linear(2 * width, width);
 }

@@ -11,20 +11,20 @@ import { LIMITS } from "./limits.ts";
  */
 export type NoField = Readonly<Record<string, never>>;
 
-/** A config that passed its schema, and the sections beside it that belong to other services. */
+/** A config that passed its schema, and the warnings of sections that belong to other services. */
 interface CheckedConfig<T> {
   readonly value: T;
   readonly warnings: readonly Warning[];
 }
 
 /**
- * Reads a config's JSON text and checks it against its schema, whole: every fault is told at once.
+ * Reads a config's JSON text and checks it against its schema. One error has every fault.
  *
  * @param wanted keys on the way to the job's own section: `["ML params"]` or `["NN params", "Dot prediction"]`.
- *   Objects beside these are other services' settings and give the warning `ignored_section`; anything else
- *   beside them is an unknown key.
- * @param more finds faults that no schema can tell; it gets the config unchecked, so that these are told with the rest,
- *   and the faults found so far.
+ *   An object beside these is another service's section and gives the warning `ignored_section`; any other value is an
+ *   unknown key.
+ * @param more finds faults that no schema can express. It gets the unchecked config, so that one error has these faults
+ *   too, and the faults found so far.
  * @throws MucastError `too_large` over 32 KiB, `invalid_request` with every fault otherwise.
  */
 export function parseConfig<T>(
@@ -60,8 +60,8 @@ export function parseConfig<T>(
 }
 
 /**
- * The fault of a config that has the keys of an inner section where its outermost should stand, and the config with
- * them in their place, so that their faults are told too.
+ * The fault of a config that has the keys of an inner section at its top, and the config with these keys in their
+ * section, so that the error has their faults too.
  */
 function lackingSection(
   plain: unknown,
@@ -78,7 +78,7 @@ function lackingSection(
   return { fault: { path: joinPath("config", [wanted[0]!]), message }, wrapped };
 }
 
-/** Whether one of these is a key of the section at `path`. */
+/** Whether one of these names is a key of the section at `path`. */
 function knownIn(schema: z.ZodType, path: readonly string[], names: readonly string[]): boolean {
   const known = knownKeys(schema, path);
   return names.some((name) => known.includes(name));

@@ -7,7 +7,7 @@ import { canonicalJson, DEEPEST_JSON, rawNumbersOf, withoutByteOrderMark } from 
 import { parseDlSettings } from "./dl-settings.ts";
 import { parseMlSettings } from "./ml-settings.ts";
 
-/** What both jobs take. In a job container the three are FEATURE_URL, DATA_EXTRACTOR_URL and CONFIG. */
+/** The payload of both jobs. In a job container the three fields are FEATURE_URL, DATA_EXTRACTOR_URL and CONFIG. */
 export const payloadSchema = z
   .strictObject({
     feature_url: z.string().min(1).describe("The feature blob: {blob_url}/data/feature_engine_<id>.json"),
@@ -19,37 +19,37 @@ export const payloadSchema = z
   })
   .meta({ id: "Payload", title: "Payload of run_ml_job and run_dl_job" });
 
-/** A payload in which nothing is wrong that can be told without reading a blob. */
+/** A payload that passed every check that reads no blob. */
 export interface ParsedPayload {
   readonly featureUrl: string;
   readonly dataExtractorUrl: string;
-  /** JSON text, byte for byte the caller's own. */
+  /** JSON text, byte for byte as the caller wrote it. */
   readonly config: string;
-  /** The same for all spellings of the same payload: to compare bodies of one idempotency key. */
+  /** The same text for all spellings of a payload, to compare the bodies of one idempotency key. */
   readonly canonical: string;
 }
 
 export interface PayloadChecks {
-  /** What is wrong with the URL of a blob; its path is set here. */
+  /** The fault of a blob's URL; undefined where the URL is allowed. parsePayload adds the path. */
   readonly checkUrl?: (url: string) => Pick<Fault, "message" | "suggestion"> | undefined;
 }
 
 const URL_FIELDS = ["feature_url", "data_extractor_url"] as const;
 
-/** What paths begin with while scanning; the fields of a payload stand without it. */
+/** The beginning of paths during the scan; the paths of faults do not have it. */
 const ROOT = "payload";
 
 /**
- * Reads the JSON text of a payload and checks it whole: the three fields, both URLs, and the config as its job does.
+ * Reads the JSON text of a payload and checks the three fields, both URLs, and the config as its job does.
  *
- * @throws MucastError with every fault at once in `data.faults`: `invalid_request`, or where the config alone is at
- *   fault what `parseMlSettings` or `parseDlSettings` throw (`unknown_model`, `invalid_model_params`,
+ * @throws MucastError with every fault in `data.faults`: `invalid_request`; or where the config alone is at fault, the
+ *   error of `parseMlSettings` or `parseDlSettings` (`unknown_model`, `invalid_model_params`,
  *   `device_unavailable`, `too_large`), or where URLs alone are, `url_not_allowed`.
  */
 export function parsePayload(operation: Operation, text: string, checks: PayloadChecks = {}): ParsedPayload {
   const body = withoutByteOrderMark(text);
   const members = new Map<string, string>();
-  // One level more than a config, which stands inside.
+  // The config is one level down.
   const duplicates = scanJson(body, ROOT, DEEPEST_JSON + 1, members).map(asTwice);
   const plain: unknown = JSON.parse(body);
   const payload = isObject(plain) ? plain : {};
@@ -99,9 +99,9 @@ const READ_CONFIG: Readonly<Record<Operation, (text: string) => unknown>> = {
   run_dl_job: parseDlSettings,
 };
 
-/** What the job's own reading of its config says. */
+/** The error with which the job itself would refuse the config. */
 function configError(operation: Operation, config: string, hasDuplicates: boolean): MucastError | undefined {
-  // Duplicates are told already, and would hide the rest.
+  // The scan has found the duplicates already; as text they would hide the other faults.
   const text = hasDuplicates ? JSON.stringify(rawNumbersOf(config)) : config;
   try {
     READ_CONFIG[operation](text);

@@ -1,15 +1,15 @@
 import { MucastError } from "../errors/errors.ts";
 
-/** What of an input blob is bounded by settings, because it stays in memory while the blob is read. */
+/** Limits of an input blob that are settings: what stays in memory while the blob is read. */
 export interface BlobLimits {
   readonly tickers: number;
-  /** Bytes in UTF-8 that its names take together: each ticker, and each column by whatever tickers it is shared. */
+  /** Bytes in UTF-8 of all names: each ticker, and each column name once however many tickers share it. */
   readonly nameBytes: number;
 }
 
-/** A bound that an operator may move. */
+/** A limit that an operator may change. */
 interface Bound {
-  /** Of the setting, in the environment of a service or of a job. */
+  /** The variable in the environment of a service or of a job. */
   readonly env: string;
   readonly byDefault: number;
   readonly least: number;
@@ -26,10 +26,10 @@ export const DEFAULT_BLOB_LIMITS: BlobLimits = {
   nameBytes: BLOB_BOUNDS.nameBytes.byDefault,
 };
 
-/** Bytes of one name, in UTF-8. */
+/** Most bytes of one name, in UTF-8. */
 export const NAME_BYTES = { ticker: 256, column: 1_000 } as const;
 
-/** The limits of a job's environment. @throws MucastError invalid_request for what is no such number. */
+/** The limits in a job's environment. @throws MucastError invalid_request for a value that is no integer in range. */
 export function blobLimits(env: Readonly<Record<string, string | undefined>>): BlobLimits {
   return {
     tickers: boundOf(BLOB_BOUNDS.tickers, env),
@@ -37,7 +37,7 @@ export function blobLimits(env: Readonly<Record<string, string | undefined>>): B
   };
 }
 
-/** The same limits as an environment, for a job that is not on this machine. */
+/** The limits as environment variables, for a job on another machine. */
 export function limitsEnv({ tickers, nameBytes }: BlobLimits): Readonly<Record<string, string>> {
   return {
     [BLOB_BOUNDS.tickers.env]: String(tickers),

@@ -1,6 +1,6 @@
 /**
- * Order of two texts by Unicode code point, the order of tickers everywhere in the output. JavaScript's own `<`
- * and default sort go by UTF-16 unit, which puts U+1F600 before U+FF21; this does not.
+ * Compares two texts by Unicode code point, the order of tickers in the output. JavaScript's own `<` and its default
+ * sort compare UTF-16 units, which puts U+1F600 before U+FF21.
  * @returns negative, zero or positive, as `Array.prototype.sort` wants it.
  */
 export function compareCodePoints(a: string, b: string): number {

@@ -1,6 +1,6 @@
 /**
- * Market dates. In memory a date is its day number, whole days since 1970-01-01 in the proleptic Gregorian
- * calendar, so that order and calendar distance are plain integer arithmetic. Outside it is `YYYY-MM-DD`.
+ * Market dates. In memory a date is its day number, whole days since 1970-01-01 in the proleptic Gregorian calendar, so
+ * that order and distance are integer arithmetic. In blobs and answers it is `YYYY-MM-DD`.
  */
 
 /** Whole days since 1970-01-01. */

@@ -3,11 +3,11 @@ import { counted } from "../errors/wording.ts";
 /** A next price more than this many calendar days away makes no label, and an older last price no forecast. */
 export const LONGEST_GAP_DAYS = 10;
 
-/** Of fewer prices no distance is typical. */
+/** Fewer prices have no typical distance. */
 const LEAST_PRICES = 3;
 
 /**
- * The median distance of neighbouring price dates, where that is too long for labels, as that of monthly prices is.
+ * The median distance of neighbouring price dates, where it is too long for labels, as with monthly prices.
  * @param days shape (m), price dates, ascending.
  * @returns calendar days; undefined where at least half of the dates have their next one within LONGEST_GAP_DAYS.
  */
@@ -18,7 +18,7 @@ export function sparseGapDays(days: Int32Array): number | undefined {
   return median > LONGEST_GAP_DAYS ? median : undefined;
 }
 
-/** What is wrong with prices of this typical distance, to follow the name of their ticker. */
+/** The clause of a message about prices that lie so far apart; the name of their ticker goes before it. */
 export function sparsePrices(gapDays: number): string {
   return `has prices ${counted(gapDays, "calendar day")} apart (median), and a label needs the next one within ${LONGEST_GAP_DAYS}`;
 }

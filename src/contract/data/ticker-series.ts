@@ -4,8 +4,8 @@ import type { Day } from "./dates.ts";
 export const MOST_COLUMNS = 10_000;
 
 /**
- * What reading a blob gives, one ticker at a time. Days ascend strictly; a missing value is NaN (null, NaN and
- * Infinity of the blob alike, so every other entry is finite).
+ * One ticker of a data-extraction blob. Days ascend strictly. A missing value is NaN; the blob's null, NaN and Infinity
+ * all become NaN, so every other entry is finite.
  */
 export interface TickerPrices {
   readonly ticker: string;
@@ -15,6 +15,7 @@ export interface TickerPrices {
   readonly prices: Float64Array;
 }
 
+/** One ticker of a feature blob; days and missing values as in `TickerPrices`. */
 export interface TickerFeatures {
   readonly ticker: string;
   /** Shape (n). */
@@ -25,7 +26,7 @@ export interface TickerFeatures {
   readonly values: Float64Array;
 }
 
-/** The window as the data-extraction blob gives it; a bound that is null or missing is absent. */
+/** The window of a data-extraction blob; a bound that is null or missing is absent. */
 export interface RequestedWindow {
   readonly start?: Day;
   readonly end?: Day;
@@ -33,9 +34,9 @@ export interface RequestedWindow {
   readonly learningEnd?: Day;
 }
 
-/** A blob's bytes, decompressed, as a stream that can be read once. */
+/** A blob's decompressed bytes, as a stream that can be read once. */
 export interface ByteSource {
-  /** What errors call it: a path, or a URL without its query string. */
+  /** Its name in errors: a path, or a URL without its query string. */
   readonly name: string;
   readonly chunks: AsyncIterable<Uint8Array>;
 }

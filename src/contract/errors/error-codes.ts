@@ -1,8 +1,8 @@
 /**
- * Every error a user can meet: one table of codes, one class.
+ * The code of every error that a user can get; docs/errors.md is generated from it.
  *
- * `exit` is the process exit code of the command line, `status` the HTTP status of a refused request, or the
- * status inside the problem of a failed operation. `advice` is the sentence that says what to do.
+ * `exit` is the exit code of the command line. `status` is the HTTP status of a refused request, or the status inside
+ * the problem of a failed operation. `advice` is the sentence that says what to do.
  */
 export const ERROR_TABLE = {
   invalid_request: {

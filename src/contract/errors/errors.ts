@@ -1,19 +1,19 @@
 import { ERROR_TABLE, type ErrorCode, type ErrorEntry } from "./error-codes.ts";
 
-/** One fault of a payload: where it is, what is wrong, and the nearest right name where there is one. */
+/** One fault of a payload: its path, what is wrong, and the nearest valid name where there is one. */
 export interface Fault {
-  /** JSON-path-like place, such as `config.ML params.n_splits`. */
+  /** Such as `config.ML params.n_splits`. */
   readonly path: string;
   readonly message: string;
   readonly suggestion?: string | undefined;
 }
 
-/** Structured facts beside the message. Nothing in here may hold a secret: problems are shown and logged. */
+/** Structured facts beside the message. They may hold no secret, because problems are shown and logged. */
 export interface ErrorData {
-  /** Place inside the payload, or in the blob (ticker, key). */
+  /** Path inside the payload, or inside the blob (ticker, key). */
   readonly path?: string | undefined;
   readonly value?: unknown;
-  /** The blob or file the error speaks of, without query string. */
+  /** The blob or file that is at fault; a URL without its query string. */
   readonly source?: string | undefined;
   /** Byte offset into the decompressed blob. */
   readonly offset?: number | undefined;
@@ -25,7 +25,7 @@ export interface ErrorData {
   readonly [key: string]: unknown;
 }
 
-/** The one error class. `message` names the place and the value; the table adds what to do. */
+/** The one error class. `message` names what is at fault and its value; ERROR_TABLE adds the advice. */
 export class MucastError extends Error {
   readonly code: ErrorCode;
   readonly data: ErrorData;

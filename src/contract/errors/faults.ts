@@ -4,8 +4,8 @@ import { nearestName } from "./nearest-name.ts";
 import { printable } from "./wording.ts";
 
 /**
- * Every fault zod found, in words: the path, what is wrong with the value there, and for an unknown key the
- * nearest known one.
+ * Every fault that zod found, in words: its path, what is wrong with the value, and for an unknown key the nearest key
+ * that is known.
  * @param root the path of the checked value itself, such as `config`.
  */
 export function faultsOf(error: z.ZodError, schema: z.ZodType, root: string, input: unknown): Fault[] {
@@ -28,8 +28,8 @@ const MOST_FAULTS = 100;
 const LONGEST_PATH = 300;
 
 /**
- * Faults as an error tells them, in its message and in its data: the first 100, and how many more there are. An answer
- * stays small, however many faults a small body holds.
+ * The message and the data of an error with these faults: the first 100, and how many more there are. So an answer stays
+ * small, however many faults a small body has.
  */
 export function tellFaults(all: readonly Fault[]): { message: string; faults: readonly Fault[] } {
   const faults = all
@@ -44,7 +44,7 @@ function cut(text: string, longest: number): string {
   return text.length > longest ? `${text.slice(0, longest)}…` : text;
 }
 
-/** A fault in the words of a message: its path, what is wrong, and the right name where one is near. */
+/** A fault in the words of a message: its path, what is wrong, and the nearest valid name. */
 export function faultLine({ path, message, suggestion }: Fault): string {
   return `${path}: ${message}${suggestion === undefined ? "" : ` (did you mean ${suggestion}?)`}`;
 }
@@ -89,13 +89,13 @@ const JOB_OF_SECTION: Readonly<Record<string, string>> = {
   "NN params": "run_dl_job",
 };
 
-/** The section of the other job, where that of this one is missing. */
+/** The section of the other job, where the section of this one is missing. */
 function otherSection(input: unknown, path: readonly PropertyKey[]): string | undefined {
   if (path.length !== 1 || !Object.hasOwn(JOB_OF_SECTION, path[0]!)) return undefined;
   return Object.keys(input as object).find((name) => Object.hasOwn(JOB_OF_SECTION, name));
 }
 
-/** A key beside the missing one that was probably meant to be it. */
+/** A key beside the missing one that its author probably meant. */
 function misspelt(input: unknown, path: readonly PropertyKey[]): string | undefined {
   const parent = valueAt(input, path.slice(0, -1));
   if (typeof parent !== "object" || parent === null) return undefined;
@@ -104,7 +104,7 @@ function misspelt(input: unknown, path: readonly PropertyKey[]): string | undefi
 
 const LONGEST_SHOWN = 80;
 
-/** A value as error messages show it: JSON, printable, cut after 80 characters. */
+/** A value in an error message: JSON, printable, cut after 80 characters. */
 export function show(value: unknown): string {
   return cut(printable(JSON.stringify(value) ?? String(value)), LONGEST_SHOWN);
 }
@@ -146,7 +146,7 @@ function unwrap(schema: z.ZodType | undefined): z.ZodType | undefined {
   return inner;
 }
 
-/** The error of a payload or config with faults, told in one message; the first 100 of them. */
+/** The error of a payload or config with faults: one message with the first 100 of them. */
 export function invalidRequest(faults: readonly Fault[]): MucastError {
   const { message, faults: told } = tellFaults(faults);
   return new MucastError("invalid_request", message, { path: told[0]?.path ?? "config", faults: told });

@@ -14,7 +14,10 @@ const faultSchema = z
   })
   .meta({ id: "Fault", description: "One fault of a payload." });
 
-/** RFC 9457 problem details, as failed operations and refused requests carry them; `ErrorData` says what may be added. Its size is bounded. */
+/**
+ * RFC 9457 problem details of a failed operation or a refused request. `ErrorData` lists the members that may be added.
+ * At most SIZES.problem bytes.
+ */
 export const problemSchema = z
   .looseObject({
     type: z.string(),
@@ -38,8 +41,8 @@ export const problemSchema = z
 export type Problem = z.infer<typeof problemSchema>;
 
 /**
- * @returns the problem of `error`; what is not a MucastError is a defect of ours, `internal`. Of many failures it has the
- *   first, and their counts by code.
+ * @returns the problem of `error`. An error that is no MucastError is a defect of mucast, `internal`. Of many failures the
+ *   problem has the first, and counts of all by code.
  */
 export function problemOf(error: unknown): Problem {
   const known = error instanceof MucastError ? error : new MucastError("internal", String(error));
@@ -55,12 +58,12 @@ export function problemOf(error: unknown): Problem {
   });
 }
 
-/** Room for what every problem has, its detail aside, and for the names of lists. */
+/** Bytes for the members that every problem has, without its detail, and for the names of lists. */
 const FRAME_BYTES = 2 * 2 ** 10;
 
 /**
- * A problem of no more bytes than a problem may have: long texts are cut; of its failures the first are listed, and
- * `failure_counts` tells how many have each code.
+ * The problem in at most SIZES.problem bytes: long texts are cut, the first failures are listed, and `failure_counts` has
+ * the number of all by code.
  */
 export function boundedProblem(problem: Problem): Problem {
   const { type, title, status, code, detail, advice, failures, failure_counts, ...data } = problem;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { mayGrow } from "../api/open-schema.ts";
 
-/** Every warning a job can give: why it stands there and what can be done about it. */
+/** Every warning that a job can give: its cause, and what its reader can do. docs/warnings.md is generated from it. */
 export const WARNING_TABLE = {
   nonpositive_price: {
     cause: "A price was zero or negative; that date counts as one without a price.",

@@ -1,19 +1,19 @@
 import type { Failure } from "../output/output-blob.ts";
 
-/** A count with its noun, such as `1 ticker` and `2 tickers`. @param plural where it is not the noun with an s. */
+/** A count with its noun, such as `1 ticker` and `2 tickers`. @param plural where the noun takes no s. */
 export function counted(count: number, noun: string, plural = `${noun}s`): string {
   return `${count} ${count === 1 ? noun : plural}`;
 }
 
-/** What befell a ticker, in a sentence that names it once: most messages begin with their ticker already. */
+/** The message of a ticker's failure with the ticker before it; most messages begin with their ticker already. */
 export function namedFailure({ ticker, message }: Omit<Failure, "code">): string {
   const after = message.startsWith(ticker) ? message.charAt(ticker.length) : undefined;
   return after === " " || after === ":" ? message : `${ticker}: ${message}`;
 }
 
 /**
- * Text for one line of a terminal or a log. Tickers and names of features come from the blobs: whatever in them could
- * steer a terminal or begin a line of its own is shown as `\uXXXX`.
+ * Text for one line of a terminal or a log. Tickers and feature names come from blobs, so a character in them that could
+ * steer a terminal or begin a new line is shown as `\uXXXX`.
  */
 export function printable(text: string): string {
   return text.replaceAll(/\p{C}/gu, (character) => character.split("").map(escaped).join(""));

@@ -1,15 +1,15 @@
-/** What is left out of a text. */
+/** Stands for the end of a text that is cut. */
 const ELLIPSIS = { text: "…", bytes: 3 };
 const QUOTES = 2;
 /** JSON writes these control characters as a backslash and a letter, the others as \uXXXX. */
 const SHORT_ESCAPES = new Set([8, 9, 10, 12, 13]);
 
 /**
- * A text that takes at most so many bytes as JSON in UTF-8, quotes and escapes among them: itself, or its beginning
+ * The text in at most `bytes` bytes of JSON in UTF-8, quotes and escapes included: the text itself, or its beginning
  * with an ellipsis. No surrogate pair is cut.
  */
 export function shortText(text: string, bytes: number): string {
-  // No unit takes more than six bytes.
+  // A UTF-16 unit takes at most six bytes.
   if (6 * text.length + QUOTES <= bytes) return text;
   let used = QUOTES;
   /** Where the text would be cut so that the ellipsis fits. */
@@ -44,26 +44,26 @@ function textBytes(text: string): number {
   return used;
 }
 
-/** A copy with what it takes as JSON. */
+/** A copy and its size as JSON. */
 interface Copy {
   readonly value: unknown;
   readonly bytes: number;
-  /** Whether every member and every entry is in it. */
+  /** Whether the copy has every member and every entry. */
   readonly isWhole: boolean;
 }
 
-/** How far a copy may go. */
+/** How large a copy may be. */
 interface CopyLimit {
-  /** Bytes that all of it may take as JSON in UTF-8. */
+  /** Bytes of the whole copy as JSON in UTF-8. */
   readonly bytes: number;
-  /** Bytes of each text in it, as JSON. */
+  /** Bytes of each text in the copy, as JSON. */
   readonly text: number;
 }
 
 /**
- * A copy of a JSON value that takes no more than it may: longer texts are cut, of a list the first entries stay whole
- * for as long as there is room, and members of an object that find none are left out. Looks at no more than it copies.
- * @returns undefined where there is no room at all.
+ * A copy of a JSON value within a limit. Longer texts are cut. A list keeps its first entries, as many as fit whole. An
+ * object loses the members that do not fit. Values beyond the limit are not looked at.
+ * @returns undefined where not even an empty copy fits.
  */
 export function boundedCopy<T>(value: T, limit: CopyLimit): T | undefined {
   return copyOf(value, limit)?.value as T | undefined;
@@ -73,7 +73,7 @@ function copyOf(value: unknown, { bytes, text }: CopyLimit): Copy | undefined {
   if (typeof value === "string") {
     const short = shortText(value, Math.min(bytes, text));
     const used = textBytes(short);
-    // One that is cut for want of room is no whole entry of a list.
+    // A text that is cut because the whole copy is full is no whole entry of a list.
     const isWhole = short === value || bytes >= text;
     return used > bytes ? undefined : { value: short, bytes: used, isWhole };
   }
@@ -121,7 +121,7 @@ function copyOfObject(object: Readonly<Record<string, unknown>>, { bytes, text }
   return { value, bytes: used, isWhole };
 }
 
-/** What JSON writes member by member. */
+/** Whether JSON writes the value member by member. */
 function isPlain(value: unknown): value is Readonly<Record<string, unknown>> {
   if (typeof value !== "object" || value === null || "toJSON" in value) return false;
   const prototype: unknown = Object.getPrototypeOf(value);

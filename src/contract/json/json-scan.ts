@@ -1,13 +1,13 @@
 import { type Fault, MucastError } from "../errors/errors.ts";
 
 /**
- * One strict pass over JSON text (RFC 8259), which finds what JSON.parse is silent or vague about: duplicate keys,
- * the line and column of a fault, numbers that no float64 holds.
+ * One strict pass over JSON text (RFC 8259). It finds what JSON.parse does not report: duplicate keys, the line and
+ * column of a fault, numbers that no float64 holds.
  *
  * @param root what paths begin with.
  * @param deepest levels of arrays and objects that are allowed.
- * @param members takes, where the value is an object, the text of each of its values by key, as it is written; of a
- *   key that stands twice the last one.
+ * @param members where the value is an object, gets the text of each of its values by key, byte for byte; of a key that
+ *   occurs twice the last.
  * @returns a fault for every key that its object already has.
  * @throws MucastError `invalid_request` at the first fault of syntax; lines and columns count from 1, columns in
  *   UTF-16 units.
@@ -25,8 +25,8 @@ export function scanJson(
   return scanner.duplicates;
 }
 
-/** Where a key is long, thousands of places below it would fill the memory; UTF-16 units. */
-const LONGEST_PLACE = 400;
+/** UTF-16 units. A long key with thousands of duplicates below it would fill the memory with their paths. */
+const LONGEST_PATH = 400;
 
 interface Scanner {
   readonly text: string;
@@ -38,7 +38,7 @@ interface Scanner {
 }
 
 const SPACE = /[ \t\n\r]*/y;
-// Everything from the space on, but the quote and the backslash: control characters must be escaped.
+// All characters from the space on, without the quote and the backslash: control characters must be escaped.
 const PLAIN = /[ !#-[\]-\uffff]*/y;
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
@@ -63,14 +63,14 @@ function scanObject(scanner: Scanner, path: string, depth: number): void {
     skipSpace(scanner);
     if (scanner.text[scanner.at] !== '"') fail(scanner, "a key in double quotes is expected here");
     const key = scanString(scanner);
-    const place = `${path}.${key}`.slice(0, LONGEST_PLACE);
+    const below = `${path}.${key}`.slice(0, LONGEST_PATH);
     if (seen.has(key))
-      scanner.duplicates.push({ path: place, message: `${place} stands twice; keep one of them` });
+      scanner.duplicates.push({ path: below, message: `${below} stands twice; keep one of them` });
     seen.add(key);
     skipSpace(scanner);
     if (!taken(scanner, ":")) fail(scanner, "a colon is expected after the key");
     const start = scanner.at;
-    scanValue(scanner, place, depth + 1);
+    scanValue(scanner, below, depth + 1);
     if (depth === 0) scanner.members.set(key, scanner.text.slice(start, scanner.at).trimEnd());
   } while (taken(scanner, ","));
   if (!taken(scanner, "}", false)) fail(scanner, "a comma or a closing brace is expected here");
@@ -88,7 +88,7 @@ function scanArray(scanner: Scanner, path: string, depth: number): void {
 function scanString(scanner: Scanner): string {
   const start = scanner.at;
   scanner.at += 1;
-  // Not one pattern for all of it: a long string would exhaust the stack of the matcher.
+  // Not one pattern for the whole string: a long one would exhaust the matcher's stack.
   do match(scanner, PLAIN);
   while (match(scanner, ESCAPE) !== undefined);
   if (taken(scanner, '"', false)) return JSON.parse(scanner.text.slice(start, scanner.at)) as string;
@@ -134,7 +134,7 @@ function step(scanner: Scanner): void {
   skipSpace(scanner);
 }
 
-/** Steps over `mark` where it stands here, and over the space after it unless `mark` ends a value. */
+/** Steps over `mark` where it is next, and over the space after it unless `mark` ends a value. */
 function taken(scanner: Scanner, mark: string, withSpace = true): boolean {
   if (scanner.text[scanner.at] !== mark) return false;
   scanner.at += 1;

@@ -9,7 +9,7 @@ import { scanJson } from "./json-scan.ts";
  * own text (`JSON.rawJSON`), which `JSON.stringify` prints unchanged.
  */
 
-/** What TypeScript's own library does not declare yet: proposal-json-parse-with-source, in Node since 21. */
+/** proposal-json-parse-with-source, in Node since 21, which TypeScript's own library does not declare yet. */
 interface JsonWithSource {
   parse(
     text: string,
@@ -32,12 +32,12 @@ export interface RawObject {
 
 const json = JSON as unknown as JsonWithSource;
 
-/** Arrays and objects inside one another, deeper than any config needs and shallow enough for every stack. */
+/** Levels of arrays and objects: more than any config needs, and few enough for every stack. */
 export const DEEPEST_JSON = 64;
 
 /**
- * Plain values of JSON text, as JSON.parse gives them (`__proto__` is a key like any other), but a key that stands
- * twice in one object, which JSON.parse would lose, is an error.
+ * Plain values of JSON text, as JSON.parse gives them (`__proto__` is a key like any other), except that a key that
+ * occurs twice in one object, of which JSON.parse drops one, is an error.
  *
  * @param root what error paths begin with, such as `config`.
  * @throws MucastError `invalid_request`: broken JSON with its line and column, duplicate keys (each with its path),
@@ -61,7 +61,7 @@ export function rawNumbers(text: string, root = "config"): unknown {
   return rawNumbersOf(body);
 }
 
-/** The tree of `rawNumbers`, of text that a scan has found to be JSON; of a key that stands twice the last one. */
+/** The tree of `rawNumbers` of a text that a scan has found to be JSON; of a key that occurs twice the last. */
 export function rawNumbersOf(scanned: string): unknown {
   return json.parse(scanned, (_key, value, context) =>
     typeof value === "number" ? json.rawJSON(context.source!) : value,
@@ -73,7 +73,7 @@ export function isRawNumber(value: unknown): value is RawNumber {
   return json.isRawJSON(value);
 }
 
-/** A number that JSON.stringify prints as `text`, for what is added to a `rawNumbers` tree. */
+/** A number that JSON.stringify prints as `text`, to add to a `rawNumbers` tree. */
 export function rawNumber(text: string): RawNumber {
   return json.rawJSON(text);
 }
@@ -92,8 +92,8 @@ function refuseDuplicates(duplicates: readonly Fault[], root: string): void {
 }
 
 /**
- * One text for all JSON texts that mean the same: keys sorted by their UTF-16 units, no white space, strings with
- * JSON.stringify's escapes. Numbers keep their own text, because the libraries tell `1` from `1.0`.
+ * The same text for all JSON texts of one value: keys sorted by UTF-16 units, no white space, the escapes of
+ * JSON.stringify. Numbers keep the caller's text, because to the libraries `1` is not `1.0`.
  *
  * @param value a tree of `rawNumbers`, at most DEEPEST_JSON levels and a few more.
  */

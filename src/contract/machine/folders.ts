@@ -4,9 +4,9 @@ import { dirname, isAbsolute, join } from "node:path";
 import { MucastError } from "../errors/errors.ts";
 
 /**
- * Makes a folder, with those above it that are missing. Node's own recursive mkdir never returns where a file system
- * says that the folder above is not there although it is, as /proc does.
- * @param mode of each folder that is made, less the umask.
+ * Makes a folder, and the folders above it that are missing. Node's own recursive mkdir never returns where a file system
+ * reports a parent folder as missing that exists, as /proc does.
+ * @param mode of each new folder, less the umask.
  * @param root has to be there: it is not made, nor what is above it.
  * @returns the topmost folder that was made; undefined where it was there.
  * @throws the system's error.
@@ -42,16 +42,16 @@ function missing(path: string): never {
   throw Object.assign(new Error(`${path} is not there`), { code: "ENOENT" });
 }
 
-/** Where the XDG Base Directory Specification puts what has no folder of its own. */
+/** The folders of the XDG Base Directory Specification, below the user's home. */
 const FOLDERS = {
   XDG_DATA_HOME: { below: [".local", "share"], instead: "give --data-dir" },
   XDG_CACHE_HOME: { below: [".cache"], instead: "set XDG_CACHE_HOME" },
 } as const;
 
 /**
- * The user's folder for data or caches, absolute: of the variable, else below HOME, else below the home of the system's
- * list of users. A variable that is empty or relative counts as none, or files would get into whatever folder is current.
- * @param home of the system's list of users; throws where that does not have this one.
+ * The user's folder for data or caches, absolute: from the variable, else below HOME, else below the home in the system's
+ * list of users. An empty or relative variable is ignored, because files would go to the current folder.
+ * @param home the user's home in the system's list of users; throws where the list does not have the user.
  * @throws MucastError invalid_request where there is no home at all.
  */
 export function userFolder(

@@ -1,12 +1,12 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 
 /**
- * Pure work that can be paused: a generator that yields every few milliseconds of work, and returns its result. What it
- * yields is how many units of progress the step has done; 0 for a pause within one.
+ * Pure work that can be paused: a generator that yields every few milliseconds and returns its result. It yields the
+ * units of progress that the step has done, 0 for a pause inside a unit.
  */
 export type Pausable<T> = Generator<number, T, void>;
 
-/** Does the work without a pause. */
+/** Runs the work to its end without a pause. */
 export function atOnce<T>(work: Pausable<T>): T {
   for (;;) {
     const step = work.next();
@@ -14,12 +14,12 @@ export function atOnce<T>(work: Pausable<T>): T {
   }
 }
 
-/** Long enough that giving way costs nothing that can be measured, short enough that a signal is met at once. */
+/** Long enough that pauses cost nothing measurable, short enough that a signal takes effect at once. */
 const TURN_MILLISECONDS = 25;
 
 /**
- * Shares the main thread during long work: after each turn, timers, streams and signals of the process are served, and
- * the work ends where its AbortSignal is aborted.
+ * Shares the main thread during long work. After each turn the event loop serves timers, streams and signals, and the
+ * work ends where its AbortSignal is aborted.
  */
 export class Turns {
   readonly #signal: AbortSignal | undefined;
@@ -33,17 +33,17 @@ export class Turns {
     this.#since = clock();
   }
 
-  /** Whether it is time to give way. */
+  /** Whether the turn has lasted long enough for a pause. */
   get isOver(): boolean {
     return this.#clock() - this.#since >= TURN_MILLISECONDS;
   }
 
-  /** Gives way where it is time to. @throws the reason of the signal where that is aborted. */
+  /** Pauses where the turn is over. @throws the reason of the signal where that is aborted. */
   async giveWay(): Promise<void> {
     if (this.isOver) await this.end();
   }
 
-  /** Gives way. @throws the reason of the signal where that is aborted. */
+  /** Pauses, and begins the next turn. @throws the reason of the signal where that is aborted. */
   async end(): Promise<void> {
     await nextTurn();
     this.#since = this.#clock();
@@ -52,8 +52,8 @@ export class Turns {
 }
 
 /**
- * Does pausable work turn by turn.
- * @param onTurn called between two turns, with the units done so far.
+ * Runs pausable work turn by turn.
+ * @param onTurn called between two turns with the units done so far.
  * @throws the reason of `signal` where that is aborted before the work is over; what the work throws.
  */
 export async function inTurns<T>(

@@ -1,27 +1,27 @@
 import { readFileSync } from "node:fs";
 
 /**
- * When a process started, in clock ticks since boot (field 22 of /proc/pid/stat): with its pid it names one process.
- * "0" where the system has no /proc and the process is alive; undefined where no such process runs. One that has ended
- * and that its parent has not waited for (state Z or X) runs no more: it holds nothing, however long it is listed.
+ * When a process started, in clock ticks since boot (field 22 of /proc/pid/stat). Pid and start time together name one
+ * process. "0" where the system has no /proc and the process is alive; undefined where no such process runs. A process
+ * that has ended and whose parent has not waited for it (state Z or X) counts as ended: it holds nothing.
  */
 export function startTimeOf(pid: number): string | undefined {
   if (process.platform !== "linux") return takesSignals(pid) ? "0" : undefined;
   return fieldsOf(pid)?.[START];
 }
 
-/** Whether a process of that pid runs. */
+/** Whether a process with that pid runs. */
 export function isRunning(pid: number): boolean {
   return startTimeOf(pid) !== undefined;
 }
 
-/** The session of a process that runs; undefined where none does. Linux alone tells it. */
+/** The session of a running process, on Linux; undefined where no such process runs. */
 export function sessionOf(pid: number): number | undefined {
   const session = fieldsOf(pid)?.[SESSION];
   return session === undefined ? undefined : Number(session);
 }
 
-/** Places among the fields of /proc/pid/stat behind the name of the program, from the state on. */
+/** Indices into the fields of /proc/pid/stat after the program's name; 0 is the state. */
 const [STATE, SESSION, START] = [0, 3, 19];
 
 function fieldsOf(pid: number): string[] | undefined {

@@ -2,15 +2,15 @@ import type { Warning } from "../errors/warnings.ts";
 import { type RawNumber, rawNumber } from "../json/json-text.ts";
 import type { Library } from "./models.ts";
 
-/** What is added to a constructor's arguments, by the catalogue's names. */
+/** The arguments that mucast adds to a constructor's, by the catalogue's names. */
 interface Additions {
   /** The argument for the number of threads. */
   readonly threads: string;
   /** The argument for the seed. */
   readonly seed: string;
-  /** Silence: added where none of the arguments in `unless` is given. */
+  /** Keeps the library silent; added where the caller gives none of the arguments in `unless`. */
   readonly silence?: { readonly name: string; readonly value: RawNumber | false; readonly unless: string[] };
-  /** Always set, whatever the caller says. */
+  /** Set whatever the caller gives. */
   readonly fixed?: Readonly<Record<string, false>>;
 }
 
@@ -26,7 +26,7 @@ const ADDITIONS: Record<Library, Additions> = {
   lightgbm: {
     threads: "n_jobs",
     seed: "random_state",
-    // The catalogue calls verbose and verbosity by one name, so either keeps this away.
+    // The catalogue has one name for verbose and verbosity, so either keeps mucast from adding this.
     silence: { name: "verbose", value: rawNumber("-1"), unless: ["verbosity"] },
   },
   catboost: {
@@ -39,14 +39,13 @@ const ADDITIONS: Record<Library, Additions> = {
 };
 
 /**
- * Adds, in place, what every fit gets: one thread, and where the caller says nothing about them a seed and silence.
+ * Adds, in place, the arguments of every fit: one thread; a seed and silence where the caller gives none.
  *
- * One thread is not a matter of speed: with several, sums are taken in another order, and results would depend on
- * the machine.
+ * One thread is not for speed: with several, sums are taken in another order, and results would depend on the machine.
  *
  * @param params arguments under the catalogue's names, as a `rawNumbers` tree, in the caller's order.
- * @param takes whether the constructor takes an argument of that name.
- * @param given the caller's name for each of them, for the warning.
+ * @param takes whether the constructor has an argument of that name.
+ * @param given the caller's name of each argument, for the warning.
  */
 export function addDefaults(
   library: Library,

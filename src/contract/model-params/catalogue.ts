@@ -4,20 +4,20 @@ import type { AcceptedType } from "./json-types.ts";
 import type { ModelName } from "./models.ts";
 
 /**
- * What the locked libraries' constructors take. catalogue.json is made from the libraries by
- * `python -m mucast_engine.catalogue`; the suite checks that it is current.
+ * A parameter of a constructor in the locked libraries. `python -m mucast_engine.catalogue` makes catalogue.json from the
+ * libraries; a test checks that it is current.
  */
 export interface Parameter {
   /** The constructor's own name, or the native one of a parameter that passes through `**kwargs`. */
   readonly name: string;
   readonly aliases: readonly string[];
-  /** Absent where the library's type cannot be told beforehand. */
+  /** Absent where the type is not known before a fit. */
   readonly types?: readonly AcceptedType[];
-  /** The strings it takes, where the library lists them. */
+  /** The strings that it takes, where the library lists them. */
   readonly choices?: readonly string[];
-  /** The library's default, a float without a fraction as `1.0`; null where it has no JSON form or no one value. */
+  /** The library's default; a float without a fraction is `1.0`. Null where it has no JSON form or no single value. */
   readonly default: RawJson;
-  /** Passes through `**kwargs`, so it is no argument of the constructor itself. */
+  /** Passes through `**kwargs`; it is no argument of the constructor itself. */
   readonly native: boolean;
 }
 
@@ -40,9 +40,9 @@ export function parametersOf(model: ModelName): ConstructorParameters {
 
 const cache = new Map<ModelName, ConstructorParameters>();
 
-/** A parameter as catalogue.json holds it; what is empty is left out. */
+/** A parameter in catalogue.json, where empty fields are absent. */
 interface Entry extends Partial<Omit<Parameter, "name">> {
-  /** Marks a default that is a float in Python, where its digits do not show it. */
+  /** Marks a default that is a float in Python and has no fraction. */
   readonly float?: boolean;
 }
 

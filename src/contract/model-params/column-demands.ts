@@ -4,29 +4,29 @@ import { type ColumnNeed, needFault } from "./column-forms.ts";
 import type { Library } from "./models.ts";
 import { valueRule } from "./value-rules.ts";
 
-/** What an argument asks of the columns of every fit. */
+/** An argument's demand on the columns of every fit. */
 export interface ColumnDemand extends ColumnNeed {
-  /** Where it stands in the config. */
+  /** The argument's path in the config. */
   readonly path: string;
-  /** Its value, shortened. */
+  /** The argument's value, shortened. */
   readonly value: string;
 }
 
 /**
- * What the arguments ask of the columns of a fit, and the faults that no columns could mend.
- * @param params arguments by the constructor's own names, as a `rawNumbers` tree; `place` the path of each.
+ * The arguments' demands on the columns of a fit, and the faults that no set of columns could meet.
+ * @param params arguments by the constructor's own names, as a `rawNumbers` tree; `pathOf` the path of each.
  */
 export function columnDemands(
   library: Library,
   params: ReadonlyMap<string, unknown>,
-  place: (own: string) => string,
+  pathOf: (own: string) => string,
 ): { demands: readonly ColumnDemand[]; faults: readonly Fault[] } {
   const demands: ColumnDemand[] = [];
   const faults: Fault[] = [];
   for (const [own, raw] of params) {
     const rule = valueRule(library, own);
     if (raw === null || rule?.kind !== "columns") continue;
-    const path = place(own);
+    const path = pathOf(own);
     const need = rule.forms.map(({ read }) => read(raw)).find((found) => found !== undefined);
     if (need === undefined) {
       const examples = rule.forms.map(({ example }) => example).join(" or ");
@@ -40,7 +40,7 @@ export function columnDemands(
   return { demands, faults: faults.length > 0 ? faults : contradictions(demands) };
 }
 
-/** Demands that no one number of columns meets. */
+/** The faults of demands that no number of columns meets together. */
 function contradictions(demands: readonly ColumnDemand[]): Fault[] {
   const each = demands.find(({ kind }) => kind === "each");
   if (each === undefined) return [];
@@ -64,7 +64,7 @@ function says({ kind, count, value }: ColumnDemand): string {
 const NAMES_SHOWN = 10;
 
 /**
- * What is wrong with the arguments where a fit has these columns.
+ * The faults of the arguments for a fit with these columns.
  * @param columns the names of the columns of the ticker's matrix, in its order.
  * @returns one sentence for each demand that is not met.
  */
@@ -82,7 +82,7 @@ function inWords(columns: readonly string[]): string {
 
 const USUAL_COLUMNS = 8;
 
-/** How many columns the rows of a trial fit have: all demands are met, and one column is left where all others may be ignored. */
+/** The number of columns of a trial fit: they meet all demands, and one column remains where arguments ignore all others. */
 export function trialColumns(demands: readonly ColumnDemand[]): number {
   const each = demands.find(({ kind }) => kind === "each");
   return each?.count ?? Math.max(USUAL_COLUMNS, ...demands.map(({ count }) => count + 1));

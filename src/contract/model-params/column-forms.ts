@@ -4,26 +4,28 @@ import { isRawNumber } from "../json/json-text.ts";
 import { jsonType } from "./json-types.ts";
 
 /**
- * What a value asks of the columns of a fit: `each`, exactly `count` of them, one value for each; `first`, at least
- * `count`, one value for each of the first; `named`, at least `count`, because column `count - 1` is named.
+ * A value's demand on the columns of a fit:
+ * - each: exactly `count` columns, because the value has one entry for each.
+ * - first: at least `count` columns, because the value has one entry for each of the first.
+ * - named: at least `count` columns, because the value names column `count - 1`.
  */
 export interface ColumnNeed {
   readonly kind: "each" | "first" | "named";
   readonly count: number;
 }
 
-/** A way to write what a parameter says of columns. */
+/** A way to write a value that speaks of columns. */
 export interface ColumnForm {
-  /** An example, as it stands in JSON. */
+  /** An example in JSON. */
   readonly example: string;
-  /** @returns undefined for a value that is not written in this way; `count` 0 where it says nothing of any column. */
+  /** @returns undefined for a value in another form; `count` 0 for a value that speaks of no column. */
   readonly read: (raw: unknown) => ColumnNeed | undefined;
 }
 
-/** What may stand for one column. */
+/** The entry of one column. */
 interface ColumnEntry {
   readonly inWords: string;
-  /** Two of them, as they stand in a list. */
+  /** Two entries in JSON, for examples. */
   readonly samples: readonly [string, string];
   readonly isOne: (text: string) => boolean;
 }
@@ -58,7 +60,7 @@ export function list(kind: "each" | "first", { samples, isOne }: ColumnEntry): C
   };
 }
 
-/** The same in a string, between `open` and `close`. */
+/** A list of numbers in a string, between `open` and `close`. */
 export function text(
   kind: "each" | "first",
   { samples, isOne }: ColumnEntry,
@@ -75,7 +77,7 @@ export function text(
   };
 }
 
-/** The same as Python writes a tuple, also one of a single value, `(1,)` or `1`, and with spaces around. */
+/** A list of numbers as Python writes a tuple, also of one value, `(1,)` or `1`; spaces around it are ignored. */
 export function tuple(kind: "each" | "first", entry: ColumnEntry): ColumnForm {
   const inBrackets = text(kind, entry, ["(", ")"]);
   return {
@@ -101,7 +103,7 @@ export function byNumber({ samples, isOne }: ColumnEntry): ColumnForm {
   };
 }
 
-/** The same in a string. */
+/** A column's number and its value, in a string. */
 export function textByNumber({ samples, isOne }: ColumnEntry): ColumnForm {
   return {
     example: `"0:${samples[0]},2:${samples[1]}"`,
@@ -123,13 +125,13 @@ export const COLUMN_NUMBERS: ColumnForm = {
   read: (raw) => (Array.isArray(raw) ? namedIn(raw) : undefined),
 };
 
-/** The same in a string. */
+/** A list of columns in a string. */
 export const COLUMN_NUMBERS_TEXT: ColumnForm = {
   example: '"0,2"',
   read: (raw) => (typeof raw === "string" ? named(raw === "" ? [] : raw.split(",")) : undefined),
 };
 
-/** A list of columns and of ranges that hold their last column. */
+/** A list of columns and of ranges, each with its last column included. */
 export const COLUMN_RANGES: ColumnForm = {
   example: '[0,"2-4"]',
   read: (raw) => {
@@ -149,7 +151,7 @@ export const GROUPS: ColumnForm = {
   },
 };
 
-/** The same in a string, with brackets around all of them or, where `bare`, also without. */
+/** Lists of columns in a string; the brackets around all of them may be missing where `bare`. */
 export function groupsText(bare: boolean): ColumnForm {
   return {
     example: bare ? '"[0,1],[2]"' : '"[[0,1],[2]]"',
@@ -167,7 +169,7 @@ export function groupsText(bare: boolean): ColumnForm {
   };
 }
 
-/** What a column is made into, as `"0:border_count=32"`, one such string or a list of them. */
+/** Options of a column, such as `"0:border_count=32"`; one such string or a list of them. */
 export const OPTIONS_BY_NUMBER: ColumnForm = {
   example: '["0:border_count=32"]',
   read: (raw) => {
@@ -179,7 +181,7 @@ export const OPTIONS_BY_NUMBER: ColumnForm = {
   },
 };
 
-/** A list of one of these words a column. */
+/** A list with one of these words for each column. */
 export function words(...known: readonly string[]): ColumnForm {
   return {
     example: `["${known[0]}","${known[1]}"]`,
@@ -210,7 +212,7 @@ function named(columns: readonly string[]): ColumnNeed | undefined {
   return { kind: "named", count: columns.reduce((most, column) => Math.max(most, Number(column) + 1), 0) };
 }
 
-/** What is wrong with a need that no ticker can meet. */
+/** The fault of a demand that no ticker can meet; undefined where one can. */
 export function needFault({ kind, count }: ColumnNeed, raw: unknown): string | undefined {
   if (count <= MOST_COLUMNS) return undefined;
   const says = kind === "named" ? `names column ${count - 1}` : `holds ${count} values, one a column`;

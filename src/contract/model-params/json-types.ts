@@ -3,7 +3,7 @@ import { isRawNumber } from "../json/json-text.ts";
 /** Type of a JSON value as Python reads its text: `1` is an int, `1.0` and `1e3` are floats. */
 type JsonType = "null" | "bool" | "int" | "float" | "string" | "list" | "object";
 
-/** What a parameter may take: a type, or one of two shades that libraries take beside it. */
+/** What a parameter takes: a type, or one of two special cases that libraries accept. */
 export type AcceptedType =
   | JsonType
   /** A float without a fraction, such as `6.0`, where an integer is meant. */
@@ -52,14 +52,14 @@ const WORDS: Record<AcceptedType, string> = {
   number_text: "a number in a string",
 };
 
-/** The accepted types in words, for a message; what only Python's leniency takes is not advertised. */
+/** The accepted types in words, for a message, without those that Python accepts only by leniency. */
 export function inWords(accepted: readonly AcceptedType[]): string {
-  const told = accepted.filter(
+  const advertised = accepted.filter(
     (type) =>
       type !== "whole" &&
       type !== "number_text" &&
       !(type === "int" && accepted.includes("float")) &&
       !(type === "bool" && accepted.includes("int")),
   );
-  return told.map((type) => WORDS[type]).join(" or ");
+  return advertised.map((type) => WORDS[type]).join(" or ");
 }

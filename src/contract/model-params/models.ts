@@ -2,18 +2,19 @@ import { MucastError } from "../errors/errors.ts";
 import { faultLine, show } from "../errors/faults.ts";
 import { nearestName } from "../errors/nearest-name.ts";
 
-/** The module Python imports. */
+/** The library of a model, by the name of its Python module. */
 export type Library = "sklearn" | "xgboost" | "lightgbm" | "catboost";
 
-/** One of the nine regressors. */
+/** A regressor. */
 export interface Model {
-  /** The name that outputs record. */
+  /** The name in configs and outputs. */
   readonly name: ModelName;
   readonly library: Library;
   /** The class in that library. */
   readonly className: string;
 }
 
+/** Every regressor with its library and class, in the order of the docs. */
 const CLASSES = {
   random_forest: ["sklearn", "RandomForestRegressor"],
   xgboost: ["xgboost", "XGBRegressor"],
@@ -35,7 +36,7 @@ const ALIASES: Readonly<Record<string, ModelName>> = {
   linear_regression: "linear",
 };
 
-/** The name people call a library by. */
+/** The name of a library in messages. */
 export const LIBRARY_TITLES: Readonly<Record<Library, string>> = {
   sklearn: "scikit-learn",
   xgboost: "xgboost",
@@ -43,18 +44,18 @@ export const LIBRARY_TITLES: Readonly<Record<Library, string>> = {
   catboost: "catboost",
 };
 
-/** Every model, in the order of the docs. */
+/** Every regressor, in the order of the docs. */
 export const MODELS: readonly Model[] = Object.entries(CLASSES).map(([name, [library, className]]) => ({
   name: name as ModelName,
   library,
   className,
 }));
 
-/** Every name a config may give, aliases included. */
+/** Every name that a config may give, aliases included. */
 export const MODEL_NAMES: readonly string[] = [...MODELS.map(({ name }) => name), ...Object.keys(ALIASES)];
 
 /**
- * The model a config names, in any case.
+ * The model that a config names, in any case.
  * @throws MucastError `unknown_model` with the accepted names and the nearest; there is never a fallback.
  */
 export function findModel(name: string, path = "config.ML params.model"): Model {

@@ -2,8 +2,8 @@ import { isRawNumber } from "../json/json-text.ts";
 import type { ModelName } from "./models.ts";
 
 /**
- * The losses a model may be fitted to, by allow-list: predictions are next-day log-returns, so regression only.
- * Names are the library's own, its aliases included; `parameter` is the catalogue's name of the argument.
+ * The losses that a model may be fitted to: regression only, because predictions are next-day log-returns. Names are the
+ * library's own, with its aliases; `parameter` is the catalogue's name of the argument.
  */
 interface Objectives {
   readonly parameter: string;
@@ -23,7 +23,7 @@ const OBJECTIVES: Readonly<Record<ModelName, Objectives | null>> = {
     parameter: "objective",
     accepted: [
       "reg:squarederror",
-      // The old name of squarederror, which xgboost still reads.
+      // The old name of squarederror, which xgboost still accepts.
       "reg:linear",
       "reg:absoluteerror",
       "reg:pseudohubererror",
@@ -34,7 +34,7 @@ const OBJECTIVES: Readonly<Record<ModelName, Objectives | null>> = {
   },
   lightgbm: {
     parameter: "objective",
-    // One line each: l2, l1, rmse and mape with the aliases that its C++ ParseObjectiveAlias knows.
+    // One line each: l2, l1, rmse and mape with the aliases of lightgbm's C++ ParseObjectiveAlias.
     accepted: [
       ...["l2", "regression", "regression_l2", "mean_squared_error", "mse"],
       ...["l1", "regression_l1", "mean_absolute_error", "mae"],
@@ -64,8 +64,8 @@ export function objectivesOf(model: ModelName): Objectives | undefined {
 }
 
 /**
- * Whether a loss is allowed. catboost's carry options after a colon (`Quantile:alpha=0.1`), which are its own to
- * judge.
+ * Whether a loss is allowed. catboost's losses have options after a colon (`Quantile:alpha=0.1`), which catboost itself
+ * checks.
  */
 export function isAllowedObjective(model: ModelName, objective: string): boolean {
   const known = OBJECTIVES[model];
@@ -77,8 +77,8 @@ export function isAllowedObjective(model: ModelName, objective: string): boolean
 const ONE_NUMBER = /^\s*[[(]?\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*,?\s*[\])]?\s*$/;
 
 /**
- * Whether xgboost's `quantile_alpha` is one quantile: several give one column of predictions each, and some ways to
- * write several (`"0.1 0.2"`) xgboost cuts after the first without a word.
+ * Whether xgboost's `quantile_alpha` is one quantile. Several would give one column of predictions each, and of some
+ * spellings (`"0.1 0.2"`) xgboost reads the first quantile alone, without an error.
  * @param raw a value of a `rawNumbers` tree.
  */
 export function isOneQuantile(raw: unknown): boolean {

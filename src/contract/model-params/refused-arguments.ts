@@ -2,20 +2,20 @@ import { stringsOf } from "./json-types.ts";
 import type { Library } from "./models.ts";
 
 /**
- * Parameters that are never passed on, and why: what reaches outside the model (files, sockets, code), what needs an
- * evaluation set, what is about features that are no numbers, and what would make the results those of another task
- * than regression on the rows given.
+ * Parameters that mucast refuses, and why: those that reach outside the model (files, sockets, code), that need an
+ * evaluation set, that are about features which are no numbers, or that turn regression on the given rows into another
+ * task.
  *
- * Names are the catalogue's own ones (aliases are resolved before), or patterns for names that a library reads in
- * other places than its constructor, so that the message tells the reason and not only that the name is unknown.
+ * Names are the catalogue's (aliases are resolved before). A pattern matches names that a library reads elsewhere than in
+ * its constructor, so that the message has the reason and not only that the name is unknown.
  */
 interface Refusal {
   readonly reason: string;
   readonly names: readonly string[];
   readonly pattern?: RegExp;
-  /** Null, an empty list and the library's own default change nothing, so they may stand (a pasted full configuration). */
+  /** Null, an empty list and the library's own default change nothing, so they are accepted: callers paste full configurations. */
   readonly unlessDefault?: boolean;
-  /** Their defaults stand in the record of a model all the same: results of before they were refused hold them. */
+  /** The output records their defaults all the same, as it did before they were refused. */
   readonly inRecord?: boolean;
 }
 
@@ -58,7 +58,7 @@ const LIGHTGBM: readonly Refusal[] = [
     unlessDefault: true,
   },
   {
-    // The library ignores these for a matrix in memory: accepting ignore_column would promise what does not happen.
+    // lightgbm ignores these for a matrix in memory, so ignore_column would have no effect.
     reason: "describes the columns of a data file, and the features come as a matrix",
     names: [
       "group_column",
@@ -72,13 +72,13 @@ const LIGHTGBM: readonly Refusal[] = [
     unlessDefault: true,
   },
   {
-    // A trial with a large one would exhaust the memory before lightgbm refuses it.
+    // A trial fit with a large value would exhaust the memory before lightgbm refuses it.
     reason: "counts classes, and only regression is allowed",
     names: ["num_class"],
     unlessDefault: true,
   },
   {
-    // lightgbm takes every label for a class of its own.
+    // lightgbm takes each label for a class of its own.
     reason: "weighs classes, and only regression is allowed",
     names: ["class_weight"],
     unlessDefault: true,
@@ -114,13 +114,13 @@ const CATBOOST: readonly Refusal[] = [
   { reason: NETWORK, names: [], pattern: /^(?:node_type|node_port|file_with_hosts)$/ },
   { reason: CODE, names: [], pattern: /^callbacks?$/ },
   {
-    // eval_fraction makes an evaluation set of its own, out of rows that the fit should learn from.
+    // eval_fraction takes its evaluation set from the rows that the fit should learn from.
     reason: EVALUATION,
     names: ["best_model_min_trees", "eval_fraction", "od_pval", "od_type", "od_wait", "use_best_model"],
     unlessDefault: true,
   },
   {
-    // Accepted by the regressor, which then learns 0 and 1 instead of returns without a word.
+    // The regressor accepts it and then learns 0 and 1 instead of returns, without an error.
     reason: "turns the returns into two classes, and only regression is allowed",
     names: ["target_border"],
     unlessDefault: true,
@@ -145,8 +145,7 @@ const CATBOOST: readonly Refusal[] = [
   },
 ];
 
-// None of the six takes memory or a function in its constructor's JSON form; the names are told apart from typing
-// errors all the same.
+// No scikit-learn model here has such an argument. The patterns tell a caller the reason instead of `no such parameter`.
 const SKLEARN: readonly Refusal[] = [
   { reason: FILES, names: [], pattern: /^(?:memory|.*_(?:file|path|dir))$/ },
   { reason: CODE, names: [], pattern: /^(?:callbacks?|estimator|base_estimator)$/ },
@@ -162,9 +161,9 @@ const REFUSALS: Record<Library, readonly Refusal[]> = {
 /**
  * Why a parameter may not be given.
  *
- * @param given the caller's name; `own` the catalogue's, where it knows it.
+ * @param given the caller's name; `own` the catalogue's, where the catalogue has it.
  * @param isDefault whether the value is null, an empty list or the library's default.
- * @returns undefined where nothing speaks against it.
+ * @returns undefined where the parameter is allowed.
  */
 export function refusalReason(
   library: Library,
@@ -177,7 +176,7 @@ export function refusalReason(
   return refusal.reason;
 }
 
-/** Whether a parameter of the constructor stands in the record of a model that was not given it. */
+/** Whether the output records a parameter of the constructor that the caller does not give. */
 export function isRecorded(library: Library, own: string): boolean {
   const refusal = refusalOf(library, own, own);
   return refusal === undefined || refusal.inRecord === true;
@@ -191,12 +190,11 @@ function refusalOf(library: Library, given: string, own: string | undefined): Re
 }
 
 /**
- * Arguments that ask for a GPU. The classical models run on the CPU alone (the locked libraries are the CPU builds
- * where there is a choice), and an argument that the library would quietly ignore there, as xgboost does with
- * `device="cuda"` and catboost with `devices`, must not pass for a GPU run.
+ * Arguments that ask for a GPU. The classical models run on the CPU alone (the locked libraries are the CPU builds where
+ * there is a choice). Some arguments the library would ignore there without an error, as xgboost does with
+ * `device="cuda"` and catboost with `devices`; the caller would believe that the run was on a GPU.
  *
- * A value of true refuses whatever is neither null nor the library's default; a pattern refuses the strings it
- * matches.
+ * `true` refuses each value but null and the library's default; a pattern refuses the strings that it matches.
  */
 const GPU_ARGUMENTS: Record<Library, Readonly<Record<string, RegExp | true>>> = {
   sklearn: {},
@@ -204,7 +202,7 @@ const GPU_ARGUMENTS: Record<Library, Readonly<Record<string, RegExp | true>>> = 
     device: /cuda|gpu|sycl/i,
     tree_method: /gpu/i,
     updater: /gpu/i,
-    // Gone from xgboost itself, but configs that carry them mean a GPU.
+    // xgboost has removed these, but a config with them means a GPU.
     gpu_id: true,
     n_gpus: true,
     predictor: /gpu/i,

@@ -12,47 +12,47 @@ import { ruleFaults, valueFaults } from "./value-checks.ts";
 
 export type { RawJson, RawObject };
 
-/** What the engine constructs: `class(**params)` of that library. */
+/** The regressor that the engine constructs: `class(**params)` of that library. */
 export interface Estimator {
   readonly library: Library;
   readonly class: string;
   /**
-   * In the caller's order, then what is added; aliases stand under the constructor's own names. JSON.stringify
-   * prints its numbers as the caller wrote them.
+   * The caller's arguments in their order, then those that mucast adds, all under the constructor's own names.
+   * JSON.stringify prints their numbers as the caller wrote them.
    */
   readonly params: RawObject;
 }
 
 export interface ResolvedModelParams {
   readonly estimator: Estimator;
-  /** Every argument of the constructor with its effective value, for the record; null where the library decides. */
+  /** Every argument of the constructor with its effective value, as the output records it; null where the library decides. */
   readonly resolved: RawObject;
-  /** What the arguments ask of the columns of every fit. */
+  /** The arguments' demands on the columns of every fit. */
   readonly columnDemands: readonly ColumnDemand[];
   readonly warnings: readonly Warning[];
 }
 
 interface ModelParamsRequest {
   readonly model: Model;
-  /** The caller's `model_params` of the tree that `rawNumbers` gives. */
+  /** The caller's `model_params`, of a `rawNumbers` tree. */
   readonly rawParams: unknown;
-  /** Path of `model_params` in messages. */
+  /** The path of `model_params` in messages. */
   readonly path?: string;
 }
 
 /**
- * The arguments a model is constructed with: the caller's, checked, with threads, seed and silence set.
+ * The arguments of a model's constructor: the caller's, checked, with threads, seed and silence set.
  *
- * @throws MucastError `invalid_model_params` with every fault at once in `faults`, or `device_unavailable` where the
+ * @throws MucastError `invalid_model_params` with every fault in `faults`, or `device_unavailable` where the
  *   only faults are arguments that ask for a GPU.
  */
 export function resolveModelParams(request: ModelParamsRequest): ResolvedModelParams {
   const { model, rawParams, path = "config.ML params.model_params" } = request;
   const known = parametersOf(model.name);
   const named = nameArguments(rawParams as RawObject, model, known, path);
-  const place = (own: string) => `${path}.${named.given.get(own) ?? own}`;
-  const columns = columnDemands(model.library, named.params, place);
-  const faults = [...named.faults, ...ruleFaults(model, named.params, place), ...columns.faults];
+  const pathOf = (own: string) => `${path}.${named.given.get(own) ?? own}`;
+  const columns = columnDemands(model.library, named.params, pathOf);
+  const faults = [...named.faults, ...ruleFaults(model, named.params, pathOf), ...columns.faults];
   if (faults.length > 0 || named.gpu.length > 0) throw refuse(model, faults, named, known);
   const takes = (name: string) => known.byName.has(name);
   const warnings = addDefaults(model.library, named.params, takes, named.given);
@@ -74,7 +74,7 @@ interface NamedArguments {
   /** The caller's name of each. */
   readonly given: Map<string, string>;
   readonly faults: Fault[];
-  /** Faults that only say that there is no GPU. */
+  /** Faults of arguments that ask for a GPU. */
   readonly gpu: Fault[];
   /** Whether a name is unknown. */
   hasUnknown: boolean;
@@ -94,20 +94,20 @@ function nameArguments(
     hasUnknown: false,
   };
   for (const [name, value] of Object.entries(raw)) {
-    const place = `${path}.${name}`;
+    const at = `${path}.${name}`;
     const parameter = known.byAnyName.get(name);
     const isDefault = isNothing(value) || (parameter !== undefined && isSame(value, parameter.default));
     const reason = refusalReason(model.library, name, parameter?.name, isDefault);
     if (asksForGpu(model.library, parameter?.name ?? name, value, isDefault)) {
-      found.gpu.push(gpuFault(place, value));
+      found.gpu.push(gpuFault(at, value));
     } else if (reason !== undefined) {
-      found.faults.push({ path: place, message: `is not allowed: it ${reason}` });
+      found.faults.push({ path: at, message: `is not allowed: it ${reason}` });
     } else if (parameter === undefined) {
       found.hasUnknown = true;
-      found.faults.push(unknownName(place, name, model, known));
+      found.faults.push(unknownName(at, name, model, known));
     } else {
-      keep(found, parameter, name, value, place);
-      found.faults.push(...valueFaults(model, parameter, value, place));
+      keep(found, parameter, name, value, at);
+      found.faults.push(...valueFaults(model, parameter, value, at));
     }
   }
   return found;
@@ -117,13 +117,13 @@ function isNothing(value: RawJson): boolean {
   return value === null || (Array.isArray(value) && value.length === 0);
 }
 
-/** Whether two values are the same to a library: numbers by value, not by how they are written. */
+/** Whether two values are the same to a library; numbers are compared by value. */
 function isSame(a: RawJson, b: RawJson): boolean {
   const [one, other] = [JSON.stringify(a), JSON.stringify(b)];
   return one === other || (isRawNumber(a) && other !== "null" && Number(one) === Number(other));
 }
 
-/** Takes an argument under the constructor's own name, unless that parameter is given already. */
+/** Keeps an argument under the constructor's own name; a second name of one parameter is a fault. */
 function keep(found: NamedArguments, parameter: Parameter, name: string, value: unknown, path: string): void {
   const earlier = found.given.get(parameter.name);
   if (earlier === undefined) {
@@ -154,10 +154,10 @@ function refuse(
   { gpu, hasUnknown }: NamedArguments,
   known: ConstructorParameters,
 ): MucastError {
-  const { message, faults: told } = tellFaults([...faults, ...gpu]);
+  const { message, faults: listed } = tellFaults([...faults, ...gpu]);
   return new MucastError(faults.length > 0 ? "invalid_model_params" : "device_unavailable", message, {
-    path: told[0]!.path,
-    faults: told,
+    path: listed[0]!.path,
+    faults: listed,
     ...(hasUnknown
       ? { accepted: [...known.byName.keys()].filter((name) => mayBeGiven(model.library, name)) }
       : {}),
@@ -168,7 +168,7 @@ function mayBeGiven(library: Library, name: string): boolean {
   return refusalReason(library, name, name, false) === undefined;
 }
 
-/** The constructor's arguments with their defaults, overlaid with what is given. */
+/** The constructor's defaults, overlaid with the arguments given. */
 function effective(
   library: Library,
   known: ConstructorParameters,
@@ -182,17 +182,17 @@ function effective(
     if (!native && isRecorded(library, name)) merged.set(name, defaultOf(name));
   }
   for (const [name, value] of params) {
-    // Outside scikit-learn, None stands for the library's own default.
+    // In all libraries but scikit-learn, None means the library's own default.
     const isLeftToLibrary = value === null && library !== "sklearn";
     merged.set(name, isLeftToLibrary ? defaultOf(name) : value);
   }
   return merged;
 }
 
-/** xgboost's linear booster has other defaults for these than its trees, whose defaults the catalogue holds. */
+/** Parameters for which xgboost's linear booster has other defaults than its trees; the catalogue has those of the trees. */
 const OTHER_IN_GBLINEAR = new Set(["learning_rate", "reg_lambda"]);
 
-/** Own properties, so that a key called `__proto__` is one too. */
+/** Own properties, so that `__proto__` is a key like any other. */
 function toObject(entries: ReadonlyMap<string, unknown>): RawObject {
   return Object.fromEntries(entries) as RawObject;
 }

@@ -9,23 +9,23 @@ import { isAllowedObjective, isOneQuantile, objectivesOf } from "./objectives.ts
 import { valueRule } from "./value-rules.ts";
 
 /** The path of an argument, by the constructor's own name. */
-type Place = (own: string) => string;
+type PathOf = (own: string) => string;
 
-/** What can be said about one value without the library: its type, its choices, its characters. */
+/** Faults of one value that need no library: its type, its choices, its characters, its size. */
 export function valueFaults(model: Model, parameter: Parameter, raw: unknown, path: string): Fault[] {
   const { types, choices } = parameter;
   if (types !== undefined && !hasType(raw, types)) {
     return [{ path, message: `must be ${inWords(types)}, got ${show(raw)}` }];
   }
   if (model.library === "lightgbm" && stringsOf(raw).some((text) => /[\s\p{Cc}=#"']/u.test(text))) {
-    // lightgbm hands its parameters on as one text, "name=value name=value": a space in a value starts another
-    // parameter, so `"metric": "l2 input_model=..."` would set what is refused here. Quotes it strips, so that
-    // `"'gpu'"` would mean gpu; and a NUL ends the whole text, so that the parameters after it would be lost.
+    // lightgbm passes its parameters on as one text, "name=value name=value": a space in a value starts another
+    // parameter, so `"metric": "l2 input_model=..."` would set one that is refused here. It strips quotes, so that
+    // `"'gpu'"` would mean gpu. A NUL ends the whole text, so that the parameters after it would be lost.
     return [
       { path, message: `may not hold spaces, control characters, quotes, "=" or "#", got ${show(raw)}` },
     ];
   }
-  // Of losses fewer are allowed than the library lists; `ruleFaults` tells which.
+  // mucast allows fewer losses than the library lists; `ruleFaults` has them.
   const isLoss = objectivesOf(model.name)?.parameter === parameter.name;
   if (!isLoss && choices !== undefined && typeof raw === "string" && !choices.includes(raw)) {
     const suggestion = nearestName(raw, choices);
@@ -35,7 +35,7 @@ export function valueFaults(model: Model, parameter: Parameter, raw: unknown, pa
   return limitFaults(model, parameter, raw, path);
 }
 
-/** A number, also one in a string, beyond what is allowed. */
+/** The fault of a number, also one in a string, above its limit. */
 function limitFaults(model: Model, { name }: Parameter, raw: unknown, path: string): Fault[] {
   const rule = valueRule(model.library, name);
   if (rule?.kind !== "most") return [];
@@ -45,14 +45,14 @@ function limitFaults(model: Model, { name }: Parameter, raw: unknown, path: stri
 }
 
 /**
- * Rules that need to know what a parameter means.
- * @param params arguments by the constructor's own names; `place` the path of each.
+ * Faults by rules about the meaning of a parameter.
+ * @param params arguments by the constructor's own names; `pathOf` the path of each.
  */
-export function ruleFaults(model: Model, params: ReadonlyMap<string, unknown>, place: Place): Fault[] {
-  return [...objectiveFaults(model, params, place), ...libraryFaults(model, params, place)];
+export function ruleFaults(model: Model, params: ReadonlyMap<string, unknown>, pathOf: PathOf): Fault[] {
+  return [...objectiveFaults(model, params, pathOf), ...libraryFaults(model, params, pathOf)];
 }
 
-function objectiveFaults(model: Model, params: ReadonlyMap<string, unknown>, place: Place): Fault[] {
+function objectiveFaults(model: Model, params: ReadonlyMap<string, unknown>, pathOf: PathOf): Fault[] {
   const objectives = objectivesOf(model.name);
   const objective = objectives && params.get(objectives.parameter);
   if (objectives === undefined || typeof objective !== "string") return [];
@@ -60,46 +60,46 @@ function objectiveFaults(model: Model, params: ReadonlyMap<string, unknown>, pla
     const accepted = objectives.accepted;
     const suggestion = nearestName(objective, accepted);
     const message = `only regression is allowed, got ${show(objective)}; accepted: ${accepted.join(", ")}`;
-    const fault = { path: place(objectives.parameter), message };
+    const fault = { path: pathOf(objectives.parameter), message };
     return [suggestion === undefined ? fault : { ...fault, suggestion }];
   }
   if (objective !== "reg:quantileerror" || isOneQuantile(params.get("quantile_alpha"))) return [];
   const got = params.has("quantile_alpha") ? show(params.get("quantile_alpha")) : "none";
   return [
     {
-      path: place("quantile_alpha"),
+      path: pathOf("quantile_alpha"),
       message: `reg:quantileerror takes exactly one quantile, such as 0.5, got ${got}`,
     },
   ];
 }
 
-function libraryFaults(model: Model, params: ReadonlyMap<string, unknown>, place: Place): Fault[] {
-  if (model.name === "catboost") return catboostFaults(params, place);
+function libraryFaults(model: Model, params: ReadonlyMap<string, unknown>, pathOf: PathOf): Fault[] {
+  if (model.name === "catboost") return catboostFaults(params, pathOf);
   if (model.name === "xgboost" && params.get("process_type") === "update") {
     const message = '"update" changes the trees of an existing model, and every fit starts anew';
-    return [{ path: place("process_type"), message }];
+    return [{ path: pathOf("process_type"), message }];
   }
-  if (model.name === "xgboost") return xgboostVerbosityFaults(params, place);
+  if (model.name === "xgboost") return xgboostVerbosityFaults(params, pathOf);
   if (Array.isArray(params.get("precompute"))) {
     const message = "may not be a Gram matrix, which is one of certain rows: every fit has rows of its own";
-    return [{ path: place("precompute"), message: `${message}; true lets scikit-learn compute it` }];
+    return [{ path: pathOf("precompute"), message: `${message}; true lets scikit-learn compute it` }];
   }
   const options = params.get("solver_options") ?? null;
   if (model.name !== "quantile" || jsonType(options) !== "object") return [];
-  return solverOptionFaults(options as RawObject, place("solver_options"));
+  return solverOptionFaults(options as RawObject, pathOf("solver_options"));
 }
 
-/** The trial fit sets its own verbosity, so it cannot find a wrong one. */
-function xgboostVerbosityFaults(params: ReadonlyMap<string, unknown>, place: Place): Fault[] {
+/** The trial fit sets its own verbosity, so it does not find an invalid one. */
+function xgboostVerbosityFaults(params: ReadonlyMap<string, unknown>, pathOf: PathOf): Fault[] {
   const verbosity = params.get("verbosity") ?? null;
   const text = isRawNumber(verbosity) ? verbosity.rawJSON : verbosity;
   if (text === null || (typeof text === "string" && /^[0-3]$/.test(text))) return [];
-  return [{ path: place("verbosity"), message: `must be an integer from 0 to 3, got ${show(verbosity)}` }];
+  return [{ path: pathOf("verbosity"), message: `must be an integer from 0 to 3, got ${show(verbosity)}` }];
 }
 
 /**
- * What scipy's `linprog` documents for the HiGHS solvers, but for time_limit. Every other option it hands on to HiGHS
- * verbatim, which has some that name files to read and to write.
+ * The options that scipy's `linprog` documents for the HiGHS solvers, without time_limit. It passes every other option on
+ * to HiGHS, some of whose options name files to read and to write.
  */
 const SOLVER_OPTIONS: Readonly<Record<string, readonly AcceptedType[]>> = {
   maxiter: ["int"],
@@ -114,18 +114,18 @@ const SOLVER_OPTIONS: Readonly<Record<string, readonly AcceptedType[]>> = {
 function solverOptionFaults(options: RawObject, path: string): Fault[] {
   const names = Object.keys(SOLVER_OPTIONS);
   return Object.entries(options).flatMap(([name, value]) => {
-    const place = `${path}.${name}`;
+    const own = `${path}.${name}`;
     if (name === "time_limit") {
       const message = "is not allowed: a result that depends on the clock cannot be repeated; use maxiter";
-      return [{ path: place, message }];
+      return [{ path: own, message }];
     }
     const types = Object.hasOwn(SOLVER_OPTIONS, name) ? SOLVER_OPTIONS[name] : undefined;
     if (types !== undefined) {
       return hasType(value, types)
         ? []
-        : [{ path: place, message: `must be ${inWords(types)}, got ${show(value)}` }];
+        : [{ path: own, message: `must be ${inWords(types)}, got ${show(value)}` }];
     }
-    const fault = { path: place, message: `is not one of the options ${names.join(", ")}` };
+    const fault = { path: own, message: `is not one of the options ${names.join(", ")}` };
     const suggestion = nearestName(name, names);
     return [suggestion === undefined ? fault : { ...fault, suggestion }];
   });
@@ -133,16 +133,16 @@ function solverOptionFaults(options: RawObject, path: string): Fault[] {
 
 const CATBOOST_VERBOSITY = ["verbose", "silent", "logging_level"];
 
-function catboostFaults(params: ReadonlyMap<string, unknown>, place: Place): Fault[] {
+function catboostFaults(params: ReadonlyMap<string, unknown>, pathOf: PathOf): Fault[] {
   const faults: Fault[] = [];
   const writing = params.get("allow_writing_files") ?? false;
   if (writing !== false) {
     const message = `must be false, got ${show(writing)}: a config may not reach the file system`;
-    faults.push({ path: place("allow_writing_files"), message });
+    faults.push({ path: pathOf("allow_writing_files"), message });
   }
   const [first, ...others] = CATBOOST_VERBOSITY.filter((name) => (params.get(name) ?? null) !== null);
   for (const other of others) {
-    faults.push({ path: place(other), message: `${first} says the same in another way; keep one of them` });
+    faults.push({ path: pathOf(other), message: `${first} says the same in another way; keep one of them` });
   }
   return faults;
 }

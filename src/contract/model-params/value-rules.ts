@@ -20,9 +20,11 @@ import {
 import type { Library } from "./models.ts";
 
 /**
- * How a parameter's value is checked beyond its type, before a library sees it: what it says of columns is read and held
- * to the columns of each fit, or it may not exceed a number, or checks.ts has a rule of its own for it, or it names
- * neither columns nor rows and the trial fit judges it.
+ * How mucast checks a parameter's value beyond its type:
+ * - columns: the value speaks of columns; it is compared with the columns of each fit.
+ * - most: the value may not exceed a number.
+ * - own: value-checks.ts has a rule for this parameter.
+ * - trial: the value speaks of neither columns nor rows, and the trial fit checks it.
  */
 type ValueRule =
   | { readonly kind: "columns"; readonly forms: readonly ColumnForm[]; readonly inWords: string }
@@ -57,10 +59,10 @@ const SKLEARN: Rules = {
   n_estimators: rounds,
   max_iter: most(10_000_000, "each is a pass over the rows"),
   max_leaf_nodes: most(100_000, "each tree takes memory for all of them"),
-  // scikit-learn wants one sign for every column.
+  // scikit-learn requires one sign for every column.
   monotonic_cst: columns(SIGNS, list("each", SIGN)),
   ...own("precompute", "solver_options"),
-  // `alpha` is one penalty, which may stand in a list.
+  // `alpha` is one penalty, which may be in a list.
   ...trial("alpha", "max_depth", "n_jobs", "random_state", "verbose"),
 };
 
@@ -89,10 +91,10 @@ const XGBOOST: Rules = {
 const LIGHTGBM: Rules = {
   n_estimators: rounds,
   max_bin: bins,
-  // Gradients are kept in 8 bits, half of the bins for either sign; with more they overflow without a word.
+  // Gradients are kept in 8 bits, half of the bins for either sign; with more they overflow without an error.
   num_grad_quant_bins: most(254, "a gradient is kept in 8 bits"),
   monotone_constraints: columns(SIGNS, list("each", SIGN), text("each", SIGN, BARE)),
-  // lightgbm writes past its memory where a column is named that is not there.
+  // lightgbm writes outside its memory for a column that does not exist.
   interaction_constraints: columns("groups of column numbers", GROUPS, groupsText(true)),
   feature_contri: columns(WEIGHTS, list("each", WEIGHT), text("each", WEIGHT, BARE)),
   cegb_penalty_feature_coupled: columns(WEIGHTS, list("each", WEIGHT), text("each", WEIGHT, BARE)),
@@ -103,7 +105,7 @@ const LIGHTGBM: Rules = {
     text("each", whole(2, MOST_BINS), BARE),
   ),
   categorical_feature: columns("column numbers", COLUMN_NUMBERS, COLUMN_NUMBERS_TEXT, COLUMN_NUMBER),
-  // Of metrics, which change no forecast: columns have no part in them.
+  // Of metrics, which change no forecast and do not depend on columns.
   ...trial("auc_mu_weights", "eval_at", "label_gain", "metric", "metric_freq", "multi_error_top_k"),
   ...trial("is_provide_training_metric", "lambdarank_norm", "lambdarank_truncation_level"),
   ...trial("boosting_type", "data_sample_strategy", "device_type", "monotone_constraints_method"),
@@ -134,7 +136,7 @@ const CATBOOST_WEIGHTS = columns(
 const CATBOOST: Rules = {
   iterations: rounds,
   leaf_estimation_iterations: most(1_000, "every tree takes as many passes over the rows"),
-  // catboost dies of a number of a column that its memory cannot hold.
+  // catboost crashes on a column number too large for its memory.
   monotone_constraints: columns(
     SIGNS,
     list("first", SIGN),
@@ -145,10 +147,10 @@ const CATBOOST: Rules = {
   feature_weights: CATBOOST_WEIGHTS,
   first_feature_use_penalties: CATBOOST_WEIGHTS,
   per_object_feature_penalties: CATBOOST_WEIGHTS,
-  // catboost makes a list of every number in a range, 3 GB of it before it looks at the columns.
+  // catboost lists every number of a range, up to 3 GB, before it looks at the columns.
   ignored_features: columns("column numbers", COLUMN_RANGES, COLUMN_NUMBER),
   per_float_feature_quantization: columns("options of columns", OPTIONS_BY_NUMBER),
-  // Of metrics, which change no forecast, and of what the model is called and carries along.
+  // Of metrics, which change no forecast, and of the model's name and metadata.
   ...trial("custom_metric", "eval_metric", "metric_period", "metadata", "name"),
   ...trial("boosting_type", "bootstrap_type", "feature_border_type", "grow_policy"),
   ...trial("leaf_estimation_backtracking", "leaf_estimation_method", "model_shrink_mode", "nan_mode"),
@@ -169,7 +171,7 @@ const RULES: Readonly<Record<Library, Rules>> = {
   catboost: CATBOOST,
 };
 
-/** @returns undefined for a parameter without a rule: it takes a number with a fraction, true or false, or a word of a list. */
+/** @returns undefined for a parameter that needs no rule: it takes a float, a boolean, or a word of a list. */
 export function valueRule(library: Library, parameter: string): ValueRule | undefined {
   const rules = RULES[library];
   return Object.hasOwn(rules, parameter) ? rules[parameter] : undefined;

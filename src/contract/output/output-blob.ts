@@ -36,7 +36,7 @@ export const crossSectionSchema = z
   })
   .meta({ id: "CrossSection" });
 
-/** Realised coverage of the intervals over the score rows with labels. */
+/** Realised coverage of the intervals over the score rows that have labels. */
 export const coverageSchema = z
   .strictObject({ n: count, coverage: maybe, mean_width: maybe })
   .meta({ id: "Coverage" });
@@ -95,7 +95,7 @@ export const failureSchema = z
   .strictObject({ ticker: z.string(), code: z.string(), message: z.string() })
   .meta({ id: "Failure", description: "A ticker without forecasts, and why; the others are not affected." });
 
-/** The one blob a job leaves. Its `mu` is what the portfolio optimizer reads. */
+/** The blob that a job writes. The portfolio optimizer reads its `mu`. */
 export const outputBlobSchema = z
   .strictObject({
     schema: z.literal(OUTPUT_SCHEMA_NAME),

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** What a job that succeeded answers; stdout of the command line carries exactly this. */
+/** The answer of a job that succeeded; the command line writes exactly this to stdout. */
 export const resultRecordSchema = z
   .strictObject({
     status: z.literal("Succeeded"),

@@ -6,7 +6,7 @@ import { warningSchema } from "../errors/warnings.ts";
 import { failureSchema } from "./output-blob.ts";
 import { resultRecordSchema } from "./result-record.ts";
 
-/** How long a job spent on something, for traces. */
+/** When a job began and ended a step, for traces. */
 export const timingSchema = z.strictObject({
   name: z.string(),
   /** Milliseconds since 1970. */
@@ -17,8 +17,8 @@ export const timingSchema = z.strictObject({
 export type Timing = z.infer<typeof timingSchema>;
 
 /**
- * `status/<id>.<attempt>.json`: what one attempt at a job says of itself, wherever it runs. Rewritten whole at most
- * every few seconds; the last time with how it ended.
+ * `status/<id>.<attempt>.json`: the state of one attempt at a job, written by the job itself. The job rewrites it whole
+ * at most every few seconds, and a last time with its end.
  */
 export const statusBlobSchema = z
   .strictObject({
@@ -28,15 +28,15 @@ export const statusBlobSchema = z
     config_sha256: z.string(),
     updated_at: z.iso.datetime(),
     progress: progressSchema.nullable(),
-    /** The first of them, as of the failures; the counts tell how many there are of each code. */
+    /** The first warnings; `failures` likewise. The counts have the number of all by code. */
     warnings: z.array(warningSchema),
     warning_counts: codeCountsSchema.optional(),
     failures: z.array(failureSchema).optional(),
     failure_counts: codeCountsSchema.optional(),
-    /** Of all epochs so far. */
+    /** Of the attempt so far. */
     epochs: epochsSchema.optional(),
     timings: z.array(timingSchema),
-    /** Null while it runs. */
+    /** Null while the attempt runs. */
     end: z
       .union([z.strictObject({ record: resultRecordSchema }), z.strictObject({ problem: problemSchema })])
       .nullable(),
