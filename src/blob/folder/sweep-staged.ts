@@ -42,8 +42,13 @@ export function ownMark(): string {
 
 /** @returns true where the process of a mark was one of this machine and runs no more. */
 export function isGone(mark: string): boolean {
-  const [where, pid, start] = mark.split("-");
-  return where === machine() && startTimeOf(Number(pid)) !== start;
+  const [, pid, start] = mark.split("-");
+  return isOfThisMachine(mark) && startTimeOf(Number(pid)) !== start;
+}
+
+/** Whether the process of a mark is, or was, one of this boot and namespace. */
+export function isOfThisMachine(mark: string): boolean {
+  return mark.split("-")[0] === machine();
 }
 
 let known: string | undefined;

@@ -6,6 +6,7 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import { problemOf } from "../../contract/errors/problem.ts";
 import { onLines } from "../../engine/lines.ts";
 import { memoryOf } from "../../engine/process-memory.ts";
+import { sweepWorkFolders } from "../../jobs/shared/work-folder.ts";
 import type { ExecutionListener, JobOrder, StopReason } from "../executor.ts";
 import type { BudgetedProcess } from "./memory-budget.ts";
 import {
@@ -74,7 +75,7 @@ const ACCEPT_MILLISECONDS = { ready: 10_000, starting: 120_000 };
 export class JobChild implements BudgetedProcess {
   /** Undefined where the system made none. */
   readonly pid: number | undefined;
-  /** Settles with the reason once nothing of it runs any more; never rejects. */
+  /** Settles with the reason once nothing of it runs any more, and its work folder is gone; never rejects. */
   readonly ended: Promise<string>;
   /** Its modules are loaded, and its engine, where it has one; or it has ended. */
   readonly ready: Promise<unknown>;
@@ -99,7 +100,7 @@ export class JobChild implements BudgetedProcess {
     });
     this.#print = (line) => log(withoutSignature(line), this.#run?.order.id);
     this.pid = this.#child.pid;
-    this.ended = this.#watchEnd();
+    this.ended = this.#watchEnd(env.TMPDIR);
     this.ready = Promise.race([this.#readied.promise, this.ended]);
     void this.ended.then((reason) => {
       this.#reason = reason;
@@ -219,21 +220,28 @@ export class JobChild implements BudgetedProcess {
     if (this.#child.stdin?.writable) this.#child.stdin.write(`${JSON.stringify(message)}\n`);
   }
 
-  async #watchEnd(): Promise<string> {
+  async #watchEnd(temporary: string | undefined): Promise<string> {
     const closed = new Promise<void>((resolve) => this.#child.once("close", () => resolve()));
-    const { reason, wasStarted } = await new Promise<{ reason: string; wasStarted: boolean }>((resolve) => {
-      this.#child.once("error", (error) =>
-        resolve({ reason: `no process could be started: ${error.message}`, wasStarted: false }),
-      );
-      this.#child.once("exit", (code, signal) => {
-        this.#gone = true;
-        resolve({ reason: signal ? `it was ended by ${signal}` : `exit code ${code}`, wasStarted: true });
-      });
-    });
+    const { reason, wasStarted, wasKilled } = await this.#exit();
     if (this.pid !== undefined) await endSession(this.pid);
+    if (wasKilled) await sweepWorkFolders(temporary || "/tmp");
     // Not before: what is left of its session holds its pipes open. What it said last is still in them.
     if (wasStarted) await closed;
     return reason;
+  }
+
+  #exit(): Promise<{ reason: string; wasStarted: boolean; wasKilled: boolean }> {
+    return new Promise((resolve) => {
+      this.#child.once("error", (error) => {
+        const reason = `no process could be started: ${error.message}`;
+        resolve({ reason, wasStarted: false, wasKilled: false });
+      });
+      this.#child.once("exit", (code, signal) => {
+        this.#gone = true;
+        const reason = signal ? `it was ended by ${signal}` : `exit code ${code}`;
+        resolve({ reason, wasStarted: true, wasKilled: signal !== null });
+      });
+    });
   }
 }
 

@@ -1,11 +1,21 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, test } from "node:test";
+import { ownMark } from "../../blob/folder/sweep-staged.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { openWorkFolder } from "./work-folder.ts";
+import { openWorkFolder, sweepWorkFolders } from "./work-folder.ts";
 
 let base: string;
 beforeEach(() => {
@@ -21,22 +31,47 @@ test("two folders of one process are apart, private, and gone once removed", () 
   assert.ok(!existsSync(one.path) && existsSync(two.path));
 });
 
+const [MACHINE, PID, START] = ownMark().split("-");
+
+/** A folder with a file in it, as a process of that mark leaves it. */
+function leftBy(mark: string): string {
+  const left = join(base, `${mark}-abc`);
+  mkdirSync(left, { recursive: true, mode: 0o700 });
+  writeFileSync(join(left, "x0.npy"), "");
+  return left;
+}
+
 test("the folder of a process that is gone is swept, that of a living one is not", () => {
   const living = openWorkFolder(base);
   const ended = spawnSync(process.execPath, ["-e", "console.log(process.pid)"], { encoding: "utf8" });
-  const left = join(base, `${ended.stdout.trim()}-12345-abc`);
-  mkdirSync(left);
-  writeFileSync(join(left, "x0.npy"), "");
+  const left = leftBy(`${MACHINE}-${ended.stdout.trim()}-12345`);
   openWorkFolder(base);
   assert.ok(!existsSync(left) && existsSync(living.path));
 });
 
 test("a recycled pid does not protect a folder: the start time differs", () => {
-  openWorkFolder(base);
-  const left = join(base, `${process.pid}-1-abc`);
-  mkdirSync(left);
+  const left = leftBy(`${MACHINE}-${PID}-1`);
   openWorkFolder(base);
   assert.equal(existsSync(left), process.platform !== "linux");
+});
+
+test("the folder of a process in another container is left alone until it is a week old", () => {
+  const [held, old] = [leftBy(`00000000-${PID}-1`), leftBy(`00000000-${PID}-${START}`)];
+  const eightDaysAgo = Date.now() / 1000 - 8 * 86_400;
+  utimesSync(old, eightDaysAgo, eightDaysAgo);
+  const living = openWorkFolder(base).path;
+  utimesSync(living, eightDaysAgo, eightDaysAgo);
+  openWorkFolder(base);
+  assert.deepEqual([held, old, living].map(existsSync), [true, false, true]);
+});
+
+test("what killed processes have left is swept without another job", async () => {
+  const temporary = join(base, "..");
+  base = join(temporary, `mucast-${process.geteuid!()}`);
+  const [living, left] = [openWorkFolder(base), leftBy(`${MACHINE}-999999999-1`)];
+  await sweepWorkFolders(temporary);
+  assert.ok(!existsSync(left) && existsSync(living.path));
+  await sweepWorkFolders(join(temporary, "none"));
 });
 
 test("a folder that others may write to is refused", () => {

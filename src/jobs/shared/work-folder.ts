@@ -1,15 +1,17 @@
 import { lstatSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { folderObstacle } from "../../blob/folder/staged-file.ts";
+import { isGone, isOfThisMachine, ownMark } from "../../blob/folder/sweep-staged.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { causeOf } from "../../contract/errors/system-error.ts";
 import { makeFolder } from "../../contract/machine/folders.ts";
-import { startTimeOf } from "../../contract/machine/process-stat.ts";
 
 /**
  * A private folder for one job's matrices, under the system's folder for temporary files (TMPDIR). Its name carries
- * pid and start time of its process, by which the next job finds and removes the folder of a killed one.
+ * the mark of its process, by which the next job finds and removes the folder of a killed one. Containers may share
+ * TMPDIR: what a process of another one holds is not touched before it is a week old.
  */
 export interface WorkFolder {
   readonly path: string;
@@ -22,8 +24,8 @@ export interface WorkFolder {
 export function openWorkFolder(base: string = defaultBase()): WorkFolder {
   try {
     makePrivate(base);
-    sweep(base);
-    const path = mkdtempSync(join(base, `${process.pid}-${startTimeOf(process.pid) ?? 0}-`));
+    for (const left of leftIn(base)) rmSync(left, { recursive: true, force: true });
+    const path = mkdtempSync(join(base, `${ownMark()}-`));
     const clear = () => {
       try {
         for (const name of readdirSync(path)) rmSync(join(path, name), { recursive: true, force: true });
@@ -49,8 +51,21 @@ function ownUid(): number | undefined {
   return process.geteuid?.();
 }
 
-function defaultBase(): string {
-  return join(tmpdir(), `mucast-${ownUid()}`);
+function defaultBase(temporary = tmpdir()): string {
+  return join(temporary, `mucast-${ownUid()}`);
+}
+
+/**
+ * Removes what killed processes of this machine have left, without waiting for the next job to do so. Never rejects:
+ * what cannot be removed now is tried again by the next job.
+ * @param temporary TMPDIR of those processes.
+ */
+export async function sweepWorkFolders(temporary: string): Promise<void> {
+  try {
+    for (const left of leftIn(defaultBase(temporary))) await rm(left, { recursive: true, force: true });
+  } catch {
+    // There is no such folder, or it cannot be read.
+  }
 }
 
 function makePrivate(base: string): void {
@@ -67,13 +82,21 @@ function makePrivate(base: string): void {
   }
 }
 
-const NAME = /^(\d+)-(\d+)-/;
+const NAME = /^([0-9a-f]{8}-\d+-\d+)-/;
 
-function sweep(base: string): void {
-  for (const name of readdirSync(base)) {
-    const match = NAME.exec(name);
-    if (match && startTimeOf(Number(match[1])) !== match[2]) {
-      rmSync(join(base, name), { recursive: true, force: true });
-    }
-  }
+/** Far longer than a job goes without a file that is new or gone. */
+const ABANDONED_MS = 7 * 24 * 3_600_000;
+
+/** Paths of the folders under `base` that no process holds any more. */
+function leftIn(base: string): string[] {
+  return readdirSync(base).flatMap((name) => {
+    const mark = NAME.exec(name)?.[1];
+    const path = join(base, name);
+    return mark !== undefined && (isOfThisMachine(mark) ? isGone(mark) : isAbandoned(path)) ? [path] : [];
+  });
+}
+
+function isAbandoned(path: string): boolean {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  return stats !== undefined && Date.now() - stats.mtimeMs > ABANDONED_MS;
 }
