@@ -5,6 +5,7 @@ import type { Snapshot, StoredEvent } from "../../contract/api/stored-event.ts";
 import { parsePayload } from "../../contract/config/payload.ts";
 import type { StatusBlob } from "../../contract/output/status-blob.ts";
 import type { Database } from "../database/database.ts";
+import type { TestDatabase } from "../database/databases.testing.ts";
 import type { Caller } from "../operations/operations.ts";
 import { StoredOperations } from "../operations/stored-operations.ts";
 import { releaseLeases } from "../store/claim-operation.ts";
@@ -23,6 +24,16 @@ export const PAYLOAD = JSON.stringify({
   data_extractor_url: "https://acct.example/models/data/data_extractor_1.json",
   config: { "ML params": { model: "ridge" } },
 });
+
+/** The text of its config. */
+export const CONFIG = JSON.stringify(JSON.parse(PAYLOAD).config);
+
+export const LOST = { kind: "lost", reason: "killed" } as const;
+
+export function failedWith(code: "fit_failed" | "output_failed") {
+  const problem = { type: "", title: "", status: 422, code, detail: "", advice: "" } as const;
+  return { kind: "failed", problem } as const;
+}
 
 /** A batch in which nothing happened. */
 export const NO_PROGRESS: ProgressBatch = {
@@ -136,6 +147,18 @@ export class TestedQueue {
     this.#closing ??= this.dispatcher.drain(0).then(() => this.notifications.close());
     return this.#closing;
   }
+}
+
+/** A queue on the database of a test, which closes it at its end. */
+export async function startQueue(
+  tested: TestDatabase,
+  t: { after: (end: () => Promise<void>) => void },
+  settings: Partial<QueueParts["settings"]> = {},
+  executor = new FakeExecutor(),
+): Promise<TestedQueue> {
+  const started = await new TestedQueue(tested.database(), settings, executor).start();
+  t.after(() => started.close());
+  return started;
 }
 
 /** A caller of its own for each test, as they share a database. */

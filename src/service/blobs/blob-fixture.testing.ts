@@ -1,0 +1,142 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before } from "node:test";
+import { openStore } from "../../blob/open-store.ts";
+import type { BlobStore } from "../../blob/store.ts";
+import type { ErrorCode } from "../../contract/errors/error-codes.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import type { Database } from "../database/database.ts";
+import type { TestDatabase } from "../database/databases.testing.ts";
+import type { Caller } from "../operations/operations.ts";
+import { webhookTypes } from "../store/events.ts";
+import { insertOperation } from "../store/insert-operation.ts";
+import { noLog } from "../telemetry/log.ts";
+import { blobReconciliation } from "./blob-reconciliation.ts";
+import { spaceOf } from "./blobs.ts";
+import { StoredBlobs, type StoredBlobsParts } from "./stored-blobs.ts";
+
+export const NAME = "feature_engine_1.json";
+export const NO_WEBHOOKS = webhookTypes([]);
+export const QUOTA = { bytes: 100, blobs: 5 };
+const never = new AbortController().signal;
+
+/** One of its own for each test, as they share a database. */
+export function newCaller(): Caller {
+  return { subject: `key:${randomBytes(8).toString("hex")}`, scopes: new Set(["read", "write"]) };
+}
+
+export const isCode = (code: ErrorCode) => (error: unknown) =>
+  error instanceof MucastError && error.code === code;
+
+/** A storage that refuses. */
+export function fail(): Promise<never> {
+  return Promise.reject(new MucastError("output_failed", "no", {}, { cause: new Error("no right to it") }));
+}
+
+/** Services on one folder and one database, and what they store. Opened before the tests of the suite that it is called in. */
+export function blobFixture(tested: TestDatabase) {
+  const folder = mkdtempSync(join(tmpdir(), "mucast-blobs-"));
+  let database: Database;
+  let store: BlobStore;
+  const opened: StoredBlobs[] = [];
+  before(async () => {
+    database = tested.database();
+    store = await openStore("", { policy: { allowed: [], mapped: [{ base: "", folder }] } });
+  });
+  after(() => {
+    for (const blobs of opened) blobs.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  function service(overrides: Partial<StoredBlobsParts> = {}): StoredBlobs {
+    const parts = { database, store, settings: { auth: "keys" }, quota: QUOTA, log: noLog } as const;
+    opened.push(new StoredBlobs({ ...parts, ...overrides }));
+    return opened.at(-1)!;
+  }
+
+  async function put(blobs: StoredBlobs, caller: Caller, name: string, bytes: number): Promise<void> {
+    const upload = (await blobs.begin(caller, name, bytes))!;
+    await upload.store.put(upload.key, "x".repeat(bytes));
+    await upload.finish(bytes);
+  }
+
+  async function used(caller: Caller): Promise<unknown> {
+    const { rows } = await database.query(
+      "select bytes::float8 as bytes, blobs::float8 as blobs from blob_usage where caller = $1",
+      [caller.subject],
+    );
+    return rows[0];
+  }
+
+  /** The store, but for how it removes and looks. */
+  function storeThat(
+    remove: (key: string, own: BlobStore) => Promise<void>,
+    stat = (key: string, own: BlobStore) => own.stat(key),
+  ): BlobStore {
+    const within = (space: string): BlobStore => {
+      const own = store.within(space);
+      return {
+        url: own.url,
+        within,
+        stat: (key) => stat(key, own),
+        read: (key, part) => own.read(key, part),
+        put: (...write) => own.put(...write),
+        create: (...write) => own.create(...write),
+        remove: (key) => remove(key, own),
+        close: () => own.close(),
+      };
+    };
+    return within("");
+  }
+
+  /** A store whose removals begin, and end once they are let. */
+  function slowStore() {
+    const [reached, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const slow = storeThat(async (key, own) => {
+      reached.resolve();
+      await gate.promise;
+      await own.remove(key);
+    });
+    return { slow, reached: reached.promise, open: gate.resolve };
+  }
+
+  const reconcile = (blobs: StoredBlobs, { alone = false, storage = store } = {}) =>
+    blobReconciliation({ database, store: storage, log: noLog, ours: () => blobs.ongoing }, alone)(never);
+
+  function operationOf(caller: Caller, feature: string) {
+    const space = spaceOf(caller.subject);
+    return {
+      id: randomUUID(),
+      caller: caller.subject,
+      space,
+      operation: "run_ml_job",
+      featureUrl: `/${space}/data/${feature}`,
+      dataExtractorUrl: "https://a.example/c/data/data_extractor_1.json",
+      blobs: [{ name: feature, space }],
+      idempotencyKey: undefined,
+      traceparent: undefined,
+      ...{ config: "{}", configSha256: "", bodySha256: "" },
+    } as const;
+  }
+
+  const submit = (caller: Caller, feature: string) =>
+    insertOperation(database, operationOf(caller, feature), { queued: 10, quota: QUOTA }, NO_WEBHOOKS);
+
+  return {
+    service,
+    put,
+    used,
+    storeThat,
+    slowStore,
+    reconcile,
+    submit,
+    get store() {
+      return store;
+    },
+    get database() {
+      return database;
+    },
+  };
+}

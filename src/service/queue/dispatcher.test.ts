@@ -1,0 +1,174 @@
+import assert from "node:assert/strict";
+import { beforeEach, test } from "node:test";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { onEachDatabase } from "../database/databases.testing.ts";
+import { CONFIG, failedWith, LOST, newCaller, recordOf, startQueue, TestedQueue } from "./queue.testing.ts";
+
+onEachDatabase((tested) => {
+  beforeEach(() => tested.database().exec("truncate operations cascade"));
+
+  test("an operation is queued, started, told of and ended, its events numbered without a gap", async (t) => {
+    const tried = await startQueue(tested, t);
+    const caller = newCaller();
+    const { id } = await tried.submit(caller);
+    const execution = await tried.executor.next();
+    assert.deepEqual([execution.order.id, execution.order.attempt], [id, 1]);
+    assert.equal(execution.order.config, CONFIG);
+    execution.listener.onEvent({ kind: "progress", stage: "fit", done: 3, total: 7 });
+    execution.listener.onEvent({ kind: "warning", warning: { code: "long_gap", message: "A: a gap" } });
+    execution.end({ kind: "succeeded", record: recordOf(id) });
+    const view = await tried.ended(caller, id);
+    assert.equal(view.status, "Succeeded");
+    assert.deepEqual(view.result, recordOf(id));
+    assert.deepEqual(view.progress, { stage: "fit", done: 3, total: 7 });
+    assert.deepEqual(view.warnings, [{ code: "long_gap", message: "A: a gap" }]);
+    const events = await tried.events(caller, id);
+    assert.deepEqual(
+      events.map(({ seq, type }) => `${seq} ${type}`),
+      ["1 queued", "2 started", "3 warning", "4 progress", "5 succeeded"],
+    );
+    assert.deepEqual(events.at(-1)!.data, view);
+  });
+
+  test("an attempt that vanishes is made once more, and a second one ends the operation", async (t) => {
+    const tried = await startQueue(tested, t);
+    const caller = newCaller();
+    const { id } = await tried.submit(caller);
+    (await tried.executor.next()).end(LOST);
+    const second = await tried.executor.next();
+    assert.equal(second.order.attempt, 2);
+    second.end(LOST);
+    const { status, error } = await tried.ended(caller, id);
+    assert.deepEqual([status, error?.code], ["Failed", "execution_lost"]);
+  });
+
+  test("an output that is there has succeeded, whatever its execution said", async (t) => {
+    const tried = await startQueue(tested, t);
+    const caller = newCaller();
+    for (const end of [LOST, failedWith("output_failed")]) {
+      const { id } = await tried.submit(caller);
+      const execution = await tried.executor.next();
+      tried.store.leaveOutput(id, CONFIG);
+      execution.end(end);
+      const { status, result } = await tried.ended(caller, id);
+      assert.deepEqual([status, result?.output_name], ["Succeeded", `ml_engine_${id}.json`]);
+    }
+  });
+
+  test("an output of another config is not taken for the operation's", async (t) => {
+    const tried = await startQueue(tested, t);
+    const caller = newCaller();
+    const { id } = await tried.submit(caller);
+    const execution = await tried.executor.next();
+    tried.store.leaveOutput(id, `${CONFIG} `);
+    execution.end(failedWith("output_failed"));
+    assert.equal((await tried.ended(caller, id)).error?.code, "output_failed");
+  });
+
+  test("a job that succeeds while it is being cancelled has succeeded", async (t) => {
+    const tried = await startQueue(tested, t);
+    tried.executor.obeys = false;
+    const caller = newCaller();
+    const { id } = await tried.submit(caller);
+    const execution = await tried.executor.next();
+    await tried.operations.cancel(caller, id);
+    execution.end({ kind: "succeeded", record: recordOf(id) });
+    assert.equal((await tried.ended(caller, id)).status, "Succeeded");
+  });
+
+  test("a start that is refused is told to nobody, and is made again", async (t) => {
+    const tried = await startQueue(tested, t);
+    const caller = newCaller();
+    tried.executor.refuse(new MucastError("unavailable", "not now", { retryAfter: 0 }));
+    const { id } = await tried.submit(caller);
+    const { order, end } = await tried.executor.next();
+    assert.deepEqual([order.id, order.attempt], [id, 2]);
+    end({ kind: "succeeded", record: recordOf(id) });
+    await tried.ended(caller, id);
+    const types = (await tried.events(caller, id)).map(({ type }) => type);
+    assert.deepEqual(types, ["queued", "started", "succeeded"]);
+  });
+
+  test("a start that meets a defect ends the operation, which tells an id of it alone", async (t) => {
+    const tried = await startQueue(tested, t);
+    const caller = newCaller();
+    tried.executor.refuse(new TypeError("/srv/secret is undefined"));
+    const { id } = await tried.submit(caller);
+    const { status, error } = await tried.ended(caller, id);
+    assert.deepEqual([status, error?.code, typeof error?.id], ["Failed", "internal", "string"]);
+    assert.doesNotMatch(JSON.stringify(error), /secret|TypeError/);
+  });
+
+  test("what is cancelled while no start succeeds is Canceled", async (t) => {
+    const tried = await startQueue(tested, t);
+    const caller = newCaller();
+    const refusal = tried.executor.refuse(new MucastError("unavailable", "not now", { retryAfter: 0 }));
+    const { id } = await tried.submit(caller);
+    await refusal;
+    await tried.operations.cancel(caller, id);
+    const { status, error } = await tried.ended(caller, id);
+    assert.deepEqual([status, error?.code], ["Canceled", "canceled"]);
+  });
+
+  test("a job over its time is stopped", async (t) => {
+    const tried = await startQueue(tested, t, { job_seconds: 0 });
+    const caller = newCaller();
+    const { id } = await tried.submit(caller);
+    const { status, error } = await tried.ended(caller, id);
+    assert.deepEqual([status, error?.code], ["Failed", "timed_out"]);
+  });
+
+  test("a service's clock that is ahead of the database's costs a job none of its time", async (t) => {
+    const tried = await startQueue(tested, t, { job_seconds: 60 });
+    t.mock.timers.enable({ apis: ["Date"], now: Date.now() + 90_000 });
+    const caller = newCaller();
+    const { id } = await tried.submit(caller);
+    const { stops, end } = await tried.executor.next();
+    await tried.told(caller, id, "started");
+    t.mock.timers.setTime(Date.now() + 86_400_000);
+    await tried.operations.get(caller, id);
+    assert.deepEqual(stops, []);
+    end({ kind: "succeeded", record: recordOf(id) });
+    assert.equal((await tried.ended(caller, id)).status, "Succeeded");
+  });
+
+  test("what waits for its next attempt is not kept waiting where the database's clock was put back", async (t) => {
+    const tried = await new TestedQueue(tested.database()).start({ dispatch: false });
+    t.after(() => tried.close());
+    const { id } = await tried.submit(newCaller());
+    await tested.database().exec("update operations set not_before = now() + interval '1 day'");
+    const later = await startQueue(tested, t);
+    assert.equal((await later.executor.next()).order.id, id);
+  });
+
+  test("a long queue of one caller does not keep another waiting", async (t) => {
+    const tried = await startQueue(tested, t);
+    const [many, one] = [newCaller(), newCaller()];
+    for (let i = 0; i < 5; i++) await tried.submit(many);
+    const first = await tried.executor.next();
+    const { id } = await tried.submit(one);
+    first.end({ kind: "succeeded", record: recordOf(first.order.id) });
+    const second = await tried.executor.next();
+    const third = await tried.executor.next();
+    assert.ok([second, third].some(({ order }) => order.id === id));
+  });
+
+  test("two services share a queue: each operation runs once", async (t) => {
+    const services = [await startQueue(tested, t), await startQueue(tested, t)];
+    for (const { executor } of services) {
+      void (async () => {
+        for (;;) {
+          const { order, end } = await executor.next();
+          end({ kind: "succeeded", record: recordOf(order.id) });
+        }
+      })();
+    }
+    const caller = newCaller();
+    const ids = await Promise.all(
+      Array.from({ length: 40 }, async (_, i) => (await services[i % 2]!.submit(caller)).id),
+    );
+    for (const id of ids) assert.equal((await services[0]!.ended(caller, id)).status, "Succeeded");
+    const run = services.flatMap(({ executor }) => executor.executions.map(({ order }) => order.id));
+    assert.deepEqual(run.toSorted(), ids.toSorted());
+  });
+});

@@ -1,0 +1,239 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { beforeEach, test } from "node:test";
+import { setImmediate } from "node:timers/promises";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { onEachDatabase } from "../database/databases.testing.ts";
+import { claimOperation, renewLeases } from "../store/claim-operation.ts";
+import { readOperation } from "../store/operation-rows.ts";
+import { Dispatcher } from "./dispatcher.ts";
+import { FakeExecutor } from "./fake-executor.testing.ts";
+import { LeaseRecovery } from "./lease-recovery.ts";
+import { CONFIG, failedWith, LOST, newCaller, recordOf, startQueue, TestedQueue } from "./queue.testing.ts";
+
+onEachDatabase((tested) => {
+  beforeEach(() => tested.database().exec("truncate operations cascade"));
+
+  test("what is adopted has the time that its attempt has left by the database's clock", async (t) => {
+    const first = await startQueue(tested, t, {}, new FakeExecutor(true));
+    first.executor.obeys = false;
+    const caller = newCaller();
+    const { id } = await first.submit(caller);
+    await first.executor.next();
+    await first.told(caller, id, "started");
+    await first.close();
+    await tested
+      .database()
+      .query("update operations set attempt_started_at = now() - interval '2 hours' where id = $1", [id]);
+    await startQueue(tested, t, { job_seconds: 3_600 }, new FakeExecutor(true));
+    assert.equal((await first.ended(caller, id)).error?.code, "timed_out");
+  });
+
+  test("a lease that is prolonged is believed whatever the database's clock says, and one that is not has lapsed", async () => {
+    const tried = new TestedQueue(tested.database());
+    await tried.start({ dispatch: false });
+    const { id } = await tried.submit(newCaller());
+    await tried.notifications.close();
+    const database = tested.database();
+    const other = "elsewhere/1/1/x";
+    await claimOperation(database, other);
+    let seconds = 0;
+    const taken: string[] = [];
+    const parts = { ...tried.parts, isRunning: () => false, begin: () => undefined };
+    const recovery = new LeaseRecovery(
+      { ...parts, log: { ...parts.log, warn: () => void taken.push(id) } },
+      () => seconds * 1_000,
+    );
+    for (; seconds < 60; seconds += 10) {
+      await renewLeases(database, other);
+      await database.exec("update operations set lease_until = lease_until - interval '1 day'");
+      await recovery.all(false);
+    }
+    assert.equal((await readOperation(database, id))!.owner, other);
+    for (; seconds < 80; seconds += 10) await recovery.all(false);
+    assert.equal((await readOperation(database, id))!.owner, other, "for as long as a lease lasts");
+    recovery.restartLeaseClocks();
+    for (; seconds < 100; seconds += 10) await recovery.all(false);
+    assert.equal((await readOperation(database, id))!.owner, other, "no service could prolong it");
+    seconds += 10;
+    await recovery.all(false);
+    assert.notEqual((await readOperation(database, id))!.owner, other);
+    assert.ok(taken.length > 0);
+  });
+
+  test("draining hands back what does not end, and the next service runs it; that counts as no loss", async (t) => {
+    const first = await startQueue(tested, t);
+    const caller = newCaller();
+    const { id } = await first.submit(caller);
+    await first.executor.next();
+    await first.close();
+    const row = await readOperation(tested.database(), id);
+    assert.deepEqual([row!.status, row!.lost, row!.owner], ["NotStarted", 0, null]);
+    const second = await startQueue(tested, t);
+    const again = await second.executor.next();
+    assert.deepEqual([again.order.id, again.order.attempt], [id, 2]);
+    again.end({ kind: "succeeded", record: recordOf(id) });
+    assert.equal((await second.ended(caller, id)).status, "Succeeded");
+  });
+
+  test("what a killed service ran is taken over: made again, or copied from its status blob or its output", async (t) => {
+    const first = await startQueue(tested, t, { concurrent_jobs: 3, cores: 3 });
+    const caller = newCaller();
+    const ids: string[] = [];
+    for (let i = 0; i < 3; i++) {
+      ids.push((await first.submit(caller)).id);
+      await first.executor.next();
+    }
+    await first.die();
+    const second = new TestedQueue(tested.database());
+    second.statuses.set(`${ids[1]}.1`, {
+      schema: "mucast.status/1",
+      id: ids[1]!,
+      attempt: 1,
+      config_sha256: "",
+      updated_at: "",
+      progress: null,
+      warnings: [],
+      timings: [],
+      end: { record: recordOf(ids[1]!) },
+    });
+    second.store.leaveOutput(ids[2]!, CONFIG);
+    await second.start();
+    t.after(() => second.close());
+    const again = await second.executor.next();
+    assert.deepEqual([again.order.id, again.order.attempt], [ids[0], 2]);
+    again.end({ kind: "succeeded", record: recordOf(ids[0]!) });
+    for (const id of ids) assert.equal((await second.ended(caller, id)).status, "Succeeded");
+    // The dead one comes back late and is not listened to.
+    for (const execution of first.executor.executions) execution.end(failedWith("fit_failed"));
+    await first.close();
+    for (const id of ids) assert.equal((await second.operations.get(caller, id)).status, "Succeeded");
+  });
+
+  test("a storage that is away keeps no service from starting, nor other operations from running", async (t) => {
+    const first = await startQueue(tested, t);
+    const caller = newCaller();
+    const { id } = await first.submit(caller);
+    await first.executor.next();
+    await first.die();
+    const second = new TestedQueue(tested.database());
+    const asked = Promise.withResolvers<void>();
+    t.mock.method(second.store, "stat", async () => {
+      asked.resolve();
+      throw new MucastError("blob_unavailable", "away");
+    });
+    t.after(() => second.close());
+    await second.start();
+    // Once or more: it is looked at again while what follows takes its time.
+    await asked.promise;
+    const other = await second.submit(caller);
+    const execution = await second.executor.next();
+    assert.equal(execution.order.id, other.id);
+    execution.end({ kind: "succeeded", record: recordOf(other.id) });
+    assert.equal((await second.ended(caller, other.id)).status, "Succeeded");
+    assert.equal((await second.operations.get(caller, id)).status, "Running");
+  });
+
+  test("a lease that lapsed while the database was away is its service's to keep", async (t) => {
+    const first = await startQueue(tested, t);
+    const caller = newCaller();
+    const { id } = await first.submit(caller);
+    const execution = await first.executor.next();
+    await tested.database().exec("update operations set lease_until = now() - interval '1 minute'");
+    const second = await startQueue(tested, t);
+    assert.equal((await readOperation(tested.database(), id))!.owner, first.parts.owner);
+    execution.end({ kind: "succeeded", record: recordOf(id) });
+    assert.equal((await second.ended(caller, id)).status, "Succeeded");
+  });
+
+  test("the next attempt is looked after though the end of the one before was written down late", async (t) => {
+    const tried = new TestedQueue(tested.database());
+    const secondBegun = Promise.withResolvers<void>();
+    const database = tried.parts.database;
+    const parts = { ...tried.parts, database: { ...database } };
+    let isLate = true;
+    parts.database.query = async (text, params) => {
+      const answer = await database.query(text, params);
+      if (!isLate || !text.includes("set status = 'NotStarted'")) return answer as never;
+      isLate = false;
+      await secondBegun.promise;
+      throw new MucastError("unavailable", "the answer was lost");
+    };
+    const dispatcher = new Dispatcher(parts);
+    await tried.start({ dispatch: false });
+    await dispatcher.start(tried.notifications, false);
+    t.after(async () => {
+      await dispatcher.drain(0);
+      await tried.close();
+    });
+    const caller = newCaller();
+    const { id } = await tried.submit(caller);
+    (await tried.executor.next()).end(LOST);
+    const second = await tried.executor.next();
+    assert.deepEqual([second.order.attempt, dispatcher.coresTaken], [2, 2]);
+    secondBegun.resolve();
+    while (dispatcher.coresTaken > 1) await setImmediate();
+    await tried.operations.cancel(caller, id);
+    assert.equal((await tried.ended(caller, id)).status, "Canceled");
+    assert.deepEqual(second.stops, ["canceled"]);
+  });
+
+  test("what a process on this machine ran is taken over as soon as it is gone", async (t) => {
+    const first = await startQueue(tested, t);
+    const caller = newCaller();
+    const { id } = await first.submit(caller);
+    await first.executor.next();
+    await first.dispatcher.stopClaiming();
+    const dead = spawnSync("true").pid;
+    const owner = first.parts.owner.replace(`/${process.pid}/`, `/${dead}/`);
+    await tested.database().query("update operations set owner = $1 where id = $2", [owner, id]);
+    const second = await startQueue(tested, t);
+    const again = await second.executor.next();
+    assert.deepEqual([again.order.id, again.order.attempt], [id, 2]);
+    again.end({ kind: "succeeded", record: recordOf(id) });
+    assert.equal((await second.ended(caller, id)).status, "Succeeded");
+    await first.close();
+  });
+
+  test("what outlives its service runs on, and the next service adopts it", async (t) => {
+    const first = await startQueue(tested, t, {}, new FakeExecutor(true));
+    first.executor.obeys = false;
+    const caller = newCaller();
+    const { id } = await first.submit(caller);
+    const { order } = await first.executor.next();
+    await first.close();
+    assert.equal((await readOperation(tested.database(), id))!.status, "Running");
+    const second = await startQueue(tested, t, {}, new FakeExecutor(true));
+    const adopted = await second.executor.next();
+    assert.deepEqual([adopted.order, adopted.adopted], [order, `fake-${id}-1`]);
+    adopted.end({ kind: "succeeded", record: recordOf(id) });
+    assert.equal((await second.ended(caller, id)).status, "Succeeded");
+  });
+
+  // It takes its time, and asks nothing of the database.
+  if (tested.kind === "postgres") return;
+
+  test("draining ends although nothing can be written down, and what ran is taken over", async (t) => {
+    const first = await startQueue(tested, t);
+    const caller = newCaller();
+    const { id } = await first.submit(caller);
+    await first.executor.next();
+    const { query } = tested.database();
+    const away = t.mock.method(
+      tested.database(),
+      "query",
+      async (text: string, params?: readonly unknown[]) => {
+        if (text.includes("set status = 'NotStarted'")) throw new MucastError("unavailable", "away");
+        return query(text, params);
+      },
+    );
+    await first.close();
+    away.mock.restore();
+    assert.equal((await readOperation(tested.database(), id))!.owner, null);
+    const second = await startQueue(tested, t);
+    const again = await second.executor.next();
+    assert.deepEqual([again.order.id, again.order.attempt], [id, 2]);
+    again.end({ kind: "succeeded", record: recordOf(id) });
+    assert.equal((await second.ended(caller, id)).status, "Succeeded");
+  });
+});
