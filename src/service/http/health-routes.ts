@@ -63,7 +63,7 @@ function readyRoute(app: HttpApp, { ready }: HttpOptions): void {
 }
 
 function metricsRoute(app: HttpApp, { settings, telemetry }: HttpOptions): void {
-  // Not by the address: what listens on loopback may stand behind a proxy that all the world reaches.
+  // The address does not matter: a service on loopback may stand behind a public proxy.
   const access = settings.auth === "none" ? "anyone" : "read";
   app.route({
     method: "GET",

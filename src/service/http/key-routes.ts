@@ -12,11 +12,11 @@ const newKeySchema = z.strictObject({
   scopes: z.array(z.enum(SCOPES)).min(1).default(["read", "write"]),
 });
 
-/** What makes a key answers: `token` is told this once only. */
+/** The answer to the creation of a key. No other answer has the token. */
 export const createdKeySchema = z.strictObject({ key: apiKeySchema, token: z.string() });
 export const keyListSchema = z.strictObject({ keys: z.array(apiKeySchema) });
 
-/** `/admin/keys`, which `mucast keys` uses; for the operator alone, and no part of the public interface. */
+/** `/admin/keys`, for `mucast keys`. It needs the scope `admin` and is not in the published API. */
 export function keyRoutes(app: HttpApp, { keys }: Pick<HttpOptions, "keys">): void {
   readBodiesAsText(app);
   const config = { access: "admin" } as const;

@@ -42,7 +42,7 @@ export async function listen(
   parts: Partial<
     Pick<
       HttpOptions,
-      "ready" | "authenticate" | "stallMilliseconds" | "lookMilliseconds" | "headersMilliseconds"
+      "ready" | "authenticate" | "stallMilliseconds" | "keyCheckMilliseconds" | "headersMilliseconds"
     > & {
       store: BlobStore;
     }
@@ -63,7 +63,7 @@ export async function listen(
     blobs,
     localToken: LOCAL_TOKEN,
     stallMilliseconds: parts.stallMilliseconds,
-    lookMilliseconds: parts.lookMilliseconds,
+    keyCheckMilliseconds: parts.keyCheckMilliseconds,
     headersMilliseconds: parts.headersMilliseconds,
     log,
     authenticate:

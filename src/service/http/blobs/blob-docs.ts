@@ -3,7 +3,7 @@ import { outputBlobSchema } from "../../../contract/output/output-blob.ts";
 import { EXAMPLE_BLOBS } from "../openapi/examples.ts";
 import { emptyAnswer, jsonAnswer, problemAnswers } from "../openapi/route-docs.ts";
 
-/** What an upload answers. */
+/** The answer to an upload. */
 export const uploadedBlobSchema = z
   .strictObject({
     name: z.string(),
@@ -34,7 +34,7 @@ function header(description: string) {
   return z.string().optional().describe(description);
 }
 
-/** Looked into by the job that reads it, not here. */
+/** Open: the job that reads a blob checks its content; the upload does not. */
 export const inputBlobSchema = z.looseObject({}).meta({
   id: "InputBlob",
   description:
@@ -42,7 +42,6 @@ export const inputBlobSchema = z.looseObject({}).meta({
 });
 const records = z.array(z.looseObject({}));
 
-/** The bytes of what is stored. */
 const BYTES = { type: "string", format: "binary" } as const;
 
 export const readBlobDocs = {
@@ -92,7 +91,7 @@ export const writeBlobDocs = {
     "if-match": header("Replaces this version only; `*` any, but does not make a new one."),
     "if-none-match": header("`*`: makes a new one only."),
   }),
-  // Its bytes are stored as they are; a schema of JSON here would be one that nothing holds.
+  // The service stores the bytes without parsing them, so a JSON schema here would promise a check that is not made.
   body: { content: { "application/octet-stream": { schema: BYTES } } },
   response: {
     201: jsonAnswer("It is new.", uploadedBlobSchema, UPLOADED, { ETag: ETAG }),

@@ -4,7 +4,7 @@ import { show } from "../../../contract/errors/faults.ts";
 const INPUT = /^(?:feature_engine|data_extractor)_[A-Za-z0-9_-]{1,64}\.json$/;
 const OUTPUT = /^(?:ml|nn)_engine_[A-Za-z0-9_-]{1,64}\.json$/;
 
-/** @throws MucastError not_found for a name that no blob here can have. */
+/** @throws MucastError not_found for a name that no blob can have. */
 export function checkReadable(name: string): void {
   if (!INPUT.test(name) && !OUTPUT.test(name)) throw noBlob(name);
 }
@@ -25,7 +25,7 @@ export function checkWritable(name: string): void {
   );
 }
 
-/** Said alike of a blob that is not there and of one that is another caller's. */
+/** The same for a blob that does not exist and for a blob of another caller. */
 export function noBlob(name: string): MucastError {
   return new MucastError("not_found", `there is no blob ${show(name)}`, { path: "name" });
 }

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { OpenDownloads } from "../guard/caller-limits.ts";
 import type { HttpApp, HttpOptions } from "../server/http-app.ts";
-import { dropContentType } from "../server/request-bodies.ts";
+import { ignoreContentType } from "../server/request-bodies.ts";
 import { blobParams, readBlobDocs, removeBlobDocs, writeBlobDocs } from "./blob-docs.ts";
 import { checkReadable, noBlob } from "./blob-names.ts";
 import { checkIfMatch } from "./conditional-requests.ts";
@@ -12,8 +12,8 @@ import { writeBlob } from "./write-blob.ts";
 export function blobRoutes(app: HttpApp, options: HttpOptions, closing: AbortSignal): void {
   const reading = { options, open: new OpenDownloads(options.settings), closing };
   app.removeAllContentTypeParsers();
-  dropContentType(app);
-  // The handler reads the body itself, as it comes.
+  ignoreContentType(app);
+  // writeBlob reads the body itself, piece by piece.
   app.addContentTypeParser("*", (_request, _payload, done) => done(null));
   app.route({
     method: ["GET", "HEAD"],
@@ -38,8 +38,8 @@ export function blobRoutes(app: HttpApp, options: HttpOptions, closing: AbortSig
   });
 }
 
-/** Removes an input or an output of the caller's. */
-export async function removeBlob(
+/** Removes an input or an output of the caller. */
+async function removeBlob(
   request: FastifyRequest,
   reply: FastifyReply,
   name: string,
@@ -48,8 +48,8 @@ export async function removeBlob(
   checkReadable(name);
   const caller = request.caller!;
   if (request.headers["if-match"] !== undefined) {
-    const spot = await blobs.find(caller, name);
-    const blob = await spot?.store.stat(spot.key);
+    const location = await blobs.find(caller, name);
+    const blob = await location?.store.stat(location.key);
     if (blob === undefined) throw noBlob(name);
     checkIfMatch(request.headers, blob.etag);
   }

@@ -7,9 +7,9 @@ import { counted } from "../../../contract/errors/wording.ts";
 const ENTITY_TAG = /(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g;
 
 /**
- * Whether a blob is none of those that `If-Match` names (RFC 9110, 13.1.1). Weak tags match nothing here.
+ * Checks that `If-Match` names the blob (RFC 9110, 13.1.1). A weak tag matches no blob.
  *
- * @param etag of the blob there is; undefined where there is none.
+ * @param etag of the blob; undefined where there is no blob.
  * @throws MucastError precondition_failed.
  */
 export function checkIfMatch(headers: IncomingHttpHeaders, etag: string | undefined): void {
@@ -23,7 +23,7 @@ export function checkIfMatch(headers: IncomingHttpHeaders, etag: string | undefi
   });
 }
 
-/** Whether a blob is one of those that `If-None-Match` names (RFC 9110, 13.1.2); `*` names any. */
+/** Whether `If-None-Match` does not name the blob (RFC 9110, 13.1.2). `*` names every blob. */
 export function matchesNone(headers: IncomingHttpHeaders, etag: string | undefined): boolean {
   const unwanted = headers["if-none-match"];
   if (unwanted === undefined || etag === undefined) return true;
@@ -35,8 +35,8 @@ function tagsOf(header: string): string[] {
   return header.match(ENTITY_TAG) ?? [];
 }
 
-/** A part of a blob; `end` exclusive. */
-export interface ByteRange {
+/** A part of a blob, in bytes; `end` exclusive. */
+interface ByteRange {
   readonly start: number;
   readonly end: number;
 }
@@ -44,8 +44,8 @@ export interface ByteRange {
 const RANGE = /^bytes=(?:(\d+)-(\d*)|-(\d+))$/i;
 
 /**
- * The part that `Range` and `If-Range` ask for (RFC 9110, 14.2). Undefined for the whole: no range, several, one of
- * another unit, or one of another version of the blob.
+ * The part that `Range` and `If-Range` ask for (RFC 9110, 14.2). Undefined, which means the whole blob, where there is
+ * no range, more than one, one of another unit, or one of another version of the blob.
  *
  * @throws MucastError range_not_satisfiable.
  */

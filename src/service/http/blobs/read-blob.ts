@@ -2,31 +2,30 @@ import { Readable } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { OpenDownloads } from "../guard/caller-limits.ts";
 import type { HttpOptions } from "../server/http-app.ts";
-import { paced, requestAbort, STALL_MILLISECONDS } from "../server/request-abort.ts";
+import { requestAbort, STALL_MILLISECONDS, withStallTimeout } from "../server/request-abort.ts";
 import { checkReadable, noBlob } from "./blob-names.ts";
 import { byteRange, checkIfMatch, matchesNone } from "./conditional-requests.ts";
 
-/** What reading blobs stands on. */
-export interface Reading {
+interface ReadBlobParts {
   readonly options: HttpOptions;
   readonly open: OpenDownloads;
-  /** Aborted when the service ends. */
+  /** Aborts when the service closes. */
   readonly closing: AbortSignal;
 }
 
-/** How often a blob is looked up whose owner replaces it before its first piece is read. */
-const LOOKS_AT_MOST = 3;
+/** Times that a read starts again because the caller replaced the blob before its first piece was read. */
+const MOST_LOOKUPS = 3;
 
-/** Answers with a blob of the caller's, or with the part of it that is asked for. */
+/** Answers with a blob of the caller, or with the byte range that the request names. */
 export async function readBlob(
   request: FastifyRequest,
   reply: FastifyReply,
   name: string,
-  { options, open, closing }: Reading,
+  { options, open, closing }: ReadBlobParts,
 ): Promise<FastifyReply> {
   checkReadable(name);
   let isCounted = false;
-  for (let looks = 1; ; looks++) {
+  for (let lookups = 1; ; lookups++) {
     const { store, key, size, etag } = await lookUp(request, name, options);
     checkIfMatch(request.headers, etag);
     reply.headers({ etag, "accept-ranges": "bytes", "cache-control": "private, no-cache" });
@@ -40,29 +39,29 @@ export async function readBlob(
     if (!isCounted) open.begin(request.caller!.subject, reply.raw);
     isCounted = true;
     const signal = requestAbort(reply, closing);
-    const pieces = paced(
+    const pieces = withStallTimeout(
       store.read(key, { start, end, etag, signal }),
       options.stallMilliseconds ?? STALL_MILLISECONDS,
       () => reply.raw.destroy(),
     );
     try {
-      return reply.send(await begun(pieces, signal));
+      return reply.send(await withFirstPiece(pieces, signal));
     } catch (error) {
-      if (looks === LOOKS_AT_MOST || (await lookUp(request, name, options)).etag === etag) throw error;
+      if (lookups === MOST_LOOKUPS || (await lookUp(request, name, options)).etag === etag) throw error;
     }
   }
 }
 
-/** Where a blob of the caller's lies now, and its version. @throws MucastError not_found. */
+/** The location of a blob of the caller, with its size and version. @throws MucastError not_found. */
 async function lookUp(request: FastifyRequest, name: string, { blobs }: HttpOptions) {
-  const spot = await blobs.find(request.caller!, name);
-  const blob = await spot?.store.stat(spot.key);
-  if (spot === undefined || blob === undefined) throw noBlob(name);
-  return { ...spot, ...blob };
+  const location = await blobs.find(request.caller!, name);
+  const blob = await location?.store.stat(location.key);
+  if (location === undefined || blob === undefined) throw noBlob(name);
+  return { ...location, ...blob };
 }
 
-/** A stream whose first piece is there already: what fails before it is still answered with a problem. */
-async function begun(pieces: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<Readable> {
+/** A stream whose first piece has been read. A failure before that piece rejects, so that the caller gets a problem. */
+async function withFirstPiece(pieces: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<Readable> {
   const iterator = pieces[Symbol.asyncIterator]();
   const first = await iterator.next();
   const rest = { [Symbol.asyncIterator]: () => iterator };
@@ -71,7 +70,7 @@ async function begun(pieces: AsyncIterable<Uint8Array>, signal: AbortSignal): Pr
     yield* rest;
   }
   const stream = Readable.from(all(), { objectMode: false, signal });
-  // One whose reader has gone before it is read from ends nothing by itself: the file would stay open.
+  // A stream that closes before anything is read from it does not end its generator, and the file would stay open.
   stream.once("close", () => void iterator.return?.().catch(() => undefined));
   return stream;
 }

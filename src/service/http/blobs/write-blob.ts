@@ -9,7 +9,7 @@ import type { UploadedBlob } from "./blob-docs.ts";
 import { checkWritable, noBlob } from "./blob-names.ts";
 import { checkIfMatch, matchesNone } from "./conditional-requests.ts";
 
-/** Stores an uploaded blob, whole or not at all. Everything that can be refused is before its bytes are taken. */
+/** Stores an uploaded blob, whole or not at all. Makes every check that it can before it reads the first byte. */
 export async function writeBlob(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -22,15 +22,15 @@ export async function writeBlob(
   const caller = request.caller!;
   checkWhole(headers["content-range"]);
   checkLength(headers["content-length"], settings.upload_bytes);
-  const place = await blobs.place(caller, name);
-  if (place === undefined) throw noBlob(name);
-  checkConditions(request, await place.store.stat(place.key));
+  const location = await blobs.place(caller, name);
+  if (location === undefined) throw noBlob(name);
+  checkConditions(request, await location.store.stat(location.key));
   const upload = await blobs.begin(caller, name, lengthOf(headers["content-length"]));
   if (upload === undefined) throw noBlob(name);
   if (headers.expect !== undefined) reply.raw.writeContinue();
   const check = async () => checkConditions(request, await upload.store.stat(upload.key));
   const body = new UploadBody(raw, (bytes) => upload.reach(bytes), check);
-  const { created, etag } = await stored(
+  const { created, etag } = await storeBody(
     settings,
     name,
     upload,
@@ -41,12 +41,11 @@ export async function writeBlob(
   return { name, url: `${blobBase(settings, upload.store, request)}/data/${name}`, size: body.bytes, etag };
 }
 
-/** Undefined where it is not told. */
 function lengthOf(header: string | undefined): number | undefined {
   return header === undefined ? undefined : Number(header);
 }
 
-/** A part would replace the whole (RFC 9110, section 14.5). */
+/** A PUT with Content-Range would replace the whole blob with a part (RFC 9110, section 14.5). */
 function checkWhole(range: string | undefined): void {
   if (range === undefined) return;
   const message = "a blob is written whole; leave Content-Range out and send all of it";
@@ -72,8 +71,8 @@ function checkConditions({ headers }: FastifyRequest, now: StoredBlob | undefine
   throw alreadyThere();
 }
 
-/** Stores the body and has it recorded; where that fails, its room is given back. */
-async function stored(
+/** Stores the body and records the blob. Where that fails, it discards the upload, which releases its room. */
+async function storeBody(
   { upload_bytes: limit }: HttpOptions["settings"],
   name: string,
   upload: BlobUpload,
@@ -82,7 +81,7 @@ async function stored(
 ): Promise<{ created: boolean; etag: string }> {
   const { store, key } = upload;
   const write = { limit };
-  const written = isNewOnly ? created(upload, body, write) : store.put(key, body.pieces(), write);
+  const written = isNewOnly ? createBlob(upload, body, write) : store.put(key, body.pieces(), write);
   const answer = await written.catch(async (error: unknown) => {
     await upload.discard();
     throw storageFailed(error, `${name} could not be stored`);
@@ -91,9 +90,9 @@ async function stored(
   return answer;
 }
 
-async function created({ store, key }: BlobUpload, body: UploadBody, write: StoreWrite) {
+async function createBlob({ store, key }: BlobUpload, body: UploadBody, write: StoreWrite) {
   const { etag } = await store.create(key, body.pieces(), write).catch(async (error: unknown) => {
-    // Another upload may have been faster by a moment.
+    // Another upload may have created the blob since the check.
     throw body.isWhole && (await store.stat(key)) !== undefined ? alreadyThere() : error;
   });
   return { created: true, etag };
@@ -103,7 +102,7 @@ function alreadyThere(): MucastError {
   return new MucastError("precondition_failed", "there is such a blob already", { path: "If-None-Match" });
 }
 
-/** The bytes of a request, counted; conditions are looked at again once they are all there. */
+/** Counts the bytes of a body. Checks the conditions again after the last byte. */
 class UploadBody {
   bytes = 0;
   isWhole = false;
@@ -111,7 +110,7 @@ class UploadBody {
   readonly #reach: (bytes: number) => Promise<void>;
   readonly #check: () => Promise<void>;
 
-  /** @param reach makes sure of room for that many bytes. */
+  /** @param reach reserves room for that many bytes; throws where there is none. */
   constructor(raw: IncomingMessage, reach: (bytes: number) => Promise<void>, check: () => Promise<void>) {
     this.#raw = raw;
     this.#reach = reach;
@@ -119,7 +118,7 @@ class UploadBody {
   }
 
   async *pieces(): AsyncGenerator<Uint8Array> {
-    // A store that stops early must not close the connection, on which it is still to be told why.
+    // Where the store stops early, the connection has to stay open for the problem.
     for await (const piece of this.#raw.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       this.bytes += piece.length;
       await this.#reach(this.bytes);

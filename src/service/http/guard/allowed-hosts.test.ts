@@ -4,7 +4,7 @@ import { AllowedHosts } from "./allowed-hosts.ts";
 
 const hosts = new AllowedHosts({ public_url: "https://a.example/path", allowed_hosts: ["b.example:8443"] });
 
-test("probes may ask by the very address they have reached, and by no other", () => {
+test("a Host may be a configured name, a loopback name or the address that the connection has reached, and no other", () => {
   const at = { localAddress: "10.1.2.3", localPort: 8080 };
   for (const host of [
     "10.1.2.3:8080",
@@ -31,7 +31,7 @@ test("probes may ask by the very address they have reached, and by no other", ()
   }
 });
 
-test("an address is the same in IPv6 and in brackets, and port 80 need not be said", () => {
+test("an address matches in its IPv6 form, in brackets, and without port 80", () => {
   assert.ok(hosts.has("10.1.2.3", { localAddress: "::ffff:10.1.2.3", localPort: 80 }));
   assert.ok(hosts.has("[2001:db8::1]:8080", { localAddress: "2001:db8::1", localPort: 8080 }));
   assert.ok(hosts.has("[::1]:8080", { localAddress: "::1", localPort: 8080 }));

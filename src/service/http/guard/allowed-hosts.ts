@@ -4,32 +4,8 @@ import { show } from "../../../contract/errors/faults.ts";
 import type { Settings } from "../../../contract/settings.ts";
 import { isLoopbackName } from "../../auth/build-authenticate.ts";
 
-/**
- * Refuses requests that are not meant for this service: another Host, two of them, or a URL as proxies get it.
- *
- * @throws MucastError forbidden, invalid_request.
- */
-export function checkHost({ raw }: Pick<FastifyRequest, "raw">, hosts: AllowedHosts): void {
-  const given = raw.rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === "host");
-  const host = raw.headers.host;
-  if (given.length !== 1 || host === undefined) {
-    throw new MucastError("invalid_request", "the request needs exactly one Host header", { path: "Host" });
-  }
-  if (!raw.url!.startsWith("/") && raw.url !== "*") {
-    throw new MucastError("invalid_request", "the request line must hold a path, not a whole URL", {
-      path: "URL",
-    });
-  }
-  if (hosts.has(host, raw.socket)) return;
-  throw new MucastError(
-    "forbidden",
-    `Host ${show(host)} is no name of this service; its operator may add it to MUCAST_ALLOWED_HOSTS`,
-    { path: "Host" },
-  );
-}
-
-/** Where a connection has arrived. */
-export interface ArrivedAt {
+/** The service's end of a connection. */
+interface LocalEnd {
   readonly localAddress?: string | undefined;
   readonly localPort?: number | undefined;
 }
@@ -37,8 +13,10 @@ export interface ArrivedAt {
 const HOST = /^(\[[0-9a-f:.]+\]|[^:[\]@/?#\\\s,]+)(?::(\d{1,5}))?$/i;
 
 /**
- * The names under which the service may be asked for. Another one in `Host` is that of a page which has its name
- * resolve to this address (DNS rebinding), so it is refused.
+ * The names that a request's `Host` may carry.
+ *
+ * A page of a foreign site can make its own name resolve to this service's address (DNS rebinding); a browser then
+ * sends that name in `Host`.
  */
 export class AllowedHosts {
   readonly #names: ReadonlySet<string>;
@@ -49,14 +27,39 @@ export class AllowedHosts {
   }
 
   /**
-   * Configured names, loopback names with the port of the connection, and the very address it has arrived at, which
-   * no name stands between.
+   * Refuses a request with a foreign Host, with none or two of them, or with a whole URL in its request line, as a
+   * proxy gets it.
+   *
+   * @throws MucastError forbidden, invalid_request.
    */
-  has(host: string, at: ArrivedAt): boolean {
+  check({ raw }: Pick<FastifyRequest, "raw">): void {
+    const given = raw.rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === "host");
+    const host = raw.headers.host;
+    if (given.length !== 1 || host === undefined) {
+      throw new MucastError("invalid_request", "the request needs exactly one Host header", { path: "Host" });
+    }
+    if (!raw.url!.startsWith("/") && raw.url !== "*") {
+      throw new MucastError("invalid_request", "the request line must hold a path, not a whole URL", {
+        path: "URL",
+      });
+    }
+    if (this.has(host, raw.socket)) return;
+    throw new MucastError(
+      "forbidden",
+      `Host ${show(host)} is no name of this service; its operator may add it to MUCAST_ALLOWED_HOSTS`,
+      { path: "Host" },
+    );
+  }
+
+  /**
+   * Whether a host is a configured name, or a loopback name or the connection's own local address with the
+   * connection's port. No DNS name stands for an address, so an address cannot be rebound.
+   */
+  has(host: string, { localAddress, localPort }: LocalEnd): boolean {
     if (this.#names.has(withoutDefaultPort(host))) return true;
     const [, name, port = "80"] = HOST.exec(host) ?? [];
-    if (name === undefined || Number(port) !== at.localPort) return false;
-    return isLoopbackName(name) || unbracketed(name) === at.localAddress?.replace(/^::ffff:/, "");
+    if (name === undefined || Number(port) !== localPort) return false;
+    return isLoopbackName(name) || unbracketed(name) === localAddress?.replace(/^::ffff:/, "");
   }
 }
 

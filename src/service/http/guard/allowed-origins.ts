@@ -3,7 +3,7 @@ import { MucastError } from "../../../contract/errors/errors.ts";
 import { show } from "../../../contract/errors/faults.ts";
 import type { Settings } from "../../../contract/settings.ts";
 
-const METHODS = "GET, HEAD, POST, PUT, DELETE";
+const ALLOWED_METHODS = "GET, HEAD, POST, PUT, DELETE";
 const REQUEST_HEADERS =
   "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, If-Range, Last-Event-ID, " +
   "Mcp-Protocol-Version, Mcp-Session-Id, Prefer, Range, Traceparent";
@@ -11,7 +11,7 @@ const ANSWER_HEADERS =
   "Accept-Ranges, Content-Range, ETag, Location, Mcp-Session-Id, Operation-Location, Preference-Applied, Retry-After";
 const PREFLIGHT_SECONDS = "600";
 
-/** Which web pages may call the service: those of its own origin and of the allowed ones. */
+/** The web pages that may call the service: pages of its own origin and of the setting `allowed_origins`. */
 export class AllowedOrigins {
   readonly #allowed: ReadonlySet<string>;
 
@@ -24,7 +24,9 @@ export class AllowedOrigins {
   }
 
   /**
-   * Refuses what a foreign page has a browser send; without Origin and Sec-Fetch-Site it is no browser's.
+   * Refuses a request that a browser sends for a foreign page. A request with neither Origin nor Sec-Fetch-Site comes
+   * from no browser.
+   *
    * @throws MucastError forbidden.
    */
   check({ headers, routeOptions, method }: FastifyRequest): void {
@@ -40,8 +42,8 @@ export class AllowedOrigins {
     throw foreign("pages of other sites may not call this service");
   }
 
-  /** Lets the pages of an allowed origin see the answer. */
-  tell(reply: FastifyReply, { headers }: FastifyRequest): void {
+  /** Adds the CORS headers by which a browser shows the answer to a page of an allowed origin. */
+  addHeaders(reply: FastifyReply, { headers }: FastifyRequest): void {
     const { origin } = headers;
     if (this.#allowed.size > 0) reply.header("vary", "Origin");
     if (origin === undefined || !this.#isAllowed(origin)) return;
@@ -52,7 +54,7 @@ export class AllowedOrigins {
     });
   }
 
-  /** Answers the question a browser asks before it sends the request itself. @returns whether it was one. */
+  /** Answers the preflight that a browser sends before the request itself. @returns whether it was a preflight. */
   answerPreflight(request: FastifyRequest, reply: FastifyReply): boolean {
     const { headers, method } = request;
     if (method !== "OPTIONS" || headers["access-control-request-method"] === undefined) return false;
@@ -60,7 +62,7 @@ export class AllowedOrigins {
       reply.header("access-control-allow-private-network", "true");
     }
     reply.code(204).headers({
-      "access-control-allow-methods": METHODS,
+      "access-control-allow-methods": ALLOWED_METHODS,
       "access-control-allow-headers": REQUEST_HEADERS,
       "access-control-max-age": PREFLIGHT_SECONDS,
     });
@@ -73,7 +75,7 @@ export class AllowedOrigins {
   }
 }
 
-/** Behind something that ends TLS the page's scheme is not that of the request. */
+/** Compares without the scheme: a proxy may end TLS, and then the page is https and the request http. */
 function isSame(origin: string, host: string | undefined): boolean {
   const text = origin.toLowerCase();
   return (

@@ -5,34 +5,36 @@ import { type Authenticate, LOCAL_SUBJECT, tokenIn } from "../../auth/authentica
 import type { Caller } from "../../operations/operations.ts";
 import { addressKey, type OpenRequests, type TokenBuckets } from "./caller-limits.ts";
 
-export interface Admission {
+interface Authorization {
   readonly authenticate: Authenticate;
-  /** Requests of a caller, or of an address. */
-  readonly buckets: TokenBuckets;
-  /** Tokens of an address that are not known to be good, and turn out not to be. */
-  readonly tries: TokenBuckets;
+  /** Requests of a caller, or of an address that sent no good token. */
+  readonly rates: TokenBuckets;
+  /** Unknown tokens that an address sent and that turned out to be wrong. */
+  readonly failedTries: TokenBuckets;
   readonly known: KnownTokens;
   readonly open: OpenRequests;
 }
 
 /**
- * Finds out who asks, counts the request, and lets in whom the route is for.
+ * Finds out who the caller is, counts the request, and checks that the caller has the scope of the route.
  *
- * Who has said who they are is counted as that, so that nobody else at their address (a proxy, say) uses it up.
+ * An authenticated caller's requests count for that caller and not for the address, so that callers behind one proxy
+ * do not use up each other's rate.
+ *
  * @throws MucastError unauthorized, forbidden, rate_limited, unavailable.
  */
 export async function authorizeRequest(
   request: FastifyRequest,
   reply: FastifyReply,
-  admission: Admission,
+  authorization: Authorization,
 ): Promise<void> {
-  const { buckets, open } = admission;
+  const { rates, open } = authorization;
   const { access = "admin", isUncounted } = request.routeOptions.config;
   if (access === "anyone") {
-    if (!isUncounted) count(buckets, addressKey(request.ip));
+    if (!isUncounted) count(rates, addressKey(request.ip));
     return;
   }
-  const caller = await identified(request, admission);
+  const caller = await authenticated(request, authorization);
   request.caller = caller;
   open.begin(caller.subject, reply.raw);
   if (caller.scopes.has(access)) return;
@@ -43,41 +45,43 @@ export async function authorizeRequest(
 }
 
 /**
- * Who asks, counted. A check costs a look into the database or a signature, so none is made without a limit: a token
- * that was good a short while ago is counted as its caller's before it is checked, any other as a try of its address.
+ * The caller, whose request is counted.
+ *
+ * A check costs a database query or the verification of a signature, so each check is counted before it is made: that
+ * of a known token as a request of its caller, that of any other token as a try of the address.
  */
-async function identified(request: FastifyRequest, admission: Admission): Promise<Caller> {
-  const { authenticate, buckets, known } = admission;
-  const { authorization } = request.headers;
-  const token = tokenIn(authorization);
+async function authenticated(request: FastifyRequest, authorization: Authorization): Promise<Caller> {
+  const { authenticate, rates, known } = authorization;
+  const { authorization: header } = request.headers;
+  const token = tokenIn(header);
   const subject = token === undefined ? undefined : known.subjectOf(token);
-  if (token !== undefined && subject === undefined) return firstSeen(request, token, admission);
-  if (subject !== undefined) count(buckets, callerKey(subject));
-  const caller = await authenticate(authorization).catch((error: unknown) => {
-    if (token === undefined) count(buckets, addressKey(request.ip));
-    else if (isRefusal(error)) known.forget(token);
+  if (token !== undefined && subject === undefined) return firstSeen(request, token, authorization);
+  if (subject !== undefined) count(rates, callerKey(subject));
+  const caller = await authenticate(header).catch((error: unknown) => {
+    if (token === undefined) count(rates, addressKey(request.ip));
+    else if (isUnauthorized(error)) known.remove(token);
     throw error;
   });
-  if (subject === undefined) count(buckets, callerKey(caller.subject));
-  else known.remember(token!, caller.subject);
+  if (subject === undefined) count(rates, callerKey(caller.subject));
+  else known.add(token!, caller.subject);
   return caller;
 }
 
-/** Takes one of the tries of an address before the check, and gives it back where the token is good. */
+/** Takes a try of the address before the check, and refunds it unless the token is wrong. */
 async function firstSeen(
   request: FastifyRequest,
   token: string,
-  { authenticate, buckets, tries, known }: Admission,
+  { authenticate, rates, failedTries, known }: Authorization,
 ): Promise<Caller> {
   const address = addressKey(request.ip);
-  count(tries, address, "too many wrong keys or tokens from this address");
+  count(failedTries, address, "too many wrong keys or tokens from this address");
   const caller = await authenticate(request.headers.authorization).catch((error: unknown) => {
-    if (!isRefusal(error)) tries.giveBack(address);
+    if (!isUnauthorized(error)) failedTries.refund(address);
     throw error;
   });
-  tries.giveBack(address);
-  known.remember(token, caller.subject);
-  count(buckets, callerKey(caller.subject));
+  failedTries.refund(address);
+  known.add(token, caller.subject);
+  count(rates, callerKey(caller.subject));
   return caller;
 }
 
@@ -85,8 +89,8 @@ function callerKey(subject: string): string {
   return `caller ${subject}`;
 }
 
-/** Whether it is the token's fault, not that of a database or an issuer that is away. */
-function isRefusal(error: unknown): boolean {
+/** Whether the token is wrong. Otherwise the database or the issuer could not be asked. */
+function isUnauthorized(error: unknown): boolean {
   return error instanceof MucastError && error.code === "unauthorized";
 }
 
@@ -98,39 +102,42 @@ function count(buckets: TokenBuckets, key: string, what = "too many requests"): 
   });
 }
 
-/** Tokens that are remembered; the one that was good longest ago is forgotten for a new one. */
 const MOST_TOKENS = 20_000;
 
 /**
- * Whose the tokens were that were good a short while ago, by their SHA-256. It lets no caller in: each token is checked at each
- * request. It tells which tries need no limit of their own, and as whom they are counted before they are checked.
+ * The callers of tokens that were good a short while ago, by the SHA-256 of the token.
+ *
+ * This authenticates no request: the service checks each token at each request. It only says for whom a request is
+ * counted before that check.
  */
 export class KnownTokens {
   readonly #most: number;
-  readonly #operators: string | undefined;
+  readonly #operatorsToken: string | undefined;
   readonly #subjects = new Map<string, string>();
 
-  /** @param operatorsToken of the lock file: always known, as checking it costs nothing. */
+  /**
+   * @param operatorsToken token of the lock file. It is always known, because its check needs no query.
+   * @param most tokens that are kept. A new one replaces the one that was good longest ago.
+   */
   constructor(operatorsToken?: string, most = MOST_TOKENS) {
-    this.#operators = operatorsToken === undefined ? undefined : digest(operatorsToken);
+    this.#operatorsToken = operatorsToken === undefined ? undefined : digest(operatorsToken);
     this.#most = most;
   }
 
   subjectOf(token: string): string | undefined {
     const key = digest(token);
-    return key === this.#operators ? LOCAL_SUBJECT : this.#subjects.get(key);
+    return key === this.#operatorsToken ? LOCAL_SUBJECT : this.#subjects.get(key);
   }
 
-  /** It was good just now. */
-  remember(token: string, subject: string): void {
+  /** Call it each time a check finds the token good. */
+  add(token: string, subject: string): void {
     const key = digest(token);
     this.#subjects.delete(key);
     if (this.#subjects.size >= this.#most) this.#subjects.delete(this.#subjects.keys().next().value!);
     this.#subjects.set(key, subject);
   }
 
-  /** It is good no more. */
-  forget(token: string): void {
+  remove(token: string): void {
     this.#subjects.delete(digest(token));
   }
 }

@@ -3,7 +3,7 @@ import { EventEmitter } from "node:events";
 import { test } from "node:test";
 import { addressKey, OpenRequests, TokenBuckets } from "./caller-limits.ts";
 
-test("a bucket gives what it holds at once, then what is refilled, each key its own", () => {
+test("each key may use its minute's tokens at once, and then what is refilled", () => {
   let now = 0;
   const buckets = new TokenBuckets(60, () => now);
   for (let n = 0; n < 60; n++) assert.equal(buckets.take("a"), 0);
@@ -16,7 +16,7 @@ test("a bucket gives what it holds at once, then what is refilled, each key its 
   assert.equal(buckets.take("a"), 1, "no more than a minute's worth is kept");
 });
 
-test("the wait is told in whole seconds, as long as it takes", () => {
+test("take returns the whole seconds until the next token", () => {
   let now = 0;
   const buckets = new TokenBuckets(1, () => now);
   assert.deepEqual([buckets.take("a"), buckets.take("a")], [0, 60]);
@@ -24,7 +24,7 @@ test("the wait is told in whole seconds, as long as it takes", () => {
   assert.equal(buckets.take("a"), 30);
 });
 
-test("buckets of long ago are given up for new ones, those in use are not", () => {
+test("a new bucket replaces the one that was used longest ago", () => {
   const buckets = new TokenBuckets(2, () => 0);
   buckets.take("busy");
   buckets.take("idle");
@@ -32,18 +32,18 @@ test("buckets of long ago are given up for new ones, those in use are not", () =
   for (let n = 0; n < 19_998; n++) buckets.take(`other ${n}`);
   assert.equal(buckets.take("busy"), 0);
   buckets.take("one more");
-  assert.equal(buckets.take("idle"), 0, "it was forgotten");
-  assert.equal(buckets.take("busy"), 30, "it was not");
+  assert.equal(buckets.take("idle"), 0, "its bucket was replaced");
+  assert.equal(buckets.take("busy"), 30, "its bucket was kept");
 });
 
-test("all addresses of one IPv6 network are one", () => {
+test("all addresses of one IPv6 network share a bucket", () => {
   assert.equal(addressKey("2001:db8:1:2:3:4:5:6"), addressKey("2001:db8:1:2::9"));
   assert.notEqual(addressKey("2001:db8:1:2::1"), addressKey("2001:db8:1:3::1"));
   assert.equal(addressKey("::1"), "0:0:0:0");
   assert.equal(addressKey("::ffff:10.1.2.3"), addressKey("10.1.2.3"));
 });
 
-test("so many requests of a caller are answered at once, and another one as soon as one is done", () => {
+test("a caller's request beyond the limit is refused until another one closes", () => {
   const open = new OpenRequests(2);
   const [first, second, third] = [new EventEmitter(), new EventEmitter(), new EventEmitter()];
   open.begin("key:a", first as never);
@@ -55,7 +55,7 @@ test("so many requests of a caller are answered at once, and another one as soon
   assert.throws(() => open.begin("key:a", third as never), { code: "rate_limited" });
 });
 
-test("who has gone before the answer begins is not counted for ever", () => {
+test("a request whose connection is closed already is not counted", () => {
   const open = new OpenRequests(1);
   const gone = Object.assign(new EventEmitter(), { destroyed: true });
   for (let n = 0; n < 3; n++) open.begin("key:a", gone as never);

@@ -1,16 +1,17 @@
+/** What one caller or one address may use: requests a minute, requests at the same time, downloads at the same time. */
 import type { ServerResponse } from "node:http";
 import { MucastError } from "../../../contract/errors/errors.ts";
 
 interface Bucket {
   tokens: number;
-  /** Milliseconds, of the same clock as `now`. */
+  /** Milliseconds on the clock `now`. */
   filledAt: number;
 }
 
-/** Buckets that are kept; a bucket of a caller who has not been seen for longest is given up for a new one. */
+/** A new bucket replaces the one that was used longest ago. */
 const MOST_BUCKETS = 20_000;
 
-/** So many requests a minute for each key, all of them at once where one likes, refilled steadily. */
+/** A number of requests a minute for each key. A key may use them all at once; its bucket refills steadily. */
 export class TokenBuckets {
   readonly #perMinute: number;
   readonly #now: () => number;
@@ -21,7 +22,7 @@ export class TokenBuckets {
     this.#now = now;
   }
 
-  /** @returns 0 where a token was taken, else the whole seconds until there is one. */
+  /** @returns 0 where it took a token, else the whole seconds until the bucket has one. */
   take(key: string): number {
     const bucket = this.#filled(key);
     this.#buckets.delete(key);
@@ -32,7 +33,7 @@ export class TokenBuckets {
   }
 
   /** Puts a token back that was taken and not used. */
-  giveBack(key: string): void {
+  refund(key: string): void {
     const bucket = this.#buckets.get(key);
     if (bucket !== undefined) bucket.tokens = Math.min(this.#perMinute, bucket.tokens + 1);
   }
@@ -51,7 +52,7 @@ export class TokenBuckets {
   }
 }
 
-/** What stands for an address: an IPv6 one by its network, since one machine has all of that. */
+/** The bucket of an address. An IPv6 address counts as its /64 network, because one machine has all of that. */
 export function addressKey(address: string): string {
   const plain = address.replace(/^::ffff:(?=\d+\.)/, "");
   if (!plain.includes(":")) return plain;
@@ -63,82 +64,88 @@ export function addressKey(address: string): string {
   return [...left, ...zeros, ...right].slice(0, 4).join(":");
 }
 
-/** Room for a stream of events for each of a caller's jobs in the queue, with some to spare. */
-const MOST_OPEN = 2_000;
 const RETRY_SECONDS = 5;
 
+/** Enough for one event stream for each job of a caller's full queue, and some more. */
+const MOST_OPEN_REQUESTS = 2_000;
+
 /**
- * How many requests of each caller are being answered. A rate bounds how fast they come; streams of events and waits
- * last, and each costs memory and looks at the database.
+ * The requests of each caller that the service is answering.
+ *
+ * The rate bounds only how fast requests come. Event streams and waits last, and each costs memory and database
+ * queries.
  */
 export class OpenRequests {
   readonly #most: number;
-  readonly #open = new Map<string, number>();
+  readonly #open = new OpenAnswers();
 
-  constructor(most = MOST_OPEN) {
+  constructor(most = MOST_OPEN_REQUESTS) {
     this.#most = most;
   }
 
-  /** Counts a request until its connection is done with it. @throws MucastError rate_limited. */
-  begin(subject: string, response: Pick<ServerResponse, "once" | "destroyed">): void {
-    // Nobody is there any more, and no end would be heard of.
-    if (response.destroyed) return;
-    const open = this.#open.get(subject) ?? 0;
-    if (open >= this.#most) {
+  /** Counts a request until its response closes. @throws MucastError rate_limited. */
+  begin(subject: string, response: Closable): void {
+    this.#open.add(subject, response, (own) => {
+      if (own < this.#most) return;
       const message = `${this.#most} requests of this caller are being answered already`;
       throw new MucastError("rate_limited", message, { retryAfter: RETRY_SECONDS });
-    }
-    this.#open.set(subject, open + 1);
-    response.once("close", () => this.#end(subject));
-  }
-
-  #end(subject: string): void {
-    const open = this.#open.get(subject)! - 1;
-    if (open === 0) this.#open.delete(subject);
-    else this.#open.set(subject, open);
+    });
   }
 }
 
-const DOWNLOAD_RETRY_SECONDS = 5;
-
-/** How many downloads go on at the same time: each holds a file or a connection to the storage, and some buffers. */
-export interface DownloadLimits {
+/** Downloads at the same time. Each holds a file or a connection to the storage, and some buffers. */
+interface DownloadLimits {
   readonly downloads: number;
   readonly downloads_per_caller: number;
 }
 
-/** Counts the downloads that go on, of each caller and in all. */
+/** The downloads in progress, of each caller and in all. */
 export class OpenDownloads {
   readonly #limits: DownloadLimits;
-  readonly #open = new Map<string, number>();
-  #all = 0;
+  readonly #open = new OpenAnswers();
 
   constructor(limits: DownloadLimits) {
     this.#limits = limits;
   }
 
-  /** Counts a download until its connection is done with it. @throws MucastError rate_limited, unavailable. */
-  begin(subject: string, response: Pick<ServerResponse, "once" | "destroyed">): void {
-    if (response.destroyed) return;
-    const open = this.#open.get(subject) ?? 0;
+  /** Counts a download until its response closes. @throws MucastError rate_limited, unavailable. */
+  begin(subject: string, response: Closable): void {
     const { downloads, downloads_per_caller } = this.#limits;
-    if (open >= downloads_per_caller) {
-      const message = `${open} downloads of this caller go on already (downloads_per_caller)`;
-      throw new MucastError("rate_limited", message, { retryAfter: DOWNLOAD_RETRY_SECONDS, limit: open });
-    }
-    if (this.#all >= downloads) {
-      const message = `${this.#all} downloads go on already (downloads)`;
-      throw new MucastError("unavailable", message, { retryAfter: DOWNLOAD_RETRY_SECONDS, limit: this.#all });
-    }
+    this.#open.add(subject, response, (own, all) => {
+      if (own >= downloads_per_caller) {
+        const message = `${own} downloads of this caller go on already (downloads_per_caller)`;
+        throw new MucastError("rate_limited", message, { retryAfter: RETRY_SECONDS, limit: own });
+      }
+      if (all >= downloads) {
+        const message = `${all} downloads go on already (downloads)`;
+        throw new MucastError("unavailable", message, { retryAfter: RETRY_SECONDS, limit: all });
+      }
+    });
+  }
+}
+
+type Closable = Pick<ServerResponse, "once" | "destroyed">;
+
+/** Counts responses by their caller until they close. */
+class OpenAnswers {
+  readonly #bySubject = new Map<string, number>();
+  #all = 0;
+
+  /** @param check throws where the caller's own number, or that of all callers, does not allow one more. */
+  add(subject: string, response: Closable, check: (own: number, all: number) => void): void {
+    // A response that is closed already would emit no further `close` and stay counted.
+    if (response.destroyed) return;
+    const own = this.#bySubject.get(subject) ?? 0;
+    check(own, this.#all);
     this.#all += 1;
-    this.#open.set(subject, open + 1);
-    response.once("close", () => this.#end(subject));
+    this.#bySubject.set(subject, own + 1);
+    response.once("close", () => this.#remove(subject));
   }
 
-  #end(subject: string): void {
+  #remove(subject: string): void {
     this.#all -= 1;
-    const open = this.#open.get(subject)! - 1;
-    if (open === 0) this.#open.delete(subject);
-    else this.#open.set(subject, open);
+    const own = this.#bySubject.get(subject)! - 1;
+    if (own === 0) this.#bySubject.delete(subject);
+    else this.#bySubject.set(subject, own);
   }
 }

@@ -1,39 +1,99 @@
 import type { FastifyRequest, RouteOptions } from "fastify";
+import { MucastError } from "../../../contract/errors/errors.ts";
+import { show } from "../../../contract/errors/faults.ts";
+import type { HttpApp, HttpOptions } from "../server/http-app.ts";
 import { earlyRefusal } from "../server/problem-answer.ts";
+import { limitBodyTime } from "../server/request-bodies.ts";
+import { recordRequest } from "../server/request-telemetry.ts";
+import { SAFE_HEADERS } from "../server/send-problem.ts";
+import { AllowedHosts } from "./allowed-hosts.ts";
+import { AllowedOrigins } from "./allowed-origins.ts";
+import { authorizeRequest, KnownTokens } from "./authorize-request.ts";
+import { OpenRequests, TokenBuckets } from "./caller-limits.ts";
 
 /**
- * Refuses an expectation other than `100-continue`, the only one that RFC 9110 knows.
+ * Adds the checks that every request passes before its handler runs, in this order: Host, Expect, Origin, then whether
+ * the route exists, credentials, rate, scope. The first check that fails answers the request.
+ */
+export function guardRequests(app: HttpApp, options: HttpOptions): void {
+  const { settings, authenticate } = options;
+  const hosts = new AllowedHosts(settings);
+  const origins = new AllowedOrigins(settings);
+  const authorization = {
+    authenticate,
+    rates: new TokenBuckets(settings.requests_per_minute),
+    failedTries: new TokenBuckets(settings.failed_tries_per_minute),
+    known: new KnownTokens(options.localToken),
+    open: new OpenRequests(),
+  };
+  const routes = new RouteTable();
+  app.addHook("onRoute", (route) => {
+    if (route.config?.access === undefined)
+      throw new Error(`${route.method} ${route.url} does not say its access`);
+    routes.add(route);
+  });
+  app.addHook("onRequest", async (request, reply) => {
+    recordRequest(request, reply, options);
+    reply.headers(SAFE_HEADERS);
+    hosts.check(request);
+    checkExpect(request);
+    origins.check(request);
+    origins.addHeaders(reply, request);
+    if (origins.answerPreflight(request, reply)) return reply;
+    if (!request.is404) await authorizeRequest(request, reply, authorization);
+    else throw noRoute(request, routes);
+  });
+  app.addHook("preParsing", async (request, reply) => {
+    if (request.routeOptions.config.isStreamed) return;
+    limitBodyTime(request);
+    if (request.headers.expect !== undefined) reply.raw.writeContinue();
+  });
+}
+
+/**
+ * Refuses an expectation other than `100-continue`, the only one that RFC 9110 defines.
  *
  * @throws MucastError invalid_request, with the status 417.
  */
-export function checkExpect({ headers: { expect = "" } }: Pick<FastifyRequest, "headers">): void {
+function checkExpect({ headers: { expect = "" } }: FastifyRequest): void {
   const expectations = expect.split(",").map((item) => item.trim().toLowerCase());
   if (expectations.some((item) => item !== "" && item !== "100-continue")) throw earlyRefusal(417);
 }
 
-interface Pattern {
+function noRoute(request: FastifyRequest, routes: RouteTable): MucastError {
+  const path = request.raw.url!.split("?")[0]!;
+  const allow = routes.methodsOf(path);
+  if (allow.length > 0) {
+    return new MucastError("method_not_allowed", `${request.method} is not allowed here`, { allow });
+  }
+  return new MucastError("not_found", `there is nothing at ${show(path)}; /docs tells what there is`, {
+    path: "URL",
+  });
+}
+
+interface RoutePattern {
   readonly path: RegExp;
   readonly methods: Set<string>;
 }
 
-/** Which methods a path has, for what is asked with another one. */
-export class RouteTable {
-  readonly #patterns = new Map<string, Pattern>();
+/** The methods that each path has, so that a request with another method gets them in `Allow`. */
+class RouteTable {
+  readonly #patterns = new Map<string, RoutePattern>();
 
   add({ url, method }: Pick<RouteOptions, "url" | "method">): void {
-    const pattern = this.#patterns.get(url) ?? { path: pathOf(url), methods: new Set() };
+    const pattern = this.#patterns.get(url) ?? { path: patternOf(url), methods: new Set() };
     for (const name of [method].flat()) pattern.methods.add(name);
     this.#patterns.set(url, pattern);
   }
 
-  /** @returns none where there is nothing at that path. */
+  /** @returns an empty list for a path that no route has. */
   methodsOf(path: string): readonly string[] {
     const found = [...this.#patterns.values()].find((pattern) => pattern.path.test(path));
     return [...(found?.methods ?? [])].sort();
   }
 }
 
-function pathOf(url: string): RegExp {
+function patternOf(url: string): RegExp {
   const parts = url
     .split("/")
     .map((part) => (part.startsWith(":") ? "[^/]+" : part.replaceAll(/[.*+?^$()[\]{}|\\]/g, "\\$&")));

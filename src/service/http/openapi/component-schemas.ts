@@ -38,19 +38,19 @@ const RECEIVED: readonly z.ZodType[] = [
 ];
 
 type JsonSchema = Record<string, unknown>;
-/** Whether callers send it, where what has a default may be missing, or receive it. */
+/** `input`: callers send it, and may leave out members that have a default. `output`: callers receive it. */
 export type Direction = "input" | "output";
 
 const PREFIX = "#/components/schemas/";
 
-/** Every schema of the document under the name that its `.meta({ id })` gives it. */
+/** Every named schema of the document, by the name in its `.meta({ id })`. */
 export function componentSchemas(): Record<string, JsonSchema> {
   const sent = SENT.map((schema) => namedSchemas(schema, "input"));
   const received = RECEIVED.map((schema) => namedSchemas(schema, "output"));
   return Object.assign({}, ...sent, ...received);
 }
 
-/** A reference to a schema that has a name, else the schema itself. */
+/** A reference to a named schema; the schema itself where it has no name. */
 export function referenceTo(schema: z.ZodType, direction: Direction): JsonSchema {
   const name = schema.meta()?.id;
   if (name !== undefined) return { $ref: `${PREFIX}${name}` };
@@ -58,10 +58,10 @@ export function referenceTo(schema: z.ZodType, direction: Direction): JsonSchema
   return unnamed;
 }
 
-/** A schema and those that it refers to, each by its name. */
+/** A schema and the schemas that it refers to, by name. */
 function namedSchemas(schema: z.ZodType, direction: Direction): Record<string, JsonSchema> {
   const { $defs = {}, ...own } = converted(schema, direction);
-  // Where a schema stands among those it refers to, it is but a reference to itself.
+  // A recursive schema stands in $defs, too, and `own` is then only a reference to it.
   const all = { [schema.meta()!.id!]: own, ...($defs as Record<string, JsonSchema>) };
   return Object.fromEntries(Object.entries(all).map(([name, { id: _name, ...rest }]) => [name, rest]));
 }
@@ -72,7 +72,7 @@ function converted(schema: z.ZodType, direction: Direction): JsonSchema {
     {
       io: direction,
       override: ({ jsonSchema }) => {
-        // The format says as much, in one word.
+        // `format: date-time` says the same as the pattern.
         if (jsonSchema.format === "date-time") delete jsonSchema.pattern;
       },
     },

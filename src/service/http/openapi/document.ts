@@ -1,13 +1,15 @@
 import swagger, { type SwaggerTransform } from "@fastify/swagger";
 import { z } from "zod";
+import { JOB_OPERATIONS } from "../../../contract/api/operation-view.ts";
+import { API_OPERATIONS } from "../../../contract/api/operations.ts";
 import { MUCAST_VERSION } from "../../../contract/version.ts";
 import type { Scope } from "../../operations/operations.ts";
 import type { HttpApp } from "../server/http-app.ts";
 import { componentSchemas, type Direction, referenceTo } from "./component-schemas.ts";
-import { DL_PAYLOAD, ML_PAYLOAD } from "./examples.ts";
+import { EXAMPLE_PAYLOADS } from "./examples.ts";
 import { titleCase } from "./route-docs.ts";
 
-/** An OpenAPI 3.1 document, as far as it is looked into here. */
+/** The parts of an OpenAPI 3.1 document that the service reads. */
 export interface OpenApiDocument {
   readonly openapi: string;
   readonly info: { readonly title: string; readonly version: string; readonly description: string };
@@ -23,7 +25,7 @@ export interface OpenApiOperation {
   readonly description: string;
   readonly tags: readonly string[];
   readonly security: readonly Readonly<Record<string, readonly string[]>>[];
-  /** The scope that it asks for; missing where anyone may ask. */
+  /** The scope that a caller needs; missing where the operation is open to anyone. */
   readonly "x-scope"?: Scope;
   readonly parameters?: readonly OpenApiParameter[];
   readonly requestBody?: { content: Record<string, OpenApiMedia> };
@@ -72,10 +74,10 @@ const SECURITY_SCHEMES = {
   oidc: { ...BEARER, bearerFormat: "JWT", description: "An access token of the configured OIDC issuer." },
 };
 
-/** Where the service asks for no credentials, none are needed. */
-const BY_CALLERS = [{}, { apiKey: [] }, { oidc: [] }];
+/** `{}`: no credentials, which is enough for a service with `auth` none. */
+const SCOPED_SECURITY = [{}, { apiKey: [] }, { oidc: [] }];
 
-/** Has the document made of every route that is registered from now on; `app.swagger()` gives it once all are. */
+/** Collects the routes that are registered after this call. `app.swagger()` then returns the document of them. */
 export function documentRoutes(app: HttpApp): void {
   void app.register(swagger, {
     openapi: {
@@ -97,7 +99,7 @@ export function documentRoutes(app: HttpApp): void {
   });
 }
 
-/** Writes the zod schemas of a route as JSON Schema, and who may come in. */
+/** Writes the zod schemas of a route as JSON Schema, and the route's scope. */
 const transformRoute: SwaggerTransform = ({ schema, url, route }) => {
   if (schema.hide || [route.method].flat().every((method) => method === "HEAD" || method === "OPTIONS")) {
     return { schema: { hide: true }, url };
@@ -108,8 +110,8 @@ const transformRoute: SwaggerTransform = ({ schema, url, route }) => {
     ...(written(sent, "input") as object),
     ...(headers === undefined ? {} : { headers: titled(written(headers, "input") as HeaderSchema) }),
     response: written(response, "output"),
-    // Scopes have a member of their own: only those of OAuth 2 are known to most readers of the lists in `security`.
-    ...(access === "anyone" ? { security: [] } : { security: BY_CALLERS, "x-scope": access }),
+    // `security` has no scopes: most tools take scopes there for those of OAuth 2.
+    ...(access === "anyone" ? { security: [] } : { security: SCOPED_SECURITY, "x-scope": access }),
   };
   return { schema: documented, url };
 };
@@ -130,20 +132,20 @@ function written(value: unknown, direction: Direction): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, written(item, direction)]));
 }
 
-/** What the document has beside the routes: named schemas, and examples of payloads. */
+/** Adds named schemas and examples of payloads to the document of the routes. */
 function withSchemas(made: object): OpenApiDocument {
   const document = made as OpenApiDocument;
   const components = { ...document.components, schemas: componentSchemas() };
   const paths = structuredClone(document.paths);
-  for (const [path, value] of [
-    ["/v1/run_ml_job", ML_PAYLOAD],
-    ["/v1/run_dl_job", DL_PAYLOAD],
-  ] as const) {
-    paths[path]!.post!.requestBody!.content["application/json"]!.examples = { example: { value } };
+  for (const operation of JOB_OPERATIONS) {
+    const value = EXAMPLE_PAYLOADS[operation];
+    paths[API_OPERATIONS[operation].path]!.post!.requestBody!.content["application/json"]!.examples = {
+      example: { value },
+    };
   }
-  // An empty blob is one too.
+  // A PUT without a body uploads an empty blob.
   Object.assign(paths["/data/{name}"]!.put!.requestBody!, { required: false });
-  // HEAD answers what GET does, without a body; saying so for each would double the document.
+  // HEAD answers what GET answers, without a body. An entry for each HEAD would only repeat that of GET.
   for (const methods of Object.values(paths)) delete (methods as Record<string, OpenApiOperation>).head;
   return { ...document, components, paths };
 }

@@ -1,16 +1,18 @@
 import type { ForecastView } from "../../../contract/api/forecast-view.ts";
-import type { OperationView } from "../../../contract/api/operation-view.ts";
+import type { Operation, OperationView } from "../../../contract/api/operation-view.ts";
 import type { StoredEvent } from "../../../contract/api/stored-event.ts";
 
 const ID = "5f0c2d1e-8a57-4c0e-9d2b-3f1f6a7b8c9d";
 
-/** Where blobs are in all examples; a service that shows them puts its own place there. */
+/** The origin of blobs in all examples. A service that shows them puts its own origin here. */
 export const EXAMPLE_BLOBS = "http://127.0.0.1:8080";
 
-/** Those of `examples/tiny`, which the service gives away at `/examples/<name>`. */
+/** The files of `examples/tiny`, a few kilobytes each. The service answers them at `/examples/<name>`. */
+export const EXAMPLE_NAMES = ["feature_engine_tiny.json", "data_extractor_tiny.json"] as const;
+
 const BLOBS = {
-  feature_url: `${EXAMPLE_BLOBS}/data/feature_engine_tiny.json`,
-  data_extractor_url: `${EXAMPLE_BLOBS}/data/data_extractor_tiny.json`,
+  feature_url: `${EXAMPLE_BLOBS}/data/${EXAMPLE_NAMES[0]}`,
+  data_extractor_url: `${EXAMPLE_BLOBS}/data/${EXAMPLE_NAMES[1]}`,
 };
 
 export const ML_PAYLOAD = {
@@ -26,13 +28,18 @@ export const ML_PAYLOAD = {
   },
 };
 
-export const DL_PAYLOAD = {
+const DL_PAYLOAD = {
   ...BLOBS,
   config: {
     "NN params": {
       "Dot prediction": { "current option": "lstm", training_params: { epochs: 20, loss_type: "huber" } },
     },
   },
+};
+
+export const EXAMPLE_PAYLOADS: Readonly<Record<Operation, unknown>> = {
+  run_ml_job: ML_PAYLOAD,
+  run_dl_job: DL_PAYLOAD,
 };
 
 export const WAITING: OperationView = {

@@ -1,9 +1,16 @@
 import type { z } from "zod";
 import { ERROR_TABLE, type ErrorCode } from "../../../contract/errors/error-codes.ts";
 import { MucastError } from "../../../contract/errors/errors.ts";
-import type { Scope } from "../../operations/operations.ts";
-import { EARLY_STATUSES, type EarlyStatus, earlyRefusal, problemAnswer } from "../server/problem-answer.ts";
-import { PROBLEM_TYPE } from "../server/send-problem.ts";
+import type { RouteAccess } from "../server/http-app.ts";
+import {
+  EARLY_STATUSES,
+  type EarlyStatus,
+  earlyRefusal,
+  PROBLEM_TYPE,
+  type ProblemAnswer,
+  type ProblemHeader,
+  problemAnswer,
+} from "../server/problem-answer.ts";
 
 /** A header of an answer, as OpenAPI describes it. */
 export interface HeaderDoc {
@@ -11,7 +18,7 @@ export interface HeaderDoc {
   readonly description: string;
 }
 
-export interface AnswerDoc {
+interface AnswerDoc {
   readonly description: string;
   readonly headers?: Readonly<Record<string, HeaderDoc>>;
   readonly content?: Readonly<
@@ -19,7 +26,7 @@ export interface AnswerDoc {
   >;
 }
 
-/** An answer of JSON, with an example that a test holds against its schema. */
+/** An answer of JSON, with an example that a test checks against the schema. */
 export function jsonAnswer(
   description: string,
   schema: z.ZodType,
@@ -33,12 +40,12 @@ export function jsonAnswer(
   };
 }
 
-/** An answer without a body; said by its type, or the document would make one up. */
+/** An answer without a body. Without the type `null`, @fastify/swagger would add one. */
 export function emptyAnswer(description: string, headers: AnswerDoc["headers"] = {}): object {
   return { type: "null", description, headers };
 }
 
-/** What every route may answer whatever it does. */
+/** Codes that every route may answer. */
 const ALWAYS: readonly ErrorCode[] = [
   "invalid_request",
   "forbidden",
@@ -47,9 +54,13 @@ const ALWAYS: readonly ErrorCode[] = [
   "unavailable",
 ];
 
-/** The answers that are problems, one for each status, with the codes that it may have. */
+/**
+ * The problems that a route may answer, one entry for each status.
+ *
+ * @param codes codes of this route besides those that every route has.
+ */
 export function problemAnswers(
-  access: Scope | "anyone",
+  access: RouteAccess,
   codes: readonly ErrorCode[] = [],
 ): Record<string, AnswerDoc> {
   const all = new Set([...ALWAYS, ...(access === "anyone" ? [] : ["unauthorized" as const]), ...codes]);
@@ -63,13 +74,13 @@ export function problemAnswers(
 interface ProblemExample {
   readonly status: number;
   readonly code: ErrorCode;
-  /** What it says in general. */
+  /** The sentence for the code, or for the early refusal. */
   readonly title: string;
   readonly value: unknown;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: ProblemAnswer["headers"];
 }
 
-/** Facts without which a code would be told with another status or without its headers. */
+/** Data of the examples, for the codes whose status or headers depend on the data. */
 const EXAMPLE_DATA: Partial<Record<ErrorCode, readonly Record<string, unknown>[]>> = {
   idempotency_conflict: [{ sameBody: true }, { sameBody: false }],
   rate_limited: [{ retryAfter: 1 }],
@@ -89,18 +100,18 @@ function examplesOf(code: ErrorCode): ProblemExample[] {
   });
 }
 
-/** What the server answers before it knows which operation is asked for. */
+/** A refusal that the server may answer before it knows the operation. */
 function earlyExample(status: EarlyStatus): ProblemExample {
   const { problem, headers } = problemAnswer(earlyRefusal(status));
   return { status, code: "invalid_request", title: sentence(problem.detail), value: problem, headers };
 }
 
-/** Its id is another one each time, which a document that is generated must not be. */
+/** With a fixed id: the problem of a defect has a random one, and the generated document has to stay the same. */
 function problemOfDefect(): unknown {
   return { ...problemAnswer(new Error()).problem, detail: ERROR_TABLE.internal.title, id: "…" };
 }
 
-const HEADER_DOCS: Readonly<Record<string, HeaderDoc>> = {
+const HEADER_DOCS: Readonly<Record<ProblemHeader, HeaderDoc>> = {
   "retry-after": { type: "integer", description: "Seconds after which it may be tried again." },
   "www-authenticate": {
     type: "string",
@@ -112,10 +123,10 @@ const HEADER_DOCS: Readonly<Record<string, HeaderDoc>> = {
 
 function problemDoc(examples: readonly ProblemExample[]): AnswerDoc {
   const told = [...new Set(examples.map(({ code, title }) => `\`${code}\`: ${title}.`))];
-  const names = [...new Set(examples.flatMap(({ headers }) => Object.keys(headers)))];
+  const names = [...new Set(examples.flatMap(({ headers }) => Object.keys(headers) as ProblemHeader[]))];
   return {
     description: told.join(" "),
-    headers: Object.fromEntries(names.map((name) => [titleCase(name), HEADER_DOCS[name]!])),
+    headers: Object.fromEntries(names.map((name) => [titleCase(name), HEADER_DOCS[name]])),
     content: {
       [PROBLEM_TYPE]: {
         schema: { $ref: "#/components/schemas/Problem" },
@@ -129,7 +140,7 @@ function sentence(text: string): string {
   return `${text[0]!.toUpperCase()}${text.slice(1)}`;
 }
 
-/** Names of headers as people write them. */
+/** A header's name in its usual spelling, such as `Retry-After`. */
 export function titleCase(name: string): string {
   if (name === "etag" || name === "www-authenticate") return name === "etag" ? "ETag" : "WWW-Authenticate";
   return name.replaceAll(

@@ -147,7 +147,7 @@ test("a service that ends closes its streams", async (t) => {
 test("a stream ends once its API key is revoked, while another key's goes on", {
   timeout: 60_000,
 }, async (t) => {
-  const keyed = await listenFor(t, { auth: "keys" }, { lookMilliseconds: 5 });
+  const keyed = await listenFor(t, { auth: "keys" }, { keyCheckMilliseconds: 5 });
   const followed = async (name: string) => {
     const { key, token } = await keyed.keys.create(name, ["read", "write"]);
     const caller = { subject: key.subject, scopes: new Set(key.scopes) };

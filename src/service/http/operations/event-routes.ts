@@ -17,7 +17,7 @@ const DESCRIPTION =
   "with the operation comes first. A comment every 15 s keeps the connection open. The stream ends with " +
   "the final event: succeeded, failed or canceled, or once its API key is revoked; asked for what comes after that, the answer is 204.";
 
-/** A stream is a text to OpenAPI 3.1; what it holds, one after another, are these. */
+/** OpenAPI 3.1 describes a stream as text; `contentSchema` describes the events in it. */
 const STREAM_SCHEMA = {
   type: "string",
   contentMediaType: "text/event-stream",
@@ -56,11 +56,11 @@ export function eventRoutes(app: HttpApp, options: HttpOptions, closing: AbortSi
       const after = seqOf(headers["last-event-id"] || query.last_event_id);
       const { status } = await operations.get(request.caller!, params.id);
       request.operationId = params.id;
-      if (request.method === "HEAD") return tellStream(reply).send();
+      if (request.method === "HEAD") return asStream(reply).send();
       const revoked = keyRevocation(request, reply, options);
       const signal = AbortSignal.any([requestAbort(reply, closing), revoked]);
       const events = operations.follow(request.caller!, params.id, after, signal);
-      // A browser that is told "no content" does not come again; an empty stream it would open for ever.
+      // 204 makes a browser stop reconnecting. After an empty stream it would reconnect for ever.
       const first = isEnded(status) ? await events.next() : undefined;
       if (first?.done) return reply.code(204).send();
       const closed = telemetry.streamOpened();
@@ -72,15 +72,15 @@ export function eventRoutes(app: HttpApp, options: HttpOptions, closing: AbortSi
           stream.destroy();
         })
         .finally(closed);
-      return tellStream(reply).send(stream);
+      return asStream(reply).send(stream);
     },
   });
 }
 
-function tellStream(reply: FastifyReply): FastifyReply {
+function asStream(reply: FastifyReply): FastifyReply {
   return reply.type(EVENT_STREAM_TYPE).headers({
     "cache-control": "no-store, no-transform",
-    // Nginx and what follows its habits would hold events back.
+    // Nginx and proxies like it would buffer the events.
     "x-accel-buffering": "no",
   });
 }

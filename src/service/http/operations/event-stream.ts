@@ -9,27 +9,30 @@ export const EVENT_STREAM_TYPE = "text/event-stream; charset=utf-8";
 const RECONNECT_MILLISECONDS = 2_000;
 const HEARTBEAT_MILLISECONDS = 15_000;
 
-/** Milliseconds between two comments, and until a reader who takes no event is given up. */
-export interface Pace {
+interface StreamTiming {
+  /** Milliseconds between two comments. */
   readonly heartbeat?: number;
+  /** Milliseconds after which a reader that takes no event has stalled. */
   readonly stall?: number;
 }
 
-/** An event as a stream carries it: JSON has no raw line breaks, so it is one line. */
+/** An event in the format of a stream. JSON text has no raw line breaks, so `data` is one line. */
 export function eventText(event: SentEvent): string {
   return `id: ${event.seq}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
 }
 
 /**
- * Writes events into a stream, no faster than it is read, with a comment now and then, and ends it after the last
- * one. Never rejects for a reader who has gone (`signal`).
+ * Writes events into a stream, no faster than the reader takes them, and ends the stream after the last one. A comment
+ * every 15 s keeps the connection open.
+ *
+ * Rejects where the reader stalls or `following` fails. Once `signal` aborts, it ends the stream and does not reject.
  */
 export async function pumpEvents(
   first: readonly SentEvent[],
   following: AsyncIterable<SentEvent>,
   stream: PassThrough,
   signal: AbortSignal,
-  { heartbeat = HEARTBEAT_MILLISECONDS, stall = STALL_MILLISECONDS }: Pace = {},
+  { heartbeat = HEARTBEAT_MILLISECONDS, stall = STALL_MILLISECONDS }: StreamTiming = {},
 ): Promise<void> {
   const beat = setInterval(() => {
     if (!stream.writableNeedDrain) stream.write(":\n\n");

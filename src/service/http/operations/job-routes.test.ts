@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { operationSchema } from "../../../contract/api/operation-view.ts";
 import { ask, eventually, type Listening, listen, listenFor } from "../listening.testing.ts";
-import { DL_PAYLOAD, ML_PAYLOAD } from "../openapi/examples.ts";
+import { EXAMPLE_PAYLOADS, ML_PAYLOAD } from "../openapi/examples.ts";
 
 let service: Listening;
 before(async () => {
@@ -29,7 +29,7 @@ async function codeOf(pending: Promise<Response>): Promise<[number, string]> {
 test("a job that is handed in is answered with 202, its operation and where that is", async () => {
   for (const [path, payload] of [
     ["/v1/run_ml_job", ML_PAYLOAD],
-    ["/v1/run_dl_job", DL_PAYLOAD],
+    ["/v1/run_dl_job", EXAMPLE_PAYLOADS.run_dl_job],
   ] as const) {
     const answer = await post(JSON.stringify(payload), JSON_TYPE, path);
     const operation = operationSchema.parse(await answer.json());

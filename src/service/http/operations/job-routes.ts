@@ -97,7 +97,7 @@ function jobDocs(operation: Operation) {
   };
 }
 
-/** What each job takes, with the config that is its own. */
+/** The payload schema of each job, with the schema of its config. */
 export const JOB_PAYLOADS = {
   run_ml_job: payloadSchema
     .extend({ config: mlConfigSchema })

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { waitOf } from "./operation-answer.ts";
 
-test("the seconds to wait are found among other preferences, and bounded", () => {
+test("waitOf finds the seconds to wait among other preferences, and returns at most 60", () => {
   for (const [header, seconds] of [
     ["wait=5", 5],
     ["respond-async, Wait = 7", 7],

@@ -5,11 +5,7 @@ import type { HeaderDoc } from "../openapi/route-docs.ts";
 
 const POLL_SECONDS = "1";
 
-export function operationPath(id: string): string {
-  return `/v1/operations/${id}`;
-}
-
-/** Answers with an operation: where it is found, and while it goes on, when to ask again. */
+/** Answers with an operation. The headers have its URL and, until it has ended, the seconds until the next poll. */
 export function answerOperation(
   reply: FastifyReply,
   operation: OperationView,
@@ -17,7 +13,7 @@ export function answerOperation(
   status: 200 | 202,
 ): OperationView {
   reply.request.operationId = operation.id;
-  const url = `${origin}${operationPath(operation.id)}`;
+  const url = `${origin}/v1/operations/${operation.id}`;
   reply.code(status).header("operation-location", url);
   if (status === 202) reply.header("location", url);
   if (status === 202 || !isEnded(operation.status)) reply.header("retry-after", POLL_SECONDS);
@@ -27,14 +23,14 @@ export function answerOperation(
 const LONGEST_WAIT_SECONDS = 60;
 
 /**
- * The seconds that a caller would wait for an answer, of `Prefer: wait=N` (RFC 7240), at most 60; undefined without
- * it. What is no such preference is nobody's fault and has no effect.
+ * The seconds of `Prefer: wait=N` (RFC 7240), at most 60; undefined without it. A preference that is malformed or unknown
+ * has no effect.
  */
 export function waitOf(prefer: string | readonly string[] | undefined): number | undefined {
   const text = [prefer ?? []].flat().join(",");
   for (const preference of text.split(",")) {
     const seconds = /^\s*wait\s*=\s*"?(\d{1,9})"?\s*(;.*)?$/i.exec(preference)?.[1];
-    // The first of several counts.
+    // Of several, the first applies (RFC 7240, section 2).
     if (seconds !== undefined) return Math.min(Number(seconds), LONGEST_WAIT_SECONDS);
   }
   return undefined;

@@ -3,7 +3,7 @@ import { after, before, test } from "node:test";
 import { forecastViewSchema } from "../../../contract/api/forecast-view.ts";
 import { operationPageSchema, operationSchema } from "../../../contract/api/operation-view.ts";
 import { ask, eventually, type Listening, listen } from "../listening.testing.ts";
-import { DL_PAYLOAD, ML_PAYLOAD } from "../openapi/examples.ts";
+import { EXAMPLE_PAYLOADS } from "../openapi/examples.ts";
 
 const CALLER = { subject: "local", scopes: new Set(["read", "write"] as const) };
 
@@ -14,7 +14,7 @@ before(async () => {
 after(() => service.close());
 
 async function submitted(operation: "run_ml_job" | "run_dl_job" = "run_ml_job"): Promise<string> {
-  const payload = JSON.stringify(operation === "run_ml_job" ? ML_PAYLOAD : DL_PAYLOAD);
+  const payload = JSON.stringify(EXAMPLE_PAYLOADS[operation]);
   return (await service.operations.submit(CALLER, { operation, payload })).operation.id;
 }
 

@@ -116,7 +116,7 @@ function cancelRoute(app: HttpApp, { settings, operations }: HttpOptions): void 
 const { get_forecast } = API_OPERATIONS;
 
 /** `GET /v1/operations/{id}/forecast`. */
-export function forecastRoute(app: HttpApp, { operations }: HttpOptions, closing: AbortSignal): void {
+function forecastRoute(app: HttpApp, { operations }: HttpOptions, closing: AbortSignal): void {
   app.route({
     method: "GET",
     url: "/v1/operations/:id/forecast",
@@ -141,7 +141,7 @@ export function forecastRoute(app: HttpApp, { operations }: HttpOptions, closing
     },
     preValidation: async (request) => {
       const query = request.query as { tickers?: unknown };
-      // One name alone comes as text.
+      // Fastify parses a parameter that stands once as text.
       if (typeof query.tickers === "string") query.tickers = [query.tickers];
     },
     handler: async (request, reply) => {

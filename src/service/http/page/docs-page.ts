@@ -6,19 +6,22 @@ import type { Settings } from "../../../contract/settings.ts";
 import type { OpenApiDocument } from "../openapi/document.ts";
 import { type Html, html, prose } from "./html.ts";
 import { operationHtml, type ShownOperation } from "./operation-html.ts";
-import { type Asking, quickStartHtml } from "./quick-start.ts";
+import { quickStartHtml, type ServiceAddress } from "./quick-start.ts";
 import { type ShownSchema, schemaHtml } from "./schema-html.ts";
 
-/** Four folders up, both here and in the compiled package. */
+/** Four folders up, both from src and from the compiled package. */
 const STYLE = readFileSync(new URL("../../../../web/docs.css", import.meta.url), "utf8");
 const STYLE_HASH = createHash("sha256").update(STYLE).digest("base64");
 
-/** The page runs no script and loads nothing: its one style is known by its hash. */
+/** The page runs no script and loads no resource. The policy allows its one style by its hash. */
 export const PAGE_POLICY = `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
-/** Everything the service can be asked for, on one page, made of its OpenAPI document. */
+/** A page with every operation, error, limit and schema of the service, made from its OpenAPI document. */
 export function docsPage(document: OpenApiDocument, settings: Settings): string {
-  const context: Asking = { origin: document.servers[0]!.url, hasCredentials: settings.auth !== "none" };
+  const service: ServiceAddress = {
+    origin: document.servers[0]!.url,
+    hasCredentials: settings.auth !== "none",
+  };
   const shown = shownOperations(document);
   const { title, version, description } = document.info;
   const page = html`<!doctype html>
@@ -42,11 +45,11 @@ ${document.tags.map((tag) => navHtml(tag.name, shown))}
 <h1>${title}</h1>
 ${description.split("\n\n").map((paragraph) => html`<p>${prose(paragraph)}</p>`)}
 <h2 id="start">Quick start</h2>
-${context.hasCredentials ? html`<p>Put your key or token into the variable <code>MUCAST_KEY</code> first.</p>` : undefined}
-${quickStartHtml(context)}
+${service.hasCredentials ? html`<p>Put your key or token into the variable <code>MUCAST_KEY</code> first.</p>` : undefined}
+${quickStartHtml(service)}
 ${document.tags.map(
   (tag) => html`<h2 id="tag-${tag.name}">${tag.name}</h2><p>${tag.description}</p>
-${tagged(tag.name, shown).map((operation) => operationHtml(operation, context))}`,
+${tagged(tag.name, shown).map((operation) => operationHtml(operation, service))}`,
 )}
 ${errorsHtml()}
 ${limitsHtml(settings)}
@@ -80,7 +83,7 @@ function errorsHtml(): Html {
       html`<tr><td><code>${code}</code></td><td>${status}</td><td>${title}</td><td>${prose(advice)}</td></tr>`,
   );
   return html`<h2 id="errors">Errors</h2>
-<p>Every error is a problem of these codes. A job that fails keeps its problem in the operation's <code>error</code>, and asking for the operation is still answered with 200.</p>
+<p>Every error is a problem of these codes. A job that fails keeps its problem in the operation's <code>error</code>, and service for the operation is still answered with 200.</p>
 <div class="wide"><table><thead><tr><th>code</th><th>status</th><th>what it says</th><th>what to do</th></tr></thead><tbody>${rows}</tbody></table></div>`;
 }
 

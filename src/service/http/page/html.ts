@@ -1,11 +1,11 @@
-/** Text that is HTML already. */
+/** Text that is HTML; `html` inserts it without escaping. */
 export interface Html {
   readonly html: string;
 }
 
 type Part = string | number | Html | undefined | readonly (Html | undefined)[];
 
-/** HTML in which everything put in between is escaped, unless it is Html itself. */
+/** A template tag that escapes each inserted value, unless the value is Html. */
 export function html(pieces: TemplateStringsArray, ...parts: readonly Part[]): Html {
   const text = pieces.reduce((before, piece, index) => `${before}${written(parts[index - 1])}${piece}`);
   return { html: text };
@@ -29,7 +29,7 @@ function escaped(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character]!);
 }
 
-/** Text in which what stands in backquotes is code, as descriptions are written. */
+/** Text whose parts in backquotes become `<code>`, as in the descriptions of the document. */
 export function prose(text: string): Html {
   const parts = text.split("`");
   return html`${parts.map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : html`${part}`))}`;

@@ -4,9 +4,9 @@ import type {
   OpenApiParameter,
   OpenApiResponse,
 } from "../openapi/document.ts";
-import { EXAMPLE_NAMES } from "./example-routes.ts";
+import { EXAMPLE_NAMES } from "../openapi/examples.ts";
 import { type Html, html, prose } from "./html.ts";
-import { type Asking, curlLine } from "./quick-start.ts";
+import { curlLine, type ServiceAddress } from "./quick-start.ts";
 import { membersHtml, type ShownSchema, typeHtml } from "./schema-html.ts";
 
 export interface ShownOperation {
@@ -15,15 +15,15 @@ export interface ShownOperation {
   readonly operation: OpenApiOperation;
 }
 
-/** One operation: what it does, how to ask for it, what comes back. */
-export function operationHtml({ method, path, operation }: ShownOperation, context: Asking): Html {
+/** One operation: its description, a curl line, its parameters and its answers. */
+export function operationHtml({ method, path, operation }: ShownOperation, service: ServiceAddress): Html {
   const { operationId, summary, description, parameters = [], requestBody, responses } = operation;
   const body = requestBody && firstMedia(requestBody.content);
   return html`<section class="operation" id="${operationId}">
 <h3><span class="method ${method}">${method.toUpperCase()}</span> <code>${path}</code></h3>
 <p class="summary">${summary} <small><code>${operationId}</code>${scopeHtml(operation["x-scope"])}</small></p>
 <p>${prose(description)}</p>
-<pre class="curl"><code>${curlOf(method, path, body, context)}</code></pre>
+<pre class="curl"><code>${curlOf(method, path, body, service)}</code></pre>
 ${parametersHtml(parameters)}
 ${body && html`<h4>Body</h4>${membersHtml(body.schema as ShownSchema)}`}
 <h4>Answers</h4>
@@ -35,16 +35,21 @@ function scopeHtml(scope: OpenApiOperation["x-scope"]): Html {
   return scope === undefined ? html`, open to anyone` : html`, scope <code>${scope}</code>`;
 }
 
-function curlOf(method: string, path: string, body: OpenApiMedia | undefined, context: Asking): string {
+function curlOf(
+  method: string,
+  path: string,
+  body: OpenApiMedia | undefined,
+  service: ServiceAddress,
+): string {
   const example = body?.examples?.example?.value;
   const upload = method === "put" ? EXAMPLE_NAMES[0] : undefined;
   const name = upload ?? "ml_engine_$ID.json";
   return curlLine({
     method: method.toUpperCase(),
-    url: `${context.origin}${path.replace("{id}", "$ID").replace("{name}", name)}`,
-    hasCredentials: context.hasCredentials,
+    url: `${service.origin}${path.replace("{id}", "$ID").replace("{name}", name)}`,
+    hasCredentials: service.hasCredentials,
     isStream: path.endsWith("/events"),
-    ...(upload === undefined ? {} : { from: `${context.origin}/examples/${upload}` }),
+    ...(upload === undefined ? {} : { from: `${service.origin}/examples/${upload}` }),
     ...(example === undefined ? {} : { body: JSON.stringify(example, null, 2) }),
   });
 }
@@ -52,8 +57,8 @@ function curlOf(method: string, path: string, body: OpenApiMedia | undefined, co
 function parametersHtml(parameters: readonly OpenApiParameter[]): Html | undefined {
   if (parameters.length === 0) return undefined;
   const rows = parameters.map(
-    ({ name, in: place, required, description, schema }) =>
-      html`<tr><td><code>${name}</code>${required ? "" : html` <small>optional</small>`}</td><td>${place}</td>
+    ({ name, in: part, required, description, schema }) =>
+      html`<tr><td><code>${name}</code>${required ? "" : html` <small>optional</small>`}</td><td>${part}</td>
 <td>${typeHtml(schema as ShownSchema)}</td><td>${prose(description ?? "")}</td></tr>`,
   );
   return html`<h4>Parameters</h4>

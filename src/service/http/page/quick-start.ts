@@ -1,22 +1,21 @@
-import { EXAMPLE_BLOBS, ML_PAYLOAD } from "../openapi/examples.ts";
-import { EXAMPLE_NAMES } from "./example-routes.ts";
+import { EXAMPLE_BLOBS, EXAMPLE_NAMES, ML_PAYLOAD } from "../openapi/examples.ts";
 import { type Html, html, prose } from "./html.ts";
 
-/** How to ask a service. */
-export interface Asking {
-  /** What comes before its paths. */
+/** What a curl line needs to know of a service. */
+export interface ServiceAddress {
+  /** The part of its URLs before the path. */
   readonly origin: string;
-  /** Whether callers have to say who they are, by the variable MUCAST_KEY. */
+  /** Whether requests need a key or token, which the lines take from the variable MUCAST_KEY. */
   readonly hasCredentials: boolean;
 }
 
 const { config: CONFIG, ...URLS } = ML_PAYLOAD;
 
-/** JSON with a line for each URL and one for the config. */
+/** The example payload as JSON, with one line for each URL and one for the config. */
 const PAYLOAD = `${JSON.stringify(URLS, null, 2).slice(0, -2)},\n  "config": ${JSON.stringify(CONFIG)}\n}`;
 
-/** Lines for a POSIX shell that upload the two example blobs to a service, from itself. */
-export function uploadLines({ origin, hasCredentials }: Asking): string[] {
+/** Lines for a POSIX shell that download the two example blobs from a service and upload them to it. */
+export function uploadLines({ origin, hasCredentials }: ServiceAddress): string[] {
   return EXAMPLE_NAMES.map((name) =>
     curlLine({
       method: "PUT",
@@ -27,8 +26,8 @@ export function uploadLines({ origin, hasCredentials }: Asking): string[] {
   );
 }
 
-/** The line that then hands in a job on them. @param wait for its end, in seconds. */
-export function submitLine({ origin, hasCredentials }: Asking, wait?: number): string {
+/** A line that submits a job on those blobs. @param wait seconds that the answer may wait for the end of the job. */
+export function submitLine({ origin, hasCredentials }: ServiceAddress, wait?: number): string {
   return curlLine({
     method: "POST",
     url: `${origin}/v1/run_ml_job`,
@@ -38,17 +37,17 @@ export function submitLine({ origin, hasCredentials }: Asking, wait?: number): s
   });
 }
 
-/** From two blobs to a forecast, in lines that can be pasted into a shell one after the other. */
-export function quickStartHtml(asking: Asking): Html {
-  const { origin, hasCredentials } = asking;
+/** The steps from two blobs to a forecast, as lines that a reader can paste into a shell one after the other. */
+export function quickStartHtml(service: ServiceAddress): Html {
+  const { origin, hasCredentials } = service;
   const get = (path: string, isStream = false) =>
     curlLine({ method: "GET", url: `${origin}${path}`, hasCredentials, isStream });
   const steps: readonly (readonly [string, string])[] = [
     [
       "Upload two small blobs that the service has as an example; yours `mucast prepare` makes of a price CSV",
-      uploadLines(asking).join("\n"),
+      uploadLines(service).join("\n"),
     ],
-    ["Hand in a job, and keep its id", `ID=$(${submitLine(asking)} | sed 's/^{"id":"\\([^"]*\\)".*/\\1/')`],
+    ["Hand in a job, and keep its id", `ID=$(${submitLine(service)} | sed 's/^{"id":"\\([^"]*\\)".*/\\1/')`],
     ["See what it goes through, up to its end", get("/v1/operations/$ID/events", true)],
     ["Its result names the output", get("/v1/operations/$ID")],
     ["The forecasts: mu, by ticker", get("/data/ml_engine_$ID.json")],
@@ -58,28 +57,28 @@ export function quickStartHtml(asking: Asking): Html {
   )}</ol>`;
 }
 
-/** A request as the command line of curl, for a POSIX shell. */
-export interface CurlRequest {
+interface CurlRequest {
   readonly method: string;
   readonly url: string;
-  /** Sent as it is, as JSON. */
+  /** JSON text. */
   readonly body?: string;
-  /** Uploads what this URL, open to anyone, answers. */
+  /** URL that needs no credentials and whose answer the line uploads. */
   readonly from?: string;
-  /** Waits for the end of a job up to so many seconds. */
+  /** Seconds that the answer may wait for the end of the job. */
   readonly wait?: number;
   readonly hasCredentials?: boolean;
-  /** Shows events as they come. */
+  /** Makes curl print each event when it arrives. */
   readonly isStream?: boolean;
 }
 
+/** A request as a command line of curl, for a POSIX shell. */
 export function curlLine(request: CurlRequest): string {
   const { method, url, body, from, wait, hasCredentials, isStream } = request;
   const words = ["curl", isStream ? "-sN" : "-s"];
   if (from !== undefined) words.unshift("curl", "-s", quoted(from), "|");
   if (from !== undefined) words.push("-T", "-");
   else if (method === "POST" && body === undefined) words.push("-X", "POST");
-  // The variable is the shell's to fill in, so its quotes are double.
+  // Double quotes, so that the shell expands the variable.
   if (hasCredentials) words.push("-H", '"Authorization: Bearer $MUCAST_KEY"');
   if (wait !== undefined) words.push("-H", `'Prefer: wait=${wait}'`);
   words.push(url.includes("$") ? `"${url}"` : quoted(url));

@@ -1,6 +1,6 @@
 import { type Html, html, prose } from "./html.ts";
 
-/** A JSON Schema as far as a page shows it. */
+/** The members of a JSON Schema that the page shows. */
 export interface ShownSchema {
   readonly $ref?: string;
   readonly type?: string | readonly string[];
@@ -24,7 +24,7 @@ export interface ShownSchema {
   readonly exclusiveMaximum?: number;
 }
 
-/** What a value may be, in a few words; named schemas are links. */
+/** The type of a value in a few words. Named schemas are links. */
 export function typeHtml(schema: ShownSchema): Html {
   if (schema.$ref !== undefined) {
     const name = schema.$ref.split("/").at(-1)!;
@@ -60,7 +60,7 @@ function bounds({ minimum, maximum, exclusiveMinimum, exclusiveMaximum, format }
   return words.length === 0 ? "" : ` (${words.join(", ")})`;
 }
 
-/** The members of an object, those of objects inside it too. */
+/** A table of the members of an object and of the objects inside it. */
 export function membersHtml(schema: ShownSchema): Html | undefined {
   const rows = memberRows(schema, "");
   if (rows.length === 0) return undefined;
@@ -84,13 +84,13 @@ function defaultHtml(member: ShownSchema): Html | undefined {
   return html` <small>default <code>${JSON.stringify(value)}</code></small>`;
 }
 
-/** A named schema: its members, or what it is one of. */
+/** A named schema: its members, or its variants with theirs. */
 export function schemaHtml(name: string, schema: ShownSchema): Html {
   const variants = (schema.oneOf ?? schema.anyOf)?.map(
     (variant) =>
       html`<h4><code>${String(variant.properties?.type?.const ?? "another")}</code></h4>${membersHtml(variant)}`,
   );
-  // A link to what is inside opens it.
+  // A browser opens <details> when a link leads to an element inside it, so the id is inside.
   return html`<details class="schema"><summary><code>${name}</code> <small>${schema.title ?? ""}</small></summary>
 <div id="schema-${name}">${prose(schema.description ?? "")}${variants ?? membersHtml(schema)}</div></details>`;
 }

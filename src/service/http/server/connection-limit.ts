@@ -2,19 +2,21 @@ import { readFileSync } from "node:fs";
 import { MucastError } from "../../../contract/errors/errors.ts";
 import type { Settings } from "../../../contract/settings.ts";
 
-/** Descriptors of the service without a connection and a job: about 120 on PGlite, 40 on PostgreSQL; and some to spare. */
+/** Descriptors of the service without connections and jobs: about 120 on PGlite and 40 on PostgreSQL, with a reserve. */
 const OWN_FILES = 256;
-/** A job process has four pipes; its inputs and outputs are its own. */
+/** Four pipes to the job process, and as many in reserve. The job's inputs and output are open in the job process. */
 const FILES_PER_JOB = 8;
-/** Its socket, and the file that its upload or download stands in. */
+/** The socket, and the file of an upload or a download. */
 const FILES_PER_CONNECTION = 2;
 const LEAST = 16;
 const MOST = 10_000;
 
 /**
- * How many connections of callers may be open at the same time, so that the rest of the service never lacks descriptors.
- * @param files that this process may have open.
- * @throws MucastError invalid_request for a setting that leaves too few.
+ * How many connections of callers may be open at the same time, so that the rest of the service never runs out of
+ * file descriptors.
+ *
+ * @param files descriptors that this process may have open.
+ * @throws MucastError invalid_request for a setting `connections` that needs more.
  */
 export function connectionLimit(
   { connections, concurrent_jobs }: Pick<Settings, "connections" | "concurrent_jobs">,
@@ -30,7 +32,7 @@ export function connectionLimit(
   throw new MucastError("invalid_request", message, { path: "connections", value: connections });
 }
 
-/** How many descriptors this process may have: the soft limit, which Node raises to the hard one at its start. */
+/** The soft limit of this process, which Node raises to the hard limit at its start. */
 export function openFileLimit(): number {
   return process.platform === "linux" ? limitOfProc() : limitOfReport();
 }
@@ -40,9 +42,9 @@ function limitOfProc(): number {
   return numberOf(soft);
 }
 
-/** From Node's own report, which asks the system: macOS has no /proc. */
+/** From Node's diagnostic report: macOS has no /proc. */
 export function limitOfReport(): number {
-  // Looking up the names of network addresses would take seconds.
+  // With the network, the report would look up the names of addresses, which takes seconds.
   Object.assign(process.report, { excludeNetwork: true });
   const { userLimits } = process.report.getReport() as {
     userLimits?: { open_files?: { soft?: number | string } };

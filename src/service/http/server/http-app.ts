@@ -16,12 +16,12 @@ import type { Caller, Operations, Scope } from "../../operations/operations.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Telemetry, WatchedRequest } from "../../telemetry/telemetry.ts";
 
-/** What a zod schema of a route makes of what is sent. */
-export interface ZodTypes extends FastifyTypeProvider {
+/** Gives a handler the output type of the zod schema that its route names for a part of the request. */
+interface ZodTypes extends FastifyTypeProvider {
   validator: this["schema"] extends z.ZodType ? z.output<this["schema"]> : unknown;
 }
 
-/** Fastify whose handlers get what the zod schemas of their routes say. */
+/** Fastify whose routes name zod schemas for path, query and headers. */
 export type HttpApp = FastifyInstance<
   RawServerDefault,
   IncomingMessage,
@@ -32,64 +32,72 @@ export type HttpApp = FastifyInstance<
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Known in the handlers of all routes that are not for anyone. */
+    /** Set in the handler of every route whose access is a scope. */
     caller: Caller | undefined;
     watched: WatchedRequest | undefined;
-    /** Of the operation it is about. */
+    /** Operation that the request names or makes; the log line carries it. */
     operationId: string | undefined;
-    /** Of the problem that was answered. */
+    /** Code of the problem that the service answered. */
     problemCode: string | undefined;
   }
 
   interface FastifyContextConfig {
-    /** Who may come in; every route says it. */
-    access?: Scope | "anyone";
-    /** A page that people may come to by a link on another site. */
+    /** Scope that a caller needs. The service does not start with a route that lacks it. */
+    access?: RouteAccess;
+    /** A page that a browser may open from a link on another site. */
     isPage?: true;
-    /** A body that the handler reads piece by piece, without the limits of small ones. */
+    /** The handler reads the body piece by piece, without the time limit of small bodies. */
     isStreamed?: true;
-    /** Not counted among the requests a minute. */
+    /** The request does not count towards the requests a minute. */
     isUncounted?: true;
   }
 }
 
-/** One thing the service needs to do its work: `data_folder`, `database`, `storage`, `accepting`. */
+/** `anyone`: the route asks for no credentials. */
+export type RouteAccess = Scope | "anyone";
+
+/** The state of one thing that the service needs: `data_folder`, `database`, `storage`, `accepting`. */
 export interface ReadyCheck {
   readonly name: string;
   readonly ok: boolean;
-  /** What is wrong, without secrets. */
+  /** Why it is not ready, without secrets. */
   readonly message?: string | undefined;
 }
 
-/** What HTTP stands on. */
+/** What the routes and checks of HTTP need from the service. */
 export interface HttpOptions {
   readonly settings: Settings;
   readonly operations: Operations;
   readonly blobs: Blobs;
   readonly authenticate: Authenticate;
-  /** The operator's own, of the lock file. */
+  /** The operator's token, from the lock file. */
   readonly localToken?: string | undefined;
   readonly keys: KeyStore;
-  /** Milliseconds until a reader who takes nothing is given up; a minute by default. */
+  /** Milliseconds until the service closes a download whose reader takes nothing; 60 s by default. */
   readonly stallMilliseconds?: number | undefined;
-  /** Milliseconds between two looks whether the key of an open stream is revoked; 15 s by default. */
-  readonly lookMilliseconds?: number | undefined;
+  /** Milliseconds between two checks of the key of an open stream; 15 s by default. */
+  readonly keyCheckMilliseconds?: number | undefined;
   /** Milliseconds that the headers of a request may take; 15 s by default. */
   readonly headersMilliseconds?: number | undefined;
   readonly log: Log;
   readonly telemetry: Pick<Telemetry, "requestStarted" | "streamOpened" | "metrics" | "connectionRefused">;
-  /** Looks at everything, at most every few seconds; never rejects. */
+  /** Checks all of it, at most once in a few seconds. Never rejects. */
   ready(): Promise<readonly ReadyCheck[]>;
 }
 
-/** What paths of faults begin with, by the part of a request. */
+/** Makes a Fastify instance check requests by the zod schemas of its routes, and answer objects as JSON. */
+export function withZod(app: FastifyInstance): HttpApp {
+  const typed = app.withTypeProvider<ZodTypes>();
+  typed.setValidatorCompiler(checkInput);
+  typed.setSerializerCompiler(() => JSON.stringify);
+  return typed;
+}
+
+/** First part of a fault's path, by the part of the request that holds the fault. */
 const ROOTS: Readonly<Record<string, string>> = { params: "path", querystring: "query", headers: "headers" };
 
-/**
- * Checks path, query and headers by their zod schemas, with faults in the words of all others. Bodies are JSON text
- * here, which is checked where it is understood.
- */
-export const checkInput: FastifySchemaCompiler<z.ZodType> = ({ schema, httpPart }) => {
+/** Checks path, query and headers. A handler that takes a JSON body parses and checks its text. */
+const checkInput: FastifySchemaCompiler<z.ZodType> = ({ schema, httpPart }) => {
   const root = ROOTS[httpPart ?? ""];
   if (root === undefined) return (value) => ({ value });
   return (input) => {

@@ -2,31 +2,31 @@ import { createServer, type RequestListener, type Server, type ServerResponse } 
 import type { Socket } from "node:net";
 import { MucastError } from "../../../contract/errors/errors.ts";
 import type { Log } from "../../telemetry/log.ts";
-import { problemAnswer } from "./problem-answer.ts";
-import { PROBLEM_TYPE, SAFE_HEADERS } from "./send-problem.ts";
+import { PROBLEM_TYPE, problemAnswer } from "./problem-answer.ts";
+import { SAFE_HEADERS } from "./send-problem.ts";
 
 const HEADERS_MILLISECONDS = 15_000;
 const HEADERS_CHECK_MILLISECONDS = 5_000;
-/** Without a byte either way; longer than `Prefer: wait` and the comments of an event stream. */
+/** A connection without a byte in either direction. Longer than `Prefer: wait` and than the gap between two comments of an event stream. */
 const IDLE_MILLISECONDS = 120_000;
 const KEPT_ALIVE_MILLISECONDS = 75_000;
 
-/** What connections beyond the limit may ask for. */
+/** The paths that a connection beyond the limit may request. */
 const HEALTH = /^\/(healthz|readyz)(\?|$)/;
-/** The log tells once in so long that there are too many connections. */
-const QUIET_MILLISECONDS = 60_000;
+/** Between two log lines about too many connections. */
+const WARNING_MILLISECONDS = 60_000;
 
-export interface HttpServerOptions {
-  /** How many may be open at the same time, but for a few that ask for the service's health. */
+interface HttpServerOptions {
+  /** Most connections at the same time. A few more may be open for health checks. */
   readonly connections: number;
   readonly log: Log;
-  /** Called for each connection that comes while there are as many. */
+  /** Called for each connection beyond the limit. */
   readonly onMore: () => void;
   /** Milliseconds that the headers of a request may take; 15 s by default. */
   readonly headersMilliseconds?: number | undefined;
 }
 
-/** A server that waits for no caller too long, neither for a request nor to end, and bounds its connections. */
+/** A server with a limit of connections and with a timeout for every phase of one, its close included. */
 export class HttpServer {
   readonly server: Server;
   readonly #connections: OpenConnections;
@@ -38,9 +38,9 @@ export class HttpServer {
         headersTimeout: headersMilliseconds,
         connectionsCheckingInterval: Math.min(HEADERS_CHECK_MILLISECONDS, headersMilliseconds),
         keepAliveTimeout: KEPT_ALIVE_MILLISECONDS,
-        // An upload takes as long as it takes; small bodies have a limit of their own.
+        // An upload may take any time; `limitBodyTime` limits small bodies.
         requestTimeout: 0,
-        // Looked at with the rest of it, and refused with a problem.
+        // The guard checks Host and refuses with a problem.
         requireHostHeader: false,
       },
       (request, response) => {
@@ -54,32 +54,33 @@ export class HttpServer {
         handler(request, response);
       },
     );
-    // Where one could not be accepted; without a listener it would end the process. An address that cannot be had is told by listen().
+    // A connection that cannot be accepted emits an error, which would end the process without a listener. Before the
+    // server listens, listen() rejects with the error.
     this.server.once("listening", () =>
       this.server.on("error", (error) => log.warn({ err: error }, "the server met an error")),
     );
     this.server.setTimeout(IDLE_MILLISECONDS);
-    // An upload that is refused is told before its bytes are sent; so the handler says when to go on.
+    // The handler sends "100 Continue", so that it can refuse an upload before the caller sends the bytes.
     this.server.on("checkContinue", (request, response) => this.server.emit("request", request, response));
-    // Refused with a problem, after the checks that every request passes.
+    // The guard refuses other expectations with a problem.
     this.server.on("checkExpectation", (request, response) => this.server.emit("request", request, response));
-    let told = Number.NEGATIVE_INFINITY;
+    let warnedAt = Number.NEGATIVE_INFINITY;
     this.#connections = new OpenConnections(this.server, connections, () => {
       onMore();
-      if (performance.now() - told < QUIET_MILLISECONDS) return;
-      told = performance.now();
+      if (performance.now() - warnedAt < WARNING_MILLISECONDS) return;
+      warnedAt = performance.now();
       log.warn({ connections }, "as many connections are open as may be; others are refused");
     });
   }
 
-  /** Whether an answer has begun on a connection, and has not ended. */
+  /** Whether the server has sent a part of an answer on a connection and not all of it. */
   isAnswering(socket: Socket): boolean {
     return this.#connections.isAnswering(socket);
   }
 
-  /** Lets it end soon once it is closed. */
-  end(): void {
-    this.#connections.end();
+  /** Closes the connections, so that the server itself can close within seconds. */
+  close(): void {
+    this.#connections.close();
   }
 }
 
@@ -94,30 +95,30 @@ function refuse(response: ServerResponse, connections: number): void {
   response.end(JSON.stringify(problem));
 }
 
-/** After this long a connection is closed whatever is still going on on it. */
+/** When the server closes, answers have this long to end. */
 const LAST_ANSWERS_MILLISECONDS = 5_000;
 
-/** Connections beyond the limit that may be open, for health checks. The oldest gives way to a new one. */
+/** Connections beyond the limit that may be open for health checks. A new one replaces the oldest. */
 const SPARE = 16;
-/** After this long without a byte one of them is closed: what asks nothing is no health check. */
+/** The server closes a spare connection after this long without a byte: a health check sends its request at once. */
 const SPARE_IDLE_MILLISECONDS = 5_000;
 
 /**
- * Bounds the connections of a server, and lets it end soon: Node waits for connections on which nothing was asked yet, and
- * for those whose client keeps them for later.
+ * Limits the connections of a server, and closes them when the server closes. Node's own `close` waits for connections
+ * that have carried no request yet, and for those that a client keeps alive.
  */
-export class OpenConnections {
-  /** The answers under way on each. */
+class OpenConnections {
+  /** The unfinished answers of each connection. */
   readonly #active = new Map<Socket, Set<ServerResponse>>();
-  /** Those beyond the limit, the oldest first. */
+  /** Connections beyond the limit, the oldest first. */
   readonly #spare = new Set<Socket>();
   #isClosing = false;
 
-  /** @param most connections; @param onMore called for each that comes while there are as many. */
+  /** @param most connections. @param onMore called for each connection beyond them. */
   constructor(server: Server, most: number, onMore: () => void) {
     server.on("connection", (socket) => {
       if (this.#isClosing) socket.destroy();
-      // One that is beyond the limit takes no room within it.
+      // A spare connection does not count towards the limit.
       if (this.#active.size - this.#spare.size >= most) {
         onMore();
         this.#addSpare(socket);
@@ -128,15 +129,15 @@ export class OpenConnections {
         this.#spare.delete(socket);
       });
     });
-    // Before the handlers of requests, so that none is overlooked.
+    // Runs before the handler, which may answer at once.
     server.prependListener("request", ({ socket }, response) => {
       this.#active.get(socket)?.add(response);
-      response.once("close", () => this.#ended(socket, response));
+      response.once("close", () => this.#removeAnswer(socket, response));
     });
   }
 
-  /** Closes those on which nothing goes on, each other one after its answer, and all after five seconds. */
-  end(): void {
+  /** Closes each idle connection at once, each other one after its answer, and all of them after five seconds. */
+  close(): void {
     this.#isClosing = true;
     for (const [socket, active] of this.#active) {
       if (active.size === 0) socket.destroy();
@@ -146,12 +147,12 @@ export class OpenConnections {
     }, LAST_ANSWERS_MILLISECONDS).unref();
   }
 
-  /** Whether a connection is one beyond the limit. */
+  /** Whether a connection is beyond the limit. */
   isSpare(socket: Socket): boolean {
     return this.#spare.has(socket);
   }
 
-  /** Whether an answer has begun on a connection whose bytes have not all been handed to it. */
+  /** Whether an answer has begun on a connection and the handler has not written all of it. */
   isAnswering(socket: Socket): boolean {
     const active = this.#active.get(socket) ?? new Set();
     return [...active].some(({ headersSent, writableEnded }) => headersSent && !writableEnded);
@@ -168,7 +169,7 @@ export class OpenConnections {
     this.#spare.add(socket);
   }
 
-  #ended(socket: Socket, response: ServerResponse): void {
+  #removeAnswer(socket: Socket, response: ServerResponse): void {
     const active = this.#active.get(socket);
     active?.delete(response);
     if (this.#isClosing && active?.size === 0) socket.destroySoon();

@@ -3,15 +3,20 @@ import { withoutSignature } from "../../../blob/policy.ts";
 import { MucastError } from "../../../contract/errors/errors.ts";
 import { type Problem, problemOf } from "../../../contract/errors/problem.ts";
 
-/** A problem as it goes out, and the headers that belong to it. */
+export const PROBLEM_TYPE = "application/problem+json";
+
+/** The headers that a problem may have besides those of every answer. */
+export type ProblemHeader = "allow" | "content-range" | "retry-after" | "www-authenticate";
+
+/** The problem of a failed request, and the headers of its answer. */
 export interface ProblemAnswer {
   readonly problem: Problem;
-  readonly headers: Readonly<Record<string, string>>;
-  /** Defects have to be logged, under the id that their problem tells. */
+  readonly headers: Readonly<Partial<Record<ProblemHeader, string>>>;
+  /** A defect has to be logged under the id in its problem. */
   readonly isDefect: boolean;
 }
 
-/** What Fastify calls faults of a request; anything else that it throws is a defect. */
+/** The errors of Fastify that are faults of a request. Any other error of Fastify is a defect. */
 const FASTIFY_FAULTS: Readonly<Record<string, (message: string) => MucastError>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: () =>
     new MucastError("too_large", "the body is larger than the limit of body_bytes", { path: "body" }),
@@ -30,7 +35,7 @@ const FASTIFY_FAULTS: Readonly<Record<string, (message: string) => MucastError>>
     new MucastError("not_found", "nothing here has a name that long", { path: "URL" }),
 };
 
-/** What is answered where a request fails. */
+/** The answer to a request that failed with an error. @param hadCredentials whether the request had an Authorization header. */
 export function problemAnswer(error: unknown, hadCredentials = false): ProblemAnswer {
   const known = error instanceof MucastError ? error : fastifyFault(error);
   if (known === undefined || known.code === "internal") return defect();
@@ -43,7 +48,7 @@ function fastifyFault(error: unknown): MucastError | undefined {
   return FASTIFY_FAULTS[code ?? ""]?.(message ?? "");
 }
 
-/** Says nothing of what is wrong inside. */
+/** Tells the caller an id alone: the error may hold secrets. */
 function defect(): ProblemAnswer {
   const id = randomUUID();
   const error = new MucastError("internal", `a defect of mucast; its log tells more under ${id}`, {
@@ -52,16 +57,16 @@ function defect(): ProblemAnswer {
   return { problem: problemOf(error), headers: {}, isDefect: true };
 }
 
-/** That of the code, but where HTTP has a closer one. */
+/** The status of the code, unless HTTP has a more exact one. */
 function statusOf({ code, data, entry }: MucastError): number {
-  // A first request in flight passes; a key of another body does not.
+  // 409 while the first request with the key is in progress, and 422 for a key that was used with another body.
   if (code === "idempotency_conflict" && data.sameBody === false) return 422;
   return code === "invalid_request" && typeof data.status === "number" ? data.status : entry.status;
 }
 
 const DEFAULT_RETRY_SECONDS = 5;
 
-function headersOf({ code, data }: MucastError, hadCredentials: boolean): Record<string, string> {
+function headersOf({ code, data }: MucastError, hadCredentials: boolean): ProblemAnswer["headers"] {
   if (code === "unauthorized") {
     return { "www-authenticate": `Bearer realm="mucast"${hadCredentials ? ', error="invalid_token"' : ""}` };
   }
@@ -76,27 +81,24 @@ function headersOf({ code, data }: MucastError, hadCredentials: boolean): Record
   return code === "idempotency_conflict" && data.sameBody === true ? { "retry-after": "1" } : {};
 }
 
-/** A second line of defence: messages are written without them. */
+/** A second line of defence: messages are written without signatures of URLs. */
 function withoutSecrets(problem: Problem): Problem {
   return JSON.parse(withoutSignature(JSON.stringify(problem)));
 }
 
-/**
- * What is refused before a route is chosen, whatever the request asks for, by the closest status that HTTP has. The
- * OpenAPI document names each of them for every operation.
- */
-const REFUSALS = {
+/** Refusals that come before the choice of a route, by status. The OpenAPI document lists each of them for every operation. */
+const EARLY_REFUSALS = {
   408: { path: "headers", detail: "the headers came too slowly" },
   417: { path: "Expect", detail: "the only expectation that can be met is 100-continue" },
   431: { path: "headers", detail: "the URL and the headers together are longer than 16 KiB" },
 } as const;
 
-export type EarlyStatus = keyof typeof REFUSALS;
+export type EarlyStatus = keyof typeof EARLY_REFUSALS;
 
-export const EARLY_STATUSES = Object.keys(REFUSALS).map(Number) as EarlyStatus[];
+export const EARLY_STATUSES = Object.keys(EARLY_REFUSALS).map(Number) as EarlyStatus[];
 
 /** @returns an invalid_request with that status. */
 export function earlyRefusal(status: EarlyStatus): MucastError {
-  const { path, detail } = REFUSALS[status];
+  const { path, detail } = EARLY_REFUSALS[status];
   return new MucastError("invalid_request", detail, { path, status });
 }

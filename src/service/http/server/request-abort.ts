@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { MucastError } from "../../../contract/errors/errors.ts";
 import type { HttpOptions } from "./http-app.ts";
 
-/** Aborted once nobody waits for the answer any more: its connection is closed, or the service ends. */
+/** A signal that aborts when the connection of a request closes or the service closes. */
 export function requestAbort({ raw }: FastifyReply, closing: AbortSignal): AbortSignal {
   const controller = new AbortController();
   raw.once("close", () => controller.abort());
@@ -10,46 +10,48 @@ export function requestAbort({ raw }: FastifyReply, closing: AbortSignal): Abort
   return AbortSignal.any([controller.signal, closing]);
 }
 
-const LOOK_MILLISECONDS = 15_000;
+const KEY_CHECK_MILLISECONDS = 15_000;
 
 /**
- * Aborted once the API key of a request is revoked, which is looked up for as long as the answer goes on. A token of an
- * OIDC issuer is judged when the request comes: it runs out in the midst of a job that takes hours.
+ * A signal that aborts when the API key of a request is revoked. The key is checked until the response closes.
+ *
+ * A token of an OIDC issuer is checked only when the request begins: it expires during a job that takes hours.
  */
 export function keyRevocation(
   request: FastifyRequest,
   reply: FastifyReply,
   options: HttpOptions,
 ): AbortSignal {
-  const { settings, authenticate, lookMilliseconds = LOOK_MILLISECONDS } = options;
+  const { settings, authenticate, keyCheckMilliseconds = KEY_CHECK_MILLISECONDS } = options;
   const controller = new AbortController();
   if (settings.auth !== "keys") return controller.signal;
   const { authorization } = request.headers;
-  let isLooking = false;
+  let isChecking = false;
   const timer = setInterval(async () => {
-    if (isLooking) return;
-    isLooking = true;
+    if (isChecking) return;
+    isChecking = true;
     try {
       await authenticate(authorization);
     } catch (error) {
-      // A database that is away revokes no key.
+      // A database that cannot be reached revokes no key.
       if (error instanceof MucastError && error.code === "unauthorized") controller.abort();
     }
-    isLooking = false;
-  }, lookMilliseconds);
+    isChecking = false;
+  }, keyCheckMilliseconds);
   reply.raw.once("close", () => clearInterval(timer));
   if (reply.raw.destroyed) clearInterval(timer);
   return controller.signal;
 }
 
-/** A reader who takes no further piece of 64 KiB, or event, for so long has gone, or holds what it took for nothing. */
+/** A reader stalls when it takes no further piece of a download (64 KiB), or no further event, for this long. */
 export const STALL_MILLISECONDS = 60_000;
 
 /**
- * Pieces as they are asked for. `onStall` is called where a reader does not ask for the next one in time; what it does
- * ends the reading.
+ * Passes pieces on as the reader asks for them.
+ *
+ * @param onStall called when the reader asks for no next piece within `milliseconds`. It has to end the reading.
  */
-export async function* paced<T>(
+export async function* withStallTimeout<T>(
   pieces: AsyncIterable<T>,
   milliseconds: number,
   onStall: () => void,

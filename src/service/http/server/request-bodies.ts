@@ -5,7 +5,7 @@ import type { HttpApp } from "./http-app.ts";
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json(?:;|$)/i;
 const SLOWEST_BODY_MILLISECONDS = 30_000;
 
-/** Takes JSON bodies as the text they are, so that numbers keep their spelling. */
+/** Makes the routes of a group take a JSON body as text, so that numbers keep their spelling. */
 export function readBodiesAsText(app: HttpApp): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser<Buffer>(
@@ -18,26 +18,26 @@ export function readBodiesAsText(app: HttpApp): void {
   );
 }
 
-/** The text of a request of `readBodiesAsText`; empty where it has no body. */
+/** The body of a request to a group with `readBodiesAsText`; empty where the request has none. */
 export function bodyText({ body }: { readonly body: unknown }): string {
   return typeof body === "string" ? body : "";
 }
 
-/** Takes any body and forgets it: of requests that need none, whatever a client puts there. */
+/** Makes the routes of a group accept a body of any type and discard it: some clients send one that no route needs. */
 export function discardBodies(app: HttpApp): void {
   app.removeAllContentTypeParsers();
-  dropContentType(app);
+  ignoreContentType(app);
   app.addContentTypeParser("*", { parseAs: "buffer" }, async () => undefined);
 }
 
-/** Has a Content-Type count for nothing, so that one that is not even well-formed is no fault. */
-export function dropContentType(app: HttpApp): void {
+/** Makes the routes of a group ignore Content-Type, so that Fastify does not refuse a malformed one. */
+export function ignoreContentType(app: HttpApp): void {
   app.addHook("preParsing", async ({ raw }) => {
     delete raw.headers["content-type"];
   });
 }
 
-/** Ends a connection that takes half a minute and more over a small body. */
+/** Closes the connection of a request whose small body takes more than 30 s. */
 export function limitBodyTime({ raw }: FastifyRequest): void {
   if (raw.complete) return;
   const timer = setTimeout(() => raw.destroy(), SLOWEST_BODY_MILLISECONDS).unref();

@@ -5,8 +5,8 @@ import type { HttpOptions } from "./http-app.ts";
 const LONGEST_PATH_LOGGED = 200;
 
 /**
- * Tells telemetry of a request, and logs one line once its answer or its connection has ended: route and path, never
- * query or headers, which may hold secrets.
+ * Records a request in traces and metrics, and logs one line when its answer has ended or its connection has closed.
+ * The line has route and path. It never has the query or headers, which may hold secrets.
  */
 export function recordRequest(
   request: FastifyRequest,

@@ -4,9 +4,15 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { withoutSignature } from "../../../blob/policy.ts";
 import { MucastError } from "../../../contract/errors/errors.ts";
 import type { Log } from "../../telemetry/log.ts";
-import { type EarlyStatus, earlyRefusal, type ProblemAnswer, problemAnswer } from "./problem-answer.ts";
+import {
+  type EarlyStatus,
+  earlyRefusal,
+  PROBLEM_TYPE,
+  type ProblemAnswer,
+  problemAnswer,
+} from "./problem-answer.ts";
 
-/** Headers of every answer, for browsers: nothing of it is to be guessed, framed, embedded or kept. */
+/** Headers of every answer. They keep browsers from guessing its type and from framing, embedding or storing it. */
 export const SAFE_HEADERS: Readonly<Record<string, string>> = {
   "cache-control": "no-store",
   "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
@@ -15,11 +21,10 @@ export const SAFE_HEADERS: Readonly<Record<string, string>> = {
   "x-content-type-options": "nosniff",
 };
 
-export const PROBLEM_TYPE = "application/problem+json";
-/** So long a caller who is refused may go on sending. */
-export const LINGER_MILLISECONDS = 5_000;
+/** How long a caller may go on sending after the service has refused its request. */
+const LINGER_MILLISECONDS = 5_000;
 
-/** Answers a failed request with its problem; a defect is logged, and its problem tells only where. */
+/** Answers a failed request with its problem. Logs a defect and any other answer of 5xx. */
 export function sendProblem(error: unknown, request: FastifyRequest, reply: FastifyReply, log: Log): void {
   if (reply.raw.headersSent || reply.raw.destroyed) {
     reply.raw.destroy();
@@ -29,7 +34,7 @@ export function sendProblem(error: unknown, request: FastifyRequest, reply: Fast
   if (answer.isDefect) logDefect(error, answer, request, log);
   else if (answer.problem.status >= 500) logOutage(error, answer, request, log);
   request.problemCode = answer.problem.code;
-  if (!request.raw.complete) readOn(request.raw);
+  if (!request.raw.complete) discardRest(request.raw);
   void reply
     .code(answer.problem.status)
     .headers({ "cache-control": "no-store", ...answer.headers })
@@ -50,7 +55,7 @@ function logDefect(error: unknown, { problem }: ProblemAnswer, request: FastifyR
   );
 }
 
-/** What the caller is told suffices for them; the operator needs to know what lies behind. */
+/** The problem is enough for the caller. The operator needs the cause, too. */
 function logOutage(error: unknown, { problem }: ProblemAnswer, request: FastifyRequest, log: Log): void {
   const { cause } = error as Error;
   log.warn(
@@ -65,23 +70,23 @@ function logOutage(error: unknown, { problem }: ProblemAnswer, request: FastifyR
 }
 
 /**
- * Takes in what a caller still sends while it is refused: a connection that is closed meanwhile would lose the answer
- * on its way. After a while it is closed all the same.
+ * Reads and drops what the caller still sends. If the service closed the connection while bytes arrive, the caller's
+ * system would drop the answer. After LINGER_MILLISECONDS it closes the connection anyway.
  */
-function readOn(raw: IncomingMessage): void {
+function discardRest(raw: IncomingMessage): void {
   const { socket } = raw;
   const timer = setTimeout(() => socket.destroy(), LINGER_MILLISECONDS).unref();
   raw.once("end", () => clearTimeout(timer)).once("close", () => clearTimeout(timer));
   raw.resume();
 }
 
-/** Their callers are told already; what still comes from them is met by Node as one error after the other. */
+/** Sockets that have got their problem. Node reports each further piece that arrives on them as one more error. */
 const refused = new WeakSet<Socket>();
 
 /**
- * Answers what is no HTTP request at all, or one whose headers are too long or too slow, and closes.
+ * Answers bytes that are no HTTP request, or headers that are too long or too slow, and closes the connection.
  *
- * @param isAnswering whether an answer has begun on the connection, whose bytes another one would be taken for.
+ * @param isAnswering whether an answer has begun on the connection. The client would read a problem as a part of it.
  */
 export function answerClientError(
   error: Error & { code?: string },
@@ -94,7 +99,7 @@ export function answerClientError(
     return;
   }
   refused.add(socket);
-  // Closed at once, it would lose the answer on its way to a caller who still sends.
+  // A caller that still sends would lose the answer if the service closed the connection at once.
   const timer = setTimeout(() => socket.destroy(), LINGER_MILLISECONDS).unref();
   socket.once("close", () => clearTimeout(timer));
   const { problem } = problemAnswer(refusal(error.code));
@@ -115,14 +120,13 @@ export function answerClientError(
   );
 }
 
-/** Codes of Node's errors that have a status of their own. */
-const STATUSES: Readonly<Record<string, EarlyStatus>> = {
+const STATUS_OF_NODE_ERROR: Readonly<Record<string, EarlyStatus>> = {
   HPE_HEADER_OVERFLOW: 431,
   ERR_HTTP_REQUEST_TIMEOUT: 408,
 };
 
 function refusal(code = ""): MucastError {
-  const status = STATUSES[code];
+  const status = STATUS_OF_NODE_ERROR[code];
   if (status !== undefined) return earlyRefusal(status);
   return new MucastError("invalid_request", "this is no valid HTTP/1.1 request", { path: "headers" });
 }
