@@ -35,12 +35,12 @@ export async function withStatus(
   };
   try {
     const record = await run(request, told);
-    await status.end({ record });
+    await status.writeEnd({ record });
     return record;
   } catch (error) {
-    if (signal.aborted) status.leave();
+    if (signal.aborted) status.stop();
     else
-      await status.end({
+      await status.writeEnd({
         problem: shownProblem(error, ({ id, what, text }) => log(`${what} ${id}: ${text}`)),
       });
     throw error;

@@ -19,9 +19,9 @@ test("few epochs come back as they came, in their order", () => {
     { ...point("A", 1, 1), member: 3 },
   ];
   for (const each of points) epochs.add(each);
-  assert.deepEqual(epochs.told(), { points });
+  assert.deepEqual(epochs.bounded(), { points });
   epochs.clear();
-  assert.equal(epochs.told(), undefined);
+  assert.equal(epochs.bounded(), undefined);
 });
 
 test("of very many epochs the best and the last of each network are kept, the others thinned evenly", () => {
@@ -30,7 +30,7 @@ test("of very many epochs the best and the last of each network are kept, the ot
     epochs.add(point("A", epoch, Math.abs(epoch - 6_007)));
     epochs.add(point("B", epoch, epoch));
   }
-  const { points, left_out } = epochs.told()!;
+  const { points, left_out } = epochs.bounded()!;
   const of = (name: string) => points.filter(({ ticker }) => ticker === name).map(({ epoch }) => epoch);
   assert.ok(points.length <= 204 && points.length > 100);
   assert.equal(left_out, 20_000 - points.length);
@@ -52,7 +52,7 @@ test("what is told stays within its size, whatever the tickers are called", () =
             epochs.add(point(`${copy}${name}`, epoch, Math.sin(i * epoch)));
         }
       }
-      const told = epochsSchema.parse(epochs.told());
+      const told = epochsSchema.parse(epochs.bounded());
       assert.ok(jsonBytes(told) <= SIZES.epochs);
       assert.equal(told.points.length + (told.left_out ?? 0), 20 * names.length * (rounds + 1));
     }),
@@ -66,11 +66,11 @@ test("gathered twice, nothing is counted twice", () => {
   for (let epoch = 1; epoch <= 3_000; epoch++) {
     first.add(point("A", epoch, epoch));
     if (epoch % 1_000 === 0) {
-      second.addAll(first.told()!);
+      second.addAll(first.bounded()!);
       first.clear();
     }
   }
-  const { points, left_out } = second.told()!;
+  const { points, left_out } = second.bounded()!;
   assert.equal(points.length + left_out!, 3_000);
   assert.deepEqual([points[0]!.epoch, points.at(-1)!.epoch], [1, 3_000]);
 });

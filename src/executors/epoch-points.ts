@@ -2,7 +2,7 @@ import { SIZES } from "../contract/api/answer-limits.ts";
 import type { EpochPoint, Epochs, Progress } from "../contract/api/job-events.ts";
 import { jsonBytes } from "../contract/json/bounded-json.ts";
 
-/** Most epochs that are told beside the best and the last of each network. */
+/** Most epochs that are kept beside the best and the last of each network. */
 const EVEN_POINTS = 200;
 /** The best and the last epoch are kept of so many networks, those with the newest epochs. */
 const NETWORKS = 500;
@@ -21,7 +21,7 @@ interface Network {
   readonly last: Counted;
 }
 
-/** @returns the epoch that a job tells with its progress; undefined where it tells none. */
+/** @returns the epoch that a job reports with its progress; undefined where it reports none. */
 export function pointOf({
   ticker,
   member,
@@ -81,7 +81,7 @@ export class EpochPoints {
   }
 
   /** What has come since the last `clear`, in bounded room; undefined where that is nothing. */
-  told(): Epochs | undefined {
+  bounded(): Epochs | undefined {
     if (this.#seen === 0) return undefined;
     const chosen = new Set<Counted>();
     let room = MOST_BYTES;

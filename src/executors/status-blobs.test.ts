@@ -58,7 +58,7 @@ test("a running job's progress and warnings are told, and every later state", {
   const late = await until("runs", ({ progress }) => progress?.stage === "fit");
   assert.deepEqual(late.progress, { stage: "fit", done: 1, total: 2 });
   assert.deepEqual(late.warnings, [{ code: "long_gap", message: "a gap", ticker: "A" }]);
-  status.leave();
+  status.stop();
 });
 
 test("the end is there when it was told, with timings and the digest of the config", async () => {
@@ -66,7 +66,7 @@ test("the end is there when it was told, with timings and the digest of the conf
   status.report({ kind: "progress", stage: "write", done: 1, total: 1 });
   status.onTiming({ name: "write", start: 1.5, end: 2 });
   assert.equal(await readStatus(store, "ends", 1), undefined, "no write before its time");
-  await status.end({ record: RECORD });
+  await status.writeEnd({ record: RECORD });
   const { end, timings, config_sha256, progress } = (await readStatus(store, "ends", 1))!;
   assert.deepEqual(end, { record: RECORD });
   assert.deepEqual(timings, [{ name: "write", start: 1.5, end: 2 }]);
@@ -81,7 +81,7 @@ test("a problem is told as it is, and 200 warnings at most", async () => {
     status.report({ kind: "warning", warning: { code: "stale_ticker", message: `${count}` } });
   }
   const problem = problemOf(new MucastError("all_failed", "no ticker is left", { failures: [] }));
-  await status.end({ problem });
+  await status.writeEnd({ problem });
   const read = (await readStatus(store, "fails", 1))!;
   assert.deepEqual(read.end, { problem });
   assert.deepEqual(
@@ -96,7 +96,7 @@ test("failures, epochs and counts are told", async () => {
   status.report({ kind: "progress", stage: "fit", done: 1, total: 2, ticker: "A", epoch: 1, ...losses });
   const failure = { ticker: "B", code: "diverged", message: "B: the loss is not finite" };
   status.report({ kind: "failure", failure });
-  await status.end({ record: RECORD });
+  await status.writeEnd({ record: RECORD });
   const read = (await readStatus(store, "trains", 1))!;
   const points = [{ ticker: "A", epoch: 1, train_loss: 0.5, validation_loss: null }];
   assert.deepEqual([read.failures, read.epochs], [[failure], { points }]);
@@ -116,7 +116,7 @@ test("the end of a job with ever so much to tell can be read", async () => {
     status.onTiming({ name: `fit ${ticker}`, start: 1, end: 2 });
   }
   const problem = problemOf(new MucastError("insufficient_history", failures[0]!.message, { failures }));
-  await status.end({ problem });
+  await status.writeEnd({ problem });
   const { size } = (await store.stat("status/hostile.1.json"))!;
   assert.ok(size <= SIZES.statusBlob, `${size} bytes`);
   const read = (await readStatus(store, "hostile", 1))!;
@@ -130,7 +130,7 @@ test("the signature of a URL in a message is not told", async () => {
   const status = writer("signed");
   const message = "the config's https://a.blob.core.windows.net/c?sv=1&sig=s3cret%2B is odd";
   status.report({ kind: "warning", warning: { code: "ignored_section", message } });
-  await status.end({ problem: problemOf(new MucastError("internal", message)) });
+  await status.writeEnd({ problem: problemOf(new MucastError("internal", message)) });
   assert.ok(!JSON.stringify(await readStatus(store, "signed", 1)).includes("s3cret"));
 });
 
@@ -150,7 +150,7 @@ test("a write that is slow does not overtake the last one", { timeout: 30_000 },
   const status = writer("slow", { store: held });
   status.report({ kind: "progress", stage: "read", done: 1 });
   await begun;
-  const ended = status.end({ record: RECORD });
+  const ended = status.writeEnd({ record: RECORD });
   go();
   await ended;
   assert.deepEqual([(await readStatus(store, "slow", 1))?.end, writes], [{ record: RECORD }, 2]);
@@ -164,7 +164,7 @@ test("a write that fails is logged, and costs nothing else", async () => {
     store: new FolderStore(file, "http://x"),
     log: (line) => lines.push(line),
   });
-  await status.end({ record: RECORD });
+  await status.writeEnd({ record: RECORD });
   assert.equal(lines.length, 1);
   assert.match(lines[0]!, /^status\/lost\.1\.json could not be written: /);
 });
@@ -185,7 +185,7 @@ for (const [what, text] of [
 }
 
 test("the status of a job of a later version is read, with what it adds", async () => {
-  await writer("later").end({ record: RECORD });
+  await writer("later").writeEnd({ record: RECORD });
   const status = (await readStatus(store, "later", 1))!;
   const warnings = [{ code: "added_later", message: "m", added_later: 1 }];
   const later = {
@@ -199,7 +199,7 @@ test("the status of a job of a later version is read, with what it adds", async 
 });
 
 test("the status of another attempt under its name is refused", async () => {
-  await writer("one").end({ record: RECORD });
+  await writer("one").writeEnd({ record: RECORD });
   for await (const piece of store.read("status/one.1.json")) await store.put("status/two.1.json", piece);
   await assert.rejects(() => readStatus(store, "two", 1), /is not the status of attempt 1 at two/);
 });

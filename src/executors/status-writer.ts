@@ -17,7 +17,7 @@ export interface StatusOptions {
   readonly attempt: number;
   /** JSON text of the config. */
   readonly config: string;
-  /** Hears of writes that failed; they never fail the job. */
+  /** Called with a line for each write that failed; none fails the job. */
   readonly log: (line: string) => void;
   /** At least so long between two writes; 3 s by default. */
   readonly pauseMilliseconds?: number;
@@ -25,12 +25,13 @@ export interface StatusOptions {
 
 const PAUSE_MILLISECONDS = 3_000;
 const LONGEST_WRITE_MILLISECONDS = 20_000;
-/** Of what a job spends its time on: far more than it has steps. */
+/** Most timings of a job, far more than it has steps, and their bytes. */
 const TIMINGS = { most: 1_000, bytes: 128 * 2 ** 10 };
 
 /**
- * Tells of an attempt at a job in its status blob: rewritten whole while it runs, at most every few seconds, and once
- * more at its end. Its size is bounded whatever the job tells, so that its end can always be read. Give `report` and `onTiming` what the job tells.
+ * Writes the status blob of an attempt at a job: the whole blob, every few seconds at most while the job runs, and once
+ * more at its end. The blob's size is bounded whatever the job reports, so that its end can always be read. The job
+ * reports to `report` and `onTiming`.
  */
 export class StatusWriter {
   readonly #options: StatusOptions;
@@ -42,23 +43,33 @@ export class StatusWriter {
   /** Settles once no write is under way; never rejects. */
   #writing: Promise<void> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
-  /** Whether there is anything that no write has told. */
-  #news = false;
-  #over = false;
+  /** Whether the job has reported something since the last write. */
+  #hasChanged = false;
+  #isStopped = false;
 
   constructor(options: StatusOptions) {
     this.#options = options;
   }
 
   readonly report: Report = (event) => {
-    if (event.kind === "progress") {
-      const { stage, done, total = null } = event;
-      this.#blob.progress = { stage, done, total };
-      const point = pointOf(event);
-      if (point) this.#epochs.add(point);
-    } else if (event.kind === "warning") this.#warnings.add(event.warning);
-    else this.#failures.add(event.failure);
-    this.#news = true;
+    switch (event.kind) {
+      case "progress": {
+        const { stage, done, total = null } = event;
+        this.#blob.progress = { stage, done, total };
+        const point = pointOf(event);
+        if (point) this.#epochs.add(point);
+        break;
+      }
+      case "warning":
+        this.#warnings.add(event.warning);
+        break;
+      case "failure":
+        this.#failures.add(event.failure);
+        break;
+      default:
+        event satisfies never;
+    }
+    this.#hasChanged = true;
     this.#plan();
   };
 
@@ -71,27 +82,27 @@ export class StatusWriter {
     return boundedCopy(this.#timings, { bytes: TIMINGS.bytes, text: SIZES.text })!;
   }
 
-  /** Writes how it ended, after whatever is still being written; returns once that is there, or has failed. */
-  async end(end: NonNullable<StatusBlob["end"]>): Promise<void> {
-    this.leave();
+  /** Writes how the job ended, after a write that is under way; returns once the blob is there, or its write has failed. */
+  async writeEnd(end: NonNullable<StatusBlob["end"]>): Promise<void> {
+    this.stop();
     this.#blob.end = "problem" in end ? { problem: boundedProblem(end.problem as Problem) } : end;
     await this.#writing;
     await this.#write();
   }
 
-  /** Writes no more: the attempt ends without a word. */
-  leave(): void {
-    this.#over = true;
+  /** Plans no further write: the status of the attempt stays without an end. */
+  stop(): void {
+    this.#isStopped = true;
     clearTimeout(this.#timer);
   }
 
   /** The next write, where none is planned or under way. */
   #plan(): void {
-    if (this.#over || this.#timer !== undefined) return;
+    if (this.#isStopped || this.#timer !== undefined) return;
     this.#timer = setTimeout(() => {
       this.#writing = this.#write().then(() => {
         this.#timer = undefined;
-        if (this.#news) this.#plan();
+        if (this.#hasChanged) this.#plan();
       });
     }, this.#options.pauseMilliseconds ?? PAUSE_MILLISECONDS).unref();
   }
@@ -99,8 +110,8 @@ export class StatusWriter {
   async #write(): Promise<void> {
     const { store, id, attempt, config, log } = this.#options;
     const key = statusKey(id, attempt);
-    this.#news = false;
-    const epochs = this.#epochs.told();
+    this.#hasChanged = false;
+    const epochs = this.#epochs.bounded();
     const blob: StatusBlob = {
       schema: "mucast.status/1",
       id,

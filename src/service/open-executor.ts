@@ -23,7 +23,7 @@ export async function openExecutor(parts: {
       container: urls.policy.container,
       settings: limitsEnv(urls.policy.limits ?? DEFAULT_BLOB_LIMITS),
       readStatus: (id, attempt, space = "") => readStatus(store.within(space), id, attempt),
-      onTrouble: (message, order) => log.warn({ operation_id: order.id, attempt: order.attempt }, message),
+      onPollFailed: (message, order) => log.warn({ operation_id: order.id, attempt: order.attempt }, message),
     });
   }
   const { ProcessExecutor } = await import("../executors/process/process-executor.ts");

@@ -3,13 +3,13 @@ import type { TokenCredential } from "@azure/identity";
 import { jobName } from "../../blob/names.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Execution, ExecutionListener, Executor, JobOrder } from "../executor.ts";
-import { faultOf } from "./api-fault.ts";
-import { isFinal } from "./execution-end.ts";
-import { ExecutionLook, type ExecutionPlace, type ReadStatus } from "./execution-look.ts";
+import { faultOf } from "../polling/api-fault.ts";
+import { isFinal } from "../polling/execution-end.ts";
+import { type ExecutionKey, ExecutionLook, type ReadStatus } from "../polling/execution-look.ts";
+import { WatchedExecution } from "../polling/watched-execution.ts";
 import type { JobSettings } from "./execution-template.ts";
 import { JobsApi } from "./jobs-api.ts";
 import { findExecution, startExecution } from "./start-execution.ts";
-import { WatchedExecution } from "./watched-execution.ts";
 
 export interface ContainerAppsOptions {
   readonly subscription: string | undefined;
@@ -20,7 +20,7 @@ export interface ContainerAppsOptions {
   /** Settings of the service that every job container gets in its environment. */
   readonly settings?: JobSettings;
   /** Told when an execution cannot be looked at or stopped for a while. No secret in the message. */
-  readonly onTrouble: (message: string, order: JobOrder) => void;
+  readonly onPollFailed: (message: string, order: JobOrder) => void;
   /** Between two looks at an execution; 10 s by default. */
   readonly pollMs?: number;
   /** By default what DefaultAzureCredential finds: environment, managed identity, Azure CLI. */
@@ -90,7 +90,7 @@ export class ContainerAppsExecutor implements Executor {
   }
 
   /** Undefined where neither Azure nor a final status knows of the execution. */
-  async #find(order: JobOrder, place: { job: string; name: string }): Promise<ExecutionPlace | undefined> {
+  async #find(order: JobOrder, place: { job: string; name: string }): Promise<ExecutionKey | undefined> {
     const { signal } = this.#closing;
     try {
       if ((await this.#api.execution(place.job, place.name, signal)) !== undefined) return place;
@@ -100,17 +100,17 @@ export class ContainerAppsExecutor implements Executor {
         ? place
         : undefined;
     } catch (error) {
-      this.#options.onTrouble(faultOf(error).message, order);
+      this.#options.onPollFailed(faultOf(error).message, order);
       return place;
     }
   }
 
-  #watch(order: JobOrder, place: ExecutionPlace, listener: ExecutionListener): Execution {
-    const { readStatus, onTrouble, pollMs = 10_000 } = this.#options;
+  #watch(order: JobOrder, place: ExecutionKey, listener: ExecutionListener): Execution {
+    const { readStatus, onPollFailed, pollMs = 10_000 } = this.#options;
     const look = new ExecutionLook(this.#api, readStatus, order, place, listener);
     const execution = new WatchedExecution(`${place.job}/${place.name ?? ""}`, look, {
       pollMs,
-      onTrouble: (message) => onTrouble(message, order),
+      onPollFailed: (message) => onPollFailed(message, order),
     });
     this.#watched.add(execution);
     if (this.#closing.signal.aborted) execution.letGo();

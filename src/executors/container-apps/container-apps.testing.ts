@@ -75,7 +75,7 @@ export class Stage implements ExecutionListener {
       client: this.api.client,
       pollMs: 2,
       readStatus: async (id, attempt) => this.statuses.get(`${id}.${attempt}`),
-      onTrouble: (message) => this.troubles.push(message),
+      onPollFailed: (message) => this.troubles.push(message),
       ...options,
     });
     this.#executors.push(executor);

@@ -6,10 +6,10 @@ import type {
   JobExecutionTemplate,
 } from "@azure/arm-appcontainers";
 import type { TokenCredential } from "@azure/identity";
-import { ApiFault, faultOf } from "./api-fault.ts";
+import { ApiFault, faultOf } from "../polling/api-fault.ts";
 
 /** Where the jobs are and how they are reached. */
-export interface JobsPlace {
+export interface JobsApiOptions {
   readonly subscription: string;
   readonly resourceGroup: string;
   /** By default what DefaultAzureCredential finds: environment, managed identity, Azure CLI. */
@@ -35,7 +35,7 @@ export class JobsApi {
     this.#group = group;
   }
 
-  static async open(place: JobsPlace): Promise<JobsApi> {
+  static async open(place: JobsApiOptions): Promise<JobsApi> {
     const { ContainerAppsAPIClient } = await import("@azure/arm-appcontainers");
     const credential = place.credential ?? (await defaultCredential());
     const options = { ...place.client, retryOptions: { maxRetries: 0 } };

@@ -1,6 +1,6 @@
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { JobOrder } from "../executor.ts";
-import { ApiFault } from "./api-fault.ts";
+import { ApiFault } from "../polling/api-fault.ts";
 import { carries, executionTemplate, type JobSettings } from "./execution-template.ts";
 import type { JobsApi } from "./jobs-api.ts";
 

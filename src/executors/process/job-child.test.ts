@@ -59,7 +59,7 @@ test("what is no message, or too long for one, is logged, and the process goes o
     "what it told is no message: []",
     "it told more than 33554432 characters at once; they were dropped",
   ]);
-  child.dismiss();
+  child.stop();
   assert.equal(await child.ended, "exit code 0");
 });
 

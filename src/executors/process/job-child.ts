@@ -8,20 +8,20 @@ import { onLines } from "../../engine/lines.ts";
 import { memoryOf } from "../../engine/process-memory.ts";
 import { sweepWorkFolders } from "../../jobs/shared/work-folder.ts";
 import type { ExecutionListener, JobOrder, StopReason } from "../executor.ts";
+import { readMessage } from "./event-pipe.ts";
 import type { BudgetedProcess } from "./memory-budget.ts";
 import {
-  type BlobPlaces,
   type FromJob,
   type JobEnd,
+  type JobStorage,
   LONGEST_MESSAGE,
-  TELLING,
+  MESSAGE_DESCRIPTOR,
   type ToJob,
   WARM_FLAG,
 } from "./messages.ts";
 import { endSession, killGroup, processesOfSession } from "./process-group.ts";
-import { readMessage } from "./read-message.ts";
 
-export interface ChildOptions extends BlobPlaces {
+export interface ChildOptions extends JobStorage {
   /** Bytes that its job may hold with all that it starts. */
   readonly memoryBytes: number;
   readonly env: Readonly<Record<string, string>>;
@@ -112,16 +112,16 @@ export class JobChild implements BudgetedProcess {
     this.#child.stdin.on("error", () => undefined);
     onLines(this.#child.stdout!, this.#print, { longest: LONGEST_LINE });
     onLines(this.#child.stderr!, this.#print, { longest: LONGEST_LINE });
-    const hear = (line: string) => {
+    const receive = (line: string) => {
       const message = readMessage(line);
-      if (message) this.#hear(message);
+      if (message) this.#receive(message);
       else this.#print(`what it told is no message: ${line.slice(0, LONGEST_SHOWN)}`);
     };
     const onLonger = () =>
       this.#print(`it told more than ${LONGEST_MESSAGE} characters at once; they were dropped`);
-    const telling = this.#child.stdio[TELLING] as NodeJS.ReadableStream;
-    onLines(telling, hear, { longest: LONGEST_MESSAGE, onLonger });
-    this.#tell({ op: "places", blobUrl, policy, memoryBytes });
+    const messages = this.#child.stdio[MESSAGE_DESCRIPTOR] as NodeJS.ReadableStream;
+    onLines(messages, receive, { longest: LONGEST_MESSAGE, onLonger });
+    this.#send({ op: "setup", blobUrl, policy, memoryBytes });
   }
 
   /** Hands it an order; it is at none. One that stands still, as after SIGSTOP, is killed: its job would have no end. */
@@ -134,21 +134,21 @@ export class JobChild implements BudgetedProcess {
     };
     this.#run = run;
     if (this.#reason !== undefined) this.#finish(run, this.#reason);
-    else this.#tell({ op: "order", order });
+    else this.#send({ op: "order", order });
     const impatience = setTimeout(() => this.kill(), this.#accept[this.#isReady ? "ready" : "starting"]);
     void run.accepted.promise.then(() => clearTimeout(impatience));
     return {
       accepted: run.accepted.promise,
       ended: run.ended.promise,
       stop: (reason) => {
-        if (this.#run === run) this.#stop(reason);
+        if (this.#run === run) this.#stopFor(reason);
       },
     };
   }
 
-  #stop(reason: StopReason): void {
+  #stopFor(reason: StopReason): void {
     if (this.#gone) return;
-    this.#tell({ op: "stop", reason });
+    this.#send({ op: "stop", reason });
     const impatience = setTimeout(() => this.kill(), GRACE_MILLISECONDS);
     void this.ended.then(() => clearTimeout(impatience));
   }
@@ -160,9 +160,9 @@ export class JobChild implements BudgetedProcess {
     run.ended.resolve({ told: run.told, reason });
   }
 
-  /** Ends it; an order that it is at is lost. */
-  dismiss(): void {
-    this.#stop("draining");
+  /** Ends it in an orderly way; an order that it runs is lost. */
+  stop(): void {
+    this.#stopFor("draining");
   }
 
   get hasJob(): boolean {
@@ -173,8 +173,8 @@ export class JobChild implements BudgetedProcess {
     return this.#gone || this.pid === undefined ? 0 : memoryOf(processesOfSession(this.pid) ?? [], enough);
   }
 
-  /** Ends it at once; what its job could still tell stands before `error`. */
-  lose(error: MucastError): void {
+  /** Kills it; its job ends with `error`, unless it has said already how it ended. */
+  killWith(error: MucastError): void {
     if (this.#run) this.#run.told ??= { problem: problemOf(error) };
     this.kill();
   }
@@ -183,12 +183,12 @@ export class JobChild implements BudgetedProcess {
     if (!this.#gone && this.pid !== undefined) killGroup(this.pid);
   }
 
-  #hear(message: FromJob): void {
+  #receive(message: FromJob): void {
     switch (message.event) {
       case "ready":
         // It may have been given an order before it first said that it was ready for one.
         if (this.#run?.told !== undefined) this.#finish(this.#run, undefined);
-        else if (this.#isReady && this.#run?.isAccepted) this.lose(noEnd());
+        else if (this.#isReady && this.#run?.isAccepted) this.killWith(noEnd());
         this.#isReady = true;
         this.#readied.resolve();
         break;
@@ -208,6 +208,9 @@ export class JobChild implements BudgetedProcess {
         // Where what it told before could not be read.
         this.#takeOrder();
         if (this.#run) this.#run.told = message.end;
+        break;
+      default:
+        message satisfies never;
     }
   }
 
@@ -216,7 +219,7 @@ export class JobChild implements BudgetedProcess {
     this.#run?.accepted.resolve(true);
   }
 
-  #tell(message: ToJob): void {
+  #send(message: ToJob): void {
     if (this.#child.stdin?.writable) this.#child.stdin.write(`${JSON.stringify(message)}\n`);
   }
 

@@ -1,4 +1,7 @@
+import { join } from "node:path";
+import { withSpace } from "../../blob/names.ts";
 import { openStore } from "../../blob/open-store.ts";
+import { mappedBase } from "../../blob/policy.ts";
 import type { BlobStore } from "../../blob/store.ts";
 import type { Report } from "../../contract/api/job-events.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
@@ -9,57 +12,67 @@ import { runMlJob } from "../../jobs/ml/run-ml-job.ts";
 import { type OpenEngine, openEngine } from "../../jobs/shared/job.ts";
 import type { JobOrder, StopReason } from "../executor.ts";
 import { StatusWriter } from "../status-writer.ts";
-import { ToldEvents } from "../told-events.ts";
-import type { FromJob, JobEnd, ToJob } from "./messages.ts";
-import { placesOf } from "./order-places.ts";
-import { throttled } from "./throttled.ts";
+import { EventLimiter } from "./event-limiter.ts";
+import type { FromJob, JobEnd, JobStorage, ToJob } from "./messages.ts";
 import { WARM_LIBRARIES, WarmEngine } from "./warm-engine.ts";
 
+/** The job of each operation: one without its line does not compile. */
 const JOBS = { run_ml_job: runMlJob, run_dl_job: runDlJob };
 
-/** Another process takes its place then, so that nothing adds up. */
+/** After so many jobs, or with so much memory, another process takes over, so that nothing adds up. */
 const JOBS_AT_MOST = 200;
 const BYTES_AT_MOST = 2 ** 30;
 
 /** What a job process does between its start and its end: one order after the other. */
 export class JobRuns {
-  /** Settles once it has told how it ended, or has nothing more to do; never rejects. */
+  /** Settles once the process has sent how its last job ended, or has no order to wait for; never rejects. */
   readonly ended: Promise<void>;
-  readonly #tell: (message: FromJob) => void;
-  readonly #stop = new AbortController();
+  readonly #send: (message: FromJob) => void;
+  readonly #stopping = new AbortController();
   #engine: WarmEngine | undefined;
   #order = Promise.withResolvers<JobOrder | undefined>();
-  #places: Extract<ToJob, { op: "places" }> | undefined;
+  #setup: Extract<ToJob, { op: "setup" }> | undefined;
   #store: Promise<BlobStore> | undefined;
-  /** Nobody wants to hear how it ends: the attempt is lost. */
-  #silent = false;
+  /** Whether the service drains or is gone: an attempt that does not succeed is lost, and leaves no end. */
+  #isDraining = false;
 
-  constructor(tell: (message: FromJob) => void, warm: boolean) {
-    this.#tell = tell;
+  constructor(send: (message: FromJob) => void, warm: boolean) {
+    this.#send = send;
     this.#engine = warm ? startEngine(WARM_LIBRARIES) : undefined;
     this.ended = this.#work();
   }
 
-  hear(message: ToJob): void {
-    if (message.op === "places") this.#prepare(message);
-    else if (message.op === "order") this.#order.resolve(message.order);
-    else this.#stopFor(message.reason);
+  receive(message: ToJob): void {
+    switch (message.op) {
+      case "setup":
+        this.#prepare(message);
+        break;
+      case "order":
+        this.#order.resolve(message.order);
+        break;
+      case "stop":
+        this.#stop(message.reason);
+        break;
+      default:
+        message satisfies never;
+    }
   }
 
-  serviceIsGone(): void {
-    this.#stopFor("draining");
+  /** The service has ended, and no message will come. */
+  stopWithService(): void {
+    this.#stop("draining");
   }
 
-  #prepare(places: Extract<ToJob, { op: "places" }>): void {
-    this.#places = places;
-    this.#store = openStore(places.blobUrl, { policy: places.policy });
-    this.#store.catch(() => undefined); // The job hears of it where it opens its output.
-    void Promise.allSettled([this.#engine?.ready, this.#store]).then(() => this.#tell({ event: "ready" }));
+  #prepare(setup: Extract<ToJob, { op: "setup" }>): void {
+    this.#setup = setup;
+    this.#store = openStore(setup.blobUrl, { policy: setup.policy });
+    this.#store.catch(() => undefined); // The job meets the error where it opens its output.
+    void Promise.allSettled([this.#engine?.ready, this.#store]).then(() => this.#send({ event: "ready" }));
   }
 
-  #stopFor(reason: StopReason): void {
-    if (reason === "draining") this.#silent = true;
-    this.#stop.abort(stopError(reason));
+  #stop(reason: StopReason): void {
+    if (reason === "draining") this.#isDraining = true;
+    this.#stopping.abort(stopError(reason));
     this.#order.resolve(undefined);
   }
 
@@ -68,55 +81,57 @@ export class JobRuns {
       const order = await this.#order.promise;
       if (order === undefined) break;
       this.#order = Promise.withResolvers();
-      this.#tell({ event: "accepted" });
+      this.#send({ event: "accepted" });
       const isSound = await this.#run(order);
       if (!isSound || jobs >= JOBS_AT_MOST || !this.#isFit()) break;
-      this.#tell({ event: "ready" });
+      this.#send({ event: "ready" });
     }
     await this.#engine?.close();
   }
 
-  /** Whether another job would find everything as a new process has it. */
+  /** Whether another job would find this process like a new one. */
   #isFit(): boolean {
     return (
-      this.#engine?.waits === true && !this.#stop.signal.aborted && process.memoryUsage.rss() < BYTES_AT_MOST
+      this.#engine?.isIdle === true &&
+      !this.#stopping.signal.aborted &&
+      process.memoryUsage.rss() < BYTES_AT_MOST
     );
   }
 
-  /** The engine waits already, or is started with its first job and waits for others then. */
+  /** Takes the warm engine, which waits already or is started with the first job that it suits. */
   readonly #openEngine: OpenEngine = (need) => {
     if (WarmEngine.suits(need)) this.#engine ??= new WarmEngine(need.libraries);
     return (this.#engine?.open ?? openEngine)(need);
   };
 
-  /** @returns false where a defect was met. */
+  /** @returns false where the process must take no further job: it drains, or the job met a defect. */
   async #run(order: JobOrder): Promise<boolean> {
     const status = await this.#status(order);
-    const told = new ToldEvents(throttled((job) => this.#tell({ event: "job", job })));
+    const events = new EventLimiter((job) => this.#send({ event: "job", job }));
     const end = await this.#result(
       order,
       (event) => {
         status?.report(event);
-        told.report(event);
+        events.report(event);
       },
       status,
     );
-    told.end();
-    const isLost = this.#silent && "problem" in end;
+    events.flush();
+    const isLost = this.#isDraining && "problem" in end;
     if (isLost) {
-      await status?.leave();
+      status?.stop();
       return false;
     }
-    await status?.end(end);
-    if (status) this.#tell({ event: "timings", timings: status.timings });
-    this.#tell({ event: "end", end });
+    await status?.writeEnd(end);
+    if (status) this.#send({ event: "timings", timings: status.timings });
+    this.#send({ event: "end", end });
     return !("problem" in end && end.problem.code === "internal");
   }
 
   async #result(order: JobOrder, report: Report, status: StatusWriter | undefined): Promise<JobEnd> {
-    const { signal } = this.#stop;
-    const { policy, blobUrl } = placesOf(this.#places!, order);
-    const { memoryBytes } = this.#places!;
+    const { signal } = this.#stopping;
+    const { policy, blobUrl } = storageOf(this.#setup!, order);
+    const { memoryBytes } = this.#setup!;
     const { id, featureUrl, dataExtractorUrl, config, workers, operation } = order;
     const request = { id, featureUrl, dataExtractorUrl, config, blobUrl };
     const context = {
@@ -136,12 +151,12 @@ export class JobRuns {
     }
   }
 
-  /** The job process sends it by the pipe of an order's events, so that the service knows its operation and reads it before the end. */
+  /** Sent by the pipe of the order's events, so that the service knows its operation and reads it before the end. */
   readonly #log = (text: string): void => {
-    for (const line of text.split("\n")) this.#tell({ event: "log", line });
+    for (const line of text.split("\n")) this.#send({ event: "log", line });
   };
 
-  /** Undefined where the place of the blobs is none; the job fails by that too. */
+  /** Undefined where the store cannot be opened; the job fails by that too. */
   async #status({ id, attempt, config, space = "" }: JobOrder): Promise<StatusWriter | undefined> {
     try {
       const store = (await this.#store!).within(space);
@@ -152,7 +167,7 @@ export class JobRuns {
   }
 }
 
-/** Undefined where there is no environment yet: it says so to the job that needs it. */
+/** Undefined where there is no environment yet; a job that needs one fails by that. */
 function startEngine(libraries: readonly string[]): WarmEngine | undefined {
   try {
     return new WarmEngine(libraries);
@@ -166,4 +181,31 @@ function stopError(reason: StopReason): MucastError {
   if (reason === "timed_out") return new MucastError("timed_out", "the job ran longer than it may");
   const why = reason === "canceled" ? "on request" : "because its service ends";
   return new MucastError("canceled", `the job was cancelled ${why}`);
+}
+
+/**
+ * The storage of one order: its caller's space. Where URLs of the service stand for a folder, they stand for the space
+ * alone, so that a job knows its blobs by the URLs that its caller knows, and reaches no other space. Only the shared
+ * inputs of the order are those of the whole folder.
+ */
+function storageOf(
+  { blobUrl, policy }: JobStorage,
+  { space = "", shared = [] }: Pick<JobOrder, "space" | "shared">,
+): JobStorage {
+  if (space === "") return { blobUrl, policy };
+  const { mapped = [] } = policy;
+  return {
+    blobUrl: mappedBase(blobUrl, mapped) === undefined ? withSpace(blobUrl, space) : blobUrl,
+    policy: {
+      ...policy,
+      mapped: mapped.flatMap(({ base, folder, root }) => [
+        { base, folder, keys: shared.flatMap((url) => keyUnder(base, url)) },
+        { base, folder: join(folder, space), root },
+      ]),
+    },
+  };
+}
+
+function keyUnder(base: string, url: string): string[] {
+  return url.startsWith(`${base}/`) ? [url.slice(base.length + 1)] : [];
 }

@@ -22,19 +22,19 @@ class FakeProcess implements BudgetedProcess {
     return this.size * MIB;
   }
 
-  lose(error: MucastError): void {
+  killWith(error: MucastError): void {
     this.errors.push(error);
     this.size = 0;
   }
 }
 
 function budgetOf(...processes: FakeProcess[]): MemoryBudget {
-  const endWaiting = () => {
+  const stopWaiting = () => {
     const waiting = processes.filter(({ hasJob, isEnded }) => !hasJob && !isEnded);
     for (const one of waiting) one.isEnded = true;
     return waiting;
   };
-  return new MemoryBudget({ limitBytes: 1_000 * MIB, processes: () => processes, endWaiting });
+  return new MemoryBudget({ limitBytes: 1_000 * MIB, processes: () => processes, stopWaiting });
 }
 
 test("a job alone may hold all of it", () => {

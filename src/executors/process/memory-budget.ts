@@ -1,37 +1,37 @@
 import type { MucastError } from "../../contract/errors/errors.ts";
 import { outOfMemory } from "../../engine/process-memory.ts";
 
-/** A job process as the budget sees it. */
+/** What the budget needs of a job process. */
 export interface BudgetedProcess {
-  /** Whether it is at a job; one that waits counts and is no job. */
+  /** Whether it runs a job. A process that waits for one counts, but has no share. */
   readonly hasJob: boolean;
-  /** Bytes that it and all that it has started hold. @param enough bytes up to which a cheap look will do. */
+  /** Bytes that the process and all that it has started hold. @param enough bytes below which a rough figure will do. */
   held(enough: number): number;
-  /** Ends the job at once. */
-  lose(error: MucastError): void;
+  /** Kills the process; its job fails with `error`. */
+  killWith(error: MucastError): void;
 }
 
 export interface MemoryBudgetOptions {
   /** Of all job processes together. */
   readonly limitBytes: number;
   readonly processes: () => readonly BudgetedProcess[];
-  /** Ends those that only wait for a job, and returns them. */
-  readonly endWaiting: () => readonly BudgetedProcess[];
+  /** Stops the processes that wait for a job, and returns them. */
+  readonly stopWaiting: () => readonly BudgetedProcess[];
 }
 
 /** A look takes a part of a processor; it is kept below a fiftieth of one. */
 const PAUSE = { least: 200, looks: 50 };
 
 /**
- * Watches the memory that the jobs of this machine share. Where all of them hold more than the limit on two looks in a
- * row, processes that wait for a job end; where there are none, the job furthest over its share, an equal part of what
- * other processes leave, ends. Two looks, because a job that is too large by itself sees it too, and may go on without the
- * worker that is.
+ * Watches the memory that the jobs of this machine share. Where all job processes together hold more than the limit on two
+ * looks in a row, it stops those that wait for a job. Where none waits, it kills the job furthest over its share, an equal
+ * part of what the waiting processes leave. Two looks, because a job that is too large by itself notices that too, and may
+ * go on without the worker that is.
  */
 export class MemoryBudget {
   readonly #options: MemoryBudgetOptions;
   #wasOver = false;
-  /** What they hold is on its way back. */
+  /** Processes that were killed or stopped, whose memory the system takes back. */
   readonly #lost = new WeakSet<BudgetedProcess>();
   #timer: NodeJS.Timeout | undefined;
 
@@ -60,9 +60,9 @@ export class MemoryBudget {
     const isOver = together > limit;
     const jobs = sizes.filter(({ entry }) => entry.hasJob);
     if (isOver && this.#wasOver && jobs.length > 0) {
-      const ended = this.#options.endWaiting();
-      if (ended.length > 0) {
-        for (const entry of ended) this.#lost.add(entry);
+      const stopped = this.#options.stopWaiting();
+      if (stopped.length > 0) {
+        for (const entry of stopped) this.#lost.add(entry);
         this.#wasOver = false;
         return;
       }
@@ -71,7 +71,7 @@ export class MemoryBudget {
       // All have the same share, so the largest is the furthest over it.
       const { entry, held } = jobs.reduce((most, job) => (job.held > most.held ? job : most));
       this.#lost.add(entry);
-      entry.lose(outOfMemory({ held, together, limit, share, jobs: jobs.length }));
+      entry.killWith(outOfMemory({ held, together, limit, share, jobs: jobs.length }));
     }
     this.#wasOver = isOver;
   }

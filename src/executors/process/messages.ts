@@ -5,41 +5,41 @@ import type { ResultRecord } from "../../contract/output/result-record.ts";
 import type { Timing } from "../../contract/output/status-blob.ts";
 import type { JobOrder, StopReason } from "../executor.ts";
 
-/** Where a job's blobs are. */
-export interface BlobPlaces {
+/** Where a job's blobs are, and what it may read. */
+export interface JobStorage {
   /** Where outputs and status blobs go; may carry a SAS. */
   readonly blobUrl: string;
   readonly policy: BlobPolicy;
 }
 
 /**
- * What a job process is told on stdin, one JSON object a line: its places and the most that a job may hold, later one order after the other, perhaps to
- * stop, which ends it.
+ * What the service writes to a job process's stdin, one JSON object a line: first the storage and the bytes that a job
+ * may hold, then one order after the other. A stop ends the process.
  */
 export type ToJob =
-  | ({ readonly op: "places"; readonly memoryBytes: number } & BlobPlaces)
+  | ({ readonly op: "setup"; readonly memoryBytes: number } & JobStorage)
   | { readonly op: "order"; readonly order: JobOrder }
   | { readonly op: "stop"; readonly reason: StopReason };
 
-/** What a job process tells on descriptor 3, one JSON object a line. */
+/** What a job process writes to descriptor 3, one JSON object a line. */
 export type FromJob =
-  /** It waits for an order, its modules loaded, and nothing of the order before runs any more. */
+  /** Its modules are loaded, nothing of the order before runs any more, and it waits for an order. */
   | { readonly event: "ready" }
-  /** It has the order. */
+  /** It has taken the order. */
   | { readonly event: "accepted" }
   | { readonly event: "job"; readonly job: ExecutionEvent }
   /** For the service's log. What libraries print on stderr comes by a pipe of its own, earlier or later than this. */
   | { readonly event: "log"; readonly line: string }
   | { readonly event: "timings"; readonly timings: readonly Timing[] }
-  /** Its last word of an order: it is ready again next, or ends. */
+  /** The last message of an order: the process is ready again next, or ends. */
   | { readonly event: "end"; readonly end: JobEnd };
 
 export type JobEnd = { readonly record: ResultRecord } | { readonly problem: Problem };
 
-/** The descriptor on which a job process tells. */
-export const TELLING = 3;
+/** The descriptor to which a job process writes its messages. */
+export const MESSAGE_DESCRIPTOR = 3;
 
-/** Most characters of a message: far more than an order with its URLs and its config takes, or what a job tells at once. */
+/** Most characters of a message: far more than an order with its URLs and its config takes, or one event of a job. */
 export const LONGEST_MESSAGE = 2 ** 25;
 
 /** Makes a job process start its engine before it has an order. */

@@ -12,12 +12,11 @@ import type {
   StopReason,
 } from "../executor.ts";
 import { type ChildOptions, type ChildRun, JobChild, type RunEnd } from "./job-child.ts";
-import { jobEnvironment } from "./job-environment.ts";
 import { MemoryBudget } from "./memory-budget.ts";
-import type { BlobPlaces } from "./messages.ts";
+import type { JobStorage } from "./messages.ts";
 import { Standby } from "./standby.ts";
 
-export interface ProcessExecutorOptions extends BlobPlaces {
+export interface ProcessExecutorOptions extends JobStorage {
   /** Gets what job processes print, line by line, with the operation they are at; never a secret of the storage. */
   readonly log: (line: string, operationId: string | undefined) => void;
   /** Keeps one job process ready, so that a small job takes well under a second. */
@@ -61,7 +60,7 @@ export class ProcessExecutor implements Executor {
     this.#memory = new MemoryBudget({
       limitBytes: this.#memoryBytes,
       processes: () => [...this.#spawned],
-      endWaiting: () => this.#standby?.endWaiting() ?? [],
+      stopWaiting: () => this.#standby?.stopWaiting() ?? [],
     });
     this.#memory.start();
     const isWanted = () => this.#running.size < (options.jobs ?? 1);
@@ -102,7 +101,7 @@ export class ProcessExecutor implements Executor {
   async close(): Promise<void> {
     this.#closed = true;
     this.#memory.stop();
-    for (const child of this.#children) child.dismiss();
+    for (const child of this.#children) child.stop();
     await Promise.all([this.#standby?.close(), ...[...this.#children].map(({ ended }) => ended)]);
   }
 
@@ -124,13 +123,13 @@ export class ProcessExecutor implements Executor {
   /** One that is still there waits for another order, or is told that there will be none. */
   #afterJob(child: JobChild, { reason }: RunEnd): void {
     if (reason !== undefined) return;
-    if (this.#standby) this.#standby.giveBack(child);
-    else child.dismiss();
+    if (this.#standby) this.#standby.takeBack(child);
+    else child.stop();
   }
 
   #waiting(): JobChild | undefined {
     if (this.#standbyEnv === JSON.stringify(this.#env())) return this.#standby?.take();
-    this.#standby?.renew();
+    this.#standby?.replace();
     return undefined;
   }
 
@@ -169,7 +168,7 @@ function handleOf(child: JobChild): string {
   try {
     return `${child.pid}-${startTimeOf(child.pid) ?? 0}`;
   } catch (cause) {
-    child.dismiss();
+    child.stop();
     throw new MucastError("unavailable", "the job process cannot be looked up", {}, { cause });
   }
 }
@@ -201,3 +200,26 @@ function endOf({ told, reason }: RunEnd, stopped: StopReason | undefined): Execu
       : (["timed_out", "at its time limit"] as const);
   return { kind: "failed", problem: problemOf(new MucastError(code, `the job was stopped ${why}`)) };
 }
+
+/**
+ * What a job process sees of the service's environment: what finds programs, folders and certificates, and where
+ * blobs are in Azure, what proves who asks for them. Not where the database is, nor any key of the service.
+ */
+function jobEnvironment(
+  env: Readonly<Record<string, string | undefined>>,
+  { azure }: { readonly azure: boolean },
+): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(env).flatMap(([name, value]) => {
+      const passed = PASSED_ON.test(name) || (azure && AZURE.test(name));
+      return passed && value !== undefined ? [[name, value]] : [];
+    }),
+  );
+}
+
+const PASSED_ON =
+  /^(PATH|HOME|USER|TMPDIR|TZ|LANG|LC_\w+|LD_LIBRARY_PATH|LD_PRELOAD|DYLD_\w+|XDG_CACHE_HOME|PYENV_\w+|MUCAST_PYTHON|NODE_EXTRA_CA_CERTS|NODE_COMPILE_CACHE|SSL_CERT_FILE|SSL_CERT_DIR)$/;
+
+/** What DefaultAzureCredential and the storage clients read. */
+const AZURE =
+  /^(AZURE_\w+|IDENTITY_(ENDPOINT|HEADER|SERVER_THUMBPRINT)|IMDS_ENDPOINT|MSI_(ENDPOINT|SECRET))$/;

@@ -3,14 +3,14 @@ import { beforeEach, mock, test } from "node:test";
 import type { JobChild } from "./job-child.ts";
 import { Standby } from "./standby.ts";
 
-/** A fake: runs nothing, ends when its test says so or when it is dismissed. */
+/** A fake: runs nothing, ends when its test says so or when it is stopped. */
 class FakeChild {
   readonly #end = Promise.withResolvers<void>();
   readonly ended = this.#end.promise;
-  dismissed = false;
+  stopped = false;
 
-  dismiss(): void {
-    this.dismissed = true;
+  stop(): void {
+    this.stopped = true;
     this.#end.resolve();
   }
 
@@ -55,11 +55,11 @@ test("one that dies again and again is started less and less often", async () =>
 test("those that wait end where memory runs short, and the next one comes later each time", async () => {
   const waiting = standby();
   for (const seconds of [1, 2, 4]) {
-    const ended = waiting.endWaiting();
-    assert.deepEqual(ended, [children.at(-1)]);
-    assert.equal(children.at(-1)!.dismissed, true);
+    const gone = waiting.stopWaiting();
+    assert.deepEqual(gone, [children.at(-1)]);
+    assert.equal(children.at(-1)!.stopped, true);
     await settled();
-    assert.deepEqual(waiting.endWaiting(), [], "none is left");
+    assert.deepEqual(waiting.stopWaiting(), [], "none is left");
     const count = children.length;
     mock.timers.tick(1_000 * seconds - 1);
     assert.equal(children.length, count);
@@ -88,10 +88,10 @@ test("the next one is started a second after one was taken, or when its job is o
 
 test("one that is no longer fit is ended and replaced", async () => {
   const waiting = standby();
-  waiting.renew();
+  waiting.replace();
   mock.timers.tick(0);
   assert.deepEqual(
-    children.map(({ dismissed }) => dismissed),
+    children.map(({ stopped }) => stopped),
     [true, false],
   );
   await waiting.close();
@@ -100,7 +100,7 @@ test("one that is no longer fit is ended and replaced", async () => {
 test("one that has done its order is taken again, and no other is started meanwhile", async () => {
   const waiting = standby();
   for (let orders = 0; orders < 3; orders++) {
-    waiting.giveBack(waiting.take()!);
+    waiting.takeBack(waiting.take()!);
     mock.timers.tick(1_000);
   }
   assert.equal(children.length, 1);
@@ -112,11 +112,11 @@ test("of several that have done their orders one is kept for long", async () => 
   const taken = [waiting.take()!];
   mock.timers.tick(1_000);
   taken.push(waiting.take()!);
-  for (const child of taken) waiting.giveBack(child);
+  for (const child of taken) waiting.takeBack(child);
   assert.equal(children.length, 2);
   mock.timers.tick(30_000);
   assert.deepEqual(
-    children.map(({ dismissed }) => dismissed),
+    children.map(({ stopped }) => stopped),
     [true, false],
   );
   await waiting.close();
@@ -139,7 +139,7 @@ test("closing ends the one that waits, and no other is started", async () => {
   assert.equal(children.length, 1);
   const other = standby();
   await other.close();
-  assert.equal(children[1]!.dismissed, true);
+  assert.equal(children[1]!.stopped, true);
   mock.timers.tick(60_000);
   assert.equal(children.length, 2);
 });

@@ -1,42 +1,42 @@
 import type { JobChild } from "./job-child.ts";
 
 const BACKOFF_MILLISECONDS = { first: 1_000, most: 60_000 };
-/** One that has lived so long did not fail by its start. */
+/** A process that has lived so long did not fail by its start. */
 const LONG_LIFE_MILLISECONDS = 60_000;
-/** The next one loads its modules when the job is over, or after so long: not beside a short job. */
+/** The next process loads its modules when the job has ended, or after so long: not beside a short job. */
 const PAUSE_MILLISECONDS = 1_000;
-/** How long more than one wait, after work that needed them. */
+/** How long more than one process waits, after jobs that ran at the same time. */
 const IDLE_MILLISECONDS = 30_000;
 
 export interface StandbyOptions {
-  /** Starts a job process that will be fit for any order. */
+  /** Starts a job process that can take any order. */
   readonly start: () => JobChild;
-  /** Whether another job could be begun beside those that run. */
+  /** Whether the executor may start another job beside those that run. */
   readonly isWanted: () => boolean;
 }
 
-/** Keeps one job process ready for the next order, and for a while those that have done their last one. */
+/** Keeps one job process ready for the next order, and for a while the processes that have done an order. */
 export class Standby {
   readonly #options: StandbyOptions;
-  /** The last one is the next to be taken. */
+  /** The last one is the next that `take` gives. */
   readonly #waiting: JobChild[] = [];
   #filling: NodeJS.Timeout | undefined;
   #trimming: NodeJS.Timeout | undefined;
   #deaths = 0;
   #closed = false;
-  readonly #dismissed = new Set<JobChild>();
+  readonly #stopping = new Set<JobChild>();
 
   constructor(options: StandbyOptions) {
     this.#options = options;
     this.#fill();
   }
 
-  /** The one that would be taken, or undefined where there is none. */
+  /** The process that `take` would give; undefined where none waits. */
   get child(): JobChild | undefined {
     return this.#waiting.at(-1);
   }
 
-  /** Gives one that waits away; another takes its place a little later. */
+  /** Gives a process that waits to its caller; another is started a little later. */
   take(): JobChild | undefined {
     const child = this.#waiting.pop();
     this.#fillIn(PAUSE_MILLISECONDS);
@@ -44,43 +44,43 @@ export class Standby {
     return child;
   }
 
-  /** Keeps one that has done its order. */
-  giveBack(child: JobChild): void {
+  /** Keeps a process that has done its order. */
+  takeBack(child: JobChild): void {
     if (this.#closed) {
-      this.#dismiss(child);
+      this.#stop(child);
       return;
     }
     this.#keep(child);
     clearTimeout(this.#trimming);
     this.#trimming = setTimeout(() => {
-      for (const spare of this.#waiting.splice(0, this.#waiting.length - 1)) this.#dismiss(spare);
+      for (const spare of this.#waiting.splice(0, this.#waiting.length - 1)) this.#stop(spare);
     }, IDLE_MILLISECONDS);
   }
 
-  /** Ends those that wait and starts another: what they were started with has changed. */
-  renew(): void {
-    for (const child of this.#waiting.splice(0)) this.#dismiss(child);
+  /** Stops the processes that wait and starts another: the environment that they were started with has changed. */
+  replace(): void {
+    for (const child of this.#waiting.splice(0)) this.#stop(child);
     this.#fillIn(0);
   }
 
-  /** Ends those that wait; another is started after a pause, a longer one each time that this follows soon. */
-  endWaiting(): readonly JobChild[] {
-    const ended = this.#waiting.splice(0);
-    for (const child of ended) this.#dismiss(child);
-    if (ended.length > 0) this.#fillLater();
-    return ended;
+  /** Stops the processes that wait. Another is started after a pause, a longer one each time that this follows soon. */
+  stopWaiting(): readonly JobChild[] {
+    const stopped = this.#waiting.splice(0);
+    for (const child of stopped) this.#stop(child);
+    if (stopped.length > 0) this.#fillLater();
+    return stopped;
   }
 
-  /** Returns once none is left. */
+  /** Stops all of them; returns once they have ended. */
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#filling);
     clearTimeout(this.#trimming);
-    for (const child of this.#waiting.splice(0)) this.#dismiss(child);
-    await Promise.all([...this.#dismissed].map((child) => child.ended));
+    for (const child of this.#waiting.splice(0)) this.#stop(child);
+    await Promise.all([...this.#stopping].map((child) => child.ended));
   }
 
-  /** The latest wish stands. */
+  /** The latest call counts. */
   #fillIn(milliseconds: number): void {
     clearTimeout(this.#filling);
     if (this.#closed) return;
@@ -102,7 +102,7 @@ export class Standby {
     });
   }
 
-  /** Undefined where the system makes no process now; a job that needs one tells why. */
+  /** Undefined where the system makes no process now; a job that needs one fails with the reason. */
   #started(): JobChild | undefined {
     try {
       return this.#options.start();
@@ -116,20 +116,20 @@ export class Standby {
     this.#fillIn(Math.min(pause, BACKOFF_MILLISECONDS.most));
   }
 
-  /** @param onDeath called where it ends while it waits. */
+  /** @param onDeath called where the process ends while it waits. */
   #keep(child: JobChild, onDeath = () => this.#fillIn(0)): void {
     this.#waiting.push(child);
     void child.ended.then(() => {
-      const place = this.#waiting.indexOf(child);
-      if (place < 0) return;
-      this.#waiting.splice(place, 1);
+      const index = this.#waiting.indexOf(child);
+      if (index < 0) return;
+      this.#waiting.splice(index, 1);
       onDeath();
     });
   }
 
-  #dismiss(child: JobChild): void {
-    this.#dismissed.add(child);
-    void child.ended.then(() => this.#dismissed.delete(child));
-    child.dismiss();
+  #stop(child: JobChild): void {
+    this.#stopping.add(child);
+    void child.ended.then(() => this.#stopping.delete(child));
+    child.stop();
   }
 }

@@ -15,7 +15,7 @@ export class WarmEngine {
   readonly #python: string;
   readonly #work: WorkFolder;
   readonly #host: WarmHost;
-  #over: Promise<void> | undefined;
+  #closed: Promise<void> | undefined;
 
   /** @throws MucastError engine_unavailable, output_failed. */
   constructor(libraries: readonly string[]) {
@@ -24,17 +24,17 @@ export class WarmEngine {
     this.#host = new WarmHost({ python: this.#python, libraries, workFolder: this.#work.path });
   }
 
-  /** Settles once its libraries are imported, or it is of no use; never rejects. */
+  /** Settles once its libraries are imported, or its host has ended; never rejects. */
   get ready(): Promise<unknown> {
     return this.#host.ready;
   }
 
-  /** Whether another job may have it. */
-  get waits(): boolean {
-    return this.#over === undefined && this.#host.waits;
+  /** Whether it waits for a job. */
+  get isIdle(): boolean {
+    return this.#closed === undefined && this.#host.waits;
   }
 
-  /** Whether it can be the engine of such a job: a network's libraries bring threads that are not to meet others'. */
+  /** Whether it can be the engine of such a job. A network's job gets an engine of its own: its libraries bring threads of their own. */
   static suits({ environment }: EngineNeed): boolean {
     return environment === "ml";
   }
@@ -66,9 +66,9 @@ export class WarmEngine {
     };
   };
 
-  /** Ends it; no job has it any more. */
+  /** Ends its host and removes its work folder; no job may be using it. */
   close(): Promise<void> {
-    this.#over ??= this.#host.close().then(() => this.#work.remove());
-    return this.#over;
+    this.#closed ??= this.#host.close().then(() => this.#work.remove());
+    return this.#closed;
   }
 }

@@ -86,7 +86,7 @@ export class ProgressBatcher {
     const news = {
       warnings: this.#warnings.entries,
       failures: this.#failures.entries,
-      epochs: this.#epochs.told() ?? null,
+      epochs: this.#epochs.bounded() ?? null,
       counts: this.#counts,
       progress: this.#progress,
     };

@@ -1,11 +1,11 @@
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { StatusBlob } from "../../contract/output/status-blob.ts";
+import type { JobsApi } from "../container-apps/jobs-api.ts";
+import { findExecution } from "../container-apps/start-execution.ts";
 import type { ExecutionEnd, ExecutionListener, JobOrder } from "../executor.ts";
 import { ApiFault } from "./api-fault.ts";
 import { endOf, hasEnded, isFinal, type StopCode, successIn } from "./execution-end.ts";
-import type { JobsApi } from "./jobs-api.ts";
-import { findExecution } from "./start-execution.ts";
-import { StatusNews } from "./status-news.ts";
+import { StatusEvents } from "./status-events.ts";
 
 /** Reads what an attempt says of itself; undefined where it has not said anything yet. */
 export type ReadStatus = (
@@ -15,7 +15,7 @@ export type ReadStatus = (
 ) => Promise<StatusBlob | undefined>;
 
 /** An execution of a job, by the names that Azure knows them by. */
-export interface ExecutionPlace {
+export interface ExecutionKey {
   readonly job: string;
   /** Undefined where starting it was not answered. */
   readonly name: string | undefined;
@@ -33,7 +33,7 @@ export class ExecutionLook {
   readonly #order: JobOrder;
   readonly #job: string;
   #name: string | undefined;
-  readonly #news: StatusNews;
+  readonly #news: StatusEvents;
   #stopAccepted = false;
   /** Looks that found no execution; looks that found it ended without a final status. */
   #missing = 0;
@@ -43,7 +43,7 @@ export class ExecutionLook {
     api: JobsApi,
     readStatus: ReadStatus,
     order: JobOrder,
-    place: ExecutionPlace,
+    place: ExecutionKey,
     listener: ExecutionListener,
   ) {
     this.#api = api;
@@ -51,7 +51,7 @@ export class ExecutionLook {
     this.#order = order;
     this.#job = place.job;
     this.#name = place.name;
-    this.#news = new StatusNews(listener);
+    this.#news = new StatusEvents(listener);
   }
 
   /**

@@ -3,7 +3,7 @@ import type { StatusBlob } from "../../contract/output/status-blob.ts";
 import type { ExecutionListener } from "../executor.ts";
 
 /** Tells a listener what is new in an attempt's status blob since it was last read. */
-export class StatusNews {
+export class StatusEvents {
   readonly #listener: ExecutionListener;
   /** As JSON. */
   readonly #told = new Set<string>();

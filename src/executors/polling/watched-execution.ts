@@ -8,7 +8,7 @@ export interface WatchOptions {
   /** Between two looks, give or take a tenth. */
   readonly pollMs: number;
   /** Told once for each kind of trouble in a row; the execution goes on. No secret in the message. */
-  readonly onTrouble: (message: string) => void;
+  readonly onPollFailed: (message: string) => void;
 }
 
 /** The longest pause between looks that fail, in intervals. */
@@ -68,7 +68,7 @@ export class WatchedExecution implements Execution {
   /** Tells of the trouble. @returns how long to wait, at least as long as Azure asks. */
   #afterFailure(error: unknown): number {
     const message = error instanceof Error ? error.message : String(error);
-    if (message !== this.#told) this.#options.onTrouble(message);
+    if (message !== this.#told) this.#options.onPollFailed(message);
     this.#told = message;
     this.#failed += 1;
     const backoff = this.#options.pollMs * Math.min(2 ** this.#failed, LONGEST_BACKOFF);

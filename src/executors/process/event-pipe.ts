@@ -1,0 +1,83 @@
+import { Socket } from "node:net";
+import { z } from "zod";
+import { withoutSignature } from "../../blob/policy.ts";
+import { type ExecutionEvent, epochsSchema, STAGES } from "../../contract/api/job-events.ts";
+import { openSchema } from "../../contract/api/open-schema.ts";
+import { codeCountsSchema } from "../../contract/api/operation-view.ts";
+import { warningSchema } from "../../contract/errors/warnings.ts";
+import { failureSchema } from "../../contract/output/output-blob.ts";
+import { statusBlobSchema, timingSchema } from "../../contract/output/status-blob.ts";
+import type { FromJob } from "./messages.ts";
+
+/**
+ * The job's end of the pipe to its service: writes messages as JSON lines, without signatures of URLs. Where the service
+ * is gone the lines are lost; the end of stdin tells the job that.
+ */
+export class EventPipe {
+  readonly #socket: Socket;
+
+  /** @param descriptor of the pipe, which the job process has inherited. */
+  constructor(descriptor: number) {
+    this.#socket = new Socket({ fd: descriptor, readable: false, writable: true });
+    this.#socket.on("error", () => undefined);
+  }
+
+  send(message: FromJob): void {
+    this.#socket.write(`${withoutSignature(JSON.stringify(message))}\n`);
+  }
+
+  /** Closes the pipe; settles once the system has taken every message. */
+  close(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#socket.destroyed) resolve();
+      else {
+        this.#socket.once("close", resolve);
+        this.#socket.end(() => resolve());
+      }
+    });
+  }
+}
+
+/**
+ * The service's end of the pipe: a line that a job process wrote. A library that prints into that descriptor may stand in
+ * the line, or before it.
+ * @returns undefined for what is no message, or lacks a member of its event.
+ */
+export function readMessage(line: string): FromJob | undefined {
+  try {
+    const message: unknown = JSON.parse(line);
+    return MESSAGE.safeParse(message).success ? (message as FromJob) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const count = z.number().nonnegative();
+
+/** The members of each kind of event beside `kind`. */
+const EVENT_MEMBERS: { readonly [K in ExecutionEvent["kind"]]: z.ZodRawShape } = {
+  progress: { stage: z.enum(STAGES), done: count, total: count.optional() },
+  warning: { warning: openSchema(warningSchema) },
+  failure: { failure: openSchema(failureSchema) },
+  epochs: { epochs: openSchema(epochsSchema) },
+  counts: { warnings: codeCountsSchema, failures: codeCountsSchema },
+};
+
+/** The members of each message beside `event`. */
+const MESSAGE_MEMBERS: { readonly [E in FromJob["event"]]: z.ZodRawShape } = {
+  ready: {},
+  accepted: {},
+  job: { job: unionBy("kind", EVENT_MEMBERS) },
+  log: { line: z.string() },
+  timings: { timings: z.array(openSchema(timingSchema)) },
+  end: { end: openSchema(statusBlobSchema.shape.end.unwrap()) },
+};
+
+const MESSAGE = unionBy("event", MESSAGE_MEMBERS);
+
+function unionBy(tag: string, members: Readonly<Record<string, z.ZodRawShape>>) {
+  const objects = Object.entries(members).map(([name, shape]) =>
+    z.object({ [tag]: z.literal(name), ...shape }),
+  );
+  return z.discriminatedUnion(tag, objects as [z.ZodObject, ...z.ZodObject[]]);
+}
