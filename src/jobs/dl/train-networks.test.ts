@@ -84,7 +84,7 @@ function train(pool: FakePool, networks: readonly PlannedNetwork[], device = "cp
   });
 }
 
-test("the largest networks start first, and what comes back ascends by code point", async () => {
+test("the largest networks start first, and the outcome ascends by code point", async () => {
   const pool = new FakePool();
   const { trained, training } = await train(pool, [network("b", 2), network("B", 1), network("10", 3)]);
   assert.deepEqual(pool.started, ["10", "b", "B"]);
@@ -123,7 +123,7 @@ test("a stack that costs its worker costs all of its tickers, and no other", asy
   assert.deepEqual(failures[0], { ticker: "T0", code: "engine_crashed", message: "T0: the worker died" });
 });
 
-test("a joint network is no stack", async () => {
+test("a joint network is trained outside a stack", async () => {
   const pool = new FakePool();
   await train(pool, [network("portfolio", 1, true)], "cuda:0");
   assert.deepEqual([pool.stacks, pool.started], [[], ["portfolio"]]);
@@ -138,7 +138,7 @@ for (const code of ["diverged", "constant_target", "fit_failed", "engine_crashed
   });
 }
 
-test("what is not about one ticker ends the job", async () => {
+test("an error that is not about one ticker ends the job", async () => {
   const pool = new FakePool({ B: new MucastError("output_failed", "disk full") });
   await assert.rejects(train(pool, [network("A"), network("B")]), { code: "output_failed" });
 });

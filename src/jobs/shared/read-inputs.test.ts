@@ -10,7 +10,7 @@ import { openInputs } from "./read-inputs.ts";
 const folder = mkdtempSync(join(tmpdir(), "mucast-inputs-"));
 after(() => rmSync(folder, { recursive: true }));
 
-test("a job that is stopped at any moment of its reading has no blob open afterwards", {
+test("a job that is aborted at any moment of its reading has no blob open afterwards", {
   skip: process.platform !== "linux" && "looks into /proc",
 }, async () => {
   cpSync("examples/tiny/data", folder, { recursive: true });
@@ -18,28 +18,28 @@ test("a job that is stopped at any moment of its reading has no blob open afterw
     featureUrl: join(folder, "feature_engine_tiny.json"),
     dataExtractorUrl: join(folder, "data_extractor_tiny.json"),
     config: "{}",
-    id: "stopped",
+    id: "aborted",
   };
-  let stopped = 0;
+  let aborted = 0;
   for (let turns = 0; turns < 40; turns++) {
-    const stop = new AbortController();
+    const caller = new AbortController();
     const context = {
       workers: 1,
       policy: { allowed: [] },
       report: () => undefined,
-      signal: stop.signal,
+      signal: caller.signal,
     };
     const opening = openInputs(request, context, folder).then(
       (inputs) => inputs.close(),
       () => {
-        stopped++;
+        aborted++;
       },
     );
     for (let passed = 0; passed < turns; passed++) await turn();
-    stop.abort(new Error("no longer wanted"));
+    caller.abort(new Error("no longer wanted"));
     await opening;
     const open = openFiles().filter((path) => path.startsWith(folder));
-    assert.deepEqual(open, [], `stopped after ${turns} turns`);
+    assert.deepEqual(open, [], `aborted after ${turns} turns`);
   }
-  assert.ok(stopped > 0);
+  assert.ok(aborted > 0);
 });

@@ -75,7 +75,7 @@ export async function openInputs(
       },
     };
   } catch (error) {
-    // The stream of prices is still open where the job is stopped before it reads the first piece.
+    // The stream of prices is still open where the signal aborts before it reads the first piece.
     await Promise.all([priceBlob.close(), featureBlob.close()]);
     throw error;
   }

@@ -57,18 +57,18 @@ test("progress grows to all units, and the tables are those made at once", async
   assert.equal(units, total);
 });
 
-test("a job that is cancelled while its forecasts are judged stops there", async (t) => {
+test("a job that is aborted while it evaluates its forecasts ends at once", async (t) => {
   slow(t);
   const controller = new AbortController();
   const reason = new Error("cancelled");
   const events: JobEvent[] = [];
-  const judged = evaluateInTurns(evaluateMl(ALL, INTERVALS), mlEvaluationUnits(TICKERS), {
+  const evaluation = evaluateInTurns(evaluateMl(ALL, INTERVALS), mlEvaluationUnits(TICKERS), {
     signal: controller.signal,
     report: (event) => {
       events.push(event);
       controller.abort(reason);
     },
   });
-  await assert.rejects(judged, reason);
+  await assert.rejects(evaluation, reason);
   assert.equal(events.length, 1);
 });
