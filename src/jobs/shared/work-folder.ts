@@ -11,7 +11,7 @@ import { makeFolder } from "../../contract/machine/folders.ts";
 /**
  * A private folder for one job's matrices, under the system's folder for temporary files (TMPDIR). Its name carries
  * the mark of its process, by which the next job finds and removes the folder of a killed one. Containers may share
- * TMPDIR: what a process of another one holds is not touched before it is a week old.
+ * TMPDIR: a job removes the folder of another container's process only once it is a week old.
  */
 export interface WorkFolder {
   readonly path: string;
@@ -24,7 +24,7 @@ export interface WorkFolder {
 export function openWorkFolder(base: string = defaultBase()): WorkFolder {
   try {
     makePrivate(base);
-    for (const left of leftIn(base)) rmSync(left, { recursive: true, force: true });
+    for (const folder of abandonedIn(base)) rmSync(folder, { recursive: true, force: true });
     const path = mkdtempSync(join(base, `${ownMark()}-`));
     const clear = () => {
       try {
@@ -46,7 +46,7 @@ export function openWorkFolder(base: string = defaultBase()): WorkFolder {
   }
 }
 
-/** Not that of the list of users, which may not have this one, as with `docker run --user 12345`. */
+/** From the process: the system's list of users may lack this user, as with `docker run --user 12345`. */
 function ownUid(): number | undefined {
   return process.geteuid?.();
 }
@@ -56,13 +56,14 @@ function defaultBase(temporary = tmpdir()): string {
 }
 
 /**
- * Removes what killed processes of this machine have left, without waiting for the next job to do so. Never rejects:
- * what cannot be removed now is tried again by the next job.
+ * Removes the folders of killed processes of this machine, before the next job would. Never rejects: the next job tries
+ * again to remove a folder that cannot be removed now.
  * @param temporary TMPDIR of those processes.
  */
 export async function sweepWorkFolders(temporary: string): Promise<void> {
   try {
-    for (const left of leftIn(defaultBase(temporary))) await rm(left, { recursive: true, force: true });
+    for (const folder of abandonedIn(defaultBase(temporary)))
+      await rm(folder, { recursive: true, force: true });
   } catch {
     // There is no such folder, or it cannot be read.
   }
@@ -75,28 +76,26 @@ function makePrivate(base: string): void {
     throw new MucastError(
       "output_failed",
       `${base} is not a folder of this user alone; remove it or set TMPDIR`,
-      {
-        path: base,
-      },
+      { path: base },
     );
   }
 }
 
 const NAME = /^([0-9a-f]{8}-\d+-\d+)-/;
 
-/** Far longer than a job goes without a file that is new or gone. */
-const ABANDONED_MS = 7 * 24 * 3_600_000;
+/** Far longer than a running job goes without adding or removing a file. */
+const OLD_MILLISECONDS = 7 * 24 * 3_600_000;
 
 /** Paths of the folders under `base` that no process holds any more. */
-function leftIn(base: string): string[] {
+function abandonedIn(base: string): string[] {
   return readdirSync(base).flatMap((name) => {
     const mark = NAME.exec(name)?.[1];
     const path = join(base, name);
-    return mark !== undefined && (isOfThisMachine(mark) ? isGone(mark) : isAbandoned(path)) ? [path] : [];
+    return mark !== undefined && (isOfThisMachine(mark) ? isGone(mark) : isOld(path)) ? [path] : [];
   });
 }
 
-function isAbandoned(path: string): boolean {
+function isOld(path: string): boolean {
   const stats = lstatSync(path, { throwIfNoEntry: false });
-  return stats !== undefined && Date.now() - stats.mtimeMs > ABANDONED_MS;
+  return stats !== undefined && Date.now() - stats.mtimeMs > OLD_MILLISECONDS;
 }
