@@ -8,7 +8,7 @@ import socket
 import sys
 from pathlib import Path
 
-from mucast_engine.process import claim_stdout, die_with_parent, has_hung_up, silence_input, watch_parent
+from mucast_engine.process import StartMethod, claim_stdout, die_with_parent, has_hung_up, silence_input, watch_parent
 
 
 def main() -> None:
@@ -22,32 +22,31 @@ def main() -> None:
     options = parser.parse_args()
     sys.set_int_max_str_digits(0)  # Integers of a config stay exact, however long; its size has a limit of its own.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)  # They may reach the whole group; the caller decides what they mean.
+        signal.signal(number, signal.SIG_IGN)  # They may be sent to the whole group; the caller decides what they mean.
     if options.role == "host":
         run_host(options.libraries.split(","), options.folder, options.start)
     else:
         run_spawned_worker(options.libraries.split(","), options.folder, options.parent, options.descriptor)
 
 
-def run_host(libraries: list[str], folder: Path, start: str) -> None:
+def run_host(libraries: list[str], folder: Path, method: StartMethod) -> None:
     """Greets on stdout once workers can be started, then serves until stdin ends."""
     die_with_parent(os.getppid())
     if has_hung_up(0):
-        os._exit(1)  # The caller was gone before the kernel was asked to tell of it; imports would take seconds.
+        os._exit(1)  # The caller had ended before the kernel was asked to signal its end; imports would take seconds.
     stdin, stdout = os.dup(0), claim_stdout()
     silence_input()
     from mucast_engine.host import Host
-    from mucast_engine.starting import preparing
 
-    host = Host(stdin, stdout, preparing(folder, start))
+    host = Host(stdin, stdout, folder, method)
     host.prepare(libraries)
     host.run()
     sys.stderr.flush()
-    os._exit(0)  # Every worker is gone; taking a large interpreter apart would only make the caller wait.
+    os._exit(0)  # Every worker has ended; freeing a large interpreter would only make the caller wait.
 
 
 def run_spawned_worker(libraries: list[str], folder: Path, parent: int, descriptor: int) -> None:
-    """The life of a worker that has its own interpreter."""
+    """Imports the libraries, then works until the host closes the socket `descriptor`."""
     die_with_parent(parent)
     watch_parent(parent)
     claim_stdout()

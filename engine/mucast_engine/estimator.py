@@ -1,28 +1,32 @@
-"""Regressors and scalers from a message: always new ones, so that no fit sees what another one left."""
+"""Regressors and scalers as a task names them: always new ones, so that no fit depends on an earlier one."""
 
 import importlib
 import random
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from mucast_engine.failure import TaskError
 
-MODULES = {
-    "sklearn": {
-        "RandomForestRegressor": "sklearn.ensemble",
-        "LinearRegression": "sklearn.linear_model",
-        "Ridge": "sklearn.linear_model",
-        "Lasso": "sklearn.linear_model",
-        "ElasticNet": "sklearn.linear_model",
-        "QuantileRegressor": "sklearn.linear_model",
-    },
-    "xgboost": {"XGBRegressor": "xgboost"},
-    "lightgbm": {"LGBMRegressor": "lightgbm"},
-    "catboost": {"CatBoostRegressor": "catboost"},
+# The module that Python imports.
+Library = Literal["sklearn", "xgboost", "lightgbm", "catboost"]
+
+# By the model that outputs record: its library, the class, and the module that has the class.
+REGRESSORS: dict[str, tuple[Library, str, str]] = {
+    "random_forest": ("sklearn", "RandomForestRegressor", "sklearn.ensemble"),
+    "xgboost": ("xgboost", "XGBRegressor", "xgboost"),
+    "lightgbm": ("lightgbm", "LGBMRegressor", "lightgbm"),
+    "catboost": ("catboost", "CatBoostRegressor", "catboost"),
+    "linear": ("sklearn", "LinearRegression", "sklearn.linear_model"),
+    "ridge": ("sklearn", "Ridge", "sklearn.linear_model"),
+    "lasso": ("sklearn", "Lasso", "sklearn.linear_model"),
+    "elastic_net": ("sklearn", "ElasticNet", "sklearn.linear_model"),
+    "quantile": ("sklearn", "QuantileRegressor", "sklearn.linear_model"),
 }
 
-SCALERS = {
+# Classes of sklearn.preprocessing.
+SCALERS: dict[str, str | None] = {
+    "none": None,
     "standard": "StandardScaler",
     "minmax": "MinMaxScaler",
     "robust": "RobustScaler",
@@ -30,28 +34,27 @@ SCALERS = {
 }
 
 
-def estimator_class(spec: dict[str, Any]) -> Any:
-    """The constructor that `spec` names; only the classes of `MODULES` can be named."""
-    module = MODULES.get(spec["library"], {}).get(spec["class"])
-    if module is None:
-        raise TaskError("internal", f"no regressor {spec['class']!r} in {spec['library']!r}")
-    return getattr(importlib.import_module(module), spec["class"])
-
-
 def make_estimator(spec: dict[str, Any], params: dict[str, Any]) -> Any:
     """A new regressor, made from the same state of the global generators whatever ran in this process before.
 
-    An estimator that is told `random_state=None` draws from those generators.
+    An estimator with `random_state=None` draws from those generators.
     """
     np.random.seed(0)
     random.seed(0)
-    return estimator_class(spec)(**params)
+    return estimator_class(spec["library"], spec["class"])(**params)
+
+
+def estimator_class(library: str, name: str) -> Any:
+    """The class `name` of `library`; only those of `REGRESSORS` can be named."""
+    for its_library, its_name, module in REGRESSORS.values():
+        if (its_library, its_name) == (library, name):
+            return getattr(importlib.import_module(module), name)
+    raise TaskError("internal", f"no regressor {name!r} in {library!r}")
 
 
 def make_scaler(name: str) -> Any | None:
     """A new scikit-learn scaler with its defaults; None for `none`."""
-    if name == "none":
-        return None
     if name not in SCALERS:
         raise TaskError("internal", f"no scaler {name!r}")
-    return getattr(importlib.import_module("sklearn.preprocessing"), SCALERS[name])()
+    scaler = SCALERS[name]
+    return None if scaler is None else getattr(importlib.import_module("sklearn.preprocessing"), scaler)()

@@ -1,21 +1,38 @@
-"""The one error a task can end with, and the words of the libraries in it."""
+"""The error that a task ends with, and the libraries' own words in it."""
 
 import re
-from typing import Any
+from typing import Any, Literal, Never
+
+# Each is a code of the caller's errors.
+Code = Literal[
+    "constant_target",
+    "device_unavailable",
+    "diverged",
+    "fit_failed",
+    "insufficient_history",
+    "internal",
+    "invalid_model_params",
+    "output_failed",
+]
 
 
 class TaskError(Exception):
-    """A task that cannot be done, with the code and the structured facts its caller shows to the user."""
+    """A task that cannot be done, with the code and the structured facts that the caller shows to the user."""
 
-    def __init__(self, code: str, message: str, data: dict[str, Any] | None = None) -> None:
+    def __init__(self, code: Code, message: str, data: dict[str, Any] | None = None) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
         self.data = data or {}
 
 
-# Places in the libraries' C++ sources, the time of day and stack traces: nothing to the user, and the same fault
-# must give the same words on every run, because they stand in the output.
+def unknown(what: str, name: Never) -> TaskError:
+    """The error for a name that no case of a match takes; mypy refuses the call where a name of the set has no case."""
+    return TaskError("internal", f"no {what} {name!r}")
+
+
+# Lines of the libraries' C++ sources, the time of day and stack traces mean nothing to the user. And the same fault has
+# to give the same words on every run, because they stand in the output.
 NOISE = [
     re.compile(r"Stack trace:.*"),
     re.compile(r"^\[\d\d:\d\d:\d\d\] (WARNING: )?\S+\.(cc|h|cu):\d+: "),

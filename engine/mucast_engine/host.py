@@ -1,47 +1,45 @@
-"""The parent of a job's workers: starts them, hands them their tasks, relays their answers, tells of their ends.
+"""The parent of a job's workers: starts them, passes on their tasks and answers, and reports how they ended.
 
-One thread and one loop. It works on nothing itself, so that it sees at once when its own stdin ends.
+It is one loop on one thread and does no task itself, so that it sees at once when its own stdin ends.
 """
 
 import json
 import os
+import platform
 import selectors
 import signal
 import socket
-from collections.abc import Callable
+import time
+from pathlib import Path
 from typing import NamedTuple
 
 from mucast_engine.arrays import Message
+from mucast_engine.libraries import library_versions
+from mucast_engine.process import StartMethod
+from mucast_engine.worker_starters import WorkerStarter, starter_for
 
 CHUNK = 1 << 16
 
 
 class Running(NamedTuple):
-    """A worker process and this side of its socket."""
+    """A worker process and the host's end of its socket."""
 
     pid: int
     connection: socket.socket
     pending: bytearray
 
 
-Start = Callable[["Host"], tuple[int, socket.socket]]
-"""Starts a worker: its pid and this side of its socket."""
-
-Prepare = Callable[[list[str]], tuple[Start, Message]]
-"""Makes libraries ready for workers: how these are started from now on, and the greeting that tells of it."""
-
-
 class Host:
     """Requests come as lines from `stdin`: `{"op": "start" | "task" | "kill", "worker": number}`.
 
     That of a task has its `id` too, and after a tab the task's JSON, which goes to the worker unread: nothing in it
-    can break the host. A host that was started before its job was known is told `{"op": "import", "libraries": [...]}`
-    ahead of any worker.
+    can break the host. A host that was started before its job was known gets `{"op": "import", "libraries": [...]}`
+    before any worker is started. `method` is how workers are started where that is safe; `folder` is the work folder.
     """
 
-    def __init__(self, stdin: int, stdout: int, prepare: Prepare) -> None:
-        self._stdin, self._stdout, self._prepare = stdin, stdout, prepare
-        self._start: Start | None = None
+    def __init__(self, stdin: int, stdout: int, folder: Path, method: StartMethod) -> None:
+        self._stdin, self._stdout, self._folder, self._method = stdin, stdout, folder, method
+        self._starter: WorkerStarter | None = None
         self._requests = bytearray()
         self._serving = True
         self._workers: dict[int, Running] = {}
@@ -52,18 +50,6 @@ class Host:
         self._wake_writer = wake_writer
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(wake_writer.fileno(), warn_on_full_buffer=False)
-
-    def close_in_child(self) -> None:
-        """In a forked worker: lets go of everything that belongs to the parent."""
-        signal.set_wakeup_fd(-1)
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        self._selector.close()
-        for worker in self._workers.values():
-            worker.connection.close()
-        self._wake.close()
-        self._wake_writer.close()
-        os.close(self._stdin)
-        os.close(self._stdout)
 
     def run(self) -> None:
         """Serves until stdin ends; then every worker is killed and waited for."""
@@ -82,10 +68,30 @@ class Host:
     def prepare(self, libraries: list[str]) -> None:
         """Imports what is not imported yet, and greets with the versions of `libraries` alone."""
         assert not self._workers
-        self._start, greeting = self._prepare(libraries)
-        self.emit(greeting)
+        started = time.perf_counter()
+        self._starter = starter_for(libraries, self._folder, self._method)
+        self._emit(
+            {
+                "event": "ready",
+                "versions": {"python": platform.python_version(), **library_versions(libraries)},
+                "start": self._starter.method,
+                "import_seconds": time.perf_counter() - started,
+            }
+        )
 
-    def emit(self, message: Message) -> None:
+    def _close_inherited(self) -> None:
+        """Called in a forked worker: closes every descriptor that belongs to the host."""
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        self._selector.close()
+        for worker in self._workers.values():
+            worker.connection.close()
+        self._wake.close()
+        self._wake_writer.close()
+        os.close(self._stdin)
+        os.close(self._stdout)
+
+    def _emit(self, message: Message) -> None:
         self._write(json.dumps(message).encode() + b"\n")
 
     def _write(self, lines: bytes) -> None:
@@ -119,12 +125,12 @@ class Host:
                 _kill_group(worker.pid)
 
     def _start_worker(self, number: int) -> None:
-        assert self._start is not None
-        pid, connection = self._start(self)
+        assert self._starter is not None
+        pid, connection = self._starter.start(self._close_inherited)
         worker = Running(pid, connection, bytearray())
         self._workers[number] = worker
         self._selector.register(connection, selectors.EVENT_READ, lambda: self._relay(number, worker))
-        self.emit({"event": "worker_started", "worker": number, "pid": pid})
+        self._emit({"event": "worker_started", "worker": number, "pid": pid})
 
     def _relay(self, number: int, worker: Running) -> None:
         if self._workers.get(number) is worker and not self._passed_on(worker):
@@ -161,7 +167,7 @@ class Host:
             self._selector.unregister(worker.connection)
         worker.connection.close()
         del self._workers[number]
-        self.emit(
+        self._emit(
             {
                 "event": "worker_exited",
                 "worker": number,

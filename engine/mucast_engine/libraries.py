@@ -6,10 +6,11 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, cast
+from typing import Any, cast, get_args
 
-from mucast_engine.estimator import MODULES
+from mucast_engine.estimator import REGRESSORS, Library
 
+# Names of the packages that have a library, the usual one last.
 DISTRIBUTIONS = {
     "sklearn": ("scikit-learn",),
     "xgboost": ("xgboost-cpu", "xgboost"),
@@ -18,8 +19,14 @@ DISTRIBUTIONS = {
     "torch": ("torch",),
 }
 
-# What a job of networks imports. Every worker would import numpy.ma with its first quantile and nested_tensor with its
-# first network; of scikit-learn only one of the losses needs something.
+# Modules that a job of regressors imports.
+REGRESSOR_MODULES = {
+    library: sorted({module for its_library, _, module in REGRESSORS.values() if its_library == library})
+    for library in get_args(Library)
+}
+
+# Modules that a job of networks imports. Every worker would import numpy.ma with its first quantile and nested_tensor
+# with its first network; of scikit-learn only one of the losses needs something.
 NETWORK_MODULES = {
     "torch": ["mucast_engine.networks.tasks", "torch.nested._internal.nested_tensor", "numpy.ma"],
     "sklearn": ["sklearn.covariance"],
@@ -35,7 +42,7 @@ def import_libraries(names: list[str]) -> None:
     """
     with _no_collections(), _hidden([] if "catboost" in names else ["pandas"]):
         for name in names:
-            for module in NETWORK_MODULES[name] if "torch" in names else sorted(set(MODULES[name].values())):
+            for module in (NETWORK_MODULES if "torch" in names else REGRESSOR_MODULES)[name]:
                 importlib.import_module(module)
 
 

@@ -1,4 +1,4 @@
-"""What a process of the engine owes its parent: to end with it, and to keep stdout free of what libraries print."""
+"""What every process of the engine does: it ends with its parent, and keeps stdout free of what libraries print."""
 
 import ctypes
 import os
@@ -8,6 +8,10 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Literal
+
+# How the host starts workers.
+StartMethod = Literal["fork", "spawn"]
 
 PR_SET_PDEATHSIG = 1
 
@@ -29,7 +33,7 @@ def has_hung_up(descriptor: int) -> bool:
 
 
 def watch_parent(parent: int) -> None:
-    """Elsewhere than on Linux nothing tells a busy process that its parent has died, so a thread looks every second.
+    """Ends this process when its parent dies. Only Linux signals that to a busy process: a thread looks every second.
 
     Only for a process that is never forked.
     """
@@ -51,14 +55,14 @@ def claim_stdout() -> int:
 
 
 def silence_input() -> None:
-    """Points stdin at nothing."""
+    """Points stdin at /dev/null."""
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
 
 
 def thread_count() -> int:
-    """Threads of this process as the kernel counts them; 1 where it cannot be told (macOS, which never forks)."""
+    """Threads of this process as the kernel counts them; 1 where there is no /proc (macOS, which never forks)."""
     try:
         return sum(1 for _ in Path("/proc/self/task").iterdir())
     except FileNotFoundError:

@@ -1,58 +1,66 @@
 """The arguments of a trial fit: those of the caller, cut down to a few iterations on few rows."""
 
 import re
-from typing import Any
+from collections.abc import Mapping, Set
+from typing import Any, NamedTuple
 
-ITERATIONS = {
-    "sklearn": {"n_estimators", "max_iter"},
-    "xgboost": {"n_estimators"},
-    "lightgbm": {
-        *("n_estimators", "num_iterations", "num_iteration", "n_iter", "num_tree", "num_trees", "num_round"),
-        *("num_rounds", "nrounds", "num_boost_round", "max_iter"),
-    },
-    "catboost": {"iterations", "n_estimators", "num_boost_round", "num_trees"},
+from mucast_engine.estimator import Library
+
+
+class TrialArguments(NamedTuple):
+    """What a trial changes among the arguments of one library."""
+
+    iterations: Set[str]
+    """Every name of the number of iterations."""
+    limits_default: bool
+    """Whether the library's default number of iterations is too many for a trial."""
+    trees_an_iteration: Set[str] = set()
+    row_shares: Set[str] = set()
+    """Shares of the rows, of which a small one leaves none of so few rows."""
+    verbosity: Mapping[str, int] = {}
+    """Without it xgboost and lightgbm say nothing about names that they do not use."""
+    verbosity_aliases: Set[str] = set()
+
+
+ARGUMENTS: dict[Library, TrialArguments] = {
+    "sklearn": TrialArguments(iterations={"n_estimators", "max_iter"}, limits_default=False),
+    "xgboost": TrialArguments(
+        iterations={"n_estimators"},
+        limits_default=True,
+        trees_an_iteration={"num_parallel_tree"},
+        verbosity={"verbosity": 1},
+    ),
+    "lightgbm": TrialArguments(
+        iterations={
+            *("n_estimators", "num_iterations", "num_iteration", "n_iter", "num_tree", "num_trees", "num_round"),
+            *("num_rounds", "nrounds", "num_boost_round", "max_iter"),
+        },
+        limits_default=True,
+        row_shares={"subsample", "bagging_fraction", "sub_row", "bagging"},
+        verbosity={"verbose": 0},
+        verbosity_aliases={"verbosity"},
+    ),
+    "catboost": TrialArguments(
+        iterations={"iterations", "n_estimators", "num_boost_round", "num_trees"},
+        limits_default=True,
+        row_shares={"subsample"},
+    ),
 }
 
-TREES_AN_ITERATION = {
-    "sklearn": set[str](),
-    "xgboost": {"num_parallel_tree"},
-    "lightgbm": set[str](),
-    "catboost": set[str](),
-}
-
-# Shares of the rows, of which a small one leaves none of so few rows.
-ROW_SHARES = {
-    "sklearn": set[str](),
-    "xgboost": set[str](),
-    "lightgbm": {"subsample", "bagging_fraction", "sub_row", "bagging"},
-    "catboost": {"subsample"},
-}
-
-# Without it xgboost and lightgbm say nothing of names they do not use.
-VERBOSITY = {
-    "sklearn": dict[str, int](),
-    "xgboost": {"verbosity": 1},
-    "lightgbm": {"verbose": 0},
-    "catboost": dict[str, int](),
-}
-
-# What every fit is given, whatever the caller says: without it catboost writes files, and a fit takes every core.
+# The caller gives them to every fit: without them catboost writes files, and a fit takes every core.
 ALWAYS_SET = {"allow_writing_files", "thread_count", "n_jobs"}
-
-VERBOSITY_ALIASES = {"lightgbm": {"verbosity"}}
 
 
 def shortened(spec: dict[str, Any]) -> dict[str, Any]:
     """A copy of the arguments whose fit on few rows is quick, and wrong wherever the original is wrong."""
-    library = spec["library"]
-    silenced = VERBOSITY_ALIASES.get(library, set())
-    params = {name: value for name, value in spec["params"].items() if name not in silenced}
-    params |= VERBOSITY[library]
-    for name in (ITERATIONS[library] | TREES_AN_ITERATION[library]) & params.keys():
+    own = ARGUMENTS[spec["library"]]
+    params = {name: value for name, value in spec["params"].items() if name not in own.verbosity_aliases}
+    params |= own.verbosity
+    for name in (own.iterations | own.trees_an_iteration) & params.keys():
         params[name] = _at_most(2, params[name])
-    if library != "sklearn" and not ITERATIONS[library] & params.keys():
+    if own.limits_default and not own.iterations & params.keys():
         params["n_estimators"] = 2
-    for name in ROW_SHARES[library] & params.keys():
+    for name in own.row_shares & params.keys():
         params[name] = _at_least_half(params[name])
     return params
 
@@ -69,10 +77,10 @@ def _at_least_half(value: Any) -> Any:
     return max(value, 0.5) if isinstance(value, float) and 0 < value <= 1 else value
 
 
-def left_out(library: str, params: dict[str, Any], name: str) -> dict[str, Any]:
+def left_out(library: Library, params: dict[str, Any], name: str) -> dict[str, Any]:
     """`params` without one of them; the library's own number of iterations would be no trial, so it stays small."""
     rest = {key: value for key, value in params.items() if key != name}
-    return {**rest, name: 2} if name in ITERATIONS[library] else rest
+    return {**rest, name: 2} if name in ARGUMENTS[library].iterations else rest
 
 
 def culprit_named(sentence: str, params: dict[str, Any]) -> str | None:

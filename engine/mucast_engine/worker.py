@@ -6,11 +6,15 @@ import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 from mucast_engine.arrays import ArrayStore, Message
-from mucast_engine.failure import TaskError, sentence_of
+from mucast_engine.failure import TaskError, sentence_of, unknown
 from mucast_engine.fit_predict import fit_predict
 from mucast_engine.trial import trial
+
+# The kinds of tasks; the protocol of the caller has the same.
+TaskKind = Literal["fit_predict", "trial", "device", "train_network", "train_stack", "train_joint"]
 
 
 def serve(connection: socket.socket, folder: Path) -> None:
@@ -36,7 +40,8 @@ def _answer(number: int, text: bytes, store: ArrayStore, connection: socket.sock
 
 
 def _run(task: Message, store: ArrayStore, progress: Callable[[Message], None]) -> Message:
-    match task["task"]:
+    kind: TaskKind = task["task"]
+    match kind:
         case "fit_predict":
             return fit_predict(task, store, progress)
         case "trial":
@@ -45,8 +50,8 @@ def _run(task: Message, store: ArrayStore, progress: Callable[[Message], None]) 
             from mucast_engine.networks.tasks import run_network_task
 
             return run_network_task(task, store, progress)
-        case unknown:
-            raise TaskError("internal", f"no task {unknown!r}")
+        case _:
+            raise unknown("task", kind)
 
 
 def _send(connection: socket.socket, message: Message) -> None:

@@ -1,13 +1,15 @@
 """Tasks that train networks on small panels with a weak signal, as the engine's caller writes them."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import torch
 from conftest import Task, save
 
 from mucast_engine.arrays import ArrayStore, Matrix, Message
+from mucast_engine.networks.architectures import JointArchitecture, TickerArchitecture
+from mucast_engine.networks.losses import LossName
 from mucast_engine.networks.tasks import run_network_task
 
 TRANSFORMER = {"d_model": 8, "nhead": 2, "num_layers": 2, "dim_feedforward": 12, "dropout": 0.0}
@@ -19,9 +21,9 @@ SPECS: dict[str, dict[str, Any]] = {
     "portfolio_lstm": {"architecture": "portfolio_lstm", "hidden_dims": [6, 5], "dropout": 0.0},
     "portfolio_transformer": {"architecture": "portfolio_transformer", **TRANSFORMER},
 }
-ALONE = ["lstm", "mlp", "cnn", "transformer"]
-JOINT = ["portfolio_lstm", "portfolio_transformer"]
-LOSSES = ["mse", "mae", "huber", "r2", "directional", "mahalanobis"]
+ALONE: tuple[TickerArchitecture, ...] = get_args(TickerArchitecture)
+JOINT: tuple[JointArchitecture, ...] = get_args(JointArchitecture)
+LOSSES: tuple[LossName, ...] = get_args(LossName)
 
 TRAINING: dict[str, Any] = {
     "epochs": 3,

@@ -29,7 +29,7 @@ def joint_cases() -> dict[str, tuple[Loss, Twin]]:
     }
     cases["r2"] = (make_loss("r2", means), lambda p, y: loss_twins.r2(p, y, MEANS))
     cases["mahalanobis"] = (
-        make_loss("mahalanobis", means, InFloat64(CORRELATION, CPU)),
+        InFloat64(CORRELATION, CPU),
         lambda p, y: loss_twins.mahalanobis(p, y, CORRELATION),
     )
     return cases

@@ -12,23 +12,34 @@ import xgboost
 
 from mucast_engine.catalogue.of_catboost import catboost_parameters
 from mucast_engine.catalogue.of_lightgbm import lightgbm_parameters
-from mucast_engine.catalogue.of_sklearn import ESTIMATORS, sklearn_parameters
+from mucast_engine.catalogue.of_sklearn import sklearn_parameters
 from mucast_engine.catalogue.of_xgboost import xgboost_parameters
 from mucast_engine.catalogue.parameters import Parameter, Parameters
+from mucast_engine.estimator import REGRESSORS, Library, estimator_class
+from mucast_engine.failure import unknown
 
 
 def catalogue() -> dict[str, Parameters]:
     """The parameters of every model."""
-    return {
-        **{model: sklearn_parameters(estimator) for model, estimator in ESTIMATORS.items()},
-        "xgboost": xgboost_parameters(),
-        "lightgbm": lightgbm_parameters(),
-        "catboost": catboost_parameters(),
-    }
+    return {model: _parameters(library, name) for model, (library, name, _) in REGRESSORS.items()}
+
+
+def _parameters(library: Library, name: str) -> Parameters:
+    match library:
+        case "sklearn":
+            return sklearn_parameters(estimator_class(library, name))
+        case "xgboost":
+            return xgboost_parameters()
+        case "lightgbm":
+            return lightgbm_parameters()
+        case "catboost":
+            return catboost_parameters()
+        case _:
+            raise unknown("library", library)
 
 
 def versions() -> dict[str, str]:
-    """Versions of the libraries; xgboost's own word, since its distributions have several names."""
+    """Versions of the libraries; xgboost tells its own, since several packages have it."""
     installed = {name: version(name) for name in ("catboost", "lightgbm", "scikit-learn")}
     return {**installed, "xgboost": str(xgboost.__version__)}
 
@@ -45,7 +56,7 @@ def text(models: dict[str, Parameters]) -> str:
 
 
 def _line(parameter: Parameter) -> str:
-    """One parameter; what is empty says nothing and is left out. JavaScript cannot tell 1.0 from 1 without `float`."""
+    """One parameter; empty entries are left out. JavaScript cannot tell 1.0 from 1 without `float`."""
     told: dict[str, Any] = {key: value for key, value in parameter.items() if value not in ([], None)}
     if isinstance(told.get("default"), float) and told["default"].is_integer():
         told["float"] = True
@@ -54,7 +65,7 @@ def _line(parameter: Parameter) -> str:
 
 @contextlib.contextmanager
 def _silence() -> Iterator[None]:
-    """Sends file descriptors 1 and 2 nowhere: nonsense is given to the libraries on purpose, and they complain."""
+    """Sends file descriptors 1 and 2 nowhere: the libraries are given nonsense on purpose, and print complaints."""
     kept = {descriptor: os.dup(descriptor) for descriptor in (1, 2)}
     nowhere = os.open(os.devnull, os.O_WRONLY)
     try:

@@ -1,23 +1,12 @@
-"""scikit-learn: every estimator declares the constraints that its fit() holds the arguments to."""
+"""scikit-learn: every estimator declares the constraints that its fit() checks the arguments by."""
 
 import warnings
 from numbers import Integral, Real
 from typing import Any
 
-from sklearn.ensemble import RandomForestRegressor
-from sklearn.linear_model import ElasticNet, Lasso, LinearRegression, QuantileRegressor, Ridge
 from sklearn.utils._param_validation import Hidden, Interval, Options, RealNotInt
 
 from mucast_engine.catalogue.parameters import Parameters, X, Y, signature_defaults
-
-ESTIMATORS: dict[str, Any] = {
-    "random_forest": RandomForestRegressor,
-    "linear": LinearRegression,
-    "ridge": Ridge,
-    "lasso": Lasso,
-    "elastic_net": ElasticNet,
-    "quantile": QuantileRegressor,
-}
 
 
 def sklearn_parameters(estimator: Any) -> Parameters:
@@ -62,7 +51,7 @@ def _types(constraints: list[Any]) -> tuple[set[str], set[str]]:
             types |= _CLASSES[kind]
             choices |= constraint.options if isinstance(constraint, Options) else set()
         elif constraint is not callable and not isinstance(constraint, type):
-            # A function or an object of some class has no JSON form; anything else would be news.
+            # A function or an object of some class has no JSON form. Anything else is new.
             raise ValueError(f"scikit-learn has a constraint that this program does not know: {constraint!r}")
     return types, choices
 

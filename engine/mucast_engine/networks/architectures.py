@@ -1,18 +1,24 @@
-"""From the network a task asks for to a module with its first weights."""
+"""Builds the network that a task asks for, with its first weights."""
 
-from typing import Any, Protocol, cast
+from typing import Any, Literal, Protocol, cast
 
 import torch
 from torch import Tensor, nn
 
+from mucast_engine.failure import unknown
 from mucast_engine.networks.cnn import CnnEncoder
 from mucast_engine.networks.dropout import Masks
-from mucast_engine.networks.joint.network import JointNetwork, attention_context, mean_context
+from mucast_engine.networks.joint.network import AttentionContext, JointNetwork, MeanContext
 from mucast_engine.networks.lstm import LstmEncoder, initialise_lstm
 from mucast_engine.networks.mlp import MlpEncoder
 from mucast_engine.networks.transformer import TransformerEncoder
 
 Spec = dict[str, Any]
+
+# Networks of one ticker each.
+TickerArchitecture = Literal["lstm", "mlp", "cnn", "transformer"]
+# Networks of all tickers together.
+JointArchitecture = Literal["portfolio_lstm", "portfolio_transformer"]
 
 
 class Encoder(Protocol):
@@ -50,15 +56,29 @@ def build_network(spec: Spec, features: int, lookback: int, generator: torch.Gen
 
 def build_joint_network(spec: Spec, features: int, lookback: int, generator: torch.Generator) -> JointNetwork:
     """One network for all tickers; how many there are changes none of its weights."""
-    encoder = _encoder(spec["architecture"].removeprefix("portfolio_"), spec, features, lookback)
-    context = attention_context if spec["architecture"] == "portfolio_transformer" else mean_context
-    network = JointNetwork(encoder, context(spec, cast(Encoder, encoder).width))
+    network = JointNetwork(*_encoder_and_context(spec["architecture"], spec, features, lookback))
     initialise(network, generator)
     return network
 
 
-def _encoder(kind: str, spec: Spec, features: int, lookback: int) -> nn.Module:
-    match kind:
+def _encoder_and_context(
+    architecture: JointArchitecture, spec: Spec, features: int, lookback: int
+) -> tuple[nn.Module, nn.Module]:
+    match architecture:
+        case "portfolio_lstm":
+            lstm = _encoder("lstm", spec, features, lookback)
+            return lstm, MeanContext(cast(Encoder, lstm).width)
+        case "portfolio_transformer":
+            transformer = _encoder("transformer", spec, features, lookback)
+            return transformer, AttentionContext(
+                cast(Encoder, transformer).width, spec["nhead"], spec["dim_feedforward"]
+            )
+        case _:
+            raise unknown("architecture", architecture)
+
+
+def _encoder(architecture: TickerArchitecture, spec: Spec, features: int, lookback: int) -> nn.Module:
+    match architecture:
         case "lstm":
             return LstmEncoder(features, spec["hidden_dims"])
         case "mlp":
@@ -68,8 +88,8 @@ def _encoder(kind: str, spec: Spec, features: int, lookback: int) -> nn.Module:
         case "transformer":
             sizes = (spec["d_model"], spec["nhead"], spec["num_layers"], spec["dim_feedforward"])
             return TransformerEncoder(features, lookback, *sizes)
-        case unknown:
-            raise ValueError(f"no architecture {unknown!r}")
+        case _:
+            raise unknown("architecture", architecture)
 
 
 def initialise(network: nn.Module, generator: torch.Generator) -> None:
@@ -83,8 +103,11 @@ def initialise(network: nn.Module, generator: torch.Generator) -> None:
                 for weight in module.parameters():
                     nn.init.uniform_(weight, -bound, bound, generator=generator)
             elif isinstance(module, TransformerEncoder):
-                # As large as the rows it is added to: a smaller one is not found in as few steps as there are.
+                # As large as the rows that it is added to: training has too few steps to make a smaller one grow.
                 nn.init.normal_(module.position, generator=generator)
+            elif [*module.parameters(recurse=False)] and not isinstance(module, nn.LayerNorm):
+                # PyTorch has drawn them from its global generator, so they would depend on what ran before.
+                raise TypeError(f"no rule draws the first weights of {type(module).__name__}")
 
 
 def parameter_count(network: nn.Module) -> int:

@@ -1,10 +1,11 @@
-"""The six losses, on scaled returns. Each is a sum over labelled cells divided by what the labels alone decide.
+"""The losses, on scaled returns. Each is a sum over labelled cells divided by a number that the labels alone decide.
 
 So a batch can be worked on in pieces, in any number of threads, and its loss is the sum of theirs.
 """
 
 from collections import OrderedDict
-from typing import NamedTuple, Protocol
+from collections.abc import Callable
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -12,11 +13,16 @@ from torch import Tensor
 from torch.nn import functional
 
 from mucast_engine.arrays import Matrix
+from mucast_engine.failure import unknown
+
+LossName = Literal["mse", "mae", "huber", "r2", "directional", "mahalanobis"]
 
 HUBER_DELTA = 1.0
 # r2 divides by no less than this per label, so that a batch of nearly equal labels does not explode.
 LEAST_VARIANCE = 0.1
 GMADL_SLOPE = 10.0
+# Numbers in the inverses held at a time, 256 MiB; dates share the few sets of tickers that there are.
+CACHED = 1 << 26
 
 
 class Labels(NamedTuple):
@@ -38,11 +44,50 @@ class Loss(Protocol):
         ...
 
 
-class CellLoss:
-    """mse, mae, huber or directional: a mean over labels."""
+def make_loss(name: LossName, mean: Tensor) -> Loss:
+    """A loss of each cell by itself. `mean`: of the scaled training labels, a scalar or (tickers).
 
-    def __init__(self, name: str) -> None:
-        self._term = {"mse": _squared, "mae": _absolute, "huber": _huber, "directional": _directional}[name]
+    mahalanobis is mse here, as it is for one ticker alone, whose correlation is the number 1. Across tickers it is
+    MahalanobisLoss.
+    """
+    match name:
+        case "mse" | "mahalanobis":
+            return CellLoss(_squared)
+        case "mae":
+            return CellLoss(_absolute)
+        case "huber":
+            return CellLoss(_huber)
+        case "r2":
+            return R2Loss(mean)
+        case "directional":
+            return CellLoss(_directional)
+        case _:
+            raise unknown("loss", name)
+
+
+def leaves_scale_open(name: LossName) -> bool:
+    """Whether the loss does not settle how large predictions are, so that `prediction_scale` has to."""
+    match name:
+        case "directional":
+            return True
+        case "mse" | "mae" | "huber" | "r2" | "mahalanobis":
+            return False
+        case _:
+            raise unknown("loss", name)
+
+
+def prediction_scale(predictions: Tensor, labels: Labels) -> float:
+    """max(0, sum(y p) / sum(p^2)): the least-squares scale of predictions whose loss leaves it open."""
+    p, y = (predictions * labels.known).double(), labels.values.double()
+    size = p.square().sum()
+    return max(0.0, float((p * y).sum() / size)) if size > 0 else 0.0
+
+
+class CellLoss:
+    """The mean of `term`, of prediction and label, over all labels."""
+
+    def __init__(self, term: Callable[[Tensor, Tensor], Tensor]) -> None:
+        self._term = term
 
     def denominator(self, labels: Labels) -> Tensor:
         return labels.known.sum()
@@ -65,52 +110,11 @@ class R2Loss:
         return (_squared(predictions, labels.values) * labels.known).sum()
 
 
-def _squared(p: Tensor, y: Tensor) -> Tensor:
-    return (p - y).square()
-
-
-def _absolute(p: Tensor, y: Tensor) -> Tensor:
-    return (p - y).abs()
-
-
-def _huber(p: Tensor, y: Tensor) -> Tensor:
-    return functional.huber_loss(p, y, reduction="none", delta=HUBER_DELTA)
-
-
-def _directional(p: Tensor, y: Tensor) -> Tensor:
-    """Generalised mean absolute directional loss with a = 10 and b = 1 (Stefaniuk, Ślepaczuk, arXiv 2412.18405)."""
-    return -(torch.sigmoid(GMADL_SLOPE * y * p) - 0.5) * y.abs()
-
-
-def make_loss(name: str, mean: Tensor, precision: "Loss | None" = None) -> Loss:
-    """`mean`: of the scaled training labels, a scalar or (tickers). `precision`: the loss across tickers.
-
-    For one ticker alone mahalanobis is mse: its covariance is the number 1.
-    """
-    match name:
-        case "r2":
-            return R2Loss(mean)
-        case "mahalanobis" if precision is not None:
-            return precision
-        case "mahalanobis":
-            return CellLoss("mse")
-        case _:
-            return CellLoss(name)
-
-
-def prediction_scale(predictions: Tensor, labels: Labels) -> float:
-    """max(0, sum(y p) / sum(p^2)): the least-squares size of predictions whose loss leaves it open."""
-    p, y = (predictions * labels.known).double(), labels.values.double()
-    size = p.square().sum()
-    return max(0.0, float((p * y).sum() / size)) if size > 0 else 0.0
-
-
-# Numbers in the inverses held at a time, 256 MiB; dates share the few sets of tickers that there are.
-CACHED = 1 << 26
-
-
 class MahalanobisLoss:
-    """A mean over dates; a date on which tickers have no label uses the block of S of those that have one."""
+    """The loss across tickers: the mean over dates of e' S^-1 e / n, so that tickers which move together count less.
+
+    S is the correlation of labels; a date on which tickers have no label uses the block of those that have one.
+    """
 
     def __init__(self, correlation: Matrix, device: torch.device) -> None:
         self._correlation = correlation
@@ -158,3 +162,20 @@ def label_correlation(labels: Matrix) -> Matrix:
     correlation: Matrix = covariance / np.outer(deviation, deviation)
     np.fill_diagonal(correlation, 1.0)
     return correlation
+
+
+def _squared(p: Tensor, y: Tensor) -> Tensor:
+    return (p - y).square()
+
+
+def _absolute(p: Tensor, y: Tensor) -> Tensor:
+    return (p - y).abs()
+
+
+def _huber(p: Tensor, y: Tensor) -> Tensor:
+    return functional.huber_loss(p, y, reduction="none", delta=HUBER_DELTA)
+
+
+def _directional(p: Tensor, y: Tensor) -> Tensor:
+    """Generalised mean absolute directional loss with a = 10 and b = 1 (Stefaniuk, Ślepaczuk, arXiv 2412.18405)."""
+    return -(torch.sigmoid(GMADL_SLOPE * y * p) - 0.5) * y.abs()

@@ -1,14 +1,17 @@
 """The tasks that need PyTorch, by name; the classical job never imports this module."""
 
 from collections.abc import Callable
+from typing import Literal
 
 import torch
 
 from mucast_engine.arrays import ArrayStore, Message
-from mucast_engine.failure import TaskError
+from mucast_engine.failure import TaskError, unknown
 from mucast_engine.networks.joint.task import train_joint
 from mucast_engine.networks.stack.task import train_stack
 from mucast_engine.networks.train_network import train_network
+
+NetworkTaskKind = Literal["device", "train_network", "train_stack", "train_joint"]
 
 # What PyTorch says on a CPU, where it has no type of its own for it.
 NO_MEMORY = "can't allocate memory"
@@ -26,7 +29,8 @@ def run_network_task(task: Message, store: ArrayStore, progress: Callable[[Messa
 
 
 def _run(task: Message, store: ArrayStore, progress: Callable[[Message], None]) -> Message:
-    match task["task"]:
+    kind: NetworkTaskKind = task["task"]
+    match kind:
         case "device":
             return resolve_device(task["device"])
         case "train_network":
@@ -35,8 +39,8 @@ def _run(task: Message, store: ArrayStore, progress: Callable[[Message], None]) 
             return train_stack(task, store, progress)
         case "train_joint":
             return train_joint(task, store, progress)
-        case unknown:
-            raise TaskError("internal", f"no task {unknown!r}")
+        case _:
+            raise unknown("task", kind)
 
 
 def resolve_device(asked: str) -> Message:

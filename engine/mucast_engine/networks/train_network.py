@@ -10,7 +10,7 @@ from torch import Tensor
 from mucast_engine.arrays import ArrayStore, Message
 from mucast_engine.networks.architectures import Network, build_network, parameter_count
 from mucast_engine.networks.dropout import DropoutMasks
-from mucast_engine.networks.losses import Labels, make_loss, prediction_scale
+from mucast_engine.networks.losses import Labels, LossName, leaves_scale_open, make_loss, prediction_scale
 from mucast_engine.networks.scaling import fit_scaling, scaled, target_scale
 from mucast_engine.networks.seeds import derive_seed, generator_for
 from mucast_engine.networks.training import finite, largest_loss, train
@@ -45,7 +45,7 @@ def train_network(task: Message, store: ArrayStore, progress: Callable[[Message]
     history = train(objective, task["training"], generator_for(*seed, "order"), progress)
     result: Message = {**history._asdict(), "parameters": parameter_count(network)}
     predicted = objective.predict(slice(parts["train"] + parts["validate"], None)).double()
-    if task["training"]["loss"] == "directional":
+    if leaves_scale_open(task["training"]["loss"]):
         result["prediction_scale"] = objective.prediction_scale()
         predicted = predicted * result["prediction_scale"]
     result["predictions"] = store.write(task["predictions"]["ref"], finite(predicted.cpu().numpy() * target))
@@ -63,7 +63,7 @@ class TickerObjective:
         ends: Tensor,
         labels: Tensor,
         train_samples: int,
-        loss: str,
+        loss: LossName,
         masks: DropoutMasks,
     ) -> None:
         self.weights = FlatWeights(network)

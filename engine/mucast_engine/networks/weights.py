@@ -1,13 +1,18 @@
 """All weights of a network in one vector, so that clipping and the optimiser are a few operations and not hundreds."""
 
 import copy
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import Any, Literal, TypeVar
 
 import torch
 from torch import Tensor, nn
 from torch.optim.adam import adam
 from torch.optim.rmsprop import rmsprop
 from torch.optim.sgd import sgd
+
+from mucast_engine.failure import unknown
+
+OptimiserName = Literal["adam", "sgd", "rmsprop"]
 
 # As PyTorch's clip_grad_norm_.
 CLIP_EPSILON = 1e-6
@@ -53,9 +58,20 @@ class Optimiser:
         self._values, self._gradients = weights.values, weights.gradients
         self._clip = float(training["grad_clip"])
         self._common = {"lr": training["learning_rate"], "weight_decay": training["weight_decay"], "maximize": False}
-        self._move = {"adam": self._adam, "sgd": self._sgd, "rmsprop": self._rmsprop}[training["optimizer"]]
+        self._move = self._rule(training["optimizer"])
         self._mean, self._square = torch.zeros_like(self._values), torch.zeros_like(self._values)
         self._steps = torch.zeros((), device=self._values.device)
+
+    def _rule(self, name: OptimiserName) -> Callable[[], None]:
+        match name:
+            case "adam":
+                return self._adam
+            case "sgd":
+                return self._sgd
+            case "rmsprop":
+                return self._rmsprop
+            case _:
+                raise unknown("optimiser", name)
 
     @torch.no_grad()
     def step(self) -> None:

@@ -1,4 +1,4 @@
-"""One network for all tickers: an encoder that they share, then context across them, date by date."""
+"""The network of all tickers: an encoder that they share, then context across them, date by date."""
 
 from typing import Any, Protocol, cast
 
@@ -28,10 +28,10 @@ class JointNetwork(nn.Module):
         self.readout = nn.Linear(cast(Any, encoder).width, 1)
 
     def forward(self, windows: Tensor, present: Tensor, cells: Tensor | None, masks: Masks) -> Tensor:
-        """Scaled returns (dates, tickers); what stands where nobody is present means nothing.
+        """Scaled returns (dates, tickers); what stands where a ticker is absent means nothing.
 
-        `windows` (n, lookback, features) are those of `cells` (n), places in the flattened (dates, tickers); None
-        for all of them. `present` (dates, tickers): at least one a date.
+        `windows` (n, lookback, features) are those of `cells` (n), indices into the flattened (dates, tickers);
+        None for all of them. `present` (dates, tickers): at least one a date.
         """
         encoded = cast(Tensor, self.encoder(windows, masks))
         if cells is not None:
@@ -75,11 +75,3 @@ class AttentionContext(nn.Module):
 
     def mask_shapes(self, dates: int, tickers: int) -> list[tuple[int, ...]]:
         return self.layer.mask_shapes(dates, tickers)
-
-
-def mean_context(_: dict[str, Any], width: int) -> nn.Module:
-    return MeanContext(width)
-
-
-def attention_context(spec: dict[str, Any], width: int) -> nn.Module:
-    return AttentionContext(width, spec["nhead"], spec["dim_feedforward"])

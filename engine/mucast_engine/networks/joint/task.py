@@ -11,10 +11,18 @@ from mucast_engine.networks.architectures import build_joint_network, parameter_
 from mucast_engine.networks.dropout import DropoutMasks
 from mucast_engine.networks.joint.objective import JointObjective
 from mucast_engine.networks.joint.panel import ABSENT, JointPanel, read_joint_panel
-from mucast_engine.networks.losses import Loss, MahalanobisLoss, label_correlation, make_loss
+from mucast_engine.networks.losses import (
+    Loss,
+    LossName,
+    MahalanobisLoss,
+    label_correlation,
+    leaves_scale_open,
+    make_loss,
+)
 from mucast_engine.networks.seeds import derive_seed, generator_for
 from mucast_engine.networks.training import finite, train
 
+# The name that seeds derive from, in the place of a ticker's.
 NAME = "portfolio"
 
 
@@ -43,7 +51,7 @@ def train_joint(task: Message, store: ArrayStore, progress: Callable[[Message], 
         history = train(objective, task["training"], generator_for(*seed, "order"), progress)
         result: Message = {**history._asdict(), "parameters": parameter_count(network)}
         predicted = objective.predict(slice(parts["train"] + parts["validate"], None)).double()
-        if task["training"]["loss"] == "directional":
+        if leaves_scale_open(task["training"]["loss"]):
             result["prediction_scale"] = objective.prediction_scale()
             predicted = predicted * result["prediction_scale"]
     returns = predicted.cpu().numpy() * panel.scales
@@ -53,7 +61,7 @@ def train_joint(task: Message, store: ArrayStore, progress: Callable[[Message], 
     return {**result, "seconds": time.perf_counter() - started}
 
 
-def _loss(name: str, panel: JointPanel, train_samples: int, device: torch.device) -> Loss:
+def _loss(name: LossName, panel: JointPanel, train_samples: int, device: torch.device) -> Loss:
     if name != "mahalanobis":
         return make_loss(name, panel.means)
     labels = panel.labels.values[:train_samples].double().cpu().numpy()

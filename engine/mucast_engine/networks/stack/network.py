@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.func import functional_call, vmap
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from mucast_engine.networks.losses import Labels, make_loss
+from mucast_engine.networks.losses import Labels, LossName, make_loss
 from mucast_engine.networks.lstm import LstmEncoder
 
 
@@ -36,7 +36,7 @@ class StackedNetwork:
         return predictions
 
 
-def stacked_losses(name: str, predictions: Tensor, labels: Labels, means: Tensor) -> Tensor:
+def stacked_losses(name: LossName, predictions: Tensor, labels: Labels, means: Tensor) -> Tensor:
     """The loss (S) of each network on its own labels (S, n), 0 where it has none. `means` (S): see make_loss."""
 
     def loss(predictions: Tensor, values: Tensor, known: Tensor, mean: Tensor) -> Tensor:

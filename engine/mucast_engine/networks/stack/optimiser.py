@@ -6,7 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from mucast_engine.networks.weights import CLIP_EPSILON
+from mucast_engine.failure import unknown
+from mucast_engine.networks.weights import CLIP_EPSILON, OptimiserName
 
 # PyTorch's defaults.
 ADAM_DECAYS = (0.9, 0.999)
@@ -24,13 +25,22 @@ class StackOptimiser:
         self._values = values
         self._rate, self._decay = float(training["learning_rate"]), float(training["weight_decay"])
         self._clip = float(training["grad_clip"])
-        kind = training["optimizer"]
-        self._move: Callable[[Tensor, Tensor], None] = {"adam": self._adam, "sgd": self._sgd, "rmsprop": self._rmsprop}[
-            kind
-        ]
+        kind: OptimiserName = training["optimizer"]
+        self._move = self._rule(kind)
         self._mean = torch.zeros_like(values, requires_grad=False) if kind == "adam" else values.new_zeros(0)
         self._square = torch.zeros_like(values, requires_grad=False) if kind != "sgd" else values.new_zeros(0)
         self._steps = torch.zeros(len(values), 1, dtype=torch.float64, device=values.device)
+
+    def _rule(self, name: OptimiserName) -> Callable[[Tensor, Tensor], None]:
+        match name:
+            case "adam":
+                return self._adam
+            case "sgd":
+                return self._sgd
+            case "rmsprop":
+                return self._rmsprop
+            case _:
+                raise unknown("optimiser", name)
 
     @torch.no_grad()
     def step(self, gradients: Tensor, active: Tensor) -> None:

@@ -7,8 +7,9 @@ import torch
 from torch import Tensor
 
 from mucast_engine.arrays import ArrayStore, Message
-from mucast_engine.failure import TaskError
+from mucast_engine.failure import Code, TaskError
 from mucast_engine.networks.architectures import Network, build_network, parameter_count
+from mucast_engine.networks.losses import leaves_scale_open
 from mucast_engine.networks.stack.memory import networks_at_once
 from mucast_engine.networks.stack.network import unfused
 from mucast_engine.networks.stack.objective import StackObjective
@@ -16,8 +17,8 @@ from mucast_engine.networks.stack.tickers import StackTicker, read_ticker
 from mucast_engine.networks.stack.training import train_stacked
 from mucast_engine.networks.training import History, finite
 
-# Codes of errors that cost one network and not the task.
-OWN_CODES = {"constant_target", "diverged"}
+# Codes of errors that end one network of the stack, while the task goes on with the others.
+OWN_CODES: set[Code] = {"constant_target", "diverged"}
 
 
 def train_stack(task: Message, store: ArrayStore, progress: Callable[[Message], None]) -> Message:
@@ -84,8 +85,8 @@ def _train(
     begins = [ticker.train + ticker.validate for ticker in tickers]
     counts = [len(ticker.ends) - begin for ticker, begin in zip(tickers, begins, strict=True)]
     predictions = objective.predict(begins, counts)
-    directional = shared["training"]["loss"] == "directional"
-    scales = objective.prediction_scales() if directional else [None] * len(tickers)
+    is_open = leaves_scale_open(shared["training"]["loss"])
+    scales = objective.prediction_scales() if is_open else [None] * len(tickers)
     common = {"parameters": parameter_count(network), "seconds": time.perf_counter() - started}
     rows = zip(tickers, histories, predictions, scales, strict=True)
     return [_result(*row, common, store) for row in rows]
