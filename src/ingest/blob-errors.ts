@@ -1,13 +1,13 @@
 import { MucastError } from "../contract/errors/errors.ts";
 
-/** Where in a blob a fault lies. */
+/** Where a fault is in a blob. */
 export interface Position {
-  /** What errors call the blob. */
+  /** The blob's name in errors. */
   readonly source: string;
   /** Byte offset into the decompressed blob. */
   readonly offset: number;
   readonly ticker?: string;
-  /** Position inside the document, such as `AAPL.mom_5[17]`. */
+  /** Path inside the document, such as `AAPL.mom_5[17]`. */
   readonly path?: string;
 }
 
@@ -34,8 +34,8 @@ function describe(position: Position, what: string): string {
 const LONGEST_QUOTE = 60;
 
 /**
- * `text` in quotes, shortened so that a name of a megabyte does not fill a log, and escaped wherever it could steer a
- * terminal: JSON itself lets the control characters from U+007F on and marks of direction stand.
+ * `text` in quotes. It is shortened, so that a name of a megabyte does not fill a log. Characters that could steer a
+ * terminal are escaped; JSON itself does not escape control characters from U+007F on and marks of direction.
  */
 export function quote(text: string): string {
   const short = text.length > LONGEST_QUOTE ? `${text.slice(0, LONGEST_QUOTE)}…` : text;

@@ -1,7 +1,7 @@
 import { BLOB_BOUNDS, type BlobLimits, NAME_BYTES } from "../contract/data/blob-limits.ts";
 import { type Position, quote, tooLarge } from "./blob-errors.ts";
 
-/** The names of a blob's tickers and columns, each in memory once and all of them together bounded. */
+/** The names of a blob's tickers and columns: each is in memory once, and their bytes together are limited. */
 export class BlobNames {
   readonly #kept = new Map<string, string>();
   readonly #limit: number;
@@ -11,20 +11,20 @@ export class BlobNames {
     this.#limit = nameBytes;
   }
 
-  /** @throws MucastError too_large where the name is too long, or those of the blob together are. */
+  /** @throws MucastError too_large where the name, or all names of the blob together, are too long. */
   ticker(name: string, position: Position): string {
     return this.#keep(name, NAME_BYTES.ticker, position);
   }
 
-  /** @throws MucastError too_large where the name is too long, or those of the blob together are. */
+  /** @throws MucastError too_large where the name, or all names of the blob together, are too long. */
   column(name: string, position: Position): string {
     return this.#keep(name, NAME_BYTES.column, position);
   }
 
-  /** @returns the name as it is kept, so that what holds it holds no copy. */
+  /** @returns the kept string of that name, so that its callers hold no copy. */
   #keep(name: string, longest: number, position: Position): string {
     const kept = this.#kept.get(name);
-    // No character takes more than three bytes for each of its units.
+    // A UTF-16 unit takes at most three bytes.
     const bytes = 3 * name.length > longest || kept === undefined ? Buffer.byteLength(name) : 0;
     if (bytes > longest)
       throw tooLarge(position, `${quote(name)} has more than the ${longest} bytes of a name`);

@@ -6,20 +6,20 @@ import { workFolderError } from "../contract/errors/system-error.ts";
 /** Float64 values: 64 MiB. */
 const IN_MEMORY = 8 * 1024 * 1024;
 
-/** Where a block lies in the store; counts of float64 values. */
+/** Where a block is in the store, counted in float64 values. */
 export interface BlockSpan {
   readonly at: number;
   readonly length: number;
 }
 
 /**
- * Blocks of float64 that are written once and read as often as wanted. The first 64 MiB stay in memory; the rest
- * goes to a file in the work folder, which is there only once it is needed, and has no name any more by then, so
- * that it is gone with the process at the latest.
+ * Blocks of float64, written once and read any number of times. The first 64 MiB stay in memory. The others go to a file
+ * in the work folder. The store makes that file when it needs it and removes its name at once, so that the system frees
+ * it with the process at the latest.
  */
 export class BlockStore {
   readonly #folder: string;
-  /** Values that stay in memory before the first goes to disk; who collects rows before storing them may hold as many. */
+  /** Values that stay in memory before the first goes to disk. Callers may hold as many rows before they append them. */
   readonly inMemory: number;
   /** By `at`, which ascends. */
   readonly #blocks = new Map<number, Float64Array>();
@@ -28,13 +28,13 @@ export class BlockStore {
   #kept = 0;
   #file: number | undefined;
 
-  /** @param inMemory values kept in memory; another number than the default is for tests. */
+  /** @param inMemory values kept in memory; tests give another number. */
   constructor(folder: string, inMemory = IN_MEMORY) {
     this.#folder = folder;
     this.inMemory = inMemory;
   }
 
-  /** Whether a file was needed. */
+  /** Whether some blocks are in a file. */
   get isOnDisk(): boolean {
     return this.#file !== undefined;
   }

@@ -1,17 +1,17 @@
 import { invalid, type Position, quote } from "./blob-errors.ts";
 
-/** What blob is read: the one takes prices only, the other every column. */
+/** The kind of blob. Of `prices` only price columns are read, of `features` every column. */
 export type BlobKind = "prices" | "features";
 
 /** Price columns, the best first. */
 const PRICE_COLUMNS = ["adj_close", "close", "price"] as const;
 
 const PRICE_RANKS = ranks(PRICE_COLUMNS);
-/** A plural is what people call an array of dates. */
+/** An array of dates is often called `dates`. */
 const DATE_RANKS = new Map([...ranks(["date", "timestamp"]), ["dates", 0]]);
 const TICKER_RANKS = ranks(["ticker", "symbol"]);
 
-/** What a key of a record or a column is for. Of several dates, tickers or prices the lowest rank counts. */
+/** The role of a key in a record, or of a column. Of several dates, tickers or prices the lowest rank counts. */
 export interface ColumnRole {
   readonly role: "date" | "ticker" | "price" | "value";
   readonly rank: number;
@@ -58,7 +58,7 @@ function bare(name: string): string {
 
 /**
  * The column that holds a ticker's prices: the first of adj_close, close, price.
- * @throws MucastError invalid_data where there is none, or one comes in two spellings.
+ * @throws MucastError invalid_data where there is none, or one in two spellings.
  */
 export function priceColumn(roles: ColumnRoles, columns: readonly string[], position: Position): number {
   const rankOf = (name: string) => {

@@ -12,17 +12,17 @@ import { readDocument } from "./layouts/document.ts";
 import type { Reading, Steps } from "./reading.ts";
 
 export interface ReadOptions {
-  /** An existing private folder, for columns that do not fit into memory. Nothing stays in it. */
+  /** An existing private folder for columns that do not fit into memory. No file remains in it. */
   readonly workFolder: string;
-  /** Ends the reading with its reason. */
+  /** Aborts the reading, which then throws the signal's reason. */
   readonly signal?: AbortSignal | undefined;
   /** The defaults where it is missing. */
   readonly limits?: BlobLimits | undefined;
 }
 
 /**
- * Reads a blob and gives its tickers as they get complete. The blob is valid to its last byte only once the
- * generator has returned.
+ * Reads a blob and yields each ticker once it is complete. The blob is valid to its last byte only when the generator has
+ * returned.
  * @returns the window of the blob.
  */
 export async function* readBlob(
@@ -51,7 +51,7 @@ export async function* readBlob(
       if (step.done === true) return step.value;
       if (step.value === undefined) await bytes.refill();
       else {
-        // Tickers whose rows were mixed come one after the other, once nothing is left to be waited for.
+        // Tickers whose rows are mixed come at the end, one after the other, without a wait for bytes between them.
         await turns.giveWay();
         yield step.value;
       }

@@ -5,12 +5,12 @@ import { type ReadOptions, readBlob } from "./read-blob.ts";
 /**
  * Reads a feature blob, in any of the layouts of docs/blobs.md.
  *
- * @returns one ticker at a time, as soon as it is complete: in the canonical layout while the stream is still being
- *   read; where the rows of tickers are mixed, or their dates come last, once the stream has ended. Memory is bounded
- *   by the largest ticker. Only when the generator ends without an error was the blob valid to its last byte.
+ * @returns one ticker at a time, once it is complete. In the canonical layout that is while the stream is read; where rows
+ *   of tickers are mixed, or dates come last, it is at the stream's end. The largest ticker bounds the memory. The blob is
+ *   valid to its last byte only when the generator has ended without an error.
  * @throws MucastError `unreadable_blob` for bytes that are no JSON text, `invalid_data` for JSON without usable
- *   features, `too_large` over a limit, `output_failed` where the work folder is full; and whatever the source or
- *   the signal throws.
+ *   features, `too_large` over a limit, `output_failed` where the work folder is full; and the errors of the
+ *   source and of the signal.
  */
 export async function* readFeatures(
   source: ByteSource,

@@ -10,18 +10,18 @@ import { type BlockSpan, BlockStore } from "./block-store.ts";
 import { ColumnRoles, priceColumn } from "./column-names.ts";
 import { type ReadOptions, readBlob } from "./read-blob.ts";
 
-/** A data-extraction blob that was read to its end. */
+/** A data-extraction blob, read to its end. */
 export interface PriceBlob {
-  /** Its bounds as given; start <= end is not checked here. */
+  /** The blob's own bounds; start <= end is not checked here. */
   readonly window: RequestedWindow;
-  /** Ascend by code point. */
+  /** In code point order. */
   readonly tickers: readonly string[];
   /** First and last date on which any ticker has a finite price above zero, inside the window or not. */
   readonly firstDay: Day | undefined;
   readonly lastDay: Day | undefined;
-  /** The prices of one of `tickers`. May be called as often as wanted, in any order, until `close`. */
+  /** The prices of one of `tickers`. Callers may load a ticker any number of times, in any order, until `close`. */
   load(ticker: string): TickerPrices;
-  /** Lets go of the memory and of the file in the work folder. */
+  /** Frees the memory and closes the file in the work folder. */
   close(): void;
 }
 
@@ -30,8 +30,8 @@ export interface PriceBlob {
  * work folder.
  *
  * @throws MucastError `unreadable_blob` for bytes that are no JSON text, `invalid_data` for JSON without usable
- *   prices, `too_large` over a limit, `output_failed` where the work folder is full; and whatever the source or
- *   the signal throws.
+ *   prices, `too_large` over a limit, `output_failed` where the work folder is full; and the errors of the
+ *   source and of the signal.
  */
 export async function readPrices(
   source: ByteSource,
@@ -52,7 +52,7 @@ export async function readPrices(
   }
 }
 
-/** Where a ticker's days and prices lie; equal days of neighbours lie there once. */
+/** Where a ticker's days and prices are in the store. Tickers in a row with equal days share one block of days. */
 interface StoredTicker {
   readonly days: BlockSpan;
   readonly prices: BlockSpan;
@@ -64,7 +64,7 @@ class StoredPrices {
   readonly #roles = new ColumnRoles("prices");
   readonly #tickers = new Map<string, StoredTicker>();
   #lastDays: Int32Array = new Int32Array(0);
-  #lastPlace: BlockSpan | undefined;
+  #lastSpan: BlockSpan | undefined;
   #firstDay: Day | undefined;
   #lastDay: Day | undefined;
 
@@ -103,10 +103,9 @@ class StoredPrices {
 
   #storeDays(days: Int32Array): BlockSpan {
     const isSame = days.length === this.#lastDays.length && days.every((day, i) => day === this.#lastDays[i]);
-    if (this.#lastPlace === undefined || !isSame)
-      this.#lastPlace = this.#store.append(Float64Array.from(days));
+    if (this.#lastSpan === undefined || !isSame) this.#lastSpan = this.#store.append(Float64Array.from(days));
     this.#lastDays = days;
-    return this.#lastPlace;
+    return this.#lastSpan;
   }
 
   #load(ticker: string): TickerPrices {

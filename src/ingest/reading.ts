@@ -8,18 +8,18 @@ import type { Doubles } from "./json/doubles.ts";
 import { type JsonReader, Token } from "./json/json-reader.ts";
 
 /**
- * Most values of a ticker, columns times rows: 1 GiB. A few bytes of a sparse layout stand for many values that are
- * missing, so the size of the blob does not bound them.
+ * Most values of a ticker, columns times rows: 1 GiB. In a sparse layout a few bytes can mean many missing values, so the
+ * blob's size does not bound them.
  */
 export const MOST_VALUES = 2 ** 27;
 
 /**
- * A piece of reading. It yields each ticker as soon as it is complete (of a price blob: with its price columns
- * only), and undefined where more bytes are needed.
+ * A step of the reading. It yields each ticker once it is complete (of a price blob, with its price columns alone), and
+ * undefined where it needs more bytes.
  */
 export type Steps<T> = Generator<TickerFeatures | undefined, T, void>;
 
-/** What the readers of all layouts share while one blob is read. */
+/** The state that the readers of all layouts share while they read one blob. */
 export interface Reading {
   readonly kind: BlobKind;
   readonly source: string;
@@ -28,9 +28,9 @@ export interface Reading {
   readonly roles: ColumnRoles;
   readonly limits: BlobLimits;
   readonly names: BlobNames;
-  /** Every ticker found so far. */
+  /** All tickers found so far. */
   readonly tickers: Set<string>;
-  /** Room for the columns of the ticker that is being read. */
+  /** The buffer for the columns of the ticker that is being read. */
   readonly room: Doubles;
 }
 
@@ -54,9 +54,9 @@ export interface FoundTicker {
 }
 
 /**
- * Notes that a ticker was found.
- * @throws MucastError invalid_data where it was there already, or has no price column in a price blob; too_large
- *   beyond the limit.
+ * Records a complete ticker.
+ * @throws MucastError invalid_data where the ticker occurs twice, or has no price column in a price blob; too_large over a
+ *   limit.
  */
 export function claimTicker(reading: Reading, { ticker, offset, columns, n }: FoundTicker): void {
   const position = positionOf(reading, offset, ticker);
@@ -67,8 +67,8 @@ export function claimTicker(reading: Reading, { ticker, offset, columns, n }: Fo
 }
 
 /**
- * Notes the name of a ticker that is kept beside `count` others.
- * @throws MucastError too_large where there are as many as there may be, or their names are too long.
+ * Keeps the name of a ticker beside `count` others.
+ * @throws MucastError too_large over the limit of tickers, or of their names' bytes.
  */
 export function keepTicker(reading: Reading, count: number, ticker: string, offset: number): string {
   const { tickers } = reading.limits;
@@ -77,20 +77,20 @@ export function keepTicker(reading: Reading, count: number, ticker: string, offs
   throw tooLarge(positionOf(reading, offset, ticker), what);
 }
 
-/** @throws MucastError too_large where a ticker has as many columns as it may. */
+/** @throws MucastError too_large where a ticker has MOST_COLUMNS already. */
 export function checkColumnCount(reading: Reading, count: number, offset: number, ticker?: string): void {
   if (count < MOST_COLUMNS) return;
   throw tooLarge(positionOf(reading, offset, ticker), `has more than ${MOST_COLUMNS} columns`);
 }
 
-/** @throws MucastError too_large where a ticker has more values than it may. */
+/** @throws MucastError too_large over MOST_VALUES. */
 export function checkValueCount(reading: Reading, count: number, offset: number, ticker?: string): void {
   if (count <= MOST_VALUES) return;
   const what = `has more than ${MOST_VALUES} values, columns times rows`;
   throw tooLarge(positionOf(reading, offset, ticker), what);
 }
 
-/** What a token is, in the words of an error. */
+/** A token in the words of an error. */
 export function nameOf(token: Token): string {
   switch (token) {
     case Token.objectStart:
@@ -108,7 +108,7 @@ export function nameOf(token: Token): string {
   }
 }
 
-/** Path of a cell, for errors. */
+/** The path of a cell in errors. */
 export function pathOf(ticker: string, ...keys: readonly (string | number)[]): string {
   return keys.reduce<string>((path, key) => {
     if (typeof key === "number") return `${path}[${key}]`;

@@ -14,7 +14,7 @@ import { publishBlobs } from "./publish-blobs.ts";
 import { type PrepareWindow, tickersOf, windowOf } from "./selection.ts";
 
 export interface PrepareOptions {
-  /** Names the two blobs; by default a digest of all that goes into them. */
+  /** Part of the two blobs' names; by default a digest of all that they depend on. */
   readonly id?: string | undefined;
   /** `YYYY-MM-DD`. Earlier prices still feed the windows of the features. */
   readonly start?: string | undefined;
@@ -25,10 +25,10 @@ export interface PrepareOptions {
 
 interface PrepareRequest {
   readonly csvPath: string;
-  /** The blobs go to its `data` folder. */
+  /** The blobs are written to its `data` folder. */
   readonly outFolder: string;
   readonly options?: PrepareOptions;
-  /** Told, in sentences, what was understood. */
+  /** Gets sentences about what was read. */
   readonly report?: (sentence: string) => void;
   readonly signal?: AbortSignal;
 }
@@ -43,15 +43,16 @@ export interface PreparedBlobs {
   readonly end: string;
   readonly learningEnd?: string;
   readonly features: readonly string[];
-  /** False where both blobs were there already, with the same bytes. */
+  /** False where both blobs existed before, with the same bytes. */
   readonly written: boolean;
 }
 
 /**
- * Turns a price CSV into the two canonical input blobs: prices, and features known at the close of their date.
+ * Turns a price CSV into the two canonical input blobs: prices, and features that are known at the close of their date.
  * The same input and options give the same bytes under the same names.
- * @throws MucastError invalid_data (with the line) for a CSV that cannot be understood without guessing;
- * invalid_request for the options; output_failed, before anything is read, where the folder cannot be made, or where a blob of that name exists with other bytes.
+ * @throws MucastError invalid_data (with the line) for a CSV that cannot be read without a guess; invalid_request for the
+ * options; output_failed where the folder cannot be made (before the CSV is read), or where a blob of that name exists with
+ * other bytes.
  */
 export async function preparePrices(request: PrepareRequest): Promise<PreparedBlobs> {
   const { csvPath, options = {}, report = () => undefined } = request;
@@ -103,7 +104,7 @@ function reportNonpositive(tickers: readonly TickerPrices[], report: (sentence: 
 
 const SPARSE_SHOWN = 10;
 
-/** The blobs are written all the same; a job would refuse these tickers as `sparse_prices`. */
+/** Reports tickers that a job would refuse as `sparse_prices`; the blobs are written all the same. */
 function reportSparse(
   tickers: readonly TickerPrices[],
   { start, end }: PrepareWindow,
@@ -119,7 +120,7 @@ function reportSparse(
   if (more > 0) report(`warning: so it is with ${counted(more, "more ticker")}`);
 }
 
-/** 16 hexadecimal digits of a SHA-256 over everything that the bytes of the blobs depend on. */
+/** 16 hexadecimal digits of a SHA-256 over all that the bytes of the blobs depend on. */
 function digestOf(tickers: readonly TickerPrices[], window: PrepareWindow): string {
   const hash = createHash("sha256");
   hash.update(JSON.stringify([FEATURE_SET, window.start, window.end, window.learningEnd ?? null]));

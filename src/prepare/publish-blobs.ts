@@ -4,8 +4,8 @@ import type { Content } from "../blob/content.ts";
 import { discardStaged, publishStaged, type StagedFile, stageFile } from "../blob/folder/staged-file.ts";
 
 /**
- * Writes files that belong together: all are whole on disk before the first gets its name. One that exists with
- * the same bytes is left as it is.
+ * Publishes files that belong together: all are complete on disk before the first gets its name. A file that exists with
+ * the same bytes is not touched.
  * @returns their paths, and whether any was new.
  * @throws MucastError output_failed; nothing is changed where one exists with other bytes.
  */
@@ -25,7 +25,7 @@ export async function publishBlobs(
       else if (!(await sameBytes(file))) throw nameTaken(file.target);
     }
   } finally {
-    // Last first, so that the folder made for the first is empty by then where nothing was published.
+    // In reverse, so that the folder that was made for the first is empty in the end where nothing was published.
     for (const file of staged.reverse()) await discardStaged(file);
   }
   return { paths: staged.map(({ target }) => target).reverse(), written };
@@ -37,17 +37,17 @@ const BLOCK_BYTES = 2 ** 20;
 async function sameBytes({ path, target }: StagedFile): Promise<boolean | undefined> {
   const there = await open(target, "r").catch(() => undefined);
   if (there === undefined) return undefined;
-  const ours = await open(path, "r");
+  const staged = await open(path, "r");
   try {
     for (;;) {
       const [a, b] = await Promise.all([
         there.read(Buffer.alloc(BLOCK_BYTES), 0, BLOCK_BYTES, null),
-        ours.read(Buffer.alloc(BLOCK_BYTES), 0, BLOCK_BYTES, null),
+        staged.read(Buffer.alloc(BLOCK_BYTES), 0, BLOCK_BYTES, null),
       ]);
       if (!a.buffer.subarray(0, a.bytesRead).equals(b.buffer.subarray(0, b.bytesRead))) return false;
       if (a.bytesRead === 0) return true;
     }
   } finally {
-    await Promise.all([there.close(), ours.close()]);
+    await Promise.all([there.close(), staged.close()]);
   }
 }

@@ -10,7 +10,7 @@ export interface PrepareWindow {
 }
 
 /**
- * The window asked for; by default from the first to the last price date.
+ * The window of the options; by default from the first to the last price date.
  * @throws MucastError invalid_request for a text that is no date, bounds in the wrong order or without any price
  * date between them, or a last learning day outside.
  */
@@ -41,7 +41,7 @@ function dayOf(text: string | undefined, path: string): Day | undefined {
 }
 
 /**
- * The tickers asked for, or all.
+ * The tickers that the options name; by default all.
  * @throws MucastError invalid_request for a ticker that has no price.
  */
 export function tickersOf(

@@ -1,17 +1,17 @@
 import { type Day, formatDay } from "../../contract/data/dates.ts";
 import { invalid, type Position } from "../blob-errors.ts";
 
-/** The dates of one ticker, or of all, in order, and how values that came with them have to move. */
+/** The dates of one ticker, or of all, in ascending order, and the permutation that brings their values into it. */
 export class Calendar {
   /** Ascends strictly. */
   readonly days: Int32Array;
-  /** Entry i of a column belongs at the index whose `order` is i; absent where the dates came in order. */
+  /** Sorted row i is row `order[i]` of the blob; absent where the blob's dates ascend. */
   readonly #order: Uint32Array | undefined;
 
   /**
-   * @param days one per row, as they came.
-   * @param positionOf where row i of the blob is, for the error.
-   * @throws MucastError invalid_data where a date comes twice.
+   * @param days one per row, in the blob's order.
+   * @param positionOf the position of row i in the blob, for the error.
+   * @throws MucastError invalid_data where a date occurs twice.
    */
   constructor(days: ArrayLike<Day>, positionOf: (row: number) => Position) {
     this.days = Int32Array.from(days);

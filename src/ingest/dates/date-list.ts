@@ -7,8 +7,8 @@ import { Calendar } from "./calendar.ts";
 import { dayOfEpoch, whyNoDate } from "./date-text.ts";
 
 /**
- * An array that is meant as dates, or may turn out to be: an `index` can count the rows of a table instead. So a
- * wrong element is remembered and thrown only when the dates are asked for.
+ * An array of dates, or one that may be: an `index` can count the rows of a table instead. So the first element that is no
+ * date is kept, and thrown only when a caller needs the calendar.
  */
 export class DateList {
   readonly #reading: Reading;
@@ -66,7 +66,7 @@ export class DateList {
     this.#add(Number.NaN, offset);
   }
 
-  /** @throws MucastError invalid_data for the first element that is no date, or a date that comes twice. */
+  /** @throws MucastError invalid_data for the first element that is no date, or a date that occurs twice. */
   calendar(): Calendar {
     if (this.#fault !== undefined) throw invalid(this.#fault.position, this.#fault.what);
     const days = Int32Array.from(this.#times.copy(), (time) => time / MILLISECONDS_PER_DAY);

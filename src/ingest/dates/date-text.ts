@@ -22,15 +22,15 @@ export function dayOfEpoch(milliseconds: number): Day {
   return Number.isInteger(day) && day >= FIRST_DAY && day <= LAST_DAY ? day + 0 : Number.NaN;
 }
 
-/** Fewer digits than this are a name, such as the column 0 or the ticker 7203, wherever names and dates may stand. */
+/** Where names and dates may both occur, fewer digits than this are a name, such as the column 0 or the ticker 7203. */
 const FEWEST_EPOCH_DIGITS = 8;
 
-/** Whether a key is meant as a date where a name could stand too, given the day that its text has, or NaN. */
+/** Whether a key is a date where it could also be a name. @param day of its text, or NaN. */
 export function standsForDate(text: string, day: Day): boolean {
   return !Number.isNaN(day) && text.length >= FEWEST_EPOCH_DIGITS;
 }
 
-/** Why a text or number is no date, as a clause. */
+/** Why a text or number is no date: a clause of a message. */
 export function whyNoDate(value: string | number): string {
   return typeof value === "number" || EPOCH_TEXT.test(value)
     ? "is no date: epoch milliseconds must be midnight UTC"

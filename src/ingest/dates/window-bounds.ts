@@ -16,15 +16,15 @@ const BOUNDS: ReadonlyMap<string, Bound> = new Map([
   ["sample_end", "end"],
 ]);
 
-/** Keys whose object may hold the bounds of the window. */
+/** Keys whose object may have the bounds of the window. */
 export const WINDOW_HOLDERS: ReadonlySet<string> = new Set(["dates", "window", "sample", "metadata"]);
 
-/** Which bound a key gives. `Learning_end` counts in any case. */
+/** The bound that a key gives, if any. `Learning_end` is read in any case. */
 export function boundOf(name: string): Bound | undefined {
   return BOUNDS.get(name) ?? (name.toLowerCase() === "learning_end" ? "learningEnd" : undefined);
 }
 
-/** Collects the bounds of the window, wherever they stand. A feature blob has no window: its bounds are not looked at. */
+/** Collects the bounds of the window from all keys that may give one. In a feature blob, which has no window, they are skipped. */
 export class WindowBounds {
   readonly #reading: Reading;
   readonly #days = new Map<Bound, { readonly day: Day; readonly name: string }>();
@@ -38,8 +38,8 @@ export class WindowBounds {
   }
 
   /**
-   * Reads the value of a key that gives a bound; null is none.
-   * @throws MucastError invalid_data where it is no date, or another one was given under another name.
+   * Reads the value of a key that gives a bound; null gives none.
+   * @throws MucastError invalid_data where it is no date, or differs from the bound under another key.
    */
   *readBound(name: string, bound: Bound): Steps<void> {
     const { json, kind, source } = this.#reading;
@@ -63,7 +63,7 @@ export class WindowBounds {
     this.#days.set(bound, { day, name });
   }
 
-  /** Reads an object that may hold bounds among other things, and whose start was just read. */
+  /** Reads an object that may have bounds beside other keys, and whose start was just read. */
   *readHolder(): Steps<void> {
     const { json, source } = this.#reading;
     const names = new Set<Bound | string>();

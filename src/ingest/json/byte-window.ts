@@ -1,21 +1,21 @@
 import type { ByteSource } from "../../contract/data/ticker-series.ts";
 import { unreadable } from "../blob-errors.ts";
 
-/** Zero bytes that always follow the contents, so that a scan needs no check of the end at every byte. */
+/** Zero bytes after the contents, so that a scan need not check for the end at every byte. */
 const SENTINELS = 8;
 const CAPACITY = 256 * 1024;
-/** A single string or number may not be longer; real ones have some dozen bytes. */
+/** Most bytes of a string or number; real ones have a few dozen. */
 const LONGEST_TOKEN = 16 * 1024 * 1024;
 
 /**
- * The part of a blob that is in memory: `bytes[position, end)`, followed by zeros. Whoever reads moves
- * `position`; a token that is cut off at `end` stays in the window until more bytes have come.
+ * The part of a blob that is in memory: `bytes[position, end)`, followed by zeros. The reader moves `position`. A token that
+ * is cut off at `end` stays in the window until the reader refills it.
  */
 export class ByteWindow {
   bytes = new Uint8Array(CAPACITY + SENTINELS);
   position = 0;
   end = 0;
-  /** Whether the contents are the last of the blob. */
+  /** Whether `end` is the end of the blob. */
   finished = false;
   readonly source: string;
   /** Offset in the blob of `bytes[0]`. */
@@ -37,8 +37,8 @@ export class ByteWindow {
   }
 
   /**
-   * Drops what was read and takes in more. Where nothing was read since the last call, at least as many bytes
-   * again are gathered, so that a long token in tiny chunks is not scanned over and over.
+   * Drops the bytes before `position` and takes in more. Where `position` has not moved since the last call, it gathers at
+   * least as many bytes again, so that a long token in tiny chunks is not scanned over and over.
    */
   async refill(): Promise<void> {
     this.#signal?.throwIfAborted();
@@ -61,7 +61,7 @@ export class ByteWindow {
     this.bytes.fill(0, this.end, this.end + SENTINELS);
   }
 
-  /** Ends the stream early, where the blob is not read to its end. */
+  /** Closes the stream where the blob has not been read to its end. */
   async close(): Promise<void> {
     if (!this.finished) await this.#chunks.return?.();
     this.finished = true;

@@ -1,9 +1,9 @@
 /** Powers of ten that are exact in float64: 10^0 to 10^22. */
 const EXACT = Float64Array.from({ length: 23 }, (_, e) => Number(`1e${e}`));
 const LARGEST_EXACT = EXACT.length - 1;
-/** Far above the error of the product below, far below the distance of two float64. */
+/** Relative: far above the error of nearestDouble's product, far below the distance of two float64. */
 const MARGIN = 2 ** -100;
-/** Digits that the two 32-bit integers hold together. */
+/** Digits that fit into the two 32-bit integers together. */
 const MOST_DIGITS = 18;
 
 const ZERO = 48;
@@ -14,9 +14,8 @@ const LOWER_E = 101;
 const LOWER_CASE = 32;
 
 /**
- * Reads a JSON number at `bytes[at]`, up to the first byte that cannot belong to it; bytes[...] must hold some
- * such byte. Writes the float64 nearest to it, ties to even, as JSON.parse does, to `out[slot]`; what overflows
- * is missing, NaN.
+ * Reads a JSON number at `bytes[at]`, up to the first byte that cannot belong to it; `bytes` must have such a byte. Writes
+ * the nearest float64, ties to even, as JSON.parse does, to `out[slot]`; NaN, for missing, where it overflows.
  * @returns the position after the number, or `~position` (negative) of the first byte that breaks the grammar.
  */
 export function scanNumber(bytes: Uint8Array, at: number, out: Float64Array, slot: number): number {
@@ -92,7 +91,7 @@ export function scanNumber(bytes: Uint8Array, at: number, out: Float64Array, slo
   }
   let value = Number.NaN;
   if (digits <= MOST_DIGITS) value = nearestDouble(upper, lower, lowerDigits, exponent);
-  // NaN says that this is one of the few numbers that need arbitrary precision.
+  // NaN marks one of the few numbers that need arbitrary precision.
   if (Number.isNaN(value)) value = numberOf(bytes, negative ? at + 1 : at, p);
   out[slot] = negative ? -value : value;
   return p;
@@ -135,7 +134,7 @@ function nearestDouble(upper: number, lower: number, lowerDigits: number, expone
   return value === product + (tail + margin) ? value : Number.NaN;
 }
 
-/** The slow way, for at most one number in millions: text, then the language's own conversion. */
+/** The slow way, for at most one number in millions: as text, by JavaScript's own conversion. */
 function numberOf(bytes: Uint8Array, start: number, end: number): number {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString("latin1");
   const value = Number(text);

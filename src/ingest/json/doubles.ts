@@ -1,4 +1,4 @@
-/** A growing run of float64: the first `length` entries of `values` count. Written to directly by hot loops. */
+/** A growing array of float64, of which the first `length` entries of `values` count. Hot loops write to it directly. */
 export class Doubles {
   values: Float64Array;
   length = 0;
@@ -24,12 +24,12 @@ export class Doubles {
     this.length = 0;
   }
 
-  /** What counts, until the next change. */
+  /** The entries that count; valid until the next change. */
   view(): Float64Array {
     return this.values.subarray(0, this.length);
   }
 
-  /** A copy of what counts. */
+  /** A copy of the entries that count. */
   copy(): Float64Array {
     return this.values.slice(0, this.length);
   }

@@ -4,7 +4,7 @@ import type { Waiting } from "./json-reader.ts";
 
 const LONGEST_MARK = 4;
 
-/** First bytes that tell what a blob is when it is not UTF-8 text; longer ones before those they begin with. */
+/** First bytes of blobs that are no UTF-8 text. A longer mark comes before the shorter one that it begins with. */
 const OTHERS: readonly (readonly [readonly number[], string])[] = [
   [[0xff, 0xfe, 0, 0], "is UTF-32"],
   [[0, 0, 0xfe, 0xff], "is UTF-32"],

@@ -8,7 +8,7 @@ import type { Doubles } from "./doubles.ts";
 import { checkText, decodeText } from "./json-strings.ts";
 import { TextCache } from "./text-cache.ts";
 
-/** What `next` has read. */
+/** The kind of what `next` has read. */
 export const Token = {
   /** The window ends inside the next token: refill it and call again. */
   more: 0,
@@ -24,23 +24,23 @@ export const Token = {
   false: 10,
   /** The document is whole and nothing but white space follows it. */
   end: 11,
-  /** From `numbers` only: the next element is no number. */
+  /** From `numbers` alone: the next element is no number. */
   other: 12,
 } as const;
 export type Token = (typeof Token)[keyof typeof Token];
 
-/** A reader's way of waiting: it yields undefined where more bytes are needed, and goes on when it is resumed. */
+/** A read that may have to wait: it yields undefined where it needs more bytes, and goes on when it is resumed. */
 export type Waiting<T> = Generator<undefined, T, void>;
 
 export const DEEPEST = 64;
 
 /**
- * Most bytes of a key that is not skipped, and of a column elsewhere; of a ticker fewer. Names stay in memory, and
- * JavaScript tells very long ones apart slowly: from 16 Ki characters on their hash is their length.
+ * Most bytes of a key that is not skipped, and of a column's name; a ticker has a lower limit. Names stay in memory, and
+ * JavaScript compares very long ones slowly: from 16 Ki characters on, a string's hash is its length.
  */
 const LONGEST_NAME = NAME_BYTES.column;
 
-/** What the grammar lets stand next. */
+/** What the grammar allows next. */
 const Expect = { value: 0, valueOrEnd: 1, keyOrEnd: 2, key: 3, colon: 4, commaOrEnd: 5 } as const;
 type Expect = (typeof Expect)[keyof typeof Expect];
 
@@ -48,9 +48,9 @@ const OBJECT = 1;
 const ARRAY = 2;
 
 /**
- * Reads JSON token by token from a window of bytes and checks its grammar on the way. It never waits: where the
- * window ends it returns `Token.more`, and the same call after a refill goes on as if nothing had happened.
- * @throws MucastError unreadable_blob, with the byte offset, wherever the bytes are not JSON.
+ * Reads JSON token by token from a window of bytes and checks its grammar. It never waits: at the window's end it returns
+ * `Token.more`, and the same call after a refill goes on.
+ * @throws MucastError unreadable_blob, with the byte offset, where the bytes are not JSON.
  */
 export class JsonReader {
   readonly #window: ByteWindow;
@@ -61,7 +61,7 @@ export class JsonReader {
   #skipping = false;
   #held: Token = Token.more;
   #literalToken: Token = Token.null;
-  /** How many objects and arrays are open. */
+  /** The number of open objects and arrays. */
   depth = 0;
   /** Byte offset of the last token. */
   offset = 0;
@@ -80,12 +80,12 @@ export class JsonReader {
     return this.#cache.day;
   }
 
-  /** The last number; NaN for what is missing: NaN, the infinities, and numbers beyond float64. */
+  /** The last number; NaN for NaN, the infinities and numbers beyond float64, all of which are missing. */
   get number(): number {
     return this.#number[0]!;
   }
 
-  /** Lets `next` return the last token once more. */
+  /** Makes `next` return the last token once more. */
   unread(token: Token): void {
     this.#held = token;
   }
@@ -145,8 +145,8 @@ export class JsonReader {
   }
 
   /**
-   * Reads on, checking the grammar but keeping nothing, until what is open at `depth` stands after a whole value.
-   * @returns whether it got there; if not, refill and call again.
+   * Checks the grammar and keeps nothing, until the object or array at `depth` is after a whole value.
+   * @returns whether it got there; if not, the caller refills the window and calls again.
    */
   skipTo(depth: number): boolean {
     this.#skipping = true;
@@ -165,8 +165,8 @@ export class JsonReader {
   }
 
   /**
-   * Reads the elements of the open array into `into` as long as they are numbers or null, which is NaN: the loop
-   * that nearly all bytes of a canonical blob pass through.
+   * Reads the elements of the open array into `into` while they are numbers or null (NaN). Nearly all bytes of a canonical
+   * blob pass through this loop.
    * @returns `arrayEnd`, `more`, or `other` before an element that is neither.
    */
   numbers(into: Doubles): Token {
@@ -228,9 +228,9 @@ export class JsonReader {
     return Token.key;
   }
 
-  /** @throws MucastError too_large where the last key or string is longer than a name may be. */
+  /** @throws MucastError too_large where the last key or string is too long for a name. */
   checkName(): void {
-    // No character takes more than three bytes for each of its units.
+    // A UTF-16 unit takes at most three bytes.
     if (3 * this.text.length <= LONGEST_NAME || Buffer.byteLength(this.text) <= LONGEST_NAME) return;
     const position = { source: this.#window.source, offset: this.offset };
     throw tooLarge(position, `${quote(this.text)} has more than the ${LONGEST_NAME} bytes of a name`);
@@ -372,7 +372,7 @@ const LITERALS: readonly Literal[] = [
   literal("null", Token.null),
   literal("true", Token.true),
   literal("false", Token.false),
-  // What Python writes for a missing value; not JSON, but found in real blobs.
+  // Python writes these for missing values; they are no JSON but occur in real blobs.
   literal("NaN", Token.number),
   literal("Infinity", Token.number),
   literal("-Infinity", Token.number),

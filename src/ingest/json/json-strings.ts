@@ -6,15 +6,14 @@ const LOWER_U = 117;
 const SIMPLE_ESCAPES = new Set([34, 92, 47, 98, 102, 110, 114, 116]);
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** A fault inside a string: where, and what. */
+/** A fault inside a string: its index in the bytes, and a clause for the message. */
 interface TextFault {
   readonly at: number;
   readonly what: string;
 }
 
 /**
- * Checks the inside of a JSON string, bytes [start, end), beyond what the scan for its end has seen: escapes and
- * UTF-8.
+ * Checks the inside of a JSON string, bytes [start, end): its escapes and its UTF-8, which the scan for its end does not.
  * @returns undefined where there is no fault.
  */
 export function checkText(bytes: Uint8Array, start: number, end: number): TextFault | undefined {
@@ -25,7 +24,7 @@ export function checkText(bytes: Uint8Array, start: number, end: number): TextFa
   return { at: brokenUtf8(bytes, start, end), what: "a string holds bytes that are not UTF-8" };
 }
 
-/** The string of checked bytes [start, end). @returns undefined where an escape stands for half a character. */
+/** The string of checked bytes [start, end). @returns undefined where an escape is half a surrogate pair. */
 export function decodeText(bytes: Uint8Array, start: number, end: number): string | undefined {
   const raw = decoder.decode(bytes.subarray(start, end));
   if (!raw.includes("\\")) return raw;

@@ -1,14 +1,14 @@
 import type { Day } from "../../contract/data/dates.ts";
 import { dayOfText } from "../dates/date-text.ts";
 
-/** Ten thousand dates and as many names fit without getting into each other's way. */
+/** Enough for ten thousand dates and as many names with few collisions. */
 const SLOTS = 1 << 15;
-/** Longer strings are not kept. Dates, tickers and column names are shorter. */
+/** Longer strings are not kept; dates, tickers and column names are shorter. */
 const LONGEST_KEPT = 48;
 
 /**
- * Remembers short ASCII strings by their bytes, because a blob repeats its few keys and dates millions of times:
- * a string met again is neither decoded nor parsed as a date again. Two slots a hash, so memory is bounded.
+ * Keeps short ASCII strings by their bytes, because a blob repeats its few keys and dates millions of times: a string that
+ * occurs again is neither decoded nor parsed as a date again. Each hash has two slots, so memory is bounded.
  */
 export class TextCache {
   readonly #bytes = new Uint8Array(SLOTS * LONGEST_KEPT);
@@ -16,7 +16,7 @@ export class TextCache {
   readonly #lengths = new Uint8Array(SLOTS);
   readonly #texts: string[] = new Array<string>(SLOTS).fill("");
   readonly #days = new Float64Array(SLOTS);
-  /** Which of two slots is given up next. */
+  /** Which of a hash's two slots is overwritten next. */
   #turn = 0;
   text = "";
   /** Day of `text` as a date, or NaN. */

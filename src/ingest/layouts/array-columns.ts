@@ -15,10 +15,10 @@ import {
 import { SplitTable } from "./split-table.ts";
 import type { TickerContainer } from "./ticker-container.ts";
 
-/** The keys of a split table; `index` and `data` could be columns too. */
+/** The keys of a split table; a column may also be called `index` or `data`. */
 const SPLIT_KEYS = ["columns", "index", "data"];
 
-/** The dates of a ticker, under the name that they came with. */
+/** A ticker's own dates and the key that holds them. */
 interface OwnDates {
   readonly name: string;
   readonly rank: number;
@@ -26,8 +26,8 @@ interface OwnDates {
 }
 
 /**
- * A ticker as an object of arrays: a column each, with dates of its own or those that all share; or the parts of a
- * split table.
+ * A ticker as an object of arrays: one array a column, with dates of its own or the shared ones; or the parts of a split
+ * table.
  */
 export class ArrayColumns {
   readonly #reading: Reading;
@@ -51,7 +51,7 @@ export class ArrayColumns {
     reading.room.clear();
   }
 
-  /** Reads the object to its end; the key at its beginning was read, and the start of its array. */
+  /** Reads the object to its end. Its first key and the start of that key's array have been read. */
   *read(firstName: string, firstOffset: number, container: TickerContainer): Steps<void> {
     const { json } = this.#reading;
     let name = firstName;
@@ -83,7 +83,7 @@ export class ArrayColumns {
     else yield* json.skip(json.depth - 1);
   }
 
-  /** Anything but an array: about the ticker where prices are read, a fault where every key is a feature. */
+  /** Reads a value that is no array: skipped in a price blob, a fault in a feature blob, where every key is a feature. */
   *#readOther(name: string, token: Token): Steps<void> {
     const { json, kind, roles } = this.#reading;
     const { role } = roles.of(name);
@@ -137,7 +137,7 @@ export class ArrayColumns {
     else this.#addColumn(name, offset, start);
   }
 
-  /** Reads the array on as a part of a split table, where its first element says that it is one. */
+  /** Where the first element belongs to a part of a split table, reads the array to its end as that part. */
   *#readSplitPart(name: string, first: Token): Steps<boolean> {
     const { json } = this.#reading;
     const isPart =
@@ -159,7 +159,7 @@ export class ArrayColumns {
     const { kind, room, roles } = this.#reading;
     const length = room.length - start;
     if (name === "index") {
-      // Numbers: the epoch dates of a split table, or a column of this name.
+      // Numbers are the epoch dates of a split table, or a column of this name.
       this.#table.index = new DateList(this.#reading, name, this.#ticker);
       for (const time of room.values.subarray(start, room.length)) this.#table.index.addNumber(time, offset);
     }

@@ -16,19 +16,19 @@ import {
   type Steps,
 } from "../reading.ts";
 
-/** A ticker as an object of columns, each an object of values by date: what pandas makes of a frame. */
+/** A ticker as an object of columns, each an object of values by date, as pandas writes a frame. */
 export class CellColumns {
   readonly #reading: Reading;
   readonly #ticker: string;
   readonly #offset: number;
   readonly #names = new Set<string>();
   readonly #columns: string[] = [];
-  /** By column; what a column lacks at its end is missing. */
+  /** By column; rows beyond a column's end are missing. */
   readonly #values: Doubles[] = [];
-  /** Row of each day, in the order in which they came. */
+  /** Row of each day, in the order of the blob. */
   readonly #rows = new Map<Day, number>();
   readonly #days = new Doubles();
-  /** By row, how many columns there were when it last got a value: tells a date that comes twice. */
+  /** By row, the number of columns when it last got a value, to detect a date that occurs twice in a column. */
   readonly #filled = new Doubles();
 
   /** @param offset of the ticker's key. */
@@ -38,7 +38,7 @@ export class CellColumns {
     this.#offset = offset;
   }
 
-  /** Reads the object to its end; the key at its beginning was read, and the start of its object. */
+  /** Reads the object to its end. Its first key and the start of that key's object have been read. */
   *read(firstName: string, firstOffset: number): Steps<void> {
     const { json } = this.#reading;
     let name = firstName;
@@ -110,7 +110,7 @@ export class CellColumns {
     const known = this.#rows.get(day);
     if (known !== undefined) return known;
     const row = this.#days.length;
-    // Every column may be as long as there are rows.
+    // A column may have as many values as there are rows.
     checkValueCount(this.#reading, this.#columns.length * (row + 1), this.#reading.json.offset, this.#ticker);
     this.#rows.set(day, row);
     this.#days.push(day);

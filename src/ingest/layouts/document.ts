@@ -12,18 +12,41 @@ import { SplitTable } from "./split-table.ts";
 import { readTicker } from "./ticker.ts";
 import { TickerContainer } from "./ticker-container.ts";
 
-/** Keys that may wrap the tickers, the blob's own first. Of several the first of these is taken. */
+/** Keys that may wrap the tickers, in order of preference: where a blob has several, the first of these counts. */
 const WRAPPERS: Record<BlobKind, readonly string[]> = {
   prices: ["prices", "data", "features"],
   features: ["features", "data", "prices"],
 };
 
-/** Keys of an array that holds the dates of all tickers of a container. */
+/** Keys of an array with the dates of all tickers of a container. */
 const SHARED_DATES = new Set(["dates", "date", "Date", "timestamp"]);
 
 /**
- * Reads a whole blob, to the end of its bytes, finding its layout out as it goes.
- * @returns the window, where the blob gives one.
+ * Reads a whole blob, to the end of its bytes, and finds its layout on the way:
+ *
+ * ```
+ *  blob --- [ ---> records of all tickers (row-layouts.ts)
+ *    |
+ *    '----- { ---> container <---------------------------------------------------.
+ *                    |                                                           |
+ *                    |-- start, end, Learning_end --> bound of the window        |
+ *                    |-- window, sample, metadata --> its bounds                 |
+ *                    |-- dates ---- [ --> shared dates; waiting tickers get them |
+ *                    |          '-- { --> bounds of the window                   |
+ *                    |-- prices, data, features (wrappers)                       |
+ *                    |          |-- { --> container inside this one -------------'
+ *                    |          |-- [ { --> records of all tickers
+ *                    |          '-- [ [ --> rows of a split table (data only)
+ *                    |-- columns, index --> split table with a column per ticker
+ *                    |-- a date ---- { --> rows of all tickers on that day
+ *                    |-- another key beside a wrapper --> skipped
+ *                    '-- another key --> ticker (ticker.ts finds its layout)
+ *                                          '-- no ticker: an error, unless a wrapper follows
+ * ```
+ *
+ * At the end of a container its split table or its rows by day become tickers, and tickers without dates go to the
+ * container around it.
+ * @returns the window, where the blob has one.
  */
 export function* readDocument(reading: Reading): Steps<RequestedWindow> {
   const { json } = reading;
@@ -69,7 +92,7 @@ class Document {
       yield* this.#readEntry(container, json.text, json.offset);
     }
     if (container.wrapper === undefined) {
-      if (container.stranger !== undefined) throw container.stranger;
+      if (container.unknownKey !== undefined) throw container.unknownKey;
       if (container.table !== undefined) yield* container.table.finishWide();
       if (container.tables !== undefined) yield* container.tables.finish();
     }
@@ -94,7 +117,7 @@ class Document {
     } else yield* this.#attempt(container, this.#readTicker(container, name, offset));
   }
 
-  /** Shared dates, or under `dates` the bounds of the window; a single `date` or `timestamp` says something else. */
+  /** Reads shared dates or, under `dates`, the bounds of the window. A single `date` or `timestamp` is ignored. */
   *#readDates(container: TickerContainer, name: string): Steps<void> {
     const { json } = this.#reading;
     const token = yield* json.take();
@@ -139,7 +162,7 @@ class Document {
     else container.hasEmptyWrapper = true;
   }
 
-  /** @returns whether the value was more than the rows of a split table. */
+  /** @returns whether the value holds tickers by itself; the rows of a split table do not. */
   *#readWrapped(container: TickerContainer, name: string, offset: number, isStrict: boolean): Steps<boolean> {
     const { json } = this.#reading;
     const token = yield* json.take();
@@ -185,12 +208,12 @@ class Document {
   *#readTicker(container: TickerContainer, name: string, offset: number): Steps<void> {
     yield* readTicker(this.#reading, container, name, offset);
     container.hasTickers = true;
-    if (container.stranger !== undefined) throw container.stranger;
+    if (container.unknownKey !== undefined) throw container.unknownKey;
   }
 
   /**
-   * Reads what may turn out to be none of ours: where it is no ticker, that is an error only if no wrapper comes
-   * beside it, so it is kept until then.
+   * Reads a value that may have nothing to do with tickers. Where it is no ticker, that is an error only if the container
+   * has no wrapper, so the error is kept until the container's end.
    */
   *#attempt<T>(container: TickerContainer, steps: Steps<T>): Steps<T | undefined> {
     const { json, tickers } = this.#reading;
@@ -201,7 +224,7 @@ class Document {
     } catch (error) {
       const isKept = error instanceof MucastError && error.code === "invalid_data" && tickers.size === before;
       if (container.isStrict || container.hasTickers || !isKept) throw error;
-      container.stranger ??= error;
+      container.unknownKey ??= error;
       yield* json.skip(depth);
       return undefined;
     }

@@ -19,13 +19,13 @@ interface Cell {
   offset: number;
 }
 
-/** What is known of a record from where it stands. */
-interface Whereabouts {
+/** The ticker or the day of a record where the layout gives it outside the record. */
+interface RecordContext {
   readonly ticker?: string;
   readonly day?: Day;
 }
 
-/** The cells of one object, read whole before they are used because ticker and date may come last. */
+/** The cells of one object. It is read whole first, because ticker and date may come last. */
 export class BlobRecord {
   ticker = "";
   day: Day = Number.NaN;
@@ -38,7 +38,7 @@ export class BlobRecord {
     this.#reading = reading;
   }
 
-  /** Reads an object whose start was just read. Of a price blob only dates, tickers and prices are kept. */
+  /** Reads an object whose start was just read. In a price blob it keeps dates, tickers and prices alone. */
   *read(): Steps<void> {
     const { json, kind, roles } = this.#reading;
     const depth = json.depth;
@@ -62,17 +62,17 @@ export class BlobRecord {
   }
 
   /**
-   * Finds out whose record it is.
-   * @throws MucastError invalid_data where ticker or date are missing, wrong, or other than where it stands.
+   * Sets the record's ticker and day.
+   * @throws MucastError invalid_data where ticker or date are missing, wrong, or contradict `context`.
    */
-  locate(where: Whereabouts): void {
+  locate(context: RecordContext): void {
     const ticker = this.#only("ticker");
-    if (ticker !== undefined) this.ticker = this.#tickerOf(ticker, where.ticker);
-    else if (where.ticker !== undefined) this.ticker = where.ticker;
+    if (ticker !== undefined) this.ticker = this.#tickerOf(ticker, context.ticker);
+    else if (context.ticker !== undefined) this.ticker = context.ticker;
     else throw invalid(positionOf(this.#reading, this.#offset), "a record has no ticker or symbol");
     const date = this.#only("date");
-    if (date !== undefined) this.day = this.#dayOf(date, where.day);
-    else if (where.day !== undefined) this.day = where.day;
+    if (date !== undefined) this.day = this.#dayOf(date, context.day);
+    else if (context.day !== undefined) this.day = context.day;
     else throw invalid(positionOf(this.#reading, this.#offset, this.ticker), "has a record without date");
   }
 
@@ -94,7 +94,7 @@ export class BlobRecord {
     const { json } = this.#reading;
     const value = token === Token.number ? json.number : Number.NaN;
     if (role.role === "ticker" && token === Token.string) json.checkName();
-    // Elsewhere a string is a fault, which is told without it.
+    // In another column a string is a fault, whose message does not quote it.
     const text = token === Token.string && role.role !== "value" ? json.text : "";
     const day = token === Token.string ? json.day : Number.NaN;
     const { offset } = json;
@@ -113,8 +113,8 @@ export class BlobRecord {
   }
 
   /**
-   * The cell of a role. A price blob may have several and the first of the table of names counts; a feature blob
-   * must not, because the other one would silently be no feature.
+   * The cell of a role. A price blob may have several; the one of the lowest rank counts. In a feature blob several are a
+   * fault, because the others would be dropped as features without an error.
    */
   #only(role: "date" | "ticker"): Cell | undefined {
     let best: Cell | undefined;

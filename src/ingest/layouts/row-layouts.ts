@@ -6,21 +6,21 @@ import { claimTicker, keepTicker, nameOf, pathOf, positionOf, type Reading, type
 import { BlobRecord } from "./records.ts";
 import { RowTable } from "./row-table.ts";
 
-/** What a value is called that stands where a whole record could. */
+/** The column of a value that a blob gives in place of a record. */
 const BARE_PRICE = "price";
 
-/** Tables of tickers whose rows come mixed, in the order in which the tickers first came. */
+/** The tables of tickers whose rows are mixed, in the order of the tickers' first rows. */
 export class TablesByTicker {
   readonly #reading: Reading;
   readonly #tables = new Map<string, { readonly table: RowTable; readonly offset: number }>();
-  /** Values that came since everything was last moved to the store. */
+  /** Values read since all tables were last moved to the store. */
   #pending = 0;
 
   constructor(reading: Reading) {
     this.#reading = reading;
   }
 
-  /** The table of a ticker, where its row is added. */
+  /** The table of a ticker; a new one for its first row. */
   of(ticker: string, offset: number): RowTable {
     let found = this.#tables.get(ticker);
     if (found === undefined) {
@@ -31,7 +31,7 @@ export class TablesByTicker {
     return found.table;
   }
 
-  /** To be called after each row. */
+  /** Must be called after each row. */
   added(table: RowTable): void {
     this.#pending += table.columns.length + 2;
     if (this.#pending < this.#reading.store.inMemory) return;
@@ -48,7 +48,7 @@ export class TablesByTicker {
 }
 
 function finishTable(reading: Reading, ticker: string, table: RowTable, offset: number) {
-  // Without rows there is no saying which columns there would be.
+  // Without rows the columns are not known.
   const columns = table.rows === 0 ? [BARE_PRICE] : table.columns;
   claimTicker(reading, { ticker, offset, columns, n: table.rows });
   return table.finish(ticker);
@@ -93,7 +93,7 @@ export function* readTickerRecords(reading: Reading, ticker: string, tickerOffse
   yield finishTable(reading, ticker, table, tickerOffset);
 }
 
-/** Reads an object of records by date, of one ticker; the key at its beginning was read, but not its value. */
+/** Reads an object of records by date, of one ticker. Its first key has been read, but not the value. */
 export function* readByDate(reading: Reading, ticker: string, tickerOffset: number): Steps<void> {
   const { json } = reading;
   const record = new BlobRecord(reading);

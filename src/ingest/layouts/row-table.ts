@@ -5,23 +5,23 @@ import { Calendar } from "../dates/calendar.ts";
 import { Doubles } from "../json/doubles.ts";
 import { checkColumnCount, checkValueCount, positionOf, type Reading } from "../reading.ts";
 
-/** Columns that stand before the values of a row. */
+/** Columns before the values of a row: its day and its byte offset. */
 const DAY = 0;
 const OFFSET = 1;
 const LEADING = 2;
 
-/** Rows that lie column after column, in memory or in the store. */
+/** Rows, column by column, in memory or in the store. */
 interface Run {
   readonly rows: number;
-  /** Columns, the leading ones too. */
+  /** Columns, with the leading ones. */
   readonly width: number;
   readonly values?: Float64Array;
   readonly block?: BlockSpan;
 }
 
 /**
- * A ticker's table that comes row by row, each with any of the columns; what a row lacks is missing. Finished
- * rows can be moved to the store at any time.
+ * A ticker's table that is filled row by row. A row may have any of the columns; the others are missing. Finished rows can
+ * be moved to the store at any time.
  */
 export class RowTable {
   /** In the order of first appearance. */
@@ -47,7 +47,7 @@ export class RowTable {
     return this.#pending.length;
   }
 
-  /** Begins a row. `offset` is where it stands in the blob. */
+  /** Begins a row; `offset` is its byte offset in the blob. */
   begin(day: Day, offset: number): void {
     this.rows++;
     this.#row.fill(Number.NaN);
@@ -81,15 +81,15 @@ export class RowTable {
     pending.length += width;
   }
 
-  /** Begins a run of wider rows; the first has no room to spare, because most tickers keep to their first columns. */
+  /** Begins a run of wider rows. The first run has no spare columns, because most tickers have no others than in their first row. */
   #widen(needed: number): void {
     if (this.#pending.length > 0) this.#runs.push(this.#seal());
-    // With a column more in every row, runs of one row each would make reading a column as slow as reading them all.
+    // Where every row adds a column, runs of one row would make reading one column as slow as reading all.
     const spare = this.#width === LEADING ? 0 : needed >> 2;
     this.#width = Math.min(needed + spare, this.#row.length);
   }
 
-  /** Adds a column that no row has a value for yet. */
+  /** Adds a column for which no row has a value yet. */
   addColumn(given: string): number {
     const column = this.columns.length;
     const offset = this.#row[OFFSET]!;
@@ -161,7 +161,7 @@ export class RowTable {
     return this.#runs;
   }
 
-  /** Turns the pending rows into columns and lets go of their memory. */
+  /** Turns the pending rows into columns and frees their memory. */
   #seal(): Run {
     const width = this.#width;
     const { values: pending, length } = this.#pending;

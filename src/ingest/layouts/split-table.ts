@@ -16,7 +16,7 @@ import {
 } from "../reading.ts";
 import { RowTable } from "./row-table.ts";
 
-/** What of a column is no number; whether that is a fault is known once the column's name is. */
+/** The cells of a column that are no numbers. Whether they are a fault is known only with the column's name. */
 interface OddCells {
   /** The first one. */
   fault?: { readonly position: Position; readonly what: string };
@@ -27,8 +27,8 @@ interface OddCells {
 }
 
 /**
- * A pandas `orient="split"` table: `columns` are its names, `data` its rows, `index` its dates, in any order. A
- * column that is called date gives the dates instead of the index.
+ * A pandas `orient="split"` table: `columns` are its names, `data` its rows, `index` its dates, in any order. A column
+ * called date replaces the index.
  */
 export class SplitTable {
   index: DateList | undefined;
@@ -40,24 +40,24 @@ export class SplitTable {
   #headers: string[] | undefined;
   #rows: RowTable | undefined;
 
-  /** @param ticker whose table it is; none where each column is a ticker. */
+  /** @param ticker of the table; none where each column is a ticker. */
   constructor(reading: Reading, offset: number, ticker?: string) {
     this.#reading = reading;
     this.#offset = offset;
     this.#ticker = ticker;
   }
 
-  /** Whether `columns` or `data` came. */
+  /** Whether `columns` or `data` was read. */
   get isBegun(): boolean {
     return this.#headers !== undefined || this.#rows !== undefined;
   }
 
-  /** Says that `columns` came and is empty. */
+  /** Notes that `columns` is an empty array. */
   setNoHeaders(): void {
     this.#headers = [];
   }
 
-  /** Says that `data` came and is empty. */
+  /** Notes that `data` is an empty array. */
   setNoRows(): void {
     this.#rows = new RowTable(this.#reading);
   }
@@ -118,7 +118,7 @@ export class SplitTable {
     return { ticker, days: calendar.days, columns, values };
   }
 
-  /** A table of prices with a column per ticker, each given as the ticker's column `price`. */
+  /** Yields the tickers of a price table with a column per ticker, each with the one column `price`. */
   *finishWide(): Steps<void> {
     if (this.#reading.kind === "features") {
       const what =

@@ -8,7 +8,7 @@ import { claimTicker, type FoundTicker, positionOf, type Reading, type Steps } f
 import type { TablesByTicker } from "./row-layouts.ts";
 import type { SplitTable } from "./split-table.ts";
 
-/** A ticker whose dates have not come yet; its values wait in the store. */
+/** A ticker whose dates have not been read yet; its values wait in the store. */
 interface Undated extends FoundTicker {
   readonly block: BlockSpan;
 }
@@ -18,21 +18,23 @@ interface WithValues extends FoundTicker {
   readonly values: Float64Array;
 }
 
-/** An object of the blob that holds tickers, or wraps one that does; its `dates` are those of all tickers inside. */
+/**
+ * An object of the blob that holds tickers, or that wraps such an object. Its `dates` are the dates of all tickers inside.
+ */
 export class TickerContainer {
-  /** Whether every unknown key must be a ticker, because the container is wrapped by the blob's own name. */
+  /** Whether every unknown key must be a ticker, because the wrapper has the name that the kind of blob prefers. */
   readonly isStrict: boolean;
-  /** Whether a ticker stood directly in this container. */
+  /** Whether a ticker was read directly in this container. */
   hasTickers = false;
-  /** The wrapper that was taken; whatever stands beside it is none of ours. */
+  /** The key of the wrapper that was read; other keys beside it are skipped. */
   wrapper: string | undefined;
-  /** Whether a wrapper came that holds no ticker. */
+  /** Whether a wrapper without tickers was read. */
   hasEmptyWrapper = false;
-  /** Why the first key that is neither known nor a ticker is no ticker: an error, unless a wrapper comes. */
-  stranger: MucastError | undefined;
+  /** The fault of the first key that is no ticker and not known; it is thrown unless the container has a wrapper. */
+  unknownKey: MucastError | undefined;
   /** A split table with a column per ticker. */
   table: SplitTable | undefined;
-  /** Tickers under dates. */
+  /** Rows by day. */
   tables: TablesByTicker | undefined;
   readonly #reading: Reading;
   readonly #parent: TickerContainer | undefined;
@@ -47,7 +49,7 @@ export class TickerContainer {
     this.#parent = parent;
   }
 
-  /** Gives the shared dates of this container, and with them the tickers that have waited for them. */
+  /** Sets the shared dates of this container, and yields the tickers that waited for them. */
   *setCalendar(calendar: Calendar, offset: number): Steps<void> {
     if (this.#usedCalendarAbove) {
       throw invalid(
@@ -64,7 +66,10 @@ export class TickerContainer {
     for (const waiting of undated) yield this.#dated(this.#loaded(waiting), calendar);
   }
 
-  /** Takes a ticker whose dates are shared and whose values are in the reading's room: gives it now where they are known, else when they come. */
+  /**
+   * Takes a ticker whose dates are shared and whose values are in the reading's room. Yields it at once where the dates
+   * are known, else once they are read.
+   */
   *addShared(found: FoundTicker): Steps<void> {
     claimTicker(this.#reading, found);
     const { room, store } = this.#reading;
@@ -73,7 +78,7 @@ export class TickerContainer {
     else this.#undated.push({ ...found, block: store.append(room.view()) });
   }
 
-  /** Hands what still has no dates to the container above; at the top that is an error, unless there are no rows. */
+  /** Passes tickers that still have no dates on to the container around it; at the top that is an error, unless they have no rows. */
   *close(): Steps<void> {
     if (this.#parent !== undefined) {
       this.#parent.#undated.push(...this.#undated);
@@ -89,7 +94,7 @@ export class TickerContainer {
     }
   }
 
-  /** @throws MucastError invalid_data where a reserved key comes twice. */
+  /** @throws MucastError invalid_data where a reserved key occurs twice. */
   claimName(name: string, offset: number): void {
     if (this.#names.has(name)) throw invalid(positionOf(this.#reading, offset), `${quote(name)} comes twice`);
     this.#names.add(name);

@@ -16,7 +16,7 @@ import { readByDate, readTickerRecords } from "./row-layouts.ts";
 import type { TickerContainer } from "./ticker-container.ts";
 
 /**
- * Reads the value of a ticker's key, in whatever layout it has.
+ * Reads the value of a ticker's key, and finds its layout.
  * @param offset of the key.
  * @throws MucastError invalid_data where it is no known layout.
  */
@@ -34,7 +34,7 @@ export function* readTicker(
   else throw unknown(reading, ticker, token);
 }
 
-/** Records, or the prices alone where the dates are shared. */
+/** Reads an array: records, or prices where the dates are shared. */
 function* readArray(
   reading: Reading,
   container: TickerContainer,
@@ -71,7 +71,7 @@ function* readArray(
     );
 }
 
-/** Finds the layout of an object by the first of its keys that tells. */
+/** Finds the layout of an object by the first key that only one layout has. */
 function* readObject(
   reading: Reading,
   container: TickerContainer,
@@ -111,7 +111,7 @@ function* readObject(
   yield rowless(reading, ticker, offset);
 }
 
-/** A ticker that is there but has nothing. */
+/** A ticker without columns and rows. */
 function rowless(reading: Reading, ticker: string, offset: number) {
   claimTicker(reading, { ticker, offset, columns: ["price"], n: 0 });
   return { ticker, columns: [], days: new Int32Array(0), values: new Float64Array(0) };

@@ -8,13 +8,13 @@ import {
 import { MucastError } from "../../contract/errors/errors.ts";
 import { show } from "../../contract/errors/faults.ts";
 
-/** Where a text was first met. */
+/** A text and the line of its first occurrence. */
 interface Met {
   readonly text: string;
   readonly line: number;
 }
 
-/** `3/4/2020` before it is known which of 3 and 4 is the month. */
+/** A date such as `3/4/2020`, whose month may be 3 or 4. */
 interface Undecided {
   readonly first: number;
   readonly second: number;
@@ -32,8 +32,8 @@ const DAY_MONTH_NAME = new RegExp(`^(\\d{1,2})[- ]?([A-Za-z]{3,9})\\.?[-, ]*(\\d
 const MONTH_NAME_DAY = new RegExp(`^([A-Za-z]{3,9})\\.?[- ](\\d{1,2})(?:,[ ]?|[- ])(\\d{4})${TIME}`);
 
 /**
- * The dates of one column, of which the order of day and month may only show further down: texts are taken in
- * first, each distinct one once, and turned into days when the column has been read.
+ * The dates of one column. The order of day and month may show only in a later line, so the column keeps each distinct
+ * text once, and turns the texts into days when it has been read whole.
  */
 export class DateColumn {
   readonly #source: string;
@@ -49,7 +49,7 @@ export class DateColumn {
   }
 
   /**
-   * @returns the token of the date, an index into what `days()` returns later.
+   * @returns the token of the date: its index in the later result of `days()`.
    * @throws MucastError invalid_data where `text` is no date under any reading.
    */
   take(text: string, line: number): number {
@@ -65,15 +65,15 @@ export class DateColumn {
     return this.#dates.push(date) - 1;
   }
 
-  /** The text of a token, as it stands in the file. */
+  /** The text of a token, as in the file. */
   textOf(token: number): string {
     return this.#met[token]!.text;
   }
 
   /**
    * The day of every token.
-   * @throws MucastError invalid_data where day and month of slashed dates cannot be told apart, or their order
-   * changes within the column.
+   * @throws MucastError invalid_data where the order of day and month in slashed dates is not known, or changes within the
+   * column.
    */
   days(): Day[] {
     if (this.#dayFirst && this.#monthFirst) {
@@ -116,7 +116,7 @@ function shown(met: Met): string {
 const SPREADSHEET_DAY_ZERO = 25_569;
 const WRITE = "write dates as YYYY-MM-DD";
 
-/** What a text that is no date may have been meant as. */
+/** What the author of a text that is no date may have meant. */
 function hint(text: string): string {
   const number = /^\d+(?:\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
   // 1954 to 2119.
@@ -129,7 +129,7 @@ function hint(text: string): string {
     ["milliseconds", number],
     ["nanoseconds", number / 1e6],
   ] as const) {
-    // 1973 to 2128; eight digits are rather a date that is none.
+    // 1973 to 2128. Eight digits are more likely an invalid date.
     if (!(milliseconds >= 1e11 && milliseconds < 5e12)) continue;
     const day = formatDay(Math.floor(milliseconds / MILLISECONDS_PER_DAY));
     return `; as ${unit} since 1970 it would be ${day}: ${WRITE}`;

@@ -1,7 +1,7 @@
 import { MucastError } from "../../contract/errors/errors.ts";
 import { isMissing } from "./csv-numbers.ts";
 
-/** Which columns of a price CSV hold what, by 0-based position. */
+/** The columns of a price CSV, by index from 0. */
 export type PriceLayout =
   /** One row a date, one column a ticker. */
   | { readonly kind: "wide"; readonly date: number; readonly tickers: ReadonlyMap<string, number> }
@@ -10,7 +10,7 @@ export type PriceLayout =
 
 const DATE_NAMES = ["date", "timestamp", "datetime", "tradedate", "pricedate", "day"];
 const TICKER_NAMES = ["ticker", "symbol", "tic", "asset", "security"];
-/** The first that is there counts. */
+/** In order of preference. */
 const PRICE_NAMES = [
   "adjclose",
   "adjustedclose",
@@ -24,7 +24,7 @@ const PRICE_NAMES = [
 const BAR_NAMES = ["open", "high", "low", "close", "adjclose", "volume"];
 
 /**
- * Reads the header. Case, spaces and punctuation in names do not count (`Adj Close`, `adj_close`).
+ * Finds the layout by the header. Case, spaces and punctuation in names are ignored (`Adj Close`, `adj_close`).
  * @throws MucastError invalid_data where the header fits neither a wide nor a long file.
  */
 export function layoutOf(header: readonly string[], source: string): PriceLayout {
@@ -46,11 +46,11 @@ export function layoutOf(header: readonly string[], source: string): PriceLayout
   return { kind: "wide", date, tickers: tickerColumns(header, date, source) };
 }
 
-/** Columns of a security's history as yfinance names them. */
+/** The columns of a security's history in yfinance. */
 const HISTORY_NAMES = [...BAR_NAMES, "dividends", "stocksplits", "capitalgains"];
 
 /**
- * Sees two rows of headers, one of prices and one of tickers, in either order.
+ * Refuses two rows of headers, one of prices and one of tickers, in either order.
  * @param second the first row after the header.
  * @throws MucastError invalid_data.
  */
@@ -81,7 +81,7 @@ function firstOf(names: readonly string[], wanted: readonly string[]): number | 
   return found === undefined ? undefined : names.indexOf(found);
 }
 
-/** A pandas index is written without a name, or comes back as `Unnamed: 0`. */
+/** pandas writes its index without a name, and reads such a column back as `Unnamed: 0`. */
 function isUnnamed(name: string): boolean {
   return name === "" || /^Unnamed: \d+(?:_level_\d+)?$/.test(name);
 }

@@ -25,7 +25,7 @@ const COMMA = /^[+-]?(?:\d+|\d{1,3}(?:\.\d{3})+),\d*(?:e[+-]?\d{1,3})?$/i;
 const WHOLE = /^[+-]?\d+(?:e[+-]?\d{1,3})?$/i;
 const COMMA_THOUSANDS = /^[+-]?\d{1,3}(?:\.\d{3})+$/;
 
-/** True for a cell that holds no price: blank, NA, N/A, #N/A, NaN, null, None, -, an infinity, in any case. */
+/** Whether a cell holds no price: blank, NA, N/A, #N/A, NaN, null, None, -, an infinity, in any case. */
 export function isMissing(text: string): boolean {
   const lower = text.toLowerCase();
   return MISSING.has(lower) || INFINITE.test(lower);
@@ -34,15 +34,15 @@ export function isMissing(text: string): boolean {
 interface Met {
   readonly text: string;
   readonly line: number;
-  /** Of a wide file its column, of a long one what its row names. */
+  /** In a wide file that of the column, in a long file that of the row. */
   readonly ticker: string;
 }
 
 const CURRENCY_SIGN = /\p{Sc}/u;
 
 /**
- * Numbers with a decimal point or a decimal comma, with or without thousands separators. `1,234` alone is either;
- * which mark a file uses is decided from all its cells.
+ * Numbers with a decimal point or a decimal comma, with or without thousands separators. `1,234` alone can be either, so
+ * the decimal mark of a file is decided from all its cells.
  */
 export class NumberColumn {
   readonly #source: string;
@@ -58,7 +58,7 @@ export class NumberColumn {
   }
 
   /**
-   * @returns the number under the mark given, NaN for a missing one. It holds only where `mark()` agrees later.
+   * @returns the number under the mark given, NaN for a missing one. It is valid only if `mark()` returns the same mark.
    * @throws MucastError invalid_data for a text that is no number under either mark.
    */
   take(text: string, line: number, ticker: string): number {
@@ -73,8 +73,8 @@ export class NumberColumn {
   }
 
   /**
-   * The file's decimal mark; a point where no cell shows anything else.
-   * @throws MucastError invalid_data where cells contradict each other, or only such as `1,234` were met.
+   * The file's decimal mark; a point where no cell has another.
+   * @throws MucastError invalid_data where cells contradict each other, or where all are like `1,234`.
    */
   mark(): DecimalMark {
     if (this.#point && this.#comma) {
@@ -119,6 +119,6 @@ function shown({ text, line, ticker }: Met): string {
 
 function hint(text: string): string {
   if (CURRENCY_SIGN.test(text)) return "; write prices without a currency sign";
-  // A column such as `Currency` beside those of the tickers.
+  // Such as in a column `Currency` beside those of the tickers.
   return /^\p{L}+$/u.test(text) ? "; leave out the columns of a wide file that are no ticker's" : "";
 }

@@ -3,17 +3,18 @@ import { CsvError, parse } from "csv-parse";
 import { openBlob } from "../../blob/open-blob.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 
-/** One record of a CSV with the line it ends on, counted from 1. */
+/** One record of a CSV. */
 export interface CsvRow {
   readonly cells: readonly string[];
+  /** The line on which it ends, from 1. */
   readonly line: number;
 }
 
 const DELIMITERS = [",", ";", "\t", "|"];
 
 /**
- * The records of a local CSV, gzip or not: comma, semicolon, tab or bar as delimiter (the one that parts the
- * header most often), quoted fields, any line ends, a byte order mark; cells trimmed, lines without any content
+ * The records of a local CSV, gzip or not. The delimiter is comma, semicolon, tab or bar, whichever the header has most
+ * often; fields may be quoted, lines may end in any way, a byte order mark is skipped. Cells are trimmed, and empty lines
  * left out.
  * @throws MucastError of the file as openBlob; invalid_data with the line for broken quoting or bytes that are
  * not UTF-8.

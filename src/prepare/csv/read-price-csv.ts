@@ -10,7 +10,7 @@ import { checkSingleHeader, layoutOf, type PriceLayout } from "./csv-layout.ts";
 import { type DecimalMark, NumberColumn } from "./csv-numbers.ts";
 import { type CsvRow, csvRows } from "./csv-rows.ts";
 
-/** The cells of one ticker in the order of the file. */
+/** The cells of one ticker, in the order of the file. */
 interface Cells {
   readonly dates: number[];
   readonly prices: number[];
@@ -19,10 +19,10 @@ interface Cells {
 
 /**
  * Reads a wide or long price CSV.
- * @returns every ticker that has a price, by ascending code point; days ascend, missing prices are left out, zero
- * and negative ones kept as they are.
- * @throws MucastError of csvRows; invalid_data, with the line, for what cannot be understood without guessing; too_large
- * for a ticker longer than the jobs take; the reason of `signal`.
+ * @returns every ticker that has a price, in code point order. Days ascend; missing prices are left out, zero and negative
+ * ones kept.
+ * @throws MucastError of csvRows; invalid_data, with the line, for a file that cannot be read without a guess; too_large for
+ * a ticker longer than the jobs take; the reason of `signal`.
  */
 export async function readPriceCsv(path: string, signal?: AbortSignal): Promise<TickerPrices[]> {
   const turns = new Turns(signal);
@@ -66,7 +66,7 @@ async function readUnder(mark: DecimalMark, path: string, turns: Turns): Promise
   return cells;
 }
 
-/** Cells past the header's end, and cells missing at a row's end, are a shifted or cut row. */
+/** Refuses a row with more or fewer cells than the header, which is shifted or cut off. */
 function checkWidth(row: CsvRow, width: number, path: string): void {
   const surplus = row.cells.slice(width).some((cell) => cell !== "");
   if (row.cells.length >= width && !surplus) return;
@@ -74,7 +74,7 @@ function checkWidth(row: CsvRow, width: number, path: string): void {
   throw new MucastError("invalid_data", `${path}: ${words}`, { source: path, line: row.line });
 }
 
-/** All cells of a file, as far as they can be understood before its last line is read. */
+/** All cells of a file, as far as they are known before its last line. */
 class PriceCells {
   readonly dates: DateColumn;
   readonly numbers: NumberColumn;
@@ -109,7 +109,7 @@ class PriceCells {
 }
 
 /**
- * Sorts by date, refuses a date that comes twice (also where one of the two has no price), drops the missing.
+ * Sorts by date, refuses a date that occurs twice (also where one of the two has no price), drops missing prices.
  * @param twice the error of two cells of the same date.
  */
 function tickerPrices(

@@ -1,7 +1,6 @@
 /**
- * Features that compare a ticker with the others on one date. A function takes the same feature of every ticker
- * on that date, NaN where a ticker has none, shape (tickers), and returns the same shape; NaN stays NaN. What
- * other dates hold does not enter.
+ * A feature that compares a ticker with the others on one date. The function takes one feature of all tickers on that
+ * date, shape (tickers), NaN where a ticker has none, and returns the same shape; NaN stays NaN. It uses no other date.
  */
 export type CrossSection = (values: Float64Array) => Float64Array;
 
@@ -26,7 +25,7 @@ export function rank(values: Float64Array): Float64Array {
   });
 }
 
-/** Place of the first entry that is at least `value`, or above it where `above`. */
+/** Index of the first entry that is at least `value`, or greater where `above`. */
 function firstAtLeast(sorted: Float64Array, value: number, above: boolean): number {
   let low = 0;
   let high = sorted.length;

@@ -15,12 +15,12 @@ import {
 } from "./price-features.ts";
 
 /**
- * Changes whenever a feature is added, removed or computed differently, so that blobs made by different versions
- * get different ids.
+ * To be changed with every feature that is added, removed or computed differently, so that blobs of different versions get
+ * different ids.
  */
 export const FEATURE_SET = "mucast-features/1";
 
-/** From a ticker's own prices, in the order of the blob. */
+/** Features from a ticker's own prices, in the order of the blob. */
 const OWN: Readonly<Record<string, PriceFeature>> = {
   mom_1: momentum(1),
   mom_2: momentum(2),
@@ -44,7 +44,7 @@ const OWN: Readonly<Record<string, PriceFeature>> = {
   max_21: largestReturn(21),
 };
 
-/** From one feature of all tickers on the same date. */
+/** Features from one feature of all tickers on the same date. */
 const ACROSS: Readonly<Record<string, { of: PriceFeature; by: CrossSection }>> = {
   rel_1: { of: momentum(1), by: relativeToMean },
   rel_5: { of: momentum(5), by: relativeToMean },
@@ -53,12 +53,12 @@ const ACROSS: Readonly<Record<string, { of: PriceFeature; by: CrossSection }>> =
   rank_21: { of: momentum(21), by: rank },
 };
 
-/** Names of all features in the order in which they stand in the blob. */
+/** Names of all features, in the order of the blob. */
 export const FEATURE_NAMES: readonly string[] = [...Object.keys(OWN), ...Object.keys(ACROSS), "weekday"];
 
 /**
- * The features of each ticker, one ticker after the other, on those of its dates that have a positive price.
- * Across tickers only the tickers given count.
+ * The features of each ticker, one ticker after the other, on its dates with a positive price. Features across tickers
+ * compare the tickers given, and no others.
  */
 export function* featuresOf(tickers: readonly TickerPrices[]): Pausable<Iterable<TickerFeatures>> {
   const positive = tickers.map(positiveOnly);

@@ -95,10 +95,10 @@ function returns(prices: Float64Array): Float64Array {
 }
 
 /**
- * The last `length` values of a series, once for each place where there are that many.
- * @param first how many values at the start are no part of any window (a return has none before the second price).
- * @returns shape (n): `measure(values, from, to)` of the half-open window that ends with place i, NaN before the
- * first full one. No value depends on anything after its place, nor on anything before its window.
+ * A measure of the last `length` values of a series, at each index.
+ * @param first the number of values at the start that belong to no window (there is no return before the second price).
+ * @returns shape (n): `measure(values, from, to)` of the half-open window that ends with index i; NaN before the first
+ * full window. An entry depends on no value after its index, nor on one before its window.
  */
 function rolling(
   values: Float64Array,
