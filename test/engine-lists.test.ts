@@ -12,20 +12,17 @@ import {
 } from "../src/contract/config/networks.ts";
 import { ERROR_TABLE } from "../src/contract/errors/error-codes.ts";
 import { MODELS } from "../src/contract/model-params/models.ts";
+import type { TaskKind } from "../src/engine/pool/protocol.ts";
 
 const ENGINE = "engine/mucast_engine";
 const sources = globSync(`${ENGINE}/**/*.py`).map((file) => readFileSync(file, "utf8"));
 const whole = sources.join("\n");
 
-/** The one source that defines a function or class. */
-function sourceWith(definition: string): string {
-  const found = sources.filter((source) => source.includes(`\n${definition}(`));
-  assert.equal(
-    found.length,
-    1,
-    `${found.length} files of ${ENGINE} define ${definition}; this test reads the one`,
-  );
-  return found[0]!;
+/** The names of `NAME = Literal[...]`. */
+function literal(name: string): string[] {
+  const [, body] = new RegExp(`^${name} = Literal\\[(.*?)\\]`, "ms").exec(whole) ?? [];
+  assert.ok(body, `no ${name} = Literal[...] in ${ENGINE}; this test reads it`);
+  return all(body, /"(\w+)"/g);
 }
 
 /** The bodies of every table of that name. */
@@ -49,59 +46,42 @@ function same(engine: readonly string[], contract: readonly string[], what: stri
 
 describe("the engine and the contract", () => {
   it("have the same regressors", () => {
-    const [modules] = tables("MODULES");
-    const inEngine = [...modules!.matchAll(/"(\w+)": \{(.*?)\}/gs)].flatMap(([, library, classes]) =>
-      all(classes!, /"(\w+)":/g).map((name) => `${library} ${name}`),
-    );
+    const [table] = tables("REGRESSORS");
     same(
-      inEngine,
-      MODELS.map(({ library, className }) => `${library} ${className}`),
-      "classes of MODULES",
-    );
-  });
-
-  it("have the same scikit-learn models in the catalogue", () => {
-    const [estimators] = tables("ESTIMATORS");
-    same(
-      all(estimators!, /("\w+": \w+)/g),
-      MODELS.filter(({ library }) => library === "sklearn").map(
-        ({ name, className }) => `"${name}": ${className}`,
-      ),
-      "ESTIMATORS",
+      [...table!.matchAll(/"(\w+)": \("(\w+)", "(\w+)"/g)].map((row) => row.slice(1).join(" ")),
+      MODELS.map(({ name, library, className }) => `${name} ${library} ${className}`),
+      "REGRESSORS",
     );
   });
 
   it("have the same scalers, for regressors and for networks", () => {
-    const found = tables("SCALERS");
+    const found = tables("SCALERS").map((table) => all(table, /^ {4}"(\w+)":/gm));
     assert.equal(found.length, 2);
-    for (const table of found) {
-      same(
-        all(table, /^ {4}"(\w+)":/gm),
-        SCALERS.filter((name) => name !== "none"),
-        "SCALERS",
-      );
-    }
+    const ofNetworks = SCALERS.filter((name) => name !== "none");
+    for (const names of found) same(names, names.includes("none") ? SCALERS : ofNetworks, "SCALERS");
   });
 
   it("have the same networks", () => {
-    const cases = all(sourceWith("def build_network"), /\bcase "(\w+)":/g);
-    const encoders = ARCHITECTURES.map((name) => name.replace(/^portfolio_/, ""));
-    same(cases, [...new Set(encoders)], "encoders");
-    for (const name of ARCHITECTURES) {
-      // The engine tells a joint network by its task, and its encoder by the rest of its name.
-      assert.equal(NETWORKS[name].joint, name.startsWith("portfolio_"), name);
-    }
+    const ofTicker = ARCHITECTURES.filter((name) => !NETWORKS[name].joint);
+    same(literal("TickerArchitecture"), ofTicker, "TickerArchitecture");
+    const ofAll = ARCHITECTURES.filter((name) => NETWORKS[name].joint);
+    same(literal("JointArchitecture"), ofAll, "JointArchitecture");
   });
 
-  it("have the same losses", () => {
-    const source = sourceWith("def make_loss");
-    same(all(source, /\bcase "(\w+)"|"(\w+)": _\w+[,}]/g), LOSS_TYPES, "losses");
-  });
+  it("have the same losses", () => same(literal("LossName"), LOSS_TYPES, "LossName"));
 
-  it("have the same optimizers", () => {
-    const [, table] = /\{([^{}]*)\}\[training\["optimizer"\]\]/.exec(whole) ?? [];
-    assert.ok(table, `no table of optimizers in ${ENGINE}; this test reads it`);
-    same(all(table, /"(\w+)":/g), OPTIMIZERS, "optimizers");
+  it("have the same optimizers", () => same(literal("OptimiserName"), OPTIMIZERS, "OptimiserName"));
+
+  it("have the same kinds of tasks", () => {
+    const kinds: Record<TaskKind, true> = {
+      fit_predict: true,
+      trial: true,
+      device: true,
+      train_network: true,
+      train_stack: true,
+      train_joint: true,
+    };
+    same(literal("TaskKind"), Object.keys(kinds), "TaskKind and the protocol of src/engine");
   });
 
   const { loss_type: _, ...training } = trainingParamsSchema.shape;
@@ -115,8 +95,8 @@ describe("the engine and the contract", () => {
     });
   }
 
-  it("have the same codes of errors: what the engine says of a task is in ERROR_TABLE", () => {
-    const codes = all(whole, /\bTaskError\(\s*"(\w+)"/g);
+  it("have the same codes of errors: each one that a task can end with is in ERROR_TABLE", () => {
+    const codes = literal("Code");
     assert.ok(codes.includes("fit_failed"));
     assert.deepEqual(
       codes.filter((code) => !Object.hasOwn(ERROR_TABLE, code)),
