@@ -11,10 +11,10 @@ import { type Settings, settingsSchema } from "../../contract/settings.ts";
 import { buildAuthenticate } from "../auth/build-authenticate.ts";
 import { FakeKeyStore } from "../auth/fake-key-store.testing.ts";
 import { registerMcp } from "../mcp/register-mcp.ts";
+import { FakeOperations } from "../operations/fake-operations.testing.ts";
 import { noTelemetry, type RequestDone } from "../telemetry/telemetry.ts";
 import { FakeBlobs } from "./blobs/fake-blobs.testing.ts";
 import { buildHttp } from "./build-http.ts";
-import { FakeOperations } from "./fake-operations.testing.ts";
 import type { HttpApp, HttpOptions } from "./server/http-app.ts";
 
 export const LOCAL_TOKEN = "the-token-of-the-lock-file";

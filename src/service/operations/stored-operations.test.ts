@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
-import { beforeEach, test } from "node:test";
+import { beforeEach, describe, test } from "node:test";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { onEachDatabase } from "../database/databases.testing.ts";
+import { canceledProblem } from "../queue/finish-attempt.ts";
 import {
   failedWith,
   LOST,
@@ -12,10 +13,38 @@ import {
   startQueue,
   TestedQueue,
 } from "../queue/queue.testing.ts";
+import { claimOperation, recordStart } from "../store/claim-operation.ts";
+import { endOperation } from "../store/end-operation.ts";
+import { pruneEvents } from "../store/events.ts";
 import { readOperation } from "../store/operation-rows.ts";
+import { operationsSuite } from "./operations-suite.testing.ts";
 
 onEachDatabase((tested) => {
   beforeEach(() => tested.database().exec("truncate operations cascade"));
+
+  describe("the suite of operations", () =>
+    operationsSuite(async (t, { queuedMost } = {}) => {
+      const queue = new TestedQueue(tested.database());
+      await queue.start(queuedMost === undefined ? { dispatch: false } : { dispatch: false, queuedMost });
+      t.after(() => queue.close());
+      const { operations, parts } = queue;
+      const { database, owner, webhooks } = parts;
+      const kept = { events: parts.settings.events_kept, webhooks };
+      return {
+        operations,
+        start: async (id) => {
+          assert.equal((await claimOperation(database, owner))?.id, id);
+          await recordStart(database, { id, attempt: 1 }, "handle", webhooks);
+        },
+        end: async (id, status) => {
+          const record = recordOf(id);
+          const ending =
+            status === "Succeeded" ? { status, record, bytes: 1 } : { status, problem: canceledProblem() };
+          assert.ok(await endOperation(database, { id, attempt: 1 }, ending, kept));
+        },
+        prune: async (id) => pruneEvents(database, id, 2, 1),
+      };
+    }));
 
   test("what a signature may stand in is forgotten once an operation has ended", async (t) => {
     const tried = await startQueue(tested, t);
@@ -46,64 +75,6 @@ onEachDatabase((tested) => {
     assert.equal((await tried.submit(newCaller(), "key-1")).id === all[0]!.id, false);
   });
 
-  test("nobody sees or stops another caller's operation", async (t) => {
-    const tried = await startQueue(tested, t);
-    const { id } = await tried.submit(newCaller());
-    const other = newCaller();
-    const notFound = (error: unknown) => error instanceof MucastError && error.code === "not_found";
-    await assert.rejects(tried.operations.get(other, id), notFound);
-    await assert.rejects(tried.operations.cancel(other, id), notFound);
-    await assert.rejects(tried.events(other, id), notFound);
-    assert.deepEqual((await tried.operations.list(other, { limit: 10 })).operations, []);
-    (await tried.executor.next()).end({ kind: "succeeded", record: recordOf(id) });
-  });
-
-  test("a caller's operations come in pages, newest first, each once", async (t) => {
-    const tried = await new TestedQueue(tested.database()).start({ dispatch: false });
-    t.after(() => tried.close());
-    const caller = newCaller();
-    const ids: string[] = [];
-    for (let i = 0; i < 7; i++) ids.unshift((await tried.submit(caller)).id);
-    const seen: string[] = [];
-    let cursor: string | undefined;
-    do {
-      const page = await tried.operations.list(caller, { limit: 3, cursor, status: "NotStarted" });
-      seen.push(...page.operations.map(({ id }) => id));
-      cursor = page.next_cursor ?? undefined;
-    } while (cursor !== undefined);
-    assert.deepEqual(seen, ids);
-    assert.deepEqual((await tried.operations.list(caller, { limit: 3, status: "Failed" })).operations, []);
-    for (const id of ids) await tried.operations.cancel(caller, id);
-  });
-
-  test("a full queue takes no more of that caller", async (t) => {
-    const tried = await new TestedQueue(tested.database()).start({ dispatch: false, queuedMost: 2 });
-    t.after(() => tried.close());
-    const caller = newCaller();
-    const ids = [(await tried.submit(caller)).id, (await tried.submit(caller)).id];
-    await assert.rejects(
-      tried.submit(caller),
-      (error) => error instanceof MucastError && error.code === "rate_limited",
-    );
-    const other = newCaller();
-    await tried.operations.cancel(other, (await tried.submit(other)).id);
-    for (const id of ids) await tried.operations.cancel(caller, id);
-  });
-
-  test("what waits is cancelled at once and never started", async (t) => {
-    const tried = await new TestedQueue(tested.database()).start({ dispatch: false });
-    t.after(() => tried.close());
-    const caller = newCaller();
-    const { id } = await tried.submit(caller);
-    const view = await tried.operations.cancel(caller, id);
-    assert.deepEqual([view.status, view.error?.code, view.started_at], ["Canceled", "canceled", null]);
-    assert.deepEqual(await tried.operations.cancel(caller, id), view);
-    assert.deepEqual(
-      (await tried.events(caller, id)).map(({ type }) => type),
-      ["queued", "cancel_requested", "canceled"],
-    );
-  });
-
   test("what runs is cancelled once it has stopped", async (t) => {
     const tried = await startQueue(tested, t);
     tried.executor.obeys = false;
@@ -126,9 +97,9 @@ onEachDatabase((tested) => {
     const execution = await tried.executor.next();
     const { recordProgress } = await import("../store/record-progress.ts");
     for (let done = 1; done <= 30; done++) {
-      const news = { ...NO_PROGRESS, progress: { stage: "fit", done, total: 30 } } as const;
+      const batch = { ...NO_PROGRESS, progress: { stage: "fit", done, total: 30 } } as const;
       const { webhooks, database } = tried.parts;
-      await recordProgress(database, { id, attempt: 1 }, news, { events: 10, webhooks });
+      await recordProgress(database, { id, attempt: 1 }, batch, { events: 10, webhooks });
     }
     execution.end({ kind: "succeeded", record: recordOf(id) });
     await tried.ended(caller, id);

@@ -6,6 +6,7 @@ import { parsePayload } from "../../contract/config/payload.ts";
 import type { StatusBlob } from "../../contract/output/status-blob.ts";
 import type { Database } from "../database/database.ts";
 import type { TestDatabase } from "../database/databases.testing.ts";
+import { Forecasts } from "../forecast/forecasts.ts";
 import type { Caller } from "../operations/operations.ts";
 import { StoredOperations } from "../operations/stored-operations.ts";
 import { releaseLeases } from "../store/claim-operation.ts";
@@ -98,7 +99,7 @@ export class TestedQueue {
         const parsed = parsePayload(operation, payload);
         return { ...parsed, inputs: async () => ({ ...parsed, blobs: [] }) };
       },
-      forecasts: { of: () => Promise.reject(new Error("no test here reads a forecast")) },
+      forecasts: new Forecasts({ find: () => Promise.reject(new Error("no test here reads an output")) }),
       onQueued: () => undefined,
       onCanceled: () => undefined,
     });

@@ -5,29 +5,38 @@ import { isEnded, type OperationPage, type OperationView } from "../../contract/
 import { isFinal, type Snapshot, type StoredEvent } from "../../contract/api/stored-event.ts";
 import { parsePayload } from "../../contract/config/payload.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import type { Caller, ListQuery, Operations, Submission } from "../operations/operations.ts";
-import { FORECAST } from "./openapi/examples.ts";
+import { FORECAST } from "../http/openapi/examples.ts";
+import { canceledProblem } from "../queue/finish-attempt.ts";
+import { cursorOf, ordinalOf } from "../store/operation-rows.ts";
+import type { Caller, ListQuery, Operations, Submission } from "./operations.ts";
 
 type EventBody = Pick<StoredEvent, "type" | "data">;
 
 interface Entry {
+  readonly ordinal: number;
   readonly caller: string;
   view: OperationView;
   readonly submission: Submission;
   readonly canonical: string;
   readonly events: StoredEvent[];
-  /** Events up to this one are gone. */
+  /** The newest event that is no longer kept; 0 where all are. */
   pruned: number;
+  isCancelRequested: boolean;
 }
 
-/** A fake of everything behind HTTP: operations in memory, which a test moves on by hand. */
+/** A fake of everything behind HTTP: operations in memory. A test does by hand what a worker would do to them. */
 export class FakeOperations implements Operations {
   readonly #entries = new Map<string, Entry>();
   readonly #changed = new EventEmitter().setMaxListeners(0);
-  /** Thrown by whatever is asked next. */
+  readonly #queuedMost: number;
+  /** The next call throws it. */
   failure: unknown;
 
-  /** Readers of events, and waiting answers, that have not gone. */
+  constructor({ queuedMost = 1_000 } = {}) {
+    this.#queuedMost = queuedMost;
+  }
+
+  /** How many readers of events and waiting requests there are. */
   get listeners(): number {
     return this.#changed.listenerCount("change");
   }
@@ -39,25 +48,27 @@ export class FakeOperations implements Operations {
   async submit(caller: Caller, submission: Submission) {
     this.#fail();
     const { canonical } = parsePayload(submission.operation, submission.payload);
-    const { idempotencyKey } = submission;
-    const before = [...this.#entries.values()].find(
-      (entry) =>
-        idempotencyKey !== undefined &&
-        entry.caller === caller.subject &&
-        entry.submission.idempotencyKey === idempotencyKey,
-    );
+    const before = this.#withKey(caller, submission.idempotencyKey);
     if (before !== undefined) {
-      if (before.canonical === canonical) return { operation: before.view, created: false };
-      throw new MucastError("idempotency_conflict", "the key has another body", { sameBody: false });
+      if (before.view.operation === submission.operation && before.canonical === canonical)
+        return { operation: before.view, created: false };
+      const data = { path: "Idempotency-Key", sameBody: false };
+      throw new MucastError("idempotency_conflict", "the key was used for another request", data);
+    }
+    const waiting = this.#entriesOf(caller).filter(({ view }) => view.status === "NotStarted").length;
+    if (waiting >= this.#queuedMost) {
+      throw new MucastError("rate_limited", `${waiting} operations wait`, { retryAfter: 30, limit: waiting });
     }
     const view = newView(submission);
     this.#entries.set(view.id, {
+      ordinal: this.#entries.size + 1,
       caller: caller.subject,
       view,
       submission,
       canonical,
       events: [],
       pruned: 0,
+      isCancelRequested: false,
     });
     this.tell(view.id, { type: "queued", data: { operation: view.operation } });
     return { operation: view, created: true };
@@ -72,43 +83,43 @@ export class FakeOperations implements Operations {
     this.#fail();
     const { view } = this.#entry(caller, id);
     if (view.status === "Succeeded") return { ...FORECAST, id, count: tickers?.length ?? FORECAST.count };
-    throw new MucastError("no_result", `operation ${id} is ${view.status}`, {
-      operation_status: view.status,
-    });
+    const data = { path: "id", operation_status: view.status };
+    throw new MucastError("no_result", `operation ${id} is ${view.status}`, data);
   }
 
   async list(caller: Caller, { status, operation, cursor, limit }: ListQuery): Promise<OperationPage> {
     this.#fail();
-    if (cursor !== undefined && !/^\d+$/.test(cursor)) {
-      throw new MucastError("invalid_request", "cursor was not given by this service", {
-        path: "query.cursor",
-      });
-    }
-    const start = Number(cursor ?? 0);
-    const views = [...this.#entries.values()]
-      .filter((entry) => entry.caller === caller.subject)
-      .map(({ view }) => view)
-      .filter(
-        (view) => (status ?? view.status) === view.status && (operation ?? view.operation) === view.operation,
-      )
+    const before = cursor === undefined ? Number.POSITIVE_INFINITY : Number(ordinalOf(cursor));
+    const found = this.#entriesOf(caller)
+      .filter(({ ordinal }) => ordinal < before)
+      .filter(({ view }) => (status ?? view.status) === view.status)
+      .filter(({ view }) => (operation ?? view.operation) === view.operation)
       .reverse();
-    const end = start + limit;
-    return { operations: views.slice(start, end), next_cursor: end < views.length ? String(end) : null };
+    const page = found.slice(0, limit);
+    return {
+      operations: page.map(({ view }) => view),
+      next_cursor: found.length > limit ? cursorOf(page.at(-1)!.ordinal) : null,
+    };
   }
 
   async cancel(caller: Caller, id: string): Promise<OperationView> {
     this.#fail();
-    const { view } = this.#entry(caller, id);
-    if (view.status === "NotStarted") this.end(id, "Canceled");
-    else if (view.status === "Running") this.tell(id, { type: "cancel_requested", data: {} });
-    return this.#entry(caller, id).view;
+    const entry = this.#entry(caller, id);
+    if (!isEnded(entry.view.status) && !entry.isCancelRequested) {
+      entry.isCancelRequested = true;
+      this.tell(id, { type: "cancel_requested", data: {} });
+    }
+    if (entry.view.status === "NotStarted") this.end(id, "Canceled");
+    return entry.view;
   }
 
   async wait(caller: Caller, id: string, seconds: number, signal?: AbortSignal): Promise<OperationView> {
+    this.#fail();
     const timeout = AbortSignal.timeout(seconds * 1_000);
     const ending = signal === undefined ? timeout : AbortSignal.any([timeout, signal]);
-    while (!isEnded((await this.get(caller, id)).status) && !ending.aborted) await this.#change(ending);
-    return this.get(caller, id);
+    const entry = this.#entry(caller, id);
+    while (!isEnded(entry.view.status) && !ending.aborted) await this.#change(ending);
+    return entry.view;
   }
 
   async *follow(
@@ -119,11 +130,11 @@ export class FakeOperations implements Operations {
   ): AsyncGenerator<StoredEvent | Snapshot, void> {
     const entry = this.#entry(caller, id);
     let seq = after;
-    if (seq < entry.pruned) {
-      seq = entry.events.length;
-      yield { seq, operation_id: id, time: new Date().toISOString(), type: "snapshot", data: entry.view };
-    }
     while (!signal.aborted) {
+      if (seq < entry.pruned || seq > entry.events.length) {
+        seq = entry.events.length;
+        yield { seq, operation_id: id, time: new Date().toISOString(), type: "snapshot", data: entry.view };
+      }
       for (const event of entry.events.slice(seq)) {
         yield event;
         seq = event.seq;
@@ -134,7 +145,7 @@ export class FakeOperations implements Operations {
     }
   }
 
-  /** An event happens. */
+  /** Stores an event, as a worker does. */
   tell(id: string, body: EventBody): void {
     const { events } = this.#entries.get(id)!;
     const numbered = { seq: events.length + 1, operation_id: id, time: new Date().toISOString() };
@@ -142,22 +153,31 @@ export class FakeOperations implements Operations {
     this.#changed.emit("change");
   }
 
+  /** Starts the first attempt, as a dispatcher does. */
   start(id: string): void {
     const entry = this.#entries.get(id)!;
     entry.view = { ...entry.view, status: "Running", started_at: new Date().toISOString() };
     this.tell(id, { type: "started", data: { attempt: 1 } });
   }
 
+  /** Ends an operation for good, as a dispatcher does. */
   end(id: string, status: "Succeeded" | "Canceled" = "Succeeded"): void {
     const entry = this.#entries.get(id)!;
-    entry.view = { ...entry.view, status, finished_at: new Date().toISOString() };
-    this.tell(id, { type: status === "Succeeded" ? "succeeded" : "canceled", data: entry.view });
+    const isCanceled = status === "Canceled";
+    entry.view = {
+      ...entry.view,
+      status,
+      finished_at: new Date().toISOString(),
+      result: isCanceled ? null : resultOf(id),
+      error: isCanceled ? canceledProblem() : null,
+    };
+    this.tell(id, { type: isCanceled ? "canceled" : "succeeded", data: entry.view });
   }
 
-  /** Forgets the events there are. */
+  /** Removes all events but the newest, as the service does with too many of them. */
   prune(id: string): void {
     const entry = this.#entries.get(id)!;
-    entry.pruned = entry.events.length;
+    entry.pruned = entry.events.length - 1;
   }
 
   async #change(signal: AbortSignal): Promise<void> {
@@ -166,10 +186,19 @@ export class FakeOperations implements Operations {
     });
   }
 
+  #entriesOf(caller: Caller): Entry[] {
+    return [...this.#entries.values()].filter((entry) => entry.caller === caller.subject);
+  }
+
+  #withKey(caller: Caller, key: string | undefined): Entry | undefined {
+    if (key === undefined) return undefined;
+    return this.#entriesOf(caller).find(({ submission }) => submission.idempotencyKey === key);
+  }
+
   #entry(caller: Caller, id: string): Entry {
     const entry = this.#entries.get(id);
     if (entry?.caller === caller.subject) return entry;
-    throw new MucastError("not_found", `there is no operation ${id}`, { path: "id" });
+    throw new MucastError("not_found", `there is no operation ${JSON.stringify(id)}`, { path: "id" });
   }
 
   #fail(): void {
@@ -191,5 +220,14 @@ function newView({ operation }: Submission): OperationView {
     warnings: [],
     result: null,
     error: null,
+  };
+}
+
+function resultOf(id: string): OperationView["result"] {
+  return {
+    status: "Succeeded",
+    output_url: `memory:/data/ml_engine_${id}.json`,
+    output_name: `ml_engine_${id}.json`,
+    execution_name: "ml-worker-job-1",
   };
 }
