@@ -5,7 +5,7 @@ import { createInterface } from "node:readline";
 import { test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 
-const MODULE = JSON.stringify(new URL("./end-signal.ts", import.meta.url).href);
+const MODULE = JSON.stringify(new URL("./signals.ts", import.meta.url).href);
 
 /** Says which signals tell it to end, and does not end by them; each is followed at once by another one. */
 const LISTENING = `

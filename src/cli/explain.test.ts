@@ -3,8 +3,7 @@ import { PassThrough } from "node:stream";
 import { test } from "node:test";
 import { parseMlSettings } from "../contract/config/ml-settings.ts";
 import { MucastError } from "../contract/errors/errors.ts";
-import { explain } from "./explain.ts";
-import { Reporter } from "./reporter.ts";
+import { explain, Reporter } from "./reporter.ts";
 
 /** What a person reads, and the exit code. */
 function told(body: () => unknown): { text: string; exit: number } {

@@ -1,5 +1,12 @@
 import type { Command } from "commander";
-import type { KeyFlags } from "./key-commands.ts";
+import { z } from "zod";
+import { MucastError } from "../contract/errors/errors.ts";
+import { faultsOf, invalidRequest } from "../contract/errors/faults.ts";
+import { printable } from "../contract/errors/wording.ts";
+import type { ApiKey } from "../service/auth/key-store.ts";
+import { SCOPES } from "../service/operations/operations.ts";
+import type { Keys } from "./key-access.ts";
+import { table } from "./table.ts";
 
 /** Adds `mucast keys`. The database is loaded only where no service has it open. */
 export function addKeys(program: Command): void {
@@ -7,30 +14,27 @@ export function addKeys(program: Command): void {
     .command("keys")
     .description("make, list and revoke the API keys of a service with auth: keys")
     .addHelpText("after", HELP);
-  withPlace(keys.command("create"))
+  withSettings(keys.command("create"))
     .description("make a key; stdout carries its token, which is shown this once only")
     .requiredOption("--name <text>", "whose key it is, or what for")
     .option("--scopes <words>", "read, write, admin, parted by commas", "read,write")
     .action(async (flags: KeyFlags & { name: string; scopes: string }) => {
-      const { createKey } = await import("./key-commands.ts");
       await createKey(flags);
     });
-  withPlace(keys.command("list"))
+  withSettings(keys.command("list"))
     .description("tell all keys, revoked ones too; never their tokens")
     .action(async (flags: KeyFlags) => {
-      const { listKeys } = await import("./key-commands.ts");
       await listKeys(flags);
     });
-  withPlace(keys.command("revoke"))
+  withSettings(keys.command("revoke"))
     .description("refuse a key from now on")
     .argument("<id>", "the id of the key: what stands between mucast_ and the secret")
     .action(async (id: string, flags: KeyFlags) => {
-      const { revokeKey } = await import("./key-commands.ts");
       await revokeKey(id, flags);
     });
 }
 
-function withPlace(command: Command): Command {
+function withSettings(command: Command): Command {
   return command
     .option("--data-dir <folder>", "database and blobs [env: MUCAST_DATA_DIR]")
     .option("--settings <file>", "settings as JSON; see docs/configuration.md [env: MUCAST_SETTINGS]")
@@ -45,3 +49,71 @@ Examples:
 
 With a PostgreSQL (DATABASE_URL) the keys lie there; otherwise in the data folder, whose service is asked where one runs.
 Whoever may use this command is the operator: operations and blobs belong to the key that made them.`;
+
+interface KeyFlags {
+  readonly dataDir?: string;
+  readonly settings?: string;
+  readonly json?: true;
+}
+
+const newKeySchema = z.strictObject({
+  name: z.string().trim().min(1).max(100),
+  scopes: z.array(z.enum(SCOPES)).min(1),
+});
+
+/** Makes a key and prints its token, or with `--json` the key and its token. */
+async function createKey(flags: KeyFlags & { name: string; scopes: string }): Promise<void> {
+  const wanted = { name: flags.name, scopes: flags.scopes.split(/[\s,]+/).filter((word) => word !== "") };
+  const checked = newKeySchema.safeParse(wanted);
+  if (!checked.success) throw invalidRequest(faultsOf(checked.error, newKeySchema, "", wanted).map(asFlag));
+  const made = await withKeys(flags, (keys) => keys.create(checked.data.name, checked.data.scopes));
+  process.stdout.write(flags.json ? json(made) : `${made.token}\n`);
+  process.stderr.write(`made ${about(made.key)}; its token is shown this once only\n`);
+}
+
+async function listKeys(flags: KeyFlags): Promise<void> {
+  const keys = await withKeys(flags, (store) => store.list());
+  process.stdout.write(flags.json ? json({ keys }) : `${keyTable(keys)}\n`);
+}
+
+async function revokeKey(id: string, flags: KeyFlags): Promise<void> {
+  const key = await withKeys(flags, (keys) => keys.revoke(id));
+  if (key === undefined) {
+    throw new MucastError("not_found", `there is no key ${id}; \`mucast keys list\` shows them`, {
+      path: "id",
+      value: id,
+    });
+  }
+  if (flags.json) process.stdout.write(json(key));
+  process.stderr.write(`revoked ${about(key)}\n`);
+}
+
+/** The database, and all that reaches a service, is loaded by a command that needs it. */
+async function withKeys<T>(flags: KeyFlags, body: (keys: Keys) => Promise<T>): Promise<T> {
+  const access = await import("./key-access.ts");
+  return access.withKeys(flags, body);
+}
+
+function asFlag<F extends { readonly path: string }>(fault: F): F {
+  return { ...fault, path: `--${fault.path.replace(/^\./, "").replace(/\[.*/, "")}` };
+}
+
+function about({ id, name, scopes }: ApiKey): string {
+  return `key ${id}, ${printable(name)} (${scopes.join(", ")})`;
+}
+
+function keyTable(keys: readonly ApiKey[]): string {
+  const rows = keys.map(({ id, name, scopes, created_at, last_used_at, revoked_at }) => [
+    id,
+    printable(name),
+    scopes.join(","),
+    created_at,
+    last_used_at ?? "never",
+    revoked_at ?? "-",
+  ]);
+  return table(["id", "name", "scopes", "created", "last used", "revoked"], rows);
+}
+
+function json(value: unknown): string {
+  return `${JSON.stringify(value)}\n`;
+}

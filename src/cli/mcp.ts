@@ -1,5 +1,6 @@
 import type { Command } from "commander";
-import type { McpFlags } from "./serve-mcp.ts";
+import { invalidRequest, show } from "../contract/errors/faults.ts";
+import { untilSignal } from "./signals.ts";
 
 /** Adds `mucast mcp`. What it serves with is loaded only by this command. */
 export function addMcp(program: Command): void {
@@ -11,7 +12,6 @@ export function addMcp(program: Command): void {
     .option("--settings <file>", "settings as JSON; see docs/configuration.md [env: MUCAST_SETTINGS]")
     .addHelpText("after", HELP)
     .action(async (flags: McpFlags) => {
-      const { serveMcp } = await import("./serve-mcp.ts");
       await serveMcp(flags, process.env);
     });
 }
@@ -25,3 +25,51 @@ Without --url it talks to the service that has the data folder open, or starts o
 ends with stdin; jobs that run then are taken up again by the next start. For long jobs have \`mucast serve\` running.
 
 stdout carries the protocol and nothing else; stderr the log. docs/mcp.md tells how to name it in an MCP client.`;
+
+interface McpFlags {
+  readonly url?: string;
+  readonly dataDir?: string;
+  readonly settings?: string;
+}
+
+/** Serves MCP over stdin and stdout until stdin ends or a signal comes. */
+async function serveMcp({ url, dataDir, settings }: McpFlags, env: NodeJS.ProcessEnv): Promise<void> {
+  const [{ clientOf, FolderService, remoteOperations }, { serveMcpOnStdio }, { loadSettings }] =
+    await Promise.all([
+      import("./service-access.ts"),
+      import("../service/mcp/serve-stdio.ts"),
+      import("../service/settings/load-settings.ts"),
+    ]);
+  const onError = (error: unknown) =>
+    process.stderr.write(
+      `mucast mcp: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
+    );
+  if (url !== undefined) checkUrl(url);
+  const { stdin: input, stdout: output } = process;
+  const apiKey = env.MUCAST_API_KEY || undefined;
+  const folder =
+    url === undefined ? new FolderService(loadSettings({ data_dir: dataDir, settings }, env)) : undefined;
+  const find = async () => (await folder?.find()) ?? { address: url!, token: undefined };
+  const connect = async () => {
+    const { address, token } = await find();
+    return clientOf(address, apiKey ?? token);
+  };
+  // Also while it ends: a host that loses patience sends a signal after it has closed stdin.
+  await untilSignal(async (signal) => {
+    try {
+      // A folder that cannot be used is told at once, not at the first call.
+      const { address } = await find();
+      const parts = { operations: remoteOperations(connect), address, input, output, onError };
+      await serveMcpOnStdio(parts, signal);
+    } finally {
+      input.destroy();
+      await folder?.close();
+    }
+  });
+}
+
+/** @throws MucastError invalid_request. */
+function checkUrl(url: string): void {
+  if (/^https?:$/.test(URL.parse(url)?.protocol ?? "")) return;
+  throw invalidRequest([{ path: "--url", message: `must be an http or https URL, got ${show(url)}` }]);
+}

@@ -1,34 +1,31 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
+import { MucastError } from "../contract/errors/errors.ts";
+import { findEnvironment, SETUP_COMMANDS } from "../engine/environment/environment.ts";
+import type { ServiceSettings, SettingFlags } from "../service/settings/load-settings.ts";
+import { onEndSignal } from "./signals.ts";
+
+/** The flags of `mucast serve`: each gives the setting of its key, and `settings` names the settings file. */
+const FLAGS = {
+  host: ["--host <address>", "address to listen on [env: MUCAST_HOST]"],
+  port: ["--port <number>", "port to listen on; 0 takes a free one [env: MUCAST_PORT]"],
+  data_dir: ["--data-dir <folder>", "database and blobs [env: MUCAST_DATA_DIR]"],
+  public_url: ["--public-url <url>", "how callers reach it [env: MUCAST_PUBLIC_URL]"],
+  settings: ["--settings <file>", "settings as JSON; see docs/configuration.md [env: MUCAST_SETTINGS]"],
+} as const;
 
 /** Adds `mucast serve`. The service and its database are loaded only by this command. */
 export function addServe(program: Command): void {
-  program
+  const command = program
     .command("serve")
-    .description("Runs jobs for callers over HTTP and MCP, until it is stopped.")
-    .option("--host <address>", "address to listen on [env: MUCAST_HOST]")
-    .option("--port <number>", "port to listen on; 0 takes a free one [env: MUCAST_PORT]")
-    .option("--data-dir <folder>", "database and blobs [env: MUCAST_DATA_DIR]")
-    .option("--public-url <url>", "how callers reach it [env: MUCAST_PUBLIC_URL]")
-    .option("--settings <file>", "settings as JSON; see docs/configuration.md [env: MUCAST_SETTINGS]")
-    .addHelpText("after", HELP)
-    .action(async (flags: ServeFlags) => {
-      const { serve } = await import("./serve-until-signal.ts");
-      await serve({
-        host: flags.host,
-        port: flags.port,
-        data_dir: flags.dataDir,
-        public_url: flags.publicUrl,
-        settings: flags.settings,
-      });
-    });
-}
-
-interface ServeFlags {
-  readonly host?: string;
-  readonly port?: string;
-  readonly dataDir?: string;
-  readonly publicUrl?: string;
-  readonly settings?: string;
+    .description("Runs jobs for callers over HTTP and MCP, until it is stopped.");
+  const options = Object.entries(FLAGS).map(([key, [flag, what]]) => ({
+    key,
+    option: new Option(flag, what),
+  }));
+  for (const { option } of options) command.addOption(option);
+  command.addHelpText("after", HELP).action(async (values: SettingFlags) => {
+    await serve(Object.fromEntries(options.map(({ key, option }) => [key, values[option.attributeName()]])));
+  });
 }
 
 const HELP = `
@@ -38,3 +35,90 @@ the rest back to the queue, where the next start finds it; another signal, a sec
 terminal on stdin, stdout or stderr, as under nohup, SIGHUP is passed over.
 
 stdout carries its address and how to use it; stderr its log, one JSON object a line.`;
+
+const CLOSING_SECONDS = 30;
+
+/** Runs a service until a signal tells it to end, then ends the process; another one, a second later, ends it at once. */
+async function serve(flags: SettingFlags): Promise<void> {
+  const [{ startService }, { loadSettings }] = await Promise.all([
+    import("../service/service.ts"),
+    import("../service/settings/load-settings.ts"),
+  ]);
+  const settings = loadSettings(flags, process.env);
+  // From the start on: a service that is still opening ends as soon as it is open.
+  const stopped = new Promise<NodeJS.Signals>(onEndSignal);
+  // The service goes on where its address cannot be told: a full disk, a reader that is gone.
+  process.stdout.on("error", () => undefined);
+  const service = await startService(settings);
+  const address = settings.public_url?.replace(/\/+$/, "") ?? service.address;
+  process.stdout.write(await welcome(address, settings, hasEngine(settings)));
+  await stopped;
+  endInTime((settings.drain_seconds + CLOSING_SECONDS) * 1_000);
+  await service.close();
+  // Clients of others' services, such as that of traces, may hold the process with timers of their own.
+  process.exit(0);
+}
+
+/** Whether this machine can run jobs, where it is this machine that runs them. */
+function hasEngine({ executor }: ServiceSettings): boolean {
+  if (executor !== "process") return true;
+  try {
+    findEnvironment("ml");
+    return true;
+  } catch (error) {
+    if (error instanceof MucastError) return false;
+    throw error;
+  }
+}
+
+/** A database that went without a word would keep the process; what runs is taken over then, as after a kill. */
+function endInTime(milliseconds: number): void {
+  setTimeout(() => {
+    process.stderr.write("mucast: not everything could be closed in time\n");
+    process.exit(1);
+  }, milliseconds);
+}
+
+type WelcomeSettings = Pick<ServiceSettings, "auth" | "oidc_issuer" | "database_url" | "data_dir">;
+
+const WAIT_SECONDS = 60;
+
+/**
+ * What `mucast serve` prints: its address, and lines of curl that run a job on the example blobs.
+ * @param hasEngine whether there is a Python environment, without which jobs fail.
+ */
+async function welcome(address: string, settings: WelcomeSettings, hasEngine: boolean): Promise<string> {
+  const { submitLine, uploadLines } = await import("../service/http/page/quick-start.ts");
+  const asking = { origin: address, hasCredentials: settings.auth !== "none" };
+  const first = [...firstSteps(settings), ...(hasEngine ? [] : [NO_ENGINE])];
+  const lines = [...uploadLines(asking), submitLine(asking, WAIT_SECONDS)];
+  return `mucast listens on ${address}
+${first.map((step) => `\n${step}\n`).join("")}
+A job on the example blobs:
+
+${indented(lines.join("\n"))}
+
+  docs     ${address}/docs
+  OpenAPI  ${address}/openapi.json
+  MCP      ${address}/mcp
+`;
+}
+
+/** As this process was called: `npm run mucast` in a checkout, which may have no `mucast` to call. */
+const COMMAND = process.env.npm_lifecycle_event === "mucast" ? "npm run --silent mucast --" : "mucast";
+
+const NO_ENGINE = `There is no Python environment, so jobs will fail: \`${SETUP_COMMANDS.ml}\` makes it.`;
+
+/** What a caller has to have before the lines work. */
+function firstSteps({ auth, oidc_issuer, database_url, data_dir }: WelcomeSettings): string[] {
+  if (auth === "none") return [];
+  if (auth === "oidc") return [`The lines below take an access token of ${oidc_issuer} from MUCAST_KEY.`];
+  const place = database_url === undefined ? ` --data-dir '${data_dir.replaceAll("'", "'\\''")}'` : "";
+  return [
+    `The lines below take a key from MUCAST_KEY; this makes one:\n\n  export MUCAST_KEY=$(${COMMAND} keys create --name me${place})`,
+  ];
+}
+
+function indented(text: string): string {
+  return text.replaceAll(/^/gm, "  ");
+}

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { test } from "node:test";
 
-const MODULE = JSON.stringify(new URL("./until-signal.ts", import.meta.url).href);
+const MODULE = JSON.stringify(new URL("./signals.ts", import.meta.url).href);
 
 /** Runs `body`, the text of what untilSignal is given, in a process of its own. */
 async function ended(

@@ -4,8 +4,8 @@ import { namedFailure, printable } from "../contract/errors/wording.ts";
 import type { JobPreview, TickerPreview } from "../jobs/shared/job-preview.ts";
 import { validateJob } from "../jobs/validate-job.ts";
 import { type JobFlags, jobInputs, reporterOf, withJobFlags } from "./job-options.ts";
+import { untilSignal } from "./signals.ts";
 import { table } from "./table.ts";
-import { untilSignal } from "./until-signal.ts";
 
 const HELP = `
 Example:

@@ -1,8 +1,12 @@
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
+import { MucastApiError, MucastClient } from "../client/index.ts";
+import { ERROR_TABLE, type ErrorCode } from "../contract/errors/error-codes.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { type Holder, readHolder } from "../service/lock/lock-holder.ts";
+import type { ToolOperations } from "../service/mcp/call-tool.ts";
 import type { RunningService } from "../service/service.ts";
 import type { ServiceSettings } from "../service/settings/load-settings.ts";
 
@@ -82,4 +86,56 @@ async function isFree(port: number): Promise<boolean> {
   } finally {
     server.close();
   }
+}
+
+/**
+ * The operations of a service that runs elsewhere, for MCP tools. Whose they are, its credentials say.
+ *
+ * @param connect gives the client to use now.
+ */
+export function remoteOperations(connect: () => Promise<MucastClient>): ToolOperations {
+  async function asked<T>(ask: (client: MucastClient) => Promise<T>): Promise<T> {
+    const client = await connect();
+    try {
+      return await ask(client);
+    } catch (error) {
+      throw asMucastError(error);
+    }
+  }
+  return {
+    submit: async (_caller, { operation, payload, idempotencyKey = randomUUID() }) => {
+      const submitted = await asked((client) =>
+        operation === "run_ml_job"
+          ? client.runMlJob(payload, { idempotencyKey })
+          : client.runDlJob(payload, { idempotencyKey }),
+      );
+      return { operation: submitted };
+    },
+    get: (_caller, id) => asked((client) => client.getOperation(id)),
+    forecast: (_caller, { id, ...query }) => asked((client) => client.getForecast(id, query)),
+    list: (_caller, query) => asked((client) => client.listOperations(query)),
+    cancel: (_caller, id) => asked((client) => client.cancelOperation(id)),
+  };
+}
+
+/** @param apiKey undefined for a service that asks for none. */
+export function clientOf(baseUrl: string, apiKey: string | undefined): MucastClient {
+  return new MucastClient({ baseUrl, ...(apiKey === undefined ? {} : { apiKey }) });
+}
+
+/** The error as the service has told it; a code that only a newer one knows becomes one that is as bad. */
+export function asMucastError(error: unknown): unknown {
+  if (error instanceof MucastApiError) {
+    const { code, detail, type: _, title: __, ...data } = error.problem;
+    const otherwise = error.status < 500 ? "invalid_request" : "unavailable";
+    return new MucastError(isKnown(code) ? code : otherwise, detail, data);
+  }
+  if (!(error instanceof TypeError)) return error;
+  const { cause } = error as { cause?: { code?: string; message?: string } };
+  const reason = cause?.code ?? cause?.message ?? error.message;
+  return new MucastError("unavailable", `the service does not answer (${reason})`, {}, { cause: error });
+}
+
+function isKnown(code: string): code is ErrorCode {
+  return Object.hasOwn(ERROR_TABLE, code);
 }

@@ -1,15 +1,41 @@
 import { randomUUID } from "node:crypto";
+import { dirname } from "node:path";
 import type { Command } from "commander";
+import { resolveOutput } from "../blob/folder/output-folder.ts";
 import { spaceIn, withSpace } from "../blob/names.ts";
+import { openStore } from "../blob/open-store.ts";
 import { blobPolicy } from "../blob/policy.ts";
+import type { BlobStore } from "../blob/store.ts";
 import { invalidRequest } from "../contract/errors/faults.ts";
+import { shownProblem } from "../contract/errors/shown-problem.ts";
 import type { ResultRecord } from "../contract/output/result-record.ts";
+import { StatusWriter } from "../executors/status-writer.ts";
+import { runDlJob } from "../jobs/dl/run-dl-job.ts";
+import { runMlJob } from "../jobs/ml/run-ml-job.ts";
 import type { JobContext, JobRequest } from "../jobs/shared/job.ts";
 import { type JobFlags, jobInputs, reporterOf, withJobFlags } from "./job-options.ts";
-import { untilSignal } from "./until-signal.ts";
+import { untilSignal } from "./signals.ts";
+
+export function addRunMlJob(program: Command): void {
+  addJobCommand(program, {
+    name: "run_ml_job",
+    description: "train one regressor per ticker and write the output blob",
+    exampleConfig: '{"ML params": {"model": "lightgbm", "intervals": {}}}',
+    run: runMlJob,
+  });
+}
+
+export function addRunDlJob(program: Command): void {
+  addJobCommand(program, {
+    name: "run_dl_job",
+    description: "train neural networks, one per ticker or one for all, and write the output blob",
+    exampleConfig: '{"NN params": {"Dot prediction": {"current option": "lstm", "intervals": {}}}}',
+    run: runDlJob,
+  });
+}
 
 /** A job as a command of its own. */
-export interface JobCommand {
+interface JobCommand {
   readonly name: string;
   readonly description: string;
   /** Config of the examples, as JSON text. */
@@ -21,7 +47,7 @@ export interface JobCommand {
 const TICKERS_TOLD = 3;
 
 /** Adds a command that runs a job and prints its result record. */
-export function addJobCommand(program: Command, job: JobCommand): void {
+function addJobCommand(program: Command, job: JobCommand): void {
   withJobFlags(program.command(job.name))
     .description(job.description)
     .addHelpText("after", helpOf(job))
@@ -36,7 +62,6 @@ export function addJobCommand(program: Command, job: JobCommand): void {
           const context = { workers, memoryBytes, policy, report: reporter.report, signal };
           const attempt = statusAttempt(process.env);
           if (attempt === undefined) return job.run(request, context);
-          const { withStatus } = await import("./with-status.ts");
           const log = (message: string) =>
             reporter.tell({ level: "warning", message }, `warning: ${message}`);
           return withStatus(job.run, request, context, attempt, log);
@@ -77,4 +102,59 @@ Examples:
 
 stdout carries the result record as one JSON object and nothing else. OPERATION_ID, where set, names the output.
 Exit codes: 0 succeeded, 2 the request, 3 the data or the storage, 4 the engine, 130 cancelled, 1 a defect of mucast.`;
+}
+
+type Run = (request: JobRequest, context: JobContext) => Promise<ResultRecord>;
+
+/**
+ * Runs a job that also tells of itself in `status/<id>.<attempt>.json`, beside the `data/` of its output, as a service
+ * asks of a job container. One that is stopped by a signal leaves no end there: whoever stopped it knows why.
+ * @param log hears of a status that could not be written; the job goes on.
+ */
+export async function withStatus(
+  run: Run,
+  request: JobRequest,
+  context: JobContext,
+  attempt: number,
+  log: (line: string) => void,
+): Promise<ResultRecord> {
+  const store = await storeOf(request, context, log);
+  if (store === undefined) return run(request, context);
+  const status = new StatusWriter({ ...request, store, attempt, log });
+  const { report, signal } = context;
+  const told: JobContext = {
+    ...context,
+    onTiming: status.onTiming,
+    report: (event) => {
+      status.report(event);
+      report(event);
+    },
+  };
+  try {
+    const record = await run(request, told);
+    await status.writeEnd({ record });
+    return record;
+  } catch (error) {
+    if (signal.aborted) status.stop();
+    else
+      await status.writeEnd({
+        problem: shownProblem(error, ({ id, what, text }) => log(`${what} ${id}: ${text}`)),
+      });
+    throw error;
+  } finally {
+    await store.close();
+  }
+}
+
+async function storeOf(
+  { blobUrl, featureUrl }: JobRequest,
+  { policy }: JobContext,
+  log: (line: string) => void,
+): Promise<BlobStore | undefined> {
+  try {
+    return await openStore(blobUrl || dirname(resolveOutput({ featureLocation: featureUrl })), { policy });
+  } catch (error) {
+    log(`no status can be written: ${error instanceof Error ? error.message : String(error)}`);
+    return undefined;
+  }
 }

@@ -1,0 +1,48 @@
+import { Command } from "commander";
+import { withoutSignature } from "../blob/policy.ts";
+import { MUCAST_VERSION } from "../contract/version.ts";
+import { addDoctor } from "./doctor.ts";
+import { addKeys } from "./keys.ts";
+import { addMcp } from "./mcp.ts";
+import { addPrepare } from "./prepare.ts";
+import { addRunDlJob, addRunMlJob } from "./run-job.ts";
+import { addSchema } from "./schema.ts";
+import { addServe } from "./serve.ts";
+import { addSetup } from "./setup.ts";
+import { addValidate } from "./validate.ts";
+
+/** Every command, in the order of the help. README.md has a row for each; a test holds that. */
+const COMMANDS: readonly ((program: Command) => void)[] = [
+  addRunMlJob,
+  addRunDlJob,
+  addValidate,
+  addPrepare,
+  addServe,
+  addMcp,
+  addKeys,
+  addSchema,
+  addDoctor,
+  addSetup,
+];
+
+/** The program `mucast` with all its commands; parse arguments with it once. */
+export function createProgram(): Command {
+  const program = new Command("mucast")
+    .description("Trains next-day return forecasts and leaves one blob that a portfolio optimizer reads.")
+    .version(MUCAST_VERSION, "--version")
+    .exitOverride()
+    .configureOutput({ writeErr: (text) => process.stderr.write(withoutSignature(text)) })
+    .showHelpAfterError("Run with --help for the flags.")
+    .addHelpText("after", HELP);
+  for (const add of COMMANDS) add(program);
+  return program;
+}
+
+const HELP = `
+Example, from a price CSV to forecasts:
+  mucast setup
+  mucast prepare --prices prices.csv --out blobs --learning-end 2020-12-31
+  mucast run_ml_job --feature-url blobs/data/feature_engine_ID.json \\
+      --data-extractor-url blobs/data/data_extractor_ID.json --config '{"ML params": {"model": "lightgbm"}}'
+
+Each command has a --help of its own.`;
