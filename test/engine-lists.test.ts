@@ -1,78 +1,83 @@
-/** Lists that TypeScript and Python both hold. The engine's sources are read as text, so that no process starts. */
+/**
+ * Lists that TypeScript and Python both have. The engine's sources are read as text, so that no process starts. That
+ * each list is complete within the engine is for mypy and engine/tests/test_closed_sets.py.
+ */
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { SCALERS } from "../src/contract/config/intervals.ts";
 import {
-  ARCHITECTURES,
+  architecturesOf,
   LOSS_TYPES,
   NETWORKS,
   OPTIMIZERS,
   trainingParamsSchema,
 } from "../src/contract/config/networks.ts";
 import { ERROR_TABLE } from "../src/contract/errors/error-codes.ts";
-import { MODELS } from "../src/contract/model-params/models.ts";
+import { LIBRARY_TITLES, MODELS } from "../src/contract/model-params/models.ts";
 import type { TaskKind } from "../src/engine/pool/protocol.ts";
 
 const ENGINE = "engine/mucast_engine";
-const sources = globSync(`${ENGINE}/**/*.py`).map((file) => readFileSync(file, "utf8"));
-const whole = sources.join("\n");
+const engine = globSync(`${ENGINE}/**/*.py`)
+  .map((file) => readFileSync(file, "utf8"))
+  .join("\n");
 
-/** The names of `NAME = Literal[...]`. */
+/** The names of a `Literal`. */
 function literal(name: string): string[] {
-  const [, body] = new RegExp(`^${name} = Literal\\[(.*?)\\]`, "ms").exec(whole) ?? [];
-  assert.ok(body, `no ${name} = Literal[...] in ${ENGINE}; this test reads it`);
-  return all(body, /"(\w+)"/g);
+  const [, names] = new RegExp(`^${name} = Literal\\[(.*?)\\]`, "ms").exec(engine) ?? [];
+  assert.ok(names !== undefined, `${ENGINE} has no ${name} = Literal[...]; this test reads it`);
+  return [...names.matchAll(/"(\w+)"/g)].map(([, each]) => each!);
 }
 
-/** The bodies of every table of that name. */
-function tables(name: string): string[] {
-  const found = [...whole.matchAll(new RegExp(`^${name}(?:: [^\\n]+)? = \\{\\n(.*?)^\\}`, "gms"))];
-  assert.ok(found.length > 0, `no table ${name} in ${ENGINE}; this test reads it`);
-  return found.map(([, body]) => body!);
-}
-
-function all(text: string, pattern: RegExp): string[] {
-  return [...new Set([...text.matchAll(pattern)].map((match) => match.slice(1).find(Boolean)!))].sort();
-}
-
-function same(engine: readonly string[], contract: readonly string[], what: string) {
-  assert.deepEqual(
-    [...engine].sort(),
-    [...contract].sort(),
-    `${what}: those of ${ENGINE} and of src/contract`,
+/** The keys and values of each table of that name, as Python writes the values. */
+function tables(name: string): Map<string, string>[] {
+  const found = [...engine.matchAll(new RegExp(`^${name}(?:: [^\\n]+)? = \\{\\n(.*?)^\\}`, "gms"))];
+  assert.ok(found.length > 0, `${ENGINE} has no table ${name}; this test reads it`);
+  return found.map(
+    ([, body]) =>
+      new Map([...body!.matchAll(/^ {4}"(\w+)": (.*),$/gm)].map(([, key, value]) => [key!, value!])),
   );
 }
 
-describe("the engine and the contract", () => {
-  it("have the same regressors", () => {
-    const [table] = tables("REGRESSORS");
-    same(
-      [...table!.matchAll(/"(\w+)": \("(\w+)", "(\w+)"/g)].map((row) => row.slice(1).join(" ")),
-      MODELS.map(({ name, library, className }) => `${name} ${library} ${className}`),
-      "REGRESSORS",
-    );
+function assertSame(ofEngine: Iterable<string>, ofContract: Iterable<string>, what: string) {
+  const message = `${what}: those of ${ENGINE} (actual) are not those of src/contract (expected)`;
+  assert.deepEqual([...ofEngine].sort(), [...ofContract].sort(), message);
+}
+
+describe("the engine and the contract have the same", () => {
+  it("regressors", () => {
+    const [regressors] = tables("REGRESSORS");
+    const classes = [...regressors!].map(([name, row]) => `${name}: ${row.match(/"\w+"/g)!.slice(0, 2)}`);
+    const expected = MODELS.map(({ name, library, className }) => `${name}: "${library}","${className}"`);
+    assertSame(classes, expected, "REGRESSORS");
   });
 
-  it("have the same scalers, for regressors and for networks", () => {
-    const found = tables("SCALERS").map((table) => all(table, /^ {4}"(\w+)":/gm));
-    assert.equal(found.length, 2);
-    const ofNetworks = SCALERS.filter((name) => name !== "none");
-    for (const names of found) same(names, names.includes("none") ? SCALERS : ofNetworks, "SCALERS");
+  it("libraries", () => {
+    assertSame(literal("Library"), Object.keys(LIBRARY_TITLES), "libraries");
   });
 
-  it("have the same networks", () => {
-    const ofTicker = ARCHITECTURES.filter((name) => !NETWORKS[name].joint);
-    same(literal("TickerArchitecture"), ofTicker, "TickerArchitecture");
-    const ofAll = ARCHITECTURES.filter((name) => NETWORKS[name].joint);
-    same(literal("JointArchitecture"), ofAll, "JointArchitecture");
+  it("scalers", () => {
+    assert.ok(tables("SCALERS").some((table) => table.has("none")));
+    // Networks always scale.
+    for (const table of tables("SCALERS")) {
+      assertSame(new Set([...table.keys(), "none"]), SCALERS, "SCALERS");
+    }
   });
 
-  it("have the same losses", () => same(literal("LossName"), LOSS_TYPES, "LossName"));
+  it("networks", () => {
+    assertSame(literal("TickerArchitecture"), architecturesOf({ joint: false }), "networks of one ticker");
+    assertSame(literal("JointArchitecture"), architecturesOf({ joint: true }), "joint networks");
+  });
 
-  it("have the same optimizers", () => same(literal("OptimiserName"), OPTIMIZERS, "OptimiserName"));
+  it("losses", () => {
+    assertSame(literal("LossName"), LOSS_TYPES, "losses");
+  });
 
-  it("have the same kinds of tasks", () => {
+  it("optimizers", () => {
+    assertSame(literal("OptimiserName"), OPTIMIZERS, "optimizers");
+  });
+
+  it("tasks", () => {
     const kinds: Record<TaskKind, true> = {
       fit_predict: true,
       trial: true,
@@ -81,7 +86,12 @@ describe("the engine and the contract", () => {
       train_stack: true,
       train_joint: true,
     };
-    same(literal("TaskKind"), Object.keys(kinds), "TaskKind and the protocol of src/engine");
+    assertSame(literal("TaskKind"), Object.keys(kinds), "kinds of tasks");
+  });
+
+  it("codes of errors", () => {
+    const unknown = literal("Code").filter((code) => !Object.hasOwn(ERROR_TABLE, code));
+    assert.deepEqual(unknown, [], `codes of ${ENGINE} that ERROR_TABLE lacks`);
   });
 
   const { loss_type: _, ...training } = trainingParamsSchema.shape;
@@ -90,25 +100,15 @@ describe("the engine and the contract", () => {
     ...["architecture", "batch_size", "loss", ...Object.keys(training)],
   ];
   for (const field of new Set(fields)) {
-    it(`agree on the field ${field}: the engine reads what a task carries`, () => {
-      assert.ok(whole.includes(`["${field}"]`), `nothing in ${ENGINE} reads ["${field}"]`);
+    it(`field ${field} of a task`, () => {
+      assert.ok(engine.includes(`["${field}"]`), `${ENGINE} does not read ["${field}"], which tasks carry`);
     });
   }
+});
 
-  it("have the same codes of errors: each one that a task can end with is in ERROR_TABLE", () => {
-    const codes = literal("Code");
-    assert.ok(codes.includes("fit_failed"));
-    assert.deepEqual(
-      codes.filter((code) => !Object.hasOwn(ERROR_TABLE, code)),
-      [],
-    );
-  });
-
-  it("draw random numbers for the purposes of docs/semantics.md: another name gives other numbers", () => {
-    assert.deepEqual(all(whole, /\b(?:generator_for|derive_seed)\([^()]*"(\w+)"/g), [
-      "dropout",
-      "order",
-      "weights",
-    ]);
-  });
+it("the engine draws random numbers for the purposes of docs/semantics.md; another name gives other numbers", () => {
+  const drawn = [...engine.matchAll(/\b(?:generator_for|derive_seed)\([^()]*"(\w+)"/g)].map(
+    ([, purpose]) => purpose,
+  );
+  assert.deepEqual([...new Set(drawn)].sort(), ["dropout", "order", "weights"]);
 });

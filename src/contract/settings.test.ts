@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { settingNames, settingsSchema } from "./settings.ts";
 
@@ -22,5 +23,20 @@ test("no two settings have the same name", () => {
   for (const kind of ["env", "flag"] as const) {
     const names = settings.map(([, setting]) => settingNames.get(setting)?.[kind]).filter(Boolean);
     assert.equal(new Set(names).size, names.length, kind);
+  }
+});
+
+test("`mucast serve` has every flag of a setting, says its variable, and hands its value on by its key", () => {
+  const command = readFileSync(new URL("../cli/serve.ts", import.meta.url), "utf8");
+  for (const [key, setting] of settings) {
+    const { flag, env } = settingNames.get(setting)!;
+    if (flag === undefined) continue;
+    assert.match(
+      command,
+      new RegExp(`"${flag} <\\w+>", ".*\\[env: ${env}\\]"`),
+      `src/cli/serve.ts: option ${flag}`,
+    );
+    const camel = flag.slice(2).replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+    assert.match(command, new RegExp(`^ *${key}: flags\\.${camel},`, "m"), `src/cli/serve.ts: ${key}`);
   }
 });

@@ -43,7 +43,7 @@ describe("the block store", () => {
     assert.throws(() => store.append(Float64Array.of(1)), {
       code: "output_failed",
       message:
-        "the work folder of the job cannot be written: it does not exist (ENOENT); TMPDIR names another span",
+        "the work folder of the job cannot be written: it does not exist (ENOENT); TMPDIR names another place",
     });
   });
 });
