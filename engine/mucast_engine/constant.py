@@ -1,4 +1,4 @@
-"""Why a regressor predicts one constant: the figures that tell a user which parameter to lower."""
+"""Why a regressor predicts one constant: the figures by which a user sees which parameter to lower."""
 
 from typing import Any
 

@@ -45,7 +45,7 @@ def _one_fit(task: Message, fit: Message, x: Matrix, y: Matrix) -> tuple[Matrix,
     (a, b), (c, d) = fit["train"], fit["predict"]
     if not (0 <= a < b <= len(y) and 0 <= c <= d <= len(x)):
         raise TaskError("internal", f"rows {fit} lie outside the {len(x)} rows of x or the {len(y)} of y")
-    # Copies: the file is mapped read-only, and a library told to work in place must not reach the next fit.
+    # Copies: the file is mapped read-only, and a library that works in place must not change the rows of the next fit.
     train_x, train_y, score_x = np.array(x[a:b]), np.array(y[a:b]), np.array(x[c:d])
     try:
         scaler = make_scaler(task["scaler"])

@@ -1,4 +1,4 @@
-"""`python -m mucast_engine.status torch sklearn`: one JSON object that tells which libraries can be imported."""
+"""`python -m mucast_engine.status torch sklearn`: prints one JSON object, which libraries can be imported."""
 
 import json
 import os

@@ -24,8 +24,8 @@ Params = dict[str, Any]
 def trial(task: Message) -> Message:
     """Fits `task["estimator"]`, after `task["scaler"]`, to 60 synthetic rows in at most 2 iterations.
 
-    The rows have `task["columns"]` columns, as many as the arguments speak of. Raises TaskError
-    `invalid_model_params` with the library's own sentence and, where it can be told, `parameter` and `value`;
+    The rows have `task["columns"]` columns, as many as the arguments refer to. Raises TaskError
+    `invalid_model_params` with the library's own sentence and, where it is clear, `parameter` and `value`;
     `device_unavailable` where the arguments ask for a device.
     """
     spec = task["estimator"]
@@ -37,7 +37,7 @@ def trial(task: Message) -> Message:
 
 
 def _refusal(spec: Message, params: Params, scaler: str, width: int) -> str | None:
-    """What the library says against `params`; None where it takes them."""
+    """The sentence by which the library refuses `params`; None where it takes them."""
     generator = np.random.default_rng(7)
     x = generator.standard_normal((ROWS, width))
     y = 0.01 * generator.standard_normal(ROWS)
@@ -77,12 +77,12 @@ DEVICE_WORDS = (
 
 
 def _is_refusal(warning: str) -> bool:
-    """Whether a warning tells of an argument that the library otherwise passes over."""
+    """Whether a warning is about an argument that the library otherwise ignores."""
     return any(words in warning for words in REFUSING_WARNINGS + DEVICE_WORDS)
 
 
 def _explained(spec: Message, params: Params, scaler: str, width: int, sentence: str) -> TaskError:
-    """The error for `sentence`, with the argument it is about: named in it, or the one without which all is well."""
+    """The error for `sentence`, with the argument it is about: the one that it names, or the one to drop."""
     name = culprit_named(sentence, params)
     if name is None:
         without = {key: left_out(spec["library"], params, key) for key in params if key not in ALWAYS_SET}
@@ -103,7 +103,7 @@ def _shown(value: object) -> str:
 
 
 class _Logger:
-    """The kind that lightgbm asks for; its native library logs everything as `info`, whatever the level."""
+    """The interface that lightgbm requires; its native library logs everything as `info`, whatever the level."""
 
     def __init__(self, take: Callable[[str], object]) -> None:
         self.info = self.warning = take
@@ -111,7 +111,7 @@ class _Logger:
 
 @contextmanager
 def lightgbm_log(library: str) -> Iterator[list[str]]:
-    """The lines that lightgbm logs within; afterwards it prints them, as it does by itself."""
+    """Collects the lines that lightgbm logs, its only complaint about unknown names; then has it print again."""
     lines: list[str] = []
     if library != "lightgbm":
         yield lines

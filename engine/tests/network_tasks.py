@@ -71,7 +71,7 @@ def ticker_task(
     spec: dict[str, Any] | None = None,
     **changes: Any,
 ) -> Task:
-    """Every window of `ticker_data` once, unless told otherwise."""
+    """Every window of `ticker_data` once, unless the keywords say otherwise."""
     own_x, own_labels = ticker_data()
     x = own_x if x is None else x
     labels = own_labels[: parts["train"] + parts["validate"]] if labels is None else labels
@@ -117,7 +117,7 @@ def joint_task(
     spec: dict[str, Any] | None = None,
     **changes: Any,
 ) -> Task:
-    """`joint_data` unless told otherwise; the scaler of each ticker sees up to its last training window."""
+    """`joint_data` unless the keywords say otherwise; the scaler of each ticker sees up to its last training window."""
     own_rows, own_ends, own_labels = joint_data()
     rows, ends = own_rows if rows is None else rows, own_ends if ends is None else ends
     tickers = [
@@ -149,9 +149,9 @@ def make(folder: Path, architecture: str, **changes: Any) -> Task:
 
 def run(task: Task, store: ArrayStore) -> tuple[Matrix, Message, list[Message]]:
     """Predictions, result and progress of a task."""
-    told: list[Message] = []
-    result = run_network_task(task, store, told.append)
-    return np.load(result["predictions"]["ref"]), result, told
+    reported: list[Message] = []
+    result = run_network_task(task, store, reported.append)
+    return np.load(result["predictions"]["ref"]), result, reported
 
 
 def seeded(seed: int) -> torch.Generator:

@@ -43,18 +43,18 @@ def own_tasks(folder: Path, architecture: str, **changes: Any) -> list[Task]:
 
 def alone(task: Task, store: ArrayStore) -> tuple[Message, Matrix, list[Message]]:
     """Result, predictions and progress."""
-    told: list[Message] = []
-    result = run_network_task(task, store, told.append)
-    return result, np.load(result["predictions"]["ref"]), told
+    reported: list[Message] = []
+    result = run_network_task(task, store, reported.append)
+    return result, np.load(result["predictions"]["ref"]), reported
 
 
 def stacked(networks: list[Task], store: ArrayStore) -> tuple[list[Message], list[Message]]:
     """Results and progress; what the networks predicted alone is gone."""
     for task in networks:
         Path(task["predictions"]["ref"]).unlink(missing_ok=True)
-    told: list[Message] = []
+    reported: list[Message] = []
     task = {"task": "train_stack", "networks": networks, "device": networks[0]["device"]}
-    return run_network_task(task, store, told.append)["results"], told
+    return run_network_task(task, store, reported.append)["results"], reported
 
 
 def assert_alike(result: Message, expected: Message, predictions: Matrix, tolerance: float = 1e-4) -> None:

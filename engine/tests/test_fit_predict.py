@@ -19,9 +19,9 @@ SCALERS = {"standard": StandardScaler, "minmax": MinMaxScaler, "robust": RobustS
 
 def run(task: Task, store: ArrayStore) -> tuple[Matrix, Message, list[Message]]:
     """Predictions, result and progress of a task."""
-    told: list[Message] = []
-    result = fit_predict(task, store, told.append)
-    return np.load(result["predictions"]["ref"]), result, told
+    reported: list[Message] = []
+    result = fit_predict(task, store, reported.append)
+    return np.load(result["predictions"]["ref"]), result, reported
 
 
 def plain_loop(regressor: type, params: dict[str, Any], task: Task, x: Matrix, y: Matrix) -> Matrix:
@@ -50,10 +50,10 @@ def test_every_regressor_gives_the_numbers_of_a_plain_loop(
     y: Matrix,
 ) -> None:
     task = make_task({"library": library, "class": regressor.__name__, "params": params}, scaler=scaler)
-    predicted, result, told = run(task, store)
+    predicted, result, reported = run(task, store)
     np.testing.assert_array_equal(predicted, plain_loop(regressor, params, task, x, y))
     assert result["predictions"]["shape"] == [100]
-    assert [update["fit"] for update in told] == [0, 1, 2]
+    assert [update["fit"] for update in reported] == [0, 1, 2]
     assert len(result["seconds"]) == 3
     assert "constant" not in result
 

@@ -1,4 +1,4 @@
-"""The host and its workers as real processes, spoken to as the pool speaks to them."""
+"""The host and its workers as real processes, driven as the pool drives them."""
 
 import json
 import os
@@ -123,7 +123,7 @@ def test_every_library_fits_in_forked_workers_also_after_one_was_killed(
 
 
 @pytest.mark.parametrize("name", ["RandomForestRegressor", "XGBRegressor", "LGBMRegressor", "CatBoostRegressor"])
-def test_a_host_that_had_imported_others_fits_the_same_and_tells_the_versions_of_what_was_asked_for(
+def test_a_host_that_had_imported_others_fits_the_same_and_greets_with_the_versions_of_what_was_asked_for(
     name: str, start_host: Callable[..., HostUnderTest], make_task: Callable[..., Task]
 ) -> None:
     library, regressor, params = REGRESSORS[NAMES.index(name)]
@@ -241,5 +241,5 @@ def test_a_host_whose_caller_is_already_gone_ends_before_it_imports(tmp_path: Pa
     env = {**os.environ, "PYTHONPATH": str(ENGINE)}
     ended = subprocess.run(command, stdin=theirs, capture_output=True, env=env, check=False)
     theirs.close()
-    # An import of `nosuch` would have been told on stdout.
+    # An import of `nosuch` would have been reported on stdout.
     assert (ended.returncode, ended.stdout) == (1, b"")

@@ -10,7 +10,7 @@ from regressors import NAMES, REGRESSORS
 
 ENGINE = Path(__file__).parent.parent
 
-# Imports one library as the host does, fits, and tells what that changed.
+# Imports one library as the host does, fits, and prints what that changed.
 PROBE = """
 import json, sys
 from pathlib import Path
@@ -41,7 +41,7 @@ def test_the_import_starts_no_thread_and_leaves_nothing_for_the_first_fit_to_imp
     assert found == {"threads": 1, "late": [], "pandas": library == "catboost"}
 
 
-# Imports PyTorch as the host does, trains one small network of each kind, and tells what that changed.
+# Imports PyTorch as the host does, trains one small network of each kind, and prints what that changed.
 NETWORK_PROBE = """
 import json, sys
 from pathlib import Path
@@ -109,19 +109,19 @@ def status_of(*names: str) -> dict[str, Any]:
     return answer
 
 
-def test_the_status_tells_the_version_of_every_library() -> None:
+def test_the_status_has_the_version_of_every_library() -> None:
     libraries = status_of("sklearn", "xgboost", "lightgbm", "catboost", "torch")["libraries"]
     assert set(libraries) == {"numpy", "scipy", "scikit-learn", "xgboost", "lightgbm", "catboost", "torch"}
     assert all(found["version"] for found in libraries.values())
 
 
-def test_the_status_tells_of_a_library_that_cannot_be_imported_and_of_the_others() -> None:
+def test_the_status_lists_a_library_that_cannot_be_imported_with_the_others() -> None:
     libraries = status_of("nosuch", "lightgbm")["libraries"]
     assert "nosuch" in libraries["nosuch"]["fault"]
     assert libraries["lightgbm"]["version"]
 
 
-def test_the_status_tells_the_devices_that_torch_sees() -> None:
+def test_the_status_lists_the_devices_that_torch_sees() -> None:
     import torch
 
     devices = status_of("torch")["devices"]

@@ -87,12 +87,12 @@ def test_every_ticker_of_every_date_gets_one_return(architecture: str) -> None:
 
 
 @pytest.mark.parametrize("architecture", [*ALONE, *JOINT])
-def test_a_task_tells_how_many_numbers_were_learned_and_forecasts_every_sample(
+def test_a_task_counts_the_numbers_that_were_learned_and_forecasts_every_sample(
     architecture: str, tmp_path: Path, store: ArrayStore
 ) -> None:
-    predicted, result, told = run(make(tmp_path, architecture, training={"epochs": 1}), store)
+    predicted, result, reported = run(make(tmp_path, architecture, training={"epochs": 1}), store)
     assert result["parameters"] == counted(SPECS[architecture], FEATURES, LOOKBACK)
     assert predicted.shape == (PARTS["predict"] * (TICKERS if architecture in JOINT else 1),)
     assert np.unique(predicted[~np.isnan(predicted)]).size > 20
-    assert [update["epoch"] for update in told] == [1]
-    assert result["epochs"] == [{name: told[0][name] for name in ("train_loss", "validation_loss")}]
+    assert [update["epoch"] for update in reported] == [1]
+    assert result["epochs"] == [{name: reported[0][name] for name in ("train_loss", "validation_loss")}]

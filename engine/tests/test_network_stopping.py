@@ -22,7 +22,7 @@ STEPS = 2  # An epoch.
 
 
 class FakeObjective:
-    """Not a network: one weight that counts steps, and validation losses as told."""
+    """Not a network: one weight that counts steps, and given validation losses."""
 
     train_samples = STEPS * 4
     largest_loss = largest_loss(torch.tensor([0.5, -1.0, 0.0]))
@@ -49,8 +49,8 @@ def settings(**changes: Any) -> dict[str, Any]:
 
 
 def trained(objective: FakeObjective, **changes: Any) -> tuple[History, list[Message]]:
-    told: list[Message] = []
-    return train(objective, settings(**changes), seeded(1), told.append), told
+    reported: list[Message] = []
+    return train(objective, settings(**changes), seeded(1), reported.append), reported
 
 
 def stopping_twin(losses: list[float], patience: int) -> tuple[int, int]:
@@ -67,12 +67,14 @@ def test_training_stops_after_patience_epochs_without_a_lower_loss_and_keeps_the
     losses: list[float], patience: int
 ) -> None:
     objective = FakeObjective(losses)
-    history, told = trained(objective, epochs=len(losses), patience=patience)
+    history, reported = trained(objective, epochs=len(losses), patience=patience)
     run_epochs, best = stopping_twin(losses, patience)
     assert (len(history.epochs), history.best_epoch) == (run_epochs, best)
     assert [epoch["validation_loss"] for epoch in history.epochs] == losses[:run_epochs]
     assert objective.module.weight.item() == STEPS * best
-    assert [(update["epoch"], update["validation_loss"]) for update in told] == list(enumerate(losses[:run_epochs], 1))
+    assert [(update["epoch"], update["validation_loss"]) for update in reported] == list(
+        enumerate(losses[:run_epochs], 1)
+    )
 
 
 def test_an_equal_loss_is_no_improvement() -> None:
@@ -111,8 +113,8 @@ def test_a_loss_of_a_million_is_the_last_that_is_taken() -> None:
 
 @pytest.mark.parametrize("architecture", [*ALONE, *JOINT])
 def test_one_epoch_is_its_own_best(architecture: str, tmp_path: Path, store: ArrayStore) -> None:
-    _, result, told = run(make(tmp_path, architecture, training={"epochs": 1, "patience": 1}), store)
-    assert (result["best_epoch"], len(result["epochs"]), len(told)) == (1, 1, 1)
+    _, result, reported = run(make(tmp_path, architecture, training={"epochs": 1, "patience": 1}), store)
+    assert (result["best_epoch"], len(result["epochs"]), len(reported)) == (1, 1, 1)
 
 
 @pytest.mark.parametrize("architecture", [*ALONE, *JOINT])
@@ -157,7 +159,7 @@ def test_a_joint_network_does_not_learn_from_a_ticker_of_equal_labels(tmp_path: 
     assert caught.value.code == "constant_target"
 
 
-def test_a_joint_network_without_a_label_to_watch_is_told_as_that(tmp_path: Path, store: ArrayStore) -> None:
+def test_a_joint_network_without_a_label_to_validate_by_fails_as_that(tmp_path: Path, store: ArrayStore) -> None:
     labels = joint_data()[2]
     labels[PARTS["train"] :] = np.nan
     with pytest.raises(TaskError, match="validate") as caught:

@@ -80,12 +80,12 @@ def networks(monkeypatch: pytest.MonkeyPatch) -> list[nn.Module]:
 
 def check(task: Task, store: ArrayStore, networks: list[nn.Module]) -> tuple[Message, Plain]:
     """Trains both ways and compares losses, weights and predictions."""
-    predicted, result, told = run(task, store)
+    predicted, result, reported = run(task, store)
     plain = train_twin(task)
     losses = [(epoch["train_loss"], epoch["validation_loss"]) for epoch in result["epochs"]]
     np.testing.assert_allclose(losses, plain.trained.epochs, rtol=1e-5, atol=1e-6)
     assert result["best_epoch"] == plain.trained.best_epoch
-    assert [update["epoch"] for update in told] == list(range(1, len(losses) + 1))
+    assert [update["epoch"] for update in reported] == list(range(1, len(losses) + 1))
     check_weights(networks[-1], plain.trained.weights)
     np.testing.assert_allclose(predicted, plain.predictions, atol=1e-7)
     assert np.abs(predicted).max() > 1e-4

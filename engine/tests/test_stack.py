@@ -47,8 +47,8 @@ def test_tickers_beyond_the_memory_are_in_a_stack_of_their_own(
     tmp_path: Path, store: ArrayStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(memory, "STACK_BYTES", 1)
-    _, told = stacked(own_tasks(tmp_path, "mlp"), store)
-    assert [update["ticker"] for update in told] == ["LONG"] * 3 + ["FEWER"] * 3 + ["SHORT"] * 3
+    _, reported = stacked(own_tasks(tmp_path, "mlp"), store)
+    assert [update["ticker"] for update in reported] == ["LONG"] * 3 + ["FEWER"] * 3 + ["SHORT"] * 3
 
 
 def test_a_ticker_may_have_nothing_to_predict(tmp_path: Path, store: ArrayStore) -> None:
@@ -59,14 +59,14 @@ def test_a_ticker_may_have_nothing_to_predict(tmp_path: Path, store: ArrayStore)
     assert result["predictions"]["shape"] == [0]
 
 
-def test_every_epoch_of_every_ticker_is_told(tmp_path: Path, store: ArrayStore) -> None:
+def test_every_epoch_of_every_ticker_is_reported(tmp_path: Path, store: ArrayStore) -> None:
     tasks = own_tasks(tmp_path, "mlp")
     expected = {task["ticker"]: alone(task, store)[2] for task in tasks}
-    _, told = stacked(tasks, store)
-    assert [(update["ticker"], update["epoch"]) for update in told] == [
+    _, reported = stacked(tasks, store)
+    assert [(update["ticker"], update["epoch"]) for update in reported] == [
         (task["ticker"], epoch) for epoch in (1, 2, 3) for task in tasks
     ]
-    for update in told:
+    for update in reported:
         own = expected[update["ticker"]][update["epoch"] - 1]
         for loss in ("train_loss", "validation_loss"):
             assert update[loss] == pytest.approx(own[loss], rel=1e-4)
@@ -79,9 +79,9 @@ def test_a_ticker_that_diverges_changes_no_other(tmp_path: Path, store: ArraySto
     predicted = [np.load(result["predictions"]["ref"]) for result in before]
     outlier = np.random.default_rng(1).standard_normal((61, 3))
     outlier[20] = 1e30
-    results, told = stacked([tasks[0], own_task(tmp_path, "FEWER", "mlp", x=outlier, **changes), tasks[2]], store)
+    results, reported = stacked([tasks[0], own_task(tmp_path, "FEWER", "mlp", x=outlier, **changes), tasks[2]], store)
     assert (results[1]["code"], results[1]["data"]) == ("diverged", {"epoch": 1})
-    assert "FEWER" not in {update["ticker"] for update in told}
+    assert "FEWER" not in {update["ticker"] for update in reported}
     for number in (0, 2):
         assert results[number]["epochs"] == before[number]["epochs"]
         np.testing.assert_array_equal(np.load(results[number]["predictions"]["ref"]), predicted[number])
@@ -103,12 +103,12 @@ def test_weights_that_are_no_numbers_stay_in_their_network(
 
 def test_a_stack_fails_as_its_networks_do(tmp_path: Path, store: ArrayStore) -> None:
     tasks = own_tasks(tmp_path, "mlp", training={"optimizer": "sgd", "learning_rate": 1e30, "grad_clip": 0.0})
-    results, told = stacked(tasks, store)
+    results, reported = stacked(tasks, store)
     for result, task in zip(results, tasks, strict=True):
         with pytest.raises(TaskError) as failure:
             alone(task, store)
         assert result == {"code": "diverged", "message": failure.value.message, "data": failure.value.data}
-    assert told == []
+    assert reported == []
 
 
 def test_a_ticker_with_a_constant_target_costs_only_itself(tmp_path: Path, store: ArrayStore) -> None:

@@ -139,7 +139,7 @@ def test_a_wrong_name_or_value_is_refused_and_named(name: str, parameter: str, v
     assert raised.value.data["sentence"] in raised.value.message
 
 
-def test_where_two_values_do_not_go_together_the_one_that_is_named_or_can_be_dropped_is_told() -> None:
+def test_where_two_values_do_not_go_together_the_error_names_the_one_in_the_sentence_or_the_one_to_drop() -> None:
     with pytest.raises(TaskError, match="alpha = 2") as raised:
         attempt("LGBMRegressor", objective="quantile", alpha=2)
     assert raised.value.data["parameter"] == "alpha"

@@ -39,7 +39,7 @@ def _parameters(library: Library, name: str) -> Parameters:
 
 
 def versions() -> dict[str, str]:
-    """Versions of the libraries; xgboost tells its own, since several packages have it."""
+    """Versions of the libraries; xgboost's from the module, since several packages have it."""
     installed = {name: version(name) for name in ("catboost", "lightgbm", "scikit-learn")}
     return {**installed, "xgboost": str(xgboost.__version__)}
 
@@ -56,11 +56,11 @@ def text(models: dict[str, Parameters]) -> str:
 
 
 def _line(parameter: Parameter) -> str:
-    """One parameter; empty entries are left out. JavaScript cannot tell 1.0 from 1 without `float`."""
-    told: dict[str, Any] = {key: value for key, value in parameter.items() if value not in ([], None)}
-    if isinstance(told.get("default"), float) and told["default"].is_integer():
-        told["float"] = True
-    return json.dumps(told, sort_keys=True)
+    """One parameter; empty entries are left out. In JavaScript 1.0 is 1, so `float` marks it."""
+    stated: dict[str, Any] = {key: value for key, value in parameter.items() if value not in ([], None)}
+    if isinstance(stated.get("default"), float) and stated["default"].is_integer():
+        stated["float"] = True
+    return json.dumps(stated, sort_keys=True)
 
 
 @contextlib.contextmanager

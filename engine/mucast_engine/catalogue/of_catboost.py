@@ -1,4 +1,4 @@
-"""catboost: the constructor's own names, its synonyms, and what its option reader says to each type."""
+"""catboost: the constructor's own names, its synonyms, and the types that its option reader takes."""
 
 import inspect
 import re
@@ -108,7 +108,7 @@ _WRONG_TYPE = re.compile(r"Can't parse|[Ii]nvalid .?type|Invalid `|nvalid type|a
 
 
 def _is_read(name: str, value: Any) -> bool:
-    """Whether the option reader takes this type; what it says about the value itself does not matter here."""
+    """Whether the option reader takes this type; a complaint about the value itself does not count."""
     try:
         _fitted(**{name: value})
     except CatBoostError as error:

@@ -29,14 +29,14 @@ def lightgbm_parameters() -> Parameters:
 
 
 def _native_defaults() -> dict[str, Any]:
-    """The C++ library's defaults, with their types, as a model says it was trained with."""
+    """The C++ library's defaults, with their types, as a trained model records them."""
     model = lightgbm.LGBMRegressor(n_estimators=1, n_jobs=1).fit(X, Y)
     booster = lightgbm.Booster(model_str=model.booster_.model_to_string())
     return dict(booster.params)
 
 
 def _types(native: str) -> list[str] | None:
-    """The JSON types a parameter takes, from what the library answers to nonsense."""
+    """The JSON types a parameter takes, from the library's error on a nonsense value."""
     try:
         lightgbm.Dataset(X, Y, params={"num_threads": 1, native: NONSENSE}).construct()
     except LightGBMError as error:

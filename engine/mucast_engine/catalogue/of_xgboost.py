@@ -11,7 +11,7 @@ from mucast_engine.catalogue.parameters import NONSENSE, Parameter, Parameters, 
 
 Setting = dict[str, Any]
 
-# What fit() finds out by itself and keeps among the parameters; nobody may set it.
+# fit() determines them and keeps them among the parameters; a caller must not set them.
 _OWN_RECORD = {"num_class", "num_feature", "num_target", "num_trees"}
 
 _OBJECTIVES: list[Setting] = [
@@ -105,7 +105,7 @@ def _reported(setting: Setting) -> dict[str, str]:
 
 
 def _describe(parameter: Parameter, name: str, text: str, setting: Setting) -> None:
-    """Adds type, choices and native default, from what the library answers to nonsense."""
+    """Adds type, choices and native default, from the library's error on a nonsense value."""
     message = ""
     try:
         _reported({**setting, name: NONSENSE})

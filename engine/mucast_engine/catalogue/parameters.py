@@ -1,4 +1,4 @@
-"""What the catalogue says about one parameter, and the data that the libraries are asked with."""
+"""The entry of one parameter in the catalogue, and the data that the libraries are tried on."""
 
 import inspect
 from typing import Any
@@ -13,7 +13,7 @@ _GENERATOR = np.random.default_rng(0)
 X = _GENERATOR.normal(size=(40, 3))
 Y = _GENERATOR.normal(size=40)
 
-# A string that no library takes as a number, a flag or a choice: what it says about it tells the type it wants.
+# A string that no library takes as a number, a flag or a choice: its complaint shows the type that it wants.
 NONSENSE = "abc"
 
 

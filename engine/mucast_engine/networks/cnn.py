@@ -10,7 +10,9 @@ from mucast_engine.networks.dropout import Masks, dropped
 
 
 class CnnEncoder(nn.Module):
-    """Blocks of a convolution that keeps the length, ReLU, max-pooling and dropout; what is left is laid side by side.
+    """Blocks of a convolution that keeps the length, ReLU, max-pooling and dropout.
+
+    The last block's output, flattened, describes the window.
 
     Pools end on the window's last row: where they do not come out even, its oldest rows are left out.
     """

@@ -32,7 +32,7 @@ class DropoutMasks:
     def draw(self, step: int, shapes: Sequence[tuple[int, ...]], part: int = 0) -> Masks:
         """Masks of `shapes` in order, 0 where dropped and 1 / (1 - rate) elsewhere; None where nothing is dropped.
 
-        `part` tells the pieces of one step apart that are drawn one by one.
+        `part` numbers the pieces of one step where they are drawn one by one.
         """
         if self._dropped == 0:
             return None

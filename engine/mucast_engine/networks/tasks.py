@@ -13,7 +13,7 @@ from mucast_engine.networks.train_network import train_network
 
 NetworkTaskKind = Literal["device", "train_network", "train_stack", "train_joint"]
 
-# What PyTorch says on a CPU, where it has no type of its own for it.
+# PyTorch's message on a CPU, where it has no exception type for it.
 NO_MEMORY = "can't allocate memory"
 
 

@@ -34,8 +34,8 @@ class AttentionLayer(nn.Module):
     def forward(self, x: Tensor, masks: Masks, asked: slice = slice(None), present: Tensor | None = None) -> Tensor:
         """Sequences (n, length, width) to (n, asked positions, width).
 
-        Positions that are not `asked` for are looked at and not computed any further. `present` (n, length) is
-        False for those that nobody may look at; each sequence has at least one other.
+        Positions that are not `asked` for are attended to and not computed any further. `present` (n, length) is
+        False for those that no position may attend to; each sequence has at least one other.
         """
         n, _, width = x.shape
         heads = (n, -1, self._heads, width // self._heads)
@@ -54,7 +54,7 @@ class AttentionLayer(nn.Module):
 
 
 class TransformerEncoder(nn.Module):
-    """Attention within a window; its last position, which looks at all others, describes the window.
+    """Attention within a window; its last position, which attends to all others, describes the window.
 
     A unit is dropped on all rows of a window or on none.
     """

@@ -83,8 +83,8 @@ class JointObjective:
         cells = torch.nonzero(present.flatten()).flatten()
         masks = self._masks.draw(step, network.mask_shapes(len(cells), *ends.shape), number)
         windows = self._panel.windows.gather(ends.flatten()[cells])
-        everyone = len(cells) == present.numel()
-        predictions = network(windows, present, None if everyone else cells, masks)
+        is_complete = len(cells) == present.numel()
+        predictions = network(windows, present, None if is_complete else cells, masks)
         loss = self._loss.total(predictions, self._labels(dates)) / denominator
         loss.backward()
         return loss.detach()

@@ -31,7 +31,7 @@ class JointPanel(NamedTuple):
 def read_joint_panel(task: Message, store: ArrayStore, device: torch.device) -> JointPanel:
     """Scales each ticker by what it knew when its training ended.
 
-    Raises TaskError `constant_target`, or `insufficient_history` where there is no label to watch.
+    Raises TaskError `constant_target`, or `insufficient_history` where there is no label to validate by.
     """
     ends, first_rows = store.read(task["ends"]).astype(np.int64), _first_rows(task)
     labels = np.array(store.read(task["labels"]))

@@ -14,7 +14,7 @@ Shapes = Sequence[tuple[int, ...]]
 class StackMasks:
     """Masks of S networks for batches of up to `batch` windows; `seeds` (S) are those of their DropoutMasks.
 
-    `shapes_of` tells the shapes for n windows; nothing but axes of size 1 stands before the axis of the windows.
+    `shapes_of` gives the shapes for n windows; only axes of size 1 stand before the axis of the windows.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class StackMasks:
         for shape in self._shapes:
             # A mask begins where those before it end, which are as long as the batch is.
             width = math.prod(shape) // self._batch
-            places = torch.arange(math.prod(shape), device=counts.device) + counts[:, None] * before
-            masks.append(kept.gather(1, places).to(torch.float32).mul_(self._scale).view(-1, *shape))
+            indices = torch.arange(math.prod(shape), device=counts.device) + counts[:, None] * before
+            masks.append(kept.gather(1, indices).to(torch.float32).mul_(self._scale).view(-1, *shape))
             before += width
         return masks

@@ -16,7 +16,7 @@ STACK_BYTES = 2 << 30
 COPIES_OF_WEIGHTS = 12
 # What the backward pass keeps, and as much again for what it makes of it.
 BACKWARD = 2
-# A mask, its bits, and the int64 places where they are taken from.
+# A mask, its bits, and their int64 indices.
 BYTES_OF_A_MASK = 4 + 1 + 2 + 8
 FLOAT_BYTES = 4
 

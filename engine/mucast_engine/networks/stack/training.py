@@ -35,7 +35,7 @@ def train_stacked(
 
 
 class Course:
-    """One network on its way through the epochs."""
+    """The epochs of one network, until it stops or diverges."""
 
     def __init__(self, ticker: StackTicker, patience: int, progress: Callable[[Message], None]) -> None:
         self._name, self._patience, self._progress = ticker.name, patience, progress
@@ -47,7 +47,7 @@ class Course:
         self._best = math.inf
 
     def improves(self, epoch: int, train_loss: float, validation_loss: float) -> bool:
-        """Takes the losses of an epoch that it was running in; tells whether it is the best so far."""
+        """Takes the losses of an epoch that it was running in; returns whether it is the best so far."""
         record = {"train_loss": train_loss, "validation_loss": validation_loss}
         try:
             check_losses(record, epoch, self._largest)
