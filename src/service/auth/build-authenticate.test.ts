@@ -16,7 +16,7 @@ function isUnauthorized(error: unknown): boolean {
   return error instanceof MucastError && error.code === "unauthorized";
 }
 
-test("nobody listens openly on another than a loopback address", () => {
+test("without authentication, checkAuthAllowed allows loopback addresses alone", () => {
   for (const host of ["127.0.0.1", "127.9.9.9", "localhost", "::1"]) checkAuthAllowed(settingsOf({ host }));
   for (const host of [
     "0.0.0.0",
@@ -37,7 +37,7 @@ test("nobody listens openly on another than a loopback address", () => {
   }
 });
 
-test("OIDC needs an issuer and an audience, over https", () => {
+test("checkAuthAllowed demands an issuer and an audience for OIDC, and https for URLs", () => {
   const oidc = { auth: "oidc", oidc_issuer: "https://id.example", oidc_audience: "mucast" } as const;
   checkAuthAllowed(settingsOf(oidc));
   checkAuthAllowed(settingsOf({ ...oidc, oidc_issuer: "http://127.0.0.1:9" }));
@@ -56,7 +56,7 @@ test("OIDC needs an issuer and an audience, over https", () => {
   }
 });
 
-test("without authentication all are local, and the operator alone may make keys", async () => {
+test("without authentication every caller is local, and only the operator has the scope admin", async () => {
   const authenticate = await buildAuthenticate(settingsOf({}), { keys, localToken: "the-token" });
   for (const header of [undefined, "Bearer other", "Basic x", "Bearer", "nonsense \u0000"]) {
     const { subject, scopes } = await authenticate(header);
@@ -66,7 +66,7 @@ test("without authentication all are local, and the operator alone may make keys
   assert.deepEqual([operator.subject, [...operator.scopes]], ["local", ["read", "write", "admin"]]);
 });
 
-test("with keys only a whole, right, unrevoked one lets in, and the operator's token", async () => {
+test("in the mode keys, only a valid key that is not revoked and the operator's token authenticate", async () => {
   const authenticate = await buildAuthenticate(settingsOf({ auth: "keys", host: "0.0.0.0" }), {
     keys,
     localToken: "the-token",
@@ -96,7 +96,7 @@ test("with keys only a whole, right, unrevoked one lets in, and the operator's t
   await assert.rejects(authenticate(`Bearer ${token}`), isUnauthorized);
 });
 
-test("no error tells a part of the token", async () => {
+test("no error message has a part of the token", async () => {
   const authenticate = await buildAuthenticate(settingsOf({ auth: "keys" }), { keys });
   const { token } = await keys.create("x", ["read"]);
   for (const header of [`Bearer ${token}x`, `Basic ${token}`, `Bearer ${token.slice(0, -1)}!`]) {

@@ -6,20 +6,23 @@ import { isSecretOf, keyAuthenticate, secretHash } from "./api-key.ts";
 import { type Authenticate, LOCAL_SUBJECT, tokenIn } from "./authenticate.ts";
 import type { KeyStore } from "./key-store.ts";
 
-export interface AuthenticateParts {
+interface AuthenticateParts {
   readonly keys: KeyStore;
-  /** Of this process, in its lock file: whoever can read that is the operator. */
+  /** The token in the lock file of this process, which only the operator can read. */
   readonly localToken?: string | undefined;
 }
 
 const OPERATOR: Caller = { subject: LOCAL_SUBJECT, scopes: new Set(SCOPES) };
-/** Whoever reaches a loopback address; keys are made by the operator alone. */
-const ANYONE: Caller = { subject: LOCAL_SUBJECT, scopes: new Set(["read", "write"]) };
+/** Any caller on a loopback address, without authentication. The operator alone may make keys. */
+const ANYONE: Caller = {
+  subject: LOCAL_SUBJECT,
+  scopes: new Set(SCOPES.filter((scope) => scope !== "admin")),
+};
 
 /**
- * How callers of this service say who they are: by the setting `auth`, and with the operator's own token always.
+ * Makes the authentication of the setting `auth`. It accepts the operator's token in every mode.
  *
- * @throws MucastError invalid_request where the settings would let in anyone from anywhere.
+ * @throws MucastError invalid_request for settings that `checkAuthAllowed` refuses.
  */
 export async function buildAuthenticate(settings: Settings, parts: AuthenticateParts): Promise<Authenticate> {
   checkAuthAllowed(settings);
@@ -33,36 +36,55 @@ export async function buildAuthenticate(settings: Settings, parts: AuthenticateP
 }
 
 async function authenticateOthers(settings: Settings, keys: KeyStore): Promise<Authenticate> {
-  if (settings.auth === "none") return async () => ANYONE;
-  if (settings.auth === "keys") return keyAuthenticate(keys);
-  // jose is loaded where tokens are checked, and nowhere else.
-  const { oidcAuthenticate } = await import("./oidc-authenticate.ts");
-  return oidcAuthenticate({
-    issuer: settings.oidc_issuer!,
-    audience: settings.oidc_audience!,
-    jwksUrl: settings.oidc_jwks_url,
-    scopes: { read: settings.oidc_read_scope, write: settings.oidc_write_scope },
-  });
+  switch (settings.auth) {
+    case "none":
+      return async () => ANYONE;
+    case "keys":
+      return keyAuthenticate(keys);
+    case "oidc": {
+      // Only this mode loads jose.
+      const { oidcAuthenticate } = await import("./oidc-authenticate.ts");
+      return oidcAuthenticate({
+        issuer: settings.oidc_issuer!,
+        audience: settings.oidc_audience!,
+        jwksUrl: settings.oidc_jwks_url,
+        scopes: { read: settings.oidc_read_scope, write: settings.oidc_write_scope },
+      });
+    }
+    default:
+      return settings.auth satisfies never;
+  }
 }
 
 type AuthSettings = Pick<Settings, "auth" | "host" | "oidc_issuer" | "oidc_audience" | "oidc_jwks_url">;
 
 /**
- * Refuses settings that would let in anyone from anywhere: no authentication on another than a loopback address, or
- * OIDC without an issuer or an audience, or with keys that come over plain http from another machine.
+ * Refuses settings with which any caller on the network could use the service: no authentication on another address
+ * than a loopback one, or OIDC without an issuer or an audience, or with an issuer's keys over plain http.
  *
  * @throws MucastError invalid_request.
  */
 export function checkAuthAllowed(settings: AuthSettings): void {
-  if (settings.auth === "none" && !isLoopbackName(settings.host)) {
-    throw refused(
-      "auth",
-      settings.auth,
-      `auth is "none" and host is "${settings.host}", which others can reach: set auth to "keys" ` +
-        "(`mucast keys create` makes one) or to oidc, or listen on 127.0.0.1",
-    );
-  }
-  if (settings.auth !== "oidc") return;
+  AUTH_CHECKS[settings.auth](settings);
+}
+
+const AUTH_CHECKS: Readonly<Record<Settings["auth"], (settings: AuthSettings) => void>> = {
+  none: checkLoopback,
+  keys: () => undefined,
+  oidc: checkOidc,
+};
+
+function checkLoopback({ auth, host }: AuthSettings): void {
+  if (isLoopbackName(host)) return;
+  throw refused(
+    "auth",
+    auth,
+    `auth is "none" and host is "${host}", which others can reach: set auth to "keys" ` +
+      "(`mucast keys create` makes one) or to oidc, or listen on 127.0.0.1",
+  );
+}
+
+function checkOidc(settings: AuthSettings): void {
   for (const name of ["oidc_issuer", "oidc_audience"] as const) {
     if (settings[name] === undefined || settings[name] === "") {
       throw refused(name, settings[name], `auth is "oidc" and ${name} is missing`);
@@ -84,7 +106,7 @@ function refused(path: string, value: unknown, message: string): MucastError {
   return new MucastError("invalid_request", message, { path, value });
 }
 
-/** Whether a host name or address (an IPv6 one with or without brackets) is this machine, whatever a DNS says. */
+/** Whether a host name or an address, an IPv6 one with or without brackets, always means this machine. Asks no DNS. */
 export function isLoopbackName(host: string): boolean {
   const name = host.toLowerCase().replace(/^\[(.*)\]$/, "$1");
   return name === "localhost" || name === "::1" || (isIPv4(name) && name.startsWith("127."));

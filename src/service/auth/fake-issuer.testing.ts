@@ -13,19 +13,19 @@ interface SigningKey {
 }
 
 export class FakeIssuer {
-  /** How often each path was asked for. */
+  /** How many requests each path has had. */
   readonly asked = new Map<string, number>();
-  /** What discovery says instead of the truth. */
+  /** Members that the discovery document has instead of the right ones. */
   metadata: Record<string, unknown> = {};
-  /** Answered to everything, where it is not 200. */
+  /** Status of every answer. */
   status = 200;
-  /** A path whose answer is JSON that never ends, and how many bytes of it were taken. */
+  /** A path whose answer never ends, and how many bytes of it a client has taken. */
   endless = { path: "", bytes: 0 };
   url = "";
   #keys: SigningKey[] = [];
   #count = 0;
 
-  /** Begins to answer, until the test has ended. */
+  /** Starts the server; the test closes it at its end. */
   static async start(t: TestContext): Promise<FakeIssuer> {
     const issuer = new FakeIssuer();
     const server = createServer(
@@ -47,13 +47,13 @@ export class FakeIssuer {
     return issuer;
   }
 
-  /** Signs with a new key from now on; the old ones are no longer told. */
+  /** Signs with a new key from now on. The key set no longer has the old ones. */
   async rotate(alg = "RS256"): Promise<void> {
     const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true });
     this.#keys = [{ kid: `key-${++this.#count}`, alg, privateKey, publicKey }];
   }
 
-  /** A token as the service wants it, but for what is given. */
+  /** A token that the service accepts, with the given claims and header instead of the right ones. */
   token(claims: Readonly<Record<string, unknown>> = {}, header: { kid?: string } = {}): Promise<string> {
     const { kid, alg, privateKey } = this.#keys[0]!;
     const now = Math.floor(Date.now() / 1_000);

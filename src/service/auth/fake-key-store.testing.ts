@@ -2,7 +2,7 @@ import type { Scope } from "../operations/operations.ts";
 import { newApiKey, secretHash } from "./api-key.ts";
 import type { ApiKey, KeyStore, StoredKey } from "./key-store.ts";
 
-/** A fake: keys in memory. */
+/** A fake: keys in memory. It stores only the first use of each. */
 export class FakeKeyStore implements KeyStore {
   readonly #keys = new Map<string, { key: ApiKey; hash: string }>();
 
@@ -15,13 +15,13 @@ export class FakeKeyStore implements KeyStore {
   }
 
   async list(): Promise<ApiKey[]> {
-    return [...this.#keys.values()].map(({ key }) => key);
+    return [...this.#keys.values()].map(({ key }) => key).reverse();
   }
 
   async revoke(id: string): Promise<ApiKey | undefined> {
     const found = this.#keys.get(id);
     if (found === undefined) return undefined;
-    found.key = { ...found.key, revoked_at: new Date().toISOString() };
+    found.key = { ...found.key, revoked_at: found.key.revoked_at ?? new Date().toISOString() };
     return found.key;
   }
 
@@ -31,8 +31,8 @@ export class FakeKeyStore implements KeyStore {
     return { hash: found.hash, subject: found.key.subject, scopes: found.key.scopes };
   }
 
-  async used(id: string): Promise<void> {
+  async recordUse(id: string): Promise<void> {
     const found = this.#keys.get(id)!;
-    found.key = { ...found.key, last_used_at: new Date().toISOString() };
+    found.key = { ...found.key, last_used_at: found.key.last_used_at ?? new Date().toISOString() };
   }
 }

@@ -3,7 +3,7 @@ import type { Queryable } from "../database/database.ts";
 import { SCOPES, type Scope } from "../operations/operations.ts";
 import { newApiKey, secretHash } from "./api-key.ts";
 
-/** A key as it is shown: never its secret, nor what is stored of that. */
+/** A key as the operator sees it, without its secret and without the hash of it. */
 export const apiKeySchema = z
   .strictObject({
     id: z.string(),
@@ -18,25 +18,25 @@ export const apiKeySchema = z
 
 export type ApiKey = z.infer<typeof apiKeySchema>;
 
-/** What is needed to check a token that names a key. */
+/** The parts of a key that the check of a token needs. */
 export interface StoredKey {
   readonly hash: string;
   readonly subject: string;
   readonly scopes: readonly Scope[];
 }
 
-/** Where API keys are kept. Every method throws MucastError unavailable where the database is away. */
+/** Stores API keys. Every method throws MucastError unavailable where the database cannot be reached. */
 export interface KeyStore {
-  /** @returns the key and its token, `mucast_<id>_<secret>`, which is told this once only. */
+  /** @returns the key and its token, `mucast_<id>_<secret>`, which no other call returns. */
   create(name: string, scopes: readonly Scope[]): Promise<{ key: ApiKey; token: string }>;
-  /** Newest first, revoked ones too. */
+  /** All keys, newest first, revoked ones included. */
   list(): Promise<ApiKey[]>;
-  /** Refuses it from now on; harmless when repeated. @returns undefined where there is none. */
+  /** Revokes a key. A repeated call changes nothing. @returns undefined for an unknown key. */
   revoke(id: string): Promise<ApiKey | undefined>;
-  /** @returns undefined where there is none, or where it is revoked. */
+  /** @returns undefined for an unknown or revoked key. */
   find(id: string): Promise<StoredKey | undefined>;
-  /** Notes that a key was used, at most once a minute. */
-  used(id: string): Promise<void>;
+  /** Stores the time of a key's use, at most once a minute. */
+  recordUse(id: string): Promise<void>;
 }
 
 interface KeyRow {
@@ -49,7 +49,7 @@ interface KeyRow {
   readonly last_used_at: Date | null;
 }
 
-const SHOWN = "id, name, subject, scopes, created_at, revoked_at, last_used_at";
+const COLUMNS = "id, name, subject, scopes, created_at, revoked_at, last_used_at";
 
 /** API keys in the table `api_keys`. */
 export class DatabaseKeyStore implements KeyStore {
@@ -62,25 +62,25 @@ export class DatabaseKeyStore implements KeyStore {
   async create(name: string, scopes: readonly Scope[]): Promise<{ key: ApiKey; token: string }> {
     const { id, secret, token } = newApiKey();
     const { rows } = await this.#database.query<KeyRow>(
-      `insert into api_keys (id, name, hash, subject, scopes) values ($1, $2, $3, $4, $5) returning ${SHOWN}`,
+      `insert into api_keys (id, name, hash, subject, scopes) values ($1, $2, $3, $4, $5) returning ${COLUMNS}`,
       [id, name, secretHash(secret), `key:${id}`, scopes],
     );
-    return { key: shown(rows[0]!), token };
+    return { key: apiKeyOf(rows[0]!), token };
   }
 
   async list(): Promise<ApiKey[]> {
     const { rows } = await this.#database.query<KeyRow>(
-      `select ${SHOWN} from api_keys order by created_at desc, id`,
+      `select ${COLUMNS} from api_keys order by created_at desc, id`,
     );
-    return rows.map(shown);
+    return rows.map(apiKeyOf);
   }
 
   async revoke(id: string): Promise<ApiKey | undefined> {
     const { rows } = await this.#database.query<KeyRow>(
-      `update api_keys set revoked_at = coalesce(revoked_at, now()) where id = $1 returning ${SHOWN}`,
+      `update api_keys set revoked_at = coalesce(revoked_at, now()) where id = $1 returning ${COLUMNS}`,
       [id],
     );
-    return rows[0] && shown(rows[0]);
+    return rows[0] && apiKeyOf(rows[0]);
   }
 
   async find(id: string): Promise<StoredKey | undefined> {
@@ -91,7 +91,7 @@ export class DatabaseKeyStore implements KeyStore {
     return rows[0];
   }
 
-  async used(id: string): Promise<void> {
+  async recordUse(id: string): Promise<void> {
     await this.#database.query(
       `update api_keys set last_used_at = now()
        where id = $1 and (last_used_at is null or last_used_at < now() - interval '1 minute')`,
@@ -100,7 +100,7 @@ export class DatabaseKeyStore implements KeyStore {
   }
 }
 
-function shown(row: KeyRow): ApiKey {
+function apiKeyOf(row: KeyRow): ApiKey {
   return {
     ...row,
     created_at: row.created_at.toISOString(),

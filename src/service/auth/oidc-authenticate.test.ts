@@ -20,7 +20,7 @@ function base64url(value: unknown): string {
   return Buffer.from(JSON.stringify(value)).toString("base64url");
 }
 
-test("a token of the issuer lets its subject in, its keys fetched once", async (t) => {
+test("a token of the issuer authenticates its subject, and the issuer's keys are fetched once", async (t) => {
   const issuer = await FakeIssuer.start(t);
   const authenticate = authenticateBy(issuer);
   for (let n = 0; n < 3; n++) {
@@ -30,13 +30,13 @@ test("a token of the issuer lets its subject in, its keys fetched once", async (
   assert.deepEqual(Object.fromEntries(issuer.asked), { "/.well-known/openid-configuration": 1, "/keys": 1 });
 });
 
-test("keys may be named instead of discovered", async (t) => {
+test("the setting oidc_jwks_url replaces discovery", async (t) => {
   const issuer = await FakeIssuer.start(t);
   await authenticateBy(issuer, { jwksUrl: `${issuer.url}/elsewhere` })(await issuer.token());
   assert.deepEqual([...issuer.asked.keys()], ["/elsewhere"]);
 });
 
-test("scopes are found in scope, scp and roles, and nothing else gives any", async (t) => {
+test("only the claims scope, scp and roles give scopes", async (t) => {
   const issuer = await FakeIssuer.start(t);
   const authenticate = authenticateBy(issuer);
   for (const [claims, scopes] of [
@@ -52,7 +52,7 @@ test("scopes are found in scope, scp and roles, and nothing else gives any", asy
   }
 });
 
-test("a token of another issuer, for another audience, of another time or without a subject is refused", async (t) => {
+test("a token of another issuer, for another audience, of another time or without a subject is unauthorized", async (t) => {
   const issuer = await FakeIssuer.start(t);
   const authenticate = authenticateBy(issuer);
   const now = Math.floor(Date.now() / 1_000);
@@ -77,7 +77,7 @@ test("a token of another issuer, for another audience, of another time or withou
   await authenticate(await issuer.token({ exp: now - 5, aud: ["another", "mucast"] }));
 });
 
-test("a token that is not signed by the issuer's keys is refused, whatever it says of itself", async (t) => {
+test("a token that the issuer's keys have not signed is unauthorized, whatever its header says", async (t) => {
   const [issuer, forger] = [await FakeIssuer.start(t), await FakeIssuer.start(t)];
   const authenticate = authenticateBy(issuer);
   const good = await issuer.token();
@@ -101,7 +101,7 @@ test("a token that is not signed by the issuer's keys is refused, whatever it sa
   }
 });
 
-test("a new key of the issuer is fetched when it is first met, the old one then refused", async (t) => {
+test("a token with a new key makes the service fetch the keys, and then a token with the old key is unauthorized", async (t) => {
   const issuer = await FakeIssuer.start(t);
   const authenticate = authenticateBy(issuer, { cooldown: 0 });
   const before = await issuer.token();
@@ -111,7 +111,7 @@ test("a new key of the issuer is fetched when it is first met, the old one then 
   await assert.rejects(authenticate(before), fails("unauthorized"));
 });
 
-test("tokens of made-up keys do not have the issuer asked each time", async (t) => {
+test("tokens with unknown keys do not cause a request to the issuer each", async (t) => {
   const issuer = await FakeIssuer.start(t);
   const authenticate = authenticateBy(issuer);
   await authenticate(await issuer.token());
@@ -124,7 +124,7 @@ test("tokens of made-up keys do not have the issuer asked each time", async (t) 
   assert.equal(issuer.asked.get("/keys"), 1);
 });
 
-test("an issuer that is away makes nobody unauthorized, and is asked again", async (t) => {
+test("while the issuer cannot be reached, tokens are unavailable and the next one asks it again", async (t) => {
   const issuer = await FakeIssuer.start(t);
   const authenticate = authenticateBy(issuer);
   issuer.status = 503;
@@ -143,7 +143,7 @@ test("an issuer that is away makes nobody unauthorized, and is asked again", asy
   await named(await issuer.token());
 });
 
-test("of an issuer that never stops answering little is read, and it is asked again", async (t) => {
+test("the service reads at most 1 MiB of an endless answer of the issuer, and the next token asks it again", async (t) => {
   const issuer = await FakeIssuer.start(t);
   for (const path of ["/.well-known/openid-configuration", "/keys"]) {
     const authenticate = authenticateBy(issuer);
@@ -156,7 +156,7 @@ test("of an issuer that never stops answering little is read, and it is asked ag
   }
 });
 
-test("a subject is a text that can be stored", async (t) => {
+test("a subject has to be text that PostgreSQL can store", async (t) => {
   const issuer = await FakeIssuer.start(t);
   const authenticate = authenticateBy(issuer);
   for (const sub of ["a\0b", "a\nb", "a\ud800", "\udfffa", 7, ["ann"], { name: "ann" }, true, ""]) {

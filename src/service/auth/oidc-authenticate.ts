@@ -11,18 +11,20 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import type { Scope } from "../operations/operations.ts";
 import { type Authenticate, bearerToken, unauthorized } from "./authenticate.ts";
 
+type OidcScope = Exclude<Scope, "admin">;
+
 export interface OidcOptions {
   readonly issuer: string;
   readonly audience: string;
-  /** Found by OpenID discovery where it is missing. */
+  /** URL of the issuer's keys; OpenID discovery finds it where it is missing. */
   readonly jwksUrl?: string | undefined;
-  /** What a token calls the scopes of this service. */
-  readonly scopes: { readonly read: string; readonly write: string };
-  /** Milliseconds after a fetch of the keys in which an unknown one does not cause another; 30 s by default. */
+  /** The names of this service's scopes in a token. No token gives `admin`. */
+  readonly scopes: Readonly<Record<OidcScope, string>>;
+  /** Milliseconds after a fetch of the keys during which an unknown key causes no other fetch; 30 s by default. */
   readonly cooldown?: number;
 }
 
-/** Asymmetric ones only: whoever can check a token must not be able to make one. */
+/** Asymmetric algorithms only: the service can check a token and must not be able to make one. */
 const ALGORITHMS = [
   ...["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"],
   ...["ES256", "ES384", "ES512", "EdDSA", "Ed25519"],
@@ -33,8 +35,8 @@ const KEYS_KEPT_MILLISECONDS = 10 * 60_000;
 const LONGEST_SUBJECT = 255;
 
 /**
- * Callers by the access token (JWT) of an OIDC issuer. Its keys are fetched when they are first needed, kept for ten
- * minutes, and fetched again where a token names a new one.
+ * Authentication by an access token (JWT) of an OIDC issuer. It fetches the issuer's keys for the first token, keeps
+ * them for ten minutes, and fetches them again when a token names a new key.
  */
 export function oidcAuthenticate(options: OidcOptions): Authenticate {
   const keys = keysOf(options);
@@ -44,7 +46,7 @@ export function oidcAuthenticate(options: OidcOptions): Authenticate {
   };
 }
 
-/** The issuer's keys; a discovery that failed is tried again at the next token. */
+/** The issuer's keys. After a discovery that failed, the next token causes another one. */
 function keysOf(options: OidcOptions): () => Promise<JWTVerifyGetKey> {
   let found: Promise<JWTVerifyGetKey> | undefined;
   return () => {
@@ -82,14 +84,14 @@ async function verified(token: string, keys: JWTVerifyGetKey, options: OidcOptio
   }
 }
 
-/** The library takes whatever JSON a claim holds; PostgreSQL takes no NUL, and all lone surrogates as one. */
+/** jose accepts any JSON as `sub`. PostgreSQL stores no NUL, and stores all lone surrogates as the same character. */
 function isSubject(sub: unknown): boolean {
   return (
     typeof sub === "string" && sub !== "" && sub.length <= LONGEST_SUBJECT && !/[\p{Cc}\p{Cs}]/u.test(sub)
   );
 }
 
-/** The token's fault, or the issuer's: only where its keys cannot be had may it be tried again. */
+/** unauthorized for a wrong token; unavailable, which a caller may try again, where the issuer's keys cannot be read. */
 function refusal(error: unknown): unknown {
   if (error instanceof MucastError) return error;
   if (isTokensFault(error)) return unauthorized(`the token is refused: ${error.message}`, { cause: error });
@@ -103,7 +105,7 @@ function refusal(error: unknown): unknown {
 
 function isTokensFault(error: unknown): error is errors.JOSEError {
   if (!(error instanceof errors.JOSEError)) return false;
-  // Of the plain class are answers of the issuer that are no key set.
+  // jose throws its base class for an answer of the issuer that is no key set.
   return !(error instanceof errors.JWKSTimeout || error instanceof errors.JWKSInvalid) && !isPlain(error);
 }
 
@@ -111,10 +113,11 @@ function isPlain(error: errors.JOSEError): boolean {
   return error.code === errors.JOSEError.code;
 }
 
-/** Scopes stand in `scope` (RFC 9068), `scp` or `roles` (Microsoft Entra), as words or as a list. */
+/** Scopes are in the claim `scope` (RFC 9068), `scp` or `roles` (Microsoft Entra), as words or as a list. */
 function scopesOf(claims: JWTPayload, names: OidcOptions["scopes"]): ReadonlySet<Scope> {
   const held = new Set([claims.scope, claims.scp, claims.roles].flatMap(words));
-  return new Set((["read", "write"] as const).filter((scope) => held.has(names[scope])));
+  const scopes = Object.keys(names) as OidcScope[];
+  return new Set(scopes.filter((scope) => held.has(names[scope])));
 }
 
 function words(claim: unknown): string[] {
@@ -125,24 +128,24 @@ function words(claim: unknown): string[] {
 const metadataSchema = z.looseObject({ issuer: z.string(), jwks_uri: z.url({ protocol: /^https?$/ }) });
 
 /**
- * Where an issuer's keys are, as its OpenID Connect discovery document says.
+ * The URL of an issuer's keys, from its OpenID Connect discovery document.
  *
  * @param timeout milliseconds.
- * @throws MucastError unavailable where there is no such document, or where it is another issuer's.
+ * @throws MucastError unavailable where that document cannot be read or is that of another issuer.
  */
-export async function discoverJwksUrl(issuer: string, timeout: number): Promise<string> {
+async function discoverJwksUrl(issuer: string, timeout: number): Promise<string> {
   const url = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
-  const metadata = metadataSchema.safeParse(await fetched(url, timeout));
+  const metadata = metadataSchema.safeParse(await fetchJson(url, timeout));
   if (!metadata.success) throw unavailable(`${url} is no discovery document`);
   const { issuer: named, jwks_uri } = metadata.data;
   if (named !== issuer) throw unavailable(`${url} is that of the issuer ${named}, not of ${issuer}`);
-  // No step down: keys of an https issuer come over https.
+  // No downgrade: the keys of an https issuer have to come over https.
   if (url.startsWith("https:") && !jwks_uri.startsWith("https:"))
     throw unavailable(`jwks_uri of ${url} is not https`);
   return jwks_uri;
 }
 
-async function fetched(url: string, timeout: number): Promise<unknown> {
+async function fetchJson(url: string, timeout: number): Promise<unknown> {
   try {
     const answer = await boundedFetch(url, { redirect: "error", signal: AbortSignal.timeout(timeout) });
     if (!answer.ok) throw new Error(`it answers ${answer.status}`);
@@ -156,24 +159,25 @@ function unavailable(message: string, cause?: unknown): MucastError {
   return new MucastError("unavailable", message, {}, { cause });
 }
 
-/** A discovery document or a key set has some kilobytes. */
+/** Bytes of an answer. A discovery document or a key set has some kilobytes. */
 const MOST_BYTES = 2 ** 20;
 
 /**
- * As `fetch`, with the body read whole: no more of it than 1 MiB, decompressed.
- * @throws MucastError unavailable for a longer one, whose connection is closed; what `fetch` throws.
+ * Like `fetch`, but reads the whole body, up to 1 MiB after decompression.
+ *
+ * @throws MucastError unavailable for a longer body, whose connection it closes; what `fetch` throws.
  */
-export async function boundedFetch(url: string, init: RequestInit): Promise<Response> {
+async function boundedFetch(url: string, init: RequestInit): Promise<Response> {
   const { body, status } = await fetch(url, init);
   const pieces: Uint8Array[] = [];
   let bytes = 0;
-  // Leaving the loop cancels the body, and with it the connection.
+  // An error that leaves the loop cancels the body, which closes the connection.
   for await (const piece of body ?? []) {
     bytes += piece.length;
     if (bytes > MOST_BYTES) throw tooLong(url);
     pieces.push(piece);
   }
-  // A Response of these states must have no body.
+  // The constructor of Response throws for a body with these statuses.
   const isBare = [204, 205, 304].includes(status);
   return new Response(isBare ? null : Buffer.concat(pieces), { status });
 }
