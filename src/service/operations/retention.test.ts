@@ -9,7 +9,7 @@ import { onEachDatabase } from "../database/databases.testing.ts";
 import { noLog } from "../telemetry/log.ts";
 import { retentionSweep } from "./retention.ts";
 
-/** More than are looked at together. */
+/** More than one batch. */
 const KEPT = 120;
 const never = new AbortController().signal;
 
@@ -17,7 +17,7 @@ onEachDatabase((tested) => {
   const folder = mkdtempSync(join(tmpdir(), "mucast-retention-"));
   after(() => rmSync(folder, { recursive: true, force: true }));
 
-  /** Operations that ended so many days ago, each with a status blob. */
+  /** Stores operations that ended so many days ago, each with a status blob. */
   async function ended(store: FolderStore, prefix: string, days: number, count = 1): Promise<void> {
     const { rows } = await tested.database().query<{ id: string }>(
       `insert into operations (id, caller, operation, feature_url, data_extractor_url, config, config_sha256, body_sha256,
@@ -29,7 +29,7 @@ onEachDatabase((tested) => {
     for (const { id } of rows) await store.put(statusKey(id, 1), "{}");
   }
 
-  test("old operations go with their status blobs, but for those whose status blobs the storage keeps", async (t) => {
+  test("retention removes old operations with their status blobs, except those whose status blobs the storage refuses to remove", async (t) => {
     const store = new FolderStore(folder, "");
     await ended(store, "kept-", 40, KEPT);
     await ended(store, "old-", 35, 2);

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
+import type { OperationView } from "../../contract/api/operation-view.ts";
+import { EVENT_TYPES, type StoredEventType, storedEventSchema } from "../../contract/api/stored-event.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { onEachDatabase } from "../database/databases.testing.ts";
 import { canceledProblem } from "../queue/finish-attempt.ts";
@@ -15,9 +17,26 @@ import {
 } from "../queue/queue.testing.ts";
 import { claimOperation, recordStart } from "../store/claim-operation.ts";
 import { endOperation } from "../store/end-operation.ts";
-import { pruneEvents } from "../store/events.ts";
+import { appendEvents, type NewEvent, pruneEvents } from "../store/events.ts";
 import { readOperation } from "../store/operation-rows.ts";
 import { operationsSuite } from "./operations-suite.testing.ts";
+
+/** An event of each type. */
+const EXAMPLES: Readonly<Record<StoredEventType, (operation: OperationView) => NewEvent>> = {
+  queued: ({ operation }) => ({ type: "queued", data: { operation } }),
+  started: () => ({ type: "started", data: { attempt: 1 } }),
+  progress: () => ({ type: "progress", data: { stage: "fit", done: 1, total: null } }),
+  warning: () => ({ type: "warning", data: { code: "long_gap", message: "A: a gap" } }),
+  failure: () => ({ type: "failure", data: { ticker: "A", code: "fit_failed", message: "no" } }),
+  epochs: () => ({
+    type: "epochs",
+    data: { points: [{ ticker: "A", epoch: 1, train_loss: 1, validation_loss: null }] },
+  }),
+  cancel_requested: () => ({ type: "cancel_requested", data: {} }),
+  succeeded: (data) => ({ type: "succeeded", data }),
+  failed: (data) => ({ type: "failed", data }),
+  canceled: (data) => ({ type: "canceled", data }),
+};
 
 onEachDatabase((tested) => {
   beforeEach(() => tested.database().exec("truncate operations cascade"));
@@ -46,7 +65,7 @@ onEachDatabase((tested) => {
       };
     }));
 
-  test("what a signature may stand in is forgotten once an operation has ended", async (t) => {
+  test("the row of an ended operation holds no signature", async (t) => {
     const tried = await startQueue(tested, t);
     const caller = newCaller();
     const { id } = await tried.submit(caller);
@@ -58,7 +77,7 @@ onEachDatabase((tested) => {
     assert.doesNotMatch(JSON.stringify(row), /SECRET/);
   });
 
-  test("of submissions with one key at the same moment one is created", async (t) => {
+  test("concurrent submissions with one key create one operation", async (t) => {
     const tried = await startQueue(tested, t);
     const caller = newCaller();
     const all = await Promise.all(Array.from({ length: 12 }, () => tried.submit(caller, "key-1")));
@@ -75,13 +94,13 @@ onEachDatabase((tested) => {
     assert.equal((await tried.submit(newCaller(), "key-1")).id === all[0]!.id, false);
   });
 
-  test("what runs is cancelled once it has stopped", async (t) => {
+  test("a running operation that is cancelled ends once its job has stopped", async (t) => {
     const tried = await startQueue(tested, t);
     tried.executor.obeys = false;
     const caller = newCaller();
     const { id } = await tried.submit(caller);
     const execution = await tried.executor.next();
-    await tried.told(caller, id, "started");
+    await tried.stored(caller, id, "started");
     assert.equal((await tried.operations.cancel(caller, id)).status, "Running");
     assert.equal((await tried.operations.cancel(caller, id)).status, "Running");
     execution.end(LOST);
@@ -90,7 +109,30 @@ onEachDatabase((tested) => {
     assert.deepEqual(types, ["queued", "started", "cancel_requested", "canceled"]);
   });
 
-  test("old progress is forgotten, and who asks for it gets a snapshot first", async (t) => {
+  test("every type of event is notified and reaches a follower as its schema says", async (t) => {
+    const tried = await new TestedQueue(tested.database()).start({ dispatch: false });
+    t.after(() => tried.close());
+    const { database, webhooks } = tried.parts;
+    const caller = newCaller();
+    for (const type of EVENT_TYPES) {
+      const operation = await tried.submit(caller);
+      const notified = Promise.withResolvers<StoredEventType>();
+      const stop = tried.notifications.onEvent((kind, id) => {
+        if (id === operation.id && (kind !== "queued" || type === "queued")) notified.resolve(kind);
+      });
+      await database.transaction((statements) =>
+        appendEvents(statements, operation.id, [EXAMPLES[type](operation)], webhooks),
+      );
+      assert.equal(await notified.promise, type);
+      stop();
+      const followed = tried.operations.follow(caller, operation.id, 1, AbortSignal.timeout(60_000));
+      const { value } = await followed.next();
+      assert.equal(storedEventSchema.parse(value).type, type);
+      assert.equal((await followed.return()).done, true);
+    }
+  });
+
+  test("a reader of removed progress events gets a snapshot first", async (t) => {
     const tried = await startQueue(tested, t, { events_kept: 10 });
     const caller = newCaller();
     const { id } = await tried.submit(caller);

@@ -1,10 +1,10 @@
 /**
- * The cores of this machine that running jobs share. A job gets all that are free but one for each job that may
- * still start beside it, so that the workers of all jobs together are never more than there are cores.
+ * The cores of this machine that running jobs share. A job gets all free cores except one for each job that may still
+ * start beside it. So the workers of all jobs together never exceed the cores.
  */
 export class CoreBudget {
   readonly #cores: number;
-  /** Jobs at the same time. */
+  /** Most jobs at the same time. */
   readonly jobs: number;
   #taken = 0;
   #running = 0;
@@ -31,7 +31,7 @@ export class CoreBudget {
     return cores;
   }
 
-  giveBack(cores: number): void {
+  release(cores: number): void {
     this.#taken -= cores;
     this.#running -= 1;
   }

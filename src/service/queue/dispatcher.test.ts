@@ -7,7 +7,7 @@ import { CONFIG, failedWith, LOST, newCaller, recordOf, startQueue, TestedQueue 
 onEachDatabase((tested) => {
   beforeEach(() => tested.database().exec("truncate operations cascade"));
 
-  test("an operation is queued, started, told of and ended, its events numbered without a gap", async (t) => {
+  test("an operation is queued, started, reported and ended, and its events have numbers without a gap", async (t) => {
     const tried = await startQueue(tested, t);
     const caller = newCaller();
     const { id } = await tried.submit(caller);
@@ -30,7 +30,7 @@ onEachDatabase((tested) => {
     assert.deepEqual(events.at(-1)!.data, view);
   });
 
-  test("an attempt that vanishes is made once more, and a second one ends the operation", async (t) => {
+  test("the dispatcher makes a lost attempt once more, and a second lost one ends the operation", async (t) => {
     const tried = await startQueue(tested, t);
     const caller = newCaller();
     const { id } = await tried.submit(caller);
@@ -42,7 +42,7 @@ onEachDatabase((tested) => {
     assert.deepEqual([status, error?.code], ["Failed", "execution_lost"]);
   });
 
-  test("an output that is there has succeeded, whatever its execution said", async (t) => {
+  test("an operation with an output in the storage has succeeded, whatever its execution said", async (t) => {
     const tried = await startQueue(tested, t);
     const caller = newCaller();
     for (const end of [LOST, failedWith("output_failed")]) {
@@ -55,7 +55,7 @@ onEachDatabase((tested) => {
     }
   });
 
-  test("an output of another config is not taken for the operation's", async (t) => {
+  test("an output of another config is not the operation's", async (t) => {
     const tried = await startQueue(tested, t);
     const caller = newCaller();
     const { id } = await tried.submit(caller);
@@ -65,7 +65,7 @@ onEachDatabase((tested) => {
     assert.equal((await tried.ended(caller, id)).error?.code, "output_failed");
   });
 
-  test("a job that succeeds while it is being cancelled has succeeded", async (t) => {
+  test("a job that succeeds while its caller cancels it has succeeded", async (t) => {
     const tried = await startQueue(tested, t);
     tried.executor.obeys = false;
     const caller = newCaller();
@@ -76,7 +76,7 @@ onEachDatabase((tested) => {
     assert.equal((await tried.ended(caller, id)).status, "Succeeded");
   });
 
-  test("a start that is refused is told to nobody, and is made again", async (t) => {
+  test("the dispatcher repeats a refused start, which leaves no event", async (t) => {
     const tried = await startQueue(tested, t);
     const caller = newCaller();
     tried.executor.refuse(new MucastError("unavailable", "not now", { retryAfter: 0 }));
@@ -89,7 +89,7 @@ onEachDatabase((tested) => {
     assert.deepEqual(types, ["queued", "started", "succeeded"]);
   });
 
-  test("a start that meets a defect ends the operation, which tells an id of it alone", async (t) => {
+  test("a defect at the start ends the operation, whose problem holds only the defect's id", async (t) => {
     const tried = await startQueue(tested, t);
     const caller = newCaller();
     tried.executor.refuse(new TypeError("/srv/secret is undefined"));
@@ -99,7 +99,7 @@ onEachDatabase((tested) => {
     assert.doesNotMatch(JSON.stringify(error), /secret|TypeError/);
   });
 
-  test("what is cancelled while no start succeeds is Canceled", async (t) => {
+  test("an operation that is cancelled while no start succeeds becomes Canceled", async (t) => {
     const tried = await startQueue(tested, t);
     const caller = newCaller();
     const refusal = tried.executor.refuse(new MucastError("unavailable", "not now", { retryAfter: 0 }));
@@ -110,7 +110,7 @@ onEachDatabase((tested) => {
     assert.deepEqual([status, error?.code], ["Canceled", "canceled"]);
   });
 
-  test("a job over its time is stopped", async (t) => {
+  test("the dispatcher stops a job over its time", async (t) => {
     const tried = await startQueue(tested, t, { job_seconds: 0 });
     const caller = newCaller();
     const { id } = await tried.submit(caller);
@@ -118,13 +118,13 @@ onEachDatabase((tested) => {
     assert.deepEqual([status, error?.code], ["Failed", "timed_out"]);
   });
 
-  test("a service's clock that is ahead of the database's costs a job none of its time", async (t) => {
+  test("a service's clock ahead of the database's clock costs a job no time", async (t) => {
     const tried = await startQueue(tested, t, { job_seconds: 60 });
     t.mock.timers.enable({ apis: ["Date"], now: Date.now() + 90_000 });
     const caller = newCaller();
     const { id } = await tried.submit(caller);
     const { stops, end } = await tried.executor.next();
-    await tried.told(caller, id, "started");
+    await tried.stored(caller, id, "started");
     t.mock.timers.setTime(Date.now() + 86_400_000);
     await tried.operations.get(caller, id);
     assert.deepEqual(stops, []);
@@ -132,7 +132,7 @@ onEachDatabase((tested) => {
     assert.equal((await tried.ended(caller, id)).status, "Succeeded");
   });
 
-  test("what waits for its next attempt is not kept waiting where the database's clock was put back", async (t) => {
+  test("a waiting operation starts although the database's clock was set back", async (t) => {
     const tried = await new TestedQueue(tested.database()).start({ dispatch: false });
     t.after(() => tried.close());
     const { id } = await tried.submit(newCaller());
@@ -141,7 +141,7 @@ onEachDatabase((tested) => {
     assert.equal((await later.executor.next()).order.id, id);
   });
 
-  test("a long queue of one caller does not keep another waiting", async (t) => {
+  test("a long queue of one caller does not delay another caller", async (t) => {
     const tried = await startQueue(tested, t);
     const [many, one] = [newCaller(), newCaller()];
     for (let i = 0; i < 5; i++) await tried.submit(many);
@@ -153,7 +153,7 @@ onEachDatabase((tested) => {
     assert.ok([second, third].some(({ order }) => order.id === id));
   });
 
-  test("two services share a queue: each operation runs once", async (t) => {
+  test("two services share a queue and run each operation once", async (t) => {
     const services = [await startQueue(tested, t), await startQueue(tested, t)];
     for (const { executor } of services) {
       void (async () => {

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
+import type { StoredEventType } from "../../contract/api/stored-event.ts";
 import { claimOperation, releaseLeases, renewLeases } from "../store/claim-operation.ts";
 import type { OperationRow } from "../store/operation-rows.ts";
 import { CoreBudget } from "./core-budget.ts";
@@ -7,23 +8,23 @@ import type { OperationNotifications } from "./operation-notifications.ts";
 import { logFailure, type QueueParts } from "./queue-parts.ts";
 import { RunningJob } from "./running-job.ts";
 
-const MILLISECONDS_BETWEEN = { looks: 2_000, leases: 5_000, recoveries: 10_000 };
-/** How long what was told to stop may take to be handed back: longer where the database is away. */
-const HAND_BACK_MILLISECONDS = 10_000;
+const MILLISECONDS_BETWEEN = { claims: 2_000, renewals: 5_000, recoveries: 10_000 };
+/** How long a stopped job may take to release its operation. It takes long where the database is away. */
+const RELEASE_MILLISECONDS = 10_000;
 
 /**
- * Gives waiting operations to the executor, oldest first, as many at a time as the settings allow; keeps the leases
- * of what runs.
+ * Claims waiting operations and starts them on the executor, as many at a time as the settings allow. Renews the leases of
+ * the running ones.
  */
 export class Dispatcher {
   readonly #parts: QueueParts;
   readonly #budget: CoreBudget;
   readonly #running = new Map<string, RunningJob>();
   readonly #timers: NodeJS.Timeout[] = [];
-  readonly #ends: (() => void)[] = [];
+  readonly #unsubscribes: (() => void)[] = [];
   readonly #recovery: LeaseRecovery;
-  #looking: Promise<void> | undefined;
-  #lookAgain = false;
+  #claiming: Promise<void> | undefined;
+  #claimAgain = false;
   #draining = false;
 
   constructor(parts: QueueParts) {
@@ -33,7 +34,7 @@ export class Dispatcher {
     this.#recovery = new LeaseRecovery({
       ...parts,
       isRunning: (id) => this.#running.has(id),
-      begin: (row) => this.#begin(row),
+      adopt: (row) => this.#run(row),
     });
   }
 
@@ -45,100 +46,101 @@ export class Dispatcher {
     return this.#budget.taken;
   }
 
-  /** @param alone no other service can be on this database: what runs in it is nobody's. */
+  /** @param alone no other service uses this database: every running operation is to be recovered. */
   async start(notifications: OperationNotifications, alone: boolean): Promise<void> {
-    // What is taken over is ours for as long as its recovery takes.
-    this.#every(MILLISECONDS_BETWEEN.leases, () => this.#keepLeases());
-    await logFailure(this.#parts.log, () => this.#recovery.all(alone));
-    this.#ends.push(notifications.onEvent((type, id) => this.#onEvent(type, id)));
+    // Before the recovery, which may take longer than a lease.
+    this.#every(MILLISECONDS_BETWEEN.renewals, () => this.#keepLeases());
+    await logFailure(this.#parts.log, () => this.#recovery.recoverAll(alone));
+    this.#unsubscribes.push(notifications.onEvent((type, id) => this.#onEvent(type, id)));
     notifications.onMissed(() => this.wake());
-    this.#every(MILLISECONDS_BETWEEN.looks, async () => this.wake());
-    this.#every(MILLISECONDS_BETWEEN.recoveries, () => this.#recovery.all(false));
+    this.#every(MILLISECONDS_BETWEEN.claims, async () => this.wake());
+    this.#every(MILLISECONDS_BETWEEN.recoveries, () => this.#recovery.recoverAll(false));
     this.wake();
   }
 
-  /** Looks for operations that wait, now. */
+  /** Claims waiting operations now. */
   wake(): void {
-    this.#lookAgain = true;
-    this.#looking ??= this.#look().finally(() => {
-      this.#looking = undefined;
-      if (this.#lookAgain) this.wake();
+    this.#claimAgain = true;
+    this.#claiming ??= this.#claim().finally(() => {
+      this.#claiming = undefined;
+      if (this.#claimAgain) this.wake();
     });
   }
 
-  /** No other job is begun from now on. */
+  /** Starts no other job from now on. */
   async stopClaiming(): Promise<void> {
     this.#draining = true;
     this.#recovery.stop();
     for (const timer of this.#timers) clearInterval(timer);
-    for (const end of this.#ends) end();
-    await this.#looking;
+    for (const unsubscribe of this.#unsubscribes) unsubscribe();
+    await this.#claiming;
   }
 
   /**
-   * Lets what runs finish for as long as `milliseconds`, its leases kept, and then hands it back to the queue; what outlives
-   * this service is left to run at once. What cannot be handed back in a few seconds more is left to be taken over.
+   * Lets running jobs finish for as long as `milliseconds`, with their leases kept, and then releases their operations to the
+   * queue. Detaches at once from executions that outlive this service. Another service takes over the operations that
+   * could not be released in a few seconds more.
    */
   async drain(milliseconds: number): Promise<void> {
     await this.stopClaiming();
     const { database, owner, log, executor } = this.#parts;
     const keep = () => void logFailure(log, () => this.#keepLeases());
-    const leases = setInterval(keep, MILLISECONDS_BETWEEN.leases);
+    const leases = setInterval(keep, MILLISECONDS_BETWEEN.renewals);
     const all = Promise.all([...this.#running.values()].map((job) => job.done));
     const ended = new AbortController();
-    await Promise.race([all, this.#leaveAll(executor.outlivesService ? 0 : milliseconds, ended.signal)]);
+    await Promise.race([all, this.#stopAll(executor.outlivesService ? 0 : milliseconds, ended.signal)]);
     ended.abort();
     clearInterval(leases);
     await logFailure(log, () => releaseLeases(database, owner));
   }
 
-  async #leaveAll(milliseconds: number, signal: AbortSignal): Promise<void> {
+  async #stopAll(milliseconds: number, signal: AbortSignal): Promise<void> {
     try {
       await pause(milliseconds, undefined, { signal });
-      for (const job of this.#running.values()) this.#leave(job);
-      await pause(HAND_BACK_MILLISECONDS, undefined, { signal });
+      for (const job of this.#running.values()) this.#stop(job);
+      await pause(RELEASE_MILLISECONDS, undefined, { signal });
       for (const job of this.#running.values()) job.detach();
     } catch {
-      // All have ended before.
+      // The signal aborted the wait: all jobs have ended.
     }
   }
 
-  #leave(job: RunningJob): void {
+  #stop(job: RunningJob): void {
     if (this.#parts.executor.outlivesService) job.detach();
     else job.stop("draining");
   }
 
-  #onEvent(type: string, id: string): void {
+  #onEvent(type: StoredEventType, id: string): void {
     if (type === "queued") this.wake();
     else if (type === "cancel_requested") this.#running.get(id)?.stop("canceled");
   }
 
-  async #look(): Promise<void> {
-    while (this.#lookAgain) {
-      this.#lookAgain = false;
+  async #claim(): Promise<void> {
+    while (this.#claimAgain) {
+      this.#claimAgain = false;
       await logFailure(this.#parts.log, async () => {
         while (!this.#draining && this.#budget.hasRoom()) {
           const row = await claimOperation(this.#parts.database, this.#parts.owner);
           if (!row) return;
-          this.#begin(row);
+          this.#run(row);
         }
       });
     }
   }
 
-  #begin(row: OperationRow): void {
+  #run(row: OperationRow): void {
     const cores = this.#budget.take();
     const job = new RunningJob(this.#parts, row, cores);
     this.#running.set(row.id, job);
     void job.done.then(() => {
-      // Its next attempt may be here already.
+      // The next attempt at it may run here already.
       if (this.#running.get(row.id) === job) this.#running.delete(row.id);
-      this.#budget.giveBack(cores);
+      this.#budget.release(cores);
       this.wake();
     });
   }
 
-  /** Also notices what was cancelled while nobody told us, and what another service has taken over. */
+  /** Renews the leases. Stops jobs whose cancel was not notified, and detaches from those that another service took over. */
   async #keepLeases(): Promise<void> {
     const before = [...this.#running.values()];
     const leases = await this.#renewLeases();
@@ -149,7 +151,7 @@ export class Dispatcher {
       if (current && lease?.attempt !== job.row.attempt) job.detach();
       else if (lease?.cancel_requested_at) job.stop("canceled");
     }
-    this.#recovery.look(leases.map(({ id }) => id));
+    this.#recovery.recoverUnattended(leases.map(({ id }) => id));
   }
 
   async #renewLeases() {

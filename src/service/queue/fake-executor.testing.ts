@@ -9,7 +9,7 @@ import type {
   StopReason,
 } from "../../executors/executor.ts";
 
-/** One execution of the fake, which does what its test says. */
+/** One execution of the fake; its test ends it. */
 export interface FakeExecution {
   readonly order: JobOrder;
   readonly listener: ExecutionListener;
@@ -19,7 +19,7 @@ export interface FakeExecution {
   end(end: ExecutionEnd): void;
 }
 
-/** A fake: runs nothing, and ends what it has "started" when its test says so. Stopping ends it at once unless told not to. */
+/** A fake that runs nothing: the test ends its executions. Stopping ends one at once, unless `obeys` is false. */
 export class FakeExecutor implements Executor {
   readonly name = "process";
   readonly outlivesService: boolean;
@@ -33,7 +33,7 @@ export class FakeExecutor implements Executor {
     this.outlivesService = outlivesService;
   }
 
-  /** The next start throws. @returns a promise of that. */
+  /** Makes the next start throw. @returns a promise that settles then. */
   refuse(error: Error): Promise<void> {
     return new Promise((resolve) => {
       this.#refusal = { error, resolve };
@@ -58,7 +58,7 @@ export class FakeExecutor implements Executor {
     for (const execution of this.executions) execution.end({ kind: "lost", reason: "closed" });
   }
 
-  /** The next execution that nobody has taken yet. */
+  /** The next execution that the test has not taken yet. */
   next(): Promise<FakeExecution> {
     const waiting = this.executions.find((execution) => !this.#taken.has(execution));
     if (waiting) {

@@ -11,7 +11,7 @@ import { findOutput } from "./finish-attempt.ts";
 const folder = mkdtempSync(join(tmpdir(), "mucast-found-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-test("the output of an operation is looked for in the space that its row says", async () => {
+test("the service looks for an output in the space of the operation's row", async () => {
   const config_sha256 = createHash("sha256").update("{}").digest("hex");
   const space = "key-0123456789abcdef";
   const row = { id: "0123456789", operation: "run_ml_job", config_sha256, space } as OperationRow;

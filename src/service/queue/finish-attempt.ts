@@ -9,13 +9,12 @@ import { type Ending, endOperation, releaseOperation } from "../store/end-operat
 import { type OperationRow, readOperation } from "../store/operation-rows.ts";
 import type { QueueParts } from "./queue-parts.ts";
 
-/** A lost attempt is followed by another one; a second one that is lost ends the operation. */
+/** After the first lost attempt the dispatcher makes another one; the second lost one ends the operation. */
 const ATTEMPTS_LOST_AT_MOST = 2;
 
 /**
- * Writes down what became of an attempt, the storage having the last word: an output that is there has succeeded,
- * whatever was said. A lost attempt goes back to the queue once. Nothing happens where the attempt is no longer the
- * current one.
+ * Stores how an attempt ended. Where the storage has its output, the attempt has succeeded, whatever the executor said. Releases
+ * a lost attempt to the queue once. Changes nothing where the attempt is no longer the current one.
  */
 export async function finishAttempt(
   parts: QueueParts,
@@ -55,7 +54,7 @@ async function endingOf(parts: QueueParts, row: OperationRow, end: ExecutionEnd)
   return { status: "Failed", problem: problemOf(lostTwice(end.reason)) };
 }
 
-/** Of the output; null where the storage does not tell now: that is no reason to wait with the end. */
+/** The size of the output; null where the storage does not answer, since the end of the operation must not wait for it. */
 async function bytesOf({ store, log }: QueueParts, row: OperationRow, { output_name }: ResultRecord) {
   try {
     return (await store.within(row.space).stat(`data/${output_name}`))?.size ?? 0;
@@ -70,7 +69,7 @@ async function isCancelRequested({ database }: QueueParts, row: OperationRow): P
   return now?.cancel_requested_at !== null && now !== undefined;
 }
 
-/** What a cancelled operation carries as its error. */
+/** The error of a canceled operation. */
 export function canceledProblem() {
   return problemOf(new MucastError("canceled", "the operation was cancelled on request"));
 }
@@ -83,12 +82,12 @@ function reasonOf(end: ExecutionEnd): string | undefined {
   return end.kind === "lost" ? end.reason : undefined;
 }
 
-/** Enough for what stands before the window, and for the provenance, of an output blob. */
+/** An output blob has its id in its first bytes, before the window, and its provenance in the last ones. */
 const EDGE_BYTES = 16_384;
 
 /**
- * The record of an output that an attempt left although nobody heard of its end; undefined where there is none with
- * the operation's id and config.
+ * Finds the output of an attempt whose end the service did not see.
+ * @returns its record; undefined where the storage has none with the operation's id and config.
  */
 export async function findOutput(whole: BlobStore, row: OperationRow): Promise<ResultRecord | undefined> {
   const store = whole.within(row.space);

@@ -14,13 +14,13 @@ import { CONFIG, failedWith, LOST, newCaller, recordOf, startQueue, TestedQueue 
 onEachDatabase((tested) => {
   beforeEach(() => tested.database().exec("truncate operations cascade"));
 
-  test("what is adopted has the time that its attempt has left by the database's clock", async (t) => {
+  test("an adopted attempt has the time that it has left by the database's clock", async (t) => {
     const first = await startQueue(tested, t, {}, new FakeExecutor(true));
     first.executor.obeys = false;
     const caller = newCaller();
     const { id } = await first.submit(caller);
     await first.executor.next();
-    await first.told(caller, id, "started");
+    await first.stored(caller, id, "started");
     await first.close();
     await tested
       .database()
@@ -29,7 +29,7 @@ onEachDatabase((tested) => {
     assert.equal((await first.ended(caller, id)).error?.code, "timed_out");
   });
 
-  test("a lease that is prolonged is believed whatever the database's clock says, and one that is not has lapsed", async () => {
+  test("a renewed lease is valid whatever the database's clock says, and one that is not renewed lapses", async () => {
     const tried = new TestedQueue(tested.database());
     await tried.start({ dispatch: false });
     const { id } = await tried.submit(newCaller());
@@ -39,7 +39,7 @@ onEachDatabase((tested) => {
     await claimOperation(database, other);
     let seconds = 0;
     const taken: string[] = [];
-    const parts = { ...tried.parts, isRunning: () => false, begin: () => undefined };
+    const parts = { ...tried.parts, isRunning: () => false, adopt: () => undefined };
     const recovery = new LeaseRecovery(
       { ...parts, log: { ...parts.log, warn: () => void taken.push(id) } },
       () => seconds * 1_000,
@@ -47,21 +47,21 @@ onEachDatabase((tested) => {
     for (; seconds < 60; seconds += 10) {
       await renewLeases(database, other);
       await database.exec("update operations set lease_until = lease_until - interval '1 day'");
-      await recovery.all(false);
+      await recovery.recoverAll(false);
     }
     assert.equal((await readOperation(database, id))!.owner, other);
-    for (; seconds < 80; seconds += 10) await recovery.all(false);
+    for (; seconds < 80; seconds += 10) await recovery.recoverAll(false);
     assert.equal((await readOperation(database, id))!.owner, other, "for as long as a lease lasts");
     recovery.restartLeaseClocks();
-    for (; seconds < 100; seconds += 10) await recovery.all(false);
-    assert.equal((await readOperation(database, id))!.owner, other, "no service could prolong it");
+    for (; seconds < 100; seconds += 10) await recovery.recoverAll(false);
+    assert.equal((await readOperation(database, id))!.owner, other, "no service could renew it");
     seconds += 10;
-    await recovery.all(false);
+    await recovery.recoverAll(false);
     assert.notEqual((await readOperation(database, id))!.owner, other);
     assert.ok(taken.length > 0);
   });
 
-  test("draining hands back what does not end, and the next service runs it; that counts as no loss", async (t) => {
+  test("a draining service releases a job that does not end, the next service runs it, and no loss is counted", async (t) => {
     const first = await startQueue(tested, t);
     const caller = newCaller();
     const { id } = await first.submit(caller);
@@ -76,7 +76,7 @@ onEachDatabase((tested) => {
     assert.equal((await second.ended(caller, id)).status, "Succeeded");
   });
 
-  test("what a killed service ran is taken over: made again, or copied from its status blob or its output", async (t) => {
+  test("a service takes over the jobs of a killed one: it runs them again, or takes the end from the status blob or the output", async (t) => {
     const first = await startQueue(tested, t, { concurrent_jobs: 3, cores: 3 });
     const caller = newCaller();
     const ids: string[] = [];
@@ -104,13 +104,13 @@ onEachDatabase((tested) => {
     assert.deepEqual([again.order.id, again.order.attempt], [ids[0], 2]);
     again.end({ kind: "succeeded", record: recordOf(ids[0]!) });
     for (const id of ids) assert.equal((await second.ended(caller, id)).status, "Succeeded");
-    // The dead one comes back late and is not listened to.
+    // The ends that the dead service reports late change nothing.
     for (const execution of first.executor.executions) execution.end(failedWith("fit_failed"));
     await first.close();
     for (const id of ids) assert.equal((await second.operations.get(caller, id)).status, "Succeeded");
   });
 
-  test("a storage that is away keeps no service from starting, nor other operations from running", async (t) => {
+  test("a service starts and runs other operations while the storage is away", async (t) => {
     const first = await startQueue(tested, t);
     const caller = newCaller();
     const { id } = await first.submit(caller);
@@ -124,7 +124,7 @@ onEachDatabase((tested) => {
     });
     t.after(() => second.close());
     await second.start();
-    // Once or more: it is looked at again while what follows takes its time.
+    // The recovery asks once or more while the rest of the test runs.
     await asked.promise;
     const other = await second.submit(caller);
     const execution = await second.executor.next();
@@ -134,7 +134,7 @@ onEachDatabase((tested) => {
     assert.equal((await second.operations.get(caller, id)).status, "Running");
   });
 
-  test("a lease that lapsed while the database was away is its service's to keep", async (t) => {
+  test("a service keeps its lease that lapsed while the database was away", async (t) => {
     const first = await startQueue(tested, t);
     const caller = newCaller();
     const { id } = await first.submit(caller);
@@ -146,7 +146,7 @@ onEachDatabase((tested) => {
     assert.equal((await second.ended(caller, id)).status, "Succeeded");
   });
 
-  test("the next attempt is looked after though the end of the one before was written down late", async (t) => {
+  test("the dispatcher runs the next attempt although the end of the one before was stored late", async (t) => {
     const tried = new TestedQueue(tested.database());
     const secondBegun = Promise.withResolvers<void>();
     const database = tried.parts.database;
@@ -178,7 +178,7 @@ onEachDatabase((tested) => {
     assert.deepEqual(second.stops, ["canceled"]);
   });
 
-  test("what a process on this machine ran is taken over as soon as it is gone", async (t) => {
+  test("a service takes over the jobs of another process of this machine as soon as that is gone", async (t) => {
     const first = await startQueue(tested, t);
     const caller = newCaller();
     const { id } = await first.submit(caller);
@@ -195,7 +195,7 @@ onEachDatabase((tested) => {
     await first.close();
   });
 
-  test("what outlives its service runs on, and the next service adopts it", async (t) => {
+  test("an execution that outlives its service runs on, and the next service adopts it", async (t) => {
     const first = await startQueue(tested, t, {}, new FakeExecutor(true));
     first.executor.obeys = false;
     const caller = newCaller();
@@ -210,10 +210,10 @@ onEachDatabase((tested) => {
     assert.equal((await second.ended(caller, id)).status, "Succeeded");
   });
 
-  // It takes its time, and asks nothing of the database.
+  // It waits for ten seconds, and is the same on both databases.
   if (tested.kind === "postgres") return;
 
-  test("draining ends although nothing can be written down, and what ran is taken over", async (t) => {
+  test("draining ends although nothing can be stored, and the next service takes the jobs over", async (t) => {
     const first = await startQueue(tested, t);
     const caller = newCaller();
     const { id } = await first.submit(caller);

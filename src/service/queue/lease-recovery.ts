@@ -13,13 +13,13 @@ import {
 } from "../store/claim-operation.ts";
 import { type OperationRow, readOperation } from "../store/operation-rows.ts";
 import { logFailure, type QueueParts } from "./queue-parts.ts";
-import { recover } from "./recover-attempt.ts";
+import { recoverAttempt } from "./recover-attempt.ts";
 
-/** What takes over is told by whoever runs jobs here. */
-export interface LeaseRecoveryParts extends QueueParts {
+/** What the dispatcher, which runs jobs, does for the recovery. */
+interface LeaseRecoveryParts extends QueueParts {
   readonly isRunning: (id: string) => boolean;
   /** Adopts an attempt that may still be running. */
-  readonly begin: (row: OperationRow) => void;
+  readonly adopt: (row: OperationRow) => void;
 }
 
 interface SeenLease {
@@ -28,14 +28,14 @@ interface SeenLease {
   readonly since: number;
 }
 
-/** Takes over what services that are gone have left behind, and what is ours but runs nowhere here. */
+/** Recovers the operations of services that are gone, and those of this service that it does not run. */
 export class LeaseRecovery {
   readonly #parts: LeaseRecoveryParts;
   readonly #recovering = new Set<string>();
-  /** Ours in the database and looked after by nobody here, at the last look. */
+  /** Ids that this service owned in the database and did not run, at the last renewal. */
   #unattended: ReadonlySet<string> = new Set();
-  #attending: Promise<void> | undefined;
-  /** The leases of others, by id and attempt, and when each was first seen to end when it does. */
+  #recoveringOwn: Promise<void> | undefined;
+  /** The leases of other services by id and attempt, with the time when each was first seen unchanged. */
   #seen: ReadonlyMap<string, SeenLease> = new Map();
   readonly #now: () => number;
   #stopped = false;
@@ -46,25 +46,25 @@ export class LeaseRecovery {
     this.#now = now;
   }
 
-  /** Nothing is adopted from now on. */
+  /** Adopts nothing from now on. */
   stop(): void {
     this.#stopped = true;
   }
 
   /**
-   * The database could not be reached: nobody could keep a lease meanwhile, and whoever lives gets the time to do so
-   * once it is back.
+   * Called where the database could not be reached. No service could renew a lease meanwhile, so each gets a whole lease's
+   * time once the database is back.
    */
   restartLeaseClocks(): void {
     this.#seen = new Map();
   }
 
-  /** @param alone no other service can be on this database: what runs in it is nobody's. */
-  async all(alone: boolean): Promise<void> {
+  /** @param alone no other service uses this database: every running operation is to be recovered. */
+  async recoverAll(alone: boolean): Promise<void> {
     const { database, owner, log } = this.#parts;
     const leases = await leasesOfOthers(database, owner);
     for (const other of new Set(leases.map((lease) => lease.owner))) {
-      if (isGone(other)) await releaseLeases(database, other);
+      if (isProcessGone(other)) await releaseLeases(database, other);
     }
     for (const lease of this.#lapsed(leases)) await releaseLease(database, lease);
     while (!this.#stopped) {
@@ -74,7 +74,7 @@ export class LeaseRecovery {
     }
   }
 
-  /** Those that were not prolonged for as long as a lease lasts, by the clock of this process: another may be set. */
+  /** The leases that were not renewed for as long as a lease lasts, by the clock of this process, which is never set. */
   #lapsed(leases: readonly HeldLease[]): HeldLease[] {
     const now = this.#now();
     const before = this.#seen;
@@ -89,27 +89,27 @@ export class LeaseRecovery {
   }
 
   /**
-   * What is ours at two looks and runs nowhere was claimed by a statement whose answer never came, or could not be
-   * recovered when it was taken over. It is recovered beside the leases, which must not wait for a storage.
-   * @param ours ids of what is ours in the database.
+   * Recovers operations that this service owns at two renewals in a row and does not run. The answer to the statement that
+   * claimed them was lost, or their recovery failed. Does not wait: renewals must not wait for the storage.
+   * @param owned ids that this service owns in the database.
    */
-  look(ours: readonly string[]): void {
-    const left = ours.filter((id) => !this.#parts.isRunning(id) && !this.#recovering.has(id));
+  recoverUnattended(owned: readonly string[]): void {
+    const left = owned.filter((id) => !this.#parts.isRunning(id) && !this.#recovering.has(id));
     const again = left.filter((id) => this.#unattended.has(id));
     this.#unattended = new Set(left);
     if (again.length === 0) return;
-    this.#attending ??= this.#attend(again).finally(() => {
-      this.#attending = undefined;
+    this.#recoveringOwn ??= this.#recoverOwn(again).finally(() => {
+      this.#recoveringOwn = undefined;
     });
   }
 
-  async #attend(ids: readonly string[]): Promise<void> {
+  async #recoverOwn(ids: readonly string[]): Promise<void> {
     const { database, owner, log, isRunning } = this.#parts;
     for (const id of ids) {
       await logFailure(log, async () => {
         const row = await readOperation(database, id);
-        const ours = row?.status === "Running" && row.owner === owner;
-        if (row && ours && !isRunning(id)) await this.#recover(row);
+        const isOwn = row?.status === "Running" && row.owner === owner;
+        if (row && isOwn && !isRunning(id)) await this.#recover(row);
       });
     }
   }
@@ -119,26 +119,26 @@ export class LeaseRecovery {
     this.#recovering.add(row.id);
     try {
       this.#parts.log.warn({ operation_id: row.id, attempt: row.attempt }, "took over an operation");
-      const mayRun = await recover(this.#parts, row);
-      if (mayRun && !this.#stopped) this.#parts.begin(row);
+      const mayRun = await recoverAttempt(this.#parts, row);
+      if (mayRun && !this.#stopped) this.#parts.adopt(row);
     } finally {
       this.#recovering.delete(row.id);
     }
   }
 }
 
-/** Names this service and its process, so that another one on this machine can tell when it is gone. */
+/** A name for this service that holds its process, so that another service on this machine can see when it is gone. */
 export function newOwner(): string {
   return [machine(), process.pid, startTimeOf(process.pid), randomUUID()].join("/");
 }
 
-/** Whether the process of an owner is known to be gone; of one on another machine nothing is known. */
-export function isGone(owner: string): boolean {
+/** Whether an owner's process has ended; false for a process of another machine. */
+function isProcessGone(owner: string): boolean {
   const [where, pid, start] = owner.split("/");
   return where === machine() && startTimeOf(Number(pid)) !== start;
 }
 
-/** Where pids mean the same processes: a start of a machine, or of a container on it. */
+/** The scope of a pid: one boot of a machine, or one start of a container on it. */
 function machine(): string {
   const namespace = process.platform === "linux" ? readlinkSync("/proc/self/ns/pid") : "";
   return [hostname(), bootId(), namespace].join(",").replaceAll("/", "_");

@@ -4,37 +4,37 @@ import { CHANNEL } from "../store/events.ts";
 
 type Listener = (type: StoredEventType, id: string) => void;
 
-/** What happens to operations, told by every service on this database as it happens. */
+/** Delivers the events of operations as they happen, from every service on this database. */
 export class OperationNotifications {
   readonly #listeners = new Set<Listener>();
   readonly #waiting = new Map<string, Set<() => void>>();
   readonly #missed = new Set<() => void>();
-  #end: () => Promise<void> = async () => undefined;
+  #unlisten: () => Promise<void> = async () => undefined;
 
   static async start(database: Database): Promise<OperationNotifications> {
     const notifications = new OperationNotifications();
-    notifications.#end = await database.listen(
+    notifications.#unlisten = await database.listen(
       CHANNEL,
-      (payload) => notifications.#told(payload),
+      (payload) => notifications.#onNotification(payload),
       () => notifications.#wakeAll(),
     );
     return notifications;
   }
 
-  /** Calls `listener` for every event. @returns what ends it. */
+  /** Calls `listener` for every event. @returns a function that unsubscribes it. */
   onEvent(listener: Listener): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Calls `listener` after a time in which events may have been missed. */
+  /** Calls `listener` after a lost connection, during which notifications may have been missed. */
   onMissed(listener: () => void): void {
     this.#missed.add(listener);
   }
 
   /**
-   * A promise of the next event of an operation, made before its state is read, so that none is missed between.
-   * It is fulfilled too when `milliseconds` have passed, or the signal is aborted.
+   * Waits for the next event of an operation. Call it before reading the operation's state, so that no event is missed in
+   * between. It resolves too when `milliseconds` have passed or the signal aborts.
    */
   next(id: string, milliseconds: number, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
@@ -54,14 +54,14 @@ export class OperationNotifications {
     });
   }
 
-  /** Nobody waits any more after this. */
+  /** Ends all waits, and stops listening. */
   async close(): Promise<void> {
     this.#wakeAll();
     this.#listeners.clear();
-    await this.#end();
+    await this.#unlisten();
   }
 
-  #told(payload: string): void {
+  #onNotification(payload: string): void {
     const [type, id = ""] = payload.split(":", 2) as [StoredEventType, string?];
     for (const listener of this.#listeners) listener(type, id);
     for (const done of [...(this.#waiting.get(id) ?? [])]) done();

@@ -10,15 +10,15 @@ function epochs(ticker: string, epoch: number): ExecutionEvent {
   return { kind: "epochs", epochs: { points: [point] } };
 }
 
-/** A feed whose store is a list, and may be held up; the clock is the test's. */
-function feedOf(t: { after: (end: () => void) => void }) {
+/** A batcher whose store is a list that the test may hold up; the test moves the clock. */
+function batcherOf(t: { after: (end: () => void) => void }) {
   mock.timers.enable({ apis: ["setTimeout"] });
   t.after(() => mock.timers.reset());
   const stored: ProgressBatch[] = [];
   let held: Promise<void> = Promise.resolve();
-  const feed = new ProgressBatcher(
-    async (news) => {
-      stored.push(news);
+  const batcher = new ProgressBatcher(
+    async (batch) => {
+      stored.push(batch);
       await held;
     },
     (error) => assert.fail(error as Error),
@@ -28,17 +28,17 @@ function feedOf(t: { after: (end: () => void) => void }) {
     held = promise;
     return resolve;
   };
-  return { feed, stored, hold };
+  return { batcher, stored, hold };
 }
 
-test("what is told within a second is handed on at once, epochs as one list", async (t) => {
-  const { feed, stored } = feedOf(t);
+test("the events of one second are stored as one batch, epochs as one list", async (t) => {
+  const { batcher, stored } = batcherOf(t);
   for (let epoch = 1; epoch <= 3; epoch++) {
-    feed.take(epochs("A", epoch));
-    feed.take({ kind: "progress", stage: "fit", done: epoch });
+    batcher.take(epochs("A", epoch));
+    batcher.take({ kind: "progress", stage: "fit", done: epoch });
   }
-  feed.take({ kind: "failure", failure: { ticker: "B", code: "diverged", message: "B" } });
-  feed.take({ kind: "counts", warnings: {}, failures: { diverged: 1 } });
+  batcher.take({ kind: "failure", failure: { ticker: "B", code: "diverged", message: "B" } });
+  batcher.take({ kind: "counts", warnings: {}, failures: { diverged: 1 } });
   mock.timers.tick(999);
   assert.equal(stored.length, 0);
   mock.timers.tick(1);
@@ -49,19 +49,19 @@ test("what is told within a second is handed on at once, epochs as one list", as
   );
   assert.deepEqual(stored[0]!.progress, { stage: "fit", done: 3, total: null });
   assert.deepEqual([stored[0]!.failures.length, stored[0]!.counts?.failures], [1, { diverged: 1 }]);
-  await feed.end();
+  await batcher.flush();
   assert.equal(stored.length, 1);
 });
 
-test("while the store is away, what waits for it stays small, and the newest is there once it is back", async (t) => {
-  const { feed, stored, hold } = feedOf(t);
+test("a batch stays small while the store is away, and holds the newest epoch once it is back", async (t) => {
+  const { batcher, stored, hold } = batcherOf(t);
   const release = hold();
-  feed.take(epochs("A", 1));
+  batcher.take(epochs("A", 1));
   mock.timers.tick(1_000);
   for (let epoch = 2; epoch <= 50_000; epoch++) {
-    feed.take(epochs("A", epoch));
+    batcher.take(epochs("A", epoch));
     const ticker = `T${epoch}`;
-    feed.take({ kind: "failure", failure: { ticker, code: "fit_failed", message: "why" } });
+    batcher.take({ kind: "failure", failure: { ticker, code: "fit_failed", message: "why" } });
     mock.timers.tick(1_000);
   }
   assert.equal(stored.length, 1, "one at a time");
@@ -69,22 +69,22 @@ test("while the store is away, what waits for it stays small, and the newest is 
   await turn();
   mock.timers.tick(1_000);
   assert.equal(stored.length, 2);
-  const { epochs: told, failures } = stored[1]!;
-  assert.ok(told!.points.length <= 202);
-  assert.deepEqual(told!.points.at(-1), {
+  const { epochs: batched, failures } = stored[1]!;
+  assert.ok(batched!.points.length <= 202);
+  assert.deepEqual(batched!.points.at(-1), {
     ticker: "A",
     epoch: 50_000,
     train_loss: 1 / 50_000,
     validation_loss: 1 / 50_000,
   });
-  assert.equal(told!.points.length + told!.left_out!, 49_999);
+  assert.equal(batched!.points.length + batched!.left_out!, 49_999);
   assert.equal(failures.length, 200);
-  await feed.end();
+  await batcher.flush();
 });
 
-test("what is left is stored at the end", async (t) => {
-  const { feed, stored } = feedOf(t);
-  feed.take(epochs("portfolio", 1));
-  await feed.end();
+test("the rest is stored at the end", async (t) => {
+  const { batcher, stored } = batcherOf(t);
+  batcher.take(epochs("portfolio", 1));
+  await batcher.flush();
   assert.equal(stored[0]!.epochs!.points[0]!.ticker, "portfolio");
 });

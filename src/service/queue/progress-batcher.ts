@@ -8,11 +8,12 @@ import type { ProgressBatch } from "../store/record-progress.ts";
 const MILLISECONDS_BETWEEN = 1_000;
 
 /**
- * Gathers what a job tells and hands it on at most once a second, one after the other, and the rest at its end. What
- * waits for a store that is slow or away is bounded: the first of many warnings and failures, epochs thinned.
+ * Gathers the events of a job into batches and stores a batch at most once a second, one at a time, and the rest at the
+ * job's end. A batch is bounded while the store is slow or away: it keeps the first of many warnings and failures and thins
+ * out epochs.
  */
 export class ProgressBatcher {
-  readonly #store: (news: ProgressBatch) => Promise<void>;
+  readonly #store: (batch: ProgressBatch) => Promise<void>;
   readonly #onError: (error: unknown) => void;
   #warnings = new CappedList<Warning>();
   #failures = new CappedList<Failure>();
@@ -22,8 +23,8 @@ export class ProgressBatcher {
   #timer: NodeJS.Timeout | undefined;
   #storing: Promise<void> | undefined;
 
-  /** @param onError called where news could not be stored: they are lost, the job is not. */
-  constructor(store: (news: ProgressBatch) => Promise<void>, onError: (error: unknown) => void) {
+  /** @param onError called where a batch could not be stored. The batch is lost; the job goes on. */
+  constructor(store: (batch: ProgressBatch) => Promise<void>, onError: (error: unknown) => void) {
     this.#store = store;
     this.#onError = onError;
   }
@@ -44,14 +45,17 @@ export class ProgressBatcher {
         break;
       case "progress":
         this.#takeProgress(event);
+        break;
+      default:
+        event satisfies never;
     }
-    this.#plan();
+    this.#schedule();
   };
 
-  /** Stores what is left and waits until all of it is. */
-  async end(): Promise<void> {
+  /** Stores the rest and waits until everything is stored. */
+  async flush(): Promise<void> {
     await this.#storing;
-    await this.#hand();
+    await this.#storeBatch();
   }
 
   #takeProgress(event: Progress): void {
@@ -61,29 +65,29 @@ export class ProgressBatcher {
     if (point) this.#epochs.add(point);
   }
 
-  #plan(): void {
+  #schedule(): void {
     if (this.#storing !== undefined) return;
-    this.#timer ??= setTimeout(() => void this.#hand(), MILLISECONDS_BETWEEN);
+    this.#timer ??= setTimeout(() => void this.#storeBatch(), MILLISECONDS_BETWEEN);
   }
 
-  #hand(): Promise<void> {
+  #storeBatch(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    const news = this.#news();
-    if (news === undefined) return Promise.resolve();
-    this.#storing = this.#store(news)
+    const batch = this.#takeBatch();
+    if (batch === undefined) return Promise.resolve();
+    this.#storing = this.#store(batch)
       .catch(this.#onError)
       .finally(() => {
         this.#storing = undefined;
-        if (this.#hasNews()) this.#plan();
+        if (!this.#isEmpty()) this.#schedule();
       });
     return this.#storing;
   }
 
-  /** What has come since the last time; undefined where that is nothing. */
-  #news(): ProgressBatch | undefined {
-    if (!this.#hasNews()) return undefined;
-    const news = {
+  /** The events since the batch before; undefined where there are none. */
+  #takeBatch(): ProgressBatch | undefined {
+    if (this.#isEmpty()) return undefined;
+    const batch = {
       warnings: this.#warnings.entries,
       failures: this.#failures.entries,
       epochs: this.#epochs.bounded() ?? null,
@@ -95,11 +99,11 @@ export class ProgressBatcher {
     this.#epochs.clear();
     this.#counts = null;
     this.#progress = null;
-    return news;
+    return batch;
   }
 
-  #hasNews(): boolean {
+  #isEmpty(): boolean {
     const listed = this.#warnings.entries.length + this.#failures.entries.length;
-    return listed > 0 || !this.#epochs.isEmpty || this.#counts !== null || this.#progress !== null;
+    return listed === 0 && this.#epochs.isEmpty && this.#counts === null && this.#progress === null;
   }
 }

@@ -7,14 +7,14 @@ import type { OperationRow } from "../store/operation-rows.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 
-/** What everything in this folder works with. */
+/** What the parts of the queue work with. */
 export interface QueueParts {
   readonly database: Database;
-  /** This service, told from every other and from itself before a restart. */
+  /** Names this start of this service. */
   readonly owner: string;
   readonly executor: Executor;
   readonly store: BlobStore;
-  /** The last an attempt said of itself; undefined where it left nothing. */
+  /** Reads the status blob of an attempt; undefined where there is none. */
   readonly readStatus: (store: BlobStore, id: string, attempt: number) => Promise<StatusBlob | undefined>;
   readonly settings: {
     readonly events_kept: number;
@@ -23,14 +23,14 @@ export interface QueueParts {
     readonly cores: number;
     readonly retention_days: number;
   };
-  /** Where an input is, by what its row says: a URL, or the path of a blob of ours, whatever our address is by now. */
+  /** The URL of an input, from its URL or storage path in the row. */
   readonly urlOf: (stored: string) => string;
   readonly webhooks: WebhookTypes;
   readonly telemetry: Telemetry;
   readonly log: Log;
 }
 
-/** What an executor is asked for, by the row of an attempt. @param workers cores it may use. */
+/** The order of an attempt, from its row. @param workers cores that the job may use. */
 export function orderOf(row: OperationRow, workers: number, urlOf: QueueParts["urlOf"]): JobOrder {
   const inputs = [row.feature_url, row.data_extractor_url];
   return {
@@ -47,7 +47,7 @@ export function orderOf(row: OperationRow, workers: number, urlOf: QueueParts["u
   };
 }
 
-/** Runs what is tried again at its next turn: the database or the storage may be away. */
+/** Runs an action that its caller repeats later, and logs its failure: the database or the storage may be away. */
 export async function logFailure(log: Log, action: () => Promise<void>): Promise<void> {
   try {
     await action();

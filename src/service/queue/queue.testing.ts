@@ -45,7 +45,7 @@ export const NO_PROGRESS: ProgressBatch = {
   progress: null,
 };
 
-/** Everything between HTTP and the executor, over a real database; the executor and the storage are fakes. */
+/** Everything between HTTP and the executor, over a real database. The executor and the storage are fakes. */
 export class TestedQueue {
   readonly executor: FakeExecutor;
   readonly store = new FakeStore();
@@ -85,7 +85,7 @@ export class TestedQueue {
     this.dispatcher = new Dispatcher(this.parts);
   }
 
-  /** @param dispatch false: operations wait, as if every place were taken. */
+  /** @param dispatch false: nothing claims the operations, so they wait. */
   async start({ dispatch = true, queuedMost = 1_000 } = {}): Promise<this> {
     const { database, webhooks, settings } = this.parts;
     this.notifications = await OperationNotifications.start(database);
@@ -124,8 +124,8 @@ export class TestedQueue {
     }
   }
 
-  /** Once an event of that type is stored. */
-  async told(caller: Caller, id: string, type: StoredEvent["type"]): Promise<void> {
+  /** Waits until an event of that type is stored. */
+  async stored(caller: Caller, id: string, type: StoredEvent["type"]): Promise<void> {
     const { signal } = new AbortController();
     for await (const event of this.operations.follow(caller, id, 0, signal)) if (event.type === type) return;
   }
@@ -137,13 +137,13 @@ export class TestedQueue {
     return events;
   }
 
-  /** As a kill would: nothing is written down, and everybody may see that it is gone. */
+  /** As a kill would: stores nothing, and lets other services see that this one is gone. */
   async die(): Promise<void> {
     await this.dispatcher.stopClaiming();
     await releaseLeases(this.parts.database, this.parts.owner);
   }
 
-  /** Once, however often it is asked for. */
+  /** Closes once; later calls wait for the first. */
   close(): Promise<void> {
     this.#closing ??= this.dispatcher.drain(0).then(() => this.notifications.close());
     return this.#closing;
@@ -181,12 +181,12 @@ export class FakeStore implements BlobStore {
   readonly url = "memory:";
   readonly blobs = new Map<string, string>();
 
-  /** All spaces in one: ids of operations tell their blobs apart. */
+  /** One store for all spaces: the ids of operations keep their blobs apart. */
   within(): this {
     return this;
   }
 
-  /** As the job of an operation would have left it. */
+  /** Writes an output as the operation's job would have done. */
   leaveOutput(id: string, config: string): void {
     const config_sha256 = createHash("sha256").update(config).digest("hex");
     this.blobs.set(`data/ml_engine_${id}.json`, JSON.stringify({ id, provenance: { config_sha256 } }));

@@ -6,15 +6,14 @@ import type { OperationRow } from "../store/operation-rows.ts";
 import { finishAttempt } from "./finish-attempt.ts";
 import { orderOf, type QueueParts } from "./queue-parts.ts";
 
-const UNHEARD: ExecutionListener = { onEvent: () => undefined, onTimings: () => undefined };
+const IGNORED: ExecutionListener = { onEvent: () => undefined, onTimings: () => undefined };
 
 /**
- * Finds out what became of an attempt whose service is gone, by its output and by what it said of itself, and writes
- * it down.
- * @returns true where it may still be running and is to be adopted.
- * @throws MucastError blob_unavailable, unavailable: it is to be tried again, for as long as the attempt has time.
+ * Finds out how an attempt ended whose service is gone, by its output and its status blob, and stores that.
+ * @returns true where its execution may still run and is to be adopted.
+ * @throws MucastError blob_unavailable, unavailable: the caller tries again, for as long as the attempt has time.
  */
-export async function recover(parts: QueueParts, row: OperationRow): Promise<boolean> {
+export async function recoverAttempt(parts: QueueParts, row: OperationRow): Promise<boolean> {
   const isLate = hasNoTimeLeft(parts, row);
   const status = await statusOf(parts, row, isLate);
   if (status?.end) {
@@ -22,9 +21,9 @@ export async function recover(parts: QueueParts, row: OperationRow): Promise<boo
     return false;
   }
   if (parts.executor.outlivesService) return true;
-  // On this machine nothing of it goes on, unless it is our own; this waits until the last of it is gone.
+  // On this machine only an execution of this service can still run. `adopt` waits until the processes of any other are gone.
   if (row.handle !== null) {
-    const ours = await parts.executor.adopt(orderOf(row, 1, parts.urlOf), row.handle, UNHEARD);
+    const ours = await parts.executor.adopt(orderOf(row, 1, parts.urlOf), row.handle, IGNORED);
     if (ours) return true;
   }
   const lost = { kind: "lost", reason: "the service that ran it ended" } as const;
@@ -32,7 +31,7 @@ export async function recover(parts: QueueParts, row: OperationRow): Promise<boo
   return false;
 }
 
-/** Without the storage's word where that cannot be had and there is no time left to wait for it. */
+/** Finishes the attempt without looking for its output where the storage does not answer and the attempt has no time left. */
 async function finishInTime(
   parts: QueueParts,
   row: OperationRow,
@@ -49,7 +48,7 @@ async function finishInTime(
   }
 }
 
-/** Undefined where nothing was said, or nothing that can be read. */
+/** Undefined where there is no status blob, or none that can be read. */
 async function statusOf(
   { readStatus, store, log }: QueueParts,
   row: OperationRow,
@@ -58,8 +57,8 @@ async function statusOf(
   try {
     return await readStatus(store.within(row.space), row.id, row.attempt);
   } catch (error) {
-    const isOdd = error instanceof MucastError && error.code === "invalid_data";
-    if (!isOdd && !isLate) throw error;
+    const isUnreadable = error instanceof MucastError && error.code === "invalid_data";
+    if (!isUnreadable && !isLate) throw error;
     log.warn(
       { operation_id: row.id, attempt: row.attempt, err: error },
       "the status of an attempt is not known",

@@ -11,23 +11,23 @@ import { canceledProblem, finishAttempt } from "./finish-attempt.ts";
 import { ProgressBatcher } from "./progress-batcher.ts";
 import { orderOf, type QueueParts } from "./queue-parts.ts";
 
-const PAUSE_MILLISECONDS = { first: 500, most: 10_000 };
+const PAUSE_MILLISECONDS = { first: 500, longest: 10_000 };
 const REFUSED_WAIT_SECONDS = 15;
-/** How long the storage is asked for an output before what the execution said is believed alone. */
+/** How long the service asks the storage for an output before it believes the execution alone. */
 const STORAGE_PATIENCE_MILLISECONDS = 300_000;
 
-/** It could not be started now, and nothing of it was. */
+/** The executor started nothing. */
 interface Refusal {
   readonly refused: MucastError;
 }
 
-/** Nobody wants it any more by the time when it could begin. */
+/** The caller canceled the operation before an execution began. */
 const NEVER_BEGUN = { kind: "failed", problem: canceledProblem() } as const;
 
-/** One attempt that this service looks after, from its start, or its adoption, until its end is written down. */
+/** One attempt that this service runs: from its start or adoption until its end is stored. */
 export class RunningJob {
   readonly row: OperationRow;
-  /** Settles once the operation's row says what became of it, or is no longer ours; never rejects. */
+  /** Settles once the end is stored, or the operation is no longer this service's; never rejects. */
   readonly done: Promise<void>;
   readonly #parts: QueueParts;
   readonly #began = performance.now();
@@ -35,13 +35,13 @@ export class RunningJob {
   #execution: Execution | undefined;
   #stopFor: StopReason | undefined;
   #timings: readonly Timing[] = [];
-  readonly #detach = new AbortController();
-  /** One that outlives the service goes on, and nobody here hears of its end. */
-  readonly #onLetGo = new Promise<ExecutionEnd>((resolve) => {
-    this.#detach.signal.addEventListener("abort", () => resolve({ kind: "lost", reason: "let go" }));
+  readonly #detached = new AbortController();
+  /** An execution that outlives the service reports no end here. */
+  readonly #onDetached = new Promise<ExecutionEnd>((resolve) => {
+    this.#detached.signal.addEventListener("abort", () => resolve({ kind: "lost", reason: "detached" }));
   });
 
-  /** @param row as claimed or taken over; one with a handle is adopted. @param workers cores it may use. */
+  /** @param row as claimed or taken over; its execution is adopted where it has a handle. @param workers cores it may use. */
   constructor(parts: QueueParts, row: OperationRow, workers: number) {
     this.#parts = parts;
     this.row = row;
@@ -56,41 +56,40 @@ export class RunningJob {
     this.#execution?.stop(this.#stopFor);
   }
 
-  /** Stops it without another word: another service has the operation now, or will have it. */
+  /** Stops the execution, or leaves it running where it outlives the service, and stores nothing: another service has the operation, or takes it over. */
   detach(): void {
-    this.#detach.abort();
+    this.#detached.abort();
     this.stop("draining");
   }
 
   async #run(): Promise<void> {
     const parts = this.#parts;
     const fields = { operation_id: this.row.id };
-    const feed = new ProgressBatcher(
-      (news) =>
-        recordProgress(parts.database, this.row, news, {
+    const batcher = new ProgressBatcher(
+      (batch) =>
+        recordProgress(parts.database, this.row, batch, {
           events: parts.settings.events_kept,
           webhooks: parts.webhooks,
         }),
       (error) => parts.log.warn({ ...fields, err: error }, "progress could not be stored"),
     );
-    const end = await this.#execute(feed);
-    await feed.end();
+    const end = await this.#execute(batcher);
+    await batcher.flush();
     const began = performance.now();
-    const isPatient = () => performance.now() - began < STORAGE_PATIENCE_MILLISECONDS;
-    await this.#insist(() => this.#writeDown(end, isPatient()));
+    const mayWaitForStorage = () => performance.now() - began < STORAGE_PATIENCE_MILLISECONDS;
+    await this.#untilDone(() => this.#storeEnd(end, mayWaitForStorage()));
   }
 
-  /** Runs it to its end. */
-  async #execute(feed: ProgressBatcher): Promise<ExecutionEnd | Refusal> {
+  async #execute(batcher: ProgressBatcher): Promise<ExecutionEnd | Refusal> {
     try {
-      if (this.#stopFor === "canceled" && this.#mayLeaveIt()) return NEVER_BEGUN;
-      const execution = await this.#begin(feed);
+      if (this.#stopFor === "canceled" && this.#hasNoExecution()) return NEVER_BEGUN;
+      const execution = await this.#begin(batcher);
       if (execution === undefined) return { kind: "lost", reason: "it was gone when the service came back" };
       this.#execution = execution;
-      if (this.row.handle === null) await this.#insist(() => this.#tellStart(execution.handle));
+      if (this.row.handle === null) await this.#untilDone(() => this.#storeStart(execution.handle));
       if (this.#stopFor) execution.stop(this.#stopFor);
       const timer = setTimeout(() => this.stop("timed_out"), this.#millisecondsLeft());
-      return await Promise.race([execution.ended, this.#onLetGo]).finally(() => clearTimeout(timer));
+      return await Promise.race([execution.ended, this.#onDetached]).finally(() => clearTimeout(timer));
     } catch (error) {
       if (error instanceof MucastError && error.code === "unavailable") {
         if (this.#stopFor === "canceled") return NEVER_BEGUN;
@@ -107,12 +106,12 @@ export class RunningJob {
     }
   }
 
-  /** Whether nothing of it can run anywhere. */
-  #mayLeaveIt(): boolean {
+  /** Whether no execution of the attempt can run anywhere. */
+  #hasNoExecution(): boolean {
     return this.row.handle === null && !this.#parts.executor.outlivesService;
   }
 
-  async #tellStart(handle: string): Promise<void> {
+  async #storeStart(handle: string): Promise<void> {
     const { database, webhooks, telemetry } = this.#parts;
     if (!(await recordStart(database, this.row, handle, webhooks))) return;
     const { workers } = this.#order;
@@ -121,10 +120,10 @@ export class RunningJob {
     this.#parts.log.info({ operation_id: id, attempt, cores: workers }, "an attempt begins");
   }
 
-  #begin(feed: ProgressBatcher): Promise<Execution | undefined> {
+  #begin(batcher: ProgressBatcher): Promise<Execution | undefined> {
     const { executor } = this.#parts;
     const listener = {
-      onEvent: feed.take,
+      onEvent: batcher.take,
       onTimings: (timings: readonly Timing[]) => {
         this.#timings = timings;
       },
@@ -135,7 +134,7 @@ export class RunningJob {
       : executor.adopt(this.#order, handle, listener);
   }
 
-  async #writeDown(end: ExecutionEnd | Refusal, lookForOutput: boolean): Promise<void> {
+  async #storeEnd(end: ExecutionEnd | Refusal, lookForOutput: boolean): Promise<void> {
     const { database } = this.#parts;
     if ("refused" in end) {
       const { retryAfter = REFUSED_WAIT_SECONDS } = end.refused.data as { retryAfter?: number };
@@ -143,15 +142,15 @@ export class RunningJob {
       return;
     }
     if (end.kind === "lost" && this.#stopFor === "draining") {
-      await releaseOperation(database, this.row, "handed back", 0);
+      await releaseOperation(database, this.row, "drained", 0);
       return;
     }
     await finishAttempt(this.#parts, this.row, end, { timings: this.#timings, lookForOutput });
   }
 
-  /** Until it works: the database or the storage may be away for a while. Given up where the job was let go. */
-  async #insist(action: () => Promise<unknown>): Promise<void> {
-    for (let wait = PAUSE_MILLISECONDS.first; !this.#detach.signal.aborted; wait *= 2) {
+  /** Repeats an action until it succeeds: the database or the storage may be away. Stops where the job was detached. */
+  async #untilDone(action: () => Promise<unknown>): Promise<void> {
+    for (let wait = PAUSE_MILLISECONDS.first; !this.#detached.signal.aborted; wait *= 2) {
       try {
         await action();
         return;
@@ -159,14 +158,14 @@ export class RunningJob {
         const fields = { operation_id: this.row.id, err: error };
         this.#parts.log.warn(fields, "what became of an attempt could not be written down yet");
       }
-      const most = Math.min(wait, PAUSE_MILLISECONDS.most);
-      await pause(most, undefined, { signal: this.#detach.signal }).catch(() => undefined);
+      const most = Math.min(wait, PAUSE_MILLISECONDS.longest);
+      await pause(most, undefined, { signal: this.#detached.signal }).catch(() => undefined);
     }
   }
 
   /**
-   * The time it had run when it came here, by the database's clock, and since then by this process's, which is never set. The
-   * one clock is not held against the other: they may be apart.
+   * Counts the time before the job came here by the database's clock, and the time since by this process's clock, which is
+   * never set. It does not compare the two clocks, which may differ.
    */
   #millisecondsLeft(): number {
     const ran = (this.row.attempt_seconds ?? 0) * 1_000 + performance.now() - this.#began;

@@ -1,26 +1,26 @@
 import type { Queryable } from "../database/database.ts";
 
-/** A blob of a caller's, by its name and the space that it lies in. */
+/** Where a blob lies in the storage: the key `[<space>/]data/<name>`. */
 export interface StorageKey {
   readonly name: string;
-  /** Empty for the storage itself. */
+  /** The folder of one caller; empty for the root of the storage. */
   readonly space: string;
 }
 
-/** What one record is known by. */
+/** The primary key of a record. */
 export interface RecordKey {
   readonly caller: string;
   readonly name: string;
 }
 
 export interface BlobRecord extends StorageKey, RecordKey {
-  /** Null where it is still to be looked up in the storage. */
+  /** Null until the size has been read from the storage. */
   readonly bytes: number | null;
 }
 
 export const RECORD = "name, space, caller, bytes::float8 as bytes";
 
-/** Where a blob of a caller's lies: one that was recorded, or the output of an operation that has not ended. */
+/** Finds a recorded blob of a caller, or the output that an operation which has not ended is to write. */
 export async function findBlob(
   statements: Queryable,
   caller: string,
@@ -37,7 +37,7 @@ export async function findBlob(
   return rows[0] && { name, space: rows[0].space };
 }
 
-/** Whose the blob at a place is; undefined where it is recorded for no caller. */
+/** The caller for whom the blob at a key is recorded; undefined where no caller has it. */
 export async function ownerOf(
   statements: Queryable,
   { name, space }: StorageKey,
@@ -52,7 +52,7 @@ export async function ownerOf(
   return rows[0]?.caller;
 }
 
-/** The record of a caller's blob, also of one that is being removed. */
+/** Reads the record of a caller's blob, also while a removal of it goes on. */
 export async function recordOf(
   statements: Queryable,
   caller: string,
@@ -65,7 +65,7 @@ export async function recordOf(
   return rows[0];
 }
 
-/** Records a blob that is there, new or replaced, and counts it. The caller's usage is locked until the transaction ends. */
+/** Records a new or replaced blob that the storage has, and counts it. Locks the caller's usage until the transaction ends. */
 export async function recordBlob(statements: Queryable, blob: BlobRecord): Promise<void> {
   const { caller, name, space, bytes } = blob;
   await lockUsage(statements, caller);
@@ -78,7 +78,7 @@ export async function recordBlob(statements: Queryable, blob: BlobRecord): Promi
   await count(statements, caller, (bytes ?? 0) - (before?.bytes ?? 0), before === undefined ? 1 : 0);
 }
 
-/** Forgets a blob that is no longer there, and gives back what it took. */
+/** Removes the record of a blob that is gone from the storage, and its share of the caller's usage. */
 export async function removeRecord(statements: Queryable, caller: string, name: string): Promise<void> {
   await lockUsage(statements, caller);
   const { rows } = await statements.query<{ bytes: number | null }>(
@@ -89,7 +89,7 @@ export async function removeRecord(statements: Queryable, caller: string, name: 
   if (rows[0]) await count(statements, caller, -(rows[0].bytes ?? 0), -1);
 }
 
-/** Writes down how large a blob is that was recorded without that, once. */
+/** Records the size of a blob that was recorded without one; later calls change nothing. */
 export async function measureBlob(
   statements: Queryable,
   { caller, name }: RecordKey,
@@ -103,7 +103,7 @@ export async function measureBlob(
   if (rows.length > 0) await count(statements, caller, bytes, 0);
 }
 
-/** Writes down another size of a blob that is there and is not being removed. */
+/** Records another size of a blob, unless it has no record or is being removed. */
 export async function resizeBlob(
   statements: Queryable,
   { caller, name }: RecordKey,
@@ -126,7 +126,7 @@ export interface Usage {
   readonly blobs: number;
 }
 
-/** What a caller has stored; no other transaction changes it before this one ends. */
+/** Reads a caller's usage and locks it: no other transaction changes it before this one ends. */
 export async function lockUsage(statements: Queryable, caller: string): Promise<Usage> {
   const { rows } = await statements.query<Usage>(
     `insert into blob_usage (caller) values ($1)
@@ -146,7 +146,7 @@ async function count(statements: Queryable, caller: string, bytes: number, blobs
 
 const BATCH = 100;
 
-/** The next blobs, in the order of caller and name, whose size is still to be looked up. @param after undefined for the first. */
+/** The next records without a size, in the order of caller and name. @param after undefined for the first batch. */
 export async function unmeasuredBlobs(
   statements: Queryable,
   after: RecordKey | undefined,
@@ -158,12 +158,12 @@ export async function unmeasuredBlobs(
   return rows;
 }
 
-/** How an operation's row names a blob of this service's own: by its path in the storage. */
+/** The path by which an operation's row names a blob in the service's own storage. */
 export function storagePathOf({ name, space }: StorageKey): string {
   return `${space === "" ? "" : `/${space}`}/data/${name}`;
 }
 
-/** The same the other way; undefined for the URL of any other blob. */
+/** Reads such a path; undefined for the URL of any other blob. */
 export function storageKeyOf(stored: string): StorageKey | undefined {
   const [, space = "", name] = /^(?:\/([^/?]+))?\/data\/([^/?]+)$/.exec(stored) ?? [];
   return name === undefined ? undefined : { name, space };

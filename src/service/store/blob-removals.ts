@@ -11,29 +11,29 @@ import {
 import { isUploaded } from "./blob-uploads.ts";
 
 /**
- * After so long a removal has broken off with its service. Until then it is done by one alone: of two, the later one
- * might remove what has been uploaded between them.
+ * A removal that takes longer counts as interrupted. Until then one request alone does it: a second one might remove a
+ * blob that was uploaded after the first had finished.
  */
 const REMOVAL_SECONDS = 180;
 
 /**
- * What became of the wish to remove a blob: `marked`, it is out of its caller's sight and may be removed from the storage;
- * `goes on`, another removal of it does; `gone`, that one is over, or the record was gone before.
+ * What markRemoved did: `marked`, callers no longer find the blob and it may be removed from the storage; `goes on`,
+ * another removal of it is in progress; `gone`, another removal has finished, or there is no record.
  */
 export type MarkOutcome = "marked" | "goes on" | "gone";
 
-/** Which blob a removal means. */
+/** Which state of the blob a removal was asked for. */
 export interface RemovalTarget {
-  /** With a record that was seen, and not what lies there without one. */
+  /** The caller saw a record of it; false: a blob without a record. */
   readonly recorded: boolean;
-  /** One whose removal was refused or broke off, and not what has been uploaded since. */
+  /** Only a blob whose removal failed or was interrupted, not one that was uploaded since. */
   readonly left: boolean;
 }
 
 /**
- * Takes a blob out of its caller's sight before it is removed from the storage. An operation that names it and is being
- * inserted at the same moment comes before, and the blob stays, or after, and is refused.
- * @throws MucastError blob_in_use while an operation that has not ended names it, or an upload of it goes on.
+ * Hides a blob from its caller before it is removed from the storage. Of a concurrent submission that names the blob, one
+ * of two happens: it comes first and the blob stays, or it comes later and is refused.
+ * @throws MucastError blob_in_use while an operation that has not ended names it, or an upload of it is in progress.
  */
 export function markRemoved(
   database: Database,
@@ -43,7 +43,7 @@ export function markRemoved(
 ): Promise<MarkOutcome> {
   return database.transaction(async (statements) => {
     await lockUsage(statements, caller);
-    // Waits for submissions, which hold it while they are inserted; what they inserted is seen by the next statement.
+    // Waits for submissions, which lock the record while they are inserted; the next statement sees their rows.
     const state = await stateOf(statements, caller, place.name, "for update");
     if (state === "goes on") return state;
     if ((recorded && state === "none") || (left && state !== "left")) return "gone";
@@ -58,10 +58,10 @@ export function markRemoved(
   });
 }
 
-/** Of a removal: it goes on; it was refused or broke off; there is none, but a blob; there is no record. */
+/** `goes on`: in progress. `left`: failed or interrupted. `stored`: no removal. `none`: no record. */
 export type RemovalState = "goes on" | "left" | "stored" | "none";
 
-/** How far the removal of a blob is. */
+/** Reads the state of the removal of a blob. */
 export function removalState(statements: Queryable, { caller, name }: RecordKey): Promise<RemovalState> {
   return stateOf(statements, caller, name, "");
 }
@@ -81,7 +81,7 @@ async function stateOf(
   return rows[0]?.state ?? "none";
 }
 
-/** Lets a removal that the storage has refused be tried again at once. */
+/** Marks a removal that the storage refused, so that the next request may try it at once. */
 export async function markRemovalBroken(statements: Queryable, { caller, name }: RecordKey): Promise<void> {
   await statements.query(
     "update blobs set removed_at = 'epoch' where caller = $1 and name = $2 and removed_at is not null",
@@ -90,9 +90,9 @@ export async function markRemovalBroken(statements: Queryable, { caller, name }:
 }
 
 /**
- * Takes on the next removal, in the order of caller and name, that was refused or broke off.
- * @param alone no other service is there: one that goes on nowhere here has broken off, however short a time ago.
- * @param ours removals that go on here. @param after the blob before it; undefined for the first.
+ * Claims the next failed or interrupted removal, in the order of caller and name.
+ * @param alone no other service uses the database: every removal that is not in `ours` was interrupted, however recent.
+ * @param ours removals in progress in this service. @param after the record before it; undefined for the first.
  * @returns undefined where there is none.
  */
 export async function claimRemoval(
@@ -118,9 +118,9 @@ export async function claimRemoval(
   return rows[0];
 }
 
-const MOST_TOLD = 10;
+const OPERATIONS_LISTED_AT_MOST = 10;
 
-/** Operations that have not ended and read the blob, or are to write it. */
+/** Ids of operations that have not ended and read the blob or are to write it. */
 async function namedBy(statements: Queryable, caller: string, place: StorageKey): Promise<string[]> {
   const id = /^(?:ml|nn)_engine_(.*)\.json$/.exec(place.name)?.[1];
   const { rows } = await statements.query<{ id: string }>(
@@ -128,7 +128,7 @@ async function namedBy(statements: Queryable, caller: string, place: StorageKey)
      where caller = $1 and status in ('NotStarted', 'Running')
        and (feature_url = $2 or data_extractor_url = $2 or id = $3)
      order by ordinal limit $4`,
-    [caller, storagePathOf(place), id ?? null, MOST_TOLD],
+    [caller, storagePathOf(place), id ?? null, OPERATIONS_LISTED_AT_MOST],
   );
   return rows.map((row) => row.id);
 }

@@ -9,16 +9,16 @@ import {
   type Usage,
 } from "./blob-records.ts";
 
-/** How long an upload may be silent before another service takes it for broken off. */
+/** An upload whose lease was not renewed for this long counts as interrupted. */
 export const UPLOAD_LEASE_SECONDS = 60;
 
-/** What a caller may store: uploads that go on and outputs to come count as well. */
+/** What a caller may store. Uploads in progress and outputs of operations that have not ended count too. */
 export interface Quota {
   readonly bytes: number;
   readonly blobs: number;
 }
 
-/** An upload that goes on: its bytes count as stored from the beginning. */
+/** An upload in progress. Its reserved bytes count as stored from the start. */
 export interface UploadRow extends StorageKey {
   readonly id: string;
   readonly caller: string;
@@ -27,17 +27,17 @@ export interface UploadRow extends StorageKey {
 
 export type Reserved =
   | { readonly kind: "reserved"; readonly space: string }
-  /** What the caller has used of the quota, without this. */
+  /** `used`: the caller's usage without this upload. */
   | { readonly kind: "full"; readonly used: Usage }
-  /** At the place lies a blob of another caller's. */
+  /** The key holds a blob of another caller. */
   | { readonly kind: "taken" }
-  /** It is just being removed. */
+  /** A removal of the blob goes on. */
   | { readonly kind: "removing" };
 
 /**
- * Sets room aside for an upload, in one transaction under the lock of the caller's usage: uploads at the same time,
- * to several services too, never come to more than the quota together.
- * @param upload `space`: where a new blob goes; one that is recorded already stays where it lies.
+ * Reserves bytes for an upload, in one transaction under the lock of the caller's usage. So concurrent uploads never
+ * exceed the quota together, even where they reach several services.
+ * @param upload `space`: where a new blob goes; a recorded blob keeps its space.
  */
 export function reserveUpload(database: Database, upload: UploadRow, quota: Quota): Promise<Reserved> {
   return database.transaction(async (statements) => {
@@ -62,8 +62,9 @@ export function reserveUpload(database: Database, upload: UploadRow, quota: Quot
 }
 
 /**
- * Sets more room aside for an upload: as much as is wished, or as is left, where that is what is needed.
- * @returns the bytes that it may come to now; `used` without it, where that is too few.
+ * Reserves more bytes for an upload: `wished`, or what the quota still has where that covers `needed`.
+ * @returns the bytes reserved now; `used`, the usage without this upload, where the quota has too few; `gone` where the
+ *   reservation was settled meanwhile.
  */
 export function growUpload(
   database: Database,
@@ -84,8 +85,9 @@ export function growUpload(
 }
 
 /**
- * Whether one more output fits a caller's quota; used without it where not. The caller's usage is locked until the
- * transaction ends, so that of operations at the same time each one counts those before it.
+ * Looks whether one more output fits a caller's quota, and locks the usage until the transaction ends, so that concurrent
+ * submissions count each other.
+ * @returns the usage without it where it does not fit.
  */
 export async function overQuota(
   statements: Queryable,
@@ -96,7 +98,7 @@ export async function overQuota(
   return used.bytes >= quota.bytes || used.blobs >= quota.blobs ? used : undefined;
 }
 
-/** With the uploads that go on, but for one, and one output of each operation that has not ended. */
+/** Adds the uploads in progress, without the upload `but`, and one output for each operation that has not ended. */
 async function withPending(
   statements: Queryable,
   caller: string,
@@ -123,7 +125,7 @@ async function isTaken(statements: Queryable, place: StorageKey, caller: string)
   return rows.length > 0;
 }
 
-/** Whether uploads of a name go on. */
+/** Whether an upload of a name is in progress. */
 export async function isUploaded(statements: Queryable, caller: string, name: string): Promise<boolean> {
   const { rows } = await statements.query(
     "select 1 from blob_uploads where caller = $1 and name = $2 limit 1",
@@ -132,7 +134,7 @@ export async function isUploaded(statements: Queryable, caller: string, name: st
   return rows.length > 0;
 }
 
-/** Records the blob of an upload that is whole, in the place of its room; `bytes` as they are now. */
+/** Records the blob of a complete upload and removes its reservation. @param blob with its size in the storage. */
 export function finishUpload(database: Database, id: string, blob: BlobRecord): Promise<void> {
   return database.transaction(async (statements) => {
     await recordBlob(statements, blob);
@@ -140,12 +142,12 @@ export function finishUpload(database: Database, id: string, blob: BlobRecord): 
   });
 }
 
-/** Gives back the room of an upload that has left nothing. */
+/** Removes the reservation of an upload. */
 export async function releaseUpload(statements: Queryable, id: string): Promise<void> {
   await statements.query("delete from blob_uploads where id = $1", [id]);
 }
 
-/** Says that uploads still go on. */
+/** Renews the leases of uploads in progress. */
 export async function renewUploads(statements: Queryable, ids: readonly string[]): Promise<void> {
   await statements.query(
     "update blob_uploads set lease_until = now() + make_interval(secs => $2) where id = any($1)",
@@ -156,9 +158,9 @@ export async function renewUploads(statements: Queryable, ids: readonly string[]
 const BATCH = 100;
 
 /**
- * The next uploads, in the order of their ids, that broke off with their service.
- * @param alone no other service is there: those that go on nowhere here, however long their lease.
- * @param ours ids of those that go on here. @param after undefined for the first.
+ * The next interrupted uploads, in the order of their ids.
+ * @param alone no other service uses the database: every upload that is not in `ours` is interrupted, whatever its lease.
+ * @param ours ids of the uploads of this service. @param after undefined for the first batch.
  */
 export async function brokenUploads(
   statements: Queryable,
@@ -174,7 +176,7 @@ export async function brokenUploads(
   return rows;
 }
 
-/** What is left of an upload that broke off. @param bytes of the blob at its place now; undefined where there is none. */
+/** Settles an interrupted upload by what the storage has. @param bytes of the blob at its key; undefined where there is none. */
 export function settleUpload(
   database: Database,
   { id, caller, name, space }: UploadRow,
@@ -189,7 +191,7 @@ export function settleUpload(
   });
 }
 
-/** That a caller has no room for another blob. @param used without it. */
+/** The error of a caller whose quota has no room for another blob. @param used the usage without it. */
 export function quotaExceeded(used: Usage, quota: Quota): MucastError {
   const setting = used.blobs >= quota.blobs ? "stored_blobs_per_caller" : "stored_bytes_per_caller";
   const message =

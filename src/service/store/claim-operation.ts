@@ -3,12 +3,13 @@ import { LONGEST_WAIT_SECONDS } from "./end-operation.ts";
 import { appendEvents, type WebhookTypes } from "./events.ts";
 import { ATTEMPT_SECONDS, type OperationRow } from "./operation-rows.ts";
 
-/** How long a service may be silent before another one takes its operations over. */
+/** A service that has not renewed its leases for this long loses its operations to another one. */
 export const LEASE_SECONDS = 20;
 
 /**
- * Takes an operation that waits, for `owner`, as its next attempt: the oldest of a caller of whom the fewest run, so
- * that no queue of one caller keeps all others waiting. Undefined where none waits.
+ * Claims a waiting operation for `owner` and begins its next attempt. The operation is the oldest one of the caller with
+ * the fewest running operations, so that a long queue of one caller does not delay the others.
+ * @returns undefined where none waits.
  */
 export async function claimOperation(
   statements: Queryable,
@@ -29,15 +30,16 @@ export async function claimOperation(
        order by coalesce(r.running, 0), o.ordinal limit 1 for update of o skip locked
      )
      returning *, ${ATTEMPT_SECONDS}`,
-    // One that would wait for longer than any does was written before the database's clock was put back.
+    // A longer wait than the longest one was stored before the database's clock was set back.
     [owner, LEASE_SECONDS, LONGEST_WAIT_SECONDS],
   );
   return rows[0];
 }
 
 /**
- * Keeps where an attempt runs, and tells that it does, once.
- * @returns false where it is no longer the current one, or this has been done: its answer was lost.
+ * Stores the handle of an attempt's execution, with the event `started`.
+ * @returns false where the attempt is no longer the current one, or where the handle is stored already because the answer
+ *   to an earlier call was lost.
  */
 export function recordStart(
   database: Database,
@@ -57,7 +59,7 @@ export function recordStart(
   });
 }
 
-/** One attempt at an operation; every change of it names both. */
+/** One attempt at an operation. Every change of an operation names both, so that an outdated attempt changes nothing. */
 export interface Attempt {
   readonly id: string;
   readonly attempt: number;
@@ -67,7 +69,7 @@ export interface Lease extends Attempt {
   readonly cancel_requested_at: Date | null;
 }
 
-/** Prolongs the leases of everything `owner` runs. @returns what that still is. */
+/** Renews the leases of all operations that `owner` runs. @returns those operations. */
 export async function renewLeases(statements: Queryable, owner: string): Promise<Lease[]> {
   const { rows } = await statements.query<Lease>(
     `update operations set lease_until = now() + make_interval(secs => $2)
@@ -78,8 +80,8 @@ export async function renewLeases(statements: Queryable, owner: string): Promise
 }
 
 /**
- * Takes over one running operation that no service has. Undefined where there is none.
- * @param alone every other service on this database is known to be gone, whatever it holds.
+ * Takes over one running operation that no service owns. Undefined where there is none.
+ * @param alone every other service on this database is known to be gone: its operations are taken over too.
  */
 export async function takeOver(
   statements: Queryable,
@@ -102,7 +104,7 @@ export async function takeOver(
 /** A lease that another service holds. */
 export interface HeldLease extends Attempt {
   readonly owner: string;
-  /** Another one after each time that it was prolonged; whether it has passed says the clock of the database alone. */
+  /** Changes with each renewal. Only the database's clock says whether it has passed. */
   readonly until: string;
 }
 
@@ -115,7 +117,7 @@ export async function leasesOfOthers(statements: Queryable, owner: string): Prom
   return rows;
 }
 
-/** Lets another service take over one operation, unless its lease was prolonged meanwhile. */
+/** Releases one operation for any service to take over, unless its lease was renewed meanwhile. */
 export async function releaseLease(
   statements: Queryable,
   { id, attempt, owner, until }: HeldLease,
@@ -127,7 +129,7 @@ export async function releaseLease(
   );
 }
 
-/** Lets another service take over at once what `owner` leaves running. */
+/** Releases all running operations of `owner` for any service to take over at once. */
 export async function releaseLeases(statements: Queryable, owner: string): Promise<void> {
   await statements.query(
     "update operations set owner = null, lease_until = now() where owner = $1 and status = 'Running'",

@@ -1,3 +1,4 @@
+import type { StoredEventType } from "../../contract/api/stored-event.ts";
 import type { Problem } from "../../contract/errors/problem.ts";
 import type { ResultRecord } from "../../contract/output/result-record.ts";
 import type { Database, Queryable } from "../database/database.ts";
@@ -8,13 +9,20 @@ import { type OperationRow, viewOf } from "./operation-rows.ts";
 
 /** How an operation ends. */
 export type Ending =
-  /** `bytes` of its output; null where they are still to be looked up. */
+  /** `bytes` of its output; null where the storage could not be asked. */
   | { readonly status: "Succeeded"; readonly record: ResultRecord; readonly bytes: number | null }
   | { readonly status: "Failed" | "Canceled"; readonly problem: Problem };
 
+/** The last event of an operation, by its final status. */
+const FINAL_EVENTS = {
+  Succeeded: "succeeded",
+  Failed: "failed",
+  Canceled: "canceled",
+} as const satisfies Record<Ending["status"], StoredEventType>;
+
 /**
- * Ends an operation for good: its status, its result or problem, the record of its output and its final event in one transaction. The query
- * strings of its URLs and its config, with the sections of other services in it, may hold secrets and are forgotten.
+ * Ends an operation in one transaction: its status, its result or problem, the record of its output and its final event.
+ * Removes the query strings of its URLs and its config, since they may hold secrets.
  * @returns undefined where the attempt is no longer the current one, or has ended.
  */
 export function endOperation(
@@ -30,9 +38,8 @@ export function endOperation(
       const { caller, space } = row;
       await recordBlob(statements, { caller, space, name: ending.record.output_name, bytes: ending.bytes });
     }
-    const type =
-      ending.status === "Succeeded" ? "succeeded" : ending.status === "Failed" ? "failed" : "canceled";
-    const last = await appendEvents(statements, row.id, [{ type, data: viewOf(row) }], kept.webhooks);
+    const event = { type: FINAL_EVENTS[ending.status], data: viewOf(row) };
+    const last = await appendEvents(statements, row.id, [event], kept.webhooks);
     await pruneEvents(statements, row.id, last, kept.events);
     return row;
   });
@@ -62,16 +69,16 @@ async function end(
   return rows[0];
 }
 
-/** A wait that is asked for is cut to this. */
+/** A longer wait is cut to this. */
 export const LONGEST_WAIT_SECONDS = 600;
 
-/** `lost`: it vanished, which is counted. `refused`: nothing of it was started; its number does not come again. */
-export type ReleaseReason = "lost" | "handed back" | "refused";
+/** `lost`: its execution is gone, which is counted. `refused`: the executor started nothing. The next attempt has the next number in any case. */
+export type ReleaseReason = "lost" | "drained" | "refused";
 
 /**
- * Gives a running attempt back to the queue.
- * @param waitSeconds before another one may begin.
- * @returns false where it is no longer the current one, or not this owner's.
+ * Releases a running operation to the queue.
+ * @param waitSeconds before the next attempt may begin.
+ * @returns false where the attempt is no longer the current one, or belongs to another owner.
  */
 export async function releaseOperation(
   statements: Queryable,
@@ -95,7 +102,7 @@ export async function releaseOperation(
   return rows.length > 0;
 }
 
-/** Marks a waiting or running operation as not wanted any more, once. @returns it; undefined where it has ended. */
+/** Records that the caller cancels a waiting or running operation. @returns the operation; undefined where it has ended. */
 export function requestCancel(
   database: Database,
   id: string,

@@ -7,15 +7,16 @@ import type { Queryable } from "../database/database.ts";
 /** The channel of the notifications to every service; the payload is `<event type>:<operation id>`. */
 export const CHANNEL = "mucast_operations";
 
-/** An event that is not numbered yet. */
-export interface NewEvent {
-  readonly type: StoredEventType;
-  readonly data: object;
-}
+type EventData<T extends StoredEventType> = Extract<StoredEvent, { type: T }>["data"];
+
+/** An event before the database numbers it: a type of the published schema, with its data. */
+export type NewEvent = {
+  [T in StoredEventType]: { readonly type: T; readonly data: EventData<T> };
+}[StoredEventType];
 
 /**
- * Stores the next events of an operation, one delivery for each webhook target that wants one, and tells everyone who
- * listens once the transaction commits. One statement, however many they are.
+ * Stores the next events of an operation in one statement, with a delivery for each webhook target that wants the event.
+ * When the transaction commits, the database notifies every service.
  * @returns the number of the last event of the operation.
  */
 export async function appendEvents(
@@ -27,7 +28,7 @@ export async function appendEvents(
   const deliveries = events.flatMap(({ type }, index) =>
     webhooks.targetsOf(type).map((target) => ({ nth: index + 1, target })),
   );
-  // A part that only selects, as `told`, is done only where something reads it: hence the count.
+  // PostgreSQL runs a part that only selects, as `told`, only where the statement reads it: hence the count.
   const { rows } = await statements.query<{ last_seq: number }>(
     `with numbered as (
        update operations set last_seq = last_seq + cardinality($2::text[]) where id = $1
@@ -63,21 +64,21 @@ interface EventRow {
   readonly created_at: Date;
 }
 
-/** How much is read at once. */
+/** How much one read returns at most. */
 export interface Portion {
   readonly events: number;
-  /** Of JSON text; an event is given where those before it come to less, so the first always is. */
+  /** JSON text. An event is read where those before it come to less, so the first one always is. */
   readonly bytes: number;
 }
 
-/** The events with a number above `after`, in their order, that a portion has room for. */
+/** Reads the events with a number above `after`, in their order, as many as fit a portion. */
 export async function readEvents(
   statements: Queryable,
   id: string,
   after: number,
   portion: Portion,
 ): Promise<StoredEvent[]> {
-  // One after the other: the database compresses what repeats itself, and how large it was is known only once it is unpacked.
+  // One row after the other: the database stores data compressed, and knows its size only once it has unpacked it.
   const { rows } = await statements.query<EventRow>(
     `with recursive portion as (
        select found.*, 1 as nth, octet_length(found.data::text) as bytes from (
@@ -101,13 +102,13 @@ export async function readEvents(
   );
 }
 
-/** Bytes, as the database stores them, of the epochs of an operation that are kept. */
+/** Bytes of the epochs that one operation keeps, as the database stores them. */
 const EPOCHS_BYTES = 8 * 2 ** 20;
 
 /**
- * Forgets what is beyond the newest `kept` events, where the last is `last`: progress first, then whatever is oldest.
- * Epochs are counted by themselves, so that they push out nothing else, and where they are gone a reader goes on
- * without a snapshot: the output has them all.
+ * Removes the events beyond the newest `kept`: progress first, then the oldest. Epochs have a count of their own, so that
+ * they displace no other event. A reader of removed epochs gets no snapshot, since the output has all epochs.
+ * @param last number of the newest event.
  */
 export async function pruneEvents(
   statements: Queryable,
@@ -133,9 +134,9 @@ export async function pruneEvents(
   );
 }
 
-/** Which of the operator's targets want which events. */
+/** Which of the operator's targets receive which events. */
 export interface WebhookTypes {
-  /** Names of targets. */
+  /** Names of the targets that want a type. */
   targetsOf(type: StoredEventType): readonly string[];
 }
 

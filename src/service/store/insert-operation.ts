@@ -8,7 +8,7 @@ import type { OperationRow } from "./operation-rows.ts";
 export interface NewOperation {
   readonly id: string;
   readonly caller: string;
-  /** Of the caller in the storage. */
+  /** The caller's space of the storage. */
   readonly space: string;
   readonly operation: Operation;
   readonly featureUrl: string;
@@ -16,14 +16,14 @@ export interface NewOperation {
   readonly config: string;
   readonly configSha256: string;
   readonly idempotencyKey: string | undefined;
-  /** Of operation and canonical body. */
+  /** Digest of the operation's name and the canonical body. */
   readonly bodySha256: string;
   readonly traceparent: string | undefined;
-  /** Recorded blobs that it names. */
+  /** Recorded blobs among its inputs. */
   readonly blobs: readonly StorageKey[];
 }
 
-/** What a caller may have. */
+/** The limits of one caller. */
 export interface Allowance {
   /** Operations that wait to start. */
   readonly queued: number;
@@ -35,12 +35,12 @@ export type Inserted =
   | { readonly kind: "conflict" }
   | { readonly kind: "full" }
   | { readonly kind: "over quota"; readonly used: Usage }
-  /** A blob that it names is no longer there. */
+  /** An input was removed since the payload was checked. */
   | { readonly kind: "missing"; readonly blob: StorageKey };
 
 /**
- * Stores an operation, its idempotency key and its first event in one transaction. Of several with one key at the
- * same moment one is created, and the others wait for it and give the same.
+ * Stores an operation, its idempotency key and its first event in one transaction. Of concurrent submissions with one key
+ * one creates the operation; the others wait for it and get the same.
  */
 export function insertOperation(
   database: Database,
@@ -61,7 +61,7 @@ export function insertOperation(
   });
 }
 
-/** The first of its blobs that is gone; none of the others can be removed until the transaction ends. */
+/** The first input without a record. Locks the records of the others, so that no removal takes them before the transaction ends. */
 async function missingOf(
   statements: Queryable,
   { caller, blobs }: NewOperation,
@@ -76,7 +76,7 @@ async function missingOf(
   return undefined;
 }
 
-/** Undefined where the key is taken, or too many of the caller's operations wait. */
+/** @returns undefined where the key is taken, or where too many operations of the caller wait. */
 async function insert(
   statements: Queryable,
   o: NewOperation,
@@ -107,7 +107,7 @@ async function insert(
   return rows[0];
 }
 
-/** What the key has given before; undefined where there is none, or it is new. */
+/** What the idempotency key gave before; undefined without a key, or for a new one. */
 export async function sameKey(
   statements: Queryable,
   operation: Pick<NewOperation, "caller" | "idempotencyKey" | "bodySha256">,

@@ -14,7 +14,7 @@ export interface OperationRow {
   /** Decimal digits: it grows with every operation. */
   readonly ordinal: string | number;
   readonly caller: string;
-  /** Of the caller in the storage, as it was when the operation was taken. */
+  /** The caller's space of the storage when the operation was submitted. */
   readonly space: string;
   readonly operation: Operation;
   readonly feature_url: string;
@@ -24,24 +24,24 @@ export interface OperationRow {
   readonly body_sha256: string;
   readonly traceparent: string | null;
   readonly status: OperationStatus;
-  /** How many attempts have begun; 0 before the first. */
+  /** Attempts begun; 0 before the first. */
   readonly attempt: number;
-  /** How many of them vanished. */
+  /** Attempts whose execution was lost. */
   readonly lost: number;
-  /** The service that runs it, while it is Running. */
+  /** The service that runs it, while it is Running; null where another service may take it over. */
   readonly owner: string | null;
   readonly handle: string | null;
   readonly cancel_requested_at: Date | null;
   readonly created_at: Date;
   readonly started_at: Date | null;
   readonly attempt_started_at: Date | null;
-  /** How long the attempt had run when the row was claimed, taken over or read: by the database's clock from end to end. */
+  /** Seconds that the attempt had run when the row was claimed, taken over or read, by the database's clock alone. */
   readonly attempt_seconds?: number | null;
   readonly finished_at: Date | null;
   readonly progress: OperationView["progress"];
   readonly warnings: readonly Warning[];
   readonly failures: readonly Failure[];
-  /** Of all warnings and failures of the newest attempt that reported any. */
+  /** Counts of all warnings and failures of the newest attempt that reported any. */
   readonly warning_counts: CodeCounts | null;
   readonly failure_counts: CodeCounts | null;
   readonly result: ResultRecord | null;
@@ -51,11 +51,11 @@ export interface OperationRow {
   readonly pruned_seq: number;
 }
 
-/** Selects `attempt_seconds`. Never negative, also where the clock was put back. */
+/** Selects `attempt_seconds`; 0 where the database's clock was set back. */
 export const ATTEMPT_SECONDS =
   "greatest(0, extract(epoch from now() - attempt_started_at))::float8 as attempt_seconds";
 
-/** The operation as its caller sees it, of no more bytes than an operation may have. */
+/** The operation as its caller sees it, within the bytes that an operation may have. */
 export function viewOf(row: OperationRow): OperationView {
   const failures = new CappedList(row.failures).entries;
   return {
@@ -79,7 +79,7 @@ function hasAny(counts: CodeCounts | null): counts is CodeCounts {
   return counts !== null && Object.keys(counts).length > 0;
 }
 
-/** @param caller whose it must be; any caller's where it is undefined. */
+/** @param caller reads operations of this caller alone; undefined reads those of every caller. */
 export async function readOperation(
   statements: Queryable,
   id: string,
@@ -95,20 +95,20 @@ export async function readOperation(
 /** Rows of a page, newest first. */
 export interface ListedRows {
   readonly rows: readonly OperationRow[];
-  /** Whether there are others behind them. */
+  /** Whether the caller has older operations. */
   readonly hasMore: boolean;
 }
 
 /**
- * At most `limit` operations, and after the first only as many as take no more than `bytes` of JSON text together.
- * @param before ordinal of the last one that was given.
+ * Reads at most `limit` operations; after the first only as many as take at most `bytes` of JSON text together.
+ * @param before ordinal of the last operation of the page before.
  */
 export async function listOperations(
   statements: Queryable,
   caller: string,
   query: Omit<ListQuery, "cursor"> & { readonly before: string | undefined; readonly bytes: number },
 ): Promise<ListedRows> {
-  // What is not told is not read: the database adds up how large the parts without a fixed size are.
+  // The database adds up the sizes of the parts without a fixed size, so that rows beyond the limit are not read.
   const { rows } = await statements.query<OperationRow & { readonly found: number }>(
     `select * from (
        select *, count(*) over ()::int as found,
@@ -136,7 +136,7 @@ export async function listOperations(
   return { rows: page, hasMore: (rows[0]?.found ?? 0) > page.length };
 }
 
-/** How many operations wait to start, of every caller. */
+/** Counts the operations of all callers that wait to start. */
 export async function countWaiting(statements: Queryable): Promise<number> {
   const { rows } = await statements.query<{ waiting: number }>(
     "select count(*)::int as waiting from operations where status = 'NotStarted'",
@@ -144,12 +144,12 @@ export async function countWaiting(statements: Queryable): Promise<number> {
   return rows[0]!.waiting;
 }
 
-/** What a caller sends back for the next page: it stands for the last operation of the page before. */
+/** The cursor that a caller sends for the next page. It holds the last operation of the page before. */
 export function cursorOf(ordinal: string | number): string {
   return Buffer.from(`o${ordinal}`).toString("base64url");
 }
 
-/** @throws MucastError invalid_request for what cursorOf has not made. */
+/** @throws MucastError invalid_request for a text that cursorOf did not make. */
 export function ordinalOf(cursor: string): string {
   const match = /^o(\d{1,18})$/.exec(Buffer.from(cursor, "base64url").toString("latin1"));
   if (match) return match[1]!;

@@ -64,7 +64,7 @@ onEachDatabase((tested) => {
   const typesOf = async (id: string) =>
     (await readEvents(tested.database(), id, 0, ALL)).map(({ type }) => type);
 
-  test("failures, epochs and counts are told and kept beside the operation", async (t) => {
+  test("failures, epochs and counts become events and stand in the operation", async (t) => {
     const { begin } = await waiting(t);
     const { id } = await begin();
     const failures = failuresOf(2, "x");
@@ -90,7 +90,7 @@ onEachDatabase((tested) => {
     );
   });
 
-  test("epochs push out no other event, and are themselves no more than the events that are kept", async (t) => {
+  test("epochs displace no other event, and are kept as many as other events", async (t) => {
     const { begin, caller, operations } = await waiting(t);
     const { id } = await begin();
     const others = 8;
@@ -106,7 +106,7 @@ onEachDatabase((tested) => {
     assert.equal(value?.type, "queued", "who asks for all of them gets no snapshot");
   });
 
-  test("where there are too many events, progress goes before any other", async (t) => {
+  test("pruning removes progress before any other event", async (t) => {
     const { begin } = await waiting(t);
     const { id } = await begin();
     const warnings: Warning[] = [{ code: "long_gap", message: "A: a gap", ticker: "A" }];
@@ -117,10 +117,10 @@ onEachDatabase((tested) => {
     assert.deepEqual(await typesOf(id), ["queued", "warning", ...Array(8).fill("progress")]);
   });
 
-  test("of large epochs the newest few megabytes are kept", async (t) => {
+  test("of large epochs the service keeps the newest few megabytes", async (t) => {
     const { begin } = await waiting(t);
     const { id } = await begin();
-    // What cannot be compressed.
+    // Random bytes, which the database cannot compress.
     const noise = () => randomBytes(96).toString("base64");
     for (let sent = 0; sent < 70; sent++) {
       const points = Array.from({ length: 800 }, () => ({ ...pointAt(sent + 1), ticker: noise() }));
@@ -183,7 +183,7 @@ onEachDatabase((tested) => {
     });
   }
 
-  test("what another version has stored is told in no more bytes", async (t) => {
+  test("rows that another version has stored are answered in no more bytes", async (t) => {
     const { begin, caller, operations } = await waiting(t);
     const { id } = await begin();
     const error = JSON.stringify({

@@ -8,12 +8,12 @@ import type { Attempt } from "./claim-operation.ts";
 import { appendEvents, type NewEvent, pruneEvents, type WebhookTypes } from "./events.ts";
 import type { OperationRow } from "./operation-rows.ts";
 
-/** What an attempt has told since the last time. */
+/** What an attempt has reported since the batch before. */
 export interface ProgressBatch {
   readonly warnings: readonly Warning[];
   readonly failures: readonly Failure[];
   readonly epochs: Epochs | null;
-  /** All warnings and failures of the attempt so far, by their codes. */
+  /** Counts of all warnings and failures of the attempt so far, by code. */
   readonly counts: { readonly warnings: CodeCounts; readonly failures: CodeCounts } | null;
   readonly progress: OperationView["progress"];
 }
@@ -21,13 +21,13 @@ export interface ProgressBatch {
 type Listed = Pick<OperationRow, "warnings" | "failures">;
 
 /**
- * Stores what a running attempt tells, as events too. What a former attempt has warned of is not told again; of many
- * warnings and failures the first are kept.
+ * Stores a batch in the operation's row and as events. Leaves out warnings and failures that an earlier attempt has
+ * reported already, and of very many keeps the first.
  */
 export function recordProgress(
   database: Database,
   { id, attempt }: Attempt,
-  news: ProgressBatch,
+  batch: ProgressBatch,
   kept: { readonly events: number; readonly webhooks: WebhookTypes },
 ): Promise<void> {
   return database.transaction(async (statements) => {
@@ -36,19 +36,29 @@ export function recordProgress(
       [id, attempt],
     );
     if (rows.length === 0) return;
-    const warnings = addFresh(rows[0]!.warnings, news.warnings, warningParts);
-    const failures = addFresh(rows[0]!.failures, news.failures, failureParts);
-    await update(statements, id, news, { warnings: warnings.all, failures: failures.all });
-    const events: NewEvent[] = [
-      ...warnings.fresh.map((data) => ({ type: "warning", data }) as const),
-      ...failures.fresh.map((data) => ({ type: "failure", data }) as const),
-      ...(news.epochs ? [{ type: "epochs", data: news.epochs } as const] : []),
-      ...(news.progress ? [{ type: "progress", data: news.progress } as const] : []),
-    ];
+    const warnings = addFresh(rows[0]!.warnings, batch.warnings, warningParts);
+    const failures = addFresh(rows[0]!.failures, batch.failures, failureParts);
+    await update(statements, id, batch, { warnings: warnings.all, failures: failures.all });
+    const events = eventsOf({ ...batch, warnings: warnings.fresh, failures: failures.fresh });
     if (events.length === 0) return;
     const last = await appendEvents(statements, id, events, kept.webhooks);
     await pruneEvents(statements, id, last, kept.events);
   });
+}
+
+/** The events of each part of a batch, in the order in which they are stored. */
+const EVENTS: { readonly [P in keyof ProgressBatch]: (part: ProgressBatch[P]) => readonly NewEvent[] } = {
+  warnings: (list) => list.map((data) => ({ type: "warning", data })),
+  failures: (list) => list.map((data) => ({ type: "failure", data })),
+  epochs: (data) => (data === null ? [] : [{ type: "epochs", data }]),
+  progress: (data) => (data === null ? [] : [{ type: "progress", data }]),
+  // They stand in the operation alone.
+  counts: () => [],
+};
+
+function eventsOf(batch: ProgressBatch): NewEvent[] {
+  const eventsOfPart = <P extends keyof ProgressBatch>(part: P) => EVENTS[part](batch[part]);
+  return (Object.keys(EVENTS) as (keyof ProgressBatch)[]).flatMap((part) => eventsOfPart(part));
 }
 
 async function update(
@@ -73,15 +83,15 @@ async function update(
   );
 }
 
-/** Those that are not listed yet, for as long as the list has room; and the whole list with them. */
+/** Adds the entries that are not listed yet, for as long as the list has room. @returns those, and the whole list. */
 function addFresh<T extends { readonly code: string }>(
   known: readonly T[],
-  told: readonly T[],
+  reported: readonly T[],
   parts: (entry: T) => unknown[],
 ): { readonly all: readonly T[]; readonly fresh: readonly T[] } {
   const list = new CappedList(known);
   const seen = new Set(known.map((entry) => JSON.stringify(parts(entry))));
-  const fresh = told.flatMap((entry) => {
+  const fresh = reported.flatMap((entry) => {
     if (seen.has(JSON.stringify(parts(entry)))) return [];
     const listed = list.add(entry);
     return listed === undefined ? [] : [listed];
@@ -89,7 +99,7 @@ function addFresh<T extends { readonly code: string }>(
   return { all: list.entries, fresh };
 }
 
-/** A former attempt may have told the same with its keys in another order. */
+/** An earlier attempt may have reported the same with its keys in another order. */
 function warningParts({ code, message, ticker, count }: Warning): unknown[] {
   return [code, message, ticker, count];
 }

@@ -5,7 +5,7 @@ import { beforeEach, type TestContext, test } from "node:test";
 import { EVENT_TYPES, type StoredEventType } from "../../contract/api/stored-event.ts";
 import type { WebhookTarget } from "../../contract/settings.ts";
 import { onEachDatabase } from "../database/databases.testing.ts";
-import { appendEvents, webhookTypes } from "../store/events.ts";
+import { appendEvents, type NewEvent, webhookTypes } from "../store/events.ts";
 import { openLog } from "../telemetry/log.ts";
 import type { DeliveryOutcome } from "../telemetry/telemetry.ts";
 import { startDeliverer } from "./deliverer.ts";
@@ -40,7 +40,7 @@ onEachDatabase((tested) => {
          values ($1, 'me', 'run_ml_job', '', '', '{}', '', '')`,
         [id],
       );
-      await appendEvents(statements, id, [{ type, data }], webhookTypes(targets));
+      await appendEvents(statements, id, [{ type, data } as NewEvent], webhookTypes(targets));
     });
     return id;
   }

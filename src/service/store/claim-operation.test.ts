@@ -15,12 +15,12 @@ onEachDatabase((tested) => {
     const urls = { featureUrl: "", dataExtractorUrl: "" };
     const job = { operation: "run_ml_job", config: "{}", configSha256: "", bodySha256: "" } as const;
     const asked = { id: "op", caller: "local", idempotencyKey: undefined, traceparent: undefined };
-    const place = { space: "", blobs: [] };
+    const stored = { space: "", blobs: [] };
     const allowance = { queued: 10, quota: { bytes: 1_000, blobs: 10 } };
-    await insertOperation(tested.database(), { ...asked, ...job, ...urls, ...place }, allowance, NONE);
+    await insertOperation(tested.database(), { ...asked, ...job, ...urls, ...stored }, allowance, NONE);
   });
 
-  test("a refusal that is written down twice touches no later attempt", async () => {
+  test("a refusal that is stored twice changes no later attempt", async () => {
     const database = tested.database();
     const first = (await claimOperation(database, "first"))!;
     assert.equal(await releaseOperation(database, first, "refused", 0), true);
@@ -31,7 +31,7 @@ onEachDatabase((tested) => {
     assert.deepEqual([status, owner], ["Running", "second"]);
   });
 
-  test("that an attempt has started is told once, however often it is written down", async () => {
+  test("an attempt has one event for its start, however often the start is stored", async () => {
     const database = tested.database();
     const row = (await claimOperation(database, "first"))!;
     assert.equal(await recordStart(database, row, "1-2", NONE), true);
