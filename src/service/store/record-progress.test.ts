@@ -39,7 +39,7 @@ function pointAt(epoch: number): EpochPoint {
 onEachDatabase((tested) => {
   beforeEach(() => tested.database().exec("truncate operations cascade"));
 
-  /** Operations of a caller of its own, which nothing runs. */
+  /** A queue that starts nothing by itself, with a caller of its own. */
   async function waiting(t: { after: (end: () => Promise<void>) => void }) {
     const queue = await new TestedQueue(tested.database()).start({ dispatch: false });
     t.after(() => queue.close());
@@ -54,11 +54,11 @@ onEachDatabase((tested) => {
     };
   }
 
-  const record = (id: string, news: Partial<ProgressBatch>, events = 1_000) =>
+  const record = (id: string, batch: Partial<ProgressBatch>, events = 1_000) =>
     recordProgress(
       tested.database(),
       { id, attempt: 1 },
-      { ...NO_PROGRESS, ...news },
+      { ...NO_PROGRESS, ...batch },
       { events, webhooks: NONE },
     );
   const typesOf = async (id: string) =>
