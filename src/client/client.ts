@@ -10,7 +10,7 @@ import type { OutputBlob } from "../contract/output/output-blob.ts";
 import { objectWith } from "./api-error.ts";
 import { type Call, type ClientOptions, Connection } from "./connection.ts";
 import { type FollowOptions, followEvents } from "./follow-events.ts";
-import { type JobPayload, payloadText } from "./payload-text.ts";
+import { type JobPayload, payloadText } from "./payload.ts";
 import { readOutput } from "./read-output.ts";
 import { asSucceeded, type RunOptions, runAndWait, type SucceededOperation } from "./run-and-wait.ts";
 

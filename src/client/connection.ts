@@ -1,5 +1,4 @@
 import { errorOf, MucastApiError } from "./api-error.ts";
-import { backoff, pause } from "./pause.ts";
 
 export interface ClientOptions {
   /** Where the service is, such as `http://127.0.0.1:8080`; a path before `/v1` may be part of it. */
@@ -108,4 +107,29 @@ function secondsAsked({ headers }: Response): number | undefined {
   if (text === null) return undefined;
   const seconds = /^\d+$/.test(text) ? Number(text) : (Date.parse(text) - Date.now()) / 1_000;
   return Number.isNaN(seconds) ? undefined : Math.max(0, seconds);
+}
+
+const FIRST_MS = 200;
+const LONGEST_MS = 10_000;
+
+/** Milliseconds before a further attempt: doubling, with a random half so that many clients do not come together. */
+export function backoff(failures: number): number {
+  const most = Math.min(LONGEST_MS, FIRST_MS * 2 ** (failures - 1));
+  return most / 2 + (Math.random() * most) / 2;
+}
+
+/** Settles after `milliseconds`. @throws the signal's reason as soon as it aborts. */
+export async function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
+  signal?.throwIfAborted();
+  await new Promise<void>((resolve, reject) => {
+    const abort = () => {
+      clearTimeout(timer);
+      reject(signal!.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", abort);
+      resolve();
+    }, milliseconds);
+    signal?.addEventListener("abort", abort, { once: true });
+  });
 }

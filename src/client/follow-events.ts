@@ -1,10 +1,8 @@
 import type { OperationView } from "../contract/api/operation-view.ts";
 import type { Snapshot, StoredEvent } from "../contract/api/stored-event.ts";
 import { errorOf, MucastApiError, objectIn } from "./api-error.ts";
-import type { Connection } from "./connection.ts";
-import { sentEvents } from "./event-source.ts";
-import { backoff, pause } from "./pause.ts";
-import { SilenceWatch } from "./silence-watch.ts";
+import { backoff, type Connection, pause } from "./connection.ts";
+import { SilenceWatch, sentEvents } from "./event-stream.ts";
 
 export interface FollowOptions {
   /** `seq` of the last event that is known already; the next one comes first. All of them by default. */
@@ -12,11 +10,11 @@ export interface FollowOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The service says something at least every 15 s; after this long without a byte the connection counts as lost. */
+/** The service sends something every 15 s at least; after this long without a byte the connection counts as lost. */
 const SILENCE_MS = 45_000;
 /** A connection that has lasted this long is a stream of events, though it brought none. */
 const LASTING_MS = 15_000;
-/** Before a stream is opened again that has ended too early; the service may ask for another pause, of at most a minute. */
+/** The pause before a stream that has ended too early is opened again; the service may ask for another one, of at most a minute. */
 const REOPEN_MS = { first: 1_000, most: 60_000 };
 const FAILURES_IN_A_ROW = 8;
 
@@ -33,7 +31,7 @@ export async function* followEvents(
   id: string,
   { lastEventId, signal }: FollowOptions,
 ): AsyncGenerator<StoredEvent | Snapshot, void> {
-  const place: Place = { after: lastEventId, reopen: REOPEN_MS.first, isOver: false, isForeign: false };
+  const state: StreamState = { after: lastEventId, reopen: REOPEN_MS.first, isOver: false, isForeign: false };
   for (let failures = 0; ; ) {
     signal?.throwIfAborted();
     const watch = new SilenceWatch(SILENCE_MS);
@@ -41,46 +39,73 @@ export async function* followEvents(
     let failure: unknown = new TypeError(
       "the stream of events ends at once, again and again, without an event",
     );
-    let hasTold = false;
+    let hasBrought = false;
     try {
-      for await (const event of eventsOnce(connection, id, place, watch, signal)) {
-        hasTold = true;
+      for await (const event of eventsOnce(connection, id, state, watch, signal)) {
+        hasBrought = true;
         yield event;
         if (endedBy(event) !== undefined) return;
       }
-      if (place.isOver) return;
+      if (state.isOver) return;
     } catch (error) {
       const isRefused = error instanceof MucastApiError && error.status < 500 && error.status !== 429;
-      if (signal?.aborted || isRefused || watch.isMute || place.isForeign) throw error;
+      if (signal?.aborted || isRefused || watch.isMute || state.isForeign) throw error;
       failure = error;
     } finally {
       watch.pause();
     }
     const hasLasted = watch.hasHeard && performance.now() - began > LASTING_MS;
-    failures = hasTold || hasLasted ? 0 : failures + 1;
+    failures = hasBrought || hasLasted ? 0 : failures + 1;
     if (failures >= FAILURES_IN_A_ROW) throw failure;
-    await pause(failures === 0 ? place.reopen : backoff(failures), signal);
+    await pause(failures === 0 ? state.reopen : backoff(failures), signal);
   }
 }
 
 /** The operation as it has ended, where an event says that. */
 export function endedBy(event: StoredEvent | Snapshot): OperationView | undefined {
-  if (event.type === "succeeded" || event.type === "failed" || event.type === "canceled") return event.data;
-  return event.type === "snapshot" && hasEnded(event.data) ? event.data : undefined;
+  switch (event.type) {
+    case "succeeded":
+    case "failed":
+    case "canceled":
+      return event.data;
+    case "snapshot":
+      return hasEnded(event.data) ? event.data : undefined;
+    case "queued":
+    case "started":
+    case "progress":
+    case "warning":
+    case "failure":
+    case "epochs":
+    case "cancel_requested":
+      return undefined;
+    default:
+      // A type that only a later service knows does not end the operation as far as this version can tell.
+      event satisfies never;
+      return undefined;
+  }
 }
+
+const HAS_ENDED: Readonly<Record<OperationView["status"], boolean>> = {
+  NotStarted: false,
+  Running: false,
+  Succeeded: true,
+  Failed: true,
+  Canceled: true,
+};
 
 export function hasEnded({ status }: OperationView): boolean {
-  return status === "Succeeded" || status === "Failed" || status === "Canceled";
+  return HAS_ENDED[status] ?? false;
 }
 
-/** Where a reader is. */
-interface Place {
+/** What followEvents keeps between two connections. */
+interface StreamState {
+  /** `seq` of the last event seen. */
   after: number | undefined;
-  /** Milliseconds. */
+  /** Milliseconds before the stream is opened again. */
   reopen: number;
   /** The operation has ended, and there is no event after the last one seen. */
   isOver: boolean;
-  /** What answers is no stream of events. */
+  /** The answer is no stream of events. */
   isForeign: boolean;
 }
 
@@ -88,7 +113,7 @@ interface Place {
 async function* eventsOnce(
   connection: Connection,
   id: string,
-  place: Place,
+  state: StreamState,
   watch: SilenceWatch,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<StoredEvent | Snapshot, void> {
@@ -97,27 +122,27 @@ async function* eventsOnce(
     path: `/v1/operations/${encodeURIComponent(id)}/events`,
     headers: {
       accept: "text/event-stream",
-      ...(place.after === undefined ? {} : { "last-event-id": String(place.after) }),
+      ...(state.after === undefined ? {} : { "last-event-id": String(state.after) }),
     },
     repeatable: true,
     signal: signal === undefined ? watch.signal : AbortSignal.any([signal, watch.signal]),
   });
   if (!response.ok) throw await errorOf(response);
-  place.isOver = response.status === 204;
+  state.isOver = response.status === 204;
   if (response.body === null) return;
   const type = response.headers.get("content-type") ?? "nothing that says what it is";
-  place.isForeign = !/^text\/event-stream\b/i.test(type);
-  if (place.isForeign) {
+  state.isForeign = !/^text\/event-stream\b/i.test(type);
+  if (state.isForeign) {
     await response.body.cancel();
     throw new TypeError(`the events of an operation were answered with ${type.slice(0, 100)}`);
   }
   for await (const line of sentEvents(response.body, watch.heard)) {
     if ("retry" in line) {
-      place.reopen = Math.min(line.retry, REOPEN_MS.most);
+      state.reopen = Math.min(line.retry, REOPEN_MS.most);
       continue;
     }
     const event = eventIn(line.data);
-    place.after = event.seq;
+    state.after = event.seq;
     // However long the reader takes over it, the service is not silent.
     watch.pause();
     yield event;

@@ -23,6 +23,6 @@ export {
 } from "./client.ts";
 export type { ClientOptions } from "./connection.ts";
 export type { FollowOptions } from "./follow-events.ts";
-export type { JobPayload } from "./payload-text.ts";
+export type { JobPayload } from "./payload.ts";
 export { readOutput } from "./read-output.ts";
 export type { RunOptions, SucceededOperation } from "./run-and-wait.ts";

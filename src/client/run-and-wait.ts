@@ -2,9 +2,9 @@ import type { Operation, OperationView } from "../contract/api/operation-view.ts
 import type { Snapshot, StoredEvent } from "../contract/api/stored-event.ts";
 import type { ResultRecord } from "../contract/output/result-record.ts";
 import { MucastApiError } from "./api-error.ts";
+import { pause } from "./connection.ts";
 import { endedBy, type FollowOptions, hasEnded } from "./follow-events.ts";
-import { pause } from "./pause.ts";
-import type { JobPayload } from "./payload-text.ts";
+import type { JobPayload } from "./payload.ts";
 
 export interface RunOptions {
   /** Stops the waiting; the job goes on. */
