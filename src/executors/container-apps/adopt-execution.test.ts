@@ -7,11 +7,11 @@ trial(
   "draining and closing leave the execution running, and a later service learns how it ended",
   async () => {
     const stage = await Stage.open();
-    for (const letGo of ["stop", "close"] as const) {
-      const order = { ...ORDER, id: letGo };
+    for (const way of ["stop", "close"] as const) {
+      const order = { ...ORDER, id: way };
       const first = await stage.executor();
       const execution = await first.start(order, stage);
-      if (letGo === "stop") execution.stop("draining");
+      if (way === "stop") execution.stop("draining");
       else await first.close();
       const there = stage.api.executions.at(-1)!;
       assert.equal(stage.api.count("stop"), 0);

@@ -3,12 +3,13 @@ import type { TokenCredential } from "@azure/identity";
 import { jobName } from "../../blob/names.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Execution, ExecutionListener, Executor, JobOrder } from "../executor.ts";
-import { faultOf } from "../polling/api-fault.ts";
 import { isFinal } from "../polling/execution-end.ts";
-import { type ExecutionKey, ExecutionLook, type ReadStatus } from "../polling/execution-look.ts";
+import { ExecutionLook, type ReadStatus } from "../polling/execution-look.ts";
 import { WatchedExecution } from "../polling/watched-execution.ts";
+import { AzureExecution, type ExecutionKey } from "./azure-execution.ts";
 import type { JobSettings } from "./execution-template.ts";
 import { JobsApi } from "./jobs-api.ts";
+import { faultOf } from "./sdk-fault.ts";
 import { findExecution, startExecution } from "./start-execution.ts";
 
 export interface ContainerAppsOptions {
@@ -19,9 +20,9 @@ export interface ContainerAppsOptions {
   readonly readStatus: ReadStatus;
   /** Settings of the service that every job container gets in its environment. */
   readonly settings?: JobSettings;
-  /** Told when an execution cannot be looked at or stopped for a while. No secret in the message. */
+  /** Called when an execution cannot be looked at or stopped for a while. No secret in the message. */
   readonly onPollFailed: (message: string, order: JobOrder) => void;
-  /** Between two looks at an execution; 10 s by default. */
+  /** Milliseconds between two looks at an execution; 10 s by default. */
   readonly pollMs?: number;
   /** By default what DefaultAzureCredential finds: environment, managed identity, Azure CLI. */
   readonly credential?: TokenCredential;
@@ -34,8 +35,8 @@ const HANDLE = /^([a-z0-9-]{1,64})\/([A-Za-z0-9-]{0,128})$/;
 
 /**
  * Runs jobs as executions of the Azure Container Apps jobs `ml-worker-job` and `dl-job`. They go on when the service
- * ends: `stop("draining")` and `close` let go of them without stopping them, their `ended` stays open, and a service
- * that comes later adopts them by their handles.
+ * ends: `stop("draining")` and `close` detach from them, their `ended` stays open, and a later service adopts them by
+ * their handles.
  */
 export class ContainerAppsExecutor implements Executor {
   readonly name = "container-apps";
@@ -50,7 +51,7 @@ export class ContainerAppsExecutor implements Executor {
     this.#options = options;
   }
 
-  /** Contacts nobody yet. @throws MucastError invalid_request where a setting is missing. */
+  /** Sends no request yet. @throws MucastError invalid_request where a setting is missing. */
   static async open(options: ContainerAppsOptions): Promise<ContainerAppsExecutor> {
     const subscription = needed(options.subscription, "azure_subscription", "MUCAST_AZURE_SUBSCRIPTION");
     const resourceGroup = needed(
@@ -72,48 +73,46 @@ export class ContainerAppsExecutor implements Executor {
   }
 
   /**
-   * Where Azure cannot be asked now, the execution is taken to be there; the looks that follow tell. To have it
-   * stopped call `stop` at once, before it is found to have ended on its own.
+   * Where Azure does not answer now, the execution is taken to be there; the looks that follow find out. To have it
+   * stopped call `stop` at once, before a look finds that it has ended on its own.
    */
   async adopt(order: JobOrder, handle: string, listener: ExecutionListener): Promise<Execution | undefined> {
     const [, job, name] = HANDLE.exec(handle) ?? [];
     // A handle of another executor.
     if (job === undefined || name === undefined) return undefined;
-    const place = name === "" ? { job, name: undefined } : await this.#find(order, { job, name });
-    return place && this.#watch(order, place, listener);
+    const key = name === "" ? { job, name: undefined } : await this.#find(order, { job, name });
+    return key && this.#watch(order, key, listener);
   }
 
   async close(): Promise<void> {
     this.#closing.abort();
-    for (const execution of this.#watched) execution.letGo();
+    for (const execution of this.#watched) execution.detach();
     this.#watched.clear();
   }
 
-  /** Undefined where neither Azure nor a final status knows of the execution. */
-  async #find(order: JobOrder, place: { job: string; name: string }): Promise<ExecutionKey | undefined> {
+  /** Undefined where neither Azure nor a final status shows the execution. */
+  async #find(order: JobOrder, key: { job: string; name: string }): Promise<ExecutionKey | undefined> {
     const { signal } = this.#closing;
     try {
-      if ((await this.#api.execution(place.job, place.name, signal)) !== undefined) return place;
-      const name = await findExecution(this.#api, place.job, order, signal);
-      if (name !== undefined) return { job: place.job, name };
-      return isFinal(await this.#options.readStatus(order.id, order.attempt, order.space))
-        ? place
-        : undefined;
+      if ((await this.#api.execution(key.job, key.name, signal)) !== undefined) return key;
+      const name = await findExecution(this.#api, key.job, order, signal);
+      if (name !== undefined) return { job: key.job, name };
+      return isFinal(await this.#options.readStatus(order.id, order.attempt, order.space)) ? key : undefined;
     } catch (error) {
       this.#options.onPollFailed(faultOf(error).message, order);
-      return place;
+      return key;
     }
   }
 
-  #watch(order: JobOrder, place: ExecutionKey, listener: ExecutionListener): Execution {
+  #watch(order: JobOrder, key: ExecutionKey, listener: ExecutionListener): Execution {
     const { readStatus, onPollFailed, pollMs = 10_000 } = this.#options;
-    const look = new ExecutionLook(this.#api, readStatus, order, place, listener);
-    const execution = new WatchedExecution(`${place.job}/${place.name ?? ""}`, look, {
+    const look = new ExecutionLook(new AzureExecution(this.#api, order, key), readStatus, order, listener);
+    const execution = new WatchedExecution(`${key.job}/${key.name ?? ""}`, look, {
       pollMs,
       onPollFailed: (message) => onPollFailed(message, order),
     });
     this.#watched.add(execution);
-    if (this.#closing.signal.aborted) execution.letGo();
+    if (this.#closing.signal.aborted) execution.detach();
     void execution.ended.then(() => this.#watched.delete(execution));
     return execution;
   }

@@ -6,9 +6,10 @@ import type {
   JobExecutionTemplate,
 } from "@azure/arm-appcontainers";
 import type { TokenCredential } from "@azure/identity";
-import { ApiFault, faultOf } from "../polling/api-fault.ts";
+import { ApiFault } from "../polling/api-fault.ts";
+import { faultOf } from "./sdk-fault.ts";
 
-/** Where the jobs are and how they are reached. */
+/** The resource group of the jobs, and how the API is reached. */
 export interface JobsApiOptions {
   readonly subscription: string;
   readonly resourceGroup: string;
@@ -23,7 +24,7 @@ const CALL_MS = 30_000;
 const START_MS = 60_000;
 
 /**
- * The five calls of Azure's management API that running jobs takes, without any retries: what to do about a failure
+ * The five calls of Azure's management API that running jobs takes, without any retries: the answer to a failure
  * depends on the call, and the SDK would send a POST again that may have been carried out. Each throws ApiFault.
  */
 export class JobsApi {
@@ -35,13 +36,13 @@ export class JobsApi {
     this.#group = group;
   }
 
-  static async open(place: JobsApiOptions): Promise<JobsApi> {
+  static async open(options: JobsApiOptions): Promise<JobsApi> {
     const { ContainerAppsAPIClient } = await import("@azure/arm-appcontainers");
-    const credential = place.credential ?? (await defaultCredential());
-    const options = { ...place.client, retryOptions: { maxRetries: 0 } };
+    const credential = options.credential ?? (await defaultCredential());
+    const clientOptions = { ...options.client, retryOptions: { maxRetries: 0 } };
     return new JobsApi(
-      new ContainerAppsAPIClient(credential, place.subscription, options),
-      place.resourceGroup,
+      new ContainerAppsAPIClient(credential, options.subscription, clientOptions),
+      options.resourceGroup,
     );
   }
 
@@ -51,7 +52,7 @@ export class JobsApi {
 
   /**
    * Starts an execution; where Azure answers 202, waits until it has.
-   * @returns its name; undefined where Azure took the order and then did not say what became of it.
+   * @returns its name; undefined where Azure took the order and then did not name the execution.
    */
   async start(job: string, template: JobExecutionTemplate, signal: AbortSignal): Promise<string | undefined> {
     const options = { ...within(signal, START_MS), template, updateIntervalInMs: 1_000 };

@@ -1,17 +1,18 @@
 /**
- * How a call of Azure's management API failed.
+ * How a call of a platform's API failed.
  *
  * - `missing`: what it asked for is not there (404).
- * - `throttled`: too many calls (429); `retryAfterMs` where Azure said for how long.
+ * - `throttled`: too many calls (429); `retryAfterMs` where the platform said for how long.
  * - `denied`: no credentials, or not the right ones (401, 403).
- * - `refused`: Azure understood and said no (other 4xx).
+ * - `refused`: the platform understood and said no (other 4xx).
  * - `transient`: no answer, or a server error; the call may or may not have been carried out.
  */
 export type FaultKind = "missing" | "throttled" | "denied" | "refused" | "transient";
 
-/** A failed call, in words that hold no secret. The SDK's error is not kept: it carries the request with its body. */
+/** A failed call. Its message holds no secret; the client's error is not kept, because it carries the request with its body. */
 export class ApiFault extends Error {
   readonly kind: FaultKind;
+  /** Milliseconds. */
   readonly retryAfterMs: number | undefined;
 
   constructor(kind: FaultKind, message: string, retryAfterMs?: number) {
@@ -20,58 +21,4 @@ export class ApiFault extends Error {
     this.kind = kind;
     this.retryAfterMs = retryAfterMs;
   }
-}
-
-/** What the SDK throws, as far as it is looked at. */
-interface SdkError {
-  readonly name?: string;
-  readonly message?: string;
-  readonly code?: string;
-  readonly statusCode?: number;
-  readonly response?: { readonly headers?: { get(name: string): string | undefined } };
-}
-
-/** Errors of @azure/identity: no token, so that nothing was sent. */
-const CREDENTIAL_ERRORS = [
-  "AuthenticationError",
-  "AggregateAuthenticationError",
-  "AuthenticationRequiredError",
-  "CredentialUnavailableError",
-];
-
-/** @returns the fault behind `error`, which the SDK threw. */
-export function faultOf(error: unknown): ApiFault {
-  if (error instanceof ApiFault) return error;
-  const { name, message, code, statusCode, response } = error as SdkError;
-  const words = shown(message ?? String(error));
-  if (CREDENTIAL_ERRORS.includes(name ?? "")) return new ApiFault("denied", `no credentials: ${words}`);
-  const status = statusCode ?? 0;
-  const said = [status || name, code, words].filter((part) => part !== undefined && part !== "").join(" ");
-  return new ApiFault(kindOf(status), said, retryAfter(response?.headers?.get("retry-after")));
-}
-
-function kindOf(status: number): FaultKind {
-  if (status === 404) return "missing";
-  if (status === 429) return "throttled";
-  if (status === 401 || status === 403) return "denied";
-  // 408: Azure stopped waiting, as a gateway does; 5xx and no status at all are as unclear.
-  return status >= 400 && status < 500 && status !== 408 ? "refused" : "transient";
-}
-
-/** The longest that Azure is believed when it asks for patience. */
-const LONGEST_RETRY_AFTER_MS = 600_000;
-
-/** Milliseconds that `Retry-After` asks for, in seconds or as a date. */
-function retryAfter(header: string | undefined): number | undefined {
-  if (header === undefined) return undefined;
-  const ms = /^\d+$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - Date.now();
-  return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), LONGEST_RETRY_AFTER_MS);
-}
-
-// Azure's words may quote what was sent: a SAS among the URLs, whatever the spelling of its ampersand.
-const SECRETS = /((?:sig|accountkey|password|secret|token)(?:=|%3d)|bearer\s+)[^&;#\s"'<>\\]+/gi;
-
-function shown(text: string): string {
-  const line = text.replaceAll(SECRETS, "$1…").replaceAll(/\s+/g, " ").trim();
-  return line.length > 300 ? `${line.slice(0, 300)}…` : line;
 }

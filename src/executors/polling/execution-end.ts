@@ -1,32 +1,30 @@
-import type { JobExecution } from "@azure/arm-appcontainers";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { type Problem, problemOf } from "../../contract/errors/problem.ts";
 import type { StatusBlob } from "../../contract/output/status-blob.ts";
-import type { ExecutionEnd } from "../executor.ts";
+import type { ExecutionEnd, StopReason } from "../executor.ts";
 
-/** Why an execution was asked to stop. */
-export type StopCode = "canceled" | "timed_out";
+/** Why an execution was asked to stop; a service that drains asks for nothing. */
+export type StopCode = Exclude<StopReason, "draining">;
 
-/** Nothing of an execution in one of these states runs any more; Running, Processing, Degraded and Unknown go on. */
-const ENDED: readonly string[] = ["Succeeded", "Failed", "Stopped"];
+const STOPPED: Record<StopCode, string> = {
+  canceled: "the execution was stopped, as asked",
+  timed_out: "the execution had reached its time limit and was stopped",
+};
 
-export function hasEnded(execution: JobExecution): boolean {
-  return ENDED.includes(execution.status ?? "");
-}
-
-/** The end of a job that has said it is done: its output lies there, whatever becomes of the container. */
+/** The end of a job whose status blob says that it succeeded: its output is stored, whatever becomes of the container. */
 export function successIn(status: StatusBlob | undefined): ExecutionEnd | undefined {
   const end = status?.end;
   return end && "record" in end ? { kind: "succeeded", record: end.record } : undefined;
 }
 
 /**
- * How an execution ended that runs no more. The job's own word counts; Azure's is only a reason.
- * @param execution undefined where Azure knows it no longer.
+ * How an execution that runs no more has ended. The job's status blob decides; the platform gives only a reason.
+ * @param reason what the platform says of its end.
+ * @param asked why the service has asked it to stop; undefined where it has not.
  */
 export function endOf(
   status: StatusBlob | undefined,
-  execution: JobExecution | undefined,
+  reason: string,
   asked: StopCode | undefined,
 ): ExecutionEnd {
   const success = successIn(status);
@@ -34,17 +32,12 @@ export function endOf(
   if (asked !== undefined)
     return { kind: "failed", problem: problemOf(new MucastError(asked, STOPPED[asked])) };
   const problem = problemIn(status);
-  // A job that was told to stop, and not by us: its machine was taken away, or somebody stopped it by hand.
+  // Canceled without the service having asked: its machine was taken away, or an operator stopped it by hand.
   if (problem !== undefined && problem.code !== "canceled") return { kind: "failed", problem };
-  return { kind: "lost", reason: reasonOf(execution) };
+  return { kind: "lost", reason };
 }
 
-const STOPPED: Record<StopCode, string> = {
-  canceled: "the execution was stopped, as asked",
-  timed_out: "the execution had reached its time limit and was stopped",
-};
-
-/** Whether the job has said how it ended. */
+/** Whether the job's status blob says how it ended. */
 export function isFinal(status: StatusBlob | undefined): boolean {
   return status !== undefined && status.end !== null;
 }
@@ -52,19 +45,4 @@ export function isFinal(status: StatusBlob | undefined): boolean {
 function problemIn(status: StatusBlob | undefined): Problem | undefined {
   const end = status?.end;
   return end && "problem" in end ? (end.problem as Problem) : undefined;
-}
-
-/** What Azure tells of an execution that did not say how it ended. */
-function reasonOf(execution: JobExecution | undefined): string {
-  if (execution === undefined) return "Azure knows no such execution";
-  const containers = (execution.detailedStatus?.replicas ?? []).flatMap(
-    (replica) => replica.containers ?? [],
-  );
-  const codes = containers.flatMap(({ code, additionalInformation }) => [
-    ...(code === undefined ? [] : [`exit code ${code}`]),
-    ...(additionalInformation ? [additionalInformation] : []),
-  ]);
-  const facts = [execution.reason, execution.message, ...codes].filter((fact) => fact);
-  const why = facts.length === 0 ? "" : `: ${[...new Set(facts)].join(", ")}`;
-  return `the execution is ${execution.status} without a final status${why}`.slice(0, 500);
 }

@@ -1,77 +1,82 @@
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { StatusBlob } from "../../contract/output/status-blob.ts";
-import type { JobsApi } from "../container-apps/jobs-api.ts";
-import { findExecution } from "../container-apps/start-execution.ts";
 import type { ExecutionEnd, ExecutionListener, JobOrder } from "../executor.ts";
 import { ApiFault } from "./api-fault.ts";
-import { endOf, hasEnded, isFinal, type StopCode, successIn } from "./execution-end.ts";
+import { endOf, isFinal, type StopCode, successIn } from "./execution-end.ts";
 import { StatusEvents } from "./status-events.ts";
 
-/** Reads what an attempt says of itself; undefined where it has not said anything yet. */
+/** Reads the status blob of an attempt; undefined where the job has not written one yet. */
 export type ReadStatus = (
   id: string,
   attempt: number,
   space: JobOrder["space"],
 ) => Promise<StatusBlob | undefined>;
 
-/** An execution of a job, by the names that Azure knows them by. */
-export interface ExecutionKey {
-  readonly job: string;
-  /** Undefined where starting it was not answered. */
-  readonly name: string | undefined;
+/** What a platform says of an execution. `reason`: why it runs no more, for the operator. */
+export type PlatformState =
+  | { readonly kind: "running" }
+  | { readonly kind: "ended"; readonly reason: string };
+
+/** One execution of a platform that is asked for it again and again. Each call throws ApiFault. */
+export interface PlatformExecution {
+  /** Of the platform, as error messages have it. */
+  readonly platform: string;
+  /** Looks for an execution whose start was not answered. @returns whether the platform's name of it is known. */
+  find(signal: AbortSignal): Promise<boolean>;
+  /** Only once it is found. @returns undefined where the platform does not show it. */
+  state(signal: AbortSignal): Promise<PlatformState | undefined>;
+  /** Only once it is found. */
+  stop(signal: AbortSignal): Promise<void>;
 }
 
-/** Times in a row that Azure may say an execution is not there: what it shows follows what it starts with a delay. */
+/** Times in a row that a platform may not show an execution: what it shows follows what it starts with a delay. */
 const MISSING_LOOKS = 3;
 /** The same for one whose start was not answered: taken for lost too early, it would be started twice. */
 const UNANSWERED_LOOKS = 30;
 
-/** Looks at an execution: its state as Azure tells it, its progress and its end as its status blob does. */
+/** Looks at an execution: the platform gives its state, its status blob its progress and its end. */
 export class ExecutionLook {
-  readonly #api: JobsApi;
+  readonly #execution: PlatformExecution;
   readonly #readStatus: ReadStatus;
   readonly #order: JobOrder;
-  readonly #job: string;
-  #name: string | undefined;
-  readonly #news: StatusEvents;
+  readonly #events: StatusEvents;
+  #isFound = false;
   #stopAccepted = false;
-  /** Looks that found no execution; looks that found it ended without a final status. */
+  /** Looks that found no execution. */
   #missing = 0;
+  /** Looks that found it ended without a final status. */
   #silent = 0;
 
   constructor(
-    api: JobsApi,
+    execution: PlatformExecution,
     readStatus: ReadStatus,
     order: JobOrder,
-    place: ExecutionKey,
     listener: ExecutionListener,
   ) {
-    this.#api = api;
+    this.#execution = execution;
     this.#readStatus = readStatus;
     this.#order = order;
-    this.#job = place.job;
-    this.#name = place.name;
-    this.#news = new StatusEvents(listener);
+    this.#events = new StatusEvents(listener);
   }
 
   /**
-   * One look: tells what is new, asks Azure to stop the execution where that is wanted.
-   * @param asked whether it is to stop; asked for again when its end is judged, as that may change meanwhile.
+   * One look: reports what is new, and asks the platform to stop the execution where that is wanted.
+   * @param asked whether it is to stop; called again when its end is judged, as that may change meanwhile.
    * @returns its end; undefined while it goes on. @throws ApiFault, MucastError: look again later.
    */
   async once(asked: () => StopCode | undefined, signal: AbortSignal): Promise<ExecutionEnd | undefined> {
-    this.#name ??= await findExecution(this.#api, this.#job, this.#order, signal);
+    this.#isFound ||= await this.#execution.find(signal);
     const refusal = asked() === undefined ? undefined : await this.#stop(signal);
     const end = await this.#end(asked, signal);
     if (end === undefined && refusal !== undefined) throw refusal;
     return end;
   }
 
-  /** @returns why Azure would not stop it: also one that may not be stopped ends some time. */
+  /** @returns why the platform would not stop it: it is looked at all the same, as it ends by itself some time. */
   async #stop(signal: AbortSignal): Promise<ApiFault | undefined> {
-    if (this.#stopAccepted || this.#name === undefined) return undefined;
+    if (this.#stopAccepted || !this.#isFound) return undefined;
     try {
-      await this.#api.stop(this.#job, this.#name, signal);
+      await this.#execution.stop(signal);
       this.#stopAccepted = true;
       return undefined;
     } catch (fault) {
@@ -84,35 +89,37 @@ export class ExecutionLook {
     const early = await this.#status();
     const success = successIn(early);
     if (success !== undefined) return this.#ended(success, early);
-    const execution = this.#name && (await this.#api.execution(this.#job, this.#name, signal));
-    if (execution ? !hasEnded(execution) : this.#mayStillShow()) return undefined;
+    const state = this.#isFound ? await this.#execution.state(signal) : undefined;
+    if (state ? state.kind === "running" : this.#mayStillShow()) return undefined;
     // Read after the end was seen, so that nothing newer can follow; once more where storage lags behind.
     const status = await this.#status();
     if (!isFinal(status) && this.#silent++ === 0) return undefined;
-    return this.#ended(endOf(status, execution || undefined, asked()), status);
+    const reason =
+      state?.kind === "ended" ? state.reason : `${this.#execution.platform} knows no such execution`;
+    return this.#ended(endOf(status, reason, asked()), status);
   }
 
-  /** Whether an execution that Azure does not show is waited for once more. */
+  /** Whether to wait once more for an execution that the platform does not show. */
   #mayStillShow(): boolean {
     this.#missing += 1;
-    return this.#missing < (this.#name === undefined ? UNANSWERED_LOOKS : MISSING_LOOKS);
+    return this.#missing < (this.#isFound ? MISSING_LOOKS : UNANSWERED_LOOKS);
   }
 
   async #status(): Promise<StatusBlob | undefined> {
     try {
       const { id, attempt, space } = this.#order;
       const status = await this.#readStatus(id, attempt, space);
-      this.#news.tell(status);
+      this.#events.report(status);
       return status;
     } catch (error) {
-      // Storage that is away comes back; what is no status does not become one, and the execution has to end.
+      // A storage that does not answer comes back. A blob that is no status stays none, and the execution has to end.
       if (error instanceof MucastError && error.code === "invalid_data") return undefined;
       throw error;
     }
   }
 
   #ended(end: ExecutionEnd, status: StatusBlob | undefined): ExecutionEnd {
-    this.#news.tellTimings(status);
+    this.#events.reportTimings(status);
     return end;
   }
 }

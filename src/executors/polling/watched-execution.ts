@@ -5,26 +5,27 @@ import type { ExecutionLook } from "./execution-look.ts";
 
 /** How an execution is watched. */
 export interface WatchOptions {
-  /** Between two looks, give or take a tenth. */
+  /** Milliseconds between two looks, give or take a tenth. */
   readonly pollMs: number;
-  /** Told once for each kind of trouble in a row; the execution goes on. No secret in the message. */
+  /** Called when a look or a stop fails, once for each message in a row; the execution goes on. No secret in the message. */
   readonly onPollFailed: (message: string) => void;
 }
 
 /** The longest pause between looks that fail, in intervals. */
 const LONGEST_BACKOFF = 12;
 
-/** An execution that is looked at again and again until it has ended. What fails here never ends it. */
+/** An execution that is looked at again and again until it has ended. A look that fails never ends it. */
 export class WatchedExecution implements Execution {
   readonly handle: string;
   readonly ended: Promise<ExecutionEnd>;
   readonly #look: ExecutionLook;
   readonly #options: WatchOptions;
-  readonly #letGo = new AbortController();
+  readonly #detached = new AbortController();
   #asked: StopCode | undefined;
-  /** Looks in a row that failed, and what was told of them. */
+  /** Looks that failed in a row. */
   #failed = 0;
-  #told: string | undefined;
+  /** The message of the last failure in that row. */
+  #reported: string | undefined;
   #cutPauseShort: () => void = () => undefined;
 
   constructor(handle: string, look: ExecutionLook, options: WatchOptions) {
@@ -34,30 +35,30 @@ export class WatchedExecution implements Execution {
     this.ended = new Promise((settle) => void this.#follow(settle));
   }
 
-  /** `draining` leaves it running: it is let go. */
+  /** `draining` detaches from it and leaves it running. */
   stop(reason: StopReason): void {
     if (reason === "draining") {
-      this.letGo();
+      this.detach();
       return;
     }
     this.#asked ??= reason;
     this.#cutPauseShort();
   }
 
-  /** Looks at it no more. It goes on, and `ended` stays open: whoever adopts its handle learns how it ends. */
-  letGo(): void {
-    this.#letGo.abort();
+  /** Looks at it no more. It goes on, and `ended` stays open: a service that adopts its handle learns how it ends. */
+  detach(): void {
+    this.#detached.abort();
   }
 
   async #follow(settle: (end: ExecutionEnd) => void): Promise<void> {
-    const { signal } = this.#letGo;
+    const { signal } = this.#detached;
     while (!signal.aborted) {
       const before = this.#asked;
       try {
         const end = await this.#look.once(() => this.#asked, signal);
         if (end !== undefined) return settle(end);
         this.#failed = 0;
-        this.#told = undefined;
+        this.#reported = undefined;
         if (this.#asked === before) await this.#pause(this.#options.pollMs, true);
       } catch (error) {
         if (!signal.aborted) await this.#pause(this.#afterFailure(error), false);
@@ -65,11 +66,11 @@ export class WatchedExecution implements Execution {
     }
   }
 
-  /** Tells of the trouble. @returns how long to wait, at least as long as Azure asks. */
+  /** Reports the failure. @returns milliseconds to wait, at least as long as the platform asks. */
   #afterFailure(error: unknown): number {
     const message = error instanceof Error ? error.message : String(error);
-    if (message !== this.#told) this.#options.onPollFailed(message);
-    this.#told = message;
+    if (message !== this.#reported) this.#options.onPollFailed(message);
+    this.#reported = message;
     this.#failed += 1;
     const backoff = this.#options.pollMs * Math.min(2 ** this.#failed, LONGEST_BACKOFF);
     const asked = error instanceof ApiFault ? (error.retryAfterMs ?? 0) : 0;
@@ -77,7 +78,7 @@ export class WatchedExecution implements Execution {
   }
 
   #pause(ms: number, mayBeCut: boolean): Promise<void> {
-    const { signal } = this.#letGo;
+    const { signal } = this.#detached;
     return new Promise((resolve) => {
       const done = () => {
         clearTimeout(timer);

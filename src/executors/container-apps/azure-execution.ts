@@ -1,0 +1,64 @@
+import type { JobExecution } from "@azure/arm-appcontainers";
+import type { JobOrder } from "../executor.ts";
+import type { PlatformExecution, PlatformState } from "../polling/execution-look.ts";
+import type { JobsApi } from "./jobs-api.ts";
+import { findExecution } from "./start-execution.ts";
+
+/** An execution of a Container Apps job, by the names that Azure knows them by. */
+export interface ExecutionKey {
+  readonly job: string;
+  /** Undefined where starting it was not answered. */
+  readonly name: string | undefined;
+}
+
+/** The execution of one attempt, as Azure's management API shows it. */
+export class AzureExecution implements PlatformExecution {
+  readonly platform = "Azure";
+  readonly #api: JobsApi;
+  readonly #order: JobOrder;
+  readonly #job: string;
+  #name: string | undefined;
+
+  constructor(api: JobsApi, order: JobOrder, { job, name }: ExecutionKey) {
+    this.#api = api;
+    this.#order = order;
+    this.#job = job;
+    this.#name = name;
+  }
+
+  async find(signal: AbortSignal): Promise<boolean> {
+    this.#name ??= await findExecution(this.#api, this.#job, this.#order, signal);
+    return this.#name !== undefined;
+  }
+
+  async state(signal: AbortSignal): Promise<PlatformState | undefined> {
+    const execution = await this.#api.execution(this.#job, this.#name!, signal);
+    return execution && stateOf(execution);
+  }
+
+  stop(signal: AbortSignal): Promise<void> {
+    return this.#api.stop(this.#job, this.#name!, signal);
+  }
+}
+
+/** Nothing of an execution in one of these states runs any more; Running, Processing, Degraded and Unknown go on. */
+const ENDED: readonly string[] = ["Succeeded", "Failed", "Stopped"];
+
+function stateOf(execution: JobExecution): PlatformState {
+  if (!ENDED.includes(execution.status ?? "")) return { kind: "running" };
+  return { kind: "ended", reason: reasonOf(execution) };
+}
+
+/** What Azure says of an execution whose job did not say how it ended. */
+function reasonOf(execution: JobExecution): string {
+  const containers = (execution.detailedStatus?.replicas ?? []).flatMap(
+    (replica) => replica.containers ?? [],
+  );
+  const codes = containers.flatMap(({ code, additionalInformation }) => [
+    ...(code === undefined ? [] : [`exit code ${code}`]),
+    ...(additionalInformation ? [additionalInformation] : []),
+  ]);
+  const facts = [execution.reason, execution.message, ...codes].filter((fact) => fact);
+  const why = facts.length === 0 ? "" : `: ${[...new Set(facts)].join(", ")}`;
+  return `the execution is ${execution.status} without a final status${why}`.slice(0, 500);
+}

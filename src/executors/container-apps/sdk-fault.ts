@@ -1,0 +1,55 @@
+import { ApiFault, type FaultKind } from "../polling/api-fault.ts";
+
+/** What the SDK throws, as far as it is read here. */
+interface SdkError {
+  readonly name?: string;
+  readonly message?: string;
+  readonly code?: string;
+  readonly statusCode?: number;
+  readonly response?: { readonly headers?: { get(name: string): string | undefined } };
+}
+
+/** Errors of @azure/identity: no token, so that nothing was sent. */
+const CREDENTIAL_ERRORS = [
+  "AuthenticationError",
+  "AggregateAuthenticationError",
+  "AuthenticationRequiredError",
+  "CredentialUnavailableError",
+];
+
+/** @returns the fault behind `error`, which the SDK threw. */
+export function faultOf(error: unknown): ApiFault {
+  if (error instanceof ApiFault) return error;
+  const { name, message, code, statusCode, response } = error as SdkError;
+  const words = shown(message ?? String(error));
+  if (CREDENTIAL_ERRORS.includes(name ?? "")) return new ApiFault("denied", `no credentials: ${words}`);
+  const status = statusCode ?? 0;
+  const said = [status || name, code, words].filter((part) => part !== undefined && part !== "").join(" ");
+  return new ApiFault(kindOf(status), said, retryAfter(response?.headers?.get("retry-after")));
+}
+
+function kindOf(status: number): FaultKind {
+  if (status === 404) return "missing";
+  if (status === 429) return "throttled";
+  if (status === 401 || status === 403) return "denied";
+  // 408: Azure stopped waiting, as a gateway does. That is as unclear as 5xx or no status at all.
+  return status >= 400 && status < 500 && status !== 408 ? "refused" : "transient";
+}
+
+/** The longest wait that Azure may ask for. */
+const LONGEST_RETRY_AFTER_MS = 600_000;
+
+/** Milliseconds that `Retry-After` asks for, in seconds or as a date. */
+function retryAfter(header: string | undefined): number | undefined {
+  if (header === undefined) return undefined;
+  const ms = /^\d+$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - Date.now();
+  return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), LONGEST_RETRY_AFTER_MS);
+}
+
+// Azure's message may quote the request: a SAS among the URLs, whatever the spelling of its ampersand.
+const SECRETS = /((?:sig|accountkey|password|secret|token)(?:=|%3d)|bearer\s+)[^&;#\s"'<>\\]+/gi;
+
+function shown(text: string): string {
+  const line = text.replaceAll(SECRETS, "$1…").replaceAll(/\s+/g, " ").trim();
+  return line.length > 300 ? `${line.slice(0, 300)}…` : line;
+}
