@@ -44,9 +44,9 @@ test("a line of 64 MiB in 65,536 pieces is read in one go through its characters
   );
 });
 
-test("a longer line is dropped and told once, and the lines around it come", async () => {
-  const told = await linesOf(["before\n", "x".repeat(30), "x".repeat(30), "x\nafter\n"], 32, true);
-  assert.deepEqual(told, { lines: ["before", "after"], dropped: 1 });
+test("a longer line is dropped and reported once, and the lines around it come", async () => {
+  const outcome = await linesOf(["before\n", "x".repeat(30), "x".repeat(30), "x\nafter\n"], 32, true);
+  assert.deepEqual(outcome, { lines: ["before", "after"], dropped: 1 });
   const short = await linesOf([`${"x".repeat(33)}\n`, `${"x".repeat(32)}\n`], 32, true);
   assert.deepEqual(short, { lines: ["x".repeat(32)], dropped: 1 });
 });

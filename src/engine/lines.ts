@@ -1,8 +1,8 @@
 /** How long lines may be. */
-export interface LineLimit {
+interface LineLimit {
   /** Characters. */
   readonly longest: number;
-  /** Called once for each longer line, which is dropped; without it, such a line is handed on in pieces. */
+  /** Called once for each longer line, which is dropped; without it, `take` gets such a line in pieces. */
   readonly onLonger?: () => void;
 }
 

@@ -70,7 +70,7 @@ numpy.save(sys.argv[2], a.ravel())`;
     );
   });
 
-  test("of a folder that is gone is told as the job's work folder, without its place", () => {
+  test("in a folder that was removed fails with the job's work folder named, and not its path", () => {
     const ref = join(newPath(), "x.npy");
     assert.throws(() => writeNpy(ref, new Float64Array(1), [1]), {
       code: "output_failed",

@@ -6,8 +6,8 @@ const PAGE_BYTES = 4_096;
 /**
  * Memory of processes that only their end gives back: resident pages that are not of a file. Mapped input arrays do not
  * count; a page that several of the processes share, such as a forked worker with its host, counts once.
- * @param enough bytes up to which a cheap look that may count shared pages twice will do.
- * @returns bytes; 0 of what is gone, or where there is no /proc (macOS).
+ * @param enough bytes up to which a cheap count is enough, which may count shared pages twice.
+ * @returns bytes; 0 for a process that has ended, or where there is no /proc (macOS).
  */
 export function memoryOf(pids: readonly number[], enough: number): number {
   const most = sum(pids.map(privateMemory));
@@ -20,7 +20,7 @@ export function privateMemory(pid: number): number {
   return ((resident ?? 0) - (shared ?? 0)) * PAGE_BYTES;
 }
 
-/** Takes the kernel a walk over the pages. A kernel before 5.14, which does not part them so, gives those of one process. */
+/** Takes the kernel a walk over the pages. A kernel before 5.14 does not report them; then pages of one process count whole. */
 function proportionalMemory(pid: number): number {
   const rollup = textOf(`/proc/${pid}/smaps_rollup`);
   const [, kibibytes] = /^Pss_Anon:\s+(\d+)/m.exec(rollup) ?? [];
@@ -35,20 +35,20 @@ function textOf(path: string): string {
   try {
     return readFileSync(path, "latin1");
   } catch {
-    return ""; // The process is gone.
+    return ""; // The process has ended.
   }
 }
 
-/** What a job held when it was ended for it, in bytes. */
-export interface MemoryFacts {
+/** The memory of a job that was killed because of it, in bytes. */
+interface MemoryFacts {
   readonly held: number;
   /** Of all jobs together. */
   readonly limit: number;
-  /** Of this job, with those that ran beside it. */
+  /** The share of this job, beside those that ran with it. */
   readonly share: number;
   /** How many jobs shared the limit, this one among them. */
   readonly jobs: number;
-  /** What they held together with the process that waits for a job. */
+  /** What all jobs held, with the process that waits for a job. */
   readonly together: number;
 }
 
@@ -58,7 +58,7 @@ export function mib(bytes: number): string {
   return `${Math.round(bytes / MIB)} MiB`;
 }
 
-/** The error of a job that was ended because of the memory that its processes held. */
+/** The error of a job that was killed because of the memory that its processes held. */
 export function outOfMemory({ held, limit, share, jobs, together }: MemoryFacts): MucastError {
   const alone = jobs === 1 && together === held;
   const message = alone

@@ -15,8 +15,8 @@ interface Probed extends BasePython {
 }
 
 /** Minor versions of Python 3 for which every locked library has wheels. */
-export const OLDEST_MINOR = 11;
-export const NEWEST_MINOR = 14;
+const OLDEST_MINOR = 11;
+const NEWEST_MINOR = 14;
 
 const PROBE = `
 import importlib.util, json, platform, sys
@@ -28,7 +28,7 @@ print(json.dumps({
 
 /**
  * The first of python3, python3.14, ..., python3.11 on the path that can make the environment.
- * @throws MucastError engine_unavailable, one sentence that names what was found instead.
+ * @throws MucastError engine_unavailable, one sentence that names the interpreters that were found instead.
  */
 export async function findBasePython(): Promise<BasePython> {
   const names = ["python3"];

@@ -4,18 +4,31 @@ import { join } from "node:path";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { makeFolder } from "../../contract/machine/folders.ts";
 
-/** In every folder that was built to its end. */
-export const STAMP = "mucast-environment.json";
+/** Lies in every folder that was built completely. */
+const STAMP = "mucast-environment.json";
 
 const UNFINISHED = ".unfinished-";
 
-/** Whether `folder` is there, whole. */
+// The lock is the kernel's: it ends with the process that holds it, so no kill leaves a stale one. Node has no
+// flock, Python does. The holder ends when its stdin does: when this process ends, or releases the lock.
+const HOLD = `
+import fcntl, sys
+with open(sys.argv[1], "a") as file:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        print("waiting", flush=True)
+        fcntl.flock(file, fcntl.LOCK_EX)
+    print("held", flush=True)
+    sys.stdin.read()`;
+
+/** Whether `folder` was built completely. */
 export function isBuilt(folder: string): boolean {
   return existsSync(join(folder, STAMP));
 }
 
 /**
- * Runs `body`, which builds folders in `parent`, while no other process does; what killed ones left is cleared first.
+ * Runs `body`, which builds folders in `parent`, while no other process does. It first removes what killed processes have left.
  * @param python interpreter that holds the lock.
  * @param onWait called where another process is at work.
  */
@@ -35,8 +48,8 @@ export function whileBuildingAlone<T>(
 }
 
 /**
- * Fills a folder beside `folder` and moves it into place, so that a kill at any moment leaves either nothing there
- * or all of it. What is there already is replaced.
+ * Fills a folder beside `folder` and moves it into place, so that a kill at any moment leaves either no `folder` or a
+ * complete one. An older one is replaced.
  */
 export async function buildFolder(
   folder: string,
@@ -46,7 +59,7 @@ export async function buildFolder(
   try {
     await fill(unfinished);
     writeFileSync(join(unfinished, STAMP), `${JSON.stringify({ made: new Date().toISOString() })}\n`);
-    discard(folder);
+    removeOld(folder);
     renameSync(unfinished, folder);
   } catch (error) {
     remove(unfinished);
@@ -54,7 +67,7 @@ export async function buildFolder(
   }
 }
 
-function discard(folder: string): void {
+function removeOld(folder: string): void {
   if (!existsSync(folder)) return;
   const aside = `${folder}${UNFINISHED}old-${process.pid}`;
   renameSync(folder, aside);
@@ -66,25 +79,12 @@ function remove(folder: string): void {
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 }
 
-// The lock is the kernel's: it ends with the process that holds it, so no kill leaves a stale one. Node has no
-// flock, Python does; the holder ends when its stdin does, which is when this process ends or lets go.
-const HOLD = `
-import fcntl, sys
-with open(sys.argv[1], "a") as file:
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        print("waiting", flush=True)
-        fcntl.flock(file, fcntl.LOCK_EX)
-    print("held", flush=True)
-    sys.stdin.read()`;
-
 /**
  * Runs `body` while no other process does so under the same lock file.
- * @param onWait called where another one is at work.
+ * @param onWait called where another process holds it.
  * @throws MucastError engine_unavailable where the folder cannot hold a lock; what `body` throws.
  */
-export async function withSetUpLock<T>(
+async function withSetUpLock<T>(
   python: string,
   file: string,
   onWait: () => void,
@@ -107,12 +107,12 @@ export async function withSetUpLock<T>(
 
 function held(holder: ReturnType<typeof spawn>, file: string, onWait: () => void): Promise<void> {
   return new Promise((resolve, reject) => {
-    let said = "";
+    let output = "";
     let complaint = "";
     holder.stdout!.setEncoding("utf8").on("data", (text: string) => {
-      said += text;
-      if (said.endsWith("waiting\n")) onWait();
-      if (said.endsWith("held\n")) resolve();
+      output += text;
+      if (output.endsWith("waiting\n")) onWait();
+      if (output.endsWith("held\n")) resolve();
     });
     holder.stderr!.setEncoding("utf8").on("data", (text: string) => {
       complaint += text;

@@ -8,20 +8,20 @@ import {
 } from "./environment.ts";
 import { type ImportedLibraries, importLibraries } from "./libraries.ts";
 
-export interface EngineStatus {
+interface EngineStatus {
   /** Whether the jobs of the environment can run. */
   readonly ready: boolean;
-  /** For people: where the engine is, what it has, what is missing. */
+  /** For people: where the engine is, which libraries it has and which are missing. */
   readonly lines: readonly string[];
 }
 
-/** Imports every library of one of the environments and tells what came of it. Never rejects. */
+/** Imports every library of one of the environments, and reports which can be imported. Never rejects. */
 export async function engineStatus(flavour: JobEnvironment): Promise<EngineStatus> {
   try {
     const { python } = findEnvironment(flavour);
     const from = namedPython() === undefined ? "" : `, named by ${PYTHON_VARIABLE}`;
     const { code, stdout, stderr } = await importLibraries(python, flavour);
-    if (code === 0) return told(python + from, JSON.parse(stdout), flavour);
+    if (code === 0) return statusOf(python + from, JSON.parse(stdout), flavour);
     const words = stderr.trim().split("\n").at(-1) ?? "";
     return { ready: false, lines: [`engine  ${python}${from}`, missing(words, flavour)] };
   } catch (error) {
@@ -30,7 +30,7 @@ export async function engineStatus(flavour: JobEnvironment): Promise<EngineStatu
   }
 }
 
-function told(where: string, imported: ImportedLibraries, flavour: JobEnvironment): EngineStatus {
+function statusOf(where: string, imported: ImportedLibraries, flavour: JobEnvironment): EngineStatus {
   const lines = [`engine  ${where}`, `python  ${imported.python}`];
   const faults: string[] = [];
   for (const [name, { version, fault }] of Object.entries(imported.libraries)) {

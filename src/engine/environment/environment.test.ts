@@ -87,7 +87,7 @@ describe("in an installed package", () => {
     ["ml", "mucast setup"],
     ["dl", "mucast setup --dl"],
   ]) {
-    test(`without an environment a job of ${flavour} is told to run ${command}, and nothing is downloaded`, async () => {
+    test(`without an environment a job of ${flavour} fails with the advice to run ${command}, and nothing is downloaded`, async () => {
       const { stdout } = await inPackage(`m.requireEnvironment("${flavour}")`, "/nowhere");
       assert.match(stdout, /^engine_unavailable there is no Python environment at /);
       assert.ok(stdout.includes(`; \`${command}\` makes it`), stdout);
@@ -125,7 +125,7 @@ describe("in an installed package", () => {
     assert.match(lines.join("\n"), /missing: .*numpy/);
   });
 
-  test("an interpreter with the classical libraries alone is ready for run_ml_job, and told to lack torch", async () => {
+  test("an interpreter with the classical libraries alone is ready for run_ml_job, and not for run_dl_job: torch is missing", async () => {
     const only = pythonWithoutTorch(folder);
     const { stdout } = await inPackage(
       `[await m.engineStatus("ml"), await m.engineStatus("dl")]`,

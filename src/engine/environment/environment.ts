@@ -23,7 +23,7 @@ export interface Environment {
 /** Two folders up, both here and in the compiled package. */
 const PACKAGE_FOLDER = fileURLToPath(new URL("../../..", import.meta.url));
 
-/** Names a ready interpreter, which is used as it is. */
+/** Names a ready interpreter, which mucast uses without changing it. */
 export const PYTHON_VARIABLE = "MUCAST_PYTHON";
 
 /** The hashed lock of a flavour. */
@@ -56,7 +56,7 @@ export function namedPython(): string | undefined {
   return named.includes(sep) ? resolve(named) : named;
 }
 
-/** The installed environment of a flavour, whatever MUCAST_PYTHON says; its interpreter may have been removed. */
+/** The installed environment of a flavour, whether MUCAST_PYTHON is set or not; undefined too where its interpreter was removed. */
 export function installedEnvironment(flavour: EnvironmentFlavour): Environment | undefined {
   const folder = environmentFolder(flavour);
   const python = join(folder, "bin", "python");

@@ -13,9 +13,9 @@ import {
 import { importLibraries } from "./libraries.ts";
 import { runCommand } from "./run-command.ts";
 
-export interface InstallOptions {
+interface InstallOptions {
   readonly flavour: EnvironmentFlavour;
-  /** Gets what there is to tell, line by line. */
+  /** Gets a line for each step. */
   readonly report: (line: string) => void;
 }
 
@@ -24,8 +24,8 @@ const LINES_SHOWN = 12;
 
 /**
  * Makes the environment of `flavour` from its hashed lock, unless it is there; the interpreter of MUCAST_PYTHON is
- * taken as it is. One process at a time builds, and a kill at any moment leaves nothing that the next call does not
- * clear away.
+ * taken as it is. One process at a time builds, and after a kill at any moment the next call removes what is
+ * unfinished.
  * @throws MucastError engine_unavailable where there is no fit Python, or where uv or pip fails, with their words.
  */
 export async function installEnvironment({ flavour, report }: InstallOptions): Promise<Environment> {

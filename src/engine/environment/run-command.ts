@@ -1,11 +1,11 @@
 import { spawn } from "node:child_process";
 
-/** What a command that ended well, or not, has said. */
+/** How a command ended, and what it printed. */
 export interface CommandEnd {
-  /** 0 where it ended well; null where it was killed or never started. */
+  /** 0 where it succeeded; null where it was killed or never started. */
   readonly code: number | null;
   readonly stdout: string;
-  /** Why it could not be started, or what it said on stderr. */
+  /** Why it could not be started, or what it printed on stderr. */
   readonly stderr: string;
 }
 

@@ -6,7 +6,7 @@ import { type HostEnd, HostProcess } from "./host-process.ts";
 import type { EngineMessage, EngineRequest } from "./protocol.ts";
 import type { WarmHost } from "./warm-host.ts";
 
-export interface EngineHostOptions {
+interface EngineHostOptions {
   readonly python: string;
   readonly libraries: readonly string[];
   readonly workFolder: string;
@@ -79,7 +79,7 @@ export class EngineHost {
     return isIdle && this.#options.warmHost!.release();
   }
 
-  /** Stops the process, or kills it where it takes too long, and returns once it and its workers are gone. */
+  /** Stops the process, or kills it where it takes too long, and returns once it and its workers have ended. */
   async close(): Promise<void> {
     // While it imports, the host has no workers and does not read its stdin.
     if (this.#isReady) this.#process.stop();

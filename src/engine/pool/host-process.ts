@@ -33,12 +33,12 @@ export interface HostListener {
 
 const ENGINE_FOLDER = fileURLToPath(new URL("../../../engine", import.meta.url));
 const TAIL_LENGTH = 4_096;
-/** Characters. The engine's longest word is what it learned of a stack of networks: a hundred for each of their epochs. */
+/** Characters. The engine's longest message is the result of a stack of networks: a hundred for each of their epochs. */
 const LONGEST_LINE = { message: 2 ** 27, print: 2 ** 16 };
 
 /** The Python process that imports the libraries and owns the workers: lines in, lines out. */
 export class HostProcess {
-  /** Settles once the process is gone and the listener has all that it wrote; never rejects. */
+  /** Settles once the process has ended and the listener has all that it wrote; never rejects. */
   readonly ended: Promise<HostEnd>;
   readonly #child: ChildProcess;
   #stderrTail = "";
@@ -82,7 +82,7 @@ export class HostProcess {
       if (message) onMessage(message);
       else log(line.slice(0, LONGEST_LINE.print));
     };
-    // The task whose answer is dropped would never end.
+    // A task whose answer is dropped would never end.
     const onLonger = () => this.kill();
     onLines(this.#child.stdout!, take, { longest: LONGEST_LINE.message, onLonger });
     const print = (line: string) => {
@@ -105,7 +105,7 @@ export class HostProcess {
 }
 
 /**
- * What the engine sees of our environment: nothing that could hold a secret or change where modules come from.
+ * The environment variables that the engine gets: none that could hold a secret or change where modules come from.
  * One thread a process, because results must not depend on the machine and workers fill its cores already.
  */
 export function engineEnvironment(): NodeJS.ProcessEnv {
@@ -123,7 +123,7 @@ export function engineEnvironment(): NodeJS.ProcessEnv {
 const PASSED_ON =
   /^(PATH|HOME|USER|TMPDIR|TZ|LANG|LC_\w+|LD_LIBRARY_PATH|LD_PRELOAD|DYLD_\w+|XDG_CACHE_HOME|PYENV_\w+)$/;
 
-/** Undefined for what is no message: an interpreter's wrapper may print before the engine owns stdout. */
+/** Undefined for a line that is no message: an interpreter's wrapper may print before the engine claims stdout. */
 function parseMessage(line: string): EngineMessage | undefined {
   try {
     const message: unknown = JSON.parse(line);

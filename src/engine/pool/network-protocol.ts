@@ -57,14 +57,14 @@ export interface TrainJointTask extends NetworkTask {
   readonly features: number;
   /** Shape (train + validate + predict, tickers): the row of the ticker's x on which its window ends, -1 for none. */
   readonly ends: ArrayRef;
-  /** Shape (train + validate, tickers): log-returns to learn from or to watch, NaN where there is none. */
+  /** Shape (train + validate, tickers): log-returns to learn from or to validate by, NaN where there is none. */
   readonly labels: ArrayRef;
   readonly parts: SampleParts;
   /** Threads to work with; results do not depend on it. */
   readonly threads: number;
 }
 
-export interface JointTicker {
+interface JointTicker {
   readonly ticker: string;
   /** Shape (rows, k): every row in date order, all finite. */
   readonly x: ArrayRef;
@@ -74,7 +74,7 @@ export interface JointTicker {
   readonly scale_rows: number;
 }
 
-/** Tells the device that a job asking for `device` gets. @throws device_unavailable where it is not there. */
+/** Resolves the device that a job gets for `device`. @throws device_unavailable where it is not there. */
 export interface DeviceTask {
   readonly task: "device";
   readonly label?: string;
@@ -88,7 +88,7 @@ export interface DeviceResult {
 }
 
 /** Losses of one epoch, on scaled returns. */
-export interface EpochLosses {
+interface EpochLosses {
   readonly train_loss: number;
   readonly validation_loss: number;
 }
@@ -96,7 +96,7 @@ export interface EpochLosses {
 export interface TrainResult {
   /** Log-returns. train_network: shape (predict). train_joint: shape (predict * tickers), row-major, NaN where no window. */
   readonly predictions: ArrayRef;
-  /** Those that were run, in order. */
+  /** One for each epoch that was run, in order. */
   readonly epochs: readonly EpochLosses[];
   /** Counted from 1; its weights made the predictions. */
   readonly best_epoch: number;
@@ -108,12 +108,12 @@ export interface TrainResult {
 }
 
 export interface TrainStackResult {
-  /** In the order of `networks`: what a network gave, or the error that it alone ended with. */
+  /** In the order of `networks`: the result of a network, or the error that it alone ended with. */
   readonly results: readonly (TrainResult | StackFault)[];
 }
 
 /** An error of one network of a stack: `diverged` or `constant_target`. */
-export interface StackFault {
+interface StackFault {
   readonly code: string;
   readonly message: string;
   readonly data: Readonly<Record<string, unknown>>;

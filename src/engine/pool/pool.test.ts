@@ -63,7 +63,7 @@ describe("a pool", { timeout: 60_000 }, () => {
     assert.deepEqual(runs[0], runs[1]);
   });
 
-  test("never runs more workers than it was told", linux, async () => {
+  test("never runs more workers than its limit", linux, async () => {
     const pool = fixture.start({ workers: 2 });
     let most = 0;
     const onProgress = () => {
@@ -73,7 +73,7 @@ describe("a pool", { timeout: 60_000 }, () => {
     assert.equal(most, 2);
   });
 
-  test("tells a task's own error by its code, with the ticker, and works on", async () => {
+  test("rejects with a task's own error, its code and ticker, and works on", async () => {
     const pool = fixture.start();
     const bad = fixture.task(QUICK, { label: "AAPL", fits: [{ train: [0, 1], predict: [1, 2] }] });
     const error = await rejection(pool.run(bad));
@@ -92,7 +92,7 @@ describe("a pool", { timeout: 60_000 }, () => {
     assert.deepEqual([error.data.parameter, error.data.value], ["depth", 99]);
   });
 
-  test("hands on what libraries print, and takes none of it for a message", async () => {
+  test("passes to the log what libraries print, and takes none of it for a message", async () => {
     const lines: string[] = [];
     const pool = fixture.start({ log: (line) => lines.push(line) });
     const loud = { ...QUICK, params: { ...QUICK.params, verbose: true } } as typeof QUICK;
@@ -216,7 +216,7 @@ describe("an aborted task", linux, () => {
     await pool.run(fixture.task(QUICK));
   });
 
-  test("that waits is let go at once, and one aborted before is never started", async () => {
+  test("that waits rejects at once, and one aborted before is never started", async () => {
     const pool = fixture.start({ workers: 1 });
     const busy = rejection(pool.run(fixture.task(ENDLESS)));
     const stop = new AbortController();
@@ -327,7 +327,7 @@ describe("an engine that does not start", { timeout: 60_000 }, () => {
     ["ends at once", "/bin/false"],
   ]);
   for (const [what, python] of never) {
-    test(`because the interpreter ${what} is engine_unavailable, which every task hears`, async () => {
+    test(`because the interpreter ${what} is engine_unavailable, which every task rejects with`, async () => {
       const pool = fixture.start({ python });
       const waiting = rejection(pool.run(fixture.task(QUICK)));
       const error = await rejection(pool.greeting);
@@ -356,7 +356,7 @@ describe("an engine that does not start", { timeout: 60_000 }, () => {
   );
 
   for (const start of ["fork", "spawn"] as const) {
-    test(`because a library is missing tells its name, where workers are made by ${start}`, async () => {
+    test(`because a library is missing names it, where workers start by ${start}`, async () => {
       const pool = fixture.start({ libraries: ["catboost", "nosuch"], start });
       const error = await rejection(pool.run(fixture.task(QUICK)));
       assert.equal(error.code, "engine_unavailable");

@@ -23,18 +23,18 @@ export interface PoolOptions {
    * is killed, or the pool fails (Linux).
    */
   readonly memoryLimitBytes?: number;
-  /** How workers come to be, where the engine should not decide. */
+  /** How the host starts workers, where the engine should not decide. */
   readonly start?: "fork" | "spawn";
   /**
-   * A host of the same interpreter and work folder to begin with, given back at `close` where it is fit for another
-   * pool. Where it has ended, another is started.
+   * A host of the same interpreter and work folder to begin with; `close` releases it where it is fit for another pool.
+   * Where it has ended, the pool starts one of its own.
    */
   readonly warmHost?: WarmHost | undefined;
   /** Gets what the libraries print, line by line, and a line for each worker that died at a task. */
   readonly log?: (line: string) => void;
 }
 
-export interface RunOptions<T extends EngineTask = EngineTask> {
+interface RunOptions<T extends EngineTask = EngineTask> {
   /** Kills the worker of this task, and whatever it started, at once. */
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: ProgressOf<T>) => void;
@@ -95,7 +95,7 @@ export class EnginePool {
    * Runs `task` on the next free worker, first come first served.
    * @throws MucastError of the task (such as `fit_failed`, `diverged` or `device_unavailable`), `engine_crashed`
    *   with `ticker` where the worker died twice on it, `engine_unavailable`, or `canceled` after `close`; the reason
-   *   of `signal` where that was aborted, once the task's worker is gone.
+   *   of `signal` where that was aborted, once the task's worker has ended.
    */
   run<T extends EngineTask>(task: T, { signal, onProgress }: RunOptions<T> = {}): Promise<ResultOf<T>> {
     if (signal?.aborted) return Promise.reject(signal.reason);
@@ -119,7 +119,7 @@ export class EnginePool {
     });
   }
 
-  /** Kills what still runs, fails what still waits, and returns when every process of the pool is gone, but for a warm host. */
+  /** Kills the workers, fails the tasks, and returns when every process of the pool has ended, but for a warm host that it releases. */
   close(): Promise<void> {
     this.#closing ??= this.#shutDown();
     return this.#closing;
@@ -223,7 +223,7 @@ export class EnginePool {
     this.#workers.killAll();
   }
 
-  /** Takes no more tasks: those that wait fail now, those that run when their worker is gone. */
+  /** Takes no more tasks: those that wait fail now, those that run when their worker has ended. */
   #fail(error: MucastError): void {
     this.#failure ??= error;
     this.#greeted.reject(this.#failure);

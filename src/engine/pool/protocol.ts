@@ -134,7 +134,7 @@ export interface TaskFault {
   readonly data: ErrorData;
 }
 
-/** What the host reads, one a line: the request, and after a tab the task, which the host passes on unread. */
+/** What the host reads, one a line: the request, and after a tab the task, which the host gives to the worker unread. */
 export type EngineRequest =
   | { readonly op: "import"; readonly libraries: readonly string[] }
   | { readonly op: "start" | "kill"; readonly worker: number }

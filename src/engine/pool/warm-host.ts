@@ -61,7 +61,7 @@ export class WarmHost {
     return this.#host;
   }
 
-  /** Called by the pool that has it, once all workers are gone. @returns false where that pool has to end it. */
+  /** Called by the pool that has it, once all workers have ended. @returns false where that pool has to end it. */
   release(): boolean {
     if (this.#closed) return false;
     this.#listener = NO_LISTENER;
