@@ -6,7 +6,7 @@ import { createGzip } from "node:zlib";
 import { formatDay } from "../src/contract/data/dates.ts";
 import { seededRandom } from "../test/twins/random.ts";
 
-export interface MarketSize {
+interface MarketSize {
   readonly tickers: number;
   readonly days: number;
   readonly features: number;

@@ -6,14 +6,13 @@
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { parseArgs } from "node:util";
 import { table } from "../src/cli/table.ts";
 import { writeLargeMarket } from "./large-market.ts";
-import { memoryOf } from "./process-tree.ts";
 import type { Table } from "./table.ts";
 
 const SIZE = { tickers: 500, days: 5_000, features: 50 };
@@ -70,11 +69,66 @@ async function runWatched(option: string, features: string, prices: string) {
     peak.withFiles = Math.max(peak.withFiles, now.withFiles);
   };
   const looking = setInterval(look, MILLISECONDS_BETWEEN_LOOKS);
-  const told = text(job.stderr);
+  const printed = text(job.stderr);
   const [code] = await once(job, "exit");
   clearInterval(looking);
-  if (code !== 0) throw new Error(`run_dl_job ${option} ended with exit code ${code}:\n${await told}`);
+  if (code !== 0) throw new Error(`run_dl_job ${option} ended with exit code ${code}:\n${await printed}`);
   return { ...peak, seconds: (performance.now() - started) / 1_000 };
+}
+
+interface TreeMemory {
+  /** Memory that only the end of these processes gives back. */
+  readonly anonymous: number;
+  /** With what they hold of mapped files: libraries, and matrices on disk that the kernel may drop at any time. */
+  readonly withFiles: number;
+}
+
+/** Bytes of a process and of all that descend from it; a page that several of them share counts once. Swap is not counted. */
+function memoryOf(root: number): TreeMemory {
+  const sum = { anonymous: 0, withFiles: 0 };
+  for (const pid of treeOf(root)) {
+    const rollup = textOf(`/proc/${pid}/smaps_rollup`);
+    sum.anonymous += bytesOf(rollup, "Pss_Anon") + bytesOf(rollup, "Pss_Shmem");
+    sum.withFiles += bytesOf(rollup, "Pss");
+  }
+  return sum;
+}
+
+function treeOf(root: number): Set<number> {
+  const parents = new Map<number, number>();
+  for (const name of readdirSync("/proc")) {
+    if (!/^\d+$/.test(name)) continue;
+    const parent = parentOf(Number(name));
+    if (parent !== undefined) parents.set(Number(name), parent);
+  }
+  const tree = new Set([root]);
+  for (let before = 0; before < tree.size; ) {
+    before = tree.size;
+    for (const [pid, parent] of parents) if (tree.has(parent)) tree.add(pid);
+  }
+  return tree;
+}
+
+/** A process may end at any moment; then it has no parent and no memory. */
+function parentOf(pid: number): number | undefined {
+  const status = textOf(`/proc/${pid}/stat`);
+  // The name, in parentheses, may hold anything.
+  return status ? Number(status.slice(status.lastIndexOf(")") + 2).split(" ")[1]) : undefined;
+}
+
+function bytesOf(rollup: string, name: string): number {
+  const [, kibibytes = 0] = new RegExp(`^${name}:\\s+(\\d+)`, "m").exec(rollup) ?? [];
+  return Number(kibibytes) * 1024;
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ESRCH") return "";
+    throw error;
+  }
 }
 
 if (import.meta.main) {

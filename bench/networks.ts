@@ -16,9 +16,8 @@ import { findEnvironment } from "../src/engine/environment/environment.ts";
 import { type PreparedBlobs, preparePrices } from "../src/prepare/prepare-prices.ts";
 import { peerPython } from "./peer-environment.ts";
 import { isJoint, OPTIONS } from "./planted-minima.ts";
-import { withEngine } from "./shared-engine.ts";
+import { type Train, withEngine } from "./shared-engine.ts";
 import type { Table } from "./table.ts";
-import { timeTraining } from "./training-phase.ts";
 
 const run = promisify(execFile);
 const PEERS = fileURLToPath(new URL("peers/networks", import.meta.url));
@@ -112,6 +111,42 @@ async function measure(option: string, blobs: PreparedBlobs, epochs: number): Pr
     loop: loop.train!,
     ideal: (step! * loop.steps!) / cores,
     neuralforecast: forecast?.train,
+  };
+}
+
+interface TrainingPhase {
+  /** From the last byte read to the last network trained and predicting. */
+  readonly seconds: number;
+  /** How many were run for each ticker, or for `portfolio`. */
+  readonly epochs: Readonly<Record<string, number>>;
+  /** How many numbers each network learns; all tickers of the bench have the same features. */
+  readonly parameters: number;
+}
+
+/** The training of run_dl_job without reading and without the import of torch, which other measurements leave out too. */
+async function timeTraining(
+  train: Train,
+  blobs: { readonly featurePath: string; readonly dataExtractorPath: string },
+  config: object,
+  workers: number,
+): Promise<TrainingPhase> {
+  const { featurePath, dataExtractorPath } = blobs;
+  let read = Number.NaN;
+  const { outcome } = await train({
+    featurePath,
+    dataExtractorPath,
+    config,
+    workers,
+    report: (event) => {
+      if (event.kind === "progress" && event.stage === "read") read = performance.now();
+    },
+  });
+  const seconds = (performance.now() - read) / 1_000;
+  const records = [...outcome.training];
+  return {
+    seconds,
+    epochs: Object.fromEntries(records.map(([name, { epochs }]) => [name, epochs.length])),
+    parameters: records[0]![1].parameters,
   };
 }
 

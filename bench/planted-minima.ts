@@ -1,3 +1,4 @@
+import { type Architecture, NETWORKS } from "../src/contract/config/networks.ts";
 import type { SignalName } from "./planted-signals.ts";
 
 /** The smallest IC that an option may reach with all its defaults; of `null` the largest absolute one. */
@@ -8,15 +9,15 @@ export const MINIMA: Readonly<Record<string, Partial<Record<SignalName, number>>
   transformer: { linear: 0.45, memory: 0.45, null: 0.06 },
   portfolio_lstm: { linear: 0.52, memory: 0.42, cross: 0.48, null: 0.06 },
   portfolio_transformer: { linear: 0.52, memory: 0.48, cross: 0.48, null: 0.06 },
-};
+} satisfies Record<Architecture, object>;
 
 export const OPTIONS = Object.keys(MINIMA);
 
 export function isJoint(option: string): boolean {
-  return option.startsWith("portfolio_");
+  return NETWORKS[option as Architecture].joint;
 }
 
-/** The signals an option is asked to find, in as few jobs as there can be. */
+/** The signals that an option has to find, in as few jobs as possible. */
 export function jobsOf(option: string): SignalName[][] {
   const signals = Object.keys(MINIMA[option]!) as SignalName[];
   return isJoint(option) ? signals.map((signal) => [signal]) : [signals];

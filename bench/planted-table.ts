@@ -61,9 +61,9 @@ async function allIcs(runs: readonly PlantedRun[]): Promise<Map<string, number[]
   const found = new Map<string, number[]>();
   const inTurn = (train: Train) => async (run: PlantedRun, i: number) => {
     const icOf = await plantedIcs(train, run);
-    const told = [...icOf].map(([signal, ic]) => `${signal} ${ic.toFixed(3)}`).join(", ");
+    const found = [...icOf].map(([signal, ic]) => `${signal} ${ic.toFixed(3)}`).join(", ");
     const name = [run.option, run.loss, `seed ${run.seed}`].filter((part) => part !== undefined).join(", ");
-    process.stderr.write(`${i + 1} of ${runs.length}: ${name}: ${told}\n`);
+    process.stderr.write(`${i + 1} of ${runs.length}: ${name}: ${found}\n`);
     return icOf;
   };
   const ics = await withEngine(2, ["torch", "sklearn"], (train) => twoAtATime(runs, inTurn(train)));

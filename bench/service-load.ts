@@ -7,7 +7,7 @@ import { isEnded, type OperationView } from "../src/contract/api/operation-view.
 import { Api } from "../test/service/api.testing.ts";
 import { payload } from "../test/service/inputs.testing.ts";
 import type { Serving } from "../test/service/service.testing.ts";
-import { quantile } from "./quantile.ts";
+import { quantile } from "./table.ts";
 
 const SUBMISSIONS = 500;
 const CONNECTIONS = 64;
@@ -99,7 +99,7 @@ async function untilAllEnded(api: Api): Promise<OperationView[]> {
   return all.every(({ status }) => isEnded(status)) ? all : untilAllEnded(api);
 }
 
-export async function everyOperation(api: Api): Promise<OperationView[]> {
+async function everyOperation(api: Api): Promise<OperationView[]> {
   const all: OperationView[] = [];
   let query: string | undefined = "?limit=100";
   while (query !== undefined) {

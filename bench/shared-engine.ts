@@ -8,7 +8,7 @@ import { EnginePool } from "../src/engine/pool/pool.ts";
 import { type ReadAndTrained, readAndTrain } from "../src/jobs/dl/read-and-train.ts";
 import { openWorkFolder } from "../src/jobs/shared/work-folder.ts";
 
-export interface TrainRequest {
+interface TrainRequest {
   readonly featurePath: string;
   readonly dataExtractorPath: string;
   readonly config: object;
@@ -20,7 +20,7 @@ export interface TrainRequest {
 /** Reads and trains as run_dl_job does, in the engine of a whole run of measurements. */
 export type Train = (request: TrainRequest) => Promise<ReadAndTrained>;
 
-/** Starts an engine, waits until it has imported its libraries, and hands out what trains with it. */
+/** Starts an engine, waits until it has imported its libraries, and calls `body` with a function that trains with it. */
 export async function withEngine<T>(
   workers: number,
   libraries: readonly string[],

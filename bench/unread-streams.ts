@@ -64,7 +64,7 @@ async function endedOperation(folder: string): Promise<string> {
   return id;
 }
 
-/** Puts epochs before the last event, as a job of networks would have told them. */
+/** Puts epochs before the last event, as a job of networks reports them. */
 async function addEpochs(database: string, id: string, ticker: () => string): Promise<void> {
   const opened = await openPglite(database);
   const points = Array.from({ length: POINTS_AT_ONCE }, (_, i) => ({

@@ -21,7 +21,7 @@ const MODELS: Readonly<Record<string, object>> = {
   lightgbm: { n_estimators: 100 },
   xgboost: { n_estimators: 100 },
   catboost: { iterations: 100 },
-  // Forests of 100 trees of the default depth on all features take 30 times as long and tell nothing else.
+  // Forests of 100 trees of the default depth on all features take 30 times as long and show the same.
   random_forest: { n_estimators: 30, max_features: "sqrt", min_samples_leaf: 20 },
   ridge: {},
 };
