@@ -26,17 +26,12 @@ test("no two settings have the same name", () => {
   }
 });
 
-test("`mucast serve` has every flag of a setting, says its variable, and hands its value on by its key", () => {
+test("`mucast serve` has every flag of a setting under its key, and names its variable", () => {
   const command = readFileSync(new URL("../cli/serve.ts", import.meta.url), "utf8");
   for (const [key, setting] of settings) {
-    const { flag, env } = settingNames.get(setting)!;
+    const { flag, env } = settingNames.get(setting) ?? {};
     if (flag === undefined) continue;
-    assert.match(
-      command,
-      new RegExp(`"${flag} <\\w+>", ".*\\[env: ${env}\\]"`),
-      `src/cli/serve.ts: option ${flag}`,
-    );
-    const camel = flag.slice(2).replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
-    assert.match(command, new RegExp(`^ *${key}: flags\\.${camel},`, "m"), `src/cli/serve.ts: ${key}`);
+    const row = new RegExp(`^ *${key}: \\["${flag} <\\w+>", ".*\\[env: ${env}\\]"\\],$`, "m");
+    assert.match(command, row, `src/cli/serve.ts has no row of ${key} with ${flag} and ${env}`);
   }
 });
