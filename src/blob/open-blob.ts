@@ -59,7 +59,7 @@ async function openLocation(
   policy: BlobPolicy,
   { blobUrl, ...options }: OpenOptions & { limits: TransferLimits },
 ): Promise<StoredBytes> {
-  if (place.kind === "file") return openLocalFile(place.path, place.name);
+  if (place.kind === "file") return openLocalFile(place.path, place.name, options.signal);
   if (place.kind === "remote") {
     return openRemoteBlob(place.url, place.name, { ...options, addresses: place.addresses });
   }

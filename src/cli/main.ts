@@ -4,6 +4,10 @@ import { MucastError } from "../contract/errors/errors.ts";
 import { createProgram } from "./commands.ts";
 import { explain, Reporter } from "./reporter.ts";
 
+const CANCELED = 130;
+/** Far more than a process takes that nothing holds. */
+const LEAVE_MILLISECONDS = 500;
+
 const program = createProgram();
 
 // A line that cannot be written (a full disk, a reader that is gone) must not end the work that it is about.
@@ -15,6 +19,15 @@ try {
   process.exitCode = exitCodeOf(error);
   // What was half opened, such as a damaged database, may hold the process for minutes, and its supervisor with it.
   if (process.argv[2] === "serve") process.exit();
+  if (process.exitCode === CANCELED) leaveSoon();
+}
+
+/**
+ * Ends a process that a call of the system still holds, such as the reading of a pipe that no program writes to.
+ * process.exit would wait for it; a shell gives the end by SIGINT the same number, 130.
+ */
+function leaveSoon(): void {
+  setTimeout(() => process.kill(process.pid, "SIGINT"), LEAVE_MILLISECONDS).unref();
 }
 
 function exitCodeOf(error: unknown): number {

@@ -3,8 +3,9 @@
  * kill -9. Everything waits for what is told on stderr or seen of processes and files, never for a time.
  */
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { open, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -136,6 +137,31 @@ describe("a job that is stopped leaves no output, no temporary file and no proce
       assert.equal(problem.code, "canceled");
       assert.match(String(problem.detail), new RegExp(signal));
       assert.deepEqual(await processesIn(temporary), []);
+      assert.deepEqual(leftIn(temporary), []);
+      assert.ok(!existsSync(blobUrl));
+    });
+  }
+
+  for (const [written, when] of [
+    [undefined, "that no program writes to"],
+    [1_000, "whose writer stands still"],
+  ] as const) {
+    test(`SIGINT while it reads a pipe ${when}: it ends`, async () => {
+      const [temporary, blobUrl] = [await newFolder(), join(await newFolder(), "blobs")];
+      const prices = join(await newFolder(), "data_extractor_1.json");
+      assert.equal(spawnSync("mkfifo", [prices]).status, 0);
+      const args = jobArguments({ ...pair, prices }, SLOW, "--log", "json", "--blob-url", blobUrl);
+      const job = await startMucast(args, { temporary });
+      const writer = written === undefined ? undefined : await open(prices, "w");
+      await writer?.write(readFileSync(pair.prices), 0, written);
+      await until(async () => some(await processesIn(temporary)));
+      job.child.kill("SIGINT");
+      const { code, signal, stdout, stderr } = await job.ended;
+      await writer?.close();
+      // The system gives no exit code to a process that a call of its own holds.
+      assert.ok(code === 130 || signal === "SIGINT", `${code} ${signal}`);
+      assert.equal(stdout, "");
+      assert.equal(jsonLines(stderr).at(-1)?.code, "canceled", stderr);
       assert.deepEqual(leftIn(temporary), []);
       assert.ok(!existsSync(blobUrl));
     });

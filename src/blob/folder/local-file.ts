@@ -2,6 +2,7 @@ import type { BigIntStats } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { causeOf, codeOf } from "../../contract/errors/system-error.ts";
+import { canceled } from "../blob-errors.ts";
 import type { StoredBytes } from "../store.ts";
 
 const CHUNK_BYTES = 2 ** 20;
@@ -9,12 +10,18 @@ const CHUNK_BYTES = 2 ** 20;
 /**
  * Opens a local file, whatever its name; also a pipe, whose size is unknown.
  * @throws MucastError blob_not_found where nothing, or a folder, is there; blob_unavailable without the right to
- * read it, and in the stream where the file changes while it is read.
+ * read it, and in the stream where the file changes while it is read; canceled at once where `signal` aborts, also
+ * while a pipe has no writer.
  */
-export async function openLocalFile(path: string, name: string): Promise<StoredBytes> {
-  const handle = await open(path, "r").catch((error: unknown) => {
+export async function openLocalFile(path: string, name: string, signal?: AbortSignal): Promise<StoredBytes> {
+  const opening = open(path, "r").catch((error: unknown) => {
     throw unopened(name, error);
   });
+  const handle = await unlessAborted(opening, name, signal).catch((error: unknown) => {
+    opening.then(close, () => undefined);
+    throw error;
+  });
+  const closed = () => (signal?.aborted ? close(handle) : handle.close());
   try {
     const stats = await handle.stat({ bigint: true });
     if (stats.isDirectory()) {
@@ -23,13 +30,39 @@ export async function openLocalFile(path: string, name: string): Promise<StoredB
     return {
       size: stats.isFile() ? Number(stats.size) : undefined,
       encoded: false,
-      chunks: readHandle(handle, name, stats.isFile() ? stateOf(stats) : undefined),
-      close: () => handle.close(),
+      chunks: readHandle(handle, name, stats.isFile() ? stateOf(stats) : undefined, { signal }),
+      close: async () => closed(),
     };
   } catch (error) {
     await handle.close();
     throw error;
   }
+}
+
+/**
+ * What the system does, or the error of a stop as soon as that comes: no call of the system can be taken back, and a pipe
+ * that no program writes to, or a file server that is away, holds one for ever.
+ */
+async function unlessAborted<T>(
+  action: Promise<T>,
+  name: string,
+  signal: AbortSignal | undefined,
+): Promise<T> {
+  if (!signal) return action;
+  const stopped = Promise.withResolvers<never>();
+  const stop = () => stopped.reject(canceled(signal, "reading", name));
+  if (signal.aborted) stop();
+  signal.addEventListener("abort", stop);
+  try {
+    return await Promise.race([action, stopped.promise]);
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}
+
+/** Closes a file once nothing is read of it any more, and is not waited for. */
+function close(handle: FileHandle): void {
+  handle.close().catch(() => undefined);
 }
 
 function unopened(name: string, error: unknown): MucastError {
@@ -62,18 +95,20 @@ export interface FilePart {
   readonly chunkBytes?: number;
   /** Whether the next chunk is read while one is worked on; true by default. */
   readonly ahead?: boolean;
+  /** Ends the reading at once, with `canceled`, also while the system does not answer. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /**
  * Reads an open file, or a part of it; closes it.
  * @param before of a regular file, which must not change meanwhile.
- * @throws MucastError blob_unavailable.
+ * @throws MucastError blob_unavailable, canceled.
  */
 export async function* readHandle(
   handle: FileHandle,
   name: string,
   before: FileState | undefined,
-  { start, end, chunkBytes = CHUNK_BYTES, ahead = true }: FilePart = {},
+  { start, end, chunkBytes = CHUNK_BYTES, ahead = true, signal }: FilePart = {},
 ): AsyncGenerator<Uint8Array> {
   let at = start ?? 0;
   const next = () => {
@@ -84,7 +119,7 @@ export async function* readHandle(
   let pending: Promise<Uint8Array> | undefined;
   try {
     for (;;) {
-      const chunk = await (pending ?? next());
+      const chunk = await unlessAborted(pending ?? next(), name, signal);
       if (chunk.length === 0) break;
       at += chunk.length;
       if (ahead) pending = next();
@@ -95,8 +130,12 @@ export async function* readHandle(
     if (error instanceof MucastError) throw error;
     throw new MucastError("blob_unavailable", `${name} cannot be read: ${causeOf(error)}`, { source: name });
   } finally {
-    await pending?.catch(() => undefined);
-    await handle.close();
+    const ended = pending?.catch(() => undefined);
+    if (signal?.aborted) close(handle);
+    else {
+      await ended;
+      await handle.close();
+    }
   }
 }
 

@@ -17,10 +17,10 @@ const DELIMITERS = [",", ";", "\t", "|"];
  * often; fields may be quoted, lines may end in any way, a byte order mark is skipped. Cells are trimmed, and empty lines
  * left out.
  * @throws MucastError of the file as openBlob; invalid_data with the line for broken quoting or bytes that are
- * not UTF-8.
+ * not UTF-8; the reason of `signal`.
  */
-export async function* csvRows(path: string): AsyncGenerator<CsvRow> {
-  const blob = await openBlob(path, { allowed: [] });
+export async function* csvRows(path: string, signal?: AbortSignal): AsyncGenerator<CsvRow> {
+  const blob = await openBlob(path, { allowed: [] }, signal ? { signal } : {});
   const text = decoded(blob.chunks, path);
   const first = await text.next();
   const head = first.done ? "" : first.value;

@@ -26,8 +26,8 @@ interface Cells {
  */
 export async function readPriceCsv(path: string, signal?: AbortSignal): Promise<TickerPrices[]> {
   const turns = new Turns(signal);
-  const pointed = await readUnder(".", path, turns);
-  const cells = pointed.numbers.mark() === "." ? pointed : await readUnder(",", path, turns);
+  const pointed = await readUnder(".", path, signal);
+  const cells = pointed.numbers.mark() === "." ? pointed : await readUnder(",", path, signal);
   const days = cells.dates.days();
   const priced: TickerPrices[] = [];
   for (const [ticker, column] of cells.tickers) {
@@ -39,11 +39,16 @@ export async function readPriceCsv(path: string, signal?: AbortSignal): Promise<
   return priced.sort((a, b) => compareCodePoints(a.ticker, b.ticker));
 }
 
-async function readUnder(mark: DecimalMark, path: string, turns: Turns): Promise<PriceCells> {
+async function readUnder(
+  mark: DecimalMark,
+  path: string,
+  signal: AbortSignal | undefined,
+): Promise<PriceCells> {
+  const turns = new Turns(signal);
   const cells = new PriceCells(path, mark);
   let names: readonly string[] | undefined;
   let layout: PriceLayout | undefined;
-  for await (const row of csvRows(path)) {
+  for await (const row of csvRows(path, signal)) {
     await turns.giveWay();
     if (names === undefined) {
       names = row.cells;
