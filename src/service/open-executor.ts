@@ -6,34 +6,46 @@ import type { ServiceUrls } from "./blobs/input-urls.ts";
 import type { ServiceSettings } from "./settings/load-settings.ts";
 import type { Log } from "./telemetry/log.ts";
 
-/** The executor of the settings; its modules, and Azure's, are loaded only where they are used. */
-export async function openExecutor(parts: {
+interface ExecutorParts {
   readonly settings: ServiceSettings;
   readonly env: NodeJS.ProcessEnv;
   readonly urls: ServiceUrls;
   readonly store: BlobStore;
   readonly log: Log;
-}): Promise<Executor> {
-  const { settings, env, urls, store, log } = parts;
-  if (settings.executor === "container-apps") {
-    const { ContainerAppsExecutor } = await import("../executors/container-apps/container-apps-executor.ts");
-    return ContainerAppsExecutor.open({
-      subscription: settings.azure_subscription,
-      resourceGroup: settings.azure_resource_group,
-      container: urls.policy.container,
-      settings: limitsEnv(urls.policy.limits ?? DEFAULT_BLOB_LIMITS),
-      readStatus: (id, attempt, space = "") => readStatus(store.within(space), id, attempt),
-      onPollFailed: (message, order) => log.warn({ operation_id: order.id, attempt: order.attempt }, message),
-    });
-  }
-  const { ProcessExecutor } = await import("../executors/process/process-executor.ts");
-  return new ProcessExecutor({
-    blobUrl: urls.policy.container === undefined ? urls.jobBase : settings.blob_url,
-    policy: urls.policy,
-    env,
-    warm: true,
-    memoryBytes: settings.memory_bytes,
-    jobs: Math.min(settings.concurrent_jobs, settings.cores),
-    log: (line, operation_id) => log.info({ operation_id, line }, "a job process said"),
-  });
 }
+
+/** Opens the executor of the settings. */
+export function openExecutor(parts: ExecutorParts): Promise<Executor> {
+  return EXECUTORS[parts.settings.executor](parts);
+}
+
+/** Each loads its modules, and Azure's, only where it is the one of the settings. */
+const EXECUTORS: Readonly<Record<ServiceSettings["executor"], (parts: ExecutorParts) => Promise<Executor>>> =
+  {
+    process: async ({ settings, env, urls, log }) => {
+      const { ProcessExecutor } = await import("../executors/process/process-executor.ts");
+      return new ProcessExecutor({
+        blobUrl: urls.policy.container === undefined ? urls.jobBase : settings.blob_url,
+        policy: urls.policy,
+        env,
+        warm: true,
+        memoryBytes: settings.memory_bytes,
+        jobs: Math.min(settings.concurrent_jobs, settings.cores),
+        log: (line, operation_id) => log.info({ operation_id, line }, "a job process said"),
+      });
+    },
+    "container-apps": async ({ settings, urls, store, log }) => {
+      const { ContainerAppsExecutor } = await import(
+        "../executors/container-apps/container-apps-executor.ts"
+      );
+      return ContainerAppsExecutor.open({
+        subscription: settings.azure_subscription,
+        resourceGroup: settings.azure_resource_group,
+        container: urls.policy.container,
+        settings: limitsEnv(urls.policy.limits ?? DEFAULT_BLOB_LIMITS),
+        readStatus: (id, attempt, space = "") => readStatus(store.within(space), id, attempt),
+        onPollFailed: (message, order) =>
+          log.warn({ operation_id: order.id, attempt: order.attempt }, message),
+      });
+    },
+  };

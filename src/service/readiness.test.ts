@@ -11,7 +11,7 @@ import { keptFor, openReadiness } from "./readiness.ts";
 const folder = mkdtempSync(join(tmpdir(), "mucast-ready-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-test("who asks gets the same answer for as long as it is fresh, and the disk is asked once", async () => {
+test("all calls get the same answer while it is fresh, and the disk is asked once", async () => {
   let now = 0;
   let count = 0;
   const ask = keptFor(
@@ -26,7 +26,7 @@ test("who asks gets the same answer for as long as it is fresh, and the disk is 
   assert.equal(await ask(), 2);
 });
 
-/** Everything that a service stands on, in a folder; each look is a new one. */
+/** What a service needs, in a folder. Each call checks anew. */
 async function opened(t: { after: (end: () => Promise<void>) => void }, name: string) {
   const dataDir = join(folder, name);
   const blobFolder = join(dataDir, "blobs");
@@ -43,7 +43,7 @@ async function opened(t: { after: (end: () => Promise<void>) => void }, name: st
   });
   const failing = async () => {
     const failed = (await ask()).filter(({ ok }) => !ok);
-    // The whole world may ask.
+    // Anyone may read the answer.
     for (const { message } of failed) assert.ok(message && !message.includes(folder), message);
     return failed.map((check) => check.name);
   };
@@ -58,13 +58,13 @@ async function opened(t: { after: (end: () => Promise<void>) => void }, name: st
   };
 }
 
-/** Makes answers old at once. */
+/** Makes every answer stale at once. */
 function pass(t: { mock: { method: (on: object, name: "now", as: () => number) => void } }): void {
   let later = performance.now();
   t.mock.method(performance, "now", () => (later += 10_000));
 }
 
-test("a service that works is ready, and one that ends is not accepting", async (t) => {
+test("a working service is ready, and a draining one is not accepting", async (t) => {
   const { ask, failing, drain, blobFolder } = await opened(t, "works");
   const checks = await ask();
   assert.deepEqual(
@@ -81,7 +81,7 @@ test("a service that works is ready, and one that ends is not accepting", async 
   assert.deepEqual(await failing(), ["accepting"]);
 });
 
-test("a blob folder that is moved away is told, also where another one has come in its place", async (t) => {
+test("a blob folder that was moved away is reported, also where another one took its name", async (t) => {
   const { failing, blobFolder } = await opened(t, "moved");
   assert.deepEqual(await failing(), []);
   pass(t);
@@ -94,7 +94,7 @@ test("a blob folder that is moved away is told, also where another one has come 
   assert.deepEqual(await failing(), []);
 });
 
-test("files of the database that are removed are told, and so is a data folder that cannot be written", async (t) => {
+test("removed files of the database are reported, and so is a data folder that cannot be written", async (t) => {
   const { failing, dataDir } = await opened(t, "removed");
   assert.deepEqual(await failing(), []);
   pass(t);
@@ -102,7 +102,7 @@ test("files of the database that are removed are told, and so is a data folder t
   renameSync(control, `${control}.away`);
   assert.deepEqual(await failing(), ["database"]);
   renameSync(`${control}.away`, control);
-  // In the way of the file that is written; no right is needed to keep even root from it.
+  // A folder of the same name stops the write, even for root.
   const inTheWay = join(dataDir, `readiness.${process.pid}`);
   mkdirSync(join(inTheWay, "full"), { recursive: true });
   assert.deepEqual(await failing(), ["data_folder"]);

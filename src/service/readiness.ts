@@ -8,27 +8,28 @@ import { causeOf } from "../contract/errors/system-error.ts";
 import type { Database } from "./database/database.ts";
 import type { ReadyCheck } from "./http/server/http-app.ts";
 
-/** A key of which nothing but these checks knows. */
+/** A key that only these checks use. */
 const PROBE_KEY = "status/readiness.0.json";
-/** As much as a small job leaves. */
+/** As large as the output of a small job. */
 const PROBE = new Uint8Array(64 * 2 ** 10);
-/** Probes may come from many and often; the disk is asked once in this time. */
+/** The checks write to the disk once in this time, however many probes come. */
 const FRESH_MILLISECONDS = 3_000;
-const PATIENCE_MILLISECONDS = 10_000;
+const TIMEOUT_MILLISECONDS = 10_000;
 
-export interface ReadyParts {
+interface ReadyParts {
   readonly database: Database;
   readonly store: BlobStore;
-  /** Where blobs are on this machine; undefined in Azure. */
+  /** The folder of the blobs; undefined in Azure. */
   readonly blobFolder: string | undefined;
-  /** Where the embedded database and the lock are; undefined where they are not on this machine. */
+  /** The folder of the embedded database and the lock; undefined with PostgreSQL. */
   readonly dataDir: string | undefined;
   readonly draining: () => boolean;
 }
 
 /**
- * @returns what tells whether the service can do its work: it writes and syncs in the data folder and in the storage, and has
- *   the database write to its disk, at most every three seconds; whether jobs are accepted is always told as it is.
+ * @returns a function that checks whether the service can do its work. It writes and syncs in the data folder and in the
+ *   storage, and has the database write to its disk, at most every three seconds. Whether the service accepts jobs is
+ *   always current.
  */
 export function openReadiness(parts: ReadyParts): () => Promise<readonly ReadyCheck[]> {
   const { dataDir, blobFolder, database, store, draining } = parts;
@@ -51,8 +52,8 @@ function acceptance(draining: boolean): ReadyCheck {
     : { name: "accepting", ok: true };
 }
 
-async function writeIn(folder: string, place: PinnedPath): Promise<void> {
-  place.check();
+async function writeIn(folder: string, pinned: PinnedPath): Promise<void> {
+  pinned.check();
   const path = join(folder, `readiness.${process.pid}`);
   try {
     const file = await open(path, "w", 0o600);
@@ -74,7 +75,7 @@ async function writeIn(folder: string, place: PinnedPath): Promise<void> {
   }
 }
 
-/** A message in the log of what it writes, which it syncs at the commit; it takes a hundred bytes for as long as that log is kept. */
+/** Writes a message to PostgreSQL's write-ahead log, which the commit syncs. It takes a hundred bytes until the log is recycled. */
 async function writeToDatabase(database: Database, control: PinnedPath | undefined): Promise<void> {
   control?.check();
   await database.query("select pg_logical_emit_message(true, 'mucast', 'readiness')");
@@ -83,14 +84,14 @@ async function writeToDatabase(database: Database, control: PinnedPath | undefin
 async function writeBlob(store: BlobStore, folder: PinnedPath | undefined): Promise<void> {
   folder?.check();
   await store.put(PROBE_KEY, PROBE);
-  // A job may be allowed to write and not to remove; then the next look replaces it.
+  // The storage may allow writes and no removals; then the next check replaces the blob.
   await store.remove(PROBE_KEY).catch(() => undefined);
   folder?.check();
 }
 
 async function check(name: string, ask: () => Promise<unknown>): Promise<ReadyCheck> {
-  const patience = new AbortController();
-  const late = pause(PATIENCE_MILLISECONDS, undefined, { signal: patience.signal }).then(
+  const over = new AbortController();
+  const late = pause(TIMEOUT_MILLISECONDS, undefined, { signal: over.signal }).then(
     () => Promise.reject(new Error("late")),
     () => undefined,
   );
@@ -100,12 +101,12 @@ async function check(name: string, ask: () => Promise<unknown>): Promise<ReadyCh
   } catch (error) {
     return { name, ok: false, message: error instanceof MucastError ? error.message : "it does not answer" };
   } finally {
-    patience.abort();
+    over.abort();
   }
 }
 
 /**
- * Asks once at a time, and not again for as long as an answer is fresh: who asks meanwhile gets the same.
+ * Asks once at a time, and not again while the answer is fresh: all calls meanwhile get that answer.
  * @param now milliseconds of a clock that is never set.
  */
 export function keptFor<T>(
@@ -126,19 +127,19 @@ export function keptFor<T>(
   };
 }
 
-/** A file or folder that has to stay where it was when it was first seen: what is put in its place is another one. */
-export class PinnedPath {
+/** A file or folder that must stay the one that was seen first, by its device and inode. */
+class PinnedPath {
   readonly #path: string;
   readonly #shown: string;
   #first: BigIntStats | undefined;
 
-  /** @param shown what errors call it: callers read them, and are told no path of the machine. */
+  /** @param shown its name in errors, which callers read: no path of the machine. */
   constructor(path: string, shown: string) {
     this.#path = path;
     this.#shown = shown;
   }
 
-  /** @throws MucastError unavailable where what was seen before is gone, or is another. Nothing was seen yet: harmless. */
+  /** @throws MucastError unavailable where the one seen before is gone or replaced. The first call remembers it. */
   check(): void {
     let now: BigIntStats | undefined;
     try {

@@ -1,23 +1,23 @@
 import type { Log } from "./telemetry/log.ts";
 
-export interface RowSweepParts<Row> {
-  /** Some of the rows that wait, in a fixed order, behind one; undefined for the first. None at the end. */
+interface RowSweepParts<Row> {
+  /** The next batch of rows in a fixed order, after a row; undefined for the first batch. Empty after the last row. */
   readonly next: (after: Row | undefined) => Promise<readonly Row[]>;
   readonly act: (row: Row) => Promise<void>;
   readonly log: Log;
-  /** What the log calls a row. */
-  readonly shown: (row: Row) => object;
-  /** What the log says of one that failed. */
+  /** The fields of a row in the log. */
+  readonly fields: (row: Row) => object;
+  /** The message of the log for a failed row. */
   readonly failure: string;
 }
 
-/** A storage that is away fails all of them, each after a while. */
+/** A sweep ends after so many, since all rows fail, each after a while, where the storage is away. */
 const FAILURES_AT_MOST = 1_000;
-const TOLD_AT_MOST = 10;
+const LOGGED_AT_MOST = 10;
 
 /**
- * Goes through rows that wait, round after round. A row that fails waits for a later round and keeps no other back: after too
- * many failures a round breaks off, and the next one goes on where it did.
+ * Acts on rows, batch by batch. A failed row waits for the next sweep and holds up no other row. A sweep that ended after too
+ * many failures is continued by the next one.
  */
 export class RowSweep<Row> {
   readonly #parts: RowSweepParts<Row>;
@@ -27,8 +27,8 @@ export class RowSweep<Row> {
     this.#parts = parts;
   }
 
-  /** Takes each row once. @returns how many it has done. @throws what the database throws. */
-  async go(signal: AbortSignal): Promise<number> {
+  /** Acts on each row once. @returns the number of rows that succeeded. @throws errors of `next`. */
+  async run(signal: AbortSignal): Promise<number> {
     let [done, failed] = [0, 0];
     while (failed < FAILURES_AT_MOST) {
       const rows = await this.#parts.next(this.#after);
@@ -37,24 +37,44 @@ export class RowSweep<Row> {
       for (const row of rows) {
         if (signal.aborted || failed === FAILURES_AT_MOST) break;
         this.#after = row;
-        if (await this.#isDone(row, failed < TOLD_AT_MOST)) done++;
+        if (await this.#isDone(row, failed < LOGGED_AT_MOST)) done++;
         else failed++;
       }
       if (signal.aborted) break;
     }
     const { log, failure } = this.#parts;
-    if (failed > TOLD_AT_MOST) log.warn({ failed }, failure);
+    if (failed > LOGGED_AT_MOST) log.warn({ failed }, failure);
     return done;
   }
 
-  async #isDone(row: Row, isTold: boolean): Promise<boolean> {
-    const { act, log, shown, failure } = this.#parts;
+  async #isDone(row: Row, isLogged: boolean): Promise<boolean> {
+    const { act, log, fields, failure } = this.#parts;
     try {
       await act(row);
       return true;
     } catch (error) {
-      if (isTold) log.warn({ err: error, ...shown(row) }, failure);
+      if (isLogged) log.warn({ err: error, ...fields(row) }, failure);
       return false;
     }
   }
+}
+
+/** Runs a sweep at once and then every so many milliseconds, one at a time. @returns a function that stops it and waits for its end. */
+export function repeatSweep(
+  sweep: (signal: AbortSignal) => Promise<void>,
+  milliseconds: number,
+  onError: (error: unknown) => void,
+): () => Promise<void> {
+  const stop = new AbortController();
+  let running = Promise.resolve();
+  const run = () => {
+    running = running.then(() => sweep(stop.signal)).catch(onError);
+  };
+  const timer = setInterval(run, milliseconds);
+  run();
+  return async () => {
+    clearInterval(timer);
+    stop.abort();
+    await running;
+  };
 }

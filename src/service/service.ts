@@ -16,7 +16,7 @@ import type { HttpApp } from "./http/server/http-app.ts";
 import { type DataLock, lockDataFolder } from "./lock/data-lock.ts";
 import { registerMcp } from "./mcp/register-mcp.ts";
 import { openExecutor } from "./open-executor.ts";
-import { keepRetention } from "./operations/retention.ts";
+import { startRetention } from "./operations/retention.ts";
 import { StoredOperations } from "./operations/stored-operations.ts";
 import { Dispatcher } from "./queue/dispatcher.ts";
 import { newOwner } from "./queue/lease-recovery.ts";
@@ -34,21 +34,21 @@ import { startDeliverer } from "./webhooks/deliverer.ts";
 
 const STDERR = 2;
 
-/** A service that answers. */
+/** A service that listens. */
 export interface RunningService {
   /** `http://host:port`. */
   readonly address: string;
   /**
-   * Takes no more, lets jobs finish for the `drain_seconds` of the settings, hands the rest back to the queue, and
-   * closes everything.
+   * Drains the service: refuses submissions, lets jobs finish for the `drain_seconds` of the settings, and releases the rest to
+   * the queue. Then closes everything.
    */
   close(): Promise<void>;
 }
 
 /**
- * Opens everything a service stands on, listens, and begins to run jobs.
- * @throws MucastError invalid_request for settings that do not fit, unavailable where the data folder is another
- *   service's or the database is away. Then nothing of it is left open.
+ * Opens everything that a service needs, listens, and begins to run jobs.
+ * @throws MucastError invalid_request for faulty settings, unavailable where another service has the data folder or the
+ *   database is away. Then nothing stays open.
  */
 export async function startService(
   settings: ServiceSettings,
@@ -59,8 +59,8 @@ export async function startService(
   try {
     return await start(settings, env, resources);
   } catch (error) {
-    // Why it did not start is what its operator has to know; an error of closing only follows from that.
-    await resources.all().catch(() => undefined);
+    // The operator needs the first error; an error of closing only follows from it.
+    await resources.close().catch(() => undefined);
     throw error;
   }
 }
@@ -71,7 +71,7 @@ async function start(
   resources: OpenResources,
 ): Promise<RunningService> {
   const storage = await openStorage(settings, env);
-  // The same as the one that jobs' records name, or one that holds nothing open; whoever listens may still read.
+  // It is the store of the jobs too, or holds nothing open. It closes last, since HTTP may still read.
   resources.add(() => storage.store.close());
   const lines = new LineWriter(withoutWaiting(STDERR));
   const log = openLog({ level: settings.log_level, secrets: secretsOf(settings, env), destination: lines });
@@ -96,7 +96,7 @@ async function start(
   const notifications = await OperationNotifications.start(database);
   resources.add(() => notifications.close());
   const parts = { settings, env, log, telemetry, database, notifications, storage, lock, lost: lost.promise };
-  return listen(parts, resources);
+  return openService(parts, resources);
 }
 
 interface Parts {
@@ -108,11 +108,11 @@ interface Parts {
   readonly notifications: OperationNotifications;
   readonly storage: Storage;
   readonly lock: DataLock | undefined;
-  /** Settles where the data folder is gone, or another's. */
+  /** Settles where the data folder is gone, or belongs to another service. */
   readonly lost: Promise<void>;
 }
 
-async function listen(parts: Parts, resources: OpenResources): Promise<RunningService> {
+async function openService(parts: Parts, resources: OpenResources): Promise<RunningService> {
   const { settings, database, notifications, storage, telemetry, log } = parts;
   const webhooks = webhookTypes(settings.webhooks);
   const quota = { bytes: settings.stored_bytes_per_caller, blobs: settings.stored_blobs_per_caller };
@@ -127,7 +127,7 @@ async function listen(parts: Parts, resources: OpenResources): Promise<RunningSe
       if (!own) throw new MucastError("unavailable", "the service is about to start", { retryAfter: 1 });
       const known = own;
       const parsed = parsePayload(operation, payload, { checkUrl: known.fault });
-      return { ...parsed, inputs: () => known.keep(caller, parsed) };
+      return { ...parsed, inputs: () => known.resolve(caller, parsed) };
     },
     forecasts: new Forecasts({ find: (caller, name) => blobs.find(caller, name) }),
     onQueued: (row) => telemetry.queued(row),
@@ -146,7 +146,7 @@ async function listen(parts: Parts, resources: OpenResources): Promise<RunningSe
     dataDir: parts.lock && settings.data_dir,
     draining: () => operations.draining,
   });
-  // What is there now has to stay; it is looked at before this goes on, the rest of the answer comes when it does.
+  // The first check remembers the folders of now. It does so before this goes on; its answer comes later.
   void ready();
   const blobs = new StoredBlobs({ database, store: storage.store, settings, quota, log });
   resources.add(() => blobs.close());
@@ -163,11 +163,11 @@ async function listen(parts: Parts, resources: OpenResources): Promise<RunningSe
   });
   registerMcp(http, { operations, settings, log });
   resources.add(() => http.close());
-  const address = await listening(http, settings);
+  const address = await listenOn(http, settings);
   const { store, urls } = await storage.at(address);
   own = new InputUrls(urls, {
     find: (caller, name) => findBlob(database, caller, name),
-    // Callers may name what is to come only where all of them are one.
+    // A caller may name a blob that does not exist yet only where there is one caller.
     isOpen: async (name) =>
       (await ownerOf(database, { name, space: "" })) === undefined &&
       (settings.auth === "none" || (await store.stat(`data/${name}`)) !== undefined),
@@ -186,17 +186,17 @@ async function listen(parts: Parts, resources: OpenResources): Promise<RunningSe
       log.info({ running: queue.runningJobs, seconds: settings.drain_seconds }, "draining");
       operations.drain();
       await queue.drain(settings.drain_seconds * 1_000);
-      await resources.all();
+      await resources.close();
       log.info({}, "ended");
     },
   };
 }
 
-/** Everything that works by itself behind HTTP. */
+/** Starts what works without requests: the dispatcher, retention and webhooks. */
 async function startQueue(
   parts: Parts,
   resources: OpenResources,
-  { store, urls, own, webhooks }: QueuePlaces,
+  { store, urls, own, webhooks }: QueueParts,
 ): Promise<Dispatcher> {
   const { settings, env, database, notifications, telemetry, log } = parts;
   const executor = await openExecutor({ settings, env, urls, store, log });
@@ -212,7 +212,7 @@ async function startQueue(
     coresTaken: () => dispatcher.coresTaken,
   });
   const { retention_days: days } = settings;
-  resources.add(keepRetention({ database, store, days, log }));
+  resources.add(startRetention({ database, store, days, log }));
   const source = settings.public_url ?? "urn:mucast:service";
   const deliverer = startDeliverer({ database, targets: settings.webhooks, source, log, telemetry });
   resources.add(() => deliverer.close());
@@ -222,15 +222,15 @@ async function startQueue(
   return dispatcher;
 }
 
-interface QueuePlaces {
+interface QueueParts {
   readonly store: BlobStore;
   readonly urls: ServiceUrls;
   readonly own: InputUrls;
   readonly webhooks: WebhookTypes;
 }
 
-/** What was opened, to be closed in the opposite order, whatever any of it throws. */
-export class OpenResources {
+/** Open resources, to be closed in the opposite order, even where closing one fails. */
+class OpenResources {
   readonly #steps: (() => unknown)[] = [];
 
   add(close: () => unknown): void {
@@ -238,7 +238,7 @@ export class OpenResources {
   }
 
   /** @throws the first error, once everything is closed. */
-  async all(): Promise<void> {
+  async close(): Promise<void> {
     const errors: unknown[] = [];
     for (const close of this.#steps.splice(0).reverse()) {
       try {
@@ -251,8 +251,8 @@ export class OpenResources {
   }
 }
 
-/** Begins to listen. @returns `http://host:port`. @throws MucastError cannot_listen where that address cannot be had. */
-export async function listening(
+/** Begins to listen. @returns `http://host:port`. @throws MucastError cannot_listen where the address cannot be used. */
+async function listenOn(
   http: HttpApp,
   { host, port }: { readonly host: string; readonly port: number },
 ): Promise<string> {

@@ -22,7 +22,7 @@ export const NO_WEBHOOKS = webhookTypes([]);
 export const QUOTA = { bytes: 100, blobs: 5 };
 const never = new AbortController().signal;
 
-/** One of its own for each test, as they share a database. */
+/** A caller of its own for each test, since the tests share a database. */
 export function newCaller(): Caller {
   return { subject: `key:${randomBytes(8).toString("hex")}`, scopes: new Set(["read", "write"]) };
 }
@@ -57,7 +57,7 @@ export function blobFixture(tested: TestDatabase) {
   }
 
   async function put(blobs: StoredBlobs, caller: Caller, name: string, bytes: number): Promise<void> {
-    const upload = (await blobs.begin(caller, name, bytes))!;
+    const upload = (await blobs.beginUpload(caller, name, bytes))!;
     await upload.store.put(upload.key, "x".repeat(bytes));
     await upload.finish(bytes);
   }
@@ -70,7 +70,7 @@ export function blobFixture(tested: TestDatabase) {
     return rows[0];
   }
 
-  /** The store, but for how it removes and looks. */
+  /** The store with other functions for `remove` and `stat`. */
   function storeThat(
     remove: (key: string, own: BlobStore) => Promise<void>,
     stat = (key: string, own: BlobStore) => own.stat(key),
@@ -91,7 +91,7 @@ export function blobFixture(tested: TestDatabase) {
     return within("");
   }
 
-  /** A store whose removals begin, and end once they are let. */
+  /** A store whose removals wait until the test opens them. */
   function slowStore() {
     const [reached, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const slow = storeThat(async (key, own) => {

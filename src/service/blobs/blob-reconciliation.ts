@@ -1,6 +1,6 @@
 import type { BlobStore } from "../../blob/store.ts";
 import type { Database } from "../database/database.ts";
-import { RowSweep } from "../row-sweep.ts";
+import { RowSweep, repeatSweep } from "../row-sweep.ts";
 import {
   type BlobRecord,
   measureBlob,
@@ -15,53 +15,41 @@ import { removeMarked } from "./stored-removals.ts";
 
 const PAUSE_MILLISECONDS = 30_000;
 
-export interface ReconciliationParts {
+interface ReconciliationParts {
   readonly database: Database;
   readonly store: BlobStore;
   readonly log: Log;
-  /** What goes on here. */
+  /** The work on blobs that this service does now. */
   readonly ours: () => OngoingBlobWork;
 }
 
-/** What goes on with blobs in this process. */
+/** Uploads and removals that this service does now. */
 export interface OngoingBlobWork {
-  /** Ids. */
+  /** Ids of rows. */
   readonly uploads: readonly string[];
   readonly removals: readonly RecordKey[];
 }
 
 /**
- * Brings records of blobs and the storage together, at once and then every half minute: uploads and removals that
- * broke off with their service, and blobs recorded without their size.
- * @param alone no other service can be on the database. @returns what ends it.
+ * Reconciles the records of blobs with the storage, at once and then every half minute: settles interrupted uploads,
+ * finishes interrupted removals, and measures blobs that were recorded without a size.
+ * @param alone no other service uses the database. @returns a function that stops it.
  */
 export function startReconciliation(parts: ReconciliationParts, alone: boolean): () => Promise<void> {
-  const stop = new AbortController();
-  const round = blobReconciliation(parts, alone);
-  let going = Promise.resolve();
-  const go = () => {
-    going = going
-      .then(() => round(stop.signal))
-      .catch((error: unknown) => parts.log.warn({ err: error }, "records of blobs could not be kept up yet"));
-  };
-  const timer = setInterval(go, PAUSE_MILLISECONDS);
-  go();
-  return async () => {
-    clearInterval(timer);
-    stop.abort();
-    await going;
-  };
+  return repeatSweep(blobReconciliation(parts, alone), PAUSE_MILLISECONDS, (error) =>
+    parts.log.warn({ err: error }, "records of blobs could not be kept up yet"),
+  );
 }
 
-/** @returns what does all of it, once. What fails is tried again the next time, and keeps nothing else from being done. */
+/** @returns a function that reconciles all records once. A record that fails is tried again the next time and holds up no other. */
 export function blobReconciliation(
   parts: ReconciliationParts,
   alone: boolean,
 ): (signal: AbortSignal) => Promise<void> {
   const { database, store, log, ours } = parts;
-  const told = {
+  const logged = {
     log,
-    shown: ({ name }: RecordKey) => ({ name }),
+    fields: ({ name }: RecordKey) => ({ name }),
     failure: "the record of a blob could not be kept up yet",
   };
   const bytesOf = async ({ space, name }: StorageKey) =>
@@ -69,13 +57,13 @@ export function blobReconciliation(
   const uploads = new RowSweep<UploadRow>({
     next: (after) => brokenUploads(database, alone, ours().uploads, after),
     act: async (upload) => settleUpload(database, upload, await bytesOf(upload)),
-    ...told,
+    ...logged,
   });
   const removals = new RowSweep<BlobRecord>({
-    // One at a time: one that waits for its turn is not being removed.
+    // One at a time: a claimed removal must begin at once.
     next: async (after) => [(await claimRemoval(database, alone, ours().removals, after)) ?? []].flat(),
     act: (blob) => removeMarked({ database, store }, blob),
-    ...told,
+    ...logged,
   });
   const sizes = new RowSweep<BlobRecord>({
     next: (after) => unmeasuredBlobs(database, after),
@@ -83,9 +71,9 @@ export function blobReconciliation(
       const bytes = (await bytesOf(blob)) ?? 0;
       await database.transaction((statements) => measureBlob(statements, blob, bytes));
     },
-    ...told,
+    ...logged,
   });
   return async (signal) => {
-    for (const rounds of [uploads, removals, sizes]) await rounds.go(signal);
+    for (const sweep of [uploads, removals, sizes]) await sweep.run(signal);
   };
 }

@@ -5,43 +5,42 @@ import { causeOf, codeOf } from "../../contract/errors/system-error.ts";
 import { LOCAL_SUBJECT } from "../auth/authenticate.ts";
 import type { Caller } from "../operations/operations.ts";
 
-/** Where a blob lies, or will lie. */
+/** The store and the key in it where a blob lies or will lie. */
 export interface BlobAddress {
   readonly store: BlobStore;
   readonly key: string;
 }
 
-/** An upload that has room set aside for it, until it is finished or given up. */
+/** An upload with reserved room, until it is finished or discarded. */
 export interface BlobUpload extends BlobAddress {
-  /** Makes sure of room for that many bytes in all. @throws MucastError quota_exceeded, too_large. */
-  reach(bytes: number): Promise<void>;
-  /** Once the blob is there, with as many bytes. */
+  /** Reserves room for that many bytes in all. @throws MucastError quota_exceeded; unavailable where the upload counted as interrupted. */
+  reserve(bytes: number): Promise<void>;
+  /** Records the blob once the store has it. @param bytes its size. */
   finish(bytes: number): Promise<void>;
-  /** Where nothing has changed at its place. Never rejects. */
+  /** Releases the room of an upload that changed nothing in the store. Never rejects. */
   discard(): Promise<void>;
 }
 
 /**
- * What HTTP does with blobs. Each caller has a space of its own and is held to a quota; what another caller has stored
- * does not exist for it.
+ * What HTTP does with blobs. Each caller has a space of its own and a quota, and finds no blob of another caller.
  */
 export interface Blobs {
-  /** A blob that the caller may read; undefined where there is none. It may still be missing in the storage. */
+  /** Finds a blob that the caller may read; undefined where there is none. The store may lack a blob that was found. */
   find(caller: Caller, name: string): Promise<BlobAddress | undefined>;
-  /** Where an upload of that name goes; undefined where that is not the caller's to write. */
-  place(caller: Caller, name: string): Promise<BlobAddress | undefined>;
+  /** Where an upload of that name goes; undefined where the caller may not write there. */
+  uploadAddress(caller: Caller, name: string): Promise<BlobAddress | undefined>;
   /**
-   * Sets room aside for an upload.
-   * @param bytes undefined where its length is not told before.
-   * @returns undefined where the place is not the caller's to write.
-   * @throws MucastError quota_exceeded; too_large for what would never fit; unavailable where it is
-   *   being removed and that does not end soon.
+   * Reserves room for an upload.
+   * @param bytes undefined where the length is not known in advance.
+   * @returns undefined where the caller may not write there.
+   * @throws MucastError quota_exceeded; too_large for a blob larger than the whole quota; unavailable where a removal of the blob
+   *   does not end soon.
    */
-  begin(caller: Caller, name: string, bytes: number | undefined): Promise<BlobUpload | undefined>;
+  beginUpload(caller: Caller, name: string, bytes: number | undefined): Promise<BlobUpload | undefined>;
   /**
-   * Removes an input or an output, and gives back its room. Of several at the same time one does it, and the others wait.
-   * @returns false where there is none, also where another one has just removed it. @throws MucastError blob_in_use,
-   *   storage_failed; unavailable where another one does not end soon.
+   * Removes an input or an output, and releases its room. Of concurrent removals one does it, and the others wait for it.
+   * @returns false where there is no such blob, also where a concurrent removal has removed it. @throws MucastError blob_in_use,
+   *   storage_failed; unavailable where a concurrent removal does not end soon.
    */
   remove(caller: Caller, name: string): Promise<boolean>;
 }
@@ -49,21 +48,22 @@ export interface Blobs {
 const KEY_SUBJECT = /^key:[0-9a-f]{16}$/;
 
 /**
- * The space of a caller in the storage: `key-<id>` of an API key, `sub-<SHA-256>` of any other subject, whose text may
- * be anything; empty, the storage itself, where callers have no names. No two subjects share one.
+ * The space of a caller in the storage: `key-<id>` for an API key, `sub-<SHA-256>` for any other subject, since its text may
+ * be anything, and empty, the root of the storage, for the caller `local`. No two subjects share a space.
  */
 export function spaceOf(subject: string): string {
   if (subject === LOCAL_SUBJECT) return "";
   if (KEY_SUBJECT.test(subject)) return subject.replace(":", "-");
-  // Not UTF-8, in which all halves of a surrogate pair are alike.
+  // UTF-16, since UTF-8 encodes every unpaired surrogate alike.
   return `sub-${createHash("sha256").update(Buffer.from(subject, "utf16le")).digest("hex")}`;
 }
 
 const FULL = new Set(["ENOSPC", "EDQUOT"]);
 
 /**
- * What a storage says of something that HTTP was asked for, in the words of that: a store speaks of outputs.
- * @returns any other error as it is.
+ * The error of a store as the answer to a request of HTTP: the code `output_failed`, which a job needs, becomes
+ * storage_full or storage_failed.
+ * @param what the message before the cause. @returns any other error unchanged.
  */
 export function storageFailed(error: unknown, what: string): unknown {
   if (!(error instanceof MucastError) || error.code !== "output_failed") return error;

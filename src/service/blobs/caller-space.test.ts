@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { checkSpace, spaceIn, withSpace } from "../../blob/names.ts";
 import { spaceOf } from "./blobs.ts";
 
-test("no two subjects share a space, also where letter case counts for nothing", () => {
+test("no two subjects share a space, even without regard to letter case", () => {
   const odd = [
     "..",
     "../../etc",
@@ -40,7 +40,7 @@ test("no two subjects share a space, also where letter case counts for nothing",
   assert.deepEqual([spaceOf("local"), spaceOf("key:0123456789abcdef")], ["", "key-0123456789abcdef"]);
 });
 
-test("only the space of a caller is one", () => {
+test("only the space of a caller counts as a space", () => {
   for (const path of [
     "..",
     "../x",

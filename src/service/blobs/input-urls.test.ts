@@ -36,44 +36,44 @@ function blobsWhere(urls: ServiceUrls, mine: StorageKey | undefined, isOpen = fa
 }
 
 for (const [where, urls] of Object.entries({ inFolder, inContainer })) {
-  test(`every spelling of an own blob that is let in is known as that blob, ${where}`, async () => {
+  test(`every allowed spelling of an own blob's URL names that blob, ${where}`, async () => {
     const spellings = bases.map((base) => `${base}/data/${NAME}`);
     if (urls === inContainer) spellings.push(`${CONTAINER}/${HERS.space}/data/${NAME}`);
     const [hers, none] = [blobsWhere(urls, HERS), blobsWhere(urls, undefined)];
     for (const url of spellings) {
       assert.equal(hers.fault(url), undefined, url);
-      const kept = await hers.keep(ALICE, payload(url));
+      const kept = await hers.resolve(ALICE, payload(url));
       assert.deepEqual([kept.featureUrl, kept.blobs], [`/${HERS.space}/data/${NAME}`, [HERS, HERS]]);
-      await assert.rejects(none.keep(ALICE, payload(url)), isNotAllowed, url);
+      await assert.rejects(none.resolve(ALICE, payload(url)), isNotAllowed, url);
     }
     for (const url of bases.flatMap((base) => [`${base}/data/${NAME}?`, `${base}/data/${NAME}?sv=1`])) {
-      await assert.rejects(none.keep(ALICE, payload(url)), isNotAllowed, url);
+      await assert.rejects(none.resolve(ALICE, payload(url)), isNotAllowed, url);
     }
   });
 
-  test(`the space of another caller is closed, whatever signature a URL carries, ${where}`, async () => {
+  test(`no signature opens the space of another caller, ${where}`, async () => {
     const hers = blobsWhere(urls, HERS, true);
     for (const base of [CONTAINER, ...bases]) {
       for (const query of ["", "?", "?sv=1&sig=s3cret"]) {
         const url = `${base}/${BENS.space}/data/${NAME}${query}`;
         if (hers.fault(url) !== undefined) continue;
-        await assert.rejects(hers.keep(ALICE, payload(url)), isNotAllowed, url);
-        await assert.rejects(hers.keep(LOCAL, payload(url)), isNotAllowed, url);
+        await assert.rejects(hers.resolve(ALICE, payload(url)), isNotAllowed, url);
+        await assert.rejects(hers.resolve(LOCAL, payload(url)), isNotAllowed, url);
       }
     }
   });
 
-  test(`what is recorded for no caller can be read where it is there to be read, ${where}`, async () => {
+  test(`an unrecorded blob is read where the operator has put it there, ${where}`, async () => {
     const spellings = [`${bases[0]}/data/${NAME}`];
     if (urls === inContainer) spellings.push(`${CONTAINER}/data/${NAME}`);
     for (const url of spellings) {
-      const kept = await blobsWhere(urls, undefined, true).keep(ALICE, payload(url));
+      const kept = await blobsWhere(urls, undefined, true).resolve(ALICE, payload(url));
       assert.deepEqual([kept.featureUrl, kept.blobs], [`/data/${NAME}`, []]);
-      await assert.rejects(blobsWhere(urls, undefined, false).keep(ALICE, payload(url)), isNotAllowed);
+      await assert.rejects(blobsWhere(urls, undefined, false).resolve(ALICE, payload(url)), isNotAllowed);
     }
   });
 
-  test(`a path is no URL, even where it looks like a blob as it is kept, ${where}`, () => {
+  test(`a path is no URL, even where it looks like a stored path, ${where}`, () => {
     const own = blobsWhere(urls, HERS);
     for (const path of [
       `/data/${NAME}`,
@@ -86,16 +86,16 @@ for (const [where, urls] of Object.entries({ inFolder, inContainer })) {
   });
 }
 
-test("a URL straight into the container names what lies there, not the caller's own of that name", async () => {
+test("a URL of the container names the blob at the root, not the caller's blob of that name", async () => {
   const url = `${CONTAINER}/data/${NAME}`;
-  const kept = await blobsWhere(inContainer, HERS, true).keep(ALICE, payload(url));
+  const kept = await blobsWhere(inContainer, HERS, true).resolve(ALICE, payload(url));
   assert.deepEqual([kept.featureUrl, kept.blobs], [`/data/${NAME}`, []]);
-  await assert.rejects(blobsWhere(inContainer, HERS, false).keep(ALICE, payload(url)), isNotAllowed);
+  await assert.rejects(blobsWhere(inContainer, HERS, false).resolve(ALICE, payload(url)), isNotAllowed);
   const old = { name: NAME, space: "" };
-  assert.deepEqual((await blobsWhere(inContainer, old).keep(ALICE, payload(url))).blobs, [old, old]);
+  assert.deepEqual((await blobsWhere(inContainer, old).resolve(ALICE, payload(url))).blobs, [old, old]);
 });
 
-test("a job reads a blob of its caller's by the URL that the caller knows", () => {
+test("a job reads a blob of its caller by the URL that the caller uses", () => {
   const stored = `/${HERS.space}/data/${NAME}`;
   assert.equal(blobsWhere(inFolder, HERS).urlOf(stored), `${bases[0]}/data/${NAME}`);
   assert.equal(blobsWhere(inContainer, HERS).urlOf(stored), CONTAINER + stored);

@@ -8,18 +8,18 @@ import type { StoredInputs } from "../operations/stored-operations.ts";
 import { type StorageKey, storageKeyOf, storagePathOf } from "../store/blob-records.ts";
 import { spaceOf } from "./blobs.ts";
 
-/** Under which URLs this service's own blobs are known, and where they lie. */
+/** The URLs of this service's own blobs, and where the blobs lie. */
 export interface ServiceUrls {
-  /** What may come before `/data/<name>`: the service's own origins. */
+  /** The service's own origins: the texts that may stand before `/data/<name>`. */
   readonly bases: readonly string[];
-  /** What comes before `/data/<name>` for jobs: the first of them, or the container. */
+  /** The text before `/data/<name>` in the URLs of jobs: the first base, or the container. */
   readonly jobBase: string;
   readonly policy: BlobPolicy;
 }
 
 /**
- * What the service listens on as URLs of its blobs.
- * @param address `http://host:port` as it is listening. @param publicUrl without a slash at its end.
+ * The bases of the service's blobs: its public URL, its address and the loopback names of its port.
+ * @param address `http://host:port`, on which it listens. @param publicUrl without a slash at its end.
  */
 export function serviceBases(address: string, publicUrl: string | undefined): string[] {
   const { port } = new URL(address);
@@ -27,25 +27,25 @@ export function serviceBases(address: string, publicUrl: string | undefined): st
   return [...new Set([...(publicUrl === undefined ? [] : [publicUrl]), address, ...loopback])];
 }
 
-/** Whose the blobs of this service are. */
-export interface BlobOwners {
-  /** Where the blob lies that a caller has under a name; undefined where there is none. */
+/** Who owns the blobs of this service. */
+interface BlobOwners {
+  /** The key of a caller's blob of a name; undefined where there is none. */
   find(caller: string, name: string): Promise<StorageKey | undefined>;
-  /** Whether anyone may read a blob in the storage itself: it is recorded for no caller, the operator has put it there. */
+  /** Whether every caller may read a blob at the root of the storage: the operator put it there, and no caller has recorded it. */
   isOpen(name: string): Promise<boolean>;
 }
 
-/** What an own URL of a payload names. */
-interface OwnName {
+/** The blob that a URL of this service names. */
+interface NamedBlob {
   readonly name: string;
-  /** Undefined where it is looked for: among the caller's own blobs, then among the operator's. */
+  /** Undefined where the URL says none: the service looks among the caller's blobs, then among the operator's. */
   readonly space: string | undefined;
 }
 
 /**
- * Payload URLs that name the service's own blobs are kept as paths in the storage, `/data/<name>` or
- * `/<space>/data/<name>`, so that they stay right when the service comes back at another address, or another service on
- * the same storage runs the job.
+ * Turns URLs of payloads that name the service's own blobs into paths of the storage, `/data/<name>` or
+ * `/<space>/data/<name>`, and back. A stored path stays right when the service comes back at another address, or another
+ * service on the same storage runs the job.
  */
 export class InputUrls {
   readonly #urls: ServiceUrls;
@@ -56,10 +56,10 @@ export class InputUrls {
     this.#owners = owners;
   }
 
-  /** What is wrong with the URL of an input, for parsePayload. */
+  /** Checks the URL of an input, for parsePayload. @returns undefined for an allowed URL. */
   readonly fault = (url: string): { readonly message: string } | undefined => {
     try {
-      const own = this.#ownName(url);
+      const own = this.#namedBlob(url);
       checkInputLocation(
         own === undefined ? url : `${this.#urls.jobBase}/data/${own.name}`,
         this.#urls.policy,
@@ -72,23 +72,23 @@ export class InputUrls {
   };
 
   /**
-   * A stored place as the URL that a job reads. Where a folder holds the blobs, a job knows those of its caller's space
-   * by the URLs that the caller knows.
+   * The URL by which a job reads a stored input. Where a folder holds the blobs, a job uses the same URLs as its caller,
+   * without a space.
    */
   readonly urlOf = (stored: string): string => {
     const { jobBase, policy } = this.#urls;
-    const place = storageKeyOf(stored);
-    if (place === undefined) return stored;
-    return policy.container === undefined ? `${jobBase}/data/${place.name}` : `${jobBase}${stored}`;
+    const key = storageKeyOf(stored);
+    if (key === undefined) return stored;
+    return policy.container === undefined ? `${jobBase}/data/${key.name}` : `${jobBase}${stored}`;
   };
 
-  /** Where the inputs of a payload are. @throws MucastError url_not_allowed for a blob that is not the caller's to read. */
-  async keep(
+  /** Turns the inputs of a payload into what the operation's row stores. @throws MucastError url_not_allowed for a blob that the caller may not read. */
+  async resolve(
     caller: Caller,
     payload: Pick<ParsedPayload, "featureUrl" | "dataExtractorUrl">,
   ): Promise<StoredInputs> {
-    const feature = await this.#kept(caller, "feature_url", payload.featureUrl);
-    const prices = await this.#kept(caller, "data_extractor_url", payload.dataExtractorUrl);
+    const feature = await this.#resolve(caller, "feature_url", payload.featureUrl);
+    const prices = await this.#resolve(caller, "data_extractor_url", payload.dataExtractorUrl);
     return {
       featureUrl: feature.stored,
       dataExtractorUrl: prices.stored,
@@ -96,10 +96,10 @@ export class InputUrls {
     };
   }
 
-  async #kept(caller: Caller, path: string, url: string): Promise<{ stored: string; blob?: StorageKey }> {
-    const own = this.#ownName(url);
+  async #resolve(caller: Caller, path: string, url: string): Promise<{ stored: string; blob?: StorageKey }> {
+    const own = this.#namedBlob(url);
     if (own === undefined) {
-      if (this.#isForeignSpace(caller, url)) throw notHis(path, url.split("?")[0]!);
+      if (this.#isForeignSpace(caller, url)) throw notOfCaller(path, url.split("?")[0]!);
       return { stored: url };
     }
     const { name, space } = own;
@@ -109,37 +109,37 @@ export class InputUrls {
     }
     const mayBeOpen = space === undefined || space === "";
     if (mayBeOpen && (await this.#owners.isOpen(name))) return { stored: storagePathOf({ name, space: "" }) };
-    throw notHis(path, storagePathOf({ name, space: space ?? "" }));
+    throw notOfCaller(path, storagePathOf({ name, space: space ?? "" }));
   }
 
-  /** Undefined for the URL of a blob that is not read by this service's right. */
-  #ownName(url: string): OwnName | undefined {
+  /** The own blob that a URL names; undefined for a URL that the service does not read with its own credentials. */
+  #namedBlob(url: string): NamedBlob | undefined {
     const { bases, policy } = this.#urls;
-    const place = url.split("?")[0]!;
-    const base = bases.find((candidate) => place.startsWith(`${candidate}/data/`));
-    if (base !== undefined) return { name: place.slice(`${base}/data/`.length), space: undefined };
-    // With a signature of the caller's own it is read by the caller's right, not by ours.
-    const path = url === place ? this.#pathIn(policy.container, url) : undefined;
+    const plain = url.split("?")[0]!;
+    const base = bases.find((candidate) => plain.startsWith(`${candidate}/data/`));
+    if (base !== undefined) return { name: plain.slice(`${base}/data/`.length), space: undefined };
+    // A URL with a signature is read with the caller's right.
+    const path = url === plain ? this.#pathIn(policy.container, url) : undefined;
     if (path === undefined) return undefined;
     const space = spaceIn(path) ?? "";
     const key = space === "" ? path : path.slice(space.length + 1);
     return key.startsWith("data/") ? { name: key.slice("data/".length), space } : undefined;
   }
 
-  /** Another caller's space is out of bounds whatever signature a URL carries. */
+  /** Whether a URL lies in another caller's space, which the service refuses whatever signature the URL has. */
   #isForeignSpace({ subject }: Caller, url: string): boolean {
     const space = spaceIn(this.#pathIn(this.#urls.policy.container, url.split("?")[0]!) ?? "");
     return space !== undefined && space !== spaceOf(subject);
   }
 
-  #pathIn(container: string | undefined, place: string): string | undefined {
-    return container !== undefined && place.startsWith(`${container}/`)
-      ? place.slice(container.length + 1)
+  #pathIn(container: string | undefined, plain: string): string | undefined {
+    return container !== undefined && plain.startsWith(`${container}/`)
+      ? plain.slice(container.length + 1)
       : undefined;
   }
 }
 
-function notHis(path: string, stored: string): MucastError {
+function notOfCaller(path: string, stored: string): MucastError {
   const message = `${path}: there is no blob ${stored} of this caller; upload it first, with the same credentials`;
   return new MucastError("url_not_allowed", message, { path, value: stored });
 }

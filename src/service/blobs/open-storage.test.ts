@@ -10,7 +10,7 @@ after(() => rmSync(root, { recursive: true, force: true }));
 
 const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
 
-test("the folder of an older version is closed where it lies in the data folder, and an operator's own is left", async () => {
+test("a blob folder in the data folder is closed to other users, and an operator's own keeps its rights", async () => {
   for (const name of ["blobs", "elsewhere"]) {
     mkdirSync(join(root, name), { mode: 0o755 });
     await openBlobFolder(join(root, name), root);
@@ -18,7 +18,7 @@ test("the folder of an older version is closed where it lies in the data folder,
   assert.deepEqual([modeOf(join(root, "blobs")), modeOf(join(root, "elsewhere"))], ["700", "755"]);
 });
 
-test("a folder that is missing is made, and one that cannot be made is refused", async () => {
+test("a missing folder is made, and one that cannot be made is refused", async () => {
   await openBlobFolder(join(root, "new/blobs"), join(root, "new"));
   assert.equal(modeOf(join(root, "new/blobs")), "700");
   await assert.rejects(openBlobFolder("/proc/x", root), {

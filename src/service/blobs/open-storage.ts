@@ -10,17 +10,17 @@ import { makeFolder } from "../../contract/machine/folders.ts";
 import type { ServiceSettings } from "../settings/load-settings.ts";
 import { type ServiceUrls, serviceBases } from "./input-urls.ts";
 
-/** Where blobs are, before it is known where the service listens. */
+/** The storage of the blobs, as far as it is known before the service listens. */
 export interface Storage {
-  /** For HTTP, which calls its blobs `/data/<name>`. */
+  /** For HTTP, whose URLs of blobs are `/data/<name>`. */
   readonly store: BlobStore;
-  /** Where they are on this machine; undefined in Azure. */
+  /** The folder of the blobs; undefined in Azure. */
   readonly folder: string | undefined;
-  /** Once the service listens: the store whose URLs stand in records, and under which URLs blobs are known. */
+  /** Once the service listens: the store whose URLs stand in results, and the URLs of the blobs. */
   at(address: string): Promise<{ readonly store: BlobStore; readonly urls: ServiceUrls }>;
 }
 
-/** @throws MucastError invalid_request for a `blob_url`, an allowed URL or a private origin that is none. */
+/** @throws MucastError invalid_request for a faulty `blob_url`, allowed URL or private origin. */
 export async function openStorage(settings: ServiceSettings, env: NodeJS.ProcessEnv): Promise<Storage> {
   const publicUrl = settings.public_url?.replace(/\/+$/, "");
   const limits = { tickers: settings.blob_tickers, nameBytes: settings.blob_name_bytes };
@@ -58,18 +58,18 @@ function isRemote(blobUrl: string): boolean {
 }
 
 /**
- * Looks at the folder of the blobs before the service answers. That of the data folder is closed to other users: older
- * versions left it open. One that the operator has made elsewhere keeps its rights. One that is missing is made
- * now, and by no blob later: what is written where the folder was moved away would be lost.
+ * Prepares the folder of the blobs before the service answers. Closes a folder in the data folder to other users, since
+ * older versions left it open. A folder that the operator has made elsewhere keeps its rights. Makes a missing folder now, and
+ * no upload makes it later: a blob that is written where the folder was moved away would be lost.
  * @param folder absolute, as `dataDir`.
  * @throws MucastError output_failed where it is missing and cannot be made.
  */
 export async function openBlobFolder(folder: string, dataDir: string): Promise<void> {
-  const isOurs = folder === join(dataDir, "blobs");
+  const isInDataDir = folder === join(dataDir, "blobs");
   try {
-    await (isOurs ? chmod(folder, 0o700) : access(folder));
+    await (isInDataDir ? chmod(folder, 0o700) : access(folder));
   } catch (error) {
-    // Of one that is there, the readiness check tells what is wrong with it.
+    // The readiness check reports what is wrong with a folder that exists.
     if (codeOf(error) !== "ENOENT") return;
     await checkFolder(folder, `the folder of the blobs, ${folder},`);
     makeFolder(folder, 0o700);

@@ -11,7 +11,7 @@ onEachDatabase((tested) => {
   const fixture = blobFixture(tested);
   const { service, put, used, reconcile, submit } = fixture;
 
-  test("a blob is found in its caller's space, and by no other caller", async () => {
+  test("a blob lies in its caller's space, and no other caller finds it", async () => {
     const [blobs, ann, ben] = [service(), newCaller(), newCaller()];
     await put(blobs, ann, NAME, 3);
     const { store: own, key } = (await blobs.find(ann, NAME))!;
@@ -22,19 +22,19 @@ onEachDatabase((tested) => {
     assert.equal(await fixture.store.stat(`data/${NAME}`), undefined);
   });
 
-  test("what was recorded before callers had spaces is found, replaced and removed where it lies", async () => {
+  test("a blob from before callers had spaces is found, replaced and removed where it lies", async () => {
     const [blobs, ann] = [service(), newCaller()];
     const name = `feature_engine_${randomUUID()}.json`;
     await fixture.store.put(`data/${name}`, "old");
     const record = { caller: ann.subject, name, space: "", bytes: null };
     await fixture.database.transaction((statements) => recordBlob(statements, record));
-    const spot = (await blobs.find(ann, name))!;
-    assert.equal((await spot.store.stat(spot.key))?.size, 3);
+    const found = (await blobs.find(ann, name))!;
+    assert.equal((await found.store.stat(found.key))?.size, 3);
     const local: Caller = { subject: "local", scopes: new Set(["write"]) };
     for (const auth of ["keys", "none"] as const) {
       const other = service({ settings: { auth } });
-      assert.equal(await other.place(local, name), undefined, "it is another's");
-      assert.equal(await other.begin(local, name, 1), undefined);
+      assert.equal(await other.uploadAddress(local, name), undefined, "another caller has it");
+      assert.equal(await other.beginUpload(local, name, 1), undefined);
       assert.equal(await other.find(local, name), undefined);
       assert.equal(await other.remove(local, name), false);
     }
@@ -47,28 +47,30 @@ onEachDatabase((tested) => {
     assert.deepEqual(await used(ann), { bytes: 0, blobs: 0 });
   });
 
-  test("the operator's own files are read and removed where there is one caller only", async () => {
+  test("the operator's own files are read and removed only where there is one caller", async () => {
     const name = `feature_engine_${randomUUID()}.json`;
     const local: Caller = { subject: "local", scopes: new Set(["write"]) };
     await fixture.store.put(`data/${name}`, "operator");
     assert.equal(await service().find(local, name), undefined);
-    assert.equal(await service().place(local, name), undefined);
+    assert.equal(await service().uploadAddress(local, name), undefined);
     assert.equal(await service().remove(local, name), false);
     const open = service({ settings: { auth: "none" } });
     assert.ok(await open.find(local, name));
-    assert.ok(await open.place(local, name));
+    assert.ok(await open.uploadAddress(local, name));
     assert.equal(await open.remove(local, name), true);
     assert.equal(await open.remove(local, name), false);
   });
 
-  test("uploads at the same time, to two services, come to no more than the quota", async () => {
+  test("concurrent uploads to two services stay within the quota", async () => {
     const caller = newCaller();
     const [one, two] = [
       service(),
       service({ database: await tested.another().catch(() => fixture.database) }),
     ];
     const begun = await Promise.allSettled(
-      Array.from({ length: 12 }, (_, i) => (i % 2 ? one : two).begin(caller, `feature_engine_${i}.json`, 30)),
+      Array.from({ length: 12 }, (_, i) =>
+        (i % 2 ? one : two).beginUpload(caller, `feature_engine_${i}.json`, 30),
+      ),
     );
     const uploads = begun.flatMap((result) => (result.status === "fulfilled" ? [result.value!] : []));
     assert.equal(uploads.length, 3);
@@ -86,7 +88,7 @@ onEachDatabase((tested) => {
     await put(one, caller, "data_extractor_1.json", 10);
   });
 
-  test("a blob that is replaced counts once, beside its new version while that comes", async () => {
+  test("a blob counts beside its new version during the upload, and once afterwards", async () => {
     const [blobs, caller] = [service(), newCaller()];
     await put(blobs, caller, NAME, 60);
     await assert.rejects(put(blobs, caller, NAME, 50), isCode("quota_exceeded"));
@@ -95,10 +97,10 @@ onEachDatabase((tested) => {
     assert.deepEqual(await used(caller), { bytes: 20, blobs: 1 });
   });
 
-  test("blobs are counted too: one that is there already may be replaced", async () => {
+  test("the quota counts blobs too, and a stored one may be replaced", async () => {
     const [blobs, caller] = [service(), newCaller()];
     for (let i = 0; i < QUOTA.blobs; i++) await put(blobs, caller, `feature_engine_${i}.json`, 1);
-    await assert.rejects(blobs.begin(caller, "feature_engine_more.json", 1), (error) => {
+    await assert.rejects(blobs.beginUpload(caller, "feature_engine_more.json", 1), (error) => {
       assert.ok(isCode("quota_exceeded")(error));
       assert.match((error as Error).message, /5 blobs of 5 bytes.*\(stored_blobs_per_caller\)/);
       return true;
@@ -108,9 +110,12 @@ onEachDatabase((tested) => {
     await put(blobs, caller, "feature_engine_more.json", 1);
   });
 
-  test("of uploads of one name at the same time the one that is stored counts, whichever is recorded last", async () => {
+  test("of concurrent uploads of one name the stored one counts, whichever is recorded last", async () => {
     const [blobs, caller] = [service(), newCaller()];
-    const [small, large] = [await blobs.begin(caller, NAME, 10), await blobs.begin(caller, NAME, 60)];
+    const [small, large] = [
+      await blobs.beginUpload(caller, NAME, 10),
+      await blobs.beginUpload(caller, NAME, 60),
+    ];
     await small!.store.put(small!.key, "x".repeat(10));
     await large!.store.put(large!.key, "x".repeat(60));
     await large!.finish(60);
@@ -118,25 +123,25 @@ onEachDatabase((tested) => {
     assert.deepEqual(await used(caller), { bytes: 60, blobs: 1 });
   });
 
-  test("an upload of unknown length takes room as it comes", async () => {
+  test("an upload of unknown length reserves room as it grows", async () => {
     const [blobs, caller] = [service(), newCaller()];
-    const upload = (await blobs.begin(caller, NAME, undefined))!;
-    await upload.reach(40);
+    const upload = (await blobs.beginUpload(caller, NAME, undefined))!;
+    await upload.reserve(40);
     await assert.rejects(put(blobs, caller, "data_extractor_1.json", 1), isCode("quota_exceeded"));
-    await upload.reach(100);
-    await assert.rejects(upload.reach(101), isCode("quota_exceeded"));
+    await upload.reserve(100);
+    await assert.rejects(upload.reserve(101), isCode("quota_exceeded"));
     await upload.discard();
     await put(blobs, caller, NAME, 100);
-    await assert.rejects(blobs.begin(caller, NAME, 101), isCode("too_large"), "it would never fit");
+    await assert.rejects(blobs.beginUpload(caller, NAME, 101), isCode("too_large"), "it would never fit");
   });
 
-  test("an upload that broke off with its service is settled by what lies at its place", async () => {
+  test("an interrupted upload is settled by what the storage has", async () => {
     const [dead, caller] = [service(), newCaller()];
     await put(dead, caller, "feature_engine_old.json", 10);
-    const replaced = (await dead.begin(caller, "feature_engine_old.json", 20))!;
+    const replaced = (await dead.beginUpload(caller, "feature_engine_old.json", 20))!;
     await replaced.store.put(replaced.key, "x".repeat(20));
-    await dead.begin(caller, "feature_engine_none.json", 30);
-    const published = (await dead.begin(caller, "feature_engine_new.json", 25))!;
+    await dead.beginUpload(caller, "feature_engine_none.json", 30);
+    const published = (await dead.beginUpload(caller, "feature_engine_new.json", 25))!;
     await published.store.put(published.key, "x".repeat(25));
     const alive = service();
     await reconcile(alive);
@@ -153,7 +158,7 @@ onEachDatabase((tested) => {
     await put(alive, caller, "feature_engine_none.json", 55);
   });
 
-  test("a job is refused where its output would not fit", async () => {
+  test("a job whose output would not fit is refused", async () => {
     const [blobs, caller] = [service(), newCaller()];
     await put(blobs, caller, NAME, 100);
     assert.equal((await submit(caller, NAME)).kind, "over quota");
@@ -164,12 +169,14 @@ onEachDatabase((tested) => {
     assert.equal((await submit(caller, NAME)).kind, "over quota", "outputs to come count");
   });
 
-  test("jobs that are handed in at the same time, and uploads beside them, come to no more than the quota", async () => {
+  test("concurrent submissions and uploads stay within the quota", async () => {
     for (let round = 0; round < 5; round++) {
       const [blobs, caller] = [service(), newCaller()];
       await put(blobs, caller, NAME, 1);
       const jobs = Array.from({ length: 8 }, () => submit(caller, NAME));
-      const uploads = Array.from({ length: 4 }, (_, i) => blobs.begin(caller, `data_extractor_${i}.json`, 1));
+      const uploads = Array.from({ length: 4 }, (_, i) =>
+        blobs.beginUpload(caller, `data_extractor_${i}.json`, 1),
+      );
       const [kinds, begun] = await Promise.all([Promise.all(jobs), Promise.allSettled(uploads)]);
       const taken = kinds.filter(({ kind }) => kind === "created").length;
       const reserved = begun.filter(({ status }) => status === "fulfilled").length;

@@ -24,14 +24,14 @@ export interface StoredBlobsParts {
   readonly settings: { readonly auth: "none" | "keys" | "oidc" };
   readonly quota: Quota;
   readonly log: Log;
-  /** Waits for so many milliseconds. */
+  /** Waits for so many milliseconds; a timer by default. */
   readonly pause?: RemovalParts["pause"];
 }
 
-/** Blobs as the database and the storage have them. */
+/** Blobs over the database and the storage. */
 export class StoredBlobs implements Blobs {
   readonly #parts: StoredBlobsParts;
-  /** Of the uploads that go on here. */
+  /** Ids of the uploads that this service receives now. */
   readonly #uploads = new Set<string>();
   readonly #removals: StoredRemovals;
   readonly #renewing: NodeJS.Timeout;
@@ -42,7 +42,7 @@ export class StoredBlobs implements Blobs {
     this.#renewing = setInterval(() => void this.#renew(), (UPLOAD_LEASE_SECONDS * 1_000) / 4).unref();
   }
 
-  /** Uploads and removals that go on here. */
+  /** The work that this service does now. */
   get ongoing(): OngoingBlobWork {
     return { uploads: [...this.#uploads], removals: this.#removals.ongoing };
   }
@@ -53,29 +53,29 @@ export class StoredBlobs implements Blobs {
 
   async find({ subject }: Caller, name: string): Promise<BlobAddress | undefined> {
     const found = await findBlob(this.#parts.database, subject, name);
-    if (found) return this.#spot(found);
-    // Without authentication there is one caller, to whom the operator's own files belong as well.
+    if (found) return this.#addressOf(found);
+    // Without authentication there is one caller, which may use the operator's own files too.
     const open = { name, space: "" };
-    const isOpen = this.#parts.settings.auth === "none" && (await this.#isNobodys(open));
-    return isOpen ? this.#spot(open) : undefined;
+    const isOpen = this.#parts.settings.auth === "none" && (await this.#isUnowned(open));
+    return isOpen ? this.#addressOf(open) : undefined;
   }
 
-  async place({ subject }: Caller, name: string): Promise<BlobAddress | undefined> {
+  async uploadAddress({ subject }: Caller, name: string): Promise<BlobAddress | undefined> {
     const { database, settings } = this.#parts;
     const record = await recordOf(database, subject, name);
-    const spot = this.#spot(record ?? { name, space: spaceOf(subject) });
-    if (record !== undefined || spaceOf(subject) !== "") return spot;
-    if (!(await this.#isNobodys({ name, space: "" }))) return undefined;
-    // With authentication what lies there unrecorded is the operator's, for all callers.
-    const isOperators = settings.auth !== "none" && (await spot.store.stat(spot.key)) !== undefined;
-    return isOperators ? undefined : spot;
+    const address = this.#addressOf(record ?? { name, space: spaceOf(subject) });
+    if (record !== undefined || spaceOf(subject) !== "") return address;
+    if (!(await this.#isUnowned({ name, space: "" }))) return undefined;
+    // With authentication an unrecorded blob is the operator's, for all callers to read.
+    const isOperators = settings.auth !== "none" && (await address.store.stat(address.key)) !== undefined;
+    return isOperators ? undefined : address;
   }
 
-  async begin({ subject }: Caller, name: string, bytes?: number): Promise<BlobUpload | undefined> {
+  async beginUpload({ subject }: Caller, name: string, bytes?: number): Promise<BlobUpload | undefined> {
     const { quota } = this.#parts;
     if (bytes !== undefined && bytes > quota.bytes) throw tooLargeForQuota(name, bytes, quota);
     const row = { id: randomUUID(), caller: subject, name, space: spaceOf(subject), bytes: bytes ?? 0 };
-    // Before its row is there, which else could be taken for that of an upload that broke off.
+    // Before the row exists, so that the reconciliation does not take it for an interrupted upload.
     this.#uploads.add(row.id);
     const onEnd = () => void this.#uploads.delete(row.id);
     const space = await this.#reserve(row).catch((error: unknown) => {
@@ -86,10 +86,13 @@ export class StoredBlobs implements Blobs {
       onEnd();
       return undefined;
     }
-    return new StoredUpload({ ...this.#parts, ...this.#spot({ name, space }), onEnd }, { ...row, space });
+    return new StoredUpload(
+      { ...this.#parts, ...this.#addressOf({ name, space }), onEnd },
+      { ...row, space },
+    );
   }
 
-  /** @returns the space that it goes to; undefined where its place is another caller's. */
+  /** @returns the space of the upload; undefined where its key belongs to another caller. */
   async #reserve(row: UploadRow): Promise<string | undefined> {
     const { database, quota } = this.#parts;
     for (;;) {
@@ -109,21 +112,22 @@ export class StoredBlobs implements Blobs {
     return found !== undefined && this.#removals.remove(subject, found, record !== undefined);
   }
 
-  /** What is there for the caller without a record. */
+  /** Finds a blob without a record that the caller may remove. */
   async #unrecorded(subject: string, name: string): Promise<StorageKey | undefined> {
-    const place = { name, space: "" };
-    const { store, key } = this.#spot(place);
-    const isOurs = this.#parts.settings.auth === "none" && spaceOf(subject) === "";
-    if (!isOurs || !(await this.#isNobodys(place, subject))) return undefined;
-    return (await store.stat(key)) === undefined ? undefined : place;
+    const unrecorded = { name, space: "" };
+    const { store, key } = this.#addressOf(unrecorded);
+    const isOnlyCaller = this.#parts.settings.auth === "none" && spaceOf(subject) === "";
+    if (!isOnlyCaller || !(await this.#isUnowned(unrecorded, subject))) return undefined;
+    return (await store.stat(key)) === undefined ? undefined : unrecorded;
   }
 
-  async #isNobodys(place: StorageKey, but?: string): Promise<boolean> {
-    const owner = await ownerOf(this.#parts.database, place);
+  /** @param but a caller whose ownership does not count. */
+  async #isUnowned(key: StorageKey, but?: string): Promise<boolean> {
+    const owner = await ownerOf(this.#parts.database, key);
     return owner === undefined || owner === but;
   }
 
-  #spot({ name, space }: StorageKey): BlobAddress {
+  #addressOf({ name, space }: StorageKey): BlobAddress {
     return { store: this.#parts.store.within(space), key: `data/${name}` };
   }
 

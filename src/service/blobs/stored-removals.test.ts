@@ -9,7 +9,7 @@ onEachDatabase((tested) => {
   const fixture = blobFixture(tested);
   const { service, put, used, storeThat, slowStore, reconcile, submit } = fixture;
 
-  test("a blob that a waiting or running operation names stays, until that has ended", async () => {
+  test("a blob that a waiting or running operation names cannot be removed before its end", async () => {
     const [blobs, caller] = [service(), newCaller()];
     await put(blobs, caller, NAME, 10);
     const submitted = await submit(caller, NAME);
@@ -40,7 +40,7 @@ onEachDatabase((tested) => {
     assert.deepEqual(await used(caller), { bytes: 0, blobs: 0 });
   });
 
-  test("of a removal and a submission at the same moment one is refused", async () => {
+  test("of a concurrent removal and submission one is refused", async () => {
     const blobs = service();
     for (let round = 0; round < 8; round++) {
       const caller = newCaller();
@@ -56,7 +56,7 @@ onEachDatabase((tested) => {
     }
   });
 
-  test("a removal that the storage refused is done later, and the name is free then", async () => {
+  test("a removal that the storage refused is finished later, and the name is free then", async () => {
     const caller = newCaller();
     const blobs = service();
     await put(blobs, caller, NAME, 10);
@@ -68,7 +68,7 @@ onEachDatabase((tested) => {
       "it may be tried again at once",
     );
     assert.equal(await blobs.find(caller, NAME), undefined);
-    await assert.rejects(blobs.begin(caller, NAME, 1), isCode("unavailable"));
+    await assert.rejects(blobs.beginUpload(caller, NAME, 1), isCode("unavailable"));
     await fixture.database.query("update blobs set removed_at = now() - interval '1 h' where caller = $1", [
       caller.subject,
     ]);
@@ -77,7 +77,7 @@ onEachDatabase((tested) => {
     await put(blobs, caller, NAME, 10);
   });
 
-  test("a second removal, and an upload, wait for the removal that goes on, and come after it", async () => {
+  test("a second removal and an upload wait for the removal in progress", async () => {
     const caller = newCaller();
     const { slow, reached, open } = slowStore();
     const first = service({ store: slow });
@@ -92,7 +92,7 @@ onEachDatabase((tested) => {
     await put(first, caller, NAME, 10);
     const removed = first.remove(caller, NAME);
     await reached;
-    const [again, upload] = [second.remove(caller, NAME), second.begin(caller, NAME, 5)];
+    const [again, upload] = [second.remove(caller, NAME), second.beginUpload(caller, NAME, 5)];
     await waits.promise;
     open();
     assert.equal(await removed, true);
@@ -106,7 +106,7 @@ onEachDatabase((tested) => {
     assert.equal(await second.remove(caller, NAME), false);
   });
 
-  test("removals of one name at the same time, by two services: one is done, and none is an error", async () => {
+  test("of concurrent removals by two services one removes the blob, and none fails", async () => {
     const [one, two] = [
       service(),
       service({ database: await tested.another().catch(() => fixture.database) }),
@@ -120,7 +120,7 @@ onEachDatabase((tested) => {
     }
   });
 
-  test("a second removal tries what the storage has refused the first, and waits for one that hangs not for ever", async () => {
+  test("a second removal tries again where the first one failed, and does not wait for ever for one that hangs", async () => {
     const caller = newCaller();
     const { slow, reached, open } = slowStore();
     const first = service({ store: slow });
@@ -155,7 +155,7 @@ onEachDatabase((tested) => {
     assert.deepEqual(await used(caller), { bytes: 0, blobs: 0 });
   });
 
-  test("a removal that broke off with its service is done at once by the next one, where that is alone", async () => {
+  test("a service that is alone finishes an interrupted removal at once", async () => {
     const caller = newCaller();
     const { slow, reached, open } = slowStore();
     const [dead, next] = [service({ store: slow }), service()];
@@ -173,7 +173,7 @@ onEachDatabase((tested) => {
     await broken;
   });
 
-  test("what the storage refuses of one blob keeps nothing else from being kept up", async () => {
+  test("a blob that the storage refuses holds up the reconciliation of no other", async () => {
     const caller = newCaller();
     const stuck = storeThat((key, own) => (key.endsWith("_0.json") ? fail() : own.remove(key)));
     const blobs = service({ store: stuck });
@@ -184,11 +184,11 @@ onEachDatabase((tested) => {
     ]);
     await reconcile(blobs, { storage: stuck });
     assert.deepEqual(await used(caller), { bytes: 10, blobs: 1 });
-    await assert.rejects(blobs.begin(caller, names[0]!, 1), isCode("unavailable"));
+    await assert.rejects(blobs.beginUpload(caller, names[0]!, 1), isCode("unavailable"));
     await put(blobs, caller, names[1]!, 10);
   });
 
-  test("hundreds of blobs that the storage never tells of keep no other from being kept up", async () => {
+  test("hundreds of blobs that the storage does not answer for hold up the reconciliation of no other", async () => {
     const caller = newCaller();
     const blobs = service();
     await fixture.database.query("insert into blob_usage (caller, blobs) values ($1, 303)", [caller.subject]);

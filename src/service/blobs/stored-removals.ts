@@ -15,17 +15,17 @@ import { storageFailed } from "./blobs.ts";
 export interface RemovalParts {
   readonly database: Database;
   readonly store: BlobStore;
-  /** Waits for so many milliseconds. */
+  /** Waits for so many milliseconds; a timer by default. */
   readonly pause?: ((milliseconds: number) => Promise<unknown>) | undefined;
 }
 
-/** Between two looks at a removal that goes on elsewhere; each time twice as long, up to the longest. */
+/** Between two reads of the state of a removal elsewhere; each pause is twice as long as the one before. */
 const PAUSE_MILLISECONDS = { first: 10, longest: 320 };
-/** In all about ten seconds. */
-const LOOKS_AT_MOST = 36;
+/** About ten seconds in all. */
+const READS_AT_MOST = 36;
 const RETRY_SECONDS = 1;
 
-/** Removals of blobs that are asked for here. */
+/** The removals that callers of this service ask for. */
 export class StoredRemovals {
   readonly #parts: RemovalParts;
   readonly #ongoing = new Set<RecordKey>();
@@ -34,18 +34,18 @@ export class StoredRemovals {
     this.#parts = parts;
   }
 
-  /** Those that go on here. */
+  /** The removals that this service does now. */
   get ongoing(): readonly RecordKey[] {
     return [...this.#ongoing];
   }
 
   /**
-   * Removes a blob, and gives back its room. Of several at the same time one removes it, and the others wait for that one.
-   * @returns false where another one has removed it. @throws MucastError blob_in_use, storage_failed; unavailable where another
-   *   one goes on for too long.
+   * Removes a blob and releases its room. Of concurrent removals one does it, and the others wait for it.
+   * @returns false where another removal has removed it. @throws MucastError blob_in_use, storage_failed; unavailable where
+   *   another removal takes too long.
    */
-  async remove(caller: string, place: StorageKey, recorded: boolean): Promise<boolean> {
-    const blob = { caller, name: place.name, space: place.space };
+  async remove(caller: string, { name, space }: StorageKey, recorded: boolean): Promise<boolean> {
+    const blob = { caller, name, space };
     for (let left = false; ; left = true) {
       const marked = await this.#tryOnce(blob, { recorded, left });
       if (marked !== "goes on") return marked === "marked";
@@ -54,24 +54,24 @@ export class StoredRemovals {
   }
 
   /**
-   * Waits for a removal that goes on, here or in another service.
-   * @returns `left` where it was refused or broke off. @throws MucastError unavailable where it goes on for too long.
+   * Waits for the end of a removal, in this service or another one.
+   * @returns `left` where it failed or was interrupted. @throws MucastError unavailable where it takes too long.
    */
   async settled({ caller, name }: RecordKey): Promise<"over" | "left"> {
     const { database, pause = pauseFor } = this.#parts;
     const { first, longest } = PAUSE_MILLISECONDS;
-    for (let looks = 0; looks < LOOKS_AT_MOST; looks++) {
+    for (let reads = 0; reads < READS_AT_MOST; reads++) {
       const state = await removalState(database, { caller, name });
       if (state === "left") return "left";
       if (state !== "goes on") return "over";
-      await pause(Math.min(first * 2 ** looks, longest));
+      await pause(Math.min(first * 2 ** reads, longest));
     }
     throw beingRemoved(name);
   }
 
   async #tryOnce(blob: Omit<BlobRecord, "bytes">, meant: RemovalTarget): Promise<MarkOutcome> {
     const { database } = this.#parts;
-    // Before it is marked: a mark that is not ours could be taken for that of a removal that broke off.
+    // Before the mark exists, so that the reconciliation does not take it for an interrupted removal.
     this.#ongoing.add(blob);
     try {
       const marked = await markRemoved(database, blob.caller, blob, meant);
@@ -83,7 +83,7 @@ export class StoredRemovals {
   }
 }
 
-/** Removes what is out of its caller's sight, from the storage and then its record. @throws MucastError storage_failed. */
+/** Removes a marked blob from the storage, and then its record. @throws MucastError storage_failed. */
 export async function removeMarked(
   { database, store }: RemovalParts,
   { caller, name, space }: Omit<BlobRecord, "bytes">,
@@ -92,14 +92,14 @@ export async function removeMarked(
     .within(space)
     .remove(`data/${name}`)
     .catch(async (error: unknown) => {
-      // Where the database is away too, the upkeep takes it on later.
+      // Where the database is away too, the reconciliation removes it later.
       await markRemovalBroken(database, { caller, name }).catch(() => undefined);
       throw storageFailed(error, `${name} could not be removed`);
     });
   await database.transaction((statements) => removeRecord(statements, caller, name));
 }
 
-/** The answer to what a removal gets in the way of. */
+/** The error of a request that a removal holds up. */
 export function beingRemoved(name: string): MucastError {
   return new MucastError("unavailable", `${name} is being removed`, { retryAfter: RETRY_SECONDS });
 }

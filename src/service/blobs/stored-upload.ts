@@ -13,20 +13,20 @@ import {
 import type { Log } from "../telemetry/log.ts";
 import type { BlobUpload } from "./blobs.ts";
 
-export interface UploadParts {
+interface UploadParts {
   readonly database: Database;
   readonly store: BlobStore;
   readonly key: string;
   readonly quota: Quota;
   readonly log: Log;
-  /** Its room is recorded, given back, or left to be looked after when its lease lapses. */
+  /** Called once its room is recorded or released, or waits for the reconciliation to release it. */
   readonly onEnd: () => void;
 }
 
-/** The least room that is asked for at a time where the length is not known; each time twice as much as there is. */
+/** An upload of unknown length reserves at least this much, and then twice what it has. */
 const STEP_BYTES = 16 * 2 ** 20;
 
-/** An upload whose room is kept in the database. */
+/** An upload whose room is reserved in the database. */
 export class StoredUpload implements BlobUpload {
   readonly store: BlobStore;
   readonly key: string;
@@ -42,12 +42,12 @@ export class StoredUpload implements BlobUpload {
     this.#room = row.bytes;
   }
 
-  async reach(bytes: number): Promise<void> {
+  async reserve(bytes: number): Promise<void> {
     if (bytes <= this.#room) return;
     const { database, quota } = this.#parts;
     const wished = Math.max(bytes, 2 * this.#room, STEP_BYTES);
     const grown = await growUpload(database, this.#row, { needed: bytes, wished }, quota);
-    if (grown === "gone") throw silentTooLong();
+    if (grown === "gone") throw leaseLapsed();
     if ("used" in grown) throw quotaExceeded(grown.used, quota);
     this.#room = grown.bytes;
   }
@@ -56,17 +56,17 @@ export class StoredUpload implements BlobUpload {
     const { id, caller, name, space } = this.#row;
     try {
       await finishUpload(this.#parts.database, id, { caller, name, space, bytes });
-      await this.#compare(bytes);
+      await this.#recordStoredSize(bytes);
     } finally {
       this.#parts.onEnd();
     }
   }
 
   /**
-   * Of uploads of the same name at the same time another may have been stored last, and recorded first. Each compares
-   * after it has recorded its own, so the last one to record finds what lies there.
+   * Concurrent uploads of one name may be recorded in another order than they were stored. Each upload compares after it has
+   * recorded its own size, so the last one records the size of the blob that the store has.
    */
-  async #compare(bytes: number): Promise<void> {
+  async #recordStoredSize(bytes: number): Promise<void> {
     const { database, log } = this.#parts;
     try {
       for (let recorded = bytes; ; ) {
@@ -91,8 +91,8 @@ export class StoredUpload implements BlobUpload {
   }
 }
 
-/** The database was away for longer than the lease, and another service has looked after what was left. */
-function silentTooLong(): MucastError {
+/** The database was away for longer than the lease, and another service has settled the upload. */
+function leaseLapsed(): MucastError {
   return new MucastError("unavailable", "the upload was taken for broken off; send it again", {
     retryAfter: 1,
   });

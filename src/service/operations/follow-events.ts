@@ -5,32 +5,31 @@ import type { OperationNotifications } from "../queue/operation-notifications.ts
 import { readEvents } from "../store/events.ts";
 import { type OperationRow, viewOf } from "../store/operation-rows.ts";
 
-/** A reader may take nothing for a while, and there are many: each holds so much. */
+/** How much one slow reader holds in memory; there are many readers. */
 const PORTION = { events: 200, bytes: 2 ** 17 };
-/** A notification may be missed; this is the longest that an event is late then. */
-const LOOK_MILLISECONDS = 2_000;
+/** An event whose notification was missed is at most this late. */
+const POLL_MILLISECONDS = 2_000;
 
-/** What following an operation needs. */
-export interface FollowParts {
+interface FollowParts {
   readonly database: Database;
   readonly notifications: OperationNotifications;
   readonly signal: AbortSignal;
   readonly after: number;
-  /** The operation as it is. @throws MucastError not_found. */
+  /** Reads the operation. @throws MucastError not_found. */
   readonly read: () => Promise<OperationRow>;
 }
 
-/** Events after `after` as they come, up to and with the final one; a snapshot first where the asked ones are gone. */
-export async function* followEvents(following: FollowParts): AsyncGenerator<StoredEvent | Snapshot, void> {
-  const { database, notifications, signal, read } = following;
-  let { after } = following;
+/** Yields the events after `after` as they come, up to the final one. Yields a snapshot first where retention removed such events. */
+export async function* followEvents(parts: FollowParts): AsyncGenerator<StoredEvent | Snapshot, void> {
+  const { database, notifications, signal, read } = parts;
+  let { after } = parts;
   while (!signal.aborted) {
     const row = await read();
     if (after < row.pruned_seq || after > row.last_seq) {
       after = row.last_seq;
       yield snapshotOf(row);
     }
-    const next = notifications.next(row.id, LOOK_MILLISECONDS, signal);
+    const next = notifications.next(row.id, POLL_MILLISECONDS, signal);
     const events = await readEvents(database, row.id, after, PORTION);
     for (const event of events) {
       yield event;

@@ -7,9 +7,9 @@ import type {
 } from "../../contract/api/operation-view.ts";
 import type { Snapshot, StoredEvent } from "../../contract/api/stored-event.ts";
 
-/** Who asks. Operations, blobs and idempotency keys belong to one; no caller sees another's. */
+/** The caller of a request. Operations, blobs and idempotency keys belong to one caller, and no other caller sees them. */
 export interface Caller {
-  /** `local` where nobody has to say who they are; else `key:<id>` or `oidc:<sub>`. */
+  /** `local` without authentication, else `key:<id>` or `oidc:<sub>`. */
   readonly subject: string;
   readonly scopes: ReadonlySet<Scope>;
 }
@@ -18,10 +18,10 @@ export interface Caller {
 export const SCOPES = ["read", "write", "admin"] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** What is handed in. */
+/** A job that a caller submits. */
 export interface Submission {
   readonly operation: Operation;
-  /** The payload's JSON text: the numbers of its config reach the engine as they are written. */
+  /** The payload's JSON text. The numbers of its config reach the engine as the caller wrote them. */
   readonly payload: string;
   readonly idempotencyKey?: string | undefined;
   /** W3C trace context of the request. */
@@ -36,11 +36,11 @@ export interface ListQuery {
   readonly limit: number;
 }
 
-/** What HTTP, MCP and the command line do with operations; one implementation behind all of them. */
+/** What HTTP, MCP and the command line do with operations. */
 export interface Operations {
   /**
-   * Checks the payload whole, stores the operation and has it run. The same key and body give the operation that
-   * they gave before (`created` false).
+   * Checks the whole payload and stores the operation, which then waits to run. The same key and body return the operation
+   * of the first call (`created` false).
    * @throws MucastError invalid_request, unknown_model, invalid_model_params, device_unavailable, url_not_allowed,
    *   too_large: before anything is stored; idempotency_conflict (data.sameBody tells 409 from 422), rate_limited (a full queue, with
    *   data.retryAfter in seconds), quota_exceeded (no room for an output), unavailable (draining).
@@ -48,23 +48,23 @@ export interface Operations {
   submit(caller: Caller, submission: Submission): Promise<{ operation: OperationView; created: boolean }>;
   /** @throws MucastError not_found, also for another caller's operation. */
   get(caller: Caller, id: string): Promise<OperationView>;
-  /** @throws MucastError invalid_request for a cursor that was not given by this. */
+  /** @throws MucastError invalid_request for a cursor that no page had. */
   list(caller: Caller, query: ListQuery): Promise<OperationPage>;
   /**
-   * Asks a job to stop: Canceled at once where it had not started, Running until it has stopped; one that has ended
-   * is given back unchanged. @throws MucastError not_found.
+   * Cancels an operation: it becomes Canceled at once where it has not started, and stays Running until its job has stopped.
+   * Returns an ended operation unchanged. @throws MucastError not_found.
    */
   cancel(caller: Caller, id: string): Promise<OperationView>;
   /**
-   * What the output of an operation says of some tickers. @throws MucastError not_found, also where the output is gone;
-   * no_result where it has not succeeded; unavailable; what reading the output throws.
+   * Reads the forecasts of some tickers from the output of an operation. @throws MucastError not_found, also where the output
+   * is gone; no_result where the operation has not succeeded; unavailable; errors of reading the output.
    */
   forecast(caller: Caller, query: ForecastQuery, signal?: AbortSignal): Promise<ForecastView>;
-  /** The operation once it has ended, or as it is after `seconds`. @throws MucastError not_found. */
+  /** Waits until the operation has ended, for at most `seconds`. @throws MucastError not_found. */
   wait(caller: Caller, id: string, seconds: number, signal?: AbortSignal): Promise<OperationView>;
   /**
-   * The events after `after` (0: all of them), then each as it happens, up to and with the final one. Where the
-   * asked ones are no longer kept, a snapshot comes first. @throws MucastError not_found, before the first event.
+   * Yields the events after `after` (0: all of them), then each as it happens, up to the final one. Yields a snapshot first
+   * where retention removed such events. @throws MucastError not_found, before the first event.
    */
   follow(
     caller: Caller,

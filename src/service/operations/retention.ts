@@ -1,57 +1,45 @@
 import type { BlobStore } from "../../blob/store.ts";
 import { statusKey } from "../../contract/output/status-blob.ts";
 import type { Database, Queryable } from "../database/database.ts";
-import { RowSweep } from "../row-sweep.ts";
+import { RowSweep, repeatSweep } from "../row-sweep.ts";
 import type { Log } from "../telemetry/log.ts";
 
 const HOUR = 3_600_000;
 
-export interface RetentionParts {
+interface RetentionParts {
   readonly database: Database;
   readonly store: BlobStore;
   readonly days: number;
   readonly log: Log;
 }
 
-/** Removes operations that ended long ago, at once and then every hour. @returns what ends it. */
-export function keepRetention(parts: RetentionParts): () => Promise<void> {
-  const stop = new AbortController();
-  const round = retentionSweep(parts);
-  let removing = Promise.resolve();
-  const remove = () => {
-    removing = removing
-      .then(() => round(stop.signal))
-      .catch((error: unknown) => parts.log.warn({ err: error }, "old operations could not be removed yet"));
-  };
-  const timer = setInterval(remove, HOUR);
-  remove();
-  return async () => {
-    clearInterval(timer);
-    stop.abort();
-    await removing;
-  };
+/** Removes operations that ended long ago, at once and then every hour. @returns a function that stops it. */
+export function startRetention(parts: RetentionParts): () => Promise<void> {
+  return repeatSweep(retentionSweep(parts), HOUR, (error) =>
+    parts.log.warn({ err: error }, "old operations could not be removed yet"),
+  );
 }
 
-/** @returns what removes all of them, once. One whose status blobs the storage keeps is tried again in a later round. */
+/** @returns a function that removes all of them once. An operation whose status blobs cannot be removed stays for the next time. */
 export function retentionSweep({
   database,
   store,
   days,
   log,
 }: RetentionParts): (signal: AbortSignal) => Promise<void> {
-  const rounds = new RowSweep({
+  const sweep = new RowSweep({
     next: (after: Expired | undefined) => expiredOperations(database, days, after),
     act: async (operation) => {
-      // Before the row, which alone knows of them.
+      // Before the row: without it nothing names the status blobs.
       await removeStatusBlobs(store, operation);
       await removeOperation(database, operation.id);
     },
     log,
-    shown: ({ id }) => ({ operation_id: id }),
+    fields: ({ id }) => ({ operation_id: id }),
     failure: "an old operation could not be removed yet",
   });
   return async (signal) => {
-    const operations = await rounds.go(signal);
+    const operations = await sweep.run(signal);
     if (operations > 0) log.info({ operations }, "removed operations that ended long ago");
   };
 }
@@ -62,11 +50,11 @@ async function removeStatusBlobs(store: BlobStore, { id, attempt, space }: Expir
 }
 
 /** An operation that ended long ago. */
-export interface Expired {
+interface Expired {
   readonly id: string;
-  /** Where they are: that of its caller. */
+  /** The space of its status blobs. */
   readonly space: string;
-  /** How many attempts there were, each of which may have left a status blob. */
+  /** The number of attempts, each of which may have written a status blob. */
   readonly attempt: number;
   /** In UTC, to the microsecond. */
   readonly finishedAt: string;
@@ -74,8 +62,8 @@ export interface Expired {
 
 const BATCH = 50;
 
-/** The next operations that ended more than `days` ago, oldest first. @param after undefined for the first. */
-export async function expiredOperations(
+/** The next operations that ended more than `days` ago, oldest first. @param after undefined for the first batch. */
+async function expiredOperations(
   statements: Queryable,
   days: number,
   after: Expired | undefined,
@@ -92,9 +80,9 @@ export async function expiredOperations(
 }
 
 /**
- * Removes an operation with its events, deliveries and idempotency key. Its output stays, and stays its caller's: it
- * has a record of its own since the operation succeeded. Harmless where another service has removed it.
+ * Removes an operation with its events, deliveries and idempotency key. Its output stays with its caller, since the output
+ * has a record of its own. Harmless where another service has removed the operation.
  */
-export async function removeOperation(statements: Queryable, id: string): Promise<void> {
+async function removeOperation(statements: Queryable, id: string): Promise<void> {
   await statements.query("delete from operations where id = $1", [id]);
 }

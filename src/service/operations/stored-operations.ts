@@ -27,28 +27,28 @@ import {
 import { followEvents } from "./follow-events.ts";
 import type { Caller, ListQuery, Operations, Submission } from "./operations.ts";
 
-export interface StoredOperationsParts {
+interface StoredOperationsParts {
   readonly database: Database;
   readonly notifications: OperationNotifications;
   readonly webhooks: WebhookTypes;
   readonly settings: { readonly events_kept: number; readonly queued_per_caller: number };
   readonly quota: Quota;
-  /** Reads and checks a payload. @throws MucastError with every fault. */
+  /** Parses and checks a payload. @throws MucastError with every fault. */
   readonly read: (caller: Caller, submission: Submission) => Promise<ReadPayload>;
-  /** Of an operation of the caller's. */
+  /** Reads the forecast of an operation of the caller. */
   readonly forecasts: Pick<Forecasts, "of">;
   readonly onQueued: (row: OperationRow) => void;
-  /** For good, here: an operation that had not started. */
+  /** Called for an operation that was canceled before it started. */
   readonly onCanceled: (row: OperationRow) => void;
 }
 
-/** A payload that is sound by itself. */
-export interface ReadPayload {
+/** A payload without faults. */
+interface ReadPayload {
   /** JSON text of the config. */
   readonly config: string;
-  /** Of the whole; the same for payloads that mean the same. */
+  /** JSON text of the whole; equal for payloads that mean the same. */
   readonly canonical: string;
-  /** Where its inputs are, as they are kept. @throws MucastError url_not_allowed for a blob that is not the caller's. */
+  /** Its inputs as the row stores them. @throws MucastError url_not_allowed for a blob that the caller may not read. */
   inputs(): Promise<StoredInputs>;
 }
 
@@ -62,7 +62,7 @@ export interface StoredInputs {
 const FULL_RETRY_SECONDS = 30;
 const WAIT_STEP_MILLISECONDS = 5_000;
 
-/** Operations as the database has them. */
+/** Operations over the database. */
 export class StoredOperations implements Operations {
   readonly #parts: StoredOperationsParts;
   #draining = false;
@@ -75,7 +75,7 @@ export class StoredOperations implements Operations {
     return this.#draining;
   }
 
-  /** Nothing is taken from now on. */
+  /** Refuses submissions from now on. */
   drain(): void {
     this.#draining = true;
   }
@@ -99,7 +99,7 @@ export class StoredOperations implements Operations {
       idempotencyKey: submission.idempotencyKey,
       bodySha256: sha256(`${submission.operation}\n${payload.canonical}`),
     };
-    // Its inputs may have been removed since.
+    // Before the inputs, which may have been removed since the first call.
     const before = await sameKey(database, given);
     if (before) return before;
     const operation = {
@@ -196,10 +196,10 @@ export class StoredOperations implements Operations {
   }
 }
 
-/** Room for what a page has beside its operations: the cursor and the names of its members. */
+/** Bytes of a page beside its operations: the cursor and the names of its members. */
 const FRAME_BYTES = 512;
 
-/** The first operation, and those behind it that a page has room for. */
+/** The first operation, and as many after it as fit a page. */
 function firstThatFit(views: readonly OperationView[]): OperationView[] {
   let room = SIZES.page - FRAME_BYTES;
   const count = views.findIndex((view) => {

@@ -21,18 +21,18 @@ export class FakeBlobs implements Blobs {
     return { store: this.#store.within(spaceOf(subject)), key: `data/${name}` };
   }
 
-  place(caller: Caller, name: string): Promise<BlobAddress> {
+  uploadAddress(caller: Caller, name: string): Promise<BlobAddress> {
     return this.find(caller, name);
   }
 
-  async begin(caller: Caller, name: string, bytes = 0): Promise<BlobUpload> {
-    const reach = async (needed: number) => {
+  async beginUpload(caller: Caller, name: string, bytes = 0): Promise<BlobUpload> {
+    const reserve = async (needed: number) => {
       if (needed > this.room) throw new MucastError("quota_exceeded", `${this.room} bytes are left`);
     };
-    await reach(bytes);
+    await reserve(bytes);
     return {
       ...(await this.find(caller, name)),
-      reach,
+      reserve,
       finish: async (stored) => void this.uploads.push(stored),
       discard: async () => void this.uploads.push("given up"),
     };

@@ -22,14 +22,14 @@ export async function writeBlob(
   const caller = request.caller!;
   checkWhole(headers["content-range"]);
   checkLength(headers["content-length"], settings.upload_bytes);
-  const location = await blobs.place(caller, name);
+  const location = await blobs.uploadAddress(caller, name);
   if (location === undefined) throw noBlob(name);
   checkConditions(request, await location.store.stat(location.key));
-  const upload = await blobs.begin(caller, name, lengthOf(headers["content-length"]));
+  const upload = await blobs.beginUpload(caller, name, lengthOf(headers["content-length"]));
   if (upload === undefined) throw noBlob(name);
   if (headers.expect !== undefined) reply.raw.writeContinue();
   const check = async () => checkConditions(request, await upload.store.stat(upload.key));
-  const body = new UploadBody(raw, (bytes) => upload.reach(bytes), check);
+  const body = new UploadBody(raw, (bytes) => upload.reserve(bytes), check);
   const { created, etag } = await storeBody(
     settings,
     name,
@@ -107,13 +107,13 @@ class UploadBody {
   bytes = 0;
   isWhole = false;
   readonly #raw: IncomingMessage;
-  readonly #reach: (bytes: number) => Promise<void>;
+  readonly #reserve: (bytes: number) => Promise<void>;
   readonly #check: () => Promise<void>;
 
-  /** @param reach reserves room for that many bytes; throws where there is none. */
-  constructor(raw: IncomingMessage, reach: (bytes: number) => Promise<void>, check: () => Promise<void>) {
+  /** @param reserve reserves room for that many bytes; throws where there is none. */
+  constructor(raw: IncomingMessage, reserve: (bytes: number) => Promise<void>, check: () => Promise<void>) {
     this.#raw = raw;
-    this.#reach = reach;
+    this.#reserve = reserve;
     this.#check = check;
   }
 
@@ -121,7 +121,7 @@ class UploadBody {
     // Where the store stops early, the connection has to stay open for the problem.
     for await (const piece of this.#raw.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       this.bytes += piece.length;
-      await this.#reach(this.bytes);
+      await this.#reserve(this.bytes);
       yield piece;
     }
     await this.#check();
