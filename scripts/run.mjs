@@ -64,6 +64,7 @@ function environmentsFor(script, scriptArgs) {
   const needs = {
     "bench/main.ts": ["ml", "dl", "dev"],
     "scripts/demo.ts": ["ml", "dl"],
+    "scripts/check.ts": ["ml", "dev"],
     "scripts/test.ts": ["ml", "dl", "dev"],
     "scripts/fuzz.ts": ["ml"],
     "scripts/generate.ts": ["ml"],

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { startTimeOf } from "../src/contract/machine/process-stat.ts";
-import { runTestFile, runTestFiles } from "./test-files.ts";
+import { type FileRun, runTestFile, runTestFiles } from "./test-files.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-files-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -21,10 +21,11 @@ const never = new AbortController().signal;
 test("files that fail are told by their names, with what they printed", async () => {
   const good = fileOf("good", 'test("holds", () => undefined);');
   const bad = fileOf("bad", 'test("does not hold", () => { throw new Error("seven is not eight"); });');
-  const said = new Map<string, string>();
-  assert.deepEqual(await runTestFiles([good, bad], 2, (run) => said.set(run.file, run.said)), [bad]);
-  assert.match(said.get(bad)!, /does not hold[\s\S]*seven is not eight/);
-  assert.match(said.get(good)!, /holds/);
+  const runs = new Map<string, FileRun>();
+  await runTestFiles([[good], [bad]], 2, "refuse", (run) => runs.set(run.files.join(), run));
+  assert.deepEqual([runs.get(good)!.passed, runs.get(bad)!.passed], [true, false]);
+  assert.match(runs.get(bad)!.said, /does not hold[\s\S]*seven is not eight/);
+  assert.match(runs.get(good)!.said, /holds/);
 });
 
 test("each file has a folder for temporary files of its own, which is gone with it", async () => {
@@ -34,13 +35,40 @@ test("each file has a folder for temporary files of its own, which is gone with 
     `import { writeFileSync } from "node:fs"; import { tmpdir } from "node:os";
      test("t", () => { writeFileSync(tmpdir() + "/left", ""); writeFileSync(${JSON.stringify(place)}, tmpdir()); });`,
   );
-  assert.equal((await runTestFile(file, never)).passed, true);
+  assert.equal((await runTestFile([file], never, "refuse")).passed, true);
   const temporary = readFileSync(place, "utf8");
   assert.notEqual(temporary, tmpdir());
   assert.equal(existsSync(temporary), false);
 });
 
-test("a file that never ends is ended when its time is over, with what it started", {
+test("a fast file that starts something fails, and reads where it has to be listed", async () => {
+  const starts = {
+    process: 'import { spawn } from "node:child_process"; test("t", () => { spawn("true"); });',
+    waited: 'import { execFileSync } from "node:child_process"; test("t", () => { execFileSync("true"); });',
+    server:
+      'import { createServer } from "node:http"; test("t", () => { createServer().listen(0).close(); });',
+  };
+  for (const [name, text] of Object.entries(starts)) {
+    const file = fileOf(name, text);
+    const { passed, said } = await runTestFile([file], never, "refuse");
+    assert.equal(passed, false, name);
+    assert.match(
+      said,
+      /starts a (process|server), which a fast test may not: list it in scripts\/slow-tests\.ts/,
+    );
+    assert.equal((await runTestFile([file], never, "count")).passed, true, name);
+  }
+});
+
+test("a run tells its processor seconds, with those of the processes that it waited for", async () => {
+  const busy = "const until = process.cpuUsage().user + 300_000; while (process.cpuUsage().user < until);";
+  const text = `import { execFileSync } from "node:child_process";
+    test("t", () => { execFileSync(process.execPath, ["-e", ${JSON.stringify(busy)}]); });`;
+  const { processorSeconds } = await runTestFile([fileOf("busy", text)], never, "count");
+  assert.ok(processorSeconds! >= (process.platform === "linux" ? 0.3 : 0), String(processorSeconds));
+});
+
+test("a file that never ends is killed when its time is over, with what it started", {
   timeout: 120_000,
   skip: process.platform !== "linux" && "looks into /proc",
 }, async () => {
@@ -56,7 +84,7 @@ test("a file that never ends is ended when its time is over, with what it starte
        });`,
   );
   const overdue = new AbortController();
-  const ended = runTestFile(hanging, overdue.signal);
+  const ended = runTestFile([hanging], overdue.signal, "count");
   while (!existsSync(told)) await pause(10);
   overdue.abort();
   const { passed, said } = await ended;

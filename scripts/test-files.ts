@@ -1,6 +1,6 @@
 /**
- * Runs test files, each in a process and with a folder for temporary files of its own, and none for longer than it may:
- * one that never ends is told by its name, and everything that it has started is ended.
+ * Runs test files, in processes that have a folder for temporary files each, and none for longer than it may: a file
+ * that never ends fails by its name, and everything that it has started is killed.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -8,68 +8,105 @@ import { chmodSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Readable } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
+import { startsSomething } from "./slow-tests.ts";
+
+/** Tells of processor seconds and of what is started. */
+const PRELOADED = ["--import", new URL("./test-starts.mjs", import.meta.url).href];
+
+/** What node needs to run several files in one process. */
+const IN_ONE_PROCESS = ["--test", "--test-isolation=none"];
 
 /** Several times what the longest file takes on a busy machine. */
 const MINUTES_AT_MOST = 15;
 
+/** Whether the files may start processes, servers and databases: scripts/test-starts.mjs holds them to it. */
+export type Starts = "refuse" | "count";
+
 export interface FileRun {
-  readonly file: string;
+  /** Several, where they share a process. */
+  readonly files: readonly string[];
   readonly passed: boolean;
-  /** What it printed, and whether it was ended. */
+  /** What it printed, and whether it was killed. */
   readonly said: string;
   readonly seconds: number;
+  /** Of its process and of those that this one started and waited for; undefined where it was killed. */
+  readonly processorSeconds: number | undefined;
 }
 
-/** @param onEnd gets each run as it ends. @returns the names of the files that failed. */
+/**
+ * @param groups the files of each process.
+ * @param onEnd gets each run as it ends.
+ */
 export async function runTestFiles(
-  files: readonly string[],
-  filesAtATime: number,
+  groups: readonly (readonly string[])[],
+  atATime: number,
+  starts: Starts,
   onEnd: (run: FileRun) => void,
-): Promise<string[]> {
-  const waiting = [...files];
-  const failed: string[] = [];
-  const runWhatWaits = async () => {
-    for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
-      const run = await runTestFile(file, AbortSignal.timeout(MINUTES_AT_MOST * 60_000));
-      if (!run.passed) failed.push(file);
-      onEnd(run);
-    }
-  };
-  await Promise.all(Array.from({ length: filesAtATime }, runWhatWaits));
-  return failed.sort();
+): Promise<void> {
+  await runConcurrently(groups, atATime, async (files) => {
+    onEnd(await runTestFile(files, AbortSignal.timeout(MINUTES_AT_MOST * 60_000), starts));
+  });
 }
 
-/** @param overdue ends it: it has had its time. */
-export async function runTestFile(file: string, overdue: AbortSignal): Promise<FileRun> {
+/** Does `work` on each item, in order, so many at a time. */
+export async function runConcurrently<T>(
+  items: readonly T[],
+  atATime: number,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
+  const queue = items.values();
+  const lane = async () => {
+    for (const item of queue) await work(item);
+  };
+  await Promise.all(Array.from({ length: atATime }, lane));
+}
+
+/** @param overdue kills it: it has had its time. */
+export async function runTestFile(
+  files: readonly string[],
+  overdue: AbortSignal,
+  starts: Starts = "count",
+): Promise<FileRun> {
   const began = performance.now();
   const temporary = mkdtempSync(join(tmpdir(), "mucast-test-"));
   // A PostgreSQL that runs as another user has its folder in there.
   chmodSync(temporary, 0o711);
-  const child = spawn(process.execPath, ["--test-reporter=spec", file], {
-    stdio: ["ignore", "pipe", "pipe"],
+  const together = files.length > 1 ? IN_ONE_PROCESS : [];
+  const child = spawn(process.execPath, [...PRELOADED, ...together, "--test-reporter=spec", ...files], {
+    stdio: ["ignore", "pipe", "pipe", "pipe"],
     // Not as a part of a run of `node --test`, which reads its files' reports in a form of its own.
-    env: { ...process.env, TMPDIR: temporary, NODE_TEST_CONTEXT: undefined },
+    env: { ...process.env, TMPDIR: temporary, NODE_TEST_CONTEXT: undefined, MUCAST_TEST_STARTS: starts },
   });
   let said = "";
-  for (const stream of [child.stdout, child.stderr]) {
+  for (const stream of [child.stdout!, child.stderr!]) {
     stream.setEncoding("utf8").on("data", (text) => {
       said += text;
     });
   }
-  const end = () => {
+  let report = "";
+  (child.stdio[3] as Readable).setEncoding("utf8").on("data", (text) => {
+    report += text;
+  });
+  const kill = () => {
     child.kill("SIGKILL");
-    void endProcessesOf(temporary);
+    void killProcessesOf(temporary);
   };
-  overdue.addEventListener("abort", end, { once: true });
+  overdue.addEventListener("abort", kill, { once: true });
   const [status] = await once(child, "close");
-  overdue.removeEventListener("abort", end);
-  const passed = status === 0 && !overdue.aborted;
-  if (!passed) await endProcessesOf(temporary);
+  overdue.removeEventListener("abort", kill);
+  let passed = status === 0 && !overdue.aborted;
+  if (!passed) await killProcessesOf(temporary);
   await rm(temporary, { recursive: true, force: true, maxRetries: 10 });
   if (overdue.aborted)
-    said += `${file} did not end in its time and was ended, with all that it had started\n`;
-  return { file, passed, said, seconds: (performance.now() - began) / 1_000 };
+    said += `${files} did not end in its time and was killed, with all that it had started\n`;
+  const { starts: started, processorSeconds } = report === "" ? {} : JSON.parse(report);
+  if (passed && starts === "count" && started === 0 && files.every(startsSomething)) {
+    passed = false;
+    said += `${files} starts no process and no server: take it out of STARTING in scripts/slow-tests.ts\n`;
+  }
+  return { files, passed, said, seconds: (performance.now() - began) / 1_000, processorSeconds };
 }
 
 const LOOKS_AT_MOST = 500;
@@ -78,7 +115,7 @@ const LOOKS_AT_MOST = 500;
  * Kills every process whose folder for temporary files is this one or inside it, and those that they start meanwhile: a
  * file's process, and all that descend from it, whatever group or session they are in. On Linux only.
  */
-async function endProcessesOf(temporary: string): Promise<void> {
+async function killProcessesOf(temporary: string): Promise<void> {
   for (let looks = 0; looks < LOOKS_AT_MOST; looks++) {
     const found = processesOf(temporary);
     if (found.length === 0) return;

@@ -1,0 +1,69 @@
+/** The checks that are no tests of TypeScript: each is a command, and fails where that does not end with 0. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { findEnvironment } from "../src/engine/environment/environment.ts";
+import { runConcurrently } from "./test-files.ts";
+
+export type Check = readonly [name: string, command: string, args: readonly string[]];
+
+/** Far more than any of them takes. */
+const MINUTES_AT_MOST = 20;
+
+const biome = join("tools/biome/node_modules/@biomejs", `cli-linux-${process.arch}`, "biome");
+const node = process.execPath;
+
+/** Those that take seconds, and need no PyTorch. */
+export function quickChecks(): readonly Check[] {
+  const { python } = findEnvironment("dev");
+  return [
+    ["generated files are current", node, ["scripts/generate.ts", "--check"]],
+    ["types", node, ["node_modules/typescript/bin/tsc", "-p", "."]],
+    ["lint and format", biome, ["ci", "."]],
+    ["engine lint", python, ["-m", "ruff", "check", "engine"]],
+    ["engine format", python, ["-m", "ruff", "format", "--check", "engine"]],
+  ];
+}
+
+/** Those of the engine that need its libraries; the longest first. */
+export function engineChecks(): readonly Check[] {
+  const { python } = findEnvironment("dev");
+  return [
+    ["engine tests", python, ["-m", "pytest", "-q", "engine/tests"]],
+    [
+      "engine types",
+      python,
+      ["-m", "mypy", "--config-file", "engine/pyproject.toml", "engine/mucast_engine"],
+    ],
+  ];
+}
+
+/** What a check prints is shown when it has ended. @returns the names of those that failed. */
+export async function runChecks(checks: readonly Check[], atATime: number): Promise<string[]> {
+  const failed: string[] = [];
+  await runConcurrently(checks, atATime, async (check) => {
+    if (!(await passes(check))) failed.push(check[0]);
+  });
+  return failed;
+}
+
+async function passes([name, command, args]: Check): Promise<boolean> {
+  const started = performance.now();
+  const child = spawn(command, args, {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...process.env, PYTHONPATH: "engine" },
+    timeout: MINUTES_AT_MOST * 60_000,
+    killSignal: "SIGKILL",
+  });
+  let said = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (text) => {
+      said += text;
+    });
+  }
+  const [status, signal] = await once(child, "close");
+  const end = status === 0 ? "passed" : signal ? `was killed by ${signal}` : "FAILED";
+  const seconds = ((performance.now() - started) / 1_000).toFixed(1);
+  process.stdout.write(`\n# ${name}\n${said}# ${name}: ${end} in ${seconds} s\n`);
+  return status === 0;
+}

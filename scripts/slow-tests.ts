@@ -1,0 +1,118 @@
+import { globSync } from "node:fs";
+
+/**
+ * Test files that start a process, a server or a database; a path that ends with / is all below that folder. Every other
+ * file is a fast test: where it starts something, the run refuses that and names this list. A file of this list that
+ * starts nothing fails, too.
+ */
+export const STARTING: readonly string[] = [
+  "scripts/run.test.ts",
+  "scripts/setup-lock.test.ts",
+  "scripts/test-files.test.ts",
+  "src/blob/azure/azure-faults.test.ts",
+  "src/blob/azure/azure-store.test.ts",
+  "src/blob/folder/folder-store.test.ts",
+  "src/blob/folder/staged-file.test.ts",
+  "src/blob/folder/sweep-staged.test.ts",
+  "src/blob/folder/write-output.test.ts",
+  "src/blob/open-blob.test.ts",
+  "src/blob/remote/guarded-agent.test.ts",
+  "src/blob/remote/remote-blob.test.ts",
+  "src/cli/doctor.test.ts",
+  "src/cli/end-signal.test.ts",
+  "src/cli/run-job.test.ts",
+  "src/cli/until-signal.test.ts",
+  "src/client/client.test.ts",
+  "src/client/follow-events.test.ts",
+  "src/contract/machine/make-folder.test.ts",
+  "src/contract/machine/process-stat.test.ts",
+  "src/engine/environment/build-folder.test.ts",
+  "src/engine/environment/environment.test.ts",
+  "src/engine/npy.test.ts",
+  "src/engine/pool/pool.test.ts",
+  "src/engine/pool/warm-host.test.ts",
+  "src/executors/container-apps/adopt-execution.test.ts",
+  "src/executors/container-apps/job-container.test.ts",
+  "src/executors/container-apps/start-execution.test.ts",
+  "src/executors/container-apps/watched-execution.test.ts",
+  "src/executors/process/job-child.test.ts",
+  "src/executors/process/job-deaths.test.ts",
+  "src/executors/process/memory-budget.test.ts",
+  "src/executors/process/process-executor.test.ts",
+  "src/executors/process/standby.test.ts",
+  "src/jobs/dl/train-network.test.ts",
+  "src/jobs/shared/work-folder.test.ts",
+  "src/service/auth/key-store.test.ts",
+  "src/service/auth/oidc-authenticate.test.ts",
+  "src/service/blobs/stored-blobs.test.ts",
+  "src/service/blobs/stored-removals.test.ts",
+  "src/service/database/database.test.ts",
+  "src/service/database/pglite.test.ts",
+  "src/service/database/postgres.test.ts",
+  "src/service/database/statement-queue.test.ts",
+  "src/service/http/blobs/blob-routes.test.ts",
+  "src/service/http/guard/caller-limits.test.ts",
+  "src/service/http/guard/guard-requests.test.ts",
+  "src/service/http/health-routes.test.ts",
+  "src/service/http/key-routes.test.ts",
+  "src/service/http/openapi/document.test.ts",
+  "src/service/http/operations/event-routes.test.ts",
+  "src/service/http/operations/job-routes.test.ts",
+  "src/service/http/operations/operation-routes.test.ts",
+  "src/service/http/page/docs-page.test.ts",
+  "src/service/http/server/connection-limit.test.ts",
+  "src/service/http/server/http-server.test.ts",
+  "src/service/lock/data-lock.test.ts",
+  "src/service/mcp/register-mcp.test.ts",
+  "src/service/operations/fake-operations.test.ts",
+  "src/service/operations/retention.test.ts",
+  "src/service/operations/stored-operations.test.ts",
+  "src/service/queue/dispatcher.test.ts",
+  "src/service/queue/lease-recovery.test.ts",
+  "src/service/readiness.test.ts",
+  "src/service/store/attempts.test.ts",
+  "src/service/store/record-progress.test.ts",
+  "src/service/telemetry/line-writer.test.ts",
+  "src/service/telemetry/log.test.ts",
+  "src/service/telemetry/traces.test.ts",
+  "src/service/webhooks/deliverer.test.ts",
+  "src/service/webhooks/post-event.test.ts",
+  "test/docs/",
+  "test/end-to-end/",
+  "test/examples.test.ts",
+  "test/fuzz/",
+  "test/locked-python.test.ts",
+  "test/model-params.test.ts",
+  "test/openapi/",
+  "test/package.test.ts",
+  "test/planted-signals.test.ts",
+  "test/servers/",
+  "test/service/",
+];
+
+/** Test files that start nothing, and compute for many seconds. */
+export const COMPUTING: readonly string[] = [
+  "src/ingest/memory.test.ts",
+  "src/ingest/layouts/layouts.test.ts",
+  "src/ingest/json/json-reader.test.ts",
+];
+
+export function startsSomething(file: string): boolean {
+  return isListed(file, STARTING);
+}
+
+/** @throws Error where a list names what is not there. */
+export function testFiles(): { readonly fast: readonly string[]; readonly slow: readonly string[] } {
+  const all = globSync(["src/**/*.test.ts", "test/**/*.test.ts", "scripts/**/*.test.ts"]).sort();
+  const listed = [...STARTING, ...COMPUTING];
+  const missing = listed.filter((entry) => !all.some((file) => isListed(file, [entry])));
+  if (missing.length > 0) throw new Error(`scripts/slow-tests.ts names no test file by ${missing}`);
+  return {
+    fast: all.filter((file) => !isListed(file, listed)),
+    slow: all.filter((file) => isListed(file, listed)),
+  };
+}
+
+function isListed(file: string, entries: readonly string[]): boolean {
+  return entries.some((entry) => (entry.endsWith("/") ? file.startsWith(entry) : file === entry));
+}

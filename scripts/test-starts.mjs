@@ -1,0 +1,58 @@
+// Loaded before the test files, MUCAST_TEST_STARTS says how: `refuse` makes every start of a process, a server or a
+// database throw, `count` tells the runner at the end whether there was one. At its end the process also tells the runner
+// the processor seconds of itself and of the processes that it started and waited for, as one line of JSON on descriptor 3.
+import childProcess from "node:child_process";
+import { readFileSync, writeSync } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
+import net from "node:net";
+import { relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { isMainThread } from "node:worker_threads";
+
+const REPORT = 3;
+const TICKS_A_SECOND = 100;
+
+const mode = process.env.MUCAST_TEST_STARTS;
+// It holds for this process alone.
+delete process.env.MUCAST_TEST_STARTS;
+
+if (isMainThread && mode !== undefined) {
+  let starts = 0;
+  const watch = (owner, name, what) => {
+    const original = owner[name];
+    owner[name] = function (...args) {
+      starts++;
+      if (mode === "refuse") throw new Error(refusal(what));
+      return original.apply(this, args);
+    };
+  };
+  watch(childProcess.ChildProcess.prototype, "spawn", "a process");
+  for (const name of ["spawnSync", "execSync", "execFileSync"]) watch(childProcess, name, "a process");
+  watch(net.Server.prototype, "listen", "a server");
+  syncBuiltinESMExports();
+  if (mode === "refuse") {
+    const { PGlite } = await import("@electric-sql/pglite");
+    watch(PGlite, "create", "a database");
+  }
+  process.on("exit", () => writeSync(REPORT, `${JSON.stringify({ starts, ...processorSeconds() })}\n`));
+}
+
+function refusal(what) {
+  const url = /file:\S+\.test\.m?[jt]s/.exec(new Error().stack)?.[0];
+  const file = url === undefined ? "a test" : relative("", fileURLToPath(url));
+  return `${file} starts ${what}, which a fast test may not: list it in scripts/slow-tests.ts`;
+}
+
+/** Of those that it waited for the system tells on Linux alone. */
+function processorSeconds() {
+  const { userCPUTime, systemCPUTime } = process.resourceUsage();
+  const own = (userCPUTime + systemCPUTime) / 1e6;
+  if (process.platform !== "linux") return { processorSeconds: own };
+  const stat = readFileSync("/proc/self/stat", "latin1");
+  const [user, system] = stat
+    .slice(stat.lastIndexOf(")") + 2)
+    .split(" ")
+    .slice(13, 15)
+    .map(Number);
+  return { processorSeconds: own + (user + system) / TICKS_A_SECOND };
+}
