@@ -70,7 +70,7 @@ export const STARTING: readonly string[] = [
   "src/service/queue/dispatcher.test.ts",
   "src/service/queue/lease-recovery.test.ts",
   "src/service/readiness.test.ts",
-  "src/service/store/attempts.test.ts",
+  "src/service/store/claim-operation.test.ts",
   "src/service/store/record-progress.test.ts",
   "src/service/telemetry/line-writer.test.ts",
   "src/service/telemetry/log.test.ts",

@@ -200,6 +200,7 @@ describe("a payload that is wrong", () => {
     ["{", /^payload is not valid JSON at line 1, column 2/],
     [payload('"{}"'), /^config: must be an object, got "{}"/],
     [payload("[]"), /^config: must be an object, got \[\]/],
+    ['{"feature_url": [{"toString": {}}]}', /^feature_url: must be a string, got \[/],
     [payload(`${'{"a":'.repeat(64)}[1]${"}".repeat(64)}`), /more than 65 levels/],
   ] as const) {
     it(`says what is wrong with ${text.slice(0, 30)}`, () => {

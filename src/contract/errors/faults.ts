@@ -64,7 +64,13 @@ function valueFault(path: string, issue: z.core.$ZodIssue, input: unknown): Faul
     return fault(path, `is required, and ${show(given)} was given`, String(issue.path.at(-1)));
   }
   const accepted = issue.code === "invalid_value" ? issue.values.map(String) : [];
-  return fault(path, `${rule(issue)}, got ${show(value)}`, nearestName(String(value), accepted));
+  return fault(path, `${rule(issue)}, got ${show(value)}`, nearestName(textOf(value), accepted));
+}
+
+/** Of a value that may be meant as a name, also as the only one of a list. An object has none: its `toString` may be data. */
+function textOf(value: unknown): string {
+  const only = Array.isArray(value) && value.length === 1 ? value[0] : value;
+  return typeof only === "object" && only !== null ? "" : String(only);
 }
 
 function rule(issue: z.core.$ZodIssue): string {
