@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { settingNames, settingsSchema } from "./settings.ts";
 
@@ -23,15 +22,5 @@ test("no two settings have the same name", () => {
   for (const kind of ["env", "flag"] as const) {
     const names = settings.map(([, setting]) => settingNames.get(setting)?.[kind]).filter(Boolean);
     assert.equal(new Set(names).size, names.length, kind);
-  }
-});
-
-test("`mucast serve` has every flag of a setting under its key, and names its variable", () => {
-  const command = readFileSync(new URL("../cli/serve.ts", import.meta.url), "utf8");
-  for (const [key, setting] of settings) {
-    const { flag, env } = settingNames.get(setting) ?? {};
-    if (flag === undefined) continue;
-    const row = new RegExp(`^ *${key}: \\["${flag} <\\w+>", ".*\\[env: ${env}\\]"\\],$`, "m");
-    assert.match(command, row, `src/cli/serve.ts has no row of ${key} with ${flag} and ${env}`);
   }
 });

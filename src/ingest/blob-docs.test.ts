@@ -22,7 +22,7 @@ async function tickersOf(text: string): Promise<readonly string[]> {
 }
 
 describe("docs/blobs.md", () => {
-  it("shows examples that are read as it says", async () => {
+  it("has examples that are read as it says", async () => {
     assert.equal(examples.length, 9);
     for (const text of examples) assert.equal((await tickersOf(text))[0], "AAPL", text);
   });

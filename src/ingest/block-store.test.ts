@@ -28,7 +28,7 @@ describe("the block store", () => {
     );
   });
 
-  it("keeps what it was given, not what becomes of it", () => {
+  it("keeps a copy, which later changes do not reach", () => {
     const store = new BlockStore(workFolder);
     const values = Float64Array.of(1, 2);
     const span = store.append(values);
@@ -38,7 +38,7 @@ describe("the block store", () => {
     assert.deepEqual(back, Float64Array.of(1, 2));
   });
 
-  it("says so where it cannot write", () => {
+  it("throws output_failed where it cannot write", () => {
     const store = new BlockStore(join(workFolder, "absent"), 0);
     assert.throws(() => store.append(Float64Array.of(1)), {
       code: "output_failed",

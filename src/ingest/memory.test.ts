@@ -41,14 +41,14 @@ async function readBelow(most: number, chunks: AsyncIterable<Uint8Array>): Promi
   return count;
 }
 
-describe("reading a blob that is larger than memory should be", () => {
+describe("the reading of a blob that is larger than the memory it may take", () => {
   it("holds one ticker at a time in the canonical layout", async () => {
     const columns = Array.from({ length: 20 }, (_, j) => `"f${j}":[${dates.map((_, i) => `0.${j}${i}`)}]`);
     const chunks = repeated(`{"dates":[${dates}],"features":{"":{}`, `,"T#":{${columns}}`, 1_000, "}}");
     assert.equal(await readBelow(120, chunks), 1_000 * 20 * DAYS);
   });
 
-  it("moves to disk what mixed rows of all tickers would fill memory with", async () => {
+  it("moves mixed rows of all tickers to disk before they fill the memory", async () => {
     const features = Array.from({ length: 40 }, (_, k) => `"f${k}":${k}.5`);
     const row = `,{"ticker":"T#","date":"1970-01-01",${features}}`;
     const rows = Array.from({ length: 500 }, (_, j) => row.replace("#", String(j))).join("");

@@ -130,7 +130,7 @@ describe("a feature blob", () => {
     );
   });
 
-  it("has no window, so whatever is called so is not looked at", async () => {
+  it("has no window: keys with such names are skipped", async () => {
     const document = {
       start: "whenever",
       end: [7],
@@ -171,7 +171,7 @@ describe("a feature blob", () => {
     for (const document of wide) await assert.rejects(read(document), { code: "too_large" });
   });
 
-  it("is refused where few bytes stand for more values than a ticker may have", async () => {
+  it("is refused where few bytes mean more values than a ticker may have", async () => {
     // One fewer than there may be, because the date of a record counts as a key.
     const columns = Array.from({ length: MOST_COLUMNS - 1 }, (_, i) => `c${i}`);
     const days = Array.from({ length: Math.ceil(MOST_VALUES / MOST_COLUMNS) + 3 }, (_, i) => formatDay(i));
@@ -188,7 +188,7 @@ describe("a feature blob", () => {
     for (const document of sparse) await assert.rejects(read(document), { code: "too_large", message });
   });
 
-  it("is refused where a name is longer than any that is one", async () => {
+  it("is refused where a name is too long", async () => {
     const column = "é".repeat(501);
     const ticker = "é".repeat(129);
     const long = [
@@ -207,7 +207,7 @@ describe("a feature blob", () => {
     assert.deepEqual(await read({ metadata, dates: [], features: longest }), longest);
   });
 
-  it("is refused where its names are more than they may be, each column counted once", async () => {
+  it("is refused where its names together are too long, each column counted once", async () => {
     const limits = { tickers: 4, nameBytes: 20 };
     const small = (document: unknown) => read(document, limits);
     // 3 tickers of 2 bytes, 2 columns of 7: 20 bytes.

@@ -124,7 +124,7 @@ describe("a data-extraction blob", () => {
     it(`is read from ${layout}`, async () => assert.deepEqual((await read(document)).A, BOTH));
   }
 
-  it("gives its window from any of its names and places", async () => {
+  it("gives its window under each of its names, at the top and in each holder", async () => {
     const window = { start: parseDay(D1), end: parseDay(D2), learningEnd: parseDay(D1) };
     const prices = { dates: [D1], prices: { A: [1] } };
     const documents = [
@@ -167,7 +167,7 @@ describe("a data-extraction blob", () => {
     assert.deepEqual([none.firstDay, none.lastDay], [undefined, undefined]);
   });
 
-  it("gives its tickers by code point, and each as often as it is asked for", async () => {
+  it("gives its tickers in code point order, and loads each any number of times", async () => {
     const blob = await open(
       `{"prices":{"😀":[1],"Ａ":[2],"__proto__":[3],"10":[4],"9":[5]},"dates":["${D1}"]}`,
     );
@@ -233,7 +233,7 @@ describe("a data-extraction blob", () => {
     await refused({ A: [{ date: D1, close: 1, Close: 2 }] }, /two columns "close" and "Close"/, "A");
   });
 
-  it("refuses dates that are none, or come twice", async () => {
+  it("refuses texts that are no dates, and dates that occur twice", async () => {
     await refused({ dates: [D1, "2020-02-30"], prices: { A: [1, 2] } }, /dates\[1\] "2020-02-30" is no date/);
     await refused({ dates: ["20200102"], prices: { A: [1] } }, /midnight UTC/);
     await refused(
@@ -304,7 +304,7 @@ describe("a data-extraction blob", () => {
     await refused({ dates: [D1], prices: { A: [1], dates: [D2], B: [1] } }, /dates come after tickers/);
   });
 
-  it("tells the byte of the fault", async () => {
+  it("names the byte of the fault", async () => {
     const text = `{"dates":["${D1}"],"prices":{"A":[1],"Bé":["x"]}}`;
     const offset = Buffer.from(text.slice(0, text.indexOf('"x"'))).length;
     await assert.rejects(open(text), {
@@ -313,7 +313,7 @@ describe("a data-extraction blob", () => {
     });
   });
 
-  it("says nothing of a ticker that it does not have", async () => {
+  it("throws for a ticker that it does not have", async () => {
     const blob = await open([]);
     assert.throws(() => blob.load("A"), /no ticker A/);
   });

@@ -125,7 +125,7 @@ test("nothing dated d or before changes when prices after d do, in any feature o
   );
 });
 
-test("features stand on a ticker's own price dates: a gap moves them, and stays null", async () => {
+test("features are on a ticker's own price dates: a gap moves them, and stays null", async () => {
   const dense = walkOf(4, 60);
   const gappy = dense.flatMap((price, i) => (i % 7 === 3 ? [null, price] : [price]));
   const padded = { A: gappy, B: walkOf(5, gappy.length) };
@@ -138,32 +138,32 @@ test("features stand on a ticker's own price dates: a gap moves them, and stays 
   }
 });
 
-test("a zero or negative price is written, told, and is no price to the features", async () => {
+test("a zero or negative price is written and reported, and features ignore it", async () => {
   const A: (number | null)[] = walkOf(1, 30);
   A[10] = 0;
   A[11] = -3;
-  const told: string[] = [];
+  const reported: string[] = [];
   const outFolder = fresh();
-  const request = { csvPath: csvOf({ A }), outFolder, report: (line: string) => void told.push(line) };
+  const request = { csvPath: csvOf({ A }), outFolder, report: (line: string) => void reported.push(line) };
   const { dataExtractorPath, featurePath } = await preparePrices(request);
   assert.deepEqual(JSON.parse(readFileSync(dataExtractorPath, "utf8")).prices.A, A);
-  assert.match(told.join("\n"), /A: 2 prices are zero or negative/);
+  assert.match(reported.join("\n"), /A: 2 prices are zero or negative/);
   const { mom_1: momentum } = JSON.parse(readFileSync(featurePath, "utf8")).features.A;
   assert.deepEqual([momentum[10], momentum[11], momentum[12]], [null, null, Math.log(A[12]! / A[9]!)]);
 });
 
-test("a ticker whose prices lie too far apart for labels is told, with the typical distance", async () => {
+test("a ticker whose prices lie too far apart for labels is reported, with the typical distance", async () => {
   const [daily, monthly] = [walkOf(1, 200), walkOf(2, 200).map((price, i) => (i % 30 === 0 ? price : null))];
-  const told: string[] = [];
-  const request = { outFolder: fresh(), report: (line: string) => void told.push(line) };
+  const reported: string[] = [];
+  const request = { outFolder: fresh(), report: (line: string) => void reported.push(line) };
   await preparePrices({ ...request, csvPath: csvOf({ DAILY: daily, MONTHLY: monthly }) });
-  assert.deepEqual(told.slice(1), [
+  assert.deepEqual(reported.slice(1), [
     "warning: MONTHLY has prices 30 calendar days apart (median), and a label needs the next one within 10: " +
       "no job can learn from it; give daily or weekly prices",
   ]);
 });
 
-test("what compares tickers uses those that have a price that day", async () => {
+test("features across tickers use the tickers that have a price that day", async () => {
   const { features } = await prepare({ A: [1, 2, 4], B: [1, 3, null], C: [1, 1, 2] });
   const two = Math.log(2);
   const near = (actual: (number | null)[], expected: (number | null)[]) =>

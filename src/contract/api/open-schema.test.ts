@@ -36,7 +36,7 @@ const RECORD = samplesOf(resultRecordSchema)[0] as object;
 
 describe("the open form of a schema", () => {
   for (const [name, written] of Object.entries(ANSWERS)) {
-    test(`takes an unknown member at every level of ${name}, which is refused where it is written`, () => {
+    test(`accepts an unknown member at every level of ${name}, which the written form refuses`, () => {
       const readers = readersOf(written);
       for (const sample of samplesOf(written)) {
         written.parse(sample);
@@ -53,7 +53,7 @@ describe("the open form of a schema", () => {
     });
   }
 
-  test("takes names that may grow, and refuses those that may not", () => {
+  test("accepts other names in lists that may grow, and refuses them in others", () => {
     const warning = { code: "added_later", message: "m" };
     const [problem] = samplesOf(problemSchema) as object[];
     const progress = { stage: "added_later", done: 1, total: null };
@@ -70,7 +70,7 @@ describe("the open form of a schema", () => {
     for (const takes of readersOf(operationSchema)) assert.ok(!takes({ ...operation, status: "Paused" }));
   });
 
-  test("takes events of other types, and no known one of another shape", () => {
+  test("accepts events of other types, and refuses a known type in another shape", () => {
     const base = { seq: 1, operation_id: "one", time: "2026-01-05T21:00:00.000Z" };
     const other = { ...base, type: "added_later", data: { any: 1 } };
     assert.ok(!storedEventSchema.safeParse(other).success);
@@ -81,7 +81,7 @@ describe("the open form of a schema", () => {
     }
   });
 
-  test("leaves the result record exact, alone and wherever it stands", () => {
+  test("keeps the result record exact, alone and inside other schemas", () => {
     const more = { ...RECORD, added_later: 1 };
     const published = ajv.compile(jsonSchema("result-record"));
     assert.ok(published(RECORD) && !published(more));
@@ -105,7 +105,7 @@ describe("the open form of a schema", () => {
     }
   });
 
-  test("lacks nothing that a reader needs: what is missing or of another type is refused", () => {
+  test("refuses a member that is missing or of another type", () => {
     const [blob] = samplesOf(outputBlobSchema) as Record<string, unknown>[];
     const { mu: _, ...without } = blob!;
     for (const takes of readersOf(outputBlobSchema)) {
@@ -115,7 +115,7 @@ describe("the open form of a schema", () => {
   });
 });
 
-test("the published schemas of answers are the open ones, those of requests are not", () => {
+test("the published schemas of answers are open, those of requests are strict", () => {
   const [blob] = samplesOf(outputBlobSchema) as object[];
   assert.ok(ajv.compile(jsonSchema("output-blob"))({ ...blob, added_later: 1 }));
   assert.ok(ajv.compile(jsonSchema("warning"))({ code: "added_later", message: "m", added_later: 1 }));

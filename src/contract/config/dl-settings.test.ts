@@ -44,7 +44,7 @@ test("every default is filled in", () => {
   });
 });
 
-test("every field is taken from its place", () => {
+test("every field of the config reaches the settings", () => {
   const { settings } = parse({
     status: false,
     "current option": "portfolio_lstm",
@@ -182,7 +182,7 @@ test("any other loss, whatever its type or case, is mse with a warning that show
   );
 });
 
-test("what stands beside Dot prediction is told before what stands inside it", () => {
+test("warnings about sections beside Dot prediction come before those about its fields", () => {
   const text = JSON.stringify({
     "ML params": {},
     "NN params": { "Dot prediction": { "current option": "cnn", training_params: { loss_type: 1 } } },

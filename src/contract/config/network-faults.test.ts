@@ -31,7 +31,7 @@ const cnn = (entry: Section, lookback?: number) => ({
 });
 
 for (const architecture of ["transformer", "portfolio_transformer"]) {
-  test(`${architecture}: nhead has to divide d_model, and the fault tells which would`, () => {
+  test(`${architecture}: nhead has to divide d_model, and the fault lists the divisors`, () => {
     assert.deepEqual(faultsOf(transformer({ d_model: 30, nhead: 8 }, architecture)), [
       {
         path: `config.NN params.Dot prediction.models_params.${architecture}.nhead`,
@@ -41,7 +41,7 @@ for (const architecture of ["transformer", "portfolio_transformer"]) {
   });
 }
 
-test("a default that does not fit what is given is called one", () => {
+test("a default that contradicts a given value is called the default", () => {
   assert.match(faultsOf(transformer({ d_model: 33 }))[0]!.message, /got 4 \(the default\) for d_model 33;/);
   assert.match(faultsOf(transformer({ nhead: 5 }))[0]!.message, /got 5 for d_model 64 \(the default\);/);
 });
@@ -51,7 +51,7 @@ test("an odd d_model is fine where nhead divides it", () => {
   assert.deepEqual(faultsOf(transformer({ d_model: 1, nhead: 1 })), []);
 });
 
-test("what cannot be built is no fault in the entry of another architecture", () => {
+test("the entry of another architecture is not checked for whether it can be built", () => {
   const models_params = { transformer: { d_model: 30, nhead: 8 }, cnn: { filters: [1, 1, 1, 1, 1] } };
   assert.deepEqual(faultsOf({ "current option": "lstm", models_params }), []);
 });
@@ -64,7 +64,7 @@ test("a wrong type is a fault in the entry of another architecture too", () => {
   );
 });
 
-test("a lookback too short for the pooling tells the block that fails and the least that works", () => {
+test("the fault of a lookback too short for the pooling names the block that fails and the least lookback", () => {
   assert.deepEqual(faultsOf(cnn({ filters: [8, 8, 8, 8] })), [
     {
       path: "config.NN params.Dot prediction.data_processing.lookback",
@@ -122,7 +122,7 @@ test("the least lookback of a fault is accepted, and one less is not", () => {
   assert.deepEqual([accepts(7), accepts(8)], [false, true]);
 });
 
-test("what cannot be built is told together with every other fault", () => {
+test("one error has the network's fault and every other", () => {
   const found = faultsOf({
     ...transformer({ d_model: 30, nhead: 8, dropout: 1 }),
     training_params: { epochs: 0 },

@@ -105,7 +105,7 @@ test("a batch of a joint network is worked on in pieces, of a date with all its 
   );
 });
 
-test("both limits are told at once", () => {
+test("one error has both limits", () => {
   const settings = settingsOf({
     "current option": "mlp",
     data_processing: { lookback: 1000, batch_size: 65536 },

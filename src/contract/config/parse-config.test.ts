@@ -57,7 +57,7 @@ test("every default of run_dl_job is filled in", () => {
   });
 });
 
-test("all faults are told at once, each with its path, its value and the nearest name", () => {
+test("one error has all faults, each with its path, its value and the nearest name", () => {
   const found = faults(() =>
     ml({
       modle: "rf",
@@ -94,14 +94,14 @@ test("a section of another service is ignored with a warning, a stray value is a
   assert.equal(faults(() => ml({ model: "rf" }, { n_splits: 3 }))[0]!.path, "config.n_splits");
 });
 
-test("a misspelt section is told as the missing one", () => {
+test("a misspelt section is the fault of the missing one", () => {
   const found = faults(() => parseConfig('{"ML parms": {"model": "rf"}}', mlConfigSchema, ["ML params"]));
   assert.deepEqual(found, [
     { path: "config.ML params", message: 'is required, and "ML parms" was given', suggestion: "ML params" },
   ]);
 });
 
-test("keys without their section are told where they belong, with their own faults", () => {
+test("the fault of keys outside their section says where they belong, and the error has their own faults", () => {
   const found = (text: string, wanted: readonly string[], schema: z.ZodType) =>
     faults(() => parseConfig(text, schema, wanted)).map(({ path, message }) => `${path}: ${message}`);
   assert.deepEqual(found('{"model": "ridge"}', ["ML params"], mlConfigSchema), [
@@ -120,7 +120,7 @@ test("keys without their section are told where they belong, with their own faul
   ]);
 });
 
-test("the section of the other job is told as such", () => {
+test("the fault of the other job's section names that job", () => {
   const [fault] = faults(() => parseConfig('{"NN params": {}}', mlConfigSchema, ["ML params"]));
   assert.deepEqual(fault, {
     path: "config.ML params",
@@ -128,13 +128,13 @@ test("the section of the other job is told as such", () => {
   });
 });
 
-test("a wrong type is told in the words of JSON", () => {
+test("a wrong type is named in the words of JSON", () => {
   for (const wrong of [{ model_params: null }, { model_params: [] }, { intervals: 3 }]) {
     assert.match(faults(() => ml({ model: "rf", ...wrong }))[0]!.message, /^must be an object, got /);
   }
 });
 
-test("ranges are held", () => {
+test("values outside their ranges are refused", () => {
   for (const params of [
     { n_splits: 0 },
     { n_splits: 1.5 },

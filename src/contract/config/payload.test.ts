@@ -70,7 +70,7 @@ describe("a canonical payload", () => {
     );
   });
 
-  it("differs where numbers are written differently, which Python would tell apart", () => {
+  it("differs where Python would read numbers differently", () => {
     const alpha = (text: string) => canonical(ridge(`,"model_params":{"alpha":${text}}`));
     assert.notEqual(alpha("1"), alpha("1.0"));
     assert.equal(alpha("1.0"), alpha(" 1.0 "));
@@ -101,7 +101,7 @@ function reversed(value: unknown): unknown {
   );
 }
 
-it("hands on any config as it is written, wherever it stands among the fields", () => {
+it("passes any config on as the caller wrote it, first or last among the fields", () => {
   const spaced = (text: string) => fc.constantFrom("", " ", "\n").map((space) => `${text}${space}`);
   const fields = [`"feature_url":"${FEATURES}"`, `"data_extractor_url":"${PRICES}"`];
   fc.assert(
@@ -114,7 +114,7 @@ it("hands on any config as it is written, wherever it stands among the fields", 
 });
 
 describe("a payload that is wrong", () => {
-  it("tells every fault at once", () => {
+  it("gets one error with every fault", () => {
     const text =
       `{"feature_ur": "x", "data_extractor_url": 5, "more": 1, "more": 2, ` +
       `"config": {"ML params": {"model": "rigde", "n_split": 5, "cv_test_size": 0}, "mode": 1}}`;
@@ -169,7 +169,7 @@ describe("a payload that is wrong", () => {
     assert.match(both.message, /config: has 32769 bytes; at most 32768/);
   });
 
-  it("tells keys that stand twice, at the top and inside the config, with what else is wrong there", () => {
+  it("gets one error with keys that occur twice, at the top and inside the config, and every other fault", () => {
     const text = payload('{"ML params":{"model":"ridge","n_splits":3,"n_splits":0}}', '"config":{},');
     assert.deepEqual(told(refusal(text), "invalid_request"), [
       "config",
@@ -178,7 +178,7 @@ describe("a payload that is wrong", () => {
     ]);
   });
 
-  it("tells both URLs that may not be read, by the path of their field", () => {
+  it("gets one error with both URLs that may not be read, by the path of their field", () => {
     const checkUrl = (url: string) =>
       url.includes("a.example") ? undefined : { message: "is outside the allowed origins" };
     const there = { checkUrl };
@@ -209,7 +209,7 @@ describe("a payload that is wrong", () => {
   }
 });
 
-it("answers every text with a payload or a MucastError that tells paths", () => {
+it("gives for every text a payload or a MucastError with paths", () => {
   const names = fc.constantFrom("feature_url", "data_extractor_url", "config", "confg", "__proto__");
   const held = fc.oneof(fc.json({ maxDepth: 3 }), fc.constantFrom(ridge(), ridge(',"n_splits":-1'), '""'));
   const members = fc.array(fc.tuple(names, held), { maxLength: 5 });

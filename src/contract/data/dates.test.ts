@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { dayOfCivil, formatDay, MILLISECONDS_PER_DAY, parseDay } from "./dates.ts";
 
-test("a day number and its date are the same thing, over all years of four digits", () => {
+test("a day number and its date convert to each other, over all years of four digits", () => {
   fc.assert(
     fc.property(fc.integer({ min: -719_528, max: 2_932_896 }), (day) => {
       assert.equal(parseDay(formatDay(day)), day);
@@ -30,7 +30,7 @@ test("a date-time counts as its first ten characters, whatever its offset", () =
   }
 });
 
-test("what is no date is undefined", () => {
+test("a text that is no date gives undefined", () => {
   for (const text of ["2023-02-29", "2023-13-01", "2023-00-10", "2023-1-1", "20230101", "2023-01-01x", ""]) {
     assert.equal(parseDay(text), undefined, text);
   }

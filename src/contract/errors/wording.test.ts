@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { printable } from "./wording.ts";
 
-test("what steers a terminal or ends a line is spelt out, the rest stays", () => {
+test("characters that steer a terminal or end a line are escaped, all others stay", () => {
   assert.equal(printable("\u001b[31mA\nerror: fake\r\u0085"), "\\u001b[31mA\\u000aerror: fake\\u000d\\u0085");
   assert.equal(printable("right-to-left \u202e, tag \u{E0041}"), "right-to-left \\u202e, tag \\udb40\\udc41");
   for (const plain of ["BRK.B", "Å Ω 株式 \u{1F600}", '{"a": 1}']) assert.equal(printable(plain), plain);

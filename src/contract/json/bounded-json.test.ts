@@ -35,7 +35,7 @@ test("a text is itself where it fits, else its longest beginning that does, with
   );
 });
 
-test("a copy never takes more than it may, and is the value where that has room", () => {
+test("a copy never exceeds its limit, and equals the value where that fits", () => {
   fc.assert(
     fc.property(json, fc.integer({ min: 0, max: 400 }), (value, bytes) => {
       const copy = boundedCopy(value, { bytes, text: 80 });
@@ -47,7 +47,7 @@ test("a copy never takes more than it may, and is the value where that has room"
   );
 });
 
-test("the entries of a list are whole, or not there", () => {
+test("a list keeps whole entries only", () => {
   const entry = { code: "fit_failed", message: "m".repeat(50) };
   const copy = boundedCopy(Array(100).fill(entry), { bytes: 1_000, text: 1_000 });
   assert.deepEqual(copy, Array(Math.floor((1_000 - 1) / (jsonBytes(entry) + 1))).fill(entry));

@@ -43,7 +43,7 @@ describe("numbers", () => {
 });
 
 describe("keys", () => {
-  it("finds every key that stands twice, with its path", () => {
+  it("finds every key that occurs twice, with its path", () => {
     const { data, code } = refusal('{"a": {"b": [{"c": 1, "d": 2, "c": 3}]}, "e": 1, "e": 1}');
     assert.equal(code, "invalid_request");
     assert.deepEqual(
@@ -58,7 +58,7 @@ describe("keys", () => {
     assert.ok(data.faults.every(({ path }) => path.length <= 400));
   });
 
-  it("sees through escapes", () => {
+  it("compares keys without their escapes", () => {
     assert.equal(refusal('{"eta": 1, "\\u0065ta": 2}').data.path, "config.eta");
   });
 
@@ -90,7 +90,7 @@ describe("syntax", () => {
     ["a bad escape", '["\\x"]', /column 2: a string that is not closed, or holds a bad escape/],
   ];
   for (const [name, text, expected] of cases) {
-    it(`tells the place of ${name}`, () => {
+    it(`gives line and column of ${name}`, () => {
       const error = refusal(text);
       assert.equal(error.code, "invalid_request");
       assert.match(error.message, expected);
@@ -103,7 +103,7 @@ describe("syntax", () => {
     assert.deepEqual([data.line, data.column], [3, 2]);
   });
 
-  it("stops at a stated depth, whatever the stack", () => {
+  it("refuses more than DEEPEST_JSON levels, whatever the stack", () => {
     const nested = (levels: number) => "[".repeat(levels) + "]".repeat(levels);
     assert.doesNotThrow(() => parseJson(nested(DEEPEST_JSON)));
     assert.match(refusal(nested(DEEPEST_JSON + 1)).message, /more than 64 levels/);

@@ -8,7 +8,7 @@ function* endless(): Pausable<never> {
   for (;;) yield 1;
 }
 
-test("work without an end ends with its signal, which a timer aborts meanwhile", {
+test("endless work ends with its signal, which a timer aborts during the work", {
   timeout: 60_000,
 }, async () => {
   const controller = new AbortController();
@@ -21,7 +21,7 @@ test("work without an end ends with its signal, which a timer aborts meanwhile",
   assert.ok(told.length > 0 && told.every((done, i) => i === 0 || done > told[i - 1]!));
 });
 
-test("a signal that comes during the last turn counts", async () => {
+test("a signal that aborts during the last turn counts", async () => {
   const controller = new AbortController();
   const work = (function* (): Pausable<string> {
     setImmediate(() => controller.abort(STOP));
@@ -31,7 +31,7 @@ test("a signal that comes during the last turn counts", async () => {
   await assert.rejects(inTurns(work, controller.signal), STOP);
 });
 
-test("what the work returns is handed on", async () => {
+test("inTurns returns the result of the work", async () => {
   const work = (function* (): Pausable<string> {
     yield 1;
     return "done";
@@ -39,7 +39,7 @@ test("what the work returns is handed on", async () => {
   assert.equal(await inTurns(work, new AbortController().signal), "done");
 });
 
-test("a loop gives way once a turn, not at each step", async () => {
+test("a loop pauses once a turn, not at each step", async () => {
   let now = 0;
   let turns = 0;
   const controller = new AbortController();

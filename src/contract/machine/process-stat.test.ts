@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { startUnreaped } from "../../../test/unreaped.testing.ts";
 import { isRunning, sessionOf, startTimeOf } from "./process-stat.ts";
 
-test("a process is known by its start, until it ends", async (t) => {
+test("a process has a start time until it ends", async (t) => {
   const child = await startUnreaped(t, ["sleep", "600"]);
   const start = startTimeOf(child.pid);
   assert.match(start!, /^\d+$/);
@@ -18,7 +18,7 @@ test("a process is known by its start, until it ends", async (t) => {
   );
 });
 
-test("a pid that none has is no process", () => {
+test("a pid that no process has does not run", () => {
   const beyond = 2 ** 22 + 1;
   assert.deepEqual([startTimeOf(beyond), isRunning(beyond)], [undefined, false]);
 });

@@ -39,7 +39,7 @@ function taken(model: string, params: object | string): [number, number] | undef
 
 const ANY: [number, number] = [1, 30];
 
-describe("what an argument asks of the columns", () => {
+describe("an argument's demand on the columns", () => {
   const cases: [string, string, unknown[], [number, number]][] = [
     ["lightgbm", "interaction_constraints", [[[0, 1], [2]], "[0,1],[2]", "[[0,1],[2]]"], [3, 30]],
     ["lightgbm", "interaction_constraints", [[], [[]], "", "[]", "[[]]"], ANY],
@@ -83,11 +83,11 @@ describe("what an argument asks of the columns", () => {
     assert.deepEqual(taken("lightgbm", { cat_feature: [7] }), [8, 30]);
   });
 
-  it("is nothing where the argument is null or says nothing of columns", () => {
+  it("is none where the argument is null or speaks of no column", () => {
     assert.deepEqual(taken("lightgbm", { interaction_constraints: null, num_leaves: 7 }), ANY);
   });
 
-  it("is told with the value, the number of columns and their names", () => {
+  it("that is not met is a fault with the value, the number of columns and their names", () => {
     const [sentence] = unmetDemands(demandsOf("lightgbm", { interaction_constraints: [[0, 1], [99]] }), [
       "mom",
       "vol",
@@ -103,7 +103,7 @@ describe("what an argument asks of the columns", () => {
     );
   });
 
-  it("gives the trial fit columns enough, and as many as there are values for each", () => {
+  it("is met by the columns of the trial fit", () => {
     const trial = (params: object) => trialColumns(demandsOf("lightgbm", params));
     assert.equal(trial({}), 8);
     assert.equal(trial({ interaction_constraints: [[0, 1], [20]] }), 22);
@@ -173,13 +173,13 @@ describe("no ticker can take", () => {
   ];
   for (const [model, name, values] of misread) {
     for (const value of values) {
-      it(`${model} ${name} ${JSON.stringify(value)}, which is not as it is written`, () => {
+      it(`${model} ${name} ${JSON.stringify(value)}, which is in no known form`, () => {
         assert.match(fault(model, { [name]: value }) ?? "accepted", /: (takes|must be) /);
       });
     }
   }
 
-  it("what is about features that are no numbers, unless it is empty", () => {
+  it("arguments about features that are no numbers, unless they are empty", () => {
     for (const name of [
       "cat_features",
       "text_features",

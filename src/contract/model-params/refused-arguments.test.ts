@@ -33,7 +33,7 @@ function refusesAll(model: string, names: string[], reason: RegExp): void {
   }
 }
 
-describe("what reaches outside the model", () => {
+describe("an argument that reaches outside the model", () => {
   it("is refused of lightgbm, under every alias: the network", () => {
     const names = ["machines", "num_machines", "local_listen_port", "machine_list_filename", "time_out"];
     refusesAll(
@@ -148,7 +148,7 @@ describe("what reaches outside the model", () => {
   });
 });
 
-describe("what needs an evaluation set", () => {
+describe("an argument that needs an evaluation set", () => {
   const cases: [string, string[]][] = [
     ["xgboost", ["early_stopping_rounds"]],
     [
@@ -175,7 +175,7 @@ describe("what needs an evaluation set", () => {
     assert.equal(refusal("catboost", { use_best_model: false, eval_fraction: 0.0 }), undefined);
   });
 
-  it("is not every metric: one alone changes nothing", () => {
+  it("is no metric, because metrics alone change nothing", () => {
     assert.equal(refusal("xgboost", { eval_metric: "mae" }), undefined);
     assert.equal(refusal("lightgbm", { metric: "l1" }), undefined);
     assert.equal(refusal("catboost", { eval_metric: "MAE", custom_metric: ["MAE"] }), undefined);

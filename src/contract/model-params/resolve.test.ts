@@ -40,7 +40,7 @@ function refuses(model: string, text: string, message: RegExp): void {
   assert.deepEqual(others, []);
 }
 
-describe("what is added", () => {
+describe("the arguments that mucast adds", () => {
   const cases: [string, string][] = [
     ["random_forest", '{"n_jobs":1,"random_state":42}'],
     ["xgboost", '{"n_jobs":1,"random_state":42,"verbosity":0}'],
@@ -53,20 +53,20 @@ describe("what is added", () => {
     ["quantile", "{}"],
   ];
   for (const [model, expected] of cases) {
-    it(`gives ${model} threads, seed and silence as far as its constructor takes them`, () => {
+    it(`are threads, seed and silence, where the constructor of ${model} has them`, () => {
       assert.equal(passed(model), expected);
       assert.deepEqual(resolve(model).warnings, []);
     });
   }
 
-  it("leaves the caller's seed alone, under any name, null included", () => {
+  it("do not replace the caller's seed, under any name, null included", () => {
     assert.equal(passed("xgboost", '{"seed": 7}'), '{"random_state":7,"n_jobs":1,"verbosity":0}');
     assert.match(passed("lightgbm", '{"random_seed": 7}'), /^\{"random_state":7,/);
     assert.match(passed("catboost", '{"random_state": 7}'), /^\{"random_seed":7,/);
     assert.equal(passed("random_forest", '{"random_state": null}'), '{"random_state":null,"n_jobs":1}');
   });
 
-  it("leaves the caller's verbosity alone, under any name", () => {
+  it("do not replace the caller's verbosity, under any name", () => {
     assert.doesNotMatch(passed("lightgbm", '{"verbosity": 1}'), /"verbose"/);
     assert.doesNotMatch(passed("lightgbm", '{"verbose": 1}'), /-1/);
     assert.doesNotMatch(passed("catboost", '{"silent": true}'), /verbose/);
@@ -74,14 +74,14 @@ describe("what is added", () => {
     assert.match(passed("xgboost", '{"verbosity": 2}'), /"verbosity":2/);
   });
 
-  it("keeps the caller's order and puts additions behind", () => {
+  it("come after the caller's, which keep their order", () => {
     assert.equal(
       passed("lasso", '{"tol": 1e-3, "alpha": 0.10, "max_iter": 50}'),
       '{"tol":1e-3,"alpha":0.10,"max_iter":50,"random_state":42}',
     );
   });
 
-  it("prints numbers as the caller wrote them", () => {
+  it("leave numbers as the caller wrote them", () => {
     assert.match(passed("random_forest", '{"max_features": 1.0}'), /"max_features":1\.0,/);
     assert.match(passed("random_forest", '{"max_features": 1}'), /"max_features":1,/);
     assert.match(passed("xgboost", '{"random_state": 9007199254740993}'), /:9007199254740993,/);
@@ -128,7 +128,7 @@ describe("threads", () => {
 });
 
 describe("names", () => {
-  it("that are unknown are told with the nearest one and all accepted ones", () => {
+  it("that are unknown are faults with the nearest name and all accepted ones", () => {
     const error = refusal("ridge", '{"alhpa": 1.0}');
     assert.deepEqual(error.data.faults, [
       {
@@ -173,7 +173,7 @@ describe("names", () => {
   });
 
   for (const { name: model } of MODELS) {
-    it(`of one parameter of ${model} may stand only once`, () => {
+    it(`of one parameter of ${model} may occur only once`, () => {
       for (const parameter of parametersOf(model).byName.values()) {
         for (const alias of parameter.aliases) {
           const text = JSON.stringify({ [parameter.name]: null, [alias]: null });
@@ -251,7 +251,7 @@ describe("types", () => {
 });
 
 describe("every fault", () => {
-  it("is told at once, with its path", () => {
+  it("is in one error, with its path", () => {
     const text =
       '{"num_leaves": "many", "machines": "a:1", "early_stopping_round": 5, "objective": "binary", "depht": 3, "eta": 1, "learning_rate": 1, "device": "gpu"}';
     assert.deepEqual(
@@ -299,7 +299,7 @@ describe("the record", () => {
     assert.ok(!Object.hasOwn(catboost, "early_stopping_rounds"));
   });
 
-  it("shows the library's own defaults, floats as floats", () => {
+  it("has the library's own defaults, floats as floats", () => {
     const text = JSON.stringify(resolve("random_forest").resolved);
     assert.match(text, /"max_features":1\.0,/);
     assert.match(text, /"n_estimators":100,/);
@@ -308,13 +308,13 @@ describe("the record", () => {
     assert.equal(resolve("catboost").resolved.iterations, 1000);
   });
 
-  it("shows what is given, under the constructor's name", () => {
+  it("has the caller's values, under the constructor's names", () => {
     const { resolved } = resolve("lightgbm", '{"eta": 0.050, "path_smooth": 1.0}');
     assert.match(JSON.stringify(resolved), /"learning_rate":0\.050,.*"path_smooth":1\.0/);
     assert.ok(!Object.hasOwn(resolved, "eta"));
   });
 
-  it("leaves open what xgboost's linear booster decides otherwise than its trees", () => {
+  it("has null where xgboost's linear booster has another default than its trees", () => {
     const { resolved } = resolve("xgboost", '{"booster": "gblinear", "learning_rate": null}');
     assert.deepEqual([resolved.learning_rate, resolved.reg_lambda], [null, null]);
     const given = resolve("xgboost", '{"booster": "gblinear", "lambda": 2}').resolved;
@@ -322,7 +322,7 @@ describe("the record", () => {
     assert.equal(JSON.stringify(resolve("xgboost", '{"booster": "dart"}').resolved.reg_lambda), "1.0");
   });
 
-  it("shows the default that null stands for outside scikit-learn", () => {
+  it("has the library's default for null, in all libraries but scikit-learn", () => {
     assert.equal(resolve("catboost", '{"depth": null}').resolved.depth, 6);
     assert.equal(resolve("random_forest", '{"max_depth": null}').resolved.max_depth, null);
   });

@@ -36,7 +36,7 @@ describe("a date of a blob", () => {
     for (const text of texts) assert.ok(Number.isNaN(dayOfText(text)), text);
   });
 
-  it("is told from a name, such as a column 0 or a ticker 7203", () => {
+  it("is distinguished from a name, such as a column 0 or a ticker 7203", () => {
     for (const text of ["0", "7203", "600519", "594918104", "AAPL"])
       assert.ok(!standsForDate(text, dayOfText(text)), text);
     for (const text of ["2020-01-02", "1577923200000", "-86400000"])

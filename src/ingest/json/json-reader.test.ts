@@ -128,7 +128,7 @@ describe("the JSON reader", () => {
     assert.deepEqual(await parse([...bytes].map((byte) => Uint8Array.of(byte))), oracle(bytes));
   });
 
-  it("refuses whatever JSON.parse refuses, and only that, after bytes were changed", async () => {
+  it("refuses what JSON.parse refuses, and nothing else, after changes of bytes", async () => {
     const change = fc.tuple(fc.nat(), fc.nat({ max: 255 }), fc.constantFrom("put", "cut", "add"));
     const syntax = fc.constantFrom(...Buffer.from('{}[]:,"\\0123456789+-.eEnulltruefalse \n\u0000'));
     const steps = fc.array(fc.tuple(change, fc.option(syntax)), { minLength: 1, maxLength: 3 });
@@ -168,7 +168,7 @@ describe("the JSON reader", () => {
     }
   });
 
-  it("tells the byte where the grammar breaks", async () => {
+  it("names the byte where the grammar breaks", async () => {
     const broken: [string, number][] = [
       ["[1 2]", 3],
       ["[01]", 2],
@@ -199,7 +199,7 @@ describe("the JSON reader", () => {
     for (const [text, offset] of broken) await unreadableAt(Buffer.from(text), offset);
   });
 
-  it("tells the byte that is not UTF-8", async () => {
+  it("names the byte that is not UTF-8", async () => {
     const bad = [[0xff], [0xc0, 0xaf], [0xe2, 0x82], [0xed, 0xa0, 0x80], [0xf5, 0x80, 0x80, 0x80], [0x80]];
     for (const bytes of bad) {
       await unreadableAt(Buffer.concat([Buffer.from('["aé'), Uint8Array.from(bytes), Buffer.from('"]')]), 5);
@@ -207,7 +207,7 @@ describe("the JSON reader", () => {
     await unreadableAt(Buffer.from([0x5b, 0xe9, 0x5d]), 1);
   });
 
-  it("tells an empty blob and another encoding or format by the first bytes", async () => {
+  it("recognises an empty blob and another encoding or format by the first bytes", async () => {
     await unreadableAt(Buffer.alloc(0), 0);
     await unreadableAt(Buffer.from("  \n"), 3);
     await unreadableAt(Buffer.from("\ufeff[1]", "utf16le"), 0);
@@ -228,7 +228,7 @@ describe("the JSON reader", () => {
     });
   });
 
-  it("reads nesting up to its limit and tells where it is exceeded, without recursion of its own", async () => {
+  it("reads nesting up to its limit, and names the byte that exceeds it, without recursion", async () => {
     const nested = (depth: number) => Buffer.from(`${"[".repeat(depth)}${"]".repeat(depth)}`);
     await skip([nested(DEEPEST)]);
     await unreadableAt(nested(DEEPEST + 1), DEEPEST);

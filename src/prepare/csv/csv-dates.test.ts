@@ -49,7 +49,7 @@ test("a text that is no date is refused with its line", () => {
   }
 });
 
-test("a number or a year of two digits is told as what it may be", () => {
+test("the fault of a number or a year of two digits says what it may be", () => {
   for (const [text, words] of [
     ["43831", /as a day number of a spreadsheet it would be 2020-01-01: write dates as YYYY-MM-DD$/],
     ["43831.75", /it would be 2020-01-01/],

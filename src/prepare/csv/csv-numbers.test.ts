@@ -107,7 +107,7 @@ test("anything else is refused with its line", () => {
   }
 });
 
-test("a currency sign and a word are told as what they are", () => {
+test("the faults of a currency sign and of a word say what they are", () => {
   assert.equal(
     refusal("$1.50"),
     'p.csv: "$1.50" (line 2, "A") is no number; write prices without a currency sign',

@@ -37,7 +37,7 @@ async function refusal(text: string | Uint8Array, code: ErrorCode = "invalid_dat
 
 const TWO = { A: { "2020-01-02": 1.5, "2020-01-03": 2 }, B: { "2020-01-02": 10, "2020-01-03": 20 } };
 
-test("what is wrong with a CSV is told as of an input, which is no blob yet", async () => {
+test("the errors of a CSV have the codes of inputs, and their words speak of no blob", async () => {
   const absent = readPriceCsv(join(folder, "absent.csv")).catch((error: unknown) => error);
   for (const error of [await refusal("Date,A\n2020-01-02,x\n"), await absent]) {
     const { code, title, detail, advice } = problemOf(error);
@@ -114,19 +114,19 @@ test("a second price for the same ticker and date is refused with both lines, al
   assert.equal(wide.data.line, 4);
 });
 
-test("prices within a day are told as such, with both times", async () => {
+test("the fault of prices within a day has both times", async () => {
   const hourly = "Date,A\n2020-01-02 09:30:00,1\n2020-01-02 10:30:00,2\n";
   const words =
     /line 3 gives A a price at 10:30:00 on 2020-01-02, after that at 09:30:00 on line 2; one price a day is expected/;
   assert.match((await refusal(hourly)).message, words);
 });
 
-test("a cell that is no number is told with its column", async () => {
+test("the fault of a cell that is no number names its column", async () => {
   const wide = await refusal("Date,A,Currency\n2020-01-02,1,USD\n");
   assert.match(wide.message, /"USD" \(line 2, "Currency"\) is no number; leave out the columns/);
 });
 
-test("two rows of headers, as yfinance writes them, are told as such in each of its layouts", async () => {
+test("two rows of headers, as yfinance writes them, are recognised in each of its layouts", async () => {
   for (const text of [
     "Price,Close,Close\nTicker,A,B\nDate,,\n2020-01-02,1,2\n",
     ",Adj Close,Adj Close,Close,Close\n,A,B,A,B\nDate,,,,\n2020-01-02,1,2,1,2\n",

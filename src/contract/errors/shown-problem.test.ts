@@ -7,13 +7,13 @@ import { shownProblem, type Withheld } from "./shown-problem.ts";
 for (const [what, error] of [
   ["a foreign error", new Error("ENOENT: /srv/secret/x0.npy")],
   [
-    "an internal one of ours",
+    "an internal error of mucast",
     new MucastError("internal", "/srv/secret/x0.npy is no array", { path: "/srv/secret" }),
   ],
   ["what is no error", "/srv/secret"],
   ["one with a cause", new Error("no", { cause: new Error("/srv/secret") })],
 ] as const) {
-  test(`of ${what} a caller sees an id alone, and the log the rest`, () => {
+  test(`of ${what} the caller gets an id alone, and the log the rest`, () => {
     const defects: Withheld[] = [];
     const problem = shownProblem(error, (defect) => defects.push(defect));
     assert.equal(problem.code, "internal");
@@ -27,7 +27,7 @@ for (const [what, error] of [
   });
 }
 
-test("an error that is meant for the caller is told as it is, and not logged", () => {
+test("an error that is meant for the caller is its own problem, and is not logged", () => {
   const error = new MucastError("blob_not_found", "data/f.json cannot be opened", { source: "data/f.json" });
   assert.deepEqual(
     shownProblem(error, () => assert.fail("logged")),
@@ -52,7 +52,7 @@ for (const [what, error] of [
     new MucastError("engine_crashed", "it ended twice", { stderr: 'File "/srv/secret/host.py"' }),
   ],
 ] as const) {
-  test(`of ${what} a caller sees its code and an id, and the log the rest`, () => {
+  test(`of ${what} the caller gets its code and an id, and the log the rest`, () => {
     const withheld: Withheld[] = [];
     const problem = shownProblem(error, (one) => withheld.push(one));
     assert.equal(problem.code, error.code);
@@ -66,7 +66,7 @@ for (const [what, error] of [
   });
 }
 
-test("a worker that died over a ticker is told as it is", () => {
+test("the caller gets the whole error of a worker that died over a ticker", () => {
   const error = new MucastError("engine_crashed", "MSFT: the worker died 2 times", { ticker: "MSFT" });
   assert.deepEqual(
     shownProblem(error, () => assert.fail("logged")),

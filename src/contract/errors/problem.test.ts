@@ -27,7 +27,7 @@ test("of many failures the first 200 are listed, and all are counted by code", (
   assert.deepEqual(boundedProblem(problem), problem);
 });
 
-test("a problem stays within its size, whatever it is made of", () => {
+test("a problem is never larger than SIZES.problem", () => {
   const unit = fc.constantFrom("x", "\u0001", "😀", '"', "\ud800");
   fc.assert(
     fc.property(unit, fc.nat(2_000), fc.nat(900), fc.nat(30_000), (mark, count, length, said) => {

@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { makeFolder, userFolder } from "./folders.ts";
+
+const root = mkdtempSync(join(tmpdir(), "mucast-folder-"));
+after(() => rmSync(root, { recursive: true, force: true }));
+
+test("makeFolder does not make `root`, nor a folder above or below it", () => {
+  const store = join(root, "away/blobs");
+  for (const path of [store, join(store, "data"), join(store, "space/data")])
+    assert.throws(() => makeFolder(path, 0o700, store), { code: "ENOENT" });
+  assert.equal(existsSync(join(root, "away")), false);
+  makeFolder(store);
+  assert.equal(makeFolder(join(store, "space/data"), 0o700, store), join(store, "space"));
+  assert.equal(makeFolder(store, 0o700, store), undefined);
+});
+
+test("makeFolder makes the folders that are missing, and returns the topmost of them", () => {
+  assert.equal(makeFolder(join(root, "a/b/c"), 0o700), join(root, "a"));
+  assert.equal(statSync(join(root, "a/b/c")).mode & 0o777, 0o700);
+  assert.equal(makeFolder(join(root, "a/b/c")), undefined);
+});
+
+test("a folder that cannot be made, such as below a file, is an error", () => {
+  writeFileSync(join(root, "file"), "");
+  assert.throws(() => makeFolder(join(root, "file/x")), { code: "ENOTDIR" });
+  assert.throws(() => makeFolder(join(root, "file")), { code: "EEXIST" });
+});
+
+// In a process of its own, which can be ended where it never returns.
+test("a file system that makes no folders is an error, and makeFolder returns", () => {
+  const program = `import { makeFolder, userFolder } from ${JSON.stringify(new URL("./folders.ts", import.meta.url))};
+    for (const path of ["/proc/x", "/proc/x/y/z"])
+      try { makeFolder(path); } catch ({ code }) { console.log(path, code); }`;
+  const args = ["--input-type=module", "-e", program];
+  const { stdout, signal } = spawnSync(process.execPath, args, { encoding: "utf8", timeout: 60_000 });
+  assert.deepEqual([stdout, signal], ["/proc/x ENOENT\n/proc/x/y/z ENOENT\n", null]);
+});
+
+const listed = () => "/home/listed";
+
+test("the variable comes before HOME, and HOME before the list of users; a relative path is ignored", () => {
+  const of = (env: NodeJS.ProcessEnv) => userFolder("XDG_CACHE_HOME", env, listed);
+  assert.equal(of({ XDG_CACHE_HOME: "/c", HOME: "/h" }), "/c");
+  assert.equal(of({ HOME: "/h" }), "/h/.cache");
+  for (const none of [{}, { HOME: "" }, { HOME: "here", XDG_CACHE_HOME: "." }])
+    assert.equal(of(none), "/home/listed/.cache");
+});
+
+test("without any home the error names what to set", () => {
+  const unknown = () => {
+    throw new Error("no such user");
+  };
+  for (const home of [unknown, () => ""]) {
+    assert.throws(() => userFolder("XDG_DATA_HOME", { HOME: "" }, home), {
+      code: "invalid_request",
+      message: /HOME .*--data-dir/,
+    });
+  }
+});
