@@ -89,7 +89,7 @@ async function writeBlob(store: BlobStore, folder: PinnedPath | undefined): Prom
   folder?.check();
 }
 
-async function check(name: string, ask: () => Promise<unknown>): Promise<ReadyCheck> {
+async function check(name: ReadyCheck["name"], ask: () => Promise<unknown>): Promise<ReadyCheck> {
   const over = new AbortController();
   const late = pause(TIMEOUT_MILLISECONDS, undefined, { signal: over.signal }).then(
     () => Promise.reject(new Error("late")),

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ask, listenFor } from "./listening.testing.ts";
+import type { ReadyCheck } from "./server/http-app.ts";
 
-test("the service is alive whatever it stands on, and ready where that works", async (t) => {
-  let checks = [
+test("/healthz always answers 200, and /readyz only where every check passes", async (t) => {
+  let checks: ReadyCheck[] = [
     { name: "database", ok: true },
-    { name: "storage", ok: true, message: undefined as string | undefined },
+    { name: "storage", ok: true },
   ];
   const service = await listenFor(t, {}, { ready: async () => checks });
   const ready = await ask(service.port, { path: "/readyz" });
@@ -24,7 +25,7 @@ test("the service is alive whatever it stands on, and ready where that works", a
   assert.equal((await ask(service.port, { path: "/healthz" })).status, 200);
 });
 
-test("metrics are open where nobody has to say who they are, and nowhere else", async (t) => {
+test("/metrics needs no credentials with auth none, and read otherwise", async (t) => {
   const open = await listenFor(t);
   // As behind a proxy on the same machine.
   const shut = await listenFor(t, { auth: "keys" });

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { jsonAnswer, problemAnswers } from "./openapi/route-docs.ts";
-import type { HttpApp, HttpOptions } from "./server/http-app.ts";
+import { type HttpApp, type HttpOptions, READY_CHECKS } from "./server/http-app.ts";
 
 const aliveSchema = z.strictObject({ status: z.literal("ok") });
 
@@ -10,7 +10,7 @@ const readinessSchema = z.strictObject({
 });
 
 const READY = {
-  checks: ["data_folder", "database", "storage", "accepting"].map((name) => ({ name, ok: true })),
+  checks: READY_CHECKS.map((name) => ({ name, ok: true })),
 };
 
 /** `GET /healthz`, `/readyz` and `/metrics`. */

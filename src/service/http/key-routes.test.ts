@@ -20,7 +20,7 @@ function keys(method: string, token: string, body?: unknown, id = ""): Promise<R
   });
 }
 
-test("the operator makes, lists and revokes keys; the token is told once", async () => {
+test("the operator creates, lists and revokes keys, and only the creation answers the token", async () => {
   const made = await keys("POST", LOCAL_TOKEN, { name: "nightly" });
   assert.equal(made.status, 201);
   const { key, token } = createdKeySchema.parse(await made.json());
@@ -38,7 +38,7 @@ test("the operator makes, lists and revokes keys; the token is told once", async
   assert.equal((await keys("DELETE", LOCAL_TOKEN, undefined, "/unknown")).status, 404);
 });
 
-test("nobody else does, and a key does what its scopes say", async () => {
+test("other callers cannot manage keys, and a key has only its scopes", async () => {
   const { token } = await service.keys.create("reader", ["read"]);
   for (const method of ["GET", "POST"]) {
     const answer = await keys(method, token, method === "POST" ? { name: "x" } : undefined);
@@ -57,14 +57,14 @@ test("nobody else does, and a key does what its scopes say", async () => {
   );
 });
 
-test("faults of a new key are told by their place", async () => {
+test("the faults of a new key have their paths", async () => {
   const answer = await keys("POST", LOCAL_TOKEN, { name: "", scopes: ["raed"] });
   const { faults } = (await answer.json()) as { faults: { path: string; suggestion?: string }[] };
   assert.deepEqual([answer.status, faults.map(({ path }) => path)], [400, ["body.name", "body.scopes[0]"]]);
   assert.equal(faults[1]!.suggestion, "read");
 });
 
-test("without authentication keys are still the operator's alone", async (t) => {
+test("without authentication, only the operator can manage keys", async (t) => {
   const open = await listenFor(t);
   const ask = (headers: Record<string, string>) => fetch(`${open.origin}/admin/keys`, { headers });
   assert.equal((await ask({})).status, 403);

@@ -1,4 +1,4 @@
-/** The HTTP part on a real socket and a real folder, with fakes of what is behind it. */
+/** The HTTP part of a service on a real socket and a real blob folder, with fakes of the other parts. */
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { type IncomingMessage, type RequestOptions, request as sendRequest } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -29,14 +29,14 @@ export interface Listening {
   readonly store: BlobStore;
   /** Names of all files in `data/`, hidden ones too. */
   files(): Promise<string[]>;
-  /** Fields of every line that was logged, as JSON. */
+  /** Message and fields of each log line, as JSON. */
   readonly logged: string[];
-  /** What telemetry was told of each request. */
+  /** The requests that telemetry has recorded. */
   readonly done: RequestDone[];
   close(): Promise<void>;
 }
 
-/** Listens on a free loopback port. @param given settings that are not the default, and parts to replace. */
+/** Listens on a free loopback port. @param given settings other than the defaults. @param parts parts other than the fakes. */
 export async function listen(
   given: Partial<Settings> = {},
   parts: Partial<
@@ -97,7 +97,7 @@ export async function listen(
   };
 }
 
-/** The same for one test, which closes it however it ends. */
+/** The same for one test, which closes the service at its end. */
 export async function listenFor(t: TestContext, ...given: Parameters<typeof listen>): Promise<Listening> {
   const service = await listen(...given);
   t.after(() => service.close());
@@ -106,7 +106,7 @@ export async function listenFor(t: TestContext, ...given: Parameters<typeof list
 
 const PATIENCE_MILLISECONDS = 30_000;
 
-/** Waits until something holds. @throws where it does not in half a minute. */
+/** Waits until a condition holds. @throws after 30 s. */
 export async function eventually(holds: () => boolean | Promise<boolean>): Promise<void> {
   const end = performance.now() + PATIENCE_MILLISECONDS;
   while (!(await holds())) {
@@ -121,7 +121,7 @@ export interface RawAnswer {
   readonly text: string;
 }
 
-/** A request with headers that fetch would not send. */
+/** Sends a request, also with headers that fetch does not allow. */
 export function ask(port: number, options: RequestOptions, body?: string): Promise<RawAnswer> {
   return new Promise((resolve, reject) => {
     const sent = sendRequest({ host: "127.0.0.1", port, agent: false, ...options }, (answer) => {

@@ -26,10 +26,13 @@ after(() => closeWithoutDefects(service));
 test("PUT answers 201 for a new blob and 200 for a replaced one, with its URL, size and version", async () => {
   const name = freshName();
   const first = await service.put(name, "[1]");
-  const told = uploadedBlobSchema.parse(JSON.parse(first.text));
-  assert.deepEqual([first.status, told.name, told.size], [201, name, 3]);
-  assert.equal(told.url, `${service.origin}/data/${name}`);
-  assert.deepEqual([first.headers.etag, (await service.get(name)).headers.etag], [told.etag, told.etag]);
+  const uploaded = uploadedBlobSchema.parse(JSON.parse(first.text));
+  assert.deepEqual([first.status, uploaded.name, uploaded.size], [201, name, 3]);
+  assert.equal(uploaded.url, `${service.origin}/data/${name}`);
+  assert.deepEqual(
+    [first.headers.etag, (await service.get(name)).headers.etag],
+    [uploaded.etag, uploaded.etag],
+  );
   const second = await service.put(name, "[1,2]");
   assert.equal(second.status, 200);
   assert.notEqual(second.headers.etag, first.headers.etag);
@@ -115,12 +118,12 @@ test("of two uploads that would create the same blob, one does", async () => {
 
 test("a blob over the limit is too_large, whether its length is stated or not, and leaves no file", async () => {
   const name = freshName();
-  const told = await ask(service.port, {
+  const refused = await ask(service.port, {
     method: "PUT",
     path: `/data/${name}`,
     headers: { "content-length": LIMIT + 1, expect: "100-continue" },
   });
-  assert.deepEqual(codeOf(told), [413, "too_large"]);
+  assert.deepEqual(codeOf(refused), [413, "too_large"]);
   const files = await service.files();
   const streamed = await fetch(`${service.origin}/data/${name}`, {
     method: "PUT",
@@ -208,7 +211,7 @@ for (const [errno, status, code, words] of [
   ["EDQUOT", 507, "storage_full", /the disk quota is used up/],
   ["EROFS", 502, "storage_failed", /the file system is read-only/],
 ] as const) {
-  test(`a storage that refuses with ${errno} is told as ${code}, in words of an upload`, async (t) => {
+  test(`a storage that fails with ${errno} makes an upload ${code}, with a detail about an upload`, async (t) => {
     const fake = await listenFor(t, {}, { store: new FakeFullStore(errno) });
     const sent = { method: "PUT", path: "/data/feature_engine_1.json", headers: { "content-length": 2 } };
     const answer = await ask(fake.port, sent, "[]");

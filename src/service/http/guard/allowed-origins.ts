@@ -3,11 +3,11 @@ import { MucastError } from "../../../contract/errors/errors.ts";
 import { show } from "../../../contract/errors/faults.ts";
 import type { Settings } from "../../../contract/settings.ts";
 
-const ALLOWED_METHODS = "GET, HEAD, POST, PUT, DELETE";
-const REQUEST_HEADERS =
+export const ALLOWED_METHODS = "GET, HEAD, POST, PUT, DELETE";
+export const REQUEST_HEADERS =
   "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, If-Range, Last-Event-ID, " +
   "Mcp-Protocol-Version, Mcp-Session-Id, Prefer, Range, Traceparent";
-const ANSWER_HEADERS =
+export const ANSWER_HEADERS =
   "Accept-Ranges, Content-Range, ETag, Location, Mcp-Session-Id, Operation-Location, Preference-Applied, Retry-After";
 const PREFLIGHT_SECONDS = "600";
 

@@ -18,7 +18,7 @@ before(async () => {
 });
 after(() => service.close());
 
-/** What comes back for bytes as they stand. */
+/** The answer to raw bytes. */
 async function raw(text: string): Promise<string> {
   const socket = connect(service.port, "127.0.0.1").setEncoding("utf8");
   let answer = "";
@@ -44,7 +44,7 @@ const ROUTES = [
   "/nowhere",
 ];
 
-test("every route answers to the service's own names alone", async () => {
+test("every route refuses a Host that is not a name of the service", async () => {
   const { port } = service;
   for (const path of ROUTES) {
     for (const host of [
@@ -91,7 +91,7 @@ test("a request with two Hosts, none, or a whole URL is refused", async () => {
   assert.match(await raw(`GET /healthz HTTP/1.1\r\n${rest}`), /^HTTP\/1.1 200 /);
 });
 
-test("what a foreign page sends is refused, whatever the path and method", async () => {
+test("a request from a page of a foreign origin is refused, whatever its path and method", async () => {
   for (const origin of [
     "https://evil.example",
     "null",
@@ -120,7 +120,7 @@ test("what a foreign page sends is refused, whatever the path and method", async
   }
 });
 
-test("the service's own pages and plain programs may ask, and people may follow a link to the docs", async () => {
+test("the service's own pages and programs are allowed, and a link on another site may lead to the docs", async () => {
   const own = service.origin;
   for (const headers of [
     {},
@@ -140,7 +140,7 @@ test("the service's own pages and plain programs may ask, and people may follow 
   assert.equal((await ask(service.port, { path: "/v1/operations", headers: link })).status, 403);
 });
 
-test("pages of an allowed origin may ask, and see the answer and its headers", async () => {
+test("a page of an allowed origin gets the CORS headers for the preflight and the answer", async () => {
   const origin = "https://desk.example";
   const preflight = await ask(service.port, {
     method: "OPTIONS",
@@ -170,7 +170,7 @@ test("pages of an allowed origin may ask, and see the answer and its headers", a
   assert.match(String(answer.headers["access-control-expose-headers"]), /Operation-Location/);
 });
 
-test("an unknown path is not found, another method is named those there are", async () => {
+test("an unknown path is not_found, and an unknown method gets the allowed ones", async () => {
   for (const [method, path, status, allow] of [
     ["GET", "/nowhere", 404, undefined],
     ["GET", "/v1/operations/x/", 404, undefined],
@@ -189,7 +189,7 @@ test("an unknown path is not found, another method is named those there are", as
   }
 });
 
-test("what is no request, has broken escapes or endless headers is answered with a problem", async () => {
+test("bytes that are no request, broken escapes and headers that are too long get a problem", async () => {
   const host = `Host: 127.0.0.1:${service.port}\r\n`;
   for (const [text, status] of [
     ["nonsense\r\n\r\n", 400],
@@ -205,7 +205,7 @@ test("what is no request, has broken escapes or endless headers is answered with
   }
 });
 
-test("what is no request after one whose answer has begun ends the connection, and adds nothing to the answer", async (t) => {
+test("bytes that are no request close a connection whose answer has begun, and add nothing to the answer", async (t) => {
   const host = `Host: 127.0.0.1:${service.port}\r\n`;
   const url = "/data/feature_engine_large.json";
   // More than sockets buffer, so that the answer has not ended when the rest comes.
@@ -229,7 +229,7 @@ test("what is no request after one whose answer has begun ends the connection, a
   }
 });
 
-test("every answer keeps browsers from guessing, framing and keeping it", async () => {
+test("every answer has the headers against sniffing and framing", async () => {
   for (const path of ROUTES) {
     const { headers } = await ask(service.port, { path });
     assert.equal(headers["x-content-type-options"], "nosniff", path);
@@ -238,7 +238,7 @@ test("every answer keeps browsers from guessing, framing and keeping it", async 
   }
 });
 
-test("a defect tells an id and nothing else, and the log has the rest", async () => {
+test("the problem of a defect has only an id, and the log has the error under that id", async () => {
   service.operations.failure = new Error("password hunter2 at https://a.example/?sig=abc");
   const answer = await ask(service.port, { path: "/v1/operations" });
   const problem = JSON.parse(answer.text);
@@ -248,7 +248,7 @@ test("a defect tells an id and nothing else, and the log has the rest", async ()
   assert.ok(line.includes("hunter2") && !line.includes("sig=abc"), line);
 });
 
-test("what passes says when to try again", async () => {
+test("a temporary refusal has Retry-After", async () => {
   service.operations.failure = new MucastError("unavailable", "the database is away");
   const away = await ask(service.port, { path: "/v1/operations" });
   assert.deepEqual([away.status, away.headers["retry-after"]], [503, "5"]);
@@ -260,7 +260,7 @@ test("what passes says when to try again", async () => {
   assert.deepEqual([flight.status, flight.headers["retry-after"]], [409, "1"]);
 });
 
-test("logs and telemetry tell route, status and code, and neither query nor headers", async () => {
+test("logs and telemetry have route, status and code, and neither query nor headers", async () => {
   const secret = "do-not-log-this";
   const headers = { authorization: `Bearer ${secret}`, cookie: secret, "idempotency-key": secret };
   await ask(service.port, { path: `/v1/operations/abc?sig=${secret}`, headers });
@@ -271,7 +271,7 @@ test("logs and telemetry tell route, status and code, and neither query nor head
   assert.deepEqual(service.done.at(-2), { route: "/v1/operations/:id", status: 404, code: "not_found" });
 });
 
-test("too many requests of one address are refused, health is not counted", async (t) => {
+test("requests beyond the rate of an address are refused, and health checks do not count", async (t) => {
   const slow = await listenFor(t, { requests_per_minute: 3 });
   const statuses = [];
   for (let n = 0; n < 5; n++) statuses.push((await ask(slow.port, { path: "/v1/operations" })).status);
@@ -281,7 +281,7 @@ test("too many requests of one address are refused, health is not counted", asyn
   for (const path of ["/healthz", "/readyz"]) assert.equal((await ask(slow.port, { path })).status, 200);
 });
 
-test("a caller who is known is counted apart from others at the same address", async (t) => {
+test("requests of an authenticated caller do not count for the address", async (t) => {
   const slow = await listenFor(t, { auth: "keys", requests_per_minute: 2 });
   const { token } = await slow.keys.create("ann", ["read"]);
   const status = async (authorization?: string) =>
@@ -298,7 +298,7 @@ test("a caller who is known is counted apart from others at the same address", a
   assert.equal(await status(`Bearer ${LOCAL_TOKEN}`), 200);
 });
 
-/** A service with keys that tells how many were looked up. */
+/** A service with keys that counts the queries for keys. */
 async function countingLookups(t: TestContext, given: Partial<Settings>) {
   const service = await listenFor(t, { auth: "keys", ...given });
   let lookups = 0;
@@ -316,7 +316,7 @@ async function countingLookups(t: TestContext, given: Partial<Settings>) {
   return { ...service, statusOf, lookups: () => lookups };
 }
 
-test("wrong keys are looked up so often a minute, whatever their number, and a good one is never refused for them", async (t) => {
+test("the database is asked for at most failed_tries_per_minute wrong keys of an address, and a known key is not refused for them", async (t) => {
   const { keys, statusOf, lookups } = await countingLookups(t, { failed_tries_per_minute: 5 });
   const good = await keys.create("good", ["read"]);
   const late = await keys.create("late", ["read"]);
@@ -331,14 +331,14 @@ test("wrong keys are looked up so often a minute, whatever their number, and a g
   );
   const again = await Promise.all(Array.from({ length: 20 }, () => statusOf(good.token)));
   assert.deepEqual(new Set(again), new Set([200]));
-  assert.equal(await statusOf(late.token), 429, "one that was not seen before has to wait");
-  assert.equal(await statusOf(LOCAL_TOKEN), 200, "the operator never has to");
+  assert.equal(await statusOf(late.token), 429, "an unknown key has to wait");
+  assert.equal(await statusOf(LOCAL_TOKEN), 200, "the operator's token does not wait");
   await keys.revoke(good.key.id);
-  assert.equal(await statusOf(good.token), 401, "it is checked all the same");
-  assert.equal(await statusOf(good.token), 429, "and then as any other");
+  assert.equal(await statusOf(good.token), 401, "a known key is still checked");
+  assert.equal(await statusOf(good.token), 429, "after that it counts as unknown");
 });
 
-test("good tokens cost no tries, however many come at first", async (t) => {
+test("good tokens use up no tries, however many are new", async (t) => {
   const { keys, statusOf } = await countingLookups(t, { failed_tries_per_minute: 2 });
   for (let i = 0; i < 6; i++) {
     const { token } = await keys.create(`k${i}`, ["read"]);
@@ -346,7 +346,7 @@ test("good tokens cost no tries, however many come at first", async (t) => {
   }
 });
 
-test("a known token beyond its caller's rate is refused before it is checked", async (t) => {
+test("a known token beyond its caller's rate is refused without a query", async (t) => {
   const { keys, statusOf, lookups } = await countingLookups(t, { requests_per_minute: 3 });
   const { token } = await keys.create("eager", ["read"]);
   const statuses = [];

@@ -5,9 +5,11 @@ import { text as textOf } from "node:stream/consumers";
 import { before, describe, test } from "node:test";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { API_OPERATIONS } from "../../../contract/api/operations.ts";
-import { snapshotSchema, storedEventSchema } from "../../../contract/api/stored-event.ts";
+import { EVENT_TYPES, snapshotSchema, storedEventSchema } from "../../../contract/api/stored-event.ts";
 import { parsePayload } from "../../../contract/config/payload.ts";
+import { ERROR_TABLE } from "../../../contract/errors/error-codes.ts";
 import { makeDocument } from "../build-http.ts";
+import { ALLOWED_METHODS, ANSWER_HEADERS, REQUEST_HEADERS } from "../guard/allowed-origins.ts";
 import { listenFor } from "../listening.testing.ts";
 import type { OpenApiDocument, OpenApiMedia, OpenApiOperation } from "./document.ts";
 import { EVENTS } from "./examples.ts";
@@ -23,7 +25,7 @@ before(async () => {
 
 let ajv: Ajv2020 | undefined;
 
-/** Checks a value against a schema of the document. */
+/** A validator for a schema of the document. */
 function checker(schema: object): ValidateFunction {
   ajv ??= new Ajv2020({ strict: false, validateFormats: false, allErrors: true }).addSchema({
     $id: "https://document.example/",
@@ -34,6 +36,18 @@ function checker(schema: object): ValidateFunction {
 }
 
 const STREAM = "text/event-stream";
+const HTTP_PAGE = readFileSync("docs/http.md", "utf8");
+
+/** Codes that only the problem of a failed operation or the command line has. */
+const NOT_ANSWERED = [
+  ...["blob_not_found", "insufficient_history", "sparse_prices", "all_failed", "no_forecast", "fit_failed"],
+  ...["engine_unavailable", "engine_crashed", "out_of_memory", "output_failed", "timed_out", "canceled"],
+  ...["diverged", "constant_target", "execution_lost", "cannot_listen"],
+];
+
+function isListed(list: string, name: string): boolean {
+  return list.split(", ").includes(name);
+}
 
 function assertExamples(where: string, media: OpenApiMedia): number {
   const check = checker(media.schema);
@@ -45,17 +59,17 @@ function assertExamples(where: string, media: OpenApiMedia): number {
 }
 
 describe("the OpenAPI document", () => {
-  test("says of every operation of the table what the table says", () => {
+  test("has the name, title, method and path of every API operation", () => {
     for (const { name, title, method, path } of Object.values(API_OPERATIONS)) {
       const operation = document.paths[path]![method.toLowerCase()]!;
       assert.deepEqual([operation.operationId, operation.summary], [name, title]);
     }
     const ids = operations.map(({ operation }) => operation.operationId);
     assert.equal(new Set(ids).size, ids.length);
-    assert.ok(!ids.some((id) => id.includes("key")), "the operator's routes are no part of it");
+    assert.ok(!ids.some((id) => id.includes("key")), "the routes of the operator are not published");
   });
 
-  test("has an example for each body and answer, valid by its own schemas", () => {
+  test("has examples for bodies and answers, each valid by its schema", () => {
     let examples = 0;
     for (const { path, operation } of operations) {
       for (const media of Object.values(operation.requestBody?.content ?? {}))
@@ -68,7 +82,7 @@ describe("the OpenAPI document", () => {
     assert.ok(examples > 80, String(examples));
   });
 
-  test("has examples of payloads that jobs take, and of events that are events", () => {
+  test("has examples of payloads that jobs accept, and of valid events", () => {
     for (const name of ["run_ml_job", "run_dl_job"] as const) {
       const { value } =
         document.paths[`/v1/${name}`]!.post!.requestBody!.content["application/json"]!.examples!.example!;
@@ -82,7 +96,7 @@ describe("the OpenAPI document", () => {
     assert.ok(checker({ $ref: "#/components/schemas/Snapshot" })(snapshot));
   });
 
-  test("says of a stream what each event in it is", () => {
+  test("describes each event of a stream", () => {
     const { content } = document.paths["/v1/operations/{id}/events"]!.get!.responses["200"]!;
     const { schema, examples } = content![STREAM]!;
     const { items } = schema.contentSchema as {
@@ -101,7 +115,7 @@ describe("the OpenAPI document", () => {
     }
   });
 
-  test("is open to what a later version answers, but for the result record, and strict in what is sent", () => {
+  test("allows unknown members in answers, except in the result record, and none in requests", () => {
     const { Operation, OperationPage, Event, OutputBlob, ResultRecord, UploadedBlob, MlPayload } =
       document.components.schemas;
     for (const answer of [Operation, OperationPage, OutputBlob, UploadedBlob]) {
@@ -116,7 +130,7 @@ describe("the OpenAPI document", () => {
     assert.ok(checker({ $ref: "#/components/schemas/Event" })({ ...EVENTS[0]!, type: "added_later" }));
   });
 
-  test("refers to nothing that it does not have, and calls schemas by their names", () => {
+  test("has every schema that it refers to, by its name", () => {
     const names = Object.keys(document.components.schemas);
     for (const [, name] of JSON.stringify(document).matchAll(/"#\/components\/schemas\/([^"]+)"/g)) {
       assert.ok(names.includes(name!), name);
@@ -143,7 +157,7 @@ describe("the OpenAPI document", () => {
     }
   });
 
-  test("tells each problem by its status and codes, as problem details", () => {
+  test("describes problems by status and code, as problem details", () => {
     const { responses } = document.paths["/v1/run_ml_job"]!.post!;
     assert.deepEqual(Object.keys(responses), [
       "200",
@@ -180,6 +194,55 @@ describe("the OpenAPI document", () => {
     }
   });
 
+  test("has every error code that a request can get", () => {
+    const text = JSON.stringify(document.paths);
+    const answered = Object.keys(ERROR_TABLE).filter((code) => text.includes(`\`${code}\`:`));
+    assert.deepEqual(
+      [...answered, ...NOT_ANSWERED].sort(),
+      Object.keys(ERROR_TABLE).sort(),
+      "each code is in the problemAnswers of its routes, or in NOT_ANSWERED",
+    );
+  });
+
+  test("has a schema for each type of event, and docs/http.md names it", () => {
+    const kinds = Object.entries(document.components.schemas).filter(([name]) => /^Event./.test(name));
+    const types = kinds.map(([, { properties }]) => (properties as { type: { const: string } }).type.const);
+    assert.deepEqual(types.sort(), [...EVENT_TYPES].sort());
+    const [, events] = /^## Events\n(.*?)^## /ms.exec(HTTP_PAGE)!;
+    for (const type of [...types, "snapshot"]) assert.ok(events!.includes(`\`${type}\``), type);
+  });
+
+  test("has the routes and scopes that docs/http.md has", () => {
+    const [, table] = /^## Routes\n(.*?)^HEAD /ms.exec(HTTP_PAGE)!;
+    for (const { method, path, operation } of operations) {
+      const route = `${method.toUpperCase()} ${path}`;
+      const row = table!
+        .split("\n")
+        .find((line) => line.includes(`\`${route}\``) || line.includes(`, \`${path}\``));
+      assert.ok(row, `docs/http.md has no row for ${route}`);
+      assert.ok(row.split("|")[2]!.includes(operation["x-scope"] ?? "none"), row);
+    }
+  });
+
+  test("has no method or header that a page of an allowed origin may not use", () => {
+    const sent = operations.flatMap(({ operation }) => operation.parameters ?? []);
+    const received = operations.flatMap(({ operation }) =>
+      Object.entries(operation.responses).filter(([status]) => Number(status) < 400),
+    );
+    const missing = [
+      ...operations
+        .map(({ method }) => method.toUpperCase())
+        .filter((name) => !isListed(ALLOWED_METHODS, name)),
+      ...sent.flatMap((given) =>
+        given.in === "header" && !isListed(REQUEST_HEADERS, given.name) ? given.name : [],
+      ),
+      ...received.flatMap(([, { headers = {} }]) =>
+        Object.keys(headers).filter((name) => !isListed(ANSWER_HEADERS, name)),
+      ),
+    ];
+    assert.deepEqual(missing, [], "the lists are in allowed-origins.ts");
+  });
+
   test("is the one that is published", () => {
     assert.deepEqual(
       JSON.parse(readFileSync("schemas/openapi.json", "utf8")),
@@ -188,7 +251,7 @@ describe("the OpenAPI document", () => {
   });
 });
 
-test("a service shows the document with itself as the server, and answers as it says", async (t) => {
+test("a service serves the document with its own origin, and its answers match the document", async (t) => {
   const service = await listenFor(t);
   const shown = (await (await fetch(`${service.origin}/openapi.json`)).json()) as OpenApiDocument;
   assert.deepEqual(shown.servers, [{ url: service.origin }]);
@@ -222,7 +285,7 @@ test("a service shows the document with itself as the server, and answers as it 
   }
 });
 
-test("a service answers headers that never end with what the document names for the operation", async (t) => {
+test("a service answers headers that never end with the problem that the document has for the operation", async (t) => {
   const service = await listenFor(t, {}, { headersMilliseconds: 50 });
   const answers = operations.map(async ({ method, path, operation }) => {
     const socket = connect(service.port, "127.0.0.1");

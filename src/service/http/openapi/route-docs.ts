@@ -122,10 +122,10 @@ const HEADER_DOCS: Readonly<Record<ProblemHeader, HeaderDoc>> = {
 };
 
 function problemDoc(examples: readonly ProblemExample[]): AnswerDoc {
-  const told = [...new Set(examples.map(({ code, title }) => `\`${code}\`: ${title}.`))];
+  const sentences = [...new Set(examples.map(({ code, title }) => `\`${code}\`: ${title}.`))];
   const names = [...new Set(examples.flatMap(({ headers }) => Object.keys(headers) as ProblemHeader[]))];
   return {
-    description: told.join(" "),
+    description: sentences.join(" "),
     headers: Object.fromEntries(names.map((name) => [titleCase(name), HEADER_DOCS[name]])),
     content: {
       [PROBLEM_TYPE]: {

@@ -24,13 +24,13 @@ function follow(id: string, headers: Record<string, string> = {}, query = ""): P
   return fetch(`${service.origin}/v1/operations/${id}/events${query}`, { headers });
 }
 
-interface Told {
+interface Received {
   readonly id: number;
   readonly type: string;
 }
 
-/** Ids and types of the events in the text of a stream, each held against its schema. */
-function told(text: string): Told[] {
+/** Ids and types of the events in the text of a stream, each checked against its schema. */
+function received(text: string): Received[] {
   return [...text.matchAll(/^id: (\d+)\nevent: (\w+)\ndata: (.*)\n\n/gm)].map(([, id, type, data]) => {
     const schema = type === "snapshot" ? snapshotSchema : storedEventSchema;
     const event = schema.parse(JSON.parse(data!));
@@ -39,7 +39,7 @@ function told(text: string): Told[] {
   });
 }
 
-test("events come as they happen, and the stream ends after the last", async () => {
+test("a reader gets each event when it happens, and the stream ends after the final one", async () => {
   const id = await running();
   const answer = await follow(id, { accept: "text/event-stream" });
   assert.equal(answer.status, 200);
@@ -53,7 +53,7 @@ test("events come as they happen, and the stream ends after the last", async () 
   while (!text.includes("event: progress")) text += (await reader.read()).value;
   service.operations.end(id);
   for (let next = await reader.read(); !next.done; next = await reader.read()) text += next.value;
-  assert.deepEqual(told(text), [
+  assert.deepEqual(received(text), [
     { id: 1, type: "queued" },
     { id: 2, type: "started" },
     { id: 3, type: "progress" },
@@ -62,43 +62,43 @@ test("events come as they happen, and the stream ends after the last", async () 
   assert.ok(text.startsWith("retry: 2000\n\n"));
 });
 
-test("headers come at once, before anything happens", async () => {
+test("the headers come at once, before the first event", async () => {
   const id = await running();
   const answer = await follow(id, { "last-event-id": "2" });
   assert.equal(answer.status, 200);
   await answer.body!.cancel();
 });
 
-test("a stream goes on after the last event that is known, by header or query", async () => {
+test("a stream resumes after Last-Event-ID, from header or query", async () => {
   const id = await running();
   service.operations.end(id);
-  const all = told(await (await follow(id)).text());
+  const all = received(await (await follow(id)).text());
   assert.deepEqual(
     all.map(({ id }) => id),
     [1, 2, 3],
   );
-  assert.deepEqual(told(await (await follow(id, { "last-event-id": "2" })).text()), all.slice(2));
-  assert.deepEqual(told(await (await follow(id, {}, "?last_event_id=1")).text()), all.slice(1));
+  assert.deepEqual(received(await (await follow(id, { "last-event-id": "2" })).text()), all.slice(2));
+  assert.deepEqual(received(await (await follow(id, {}, "?last_event_id=1")).text()), all.slice(1));
   const both = await follow(id, { "last-event-id": "2" }, "?last_event_id=1");
-  assert.deepEqual(told(await both.text()), all.slice(2), "a browser's own header is the newer one");
-  assert.deepEqual(told(await (await follow(id, { "last-event-id": "" })).text()), all);
+  assert.deepEqual(received(await both.text()), all.slice(2), "a browser's own header is the newer one");
+  assert.deepEqual(received(await (await follow(id, { "last-event-id": "" })).text()), all);
 });
 
-test("where events are gone, the operation as it is comes first", async () => {
+test("a stream starts with a snapshot where events are no longer kept", async () => {
   const id = await running();
   service.operations.prune(id);
   service.operations.end(id);
-  assert.deepEqual(told(await (await follow(id)).text()), [{ id: 3, type: "snapshot" }]);
+  assert.deepEqual(received(await (await follow(id)).text()), [{ id: 3, type: "snapshot" }]);
 });
 
-test("who has seen the end is told not to come again", async () => {
+test("a reader that has seen the final event gets 204", async () => {
   const id = await running();
   service.operations.end(id);
   const answer = await follow(id, { "last-event-id": "3" });
   assert.deepEqual([answer.status, await answer.text()], [204, ""]);
 });
 
-test("a Last-Event-ID that is none, or a query that is not understood, is refused", async () => {
+test("a malformed Last-Event-ID and an unknown query key are refused", async () => {
   const id = await running();
   for (const wrong of ["x", "-1", "1.5", "99999999999999999999"]) {
     const answer = await follow(id, { "last-event-id": wrong });
@@ -108,7 +108,7 @@ test("a Last-Event-ID that is none, or a query that is not understood, is refuse
   assert.equal((await follow(id, {}, "?after=1")).status, 400);
 });
 
-test("HEAD tells what GET would, and opens nothing", async () => {
+test("HEAD answers the headers of GET and opens no stream", async () => {
   const id = await running();
   const before = service.operations.listeners;
   const answer = await ask(service.port, { method: "HEAD", path: `/v1/operations/${id}/events` });
@@ -119,7 +119,7 @@ test("HEAD tells what GET would, and opens nothing", async () => {
   assert.equal(service.operations.listeners, before);
 });
 
-test("readers who have gone leave nothing behind", async () => {
+test("a reader that disconnects leaves no listener behind", async () => {
   const id = await running();
   const before = service.operations.listeners;
   const opened = [];
@@ -133,13 +133,13 @@ test("readers who have gone leave nothing behind", async () => {
   await eventually(() => service.operations.listeners <= before);
 });
 
-test("a service that ends closes its streams", async (t) => {
+test("a service that closes ends its streams", async (t) => {
   const ending = await listenFor(t);
   const submission = { operation: "run_ml_job", payload: JSON.stringify(ML_PAYLOAD) } as const;
   const { operation } = await ending.operations.submit(CALLER, submission);
   const answer = await fetch(`${ending.origin}/v1/operations/${operation.id}/events`);
   const [text] = await Promise.all([answer.text(), ending.close()]);
-  assert.deepEqual(told(text), [{ id: 1, type: "queued" }]);
+  assert.deepEqual(received(text), [{ id: 1, type: "queued" }]);
 });
 
 test("a stream ends once its API key is revoked, while another key's goes on", {
@@ -159,9 +159,9 @@ test("a stream ends once its API key is revoked, while another key's goes on", {
   const [revoked, kept] = [await followed("revoked"), await followed("kept")];
   await keyed.keys.revoke(revoked.key.id);
   assert.deepEqual(
-    told(await revoked.text).map(({ type }) => type),
+    received(await revoked.text).map(({ type }) => type),
     ["queued", "started"],
   );
   keyed.operations.end(kept.id);
-  assert.equal(told(await kept.text).at(-1)!.type, "succeeded");
+  assert.equal(received(await kept.text).at(-1)!.type, "succeeded");
 });

@@ -14,7 +14,7 @@ function never(signal: AbortSignal): AsyncGenerator<SentEvent> {
   })();
 }
 
-test("a stream says when to come again, then each event on lines of its own, and ends", async () => {
+test("a stream has the retry time, then each event on lines of its own, and ends", async () => {
   const stream = new PassThrough();
   const pumped = pumpEvents(EVENTS.slice(0, 1), of(EVENTS.slice(1)), stream, new AbortController().signal);
   const blocks = (await stream.setEncoding("utf8").toArray()).join("").split("\n\n");
@@ -38,7 +38,7 @@ test("line breaks in an event do not break its line", async () => {
   assert.equal(text.split("\n").length, 7);
 });
 
-test("a comment comes now and then, while nothing happens", async () => {
+test("a stream without events has a comment at each heartbeat", async () => {
   const controller = new AbortController();
   const stream = new PassThrough().setEncoding("utf8");
   const pumped = pumpEvents([], never(controller.signal), stream, controller.signal, { heartbeat: 1 });
@@ -51,7 +51,7 @@ test("a comment comes now and then, while nothing happens", async () => {
   assert.match(text, /^retry: 2000\n\n(:\n\n){2,}$/);
 });
 
-test("no more is taken than a slow reader takes, nor held back for one who has gone", async () => {
+test("the pump takes no more events than a slow reader, and ends when the reader disconnects", async () => {
   const controller = new AbortController();
   let taken = 0;
   const large: SentEvent = {
@@ -73,7 +73,7 @@ test("no more is taken than a slow reader takes, nor held back for one who has g
   await pumped;
 });
 
-test("a reader who takes nothing is given up, and what is still to come is not asked for", async () => {
+test("a reader that stalls ends the pump, which takes no further event", async () => {
   let isOver = false;
   async function* endless(): AsyncGenerator<SentEvent> {
     try {
@@ -88,7 +88,7 @@ test("a reader who takes nothing is given up, and what is still to come is not a
   assert.ok(isOver);
 });
 
-test("what goes wrong meanwhile is told to whoever opened it", async () => {
+test("pumpEvents rejects where the events fail", async () => {
   async function* broken(): AsyncGenerator<SentEvent> {
     yield EVENTS[0]!;
     throw new Error("the database is gone");

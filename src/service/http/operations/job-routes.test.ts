@@ -26,7 +26,7 @@ async function codeOf(pending: Promise<Response>): Promise<[number, string]> {
   return [answer.status, ((await answer.json()) as { code: string }).code];
 }
 
-test("a job that is handed in is answered with 202, its operation and where that is", async () => {
+test("a submitted job is answered with 202, its operation and the URL of that", async () => {
   for (const [path, payload] of [
     ["/v1/run_ml_job", ML_PAYLOAD],
     ["/v1/run_dl_job", EXAMPLE_PAYLOADS.run_dl_job],
@@ -42,13 +42,13 @@ test("a job that is handed in is answered with 202, its operation and where that
   }
 });
 
-test("the payload goes on as the text it came as", async () => {
+test("the payload is submitted as the text of the body", async () => {
   const text = JSON.stringify(ML_PAYLOAD).replace('"alpha":1}', '"alpha": 1.0}');
   const { id } = operationSchema.parse(await (await post(text)).json());
   assert.equal(service.operations.submissionOf(id).payload, text);
 });
 
-test("the trace of the request goes on with the job", async () => {
+test("the operation gets the trace context of the request", async () => {
   const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
   const { id } = operationSchema.parse(
     await (await post(JSON.stringify(ML_PAYLOAD), { ...JSON_TYPE, traceparent })).json(),
@@ -56,7 +56,7 @@ test("the trace of the request goes on with the job", async () => {
   assert.equal(service.operations.submissionOf(id).traceparent, traceparent);
 });
 
-test("the same key and body give the same 202 and location, another body a conflict", async () => {
+test("the same Idempotency-Key and body give the same 202 and Location, and another body a conflict", async () => {
   const headers = { ...JSON_TYPE, "idempotency-key": "nightly-2026-01-05" };
   const [first, second] = [
     await post(JSON.stringify(ML_PAYLOAD), headers),
@@ -74,7 +74,7 @@ test("the same key and body give the same 202 and location, another body a confl
   assert.deepEqual(await codeOf(post(other, headers)), [422, "idempotency_conflict"]);
 });
 
-test("a key of nothing, of too much or of odd characters is refused", async () => {
+test("an Idempotency-Key with spaces, other characters than ASCII or more than 255 of them is refused", async () => {
   for (const key of ["a b", "x".repeat(256), "schlüssel"]) {
     const answer = await ask(
       service.port,
@@ -93,7 +93,7 @@ test("a key of nothing, of too much or of odd characters is refused", async () =
   }
 });
 
-test("a caller who would wait gets 200 once it has ended, and 202 where it has not", async () => {
+test("with Prefer: wait the answer is 200 for an operation that has ended, and else 202", async () => {
   const short = await post(JSON.stringify(ML_PAYLOAD), { ...JSON_TYPE, prefer: "respond-async, wait=0" });
   assert.deepEqual([short.status, short.headers.get("preference-applied")], [202, "wait=0"]);
   const pending = post(JSON.stringify(ML_PAYLOAD), {
@@ -111,7 +111,7 @@ test("a caller who would wait gets 200 once it has ended, and 202 where it has n
   assert.equal(operationSchema.parse(await answer.json()).status, "Succeeded");
 });
 
-test("nobody waits on for a caller who has gone", async () => {
+test("a wait ends when its caller disconnects", async () => {
   const controller = new AbortController();
   const headers = { ...JSON_TYPE, prefer: "wait=60", "idempotency-key": "gone" };
   const before = service.operations.listeners;
@@ -127,7 +127,7 @@ test("nobody waits on for a caller who has gone", async () => {
   await eventually(() => service.operations.listeners <= before);
 });
 
-test("what is not JSON is unsupported, JSON under other names is not", async () => {
+test("a body that is not JSON is unsupported_media_type, and all types of JSON are accepted", async () => {
   const text = JSON.stringify(ML_PAYLOAD);
   for (const type of ["application/json; charset=utf-8", "APPLICATION/JSON", "application/vnd.acme+json"]) {
     assert.equal((await post(text, { "content-type": type })).status, 202, type);
@@ -154,14 +154,14 @@ test("what is not JSON is unsupported, JSON under other names is not", async () 
   assert.deepEqual(await codeOf(post(text, zipped)), [415, "unsupported_media_type"]);
 });
 
-test("an empty, broken or undecodable body is invalid", async () => {
+test("an empty body, broken JSON and invalid UTF-8 are invalid_request", async () => {
   const broken = [post(""), post("{"), post(new Uint8Array([0x22, 0xff, 0x22])), post("[]"), post("null")];
   for (const answer of broken) assert.deepEqual(await codeOf(answer), [400, "invalid_request"]);
   const without = fetch(`${service.origin}/v1/run_ml_job`, { method: "POST" });
   assert.deepEqual(await codeOf(without), [400, "invalid_request"]);
 });
 
-test("every fault of a payload is told at once", async () => {
+test("the problem has every fault of a payload", async () => {
   const answer = await post('{"feature_url": 1, "config": {"ML params": {"model": "ridge", "n_split": 3}}}');
   const { faults } = (await answer.json()) as { faults: { path: string }[] };
   assert.deepEqual(faults.map(({ path }) => path).toSorted(), [
@@ -171,7 +171,7 @@ test("every fault of a payload is told at once", async () => {
   ]);
 });
 
-test("a body over the limit is too large, whether its length is told or not", async () => {
+test("a body over the limit is too_large, with Content-Length or without", async () => {
   const large = " ".repeat(5_000);
   assert.deepEqual(await codeOf(post(large)), [413, "too_large"]);
   const headers = { ...JSON_TYPE, "transfer-encoding": "chunked" };
@@ -179,7 +179,7 @@ test("a body over the limit is too large, whether its length is told or not", as
   assert.equal(answer.status, 413);
 });
 
-test("with a public URL that stands in every address", async (t) => {
+test("the URLs in answers have the public_url", async (t) => {
   const behind = await listenFor(t, { public_url: "https://forecasts.example/mucast/" });
   const answer = await fetch(`${behind.origin}/v1/run_ml_job`, {
     method: "POST",

@@ -22,7 +22,7 @@ function get(path: string, headers: Record<string, string> = {}) {
   return fetch(`${service.origin}${path}`, { headers });
 }
 
-test("an operation is told as it is, with when to ask again while it goes on", async () => {
+test("GET answers with the operation, and with Retry-After until it has ended", async () => {
   const id = await submitted();
   const waiting = await get(`/v1/operations/${id}`);
   assert.equal(operationSchema.parse(await waiting.json()).status, "NotStarted");
@@ -38,7 +38,7 @@ test("an operation is told as it is, with when to ask again while it goes on", a
   assert.deepEqual([head.status, await head.text()], [200, ""]);
 });
 
-test("asking may wait for the end", async () => {
+test("GET waits for the end with Prefer: wait", async () => {
   const id = await submitted();
   const before = service.operations.listeners;
   const pending = get(`/v1/operations/${id}`, { prefer: "wait=60" });
@@ -50,7 +50,7 @@ test("asking may wait for the end", async () => {
   assert.equal(operationSchema.parse(await answer.json()).status, "Succeeded");
 });
 
-test("a forecast has each named ticker once, or as many as asked; the fault of a wrong query names its key", async () => {
+test("a forecast takes tickers or limit, and the fault of a wrong query names its key", async () => {
   const id = await submitted();
   const path = `/v1/operations/${id}/forecast`;
   const early = await get(path);
@@ -79,7 +79,7 @@ test("a forecast has each named ticker once, or as many as asked; the fault of a
   }
 });
 
-test("an unknown id is not found, one that no id can be is invalid", async () => {
+test("an unknown id is not_found, and a malformed one invalid_request", async () => {
   for (const [id, status, code] of [
     ["unknown", 404, "not_found"],
     ["a.b", 400, "invalid_request"],
@@ -99,7 +99,7 @@ test("an unknown id is not found, one that no id can be is invalid", async () =>
   }
 });
 
-test("operations are listed newest first, in pages, by status and job", async () => {
+test("a list is newest first, in pages, by status and job", async () => {
   const ids: string[] = [];
   for (let n = 0; n < 3; n++) ids.unshift(await submitted("run_dl_job"));
   const first = operationPageSchema.parse(
@@ -116,7 +116,7 @@ test("operations are listed newest first, in pages, by status and job", async ()
   assert.deepEqual(none.operations, []);
 });
 
-test("a query that is not understood is refused, with the nearest right name", async () => {
+test("an unknown or invalid query key is refused, with the nearest right name", async () => {
   for (const [query, path, suggestion] of [
     ["limti=3", "query.limti", "limit"],
     ["status=Runing", "query.status", "Running"],
@@ -134,7 +134,7 @@ test("a query that is not understood is refused, with the nearest right name", a
   }
 });
 
-test("cancelling needs no body, and takes whatever body there is", async () => {
+test("cancel needs no body, and accepts any", async () => {
   for (const [headers, body] of [
     [{}, undefined],
     [{ "content-type": "application/json" }, ""],
@@ -155,7 +155,7 @@ test("cancelling needs no body, and takes whatever body there is", async () => {
   }
 });
 
-test("cancelling a running job is taken, and it runs until it has stopped", async () => {
+test("cancel answers 202 for a running job, and 200 once it has ended", async () => {
   const id = await submitted();
   service.operations.start(id);
   const asked = await ask(service.port, { method: "POST", path: `/v1/operations/${id}/cancel` });

@@ -13,7 +13,7 @@ before(async () => {
 });
 after(() => service.close());
 
-test("the page is one, runs nothing, loads nothing, and its style is the one that is allowed", async () => {
+test("the page runs no script, loads nothing, and its policy allows its one style", async () => {
   const { headers } = await ask(service.port, { path: "/docs" });
   const policy = String(headers["content-security-policy"]);
   const styles = [...page.matchAll(/<style>(.*?)<\/style>/gs)].map(([, style]) => style!);
@@ -27,7 +27,7 @@ test("the page is one, runs nothing, loads nothing, and its style is the one tha
   assert.equal((await ask(service.port, { path: "/" })).headers.location, "docs");
 });
 
-test("on a phone the cells of a row stand below each other, in every table with headings", () => {
+test("on a narrow screen the cells of a row are below each other, in every table with headings", () => {
   const narrow =
     /@media \(max-width: \d+rem\) \{\s*thead \{\s*display: none;\s*\}(.*?)\n\}/s.exec(page)?.[1] ?? "";
   assert.match(narrow, /thead \+ tbody > tr,\s*thead \+ tbody > tr > td \{\s*display: block;/);
@@ -36,7 +36,7 @@ test("on a phone the cells of a row stand below each other, in every table with 
   for (const before of tables) assert.match(before, /^(?:<thead>.*<\/thead>)?$/s);
 });
 
-test("every operation and schema has its place, and no link leads nowhere", async () => {
+test("the page has every operation and schema, and every link has a target", async () => {
   const { paths, components } = JSON.parse((await ask(service.port, { path: "/openapi.json" })).text);
   for (const methods of Object.values<Record<string, { operationId: string }>>(paths)) {
     for (const { operationId } of Object.values(methods))
@@ -46,11 +46,11 @@ test("every operation and schema has its place, and no link leads nowhere", asyn
   for (const [, target] of page.matchAll(/href="#([^"]+)"/g))
     assert.ok(page.includes(`id="${target}"`), target);
   for (const [, id] of page.matchAll(/ id="([^"]+)"/g)) {
-    assert.equal(page.split(` id="${id}"`).length, 2, `${id} stands twice`);
+    assert.equal(page.split(` id="${id}"`).length, 2, `${id} is not unique`);
   }
 });
 
-test("its lines name this service, and with keys they say who asks", async (t) => {
+test("the curl lines name this service, and with keys they send one", async (t) => {
   assert.ok(
     page.includes(
       `curl -s ${service.origin}/examples/feature_engine_tiny.json | curl -s -T - ${service.origin}/data/feature_engine_tiny.json`,
@@ -64,7 +64,7 @@ test("its lines name this service, and with keys they say who asks", async (t) =
   );
 });
 
-test("a line of curl survives the shell", () => {
+test("a curl line is quoted for the shell", () => {
   assert.equal(
     curlLine({ method: "POST", url: "http://h/v1/x", body: `{"a": "it's"}` }),
     `curl -s http://h/v1/x \\\n  -H 'Content-Type: application/json' \\\n  -d '{"a": "it'\\''s"}'`,
@@ -73,7 +73,7 @@ test("a line of curl survives the shell", () => {
   assert.equal(curlLine({ method: "GET", url: "http://h/?a=1&b=2" }), "curl -s 'http://h/?a=1&b=2'");
 });
 
-test("what is put into HTML is text there", () => {
+test("html escapes inserted text", () => {
   assert.equal(html`<p>${`<b>"&'`}</p>`.html, "<p>&lt;b&gt;&quot;&amp;&#39;</p>");
   assert.equal(prose("a `<b>` c").html, "a <code>&lt;b&gt;</code> c");
 });

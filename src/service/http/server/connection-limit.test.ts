@@ -6,7 +6,7 @@ import { connectionLimit, limitOfReport, openFileLimit } from "./connection-limi
 
 const jobs = { connections: undefined, concurrent_jobs: 2 };
 
-test("the limit leaves the rest of the service its descriptors, and each connection two", () => {
+test("the limit reserves descriptors for the service and its jobs, and two for each connection", () => {
   assert.equal(connectionLimit(jobs, 1_024), (1_024 - 256 - 16) / 2);
   assert.equal(connectionLimit(jobs, 1_048_576), 10_000);
   assert.equal(connectionLimit(jobs, Number.POSITIVE_INFINITY), 10_000);
@@ -14,7 +14,7 @@ test("the limit leaves the rest of the service its descriptors, and each connect
   assert.equal(connectionLimit({ ...jobs, connections: 376 }, 1_024), 376);
 });
 
-test("a setting that needs more than there are is refused, with what to do", () => {
+test("a setting that needs more descriptors than the process has is refused, with advice", () => {
   assert.throws(
     () => connectionLimit({ ...jobs, connections: 377 }, 1_024),
     (error: unknown) =>
@@ -24,7 +24,7 @@ test("a setting that needs more than there are is refused, with what to do", () 
   );
 });
 
-test("the limit of open files is what the shell has set", () => {
+test("openFileLimit returns the limit that the shell has set", () => {
   const script = `
     const { limitOfReport, openFileLimit } = await import(${JSON.stringify(new URL("./connection-limit.ts", import.meta.url).href)});
     console.log(openFileLimit(), limitOfReport());`;

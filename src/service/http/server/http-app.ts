@@ -56,9 +56,12 @@ declare module "fastify" {
 /** `anyone`: the route asks for no credentials. */
 export type RouteAccess = Scope | "anyone";
 
-/** The state of one thing that the service needs: `data_folder`, `database`, `storage`, `accepting`. */
+/** What the service needs to take jobs. */
+export const READY_CHECKS = ["data_folder", "database", "storage", "accepting"] as const;
+
+/** The state of one thing that the service needs. */
 export interface ReadyCheck {
-  readonly name: string;
+  readonly name: (typeof READY_CHECKS)[number];
   readonly ok: boolean;
   /** Why it is not ready, without secrets. */
   readonly message?: string | undefined;

@@ -5,7 +5,7 @@ import { type TestContext, test } from "node:test";
 import { ask, eventually, listenFor } from "../listening.testing.ts";
 import { ML_PAYLOAD } from "../openapi/examples.ts";
 
-test("a service ends although clients keep connections open, and answers what was asked", async (t) => {
+test("a service closes although clients keep connections open, and answers the requests in progress", async (t) => {
   const service = await listenFor(t);
   const head = `HTTP/1.1\r\nHost: 127.0.0.1:${service.port}\r\n`;
   const [silent, kept, begun, waiting] = [0, 1, 2, 3].map(() => connect(service.port, "127.0.0.1")) as [
@@ -33,7 +33,7 @@ test("a service ends although clients keep connections open, and answers what wa
   assert.match(answer, /^HTTP\/1.1 202 /);
 });
 
-/** Connections that ask nothing; those that the server closes stay in the list. */
+/** Opens connections without a request. The list keeps those that the server closes. */
 async function openIdle(t: TestContext, port: number, count: number): Promise<Socket[]> {
   const sockets: Socket[] = [];
   for (let i = 0; i < count; i++) {
@@ -52,7 +52,7 @@ async function statusOn(socket: Socket, path: string): Promise<string> {
   return String(answer).split(" ")[1]!;
 }
 
-test("beyond the limit of connections health alone is told, and those within it go on", async (t) => {
+test("connections beyond the limit get only health checks, and those within it still work", async (t) => {
   const service = await listenFor(t, { connections: 16 });
   const { port } = service;
   const within = await openIdle(t, port, 16);
@@ -69,19 +69,23 @@ test("beyond the limit of connections health alone is told, and those within it 
   assert.match(JSON.parse(refused.text).detail, /16 connections are open/);
   const healthy = await ask(port, { path: "/healthz" });
   assert.deepEqual([healthy.status, healthy.headers.connection], [200, "close"]);
-  // More than may wait beyond the limit: the oldest give way.
+  // More than may be open beyond the limit: each new one replaces the oldest.
   const beyond = await openIdle(t, port, 40);
   assert.equal((await ask(port, { path: "/readyz" })).status, 200);
   const open = () =>
     new Promise<number>((resolve) => service.app.server.getConnections((_, n) => resolve(n)));
   await eventually(async () => (await open()) <= 32);
   for (const socket of within) assert.equal(await statusOn(socket, "/healthz"), "200");
-  // The server closes it too, and knows of that before this end does.
+  // The server closes its end, too, and frees the connection before this end sees that.
   await once(within[0]!.end(), "close");
-  assert.equal((await ask(port, { path: "/v1/operations" })).status, 200, "there is room for one again");
+  assert.equal(
+    (await ask(port, { path: "/v1/operations" })).status,
+    200,
+    "a closed connection makes room for another",
+  );
   for (const socket of beyond) socket.destroy();
   await eventually(async () => (await open()) < 16);
   assert.equal((await ask(port, { path: "/v1/operations" })).status, 200);
-  const told = service.logged.filter((line) => line.includes("as many connections are open"));
-  assert.equal(told.length, 1);
+  const warnings = service.logged.filter((line) => line.includes("as many connections are open"));
+  assert.equal(warnings.length, 1);
 });
