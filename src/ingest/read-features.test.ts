@@ -6,7 +6,6 @@ import { MOST_COLUMNS } from "../contract/data/ticker-series.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { sourceOf } from "./chunks.testing.ts";
 import { readFeatures } from "./read-features.ts";
-import { MOST_VALUES } from "./reading.ts";
 
 const D1 = "2020-01-02";
 const D2 = "2020-01-03";
@@ -174,7 +173,7 @@ describe("a feature blob", () => {
   it("is refused where few bytes mean more values than a ticker may have", async () => {
     // One fewer than there may be, because the date of a record counts as a key.
     const columns = Array.from({ length: MOST_COLUMNS - 1 }, (_, i) => `c${i}`);
-    const days = Array.from({ length: Math.ceil(MOST_VALUES / MOST_COLUMNS) + 3 }, (_, i) => formatDay(i));
+    const days = Array.from({ length: Math.ceil(2 ** 27 / MOST_COLUMNS) + 3 }, (_, i) => formatDay(i));
     const [first, ...others] = columns;
     const byDay = Object.fromEntries(days.map((day) => [day, 1]));
     const empty = others.map((name) => [name, {}]);

@@ -11,7 +11,7 @@ import { type JsonReader, Token } from "./json/json-reader.ts";
  * Most values of a ticker, columns times rows: 1 GiB. In a sparse layout a few bytes can mean many missing values, so the
  * blob's size does not bound them.
  */
-export const MOST_VALUES = 2 ** 27;
+const MOST_VALUES = 2 ** 27;
 
 /**
  * A step of the reading. It yields each ticker once it is complete (of a price blob, with its price columns alone), and

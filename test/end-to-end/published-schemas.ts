@@ -1,11 +1,23 @@
 /** The published JSON Schemas as checks, and those of what this version writes. */
 import assert from "node:assert/strict";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { jsonSchema, WRITTEN_SCHEMAS } from "../../src/contract/api/published-schemas.ts";
+import { jsonSchema, type SchemaName } from "../../src/contract/api/published-schemas.ts";
+import { problemSchema } from "../../src/contract/errors/problem.ts";
+import { warningSchema } from "../../src/contract/errors/warnings.ts";
+import { outputBlobSchema } from "../../src/contract/output/output-blob.ts";
+import { resultRecordSchema } from "../../src/contract/output/result-record.ts";
+
+/** The strict schemas of what this version writes: these members and names, and no others. */
+const WRITTEN_SCHEMAS = {
+  "result-record": resultRecordSchema,
+  "output-blob": outputBlobSchema,
+  warning: warningSchema,
+  problem: problemSchema,
+} as const satisfies Partial<Record<SchemaName, unknown>>;
 
 const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
 
-/** Asserts that `value` is what the published schema says, and has nothing that is not written. */
+/** Asserts that `value` fits the published schema, and has no member that this version does not write. */
 export function assertValid(name: keyof typeof WRITTEN_SCHEMAS, value: unknown): void {
   const validate = ajv.getSchema(name) ?? ajv.addSchema(jsonSchema(name), name).getSchema(name)!;
   assert.ok(validate(value), `${name}: ${ajv.errorsText(validate.errors)}`);

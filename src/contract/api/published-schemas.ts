@@ -24,14 +24,6 @@ export const PUBLISHED_SCHEMAS = {
 
 export type SchemaName = keyof typeof PUBLISHED_SCHEMAS;
 
-/** The strict schemas of what this version writes: these members and names, and no others. */
-export const WRITTEN_SCHEMAS = {
-  "result-record": resultRecordSchema,
-  "output-blob": outputBlobSchema,
-  warning: warningSchema,
-  problem: problemSchema,
-} as const satisfies Partial<Record<SchemaName, unknown>>;
-
 /** JSON Schema (draft 2020-12) of one published schema; a field with a default is not required. */
 export function jsonSchema(name: SchemaName): object {
   return z.toJSONSchema(PUBLISHED_SCHEMAS[name], { io: "input" });

@@ -3,26 +3,26 @@ import type { ErrorCode } from "./error-codes.ts";
 import { MucastError } from "./errors.ts";
 import { type Problem, problemOf } from "./problem.ts";
 
-/** What the log says of an error that its problem keeps to itself. */
+/** What the log has of an error and the caller's problem has not. */
 export interface Withheld {
-  /** Named by the problem that the caller gets. */
+  /** The problem names it too. */
   readonly id: string;
   readonly what: "defect" | "engine";
-  /** With its stack, of its cause too, and the engine's last words. */
+  /** The error with its stack, its causes, and the engine's last words. */
   readonly text: string;
 }
 
-/** What callers are told of an engine that fails as a whole: its own words name places of the machine. */
+/** The words of a problem about the whole engine, whose own words name paths of the machine. */
 const OF_THE_ENGINE: Partial<Record<ErrorCode, string>> = {
   engine_unavailable: "the Python engine cannot be started",
   engine_crashed: "processes of the Python engine died",
 };
 
 /**
- * The problem of `error` for a caller who is not at this machine. Of a defect, which is whatever is no MucastError or
- * one of the code internal, it tells nothing but an id: a message may hold paths, and the stack does. Of an engine that
- * cannot be started, or has left last words, it tells that and an id.
- * @param log gets what the problem keeps to itself.
+ * The problem of `error` for a caller on another machine. A defect (an error that is no MucastError, or has the code
+ * internal) becomes an id alone, because its message may have paths and its stack has. An engine that does not start, or
+ * has left last words, becomes that fact and an id.
+ * @param log gets what the problem leaves out.
  */
 export function shownProblem(error: unknown, log: (withheld: Withheld) => void): Problem {
   const engine = wordsOfEngine(error);

@@ -21,14 +21,14 @@ function isPlain({ types, choices }: Parameter): boolean {
 describe("how a value is checked", () => {
   for (const model of MODELS) {
     it(`has a rule for every parameter of ${model.name} that might speak of columns or rows`, () => {
-      const untold = [...parametersOf(model.name).byName.values()].filter(
+      const without = [...parametersOf(model.name).byName.values()].filter(
         (parameter) =>
           !isRefused(model, parameter.name) &&
           !isPlain(parameter) &&
           !valueRule(model.library, parameter.name),
       );
       assert.deepEqual(
-        untold.map(({ name }) => name),
+        without.map(({ name }) => name),
         [],
       );
     });
@@ -38,10 +38,10 @@ describe("how a value is checked", () => {
     const libraries = Map.groupBy(MODELS, ({ library }) => library);
     for (const [library, models] of libraries) {
       const known = new Set(models.flatMap(({ name }) => [...parametersOf(name).byName.keys()]));
-      const told = ruleNames(library);
-      assert.ok(told.length > 5);
+      const names = ruleNames(library);
+      assert.ok(names.length > 5);
       assert.deepEqual(
-        told.filter((name) => !known.has(name)),
+        names.filter((name) => !known.has(name)),
         [],
       );
     }

@@ -32,7 +32,7 @@ export type Token = (typeof Token)[keyof typeof Token];
 /** A read that may have to wait: it yields undefined where it needs more bytes, and goes on when it is resumed. */
 export type Waiting<T> = Generator<undefined, T, void>;
 
-export const DEEPEST = 64;
+const DEEPEST = 64;
 
 /**
  * Most bytes of a key that is not skipped, and of a column's name; a ticker has a lower limit. Names stay in memory, and
