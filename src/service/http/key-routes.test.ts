@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { createdKeySchema, keyListSchema } from "./key-routes.ts";
+import { z } from "zod";
+import { apiKeySchema } from "../auth/key-store.ts";
 import { type Listening, LOCAL_TOKEN, listen, listenFor } from "./listening.testing.ts";
+
+/** The answer to the creation of a key. No other answer has the token. */
+const createdKeySchema = z.strictObject({ key: apiKeySchema, token: z.string() });
+const keyListSchema = z.strictObject({ keys: z.array(apiKeySchema) });
 
 let service: Listening;
 before(async () => {

@@ -48,8 +48,8 @@ async function removeBlob(
   checkReadable(name);
   const caller = request.caller!;
   if (request.headers["if-match"] !== undefined) {
-    const location = await blobs.find(caller, name);
-    const blob = await location?.store.stat(location.key);
+    const address = await blobs.find(caller, name);
+    const blob = await address?.store.stat(address.key);
     if (blob === undefined) throw noBlob(name);
     checkIfMatch(request.headers, blob.etag);
   }

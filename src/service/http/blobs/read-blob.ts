@@ -52,12 +52,12 @@ export async function readBlob(
   }
 }
 
-/** The location of a blob of the caller, with its size and version. @throws MucastError not_found. */
+/** The address of a blob of the caller, with its size and version. @throws MucastError not_found. */
 async function lookUp(request: FastifyRequest, name: string, { blobs }: HttpOptions) {
-  const location = await blobs.find(request.caller!, name);
-  const blob = await location?.store.stat(location.key);
-  if (location === undefined || blob === undefined) throw noBlob(name);
-  return { ...location, ...blob };
+  const address = await blobs.find(request.caller!, name);
+  const blob = await address?.store.stat(address.key);
+  if (address === undefined || blob === undefined) throw noBlob(name);
+  return { ...address, ...blob };
 }
 
 /** A stream whose first piece has been read. A failure before that piece rejects, so that the caller gets a problem. */

@@ -22,9 +22,9 @@ export async function writeBlob(
   const caller = request.caller!;
   checkWhole(headers["content-range"]);
   checkLength(headers["content-length"], settings.upload_bytes);
-  const location = await blobs.uploadAddress(caller, name);
-  if (location === undefined) throw noBlob(name);
-  checkConditions(request, await location.store.stat(location.key));
+  const address = await blobs.uploadAddress(caller, name);
+  if (address === undefined) throw noBlob(name);
+  checkConditions(request, await address.store.stat(address.key));
   const upload = await blobs.beginUpload(caller, name, lengthOf(headers["content-length"]));
   if (upload === undefined) throw noBlob(name);
   if (headers.expect !== undefined) reply.raw.writeContinue();
