@@ -20,7 +20,7 @@ export function privateMemory(pid: number): number {
   return ((resident ?? 0) - (shared ?? 0)) * PAGE_BYTES;
 }
 
-/** Takes the kernel a walk over the pages. A kernel before 5.14 does not report them; then pages of one process count whole. */
+/** Takes the kernel a walk over the pages. Before 5.14 a kernel does not report it: pages count whole. */
 function proportionalMemory(pid: number): number {
   const rollup = textOf(`/proc/${pid}/smaps_rollup`);
   const [, kibibytes] = /^Pss_Anon:\s+(\d+)/m.exec(rollup) ?? [];

@@ -56,7 +56,7 @@ export function namedPython(): string | undefined {
   return named.includes(sep) ? resolve(named) : named;
 }
 
-/** The installed environment of a flavour, whether MUCAST_PYTHON is set or not; undefined too where its interpreter was removed. */
+/** The installed environment of a flavour, even where MUCAST_PYTHON is set; undefined where its interpreter was removed. */
 export function installedEnvironment(flavour: EnvironmentFlavour): Environment | undefined {
   const folder = environmentFolder(flavour);
   const python = join(folder, "bin", "python");

@@ -119,7 +119,10 @@ export class EnginePool {
     });
   }
 
-  /** Kills the workers, fails the tasks, and returns when every process of the pool has ended, but for a warm host that it releases. */
+  /**
+   * Kills the workers, fails the tasks, and returns when every process of the pool has ended, but for a warm host that it
+   * releases.
+   */
   close(): Promise<void> {
     this.#closing ??= this.#shutDown();
     return this.#closing;

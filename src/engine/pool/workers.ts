@@ -18,7 +18,7 @@ export interface Worker {
 export interface OverMemory {
   /** How much the worker and all processes of the job held. */
   readonly words: string;
-  /** Whether the worker would have been over the limit without the other workers too: a second attempt would end the same way. */
+  /** Whether it would have been over the limit without the other workers too, so that a second attempt would end alike. */
   readonly isTooLarge: boolean;
 }
 
