@@ -15,7 +15,7 @@ import {
 } from "../src/contract/config/networks.ts";
 import { ERROR_TABLE } from "../src/contract/errors/error-codes.ts";
 import { LIBRARY_TITLES, MODELS } from "../src/contract/model-params/models.ts";
-import type { TaskKind } from "../src/engine/pool/protocol.ts";
+import type { EngineRequest, TaskKind } from "../src/engine/pool/protocol.ts";
 
 const ENGINE = "engine/mucast_engine";
 const engine = globSync(`${ENGINE}/**/*.py`)
@@ -87,6 +87,11 @@ describe("the engine and the contract have the same", () => {
       train_joint: true,
     };
     assertSame(literal("TaskKind"), Object.keys(kinds), "kinds of tasks");
+  });
+
+  it("requests to the host", () => {
+    const ops: Record<EngineRequest["op"], true> = { import: true, start: true, task: true, kill: true };
+    assertSame(literal("Op"), Object.keys(ops), "requests to the host");
   });
 
   it("codes of errors", () => {

@@ -11,12 +11,16 @@ import signal
 import socket
 import time
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from mucast_engine.arrays import Message
+from mucast_engine.failure import unknown
 from mucast_engine.libraries import library_versions
 from mucast_engine.process import StartMethod
 from mucast_engine.worker_starters import WorkerStarter, starter_for
+
+# What a request asks for; the protocol of the caller has the same.
+Op = Literal["import", "start", "task", "kill"]
 
 CHUNK = 1 << 16
 
@@ -108,21 +112,32 @@ class Host:
         self._serving = bool(chunk)
 
     def _handle(self, request: Message, task: bytes) -> None:
-        if request["op"] == "import":
-            self.prepare(request["libraries"])
-            return
-        number = request["worker"]
-        worker = self._workers.get(number)
-        match request["op"]:
+        op: Op = request["op"]
+        match op:
+            case "import":
+                self.prepare(request["libraries"])
             case "start":
-                self._start_worker(number)
-            case "task" if worker is not None:
-                try:
-                    worker.connection.sendall(b"%d\t%s\n" % (request["id"], task))
-                except OSError:
-                    _kill_group(worker.pid)  # It is dying; its end is reported when it is reaped.
-            case "kill" if worker is not None:
-                _kill_group(worker.pid)
+                self._start_worker(request["worker"])
+            case "task":
+                self._send_task(request["worker"], request["id"], task)
+            case "kill":
+                self._kill_worker(request["worker"])
+            case _:
+                raise unknown("request", op)
+
+    def _send_task(self, number: int, attempt: int, task: bytes) -> None:
+        worker = self._workers.get(number)
+        if worker is None:
+            return  # It has ended, and the pool learns that from its end.
+        try:
+            worker.connection.sendall(b"%d\t%s\n" % (attempt, task))
+        except OSError:
+            _kill_group(worker.pid)  # It is dying; its end is reported when it is reaped.
+
+    def _kill_worker(self, number: int) -> None:
+        worker = self._workers.get(number)
+        if worker is not None:
+            _kill_group(worker.pid)
 
     def _start_worker(self, number: int) -> None:
         assert self._starter is not None

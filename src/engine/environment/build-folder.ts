@@ -28,7 +28,8 @@ export function isBuilt(folder: string): boolean {
 }
 
 /**
- * Runs `body`, which builds folders in `parent`, while no other process does. It first removes what killed processes have left.
+ * Runs `body`, which builds folders in `parent`, while no other process does. It first removes what killed processes
+ * have left.
  * @param python interpreter that holds the lock.
  * @param onWait called where another process is at work.
  */
