@@ -1,6 +1,7 @@
 import { inspect } from "node:util";
 import { CommanderError } from "commander";
 import { MucastError } from "../contract/errors/errors.ts";
+import { causeOf } from "../contract/errors/system-error.ts";
 import { createProgram } from "./commands.ts";
 import { explain, Reporter } from "./reporter.ts";
 
@@ -12,6 +13,14 @@ const program = createProgram();
 
 // A line that cannot be written (a full disk, a reader that is gone) must not end the work that it is about.
 process.stderr.on("error", () => undefined);
+
+// Of these stdout is no result: serve goes on without it, and mcp ends with its client.
+if (!["serve", "mcp"].includes(process.argv[2] ?? "")) {
+  process.stdout.on("error", (cause) => {
+    const reason = `stdout could not be written: ${causeOf(cause)}; what was written elsewhere is there`;
+    process.exitCode = exitCodeOf(new MucastError("output_failed", reason, {}, { cause }));
+  });
+}
 
 try {
   await program.parseAsync();

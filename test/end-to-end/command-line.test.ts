@@ -368,3 +368,11 @@ describe("a job that is refused leaves stdout empty, no file, and says", { concu
     assert.doesNotMatch(ended.stderr, /SECRET/);
   });
 });
+
+test("a result that stdout does not take is an error, and no defect", async () => {
+  const through = ["sh", "-c", 'exec "$@" >/dev/full', "sh"];
+  const { code, stderr } = await mucast(["schema"], { through });
+  assert.equal(code, 3, stderr);
+  assert.match(stderr, /^error: output_failed: .*\n {2}stdout could not be written: no space left/);
+  assert.doesNotMatch(stderr, /Node\.js|at .*\.ts/);
+});
