@@ -17,7 +17,7 @@ export const ORDER: JobOrder = {
   workers: 2,
 };
 
-/** A job as the API tells it: a container beside ours, secrets by reference, and an init container. */
+/** A job as the API shows it: a container beside ours, secrets by reference, and an init container. */
 export const JOB = {
   name: "ml-worker-job",
   location: "here",
@@ -43,7 +43,7 @@ export const JOB = {
   },
 };
 
-/** Everything around an executor: the fake API, the status blobs as a map, what was told. */
+/** Everything around an executor: the fake API, the status blobs as a map, and what the executor reports. */
 export class Stage implements ExecutionListener {
   readonly api: FakeManagementApi;
   readonly statuses = new Map<string, StatusBlob>();
@@ -56,14 +56,23 @@ export class Stage implements ExecutionListener {
     this.api = api;
   }
 
-  static async open(): Promise<Stage> {
+  /** One that its test closes. */
+  static async start(): Promise<Stage> {
     const stage = new Stage(await FakeManagementApi.open());
     stage.api.jobs.set("ml-worker-job", JOB);
-    after(async () => {
-      for (const executor of stage.#executors) await executor.close();
-      await stage.api.close();
-    });
     return stage;
+  }
+
+  /** One that is closed with the test. */
+  static async open(): Promise<Stage> {
+    const stage = await Stage.start();
+    after(() => stage.close());
+    return stage;
+  }
+
+  async close(): Promise<void> {
+    for (const executor of this.#executors) await executor.close();
+    await this.api.close();
   }
 
   async executor(options: Partial<ContainerAppsOptions> = {}): Promise<ContainerAppsExecutor> {
@@ -106,7 +115,7 @@ export class Stage implements ExecutionListener {
     });
   }
 
-  /** Waits until `condition` holds, which what runs here or the fake brings about. */
+  /** Waits until `condition` holds, by what runs here or by the fake. */
   async until(condition: () => boolean): Promise<void> {
     const end = Date.now() + GIVE_UP_MS;
     while (!condition()) {

@@ -7,8 +7,9 @@ import { removeFolders } from "../../../test/end-to-end/job-runs.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { problemOf } from "../../contract/errors/problem.ts";
 import type { JobOrder } from "../executor.ts";
+import { RecordingListener } from "../executor-suite.testing.ts";
 import { JobChild } from "./job-child.ts";
-import { Hearing, newPlace, orderOf, processesOf, RIDGE, TINY } from "./jobs.testing.ts";
+import { newSandbox, orderOf, processesOf, RIDGE, TINY } from "./jobs.testing.ts";
 
 const options = { timeout: 120_000, skip: process.platform !== "linux" && "looks into /proc" };
 after(removeFolders);
@@ -23,7 +24,7 @@ test(
   "what a job process leaves behind is ended with it, also where it holds its pipes",
   options,
   async () => {
-    const { blobUrl, temporary } = await newPlace();
+    const { blobUrl, temporary } = await newSandbox();
     const env = { PATH: process.env.PATH!, TMPDIR: temporary, NODE_OPTIONS: `--import ${LINGERER}` };
     const log = () => undefined;
     const memoryBytes = 2 ** 40;
@@ -45,7 +46,7 @@ const BABBLER = `data:text/javascript,${encodeURIComponent(
 )}`;
 
 test("what is no message, or too long for one, is logged, and the process goes on", options, async (t) => {
-  const { blobUrl, temporary } = await newPlace();
+  const { blobUrl, temporary } = await newSandbox();
   const env = { PATH: process.env.PATH!, TMPDIR: temporary, NODE_OPTIONS: `--import ${BABBLER}` };
   const lines: string[] = [];
   const log = (line: string) => lines.push(line);
@@ -64,14 +65,14 @@ test("what is no message, or too long for one, is logged, and the process goes o
 });
 
 test("of a defect a job process tells an id alone, and its log the rest", options, async (t) => {
-  const { blobUrl, temporary } = await newPlace();
+  const { blobUrl, temporary } = await newSandbox();
   const env = { PATH: process.env.PATH!, TMPDIR: temporary, NODE_OPTIONS: DEFECTIVE };
   const lines: string[] = [];
   const log = (line: string) => lines.push(line);
   const memoryBytes = 2 ** 40;
   const child = new JobChild({ env, warm: false, log, blobUrl, policy: { allowed: [] }, memoryBytes });
   t.after(() => child.kill());
-  const { told } = await child.give(orderOf(TINY, RIDGE), new Hearing()).ended;
+  const { told } = await child.give(orderOf(TINY, RIDGE), new RecordingListener()).ended;
   assert.ok(told !== undefined && "problem" in told, JSON.stringify(told));
   const { code, id } = told.problem;
   assert.equal(code, "internal");
@@ -81,7 +82,7 @@ test("of a defect a job process tells an id alone, and its log the rest", option
   await child.ended;
 });
 
-/** Tells the lines of TOLD on descriptor 3 in the place of a job process, and then ends. */
+/** Tells the lines of TOLD on descriptor 3 in the sandbox of a job process, and then ends. */
 const TELLER = `data:text/javascript,${encodeURIComponent(
   `import { writeSync } from "node:fs";
    for (const line of JSON.parse(process.env.TOLD)) writeSync(3, line + "\\n");
@@ -90,7 +91,7 @@ const TELLER = `data:text/javascript,${encodeURIComponent(
 
 /** What comes of an order whose process tells these lines. */
 async function told(...lines: readonly unknown[]) {
-  const { blobUrl, temporary } = await newPlace();
+  const { blobUrl, temporary } = await newSandbox();
   const texts = lines.map((line) => (typeof line === "string" ? line : JSON.stringify(line)));
   const env = {
     PATH: process.env.PATH!,

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { createWriteStream, existsSync, readdirSync, readFileSync, watch } from "node:fs";
+import { createWriteStream, existsSync, readFileSync, watch } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -18,20 +18,20 @@ import {
   writeMarket,
 } from "../../../test/end-to-end/job-runs.ts";
 import { cleanMarket } from "../../../test/end-to-end/market.ts";
-import { FolderStore } from "../../blob/folder/folder-store.ts";
 import type { JobOrder } from "../executor.ts";
-import { readStatus } from "../status-reader.ts";
+import { RecordingListener } from "../executor-suite.testing.ts";
 import {
   ENDLESS,
-  executorAt,
+  executorIn,
   fittingIn,
-  Hearing,
-  newPlace,
+  newSandbox,
   orderOf,
-  type Place,
+  outputsOf,
   pidOf,
   processesOf,
   RIDGE,
+  type Sandbox,
+  statusOf,
   until,
   untilGone,
 } from "./jobs.testing.ts";
@@ -48,81 +48,40 @@ before(async () => {
 });
 after(removeFolders);
 
-const dataOf = ({ blobUrl }: Place) => readdirSync(join(blobUrl, "data"));
-const statusOf = ({ blobUrl }: Place, { id }: JobOrder) =>
-  readStatus(new FolderStore(blobUrl, "file:"), id, 1);
-const leftIn = ({ temporary }: Place) =>
-  readdirSync(temporary).flatMap((base) => readdirSync(join(temporary, base)));
-
 /** A job that fits until it is stopped, and is fitting. */
 async function startFitting(config = ENDLESS) {
-  const place = await newPlace();
-  const executor = executorAt(place);
+  const sandbox = await newSandbox();
+  const executor = executorIn(sandbox);
   const order = orderOf(market, config);
-  const hearing = new Hearing();
-  const execution = await executor.start(order, hearing);
+  const execution = await executor.start(order, new RecordingListener());
   const [worker] = await until(() => {
-    const found = fittingIn(place);
+    const found = fittingIn(sandbox);
     return found.length > 0 ? found : undefined;
   });
-  return { place, executor, order, execution, worker: worker!, hearing };
+  return { sandbox, executor, order, execution, worker: worker! };
 }
 
-describe("a job that is stopped amid its fits is gone when it has ended, without output", options, () => {
-  for (const reason of ["canceled", "timed_out"] as const) {
-    test(`for ${reason}: failed with that code, also in its status`, async () => {
-      const { place, execution, order } = await startFitting();
-      execution.stop(reason);
-      execution.stop("draining");
-      const end = await execution.ended;
-      assert.deepEqual(processesOf(place), []);
-      assert.ok(end.kind === "failed", JSON.stringify(end));
-      assert.equal(end.problem.code, reason);
-      assert.deepEqual((await statusOf(place, order))?.end, { problem: end.problem });
-      assert.deepEqual([dataOf(place), leftIn(place)], [[], []]);
-      execution.stop(reason);
-    });
-  }
-
-  test("for a service that drains: lost, and its status has no end", async () => {
-    const { place, executor, execution, order } = await startFitting();
-    await executor.close();
-    assert.equal((await execution.ended).kind, "lost");
-    assert.deepEqual(processesOf(place), []);
-    assert.equal((await statusOf(place, order))?.end ?? null, null);
-    assert.deepEqual([dataOf(place), leftIn(place)], [[], []]);
-    await assert.rejects(executor.start(order, new Hearing()), /service is closing/);
-  });
-
-  test("although it does not answer: it is killed", async () => {
-    const { place, execution } = await startFitting();
+describe("a job process that does not answer", options, () => {
+  test("to a stop is killed, and leaves no output", async () => {
+    const { sandbox, execution } = await startFitting();
     process.kill(pidOf(execution), "SIGSTOP");
     execution.stop("canceled");
     const end = await execution.ended;
-    assert.deepEqual(processesOf(place), []);
+    assert.deepEqual(processesOf(sandbox), []);
     assert.ok(end.kind === "failed");
     assert.equal(end.problem.code, "canceled");
-    assert.deepEqual(dataOf(place), []);
+    assert.deepEqual(outputsOf(sandbox), []);
   });
 });
 
 describe("a process of a job that is killed", options, () => {
-  test("itself: the attempt is lost, and its engine is gone", async () => {
-    const { place, execution } = await startFitting();
-    process.kill(pidOf(execution), "SIGKILL");
-    const end = await execution.ended;
-    assert.deepEqual(end, { kind: "lost", reason: "the job's process is gone: it was ended by SIGKILL" });
-    assert.deepEqual(processesOf(place), []);
-    assert.deepEqual(dataOf(place), []);
-  });
-
   test("a worker: its task is made again, and the bytes are the same", async () => {
     const slow = `{"ML params": {"model": "catboost", "n_splits": 1, "model_params": {"iterations": 400}}}`;
-    const { place, execution, order, worker } = await startFitting(slow);
+    const { sandbox, execution, order, worker } = await startFitting(slow);
     process.kill(worker, "SIGKILL");
     const end = await execution.ended;
     assert.equal(end.kind, "succeeded", JSON.stringify(end));
-    const text = readFileSync(join(place.blobUrl, "data", `ml_engine_${order.id}.json`), "utf8");
+    const text = readFileSync(join(sandbox.blobUrl, "data", `ml_engine_${order.id}.json`), "utf8");
     const undisturbed = await runJob(market, slow, 2);
     assert.equal(withoutIdentity(text), withoutIdentity(undisturbed.text));
   });
@@ -136,9 +95,9 @@ describe("a process of a job that is killed", options, () => {
 });
 
 /** A service of its own with one job, to be killed. */
-function startService(place: Place, order: JobOrder | undefined, warm = false): ChildProcess {
+function startService(sandbox: Sandbox, order: JobOrder | undefined, warm = false): ChildProcess {
   const program = fileURLToPath(new URL("./service.testing.ts", import.meta.url));
-  return spawn(process.execPath, [program, JSON.stringify({ place, order, warm })], {
+  return spawn(process.execPath, [program, JSON.stringify({ sandbox, order, warm })], {
     stdio: ["ignore", "pipe", "inherit"],
   });
 }
@@ -155,53 +114,53 @@ async function said(service: ChildProcess, line: string): Promise<void> {
 
 describe("a service that is killed leaves no process and no half output", options, () => {
   test("while its job reads", async () => {
-    const place = await newPlace();
+    const sandbox = await newSandbox();
     const pipe = join(await newFolder(), "feature_engine_1.json");
     assert.equal(spawnSync("mkfifo", [pipe]).status, 0);
     const order = orderOf({ ...market, features: pipe }, RIDGE);
-    const service = startService(place, order);
+    const service = startService(sandbox, order);
     const features = createWriteStream(pipe);
     features.on("error", () => undefined); // Its reader is killed.
     features.write(readFileSync(market.features).subarray(0, 1_000));
     await said(service, "read");
     service.kill("SIGKILL");
-    await untilGone(place);
-    assert.deepEqual(dataOf(place), []);
-    assert.equal(await statusOf(place, order), undefined);
+    await untilGone(sandbox);
+    assert.deepEqual(outputsOf(sandbox), []);
+    assert.equal(await statusOf(sandbox, order), undefined);
     features.destroy();
   });
 
   test("while its job fits", async () => {
-    const place = await newPlace();
+    const sandbox = await newSandbox();
     const order = orderOf(market, ENDLESS);
-    const service = startService(place, order, true);
-    await until(() => fittingIn(place)[0]);
+    const service = startService(sandbox, order, true);
+    await until(() => fittingIn(sandbox)[0]);
     service.kill("SIGKILL");
-    await untilGone(place);
-    assert.deepEqual(dataOf(place), []);
-    assert.equal((await statusOf(place, order))?.end ?? null, null);
+    await untilGone(sandbox);
+    assert.deepEqual(outputsOf(sandbox), []);
+    assert.equal((await statusOf(sandbox, order))?.end ?? null, null);
   });
 
   test("while its job writes: the output is whole or not there", async () => {
-    const place = await newPlace();
+    const sandbox = await newSandbox();
     const order = orderOf(market, RIDGE);
-    const watcher = watch(join(place.blobUrl, "data"));
-    const service = startService(place, order);
+    const watcher = watch(join(sandbox.blobUrl, "data"));
+    const service = startService(sandbox, order);
     await once(watcher, "change");
     service.kill("SIGKILL");
     watcher.close();
-    await untilGone(place);
-    const output = join(place.blobUrl, "data", `ml_engine_${order.id}.json`);
+    await untilGone(sandbox);
+    const output = join(sandbox.blobUrl, "data", `ml_engine_${order.id}.json`);
     if (existsSync(output)) JSON.parse(readFileSync(output, "utf8"));
   });
 
   test("while a job process waits", async () => {
-    const place = await newPlace();
-    const service = startService(place, undefined, true);
+    const sandbox = await newSandbox();
+    const service = startService(sandbox, undefined, true);
     await said(service, "ready");
-    assert.equal(processesOf(place).length, 2);
+    assert.equal(processesOf(sandbox).length, 2);
     service.kill("SIGKILL");
-    await untilGone(place);
+    await untilGone(sandbox);
   });
 
   test("while the main thread of a job process is blocked", async () => {
@@ -216,11 +175,11 @@ describe("a service that is killed leaves no process and no half output", option
 });
 
 test("nothing runs of a job that an earlier service has started when it is given up", options, async () => {
-  const place = await newPlace();
-  const executor = executorAt(place);
+  const sandbox = await newSandbox();
+  const executor = executorIn(sandbox);
   const order = orderOf(market, ENDLESS);
-  const execution = await executor.start(order, new Hearing());
-  const later = executorAt(place);
+  const execution = await executor.start(order, new RecordingListener());
+  const later = executorIn(sandbox);
   const adopted = later.adopt(order, execution.handle);
   process.kill(pidOf(execution), "SIGKILL");
   assert.equal(await adopted, undefined);

@@ -1,12 +1,14 @@
-/** Job processes as tests meet them: an executor with a folder for temporary files of its own, and a look at what runs. */
+/** An executor with a folder for temporary files of its own, and looks at the processes that it runs. */
+import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { type BlobPair, newFolder } from "../../../test/end-to-end/job-runs.ts";
-import type { ExecutionEvent } from "../../contract/api/job-events.ts";
-import type { Timing } from "../../contract/output/status-blob.ts";
-import type { Execution, ExecutionListener, JobOrder } from "../executor.ts";
+import { FolderStore } from "../../blob/folder/folder-store.ts";
+import type { Execution, JobOrder } from "../executor.ts";
+import { RecordingListener } from "../executor-suite.testing.ts";
+import { readStatus } from "../status-reader.ts";
 import { ProcessExecutor, type ProcessExecutorOptions } from "./process-executor.ts";
 
 /** Fits that take minutes each, the longest that are accepted: they end by being killed. */
@@ -21,14 +23,15 @@ export const TINY: BlobPair = {
   prices: `${tiny}/data_extractor_tiny.json`,
 };
 
-export interface Place {
-  /** Where outputs and status blobs go. */
+/** The folders of one executor. */
+export interface Sandbox {
+  /** Takes outputs and status blobs. */
   readonly blobUrl: string;
-  /** TMPDIR of its job processes, by which they are told from others. */
+  /** TMPDIR of its job processes, by which a test knows them. */
   readonly temporary: string;
 }
 
-export async function newPlace(): Promise<Place> {
+export async function newSandbox(): Promise<Sandbox> {
   const [blobUrl, temporary] = [await newFolder(), await newFolder()];
   await mkdir(join(blobUrl, "data"));
   return { blobUrl, temporary };
@@ -36,9 +39,9 @@ export async function newPlace(): Promise<Place> {
 
 export type Environment = Record<string, string | undefined>;
 
-/** @param env gets the place's TMPDIR; what is changed in it later, the executor sees. */
-export function executorAt(
-  { blobUrl, temporary }: Place,
+/** @param env gets the sandbox's TMPDIR; the executor sees what a test changes in it later. */
+export function executorIn(
+  { blobUrl, temporary }: Sandbox,
   { env = { ...process.env }, ...options }: Partial<ProcessExecutorOptions> & { env?: Environment } = {},
 ): ProcessExecutor {
   env.TMPDIR = temporary;
@@ -67,18 +70,44 @@ export function orderOf(pair: BlobPair, config: string, changes: Partial<JobOrde
   };
 }
 
-/** Hears an execution, and waits for what it tells. */
-export class Hearing implements ExecutionListener {
-  readonly events: ExecutionEvent[] = [];
-  timings: readonly Timing[] = [];
+/** Runs one job to its end. */
+export async function run(executor: ProcessExecutor, config: string) {
+  const order = orderOf(TINY, config);
+  const execution = await executor.start(order, new RecordingListener());
+  return { order, execution, end: await execution.ended };
+}
 
-  onEvent(event: ExecutionEvent): void {
-    this.events.push(event);
+/** Closes the executor after `use`, and asserts that no process and no temporary file is left. */
+export async function withExecutor(
+  use: (executor: ProcessExecutor, sandbox: Sandbox) => Promise<void>,
+  options: Parameters<typeof executorIn>[1] = {},
+): Promise<void> {
+  const sandbox = await newSandbox();
+  const executor = executorIn(sandbox, options);
+  try {
+    await use(executor, sandbox);
+  } finally {
+    await executor.close();
+    assert.deepEqual(processesOf(sandbox), []);
+    assert.deepEqual(temporaryFilesOf(sandbox), []);
   }
+}
 
-  onTimings(timings: readonly Timing[]): void {
-    this.timings = timings;
-  }
+export function outputsOf({ blobUrl }: Sandbox): string[] {
+  return readdirSync(join(blobUrl, "data"));
+}
+
+export function outputOf({ blobUrl }: Sandbox, { id, operation }: JobOrder): string {
+  const prefix = operation === "run_ml_job" ? "ml" : "nn";
+  return readFileSync(join(blobUrl, "data", `${prefix}_engine_${id}.json`), "utf8");
+}
+
+export function statusOf({ blobUrl }: Sandbox, { id }: JobOrder) {
+  return readStatus(new FolderStore(blobUrl, "file:"), id, 1);
+}
+
+export function temporaryFilesOf({ temporary }: Sandbox): string[] {
+  return readdirSync(temporary).flatMap((base) => readdirSync(join(temporary, base)));
 }
 
 /** Pid of the job process of an execution. */
@@ -86,8 +115,8 @@ export function pidOf({ handle }: Execution): number {
   return Number(handle.split("-")[0]);
 }
 
-/** Every living process of a place: of jobs, of their engines, and what waits for a job. */
-export function processesOf({ temporary }: Place): number[] {
+/** Every living process of a sandbox: of jobs, of their engines, and those that wait for a job. */
+export function processesOf({ temporary }: Sandbox): number[] {
   return readdirSync("/proc").flatMap((name) => {
     if (!/^\d+$/.test(name)) return [];
     try {
@@ -99,9 +128,9 @@ export function processesOf({ temporary }: Place): number[] {
   });
 }
 
-/** Python workers of a place that have a matrix mapped, and so are fitting it. */
-export function fittingIn(place: Place): number[] {
-  return processesOf(place).filter((pid) => {
+/** Python workers of a sandbox that have a matrix mapped, and so are fitting it. */
+export function fittingIn(sandbox: Sandbox): number[] {
+  return processesOf(sandbox).filter((pid) => {
     try {
       return /\/x\d+\.npy/.test(readFileSync(`/proc/${pid}/maps`, "latin1"));
     } catch {
@@ -119,6 +148,6 @@ export async function until<T>(look: () => T | undefined): Promise<T> {
   }
 }
 
-export function untilGone(place: Place): Promise<true> {
-  return until(() => (processesOf(place).length === 0 ? true : undefined));
+export function untilGone(sandbox: Sandbox): Promise<true> {
+  return until(() => (processesOf(sandbox).length === 0 ? true : undefined));
 }

@@ -90,6 +90,8 @@ export class ProcessExecutor implements Executor {
     const running = this.#running.get(`${order.id}.${order.attempt}`);
     if (running) return running;
     const [pid, started] = handle.split("-");
+    // Of another executor, or of a process that the system did not make.
+    if (started === undefined) return undefined;
     // It has done that job and is at another, or waits.
     if ([...this.#children].some((child) => child.pid === Number(pid))) return undefined;
     const deadline = performance.now() + PATIENCE_MILLISECONDS;

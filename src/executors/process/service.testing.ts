@@ -1,11 +1,11 @@
 /**
- * A program to be killed: a service with one job. Its argument is JSON: a place and an order, and whether it waits
+ * A program to be killed: a service with one job. Its argument is JSON: a sandbox and an order, and whether it waits
  * for a job process to be ready; it prints its job's stages, one a line.
  */
-import { executorAt } from "./jobs.testing.ts";
+import { executorIn } from "./jobs.testing.ts";
 
-const { place, order, warm } = JSON.parse(process.argv[2]!);
-const executor = executorAt(place, { warm });
+const { sandbox, order, warm } = JSON.parse(process.argv[2]!);
+const executor = executorIn(sandbox, { warm });
 await executor.ready();
 process.stdout.write("ready\n");
 if (order) {

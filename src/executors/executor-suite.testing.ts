@@ -1,0 +1,198 @@
+/** The suite that every executor must pass. A new executor calls `testExecutor` with a trial of its own. */
+import assert from "node:assert/strict";
+import { after, before, describe, type TestOptions, test } from "node:test";
+import type { ExecutionEvent } from "../contract/api/job-events.ts";
+import { MucastError } from "../contract/errors/errors.ts";
+import type { Timing } from "../contract/output/status-blob.ts";
+import type { Execution, ExecutionEnd, ExecutionListener, Executor, JobOrder } from "./executor.ts";
+
+/** Keeps what an execution reports. */
+export class RecordingListener implements ExecutionListener {
+  readonly events: ExecutionEvent[] = [];
+  timings: readonly Timing[] = [];
+
+  onEvent(event: ExecutionEvent): void {
+    this.events.push(event);
+  }
+
+  onTimings(timings: readonly Timing[]): void {
+    this.timings = timings;
+  }
+}
+
+/** How the job of an order ends: `goes on` runs until it is stopped, killed or finished. */
+export type JobKind = "succeeds" | "fails" | "goes on";
+
+/** An execution with its order and what it has reported. */
+export interface Tried {
+  readonly order: JobOrder;
+  readonly execution: Execution;
+  readonly listener: RecordingListener;
+}
+
+/** The surroundings of one executor kind: storage, and a platform, which may be a fake. */
+export interface ExecutorTrial {
+  /** The executor of another service. The suite closes it. */
+  open(): Promise<Executor>;
+  /** An order with an id of its own. One that succeeds has a warning; one that fails does so as `invalid_model_params`. */
+  order(kind: JobKind): JobOrder;
+  /** Settles once the job is amid its work. */
+  amid(tried: Tried): Promise<void>;
+  /** Lets the job come to its end: that of its order, and as succeeded for one that goes on. */
+  finish(tried: Tried): Promise<void>;
+  /** Ends the execution by force, so that the job cannot say how it ended. */
+  kill(tried: Tried): void;
+  /** Asserts what the job has left: no process, its status, its output or none. */
+  checkLeft(tried: Tried, end: ExecutionEnd): Promise<void>;
+  /** Removes the surroundings, once every executor is closed, and asserts that nothing is left. */
+  close(): Promise<void>;
+}
+
+const OPEN = Symbol("open");
+
+export function testExecutor(
+  name: Executor["name"],
+  options: TestOptions,
+  /** @param runsMany whether its one executor runs several jobs, one after the other. */
+  openTrial: (runsMany: boolean) => Promise<ExecutorTrial>,
+): void {
+  describe(`the executor ${name}`, options, () => {
+    describe("runs jobs one after the other", { concurrency: 1 }, () => {
+      let trial: ExecutorTrial;
+      let executor: Executor;
+      before(async () => {
+        trial = await openTrial(true);
+        executor = await trial.open();
+        assert.equal(executor.name, name);
+      });
+      after(async () => {
+        await executor.close();
+        await trial.close();
+      });
+
+      test("one that succeeds reports its progress, warnings and timings, and ends with its record", async () => {
+        const tried = await start(trial, executor, "succeeds");
+        await trial.amid(tried);
+        await trial.finish(tried);
+        const end = await tried.execution.ended;
+        assert.ok(end.kind === "succeeded", JSON.stringify(end));
+        assert.equal(end.record.output_name, `ml_engine_${tried.order.id}.json`);
+        const { events, timings } = tried.listener;
+        assert.ok(events.some(({ kind }) => kind === "progress"));
+        assert.ok(events.some(({ kind }) => kind === "warning"));
+        assert.ok(timings.length > 0);
+        await trial.checkLeft(tried, end);
+      });
+
+      test("one that fails ends with its problem", async () => {
+        const tried = await start(trial, executor, "fails");
+        await trial.finish(tried);
+        const end = await tried.execution.ended;
+        assert.ok(end.kind === "failed", JSON.stringify(end));
+        assert.equal(end.problem.code, "invalid_model_params");
+        await trial.checkLeft(tried, end);
+      });
+
+      test("an attempt that is started twice, or adopted while it runs, is one execution", async () => {
+        const tried = await start(trial, executor, "succeeds");
+        const { order, execution } = tried;
+        const again = await executor.start(order, new RecordingListener());
+        const adopted = await executor.adopt(order, execution.handle, new RecordingListener());
+        assert.deepEqual([again.handle, adopted?.handle], [execution.handle, execution.handle]);
+        await trial.finish(tried);
+        const ends = await Promise.all([execution.ended, again.ended, adopted!.ended]);
+        assert.deepEqual(
+          ends.map(({ kind }) => kind),
+          ["succeeded", "succeeded", "succeeded"],
+        );
+        await trial.checkLeft(tried, ends[0]);
+        execution.stop("canceled");
+      });
+
+      test("the handle of no execution, or of another executor's, is not adopted", async () => {
+        for (const handle of ["", "1-1", "ml-worker-job/ml-worker-job-gone", '{"pid":1}'])
+          assert.equal(
+            await executor.adopt(trial.order("goes on"), handle, new RecordingListener()),
+            undefined,
+          );
+      });
+    });
+
+    for (const reason of ["canceled", "timed_out"] as const) {
+      test(`one that is stopped for ${reason} ends as failed with that code, once nothing of it runs`, () =>
+        withTrial(openTrial, async (trial, open) => {
+          const tried = await start(trial, await open(), "goes on");
+          const { execution } = tried;
+          await trial.amid(tried);
+          execution.stop(reason);
+          execution.stop("canceled");
+          const end = await execution.ended;
+          assert.ok(end.kind === "failed", JSON.stringify(end));
+          assert.equal(end.problem.code, reason);
+          await trial.checkLeft(tried, end);
+          execution.stop(reason);
+        }));
+    }
+
+    test("one that is killed before it has said how it ended is lost", () =>
+      withTrial(openTrial, async (trial, open) => {
+        const tried = await start(trial, await open(), "goes on");
+        await trial.amid(tried);
+        trial.kill(tried);
+        const end = await tried.execution.ended;
+        assert.equal(end.kind, "lost", JSON.stringify(end));
+        await trial.checkLeft(tried, end);
+      }));
+
+    test("a service that closes detaches from it, or loses it; a later one finds it again, or nothing of it", () =>
+      withTrial(openTrial, async (trial, open) => {
+        const executor = await open();
+        const tried = await start(trial, executor, "goes on");
+        const { order, execution } = tried;
+        await trial.amid(tried);
+        await executor.close();
+        const refused = executor.start(trial.order("goes on"), new RecordingListener());
+        await assert.rejects(
+          refused,
+          (error) => error instanceof MucastError && error.code === "unavailable",
+          "a closed executor starts nothing",
+        );
+        const listener = new RecordingListener();
+        const adopted = await (await open()).adopt(order, execution.handle, listener);
+        if (executor.outlivesService) {
+          assert.equal(adopted?.handle, execution.handle);
+          await trial.finish({ order, execution: adopted!, listener });
+          assert.equal((await adopted!.ended).kind, "succeeded");
+          assert.equal(await Promise.race([execution.ended, Promise.resolve(OPEN)]), OPEN);
+        } else {
+          assert.equal(adopted, undefined);
+          const end = await execution.ended;
+          assert.equal(end.kind, "lost");
+          await trial.checkLeft(tried, end);
+        }
+      }));
+  });
+}
+
+async function start(trial: ExecutorTrial, executor: Executor, kind: JobKind): Promise<Tried> {
+  const [order, listener] = [trial.order(kind), new RecordingListener()];
+  return { order, listener, execution: await executor.start(order, listener) };
+}
+
+async function withTrial(
+  openTrial: (runsMany: boolean) => Promise<ExecutorTrial>,
+  use: (trial: ExecutorTrial, open: () => Promise<Executor>) => Promise<void>,
+): Promise<void> {
+  const trial = await openTrial(false);
+  const executors: Executor[] = [];
+  try {
+    await use(trial, async () => {
+      const executor = await trial.open();
+      executors.push(executor);
+      return executor;
+    });
+  } finally {
+    await Promise.all(executors.map((executor) => executor.close()));
+    await trial.close();
+  }
+}

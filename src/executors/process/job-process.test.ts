@@ -1,0 +1,188 @@
+import assert from "node:assert/strict";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFile, mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { after, describe, test } from "node:test";
+import { newFolder, removeFolders } from "../../../test/end-to-end/job-runs.ts";
+import { memoryOf } from "../../engine/process-memory.ts";
+import { RecordingListener } from "../executor-suite.testing.ts";
+import {
+  ENDLESS,
+  executorIn,
+  fittingIn,
+  newSandbox,
+  orderOf,
+  outputsOf,
+  pidOf,
+  processesOf,
+  RIDGE,
+  run,
+  TINY,
+  until,
+  withExecutor,
+} from "./jobs.testing.ts";
+import type { ProcessExecutor } from "./process-executor.ts";
+
+after(removeFolders);
+
+const options = {
+  concurrency: 2,
+  timeout: 300_000,
+  skip: process.platform !== "linux" && "looks into /proc",
+};
+
+describe("a job in a process of its own", options, () => {
+  test("reads and writes under the service's own address, which stands for a folder", async () => {
+    const base = "http://127.0.0.1:8080";
+    const folder = await newFolder();
+    await mkdir(join(folder, "data"));
+    await copyFile(TINY.features, join(folder, "data", "feature_engine_tiny.json"));
+    await copyFile(TINY.prices, join(folder, "data", "data_extractor_tiny.json"));
+    const urls = {
+      featureUrl: `${base}/data/feature_engine_tiny.json`,
+      dataExtractorUrl: `${base}/data/data_extractor_tiny.json`,
+    };
+    await withExecutor(
+      async (executor) => {
+        const order = orderOf(TINY, RIDGE, urls);
+        const end = await (await executor.start(order, new RecordingListener())).ended;
+        assert.ok(end.kind === "succeeded", JSON.stringify(end));
+        const { output_url, output_name } = end.record;
+        assert.equal(output_url, `${base}/data/${output_name}`);
+        assert.ok(readdirSync(join(folder, "data")).includes(output_name));
+        assert.deepEqual(readdirSync(join(folder, "status")), [`${order.id}.1.json`]);
+      },
+      { blobUrl: base, policy: { allowed: [], mapped: [{ base, folder }] } },
+    );
+  });
+
+  test("reads and writes in the space of its caller alone, but for inputs that are shared", async () => {
+    const base = "http://127.0.0.1:8080";
+    const folder = await newFolder();
+    const space = "key-0123456789abcdef";
+    await mkdir(join(folder, "data"), { recursive: true });
+    await mkdir(join(folder, space, "data"), { recursive: true });
+    await copyFile(TINY.features, join(folder, space, "data", "feature_engine_tiny.json"));
+    await copyFile(TINY.prices, join(folder, "data", "data_extractor_tiny.json"));
+    const urls = {
+      featureUrl: `${base}/data/feature_engine_tiny.json`,
+      dataExtractorUrl: `${base}/data/data_extractor_tiny.json`,
+    };
+    await withExecutor(
+      async (executor) => {
+        const order = orderOf(TINY, RIDGE, { ...urls, space });
+        const closed = await (await executor.start(order, new RecordingListener())).ended;
+        assert.equal(closed.kind === "failed" && closed.problem.code, "blob_not_found");
+        const shared = orderOf(TINY, RIDGE, { ...urls, space, shared: [urls.dataExtractorUrl] });
+        const end = await (await executor.start(shared, new RecordingListener())).ended;
+        assert.ok(end.kind === "succeeded", JSON.stringify(end));
+        assert.equal(end.record.output_url, `${base}/data/${end.record.output_name}`);
+        assert.ok(readdirSync(join(folder, space, "data")).includes(end.record.output_name));
+        assert.ok(readdirSync(join(folder, space, "status")).includes(`${shared.id}.1.json`));
+        assert.deepEqual(readdirSync(folder).sort(), ["data", space]);
+      },
+      { blobUrl: base, policy: { allowed: [], mapped: [{ base, folder, root: folder }] } },
+    );
+  });
+
+  test("whose work folder is removed meanwhile fails by that, and its problem names no folder", () =>
+    withExecutor(async (executor, sandbox) => {
+      const config = ENDLESS.replace("100000", "400").replace("10}", "6}");
+      const execution = await executor.start(orderOf(TINY, config, { workers: 1 }), new RecordingListener());
+      await until(() => fittingIn(sandbox)[0]);
+      rmSync(sandbox.temporary, { recursive: true });
+      const end = await execution.ended;
+      mkdirSync(sandbox.temporary);
+      assert.ok(end.kind === "failed", JSON.stringify(end));
+      assert.equal(end.problem.code, "output_failed");
+      assert.match(end.problem.detail, /the work folder of the job cannot be (read|written): /);
+      assert.doesNotMatch(JSON.stringify(end.problem), /\/tmp|mucast-/);
+    }));
+
+  test("that holds more than it may ends as out_of_memory, and the next one runs", async () => {
+    const sandbox = await newSandbox();
+    const executor = executorIn(sandbox, { memoryBytes: 32 * 2 ** 20 });
+    try {
+      const { end } = await run(executor, RIDGE);
+      assert.ok(end.kind === "failed", JSON.stringify(end));
+      const { code, detail, limit_bytes, share_bytes } = end.problem;
+      assert.deepEqual([code, limit_bytes, share_bytes], ["out_of_memory", 32 * 2 ** 20, 32 * 2 ** 20]);
+      assert.match(detail, /held \d+ MiB of memory, over the limit of 32 MiB/);
+    } finally {
+      await executor.close();
+    }
+    assert.deepEqual(processesOf(sandbox), []);
+    assert.deepEqual(outputsOf(sandbox), []);
+  });
+
+  test("two that together hold more than they may: one ends, told its share, and the other goes on", async () => {
+    const sandbox = await newSandbox();
+    const start = async (executor: ProcessExecutor) =>
+      executor.start(orderOf(TINY, ENDLESS, { workers: 1 }), new RecordingListener());
+    const lone = executorIn(sandbox);
+    const one = await start(lone);
+    await until(() => fittingIn(sandbox)[0]);
+    const held = memoryOf(processesOf(sandbox), 0);
+    await lone.close();
+    assert.equal((await one.ended).kind, "lost");
+
+    const limit = Math.round(1.5 * held);
+    const executor = executorIn(sandbox, { memoryBytes: limit });
+    try {
+      const both = [await start(executor), await start(executor)];
+      const [end, loser] = await Promise.race(
+        both.map(async (execution, i) => [await execution.ended, i] as const),
+      );
+      assert.ok(end.kind === "failed", JSON.stringify(end));
+      const { code, jobs, limit_bytes, share_bytes } = end.problem;
+      assert.deepEqual(
+        [code, jobs, limit_bytes, share_bytes],
+        ["out_of_memory", 2, limit, Math.floor(limit / 2)],
+      );
+      const other = both[1 - loser]!;
+      assert.ok(processesOf(sandbox).includes(pidOf(other)));
+      other.stop("canceled");
+      const last = await other.ended;
+      assert.equal(last.kind === "failed" && last.problem.code, "canceled");
+    } finally {
+      await executor.close();
+    }
+  });
+
+  test("is ended by the kernel before its service, with all that it starts", async () => {
+    const sandbox = await newSandbox();
+    const executor = executorIn(sandbox);
+    const score = (pid: number | "self") => Number(readFileSync(`/proc/${pid}/oom_score_adj`, "latin1"));
+    const own = score("self");
+    try {
+      const execution = await executor.start(orderOf(TINY, ENDLESS, { workers: 1 }), new RecordingListener());
+      await until(() => fittingIn(sandbox)[0]);
+      const scores = processesOf(sandbox).map(score);
+      assert.equal(scores.length, 3, "the job process, the engine's host and a worker");
+      assert.ok(
+        scores.every((its) => its > own || its === 1_000),
+        `${scores} beside ${own}`,
+      );
+      execution.stop("canceled");
+      await execution.ended;
+    } finally {
+      await executor.close();
+    }
+  });
+
+  test("succeeds where its status cannot be written, which is logged with its operation", async () => {
+    const lines: [string, string | undefined][] = [];
+    const log = (...line: [string, string | undefined]) => lines.push(line);
+    await withExecutor(
+      async (executor, sandbox) => {
+        writeFileSync(join(sandbox.blobUrl, "status"), "");
+        const { order, end } = await run(executor, RIDGE);
+        assert.equal(end.kind, "succeeded");
+        assert.ok(lines.length >= 1);
+        assert.match(lines[0]![0], /could not be written/);
+        assert.equal(lines[0]![1], order.id);
+      },
+      { log },
+    );
+  });
+});
