@@ -21,6 +21,13 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
 /** The rooms of src/jobs: what both jobs use imports neither of them, and no job imports the other. */
 const JOB_ROOMS: Record<string, readonly string[]> = { shared: [], ml: ["shared"], dl: ["shared"] };
 
+/** The rooms of src/executors beside its own files, and which of them each may import: no executor imports another. */
+const EXECUTOR_ROOMS: Record<string, readonly string[]> = {
+  polling: [],
+  process: [],
+  "container-apps": ["polling"],
+};
+
 /** Folders of pure functions: arrays in, arrays out. */
 const PURE = ["panel", "evaluate"];
 
@@ -91,6 +98,22 @@ test("the two jobs share only what lies in their shared room", () => {
   });
   assert.deepEqual(wrong, []);
 });
+
+test("no executor imports another, and what they share imports none of them", () => {
+  const rooms = new Set<string>();
+  const wrong = imports.filter(({ file, target }) => {
+    if (!file.startsWith("src/executors/") || !target.startsWith(".")) return false;
+    const [own, there] = [file, new URL(target, `file:///${file}`).pathname.slice(1)].map(executorRoom);
+    if (own !== undefined) rooms.add(own);
+    return there !== undefined && there !== own && !(own && EXECUTOR_ROOMS[own]?.includes(there));
+  });
+  assert.deepEqual(wrong, []);
+  assert.deepEqual([...rooms].sort(), Object.keys(EXECUTOR_ROOMS).sort());
+});
+
+function executorRoom(path: string): string | undefined {
+  return /^src\/executors\/([^/]+)\//.exec(path)?.[1];
+}
 
 test("panel and evaluate import no I/O", () => {
   const wrong = imports.filter(({ folder, target }) => PURE.includes(folder) && !target.startsWith("."));

@@ -59,9 +59,15 @@ async function serve(flags: SettingFlags): Promise<void> {
   process.exit(0);
 }
 
-/** Whether this machine can run jobs, where it is this machine that runs them. */
+/** Whether the executor runs jobs on this machine, which needs the Python environment then. */
+const RUNS_HERE: Readonly<Record<ServiceSettings["executor"], boolean>> = {
+  process: true,
+  "container-apps": false,
+};
+
+/** Whether jobs can run: where this machine runs them, whether it has the Python environment. */
 function hasEngine({ executor }: ServiceSettings): boolean {
-  if (executor !== "process") return true;
+  if (!RUNS_HERE[executor]) return true;
   try {
     findEnvironment("ml");
     return true;

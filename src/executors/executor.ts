@@ -3,12 +3,13 @@ import type { Operation } from "../contract/api/operation-view.ts";
 import type { Problem } from "../contract/errors/problem.ts";
 import type { ResultRecord } from "../contract/output/result-record.ts";
 import type { Timing } from "../contract/output/status-blob.ts";
+import type { Settings } from "../contract/settings.ts";
 
-/** One attempt at a job, as it is handed to an executor. */
+/** One attempt at a job, as the dispatcher gives it to an executor. */
 export interface JobOrder {
   /** Of the operation; names the output. */
   readonly id: string;
-  /** Counted from 1; another attempt follows one that was lost or handed back. */
+  /** Counted from 1; another attempt follows one that was lost or released. */
   readonly attempt: number;
   readonly operation: Operation;
   readonly featureUrl: string;
@@ -27,45 +28,46 @@ export interface JobOrder {
 
 export type StopReason = "canceled" | "timed_out" | "draining";
 
-/** How an execution ended. `lost`: it is gone without having said how, by a kill or with its machine. */
+/** How an execution ended. `lost`: it is gone and its job has not said how it ended, by a kill or with its machine. */
 export type ExecutionEnd =
   | { readonly kind: "succeeded"; readonly record: ResultRecord }
   | { readonly kind: "failed"; readonly problem: Problem }
   | { readonly kind: "lost"; readonly reason: string };
 
-/** What an execution tells while it runs. */
+/** Takes what an execution reports while it runs. */
 export interface ExecutionListener {
   onEvent(event: ExecutionEvent): void;
-  /** Once, at its end: what it spent its time on. */
+  /** Called once, at its end, with the times that its steps took. */
   onTimings(timings: readonly Timing[]): void;
 }
 
 /** A job that runs. */
 export interface Execution {
-  /** Finds it again after a restart of the service; stored, so it holds no secret. */
+  /** By it a service finds the execution again after a restart. It is stored, so it holds no secret. */
   readonly handle: string;
   /** Settles once nothing of it runs any more; never rejects. */
   readonly ended: Promise<ExecutionEnd>;
   /**
-   * Asks it to stop, or ends it where it does not; `ended` tells when that has happened. Stopped for `canceled` it
-   * ends as failed with that code, for `timed_out` with that; for `draining` as lost, but where it outlives the service
-   * it goes on: it is let go, and `ended` stays open. Harmless when repeated or late.
+   * Asks it to stop, and kills it where it does not; `ended` settles when that has happened. Stopped for `canceled` or
+   * `timed_out` it ends as failed with that code. Stopped for `draining` it ends as lost; where it outlives the service
+   * the executor detaches from it, it goes on, and `ended` stays open. Harmless when repeated or late.
    */
   stop(reason: StopReason): void;
 }
 
-/** A place where jobs run. */
+/** Runs jobs: on this machine, or on a platform. Each passes the suite in executor-suite.testing.ts. */
 export interface Executor {
-  readonly name: "process" | "container-apps";
-  /** Whether what it has started goes on when the service ends. */
+  /** As the settings name it. */
+  readonly name: Settings["executor"];
+  /** Whether its executions go on when the service ends. */
   readonly outlivesService: boolean;
   /**
    * Starts an attempt, or adopts the execution that carries its id and attempt already.
-   * @throws MucastError unavailable where it cannot start anything now; the attempt is then tried again later.
+   * @throws MucastError unavailable where it cannot start anything now; the dispatcher tries the attempt again later.
    */
   start(order: JobOrder, listener: ExecutionListener): Promise<Execution>;
   /** @returns the running or ended execution of a stored handle; undefined where it is gone without a trace. */
   adopt(order: JobOrder, handle: string, listener: ExecutionListener): Promise<Execution | undefined>;
-  /** Ends what it keeps ready, and on this machine whatever still runs. */
+  /** Stops the processes that it keeps ready and those of jobs on this machine; detaches from executions elsewhere. */
   close(): Promise<void>;
 }

@@ -14,38 +14,34 @@ interface ExecutorParts {
   readonly log: Log;
 }
 
-/** Opens the executor of the settings. */
+/** The executor of the settings; its modules, and Azure's, are loaded only where they are used. */
 export function openExecutor(parts: ExecutorParts): Promise<Executor> {
-  return EXECUTORS[parts.settings.executor](parts);
+  return OPENERS[parts.settings.executor](parts);
 }
 
-/** Each loads its modules, and Azure's, only where it is the one of the settings. */
-const EXECUTORS: Readonly<Record<ServiceSettings["executor"], (parts: ExecutorParts) => Promise<Executor>>> =
-  {
-    process: async ({ settings, env, urls, log }) => {
-      const { ProcessExecutor } = await import("../executors/process/process-executor.ts");
-      return new ProcessExecutor({
-        blobUrl: urls.policy.container === undefined ? urls.jobBase : settings.blob_url,
-        policy: urls.policy,
-        env,
-        warm: true,
-        memoryBytes: settings.memory_bytes,
-        jobs: Math.min(settings.concurrent_jobs, settings.cores),
-        log: (line, operation_id) => log.info({ operation_id, line }, "a job process said"),
-      });
-    },
-    "container-apps": async ({ settings, urls, store, log }) => {
-      const { ContainerAppsExecutor } = await import(
-        "../executors/container-apps/container-apps-executor.ts"
-      );
-      return ContainerAppsExecutor.open({
-        subscription: settings.azure_subscription,
-        resourceGroup: settings.azure_resource_group,
-        container: urls.policy.container,
-        settings: limitsEnv(urls.policy.limits ?? DEFAULT_BLOB_LIMITS),
-        readStatus: (id, attempt, space = "") => readStatus(store.within(space), id, attempt),
-        onPollFailed: (message, order) =>
-          log.warn({ operation_id: order.id, attempt: order.attempt }, message),
-      });
-    },
-  };
+/** How each executor that the settings may name is opened. */
+const OPENERS: Readonly<Record<ServiceSettings["executor"], (parts: ExecutorParts) => Promise<Executor>>> = {
+  process: async ({ settings, env, urls, log }) => {
+    const { ProcessExecutor } = await import("../executors/process/process-executor.ts");
+    return new ProcessExecutor({
+      blobUrl: urls.policy.container === undefined ? urls.jobBase : settings.blob_url,
+      policy: urls.policy,
+      env,
+      warm: true,
+      memoryBytes: settings.memory_bytes,
+      jobs: Math.min(settings.concurrent_jobs, settings.cores),
+      log: (line, operation_id) => log.info({ operation_id, line }, "a job process said"),
+    });
+  },
+  "container-apps": async ({ settings, urls, store, log }) => {
+    const { ContainerAppsExecutor } = await import("../executors/container-apps/container-apps-executor.ts");
+    return ContainerAppsExecutor.open({
+      subscription: settings.azure_subscription,
+      resourceGroup: settings.azure_resource_group,
+      container: urls.policy.container,
+      settings: limitsEnv(urls.policy.limits ?? DEFAULT_BLOB_LIMITS),
+      readStatus: (id, attempt, space = "") => readStatus(store.within(space), id, attempt),
+      onPollFailed: (message, order) => log.warn({ operation_id: order.id, attempt: order.attempt }, message),
+    });
+  },
+};
