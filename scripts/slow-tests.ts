@@ -24,7 +24,7 @@ export const STARTING: readonly string[] = [
   "src/cli/until-signal.test.ts",
   "src/client/client.test.ts",
   "src/client/follow-events.test.ts",
-  "src/contract/machine/make-folder.test.ts",
+  "src/contract/machine/folders.test.ts",
   "src/contract/machine/process-stat.test.ts",
   "src/engine/environment/build-folder.test.ts",
   "src/engine/environment/environment.test.ts",
