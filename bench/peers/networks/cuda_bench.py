@@ -4,9 +4,9 @@ No figure exists yet: this was written where there is no GPU. Usage, in an envir
 
     PYTHONPATH=engine python bench/peers/networks/cuda_bench.py ARCHITECTURE [TICKERS] [EPOCHS] [DEVICE]
 
-ARCHITECTURE is lstm, mlp, cnn or transformer of the default size; 64 tickers, 5 epochs and cuda:0 unless told
-otherwise. DEVICE cpu tries the script itself. Each way to train is run twice, since the first run loads the device's
-kernels; the second is told. Prints a JSON object a line: milliseconds a network and step, with all validation and
+ARCHITECTURE is lstm, mlp, cnn or transformer of the default size; 64 tickers, 5 epochs and cuda:0 by default.
+DEVICE cpu tries the script itself. Each way to train is run twice, since the first run loads the device's
+kernels; the second is printed. Prints a JSON object a line: milliseconds a network and step, with all validation and
 prediction, and the largest difference of a prediction from the CPU's as a share of the largest prediction.
 """
 
@@ -108,12 +108,12 @@ def main(architecture, tickers=64, epochs=5, device="cuda:0"):
         store, networks = ArrayStore(Path(name)), tasks(Path(name), architecture, int(tickers), int(epochs))
         steps = len(networks) * int(epochs) * -(-PARTS["train"] // BATCH)
         reference = None
-        for told, way, where in ways:
+        for title, way, where in ways:
             seconds, predictions = measured(way, networks, where, store)
             reference = predictions if reference is None else reference
             apart = float(np.abs(predictions - reference).max() / np.abs(reference).max())
             figures = {"milliseconds": seconds / steps * 1e3, "apart": apart}
-            print(json.dumps({"way": told, "device": where, **figures}), flush=True)
+            print(json.dumps({"way": title, "device": where, **figures}), flush=True)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from mucast_engine.networks.losses import (
 from mucast_engine.networks.seeds import derive_seed, generator_for
 from mucast_engine.networks.training import finite, train
 
-# The name that seeds derive from, in the place of a ticker's.
+# Seeds derive from this name, as those of a ticker's network derive from the ticker.
 NAME = "portfolio"
 
 

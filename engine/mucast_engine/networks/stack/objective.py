@@ -40,7 +40,7 @@ class StackObjective:
         self._trains = torch.tensor([ticker.train for ticker in tickers], device=device)
         self._means = torch.stack([torch.from_numpy(t.labels[: t.train]).mean() for t in tickers]).to(device)
         self._validation = self._samples.part([t.train for t in tickers], [t.validate for t in tickers])
-        self._places = torch.arange(batch, device=device)
+        self._positions = torch.arange(batch, device=device)
         self._train_losses = torch.zeros(count, dtype=torch.float64, device=device)
         self._validation_losses = torch.zeros(count, device=device)
         self._best = self._network.values.detach().clone()
@@ -78,7 +78,7 @@ class StackObjective:
 
     def _work_step(self) -> None:
         samples, counts, starts = self._batches.next()
-        known = (self._places < counts[:, None]).to(torch.float32)
+        known = (self._positions < counts[:, None]).to(torch.float32)
         predictions = self._network(self._samples.windows(samples), self._masks.draw(starts, counts))
         losses = stacked_losses(self._loss, predictions, self._samples.labels(samples, known), self._means)
         (gradients,) = torch.autograd.grad(losses.sum(), self._network.values)

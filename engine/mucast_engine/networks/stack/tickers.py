@@ -94,11 +94,11 @@ class StackSamples:
     def part(self, begins: Sequence[int], counts: Sequence[int]) -> Part:
         """`counts` (S) samples of each network from `begins` (S) on, filled up to whole pieces of predictions."""
         n = math.ceil(max(1, *counts) / self.piece) * self.piece
-        places = torch.arange(n)[None]
+        positions = torch.arange(n)[None]
         begin, count = torch.tensor(begins)[:, None], torch.tensor(counts)[:, None]
-        samples = begin + torch.minimum(places, (count - 1).clamp(min=0))
+        samples = begin + torch.minimum(positions, (count - 1).clamp(min=0))
         inside = torch.minimum(samples, torch.tensor(self._lengths)[:, None] - 1)
-        return Part(inside.to(self._device), (places < count).to(torch.float32).to(self._device))
+        return Part(inside.to(self._device), (positions < count).to(torch.float32).to(self._device))
 
 
 def _filled(pieces: Sequence[Tensor]) -> Tensor:
