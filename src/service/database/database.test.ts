@@ -7,7 +7,7 @@ import { onEachDatabase } from "./databases.testing.ts";
 import { MIGRATIONS, migrate } from "./schema.ts";
 
 onEachDatabase((tested) => {
-  test("moments, JSON and lists come back as they went in", async () => {
+  test("times, JSON and lists are read back unchanged", async () => {
     const { rows } = await tested
       .database()
       .query<{ moment: Date; json: unknown; words: string[]; count: number }>(
@@ -19,7 +19,7 @@ onEachDatabase((tested) => {
     assert.deepEqual([row!.json, row!.words, row!.count], [{ a: [1, null] }, ["x", "y z"], 0]);
   });
 
-  test("what throws in a transaction leaves nothing behind", async () => {
+  test("a transaction that throws changes nothing", async () => {
     const database = tested.database();
     const boom = new Error("boom");
     const body = database.transaction(async (statements) => {
@@ -31,7 +31,7 @@ onEachDatabase((tested) => {
     assert.deepEqual(rows, []);
   });
 
-  test("a notification is heard with its payload", async () => {
+  test("a notification arrives with its payload", async () => {
     const database = tested.database();
     const heard = Promise.withResolvers<string>();
     const end = await database.listen("a_channel", heard.resolve, () => undefined);
@@ -40,7 +40,7 @@ onEachDatabase((tested) => {
     await end();
   });
 
-  test("migrating again changes nothing, and a database of a newer program is refused", async () => {
+  test("a second migration changes nothing, and a database of a newer program is refused", async () => {
     const database = tested.database();
     const versions = () => database.query("select version from migrations order by version");
     const before = await versions();
@@ -54,7 +54,7 @@ onEachDatabase((tested) => {
     await database.query("delete from migrations where version = 999");
   });
 
-  test("operations of the first version stay, with what was added since", async () => {
+  test("operations of the first version stay, with the columns added since", async () => {
     const database = tested.database();
     await database.exec("drop schema mucast cascade; create schema mucast");
     await database.exec(MIGRATIONS[0]!.join(";"));
@@ -71,7 +71,7 @@ onEachDatabase((tested) => {
     assert.deepEqual([id, warnings, failures, failure_counts], ["old", [], [], null]);
   });
 
-  test("a database of the first version keeps its blobs and outputs, each its owner's, where they lie", async () => {
+  test("blobs and outputs of the first version stay with their owners and keep their keys", async () => {
     const database = tested.database();
     await database.exec("drop schema mucast cascade; create schema mucast");
     for (const step of MIGRATIONS[0]!) await database.query(step);
@@ -110,7 +110,7 @@ onEachDatabase((tested) => {
 
   if (tested.kind === "pglite") return;
 
-  test("of programs that migrate at the same time one does it", async () => {
+  test("of concurrent migrations one changes the tables", async () => {
     await tested.database().exec("drop schema mucast cascade; create schema mucast");
     await Promise.all([tested.another(), tested.another(), tested.another()]);
     const { rows } = await tested.database().query("select version from migrations");

@@ -6,44 +6,48 @@ export interface Queryable {
   query<T = Record<string, unknown>>(text: string, params?: readonly unknown[]): Promise<{ rows: T[] }>;
 }
 
-/** `unhurried`: its statements may take an hour each, as those may that change tables. */
-export type Haste = "usual" | "unhurried";
+/** How long a statement of a transaction may take: `long` is an hour, for changes of tables. */
+export type StatementTime = "usual" | "long";
 
 /**
- * Where operations are kept: the embedded PGlite or a PostgreSQL server, the same SQL on both. Its tables lie in the
- * schema `mucast`, which stands first in the search path.
+ * The database of operations: the embedded PGlite or a PostgreSQL server, with the same SQL. Its tables lie in the schema
+ * `mucast`, which is first in the search path.
  *
- * Every method throws MucastError unavailable where the database cannot be reached; that may pass.
+ * Every method throws MucastError unavailable where the database cannot be reached; a later call may succeed.
  */
 export interface Database extends Queryable {
   readonly kind: "pglite" | "postgres";
-  /** Runs several statements, parted by semicolons, without parameters. */
+  /** Runs several statements, separated by semicolons, without parameters. */
   exec(text: string): Promise<void>;
   /**
-   * Commits what `body` does, or rolls it back where it throws. On PGlite everything else waits meanwhile, so that a
-   * `body` which asks the database for anything but through its `statements` would wait for itself.
+   * Runs `body` in a transaction: commits it, or rolls it back where it throws. On PGlite all other statements wait
+   * meanwhile, so a `body` that uses the database other than through its `statements` waits for ever.
    */
-  transaction<T>(body: (statements: Queryable) => Promise<T>, haste?: Haste): Promise<T>;
+  transaction<T>(body: (statements: Queryable) => Promise<T>, time?: StatementTime): Promise<T>;
   /**
-   * Calls `told` with the payload of every notification on a channel, from any service on this database, and
-   * `missed` after a time in which some may have been missed.
-   * @returns what ends it.
+   * Calls `onNotification` with the payload of every notification on a channel, from any service on this database. Calls
+   * `onMissed` after a lost connection, during which notifications may have been missed.
+   * @returns a function that stops listening.
    */
-  listen(channel: string, told: (payload: string) => void, missed: () => void): Promise<() => Promise<void>>;
+  listen(
+    channel: string,
+    onNotification: (payload: string) => void,
+    onMissed: () => void,
+  ): Promise<() => Promise<void>>;
   close(): Promise<void>;
 }
 
 /**
  * Opens the database of the settings and brings its tables up to date.
- * @param place `dataDir`: absolute; for PGlite the caller holds its lock.
+ * @param options `dataDir`: absolute; for PGlite the caller holds its lock.
  */
-export async function openDatabase(place: {
+export async function openDatabase(options: {
   readonly databaseUrl: string | undefined;
-  /** To PostgreSQL; 10 by default. */
+  /** Most connections to PostgreSQL; 10 by default. */
   readonly connections?: number;
   readonly dataDir: string;
 }): Promise<Database> {
-  const database = await open(place);
+  const database = await open(options);
   try {
     await migrate(database);
     return database;

@@ -8,9 +8,9 @@ import { type Database, openDatabase } from "./database.ts";
 /** A database of each kind, for the same tests on both. */
 export interface TestDatabase {
   readonly kind: Database["kind"];
-  /** Its tables are up to date; opened once for all tests. */
+  /** The database with its tables up to date, opened once for all tests. */
   database(): Database;
-  /** A second connection as another service would open it; PostgreSQL only. */
+  /** Opens it as another service would; PostgreSQL only. */
   another(): Promise<Database>;
 }
 

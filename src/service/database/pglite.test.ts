@@ -10,7 +10,7 @@ import { openPglite } from "./pglite.ts";
 const folder = mkdtempSync(join(tmpdir(), "mucast-pglite-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-test("a folder that holds no database any more is not made a new one", async () => {
+test("a folder whose database is gone is refused, not made anew", async () => {
   const emptied = join(folder, "database");
   mkdirSync(emptied);
   await assert.rejects(
@@ -20,7 +20,7 @@ test("a folder that holds no database any more is not made a new one", async () 
   );
 });
 
-test("what was asked for before it closes is still done", async () => {
+test("statements from before the close still run", async () => {
   const dataDir = join(folder, "closed");
   await copyNewDatabase(dataDir);
   chmodSync(join(dataDir, "database"), 0o755);

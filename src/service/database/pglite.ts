@@ -11,28 +11,28 @@ import type { Database, Queryable } from "./database.ts";
 const SEARCH_PATH = "create schema if not exists mucast; set search_path to mucast, public;";
 
 /**
- * PostgreSQL inside this process, its files in a folder. Only one process may have it open: the caller holds the
- * lock of the data folder.
- * @throws MucastError output_failed where a new one cannot be written, unavailable where one that is there cannot be opened.
+ * Opens PostgreSQL inside this process, with its files in a folder. Only one process may have a folder open: the caller holds
+ * the lock of the data folder.
+ * @throws MucastError output_failed where a new database cannot be written, unavailable where an existing one cannot be opened.
  */
 export async function openPglite(folder: string): Promise<Database> {
   if (!existsSync(folder)) await makeCluster(folder);
-  // PGlite would make a new database there without a word.
+  // PGlite would silently make a new database there.
   if (!existsSync(join(folder, "PG_VERSION"))) throw notOpened(folder, "it holds no PG_VERSION");
-  // PGlite's files may be written by anyone who gets at them, and the data folder may be one that others see.
+  // PGlite makes files that every user may write, and other users may see the data folder.
   await chmod(folder, 0o700);
   const lite = await open(folder);
-  const turns = new StatementQueue();
-  const alone = <T>(body: () => Promise<T>) => storing(() => turns.take(body));
+  const queue = new StatementQueue();
+  const alone = <T>(body: () => Promise<T>) => mapDiskErrors(() => queue.run(body));
   return {
     kind: "pglite",
     query: <T>(text: string, params?: readonly unknown[]) =>
       alone(() => lite.query<T>(text, params && [...params])),
     exec: (text) => alone(async () => void (await lite.exec(text))),
     transaction: (body) => alone(() => lite.transaction((transaction) => body(statementsOf(transaction)))),
-    listen: (channel, told) => lite.listen(channel, told),
-    // After whatever was asked for before.
-    close: () => turns.take(() => lite.close()),
+    listen: (channel, onNotification) => lite.listen(channel, onNotification),
+    // After all statements before it.
+    close: () => queue.run(() => lite.close()),
   };
 }
 
@@ -49,7 +49,7 @@ async function open(folder: string): Promise<PGlite> {
 /** SQLSTATE classes of a disk that is full, and of files that cannot be read or written. */
 const STORING_STATE = /^(53|58|XX)/;
 
-async function storing<T>(body: () => Promise<T>): Promise<T> {
+async function mapDiskErrors<T>(body: () => Promise<T>): Promise<T> {
   try {
     return await body();
   } catch (cause) {
@@ -61,8 +61,9 @@ async function storing<T>(body: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Made in memory, which is faster, then written beside its place and renamed, so that one half-made is never opened.
- * @throws MucastError output_failed, with what was written gone again.
+ * Makes a new database in memory, which is faster, writes it beside its folder and renames that, so that no service opens an
+ * unfinished one.
+ * @throws MucastError output_failed, with nothing left behind.
  */
 async function makeCluster(folder: string): Promise<void> {
   const staged = `${folder}.new`;
@@ -86,12 +87,12 @@ function statementsOf(transaction: Transaction): Queryable {
   return { query: (text, params) => transaction.query(text, params && [...params]) };
 }
 
-/** Of a new database: PGlite 0.4 writes 39 MB. */
+/** The size of a new database: PGlite 0.4 writes 39 MB. */
 const NEW_MEGABYTES = 40;
-/** PostgreSQL may want three segments of its log, of 16 MiB each, when it starts. */
+/** At its start PostgreSQL may write three segments of its write-ahead log, of 16 MiB each. */
 const START_BYTES = 48 * 2 ** 20;
 
-/** PGlite throws errors of Emscripten's file system, which are no Error and carry WASI's numbers alone. */
+/** PGlite throws errors of Emscripten's file system, which are no `Error` and carry only WASI's numbers. */
 const WASI_CODES: Readonly<Record<number, string>> = {
   2: "EACCES",
   19: "EDQUOT",
@@ -103,7 +104,7 @@ const WASI_CODES: Readonly<Record<number, string>> = {
   69: "EROFS",
 };
 
-/** A new database cannot be written. */
+/** The error of a new database that cannot be written. */
 export function notMade(folder: string, cause: unknown): MucastError {
   const message =
     `the database cannot be made in ${folder}: ${causeOf(asError(cause))}; ` +
@@ -111,7 +112,7 @@ export function notMade(folder: string, cause: unknown): MucastError {
   return new MucastError("output_failed", message, { path: folder }, { cause });
 }
 
-/** One that is there cannot be opened: PGlite does not say whether that is for want of room. */
+/** The error of an existing database that cannot be opened. Adds the free room of a full disk, which PGlite does not report. */
 export function notOpened(folder: string, reason: string, cause?: unknown): MucastError {
   const free = freeBytes(folder);
   const room =
@@ -138,16 +139,15 @@ function asError(cause: unknown): Error {
 }
 
 /**
- * Does one thing after the other, in the order they were asked for, and each in its own turn of the event loop. What
- * only computes and never waits for anything outside, as PGlite does, would otherwise keep the loop until nothing is
- * left to do: a request that has just been read would be answered whole before the next one is read, and since a
- * loop takes one new connection a turn, those that came last would wait for all work of those before them.
+ * Runs statements one after the other, each in its own turn of the event loop. PGlite computes and never waits for I/O, so
+ * without this it would hold the loop until no statement is left. Then the service would answer one request completely before
+ * it reads the next one, and the newest connections would wait longest, since the loop accepts one a turn.
  */
 export class StatementQueue {
   #last: Promise<unknown> = Promise.resolve();
 
-  /** @returns what `body` gives; what it throws is thrown here alone. */
-  take<T>(body: () => Promise<T>): Promise<T> {
+  /** Runs `body` after all earlier ones. @returns its result, or throws its error. */
+  run<T>(body: () => Promise<T>): Promise<T> {
     const turn = this.#last.then(body);
     const over = () => nextTurn();
     this.#last = turn.then(over, over);

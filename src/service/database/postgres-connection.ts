@@ -1,16 +1,16 @@
 import { setTimeout as pause } from "node:timers/promises";
 import pg from "pg";
 
-/** How long a connection is waited for where the server has none left. */
-const PATIENCE_MILLISECONDS = 10_000;
+/** How long to wait for a server that has no connection left. */
+const LONGEST_WAIT_MILLISECONDS = 10_000;
 const PAUSE_MILLISECONDS = { least: 20, most: 120 };
 
 /** SQLSTATE of a server, a database or a role that has no connection left. */
 const TOO_MANY_CONNECTIONS = "53300";
 
 /**
- * Connects, again and again where the server has no connection left: others give theirs back in milliseconds.
- * @throws what `connect` throws: of a full server after ten seconds, else at once.
+ * Connects, and repeats that while the server has no connection left: other services release theirs within milliseconds.
+ * @throws errors of `connect`: after ten seconds where the server is full, else at once.
  */
 export async function connectWhenFree<T>(connect: () => Promise<T>): Promise<T> {
   const began = performance.now();
@@ -19,7 +19,7 @@ export async function connectWhenFree<T>(connect: () => Promise<T>): Promise<T> 
       return await connect();
     } catch (error) {
       const isFull = error instanceof Error && "code" in error && error.code === TOO_MANY_CONNECTIONS;
-      if (!isFull || performance.now() - began > PATIENCE_MILLISECONDS) throw error;
+      if (!isFull || performance.now() - began > LONGEST_WAIT_MILLISECONDS) throw error;
       const { least, most } = PAUSE_MILLISECONDS;
       await pause(least + Math.random() * (most - least));
     }
@@ -28,45 +28,48 @@ export async function connectWhenFree<T>(connect: () => Promise<T>): Promise<T> 
 
 const RECONNECT_MILLISECONDS = 1_000;
 
-/** Holds one connection that listens on a channel, and makes another where it breaks. */
+interface ChannelListener {
+  onNotification(payload: string): void;
+  /** Called after a reconnect. */
+  onMissed(): void;
+}
+
+/** Listens on a channel over a connection of its own, and reconnects where that breaks. @returns a function that stops it. */
 export async function listenOn(
   config: pg.ClientConfig,
   channel: string,
-  told: (payload: string) => void,
-  missed: () => void,
+  listener: ChannelListener,
 ): Promise<() => Promise<void>> {
-  const listener = new Listener(config, channel, told, missed);
+  const connection = new ListeningConnection(config, channel, listener);
   try {
-    await connectWhenFree(() => listener.connect());
+    await connectWhenFree(() => connection.connect());
   } catch (error) {
-    await listener.close();
+    await connection.close();
     throw error;
   }
-  return () => listener.close();
+  return () => connection.close();
 }
 
-class Listener {
+class ListeningConnection {
   readonly #config: pg.ClientConfig;
   readonly #channel: string;
-  readonly #told: (payload: string) => void;
-  readonly #missed: () => void;
+  readonly #listener: ChannelListener;
   #client: pg.Client | undefined;
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
 
-  constructor(config: pg.ClientConfig, channel: string, told: (payload: string) => void, missed: () => void) {
+  constructor(config: pg.ClientConfig, channel: string, listener: ChannelListener) {
     this.#config = { ...config, keepAlive: true, connectionTimeoutMillis: 5_000 };
     this.#channel = channel;
-    this.#told = told;
-    this.#missed = missed;
+    this.#listener = listener;
   }
 
   async connect(): Promise<void> {
     const client = new pg.Client(this.#config);
     this.#client = client;
-    client.on("notification", ({ payload }) => this.#told(payload ?? ""));
-    client.on("error", () => this.#later(client));
-    client.on("end", () => this.#later(client));
+    client.on("notification", ({ payload }) => this.#listener.onNotification(payload ?? ""));
+    client.on("error", () => this.#reconnectLater(client));
+    client.on("end", () => this.#reconnectLater(client));
     await client.connect();
     await client.query(`listen ${client.escapeIdentifier(this.#channel)}`);
   }
@@ -77,22 +80,22 @@ class Listener {
     await this.#client?.end();
   }
 
-  /** Once for each broken client. */
-  #later(client: pg.Client): void {
+  /** Reconnects after a while, once for each broken client. */
+  #reconnectLater(client: pg.Client): void {
     if (this.#closed || this.#client !== client) return;
     this.#client = undefined;
-    // It may be connected all the same, and only have refused to listen.
+    // The server may have refused only to listen: the client may still be connected.
     client.end().catch(() => undefined);
-    this.#timer = setTimeout(() => void this.#again(), RECONNECT_MILLISECONDS);
+    this.#timer = setTimeout(() => void this.#reconnect(), RECONNECT_MILLISECONDS);
   }
 
-  async #again(): Promise<void> {
+  async #reconnect(): Promise<void> {
     try {
       await this.connect();
-      this.#missed();
+      this.#listener.onMissed();
     } catch {
-      // The server is still away: polling goes on meanwhile, and this client is given up for the next.
-      if (this.#client) this.#later(this.#client);
+      // The server is still away. The service polls meanwhile, and a later attempt makes a new client.
+      if (this.#client) this.#reconnectLater(this.#client);
     }
   }
 }

@@ -34,7 +34,7 @@ async function open(at: string, options: PostgresOptions): Promise<Database> {
 
 const isUnavailable = (error: unknown) => error instanceof MucastError && error.code === "unavailable";
 
-/** Sessions of services that the server has, whether or not one of them still waits for an answer. */
+/** Sessions of services at the server, whether or not the service still waits for an answer. */
 async function backends(): Promise<number> {
   const { rows } = await operator.query(
     "select count(*)::int as n from pg_stat_activity where application_name = 'mucast'",
@@ -42,7 +42,7 @@ async function backends(): Promise<number> {
   return rows[0].n;
 }
 
-test("what waits for a lock is given up by the server, so that its connections do not grow", async () => {
+test("the server ends statements that wait for a lock, so that its connections do not grow", async () => {
   const times = { lock: 50, statement: 60_000, answer: 60_000 };
   const database = await open(url, { connections: 4, times });
   await operator.query("begin; lock table mucast.operations in access exclusive mode");
@@ -57,7 +57,7 @@ test("what waits for a lock is given up by the server, so that its connections d
   assert.equal((await database.query("select count(*)::int as n from operations")).rows.length, 1);
 });
 
-test("a statement that runs too long is ended by the server, and its connection is used again", async () => {
+test("the server ends a statement that runs too long, and its connection is used again", async () => {
   const database = await open(url, { connections: 1, times: { lock: 50, statement: 1_000, answer: 60_000 } });
   const backend = async () => (await database.query("select pg_backend_pid() as pid")).rows[0]!.pid;
   const before = await backend();
@@ -67,7 +67,7 @@ test("a statement that runs too long is ended by the server, and its connection 
   assert.equal(await backend(), before);
 });
 
-test("tables are changed however long that takes, also while another service does", async () => {
+test("migrations may take long, also while another service migrates", async () => {
   const own = await server.newDatabase();
   const times = { lock: 50, statement: 200, answer: 300 };
   const database = await openPostgres(own, { connections: 1, times });
@@ -88,7 +88,7 @@ test("tables are changed however long that takes, also while another service doe
   );
 });
 
-test("where the server has few connections, two services wait for one and lose no request", async () => {
+test("two services on a server with few connections wait for one and lose no request", async () => {
   await operator.query("create role few login password 'few' connection limit 5");
   await operator.query(`grant create on database ${new URL(url).pathname.slice(1)} to few`);
   await operator.query("grant all on schema mucast to few; grant all on all tables in schema mucast to few");
@@ -112,8 +112,8 @@ test("where the server has few connections, two services wait for one and lose n
   for (const end of ends) await end();
 });
 
-test("a session that the server ends with the very bytes that make it ready ends no service", async () => {
-  // A fake server: when a real one, told by its operator to end a session, sends both at once is its own affair.
+test("a session that the server ends with the bytes that make it ready ends no service", async () => {
+  // A fake server, since no test can make a real one send both at once.
   const fake = createServer((socket) => {
     socket.on("error", () => undefined);
     socket.once("data", () => socket.end(Buffer.concat([AUTHENTICATED, READY, ENDED_BY_OPERATOR])));
@@ -130,7 +130,7 @@ test("a session that the server ends with the very bytes that make it ready ends
   }
 });
 
-/** A message of the server, as its protocol writes it: a type, a length in four bytes, a body. */
+/** A message of PostgreSQL's protocol: a type, a length in four bytes, a body. */
 function message(type: string, body: Buffer): Buffer {
   const head = Buffer.alloc(5);
   head.write(type);

@@ -1,37 +1,37 @@
 import pg from "pg";
 import { MucastError } from "../../contract/errors/errors.ts";
-import type { Database, Haste, Queryable } from "./database.ts";
+import type { Database, Queryable, StatementTime } from "./database.ts";
 import { connectWhenFree, listenOn } from "./postgres-connection.ts";
 
 const POOL = {
   connectionTimeoutMillis: 10_000,
-  // Soon, since another service may wait for it where the server has few.
+  // Short, since another service may wait for a connection of a server that has few.
   idleTimeoutMillis: 2_000,
   keepAlive: true,
 } as const;
 
-/** Milliseconds that a statement may take. */
+/** Time limits of a statement, milliseconds. */
 export interface StatementTimes {
-  /** The server gives up what waits so long for a lock. */
+  /** The server ends a statement that has waited this long for a lock. */
   readonly lock: number;
-  /** The server ends a statement that has run so long, and a session that stands still in a transaction. */
+  /** The server ends a statement that has run this long, and a session that is idle in a transaction for this long. */
   readonly statement: number;
-  /** After that no more is expected of the server: of one that went without a word the system hears nothing for long. */
+  /** The service stops waiting for an answer after this long, since a broken network may report nothing for minutes. */
   readonly answer: number;
 }
 
 /** Leases last 20 s. */
 const TIMES: StatementTimes = { lock: 5_000, statement: 10_000, answer: 15_000 };
-/** Of an unhurried statement: an index on millions of rows takes minutes, and another service may be making it. */
-const UNHURRIED_MILLISECONDS = 3_600_000;
+/** Of a long statement: an index on millions of rows takes minutes, and another service may be making it. */
+const LONG_MILLISECONDS = 3_600_000;
 
 export interface PostgresOptions {
-  /** How many there are at most, besides the one that listens. */
+  /** Most connections, besides the one that listens. */
   readonly connections: number;
   readonly times?: StatementTimes;
 }
 
-/** A PostgreSQL server, which several services may share. @param url `postgresql://…`; it is shown nowhere. */
+/** Connects to a PostgreSQL server, which several services may share. @param url `postgresql://…`; no message shows it. */
 export async function openPostgres(
   url: string,
   { connections, times = TIMES }: PostgresOptions,
@@ -47,23 +47,24 @@ export async function openPostgres(
     ...POOL,
     max: connections,
     query_timeout: times.answer,
-    // Where only this side gave up, what waits at the server would keep its backend, and a new one be made each time.
+    // Limits on the server too: a statement that only the service stopped waiting for would keep its connection busy there.
     statement_timeout: times.statement,
     lock_timeout: times.lock,
     idle_in_transaction_session_timeout: times.statement,
   });
-  // A connection that breaks while it is idle is replaced by the next one; the statement that needs it tells.
+  // The pool replaces an idle connection that breaks; a statement that needs one reports the error.
   pool.on("error", () => undefined);
-  // Between the pool, which listens while a connection is idle, and the statement, which listens once it has it, an error
-  // that comes with the same bytes as the connection's readiness would have no listener, and end the process.
+  // The pool listens for errors of an idle connection, and a statement for errors of its own. An error that arrives with the
+  // same bytes as the connection's readiness comes between the two, and would end the process without this listener.
   pool.on("connect", (client) => client.on("error", () => undefined));
   const database: Database = {
     kind: "postgres",
-    query: (text, params) => reaching(() => connected(pool, (client) => run(client, text, params))),
-    exec: (text) => reaching(() => connected(pool, async (client) => void (await client.query(text)))),
-    transaction: (body, haste) =>
-      reaching(() => connected(pool, (client, onBroken) => transaction(client, body, onBroken, haste))),
-    listen: (channel, told, missed) => reaching(() => listenOn(config, channel, told, missed)),
+    query: (text, params) => mapUnreachable(() => connected(pool, (client) => run(client, text, params))),
+    exec: (text) => mapUnreachable(() => connected(pool, async (client) => void (await client.query(text)))),
+    transaction: (body, time) =>
+      mapUnreachable(() => connected(pool, (client, onBroken) => transaction(client, body, onBroken, time))),
+    listen: (channel, onNotification, onMissed) =>
+      mapUnreachable(() => listenOn(config, channel, { onNotification, onMissed })),
     close: () => pool.end(),
   };
   try {
@@ -86,7 +87,7 @@ function checkUrl(config: pg.ClientConfig): void {
   }
 }
 
-/** What the server says at the first statement: a wrong password, no such database, no right to make a schema. */
+/** The error of the first statement: a wrong password, no such database, no right to make a schema. */
 function refused(cause: unknown): MucastError {
   const reason = cause instanceof Error ? cause.message : String(cause);
   return new MucastError("unavailable", `the database of DATABASE_URL refuses: ${reason}`, {}, { cause });
@@ -96,17 +97,17 @@ async function run<T>(
   client: pg.PoolClient,
   text: string,
   params?: readonly unknown[],
-  haste: Haste = "usual",
+  time: StatementTime = "usual",
 ) {
   const { rows } = await client.query({
     text,
     ...(params && { values: [...params] }),
-    ...(haste === "unhurried" && { query_timeout: UNHURRIED_MILLISECONDS }),
+    ...(time === "long" && { query_timeout: LONG_MILLISECONDS }),
   });
   return { rows: rows as T[] };
 }
 
-/** Lends a connection to `body`; one that is broken, or from which an answer is still to come, is not used again. */
+/** Lends a connection to `body`. Does not use one again that is broken or still owes an answer. */
 async function connected<T>(
   pool: pg.Pool,
   body: (client: pg.PoolClient, onBroken: (error: Error) => void) => Promise<T>,
@@ -128,26 +129,26 @@ async function connected<T>(
   }
 }
 
-/** Whether the server said it, and is ready for the next statement. */
+/** Whether the server sent the error and is ready for the next statement. */
 function isAnswer(error: Error): boolean {
   return error instanceof pg.DatabaseError && !/^(08|57P|25P03)/.test(error.code ?? "");
 }
 
-/** Until the transaction ends. */
-const UNHURRIED = ["statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"]
-  .map((name) => `set local ${name} = ${UNHURRIED_MILLISECONDS}`)
+/** Valid until the transaction ends. */
+const LONG_LIMITS = ["statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"]
+  .map((name) => `set local ${name} = ${LONG_MILLISECONDS}`)
   .join("; ");
 
 async function transaction<T>(
   client: pg.PoolClient,
   body: (statements: Queryable) => Promise<T>,
   onBroken: (error: Error) => void,
-  haste: Haste = "usual",
+  time: StatementTime = "usual",
 ): Promise<T> {
   try {
     await client.query("begin");
-    if (haste === "unhurried") await client.query(UNHURRIED);
-    const result = await body({ query: (text, params) => run(client, text, params, haste) });
+    if (time === "long") await client.query(LONG_LIMITS);
+    const result = await body({ query: (text, params) => run(client, text, params, time) });
     await client.query("commit");
     return result;
   } catch (error) {
@@ -156,15 +157,15 @@ async function transaction<T>(
   }
 }
 
-/** SQLSTATE classes of a server that is going, coming or out of reach, of what took too long, and of conflicts that pass. */
+/** SQLSTATE classes of a server that stops, starts or cannot be reached, of statements over their time, and of conflicts that pass. */
 const PASSING_STATE = /^(08|53|57P0|57014|55P03|25P03|40001|40P01)/;
 const PASSING_CODE = /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ENOENT)/;
 
-async function reaching<T>(body: () => Promise<T>): Promise<T> {
+async function mapUnreachable<T>(body: () => Promise<T>): Promise<T> {
   try {
     return await body();
   } catch (error) {
-    throw isPassing(error) ? away(error) : error;
+    throw isPassing(error) ? unreachable(error) : error;
   }
 }
 
@@ -175,7 +176,7 @@ function isPassing(error: unknown): error is Error {
   return code === "" && /connect|terminat|timeout/i.test(error.message);
 }
 
-function away(cause: Error): MucastError {
+function unreachable(cause: Error): MucastError {
   const code = "code" in cause ? ` (${String(cause.code)})` : "";
   return new MucastError(
     "unavailable",

@@ -1,13 +1,13 @@
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Database } from "./database.ts";
 
-/** Only one program at a time changes the tables; the number is ours alone. */
+/** The lock of migrations: one program at a time changes the tables. The number is arbitrary. */
 const ADVISORY_LOCK = 7_283_115_001;
 
 /**
- * Brings the tables to this program's version: numbered steps, forward only, each once, all in one transaction. On large
- * tables a step takes minutes, and services that start meanwhile wait for it.
- * @throws MucastError unavailable where a newer program has been here already.
+ * Brings the tables to this program's version with numbered steps, forward only, in one transaction. On large tables a step
+ * takes minutes, and services that start meanwhile wait for it.
+ * @throws MucastError unavailable where a newer program has migrated the tables.
  */
 export async function migrate(database: Database): Promise<void> {
   await database.transaction(async (statements) => {
@@ -25,7 +25,7 @@ export async function migrate(database: Database): Promise<void> {
       for (const step of steps) await statements.query(step);
       await statements.query("insert into mucast.migrations (version) values ($1)", [index + 1]);
     }
-  }, "unhurried");
+  }, "long");
 }
 
 function tooNew(version: number): MucastError {
@@ -120,7 +120,7 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
     "alter table mucast.operations add column warning_counts json",
     "alter table mucast.operations add column failure_counts json",
   ],
-  // Every caller has a space of the storage, empty for what lies in the storage itself, and is held to a quota.
+  // Every caller gets a space of the storage, empty for blobs at its root, and a quota.
   [
     "alter table mucast.operations add column space text not null default ''",
     `create index operations_unended on mucast.operations (caller)
@@ -132,7 +132,7 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
     "alter table mucast.blobs drop constraint blobs_pkey",
     "alter table mucast.blobs add primary key (caller, name)",
     "alter table mucast.blobs add column space text not null default ''",
-    // Null: still to be looked up in the storage. Removed: still to be removed from it.
+    // `bytes` is null until it is read from the storage; `removed_at` is set until the storage has removed the blob.
     "alter table mucast.blobs add column bytes bigint",
     "alter table mucast.blobs add column removed_at timestamptz",
     "create unique index blobs_place on mucast.blobs (space, name)",
@@ -145,7 +145,7 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
      )`,
     `insert into mucast.blob_usage (caller, blobs)
        select caller, count(*) from mucast.blobs group by caller`,
-    // An upload that is going on, with as many bytes as it may come to.
+    // An upload in progress, with its reserved bytes.
     `create table mucast.blob_uploads (
        id text primary key,
        caller text not null,

@@ -17,7 +17,7 @@ const CROSS = Object.fromEntries(
 const TABLE = { pooled: METRICS, by_ticker: {}, cross_section: { dates: 8, ...CROSS } };
 const COVERAGE = { n: 8, coverage: 0.875, mean_width: 0.03 };
 
-/** The text of an output with this `mu`, in the order given, also for names like `10` and `__proto__`. */
+/** The text of an output with this `mu` in this order, also for names like `10` and `__proto__`. */
 function output(mu: readonly (readonly [string, number])[], more: Record<string, unknown> = {}): string {
   const byTicker = (value: unknown) =>
     `{${mu.map(([ticker]) => `${JSON.stringify(ticker)}:${JSON.stringify(value)}`).join(",")}}`;
@@ -70,8 +70,8 @@ async function refusal(attempt: Promise<unknown>): Promise<MucastError> {
   return error;
 }
 
-describe("what an output forecasts", () => {
-  test("is that of the largest |mu| first, with metrics, coverage and baselines", async () => {
+describe("a forecast", () => {
+  test("has the largest |mu| first, with metrics, coverage and baselines", async () => {
     const mu = [
       ["A", 0.001],
       ["B", -0.003],
@@ -97,7 +97,7 @@ describe("what an output forecasts", () => {
     assert.equal((await ask(output(mu))).forecasts.length, 4);
   });
 
-  test("is that of the tickers named, in their order, and why the others have none", async () => {
+  test("has the named tickers in their order, and says why others have none", async () => {
     const names = ["10", "9", "__proto__", 'x"\n\u001b', "constructor"];
     const mu = names.map((name, i) => [name, i / 1_000] as const);
     const more = {
@@ -121,7 +121,7 @@ describe("what an output forecasts", () => {
     ]);
   });
 
-  test("stays small whatever tickers are called, and counts what has no room", async () => {
+  test("stays small whatever the names of tickers, and counts the left out ones", async () => {
     const names = Array.from({ length: 50 }, (_, i) => `${"\u0001".repeat(990)}${i}`);
     const view = await ask(output(names.map((name, i) => [name, i / 1_000])), { limit: 50 });
     assert.ok(Buffer.byteLength(JSON.stringify(view)) < 70_000);
@@ -129,12 +129,12 @@ describe("what an output forecasts", () => {
     assert.equal(view.forecasts.length + view.left_out, 50);
   });
 
-  test("is empty, and none of it is made up, where a job trained nothing or its metrics are undefined", async () => {
+  test("is empty where a job trained nothing, and has null for undefined metrics", async () => {
     const view = await ask(output([]));
     assert.deepEqual([view.count, view.forecasts], [0, []]);
   });
 
-  test("is refused where mu is not what jobs write, rather than told as having no forecasts", async () => {
+  test("is refused where mu is not as jobs write it, and not taken for one without tickers", async () => {
     for (const mu of ['"x"', "null", "[1]", '{"A":"x"}', '{"A":null}', '{"A":1e999}', '{"A":NaN}']) {
       const damaged = output([["A", 0.1]]).replace('"mu":{"A":0.1}', () => `"mu":${mu}`);
       assert.equal((await refusal(ask(damaged))).code, "invalid_data", mu);
@@ -143,7 +143,7 @@ describe("what an output forecasts", () => {
     assert.equal((await refusal(ask(without))).code, "invalid_data", "no mu");
   });
 
-  test("is refused where the blob is no output, or cut off", async () => {
+  test("is refused where the blob is no output, or is cut off", async () => {
     const whole = output([["A", 0.1]]);
     assert.equal((await refusal(ask(whole.replace("forecast/1", "forecast/9")))).code, "invalid_data");
     assert.equal((await refusal(ask("[1]"))).code, "invalid_data");
@@ -162,7 +162,7 @@ describe("reading outputs", () => {
     assert.equal((await refusal(new Forecasts(gone).of(ANN, SUCCEEDED, { id: "one" }))).code, "not_found");
   });
 
-  test("happens once for the same question", async () => {
+  test("happens once for the same query", async () => {
     let reads = 0;
     const forecasts = new Forecasts(storeOf(TEXT, () => void reads++));
     const first = await forecasts.of(ANN, SUCCEEDED, { id: "one" });
@@ -171,7 +171,7 @@ describe("reading outputs", () => {
     assert.equal(reads, 2);
   });
 
-  /** Outputs that are not read to their end before the gate opens. */
+  /** Outputs whose reads end only once the gate is open. */
   function gated() {
     const gate = Promise.withResolvers<void>();
     const reads = { begun: 0, gate };
@@ -184,7 +184,7 @@ describe("reading outputs", () => {
 
   const callerNo = (i: number) => ({ ...ANN, subject: `key:${i}` });
 
-  test("is of two at a time; further ones wait, and very many are refused", async () => {
+  test("happens for two at a time; further requests wait, and too many are refused", async () => {
     const { reads, forecasts } = gated();
     const asked = Array.from({ length: 52 }, (_, i) => forecasts.of(callerNo(i), SUCCEEDED, { id: "one" }));
     const refused = await refusal(forecasts.of(ANN, SUCCEEDED, { id: "one", tickers: ["A"] }));
@@ -195,7 +195,7 @@ describe("reading outputs", () => {
     assert.equal((await forecasts.of(ANN, SUCCEEDED, { id: "one", tickers: ["A"] })).forecasts.length, 1);
   });
 
-  test("leaves room for others where one caller asks very often", async () => {
+  test("leaves room for other callers where one asks very often", async () => {
     const { reads, forecasts } = gated();
     const ask = (caller: Caller, i: number) =>
       forecasts.of(caller, SUCCEEDED, { id: "one", tickers: [`T${i}`] });
@@ -211,7 +211,7 @@ describe("reading outputs", () => {
     assert.equal(refused.length, 48);
   });
 
-  test("is not waited for by those who have gone", async () => {
+  test("stops waiting for a request that was aborted", async () => {
     const { reads, forecasts } = gated();
     const ask = (i: number, signal?: AbortSignal) =>
       forecasts.of(callerNo(i), SUCCEEDED, { id: "one" }, signal);

@@ -6,13 +6,13 @@ import type { Blobs } from "../blobs/blobs.ts";
 import type { Caller } from "../operations/operations.ts";
 import { readForecast } from "./read-forecast.ts";
 
-/** Outputs that are read at the same time; each is read whole, which may be some hundred megabytes. */
+/** Outputs read at the same time. The service reads a whole output, which may be some hundred megabytes. */
 const READ_AT_ONCE = 2;
 const WAITING_AT_MOST = 50;
-/** So that one caller does not take the room of all others. */
+/** Requests of one caller that may wait, so that others have room. */
 const WAITING_OF_A_CALLER = 10;
 const RETRY_SECONDS = 5;
-/** Each some kilobytes. An output never changes, so what was read of it stays right. */
+/** Answers of some kilobytes each. They stay right, since an output never changes. */
 const ANSWERS_KEPT = 32;
 
 /** A request that waits to read an output. */
@@ -21,7 +21,7 @@ interface Turn {
   readonly begin: () => void;
 }
 
-/** What operations that have succeeded forecast, read from their outputs. */
+/** Reads forecasts from the outputs of operations that have succeeded. */
 export class Forecasts {
   readonly #blobs: Pick<Blobs, "find">;
   readonly #answers = new Map<string, ForecastView>();
@@ -33,10 +33,10 @@ export class Forecasts {
   }
 
   /**
-   * What the output of an operation says of the tickers asked for.
-   * @param operation one of the caller's.
-   * @throws MucastError no_result where it has not succeeded; not_found where its output is gone; rate_limited where
-   *   many of the caller's wait, unavailable where very many do; what reading the output throws; canceled.
+   * Reads the forecasts of the wanted tickers from the output of an operation.
+   * @param operation an operation of the caller.
+   * @throws MucastError no_result where it has not succeeded; not_found where its output is gone; rate_limited where too
+   *   many requests of the caller wait, unavailable where too many of all callers do; errors of reading the output; canceled.
    */
   async of(
     caller: Caller,
@@ -48,9 +48,9 @@ export class Forecasts {
     if (result === null) throw noResult(id, status);
     const name = result.output_name;
     const wanted = tickers === undefined ? { largest: limit } : { tickers };
-    const spot = await this.#blobs.find(caller, name);
-    const blob = await spot?.store.stat(spot.key);
-    if (spot === undefined || blob === undefined) {
+    const address = await this.#blobs.find(caller, name);
+    const blob = await address?.store.stat(address.key);
+    if (address === undefined || blob === undefined) {
       throw new MucastError("not_found", `the output ${name} is no longer there`, { path: "id" });
     }
     const { etag } = blob;
@@ -58,7 +58,7 @@ export class Forecasts {
     const known = this.#answers.get(key);
     if (known !== undefined) return known;
     const view = await this.#inTurn(caller, signal, () =>
-      readForecast(name, spot.store.read(spot.key, { etag, signal }), wanted),
+      readForecast(name, address.store.read(address.key, { etag, signal }), wanted),
     );
     this.#keep(key, view);
     return view;
@@ -84,18 +84,18 @@ export class Forecasts {
     }
   }
 
-  /** Until one that reads has ended, whose place it takes. */
+  /** Waits until another request has read its output. */
   async #turn(subject: string, signal: AbortSignal | undefined): Promise<void> {
     this.#checkRoom(subject);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const turn = { subject, begin: resolve };
     this.#waiting.add(turn);
-    const leave = () => {
+    const abort = () => {
       if (this.#waiting.delete(turn)) reject(canceled(signal!, "reading", "an output"));
     };
-    signal?.addEventListener("abort", leave);
-    if (signal?.aborted) leave();
-    await promise.finally(() => signal?.removeEventListener("abort", leave));
+    signal?.addEventListener("abort", abort);
+    if (signal?.aborted) abort();
+    await promise.finally(() => signal?.removeEventListener("abort", abort));
   }
 
   #checkRoom(subject: string): void {

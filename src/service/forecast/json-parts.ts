@@ -3,9 +3,9 @@ import { type JsonReader, Token, type Waiting } from "../../ingest/json/json-rea
 export type Scalar = string | number | boolean | null;
 
 /**
- * Reads the object that comes next, member by member.
- * @param each reads the value of a key, or gives undefined to have it skipped.
- * @returns false where what came is no object; it is skipped.
+ * Reads the next value, an object, member by member.
+ * @param each reads the value of a key, or returns undefined to skip it.
+ * @returns false where the value is no object; it is skipped.
  */
 export function* eachMember(
   json: JsonReader,
@@ -25,7 +25,7 @@ export function* eachMember(
   return true;
 }
 
-/** Reads the list that comes next. @param each reads one element, of which it has to read all. */
+/** Reads the next value, a list. @param each reads one whole element. */
 export function* eachElement(json: JsonReader, each: () => Waiting<unknown>): Waiting<void> {
   const depth = json.depth;
   const first = yield* json.take();
@@ -39,7 +39,7 @@ export function* eachElement(json: JsonReader, each: () => Waiting<unknown>): Wa
   }
 }
 
-/** Reads the value that comes next; undefined for an object or a list, which is skipped. */
+/** Reads the next value; undefined for an object or a list, which is skipped. */
 export function* scalar(json: JsonReader): Waiting<Scalar | undefined> {
   const depth = json.depth;
   const token = yield* json.take();
@@ -51,7 +51,7 @@ export function* scalar(json: JsonReader): Waiting<Scalar | undefined> {
   return undefined;
 }
 
-/** Reads an object of plain values, such as the metrics of a ticker; members of other kinds are left out. */
+/** Reads an object of scalars, such as the metrics of a ticker, without members of other kinds. */
 export function* scalars(json: JsonReader): Waiting<Record<string, Scalar> | null> {
   const found: [string, Scalar][] = [];
   const isObject = yield* eachMember(json, function* (key) {

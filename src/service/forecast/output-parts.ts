@@ -5,35 +5,35 @@ import { eachElement, eachMember, type Scalar, scalar, scalars } from "./json-pa
 
 type Scalars = Record<string, Scalar> | null;
 
-/** Which tickers are wanted: these, or so many of the largest |mu|. */
+/** The wanted tickers: named ones, or so many of the largest |mu|. */
 export type Wanted = { readonly tickers: readonly string[] } | { readonly largest: number };
 
-/** What an output says of the wanted tickers and of all together, unchecked. */
+/** The parts of an output that a forecast needs, unchecked. */
 export interface OutputParts {
   readonly plain: Record<string, Scalar>;
   window: Scalars;
-  /** How many tickers have a `mu`; undefined until that has come. */
+  /** The number of tickers with a `mu`; undefined where the output has no `mu`. */
   count: number | undefined;
-  /** `mu` of the wanted tickers that have one, in the order wanted. */
+  /** `mu` of the wanted tickers that have one: in the order of the names, or the largest |mu| first. */
   mu: ReadonlyMap<string, number>;
   readonly metrics: Map<string, Scalars>;
   readonly coverage: Map<string, Scalars>;
-  /** `pooled` and `cross_section` of all tickers. */
+  /** Metrics of all tickers: `pooled` and `cross_section`. */
   readonly score: Map<string, Scalars>;
-  /** The same; empty where the job had no folds. */
+  /** The same of the folds; empty where the job had none. */
   readonly outOfFold: Map<string, Scalars>;
   readonly baselines: Map<string, Scalars>;
   intervals: Record<string, Scalar | Scalars> | null;
-  /** Why wanted tickers have no `mu`: of their failures and warnings the first. */
+  /** Why a wanted ticker has no `mu`: the first of its failures and warnings. */
   readonly reasons: Map<string, { readonly code: string; readonly message: string }>;
 }
 
-/** Warnings that say why a ticker has no mu. */
+/** Codes of warnings that explain why a ticker has no `mu`. */
 const REASONS: ReadonlySet<unknown> = new Set(["stale_ticker", "no_prices", "no_features"]);
 
 /**
- * Reads of an output what is wanted and skips the rest; what is kept does not grow with the output. `mu` stands before
- * all that is by ticker, as every job writes it.
+ * Reads the wanted parts of an output and skips the rest, so that memory does not grow with the output. Relies on the order in
+ * which every job writes: `mu` before all parts by ticker.
  */
 export function* readParts(json: JsonReader, wanted: Wanted): Waiting<OutputParts> {
   const parts: OutputParts = {
@@ -71,7 +71,7 @@ function* readWindow(json: JsonReader, parts: OutputParts): Waiting<void> {
   parts.window = yield* scalars(json);
 }
 
-/** A `mu` that no job writes would make a damaged output look like one without forecasts, so it is an error. */
+/** A `mu` that no job writes is an error: otherwise a damaged output would look like one without forecasts. */
 function* readMu(json: JsonReader, parts: OutputParts, wanted: Wanted): Waiting<void> {
   const asked = new Set("tickers" in wanted ? wanted.tickers : []);
   const found = new Map<string, number>();
@@ -154,20 +154,20 @@ function* readReasons(
   json: JsonReader,
   { mu, reasons }: OutputParts,
   asked: ReadonlySet<string>,
-  tells: (code: unknown) => boolean,
+  explains: (code: unknown) => boolean,
 ): Waiting<void> {
   yield* eachElement(json, function* () {
     const entry = yield* scalars(json);
     const { ticker, code, message } = entry ?? {};
     if (typeof ticker !== "string" || typeof code !== "string" || typeof message !== "string") return;
-    if (asked.has(ticker) && !mu.has(ticker) && !reasons.has(ticker) && tells(code)) {
+    if (asked.has(ticker) && !mu.has(ticker) && !reasons.has(ticker) && explains(code)) {
       reasons.set(ticker, { code, message });
     }
   });
 }
 
-/** The entries of the largest size among all that are offered, at most so many; memory does not grow with the rest. */
-export class Largest<T> {
+/** Keeps the largest of the offered entries, at most so many. Memory does not grow with the others. */
+class Largest<T> {
   readonly #most: number;
   readonly #kept: { readonly entry: T; readonly size: number }[] = [];
 
@@ -175,12 +175,12 @@ export class Largest<T> {
     this.#most = most;
   }
 
-  /** Of equal sizes the one that was offered first comes first. */
+  /** Of equal sizes the entry offered first comes first. */
   offer(entry: T, size: number): void {
     const kept = this.#kept;
     if (kept.length === this.#most && size <= kept.at(-1)!.size) return;
-    const place = kept.findIndex((other) => other.size < size);
-    kept.splice(place < 0 ? kept.length : place, 0, { entry, size });
+    const index = kept.findIndex((other) => other.size < size);
+    kept.splice(index < 0 ? kept.length : index, 0, { entry, size });
     if (kept.length > this.#most) kept.pop();
   }
 

@@ -14,7 +14,7 @@ import { JsonReader } from "../../ingest/json/json-reader.ts";
 import { type OutputParts, readParts, type Wanted } from "./output-parts.ts";
 
 /**
- * Reads what is wanted of an output as it streams by, and gives way to other requests meanwhile.
+ * Reads the wanted forecasts from the stream of an output, and yields to other requests meanwhile.
  * @param chunks the bytes of the blob.
  * @throws MucastError of `chunks`; unreadable_blob, invalid_data where they are no output; the reason of `signal`.
  */
@@ -42,10 +42,10 @@ export async function readForecast(
 const LONGEST_MESSAGE = 500;
 
 /**
- * The answer of get_forecast, no larger than it may be.
+ * Makes the answer of get_forecast, within its size.
  * @throws MucastError invalid_data where the parts are not those of an output.
  */
-export function forecastView(parts: OutputParts, wanted: Wanted, outputName: string): ForecastView {
+function forecastView(parts: OutputParts, wanted: Wanted, outputName: string): ForecastView {
   const forecasts = [...parts.mu].map(([ticker, mu]) => ({
     ticker,
     mu,
@@ -53,7 +53,7 @@ export function forecastView(parts: OutputParts, wanted: Wanted, outputName: str
     coverage: parts.coverage.get(ticker) ?? null,
   }));
   const missing = "tickers" in wanted ? missingOf(wanted.tickers, parts) : [];
-  const told = {
+  const fitting = {
     forecasts: boundedList(forecasts),
     missing: boundedList(missing),
   };
@@ -63,8 +63,8 @@ export function forecastView(parts: OutputParts, wanted: Wanted, outputName: str
     output_name: outputName,
     window: parts.window,
     count: parts.count,
-    ...told,
-    left_out: forecasts.length - told.forecasts.length + missing.length - told.missing.length,
+    ...fitting,
+    left_out: forecasts.length - fitting.forecasts.length + missing.length - fitting.missing.length,
     metrics: {
       score: Object.fromEntries(parts.score),
       ...(parts.outOfFold.size === 0 ? {} : { out_of_fold: Object.fromEntries(parts.outOfFold) }),
@@ -76,7 +76,7 @@ export function forecastView(parts: OutputParts, wanted: Wanted, outputName: str
   throw new MucastError("invalid_data", `${outputName} is no output of mucast`, { source: outputName });
 }
 
-/** As many of the first entries as have room in half of what an answer may take. */
+/** As many of the first entries as fit half of an answer. */
 function boundedList<T>(entries: readonly T[]): readonly T[] {
   return boundedCopy(entries, { bytes: SIZES.forecast / 2, text: SIZES.text })!;
 }

@@ -28,7 +28,7 @@ after(() => rmSync(folder, { recursive: true, force: true }));
 const fresh = (name: string) => join(folder, name);
 const unavailable = (error: unknown) => error instanceof MucastError && error.code === "unavailable";
 
-/** A program that takes the lock and says so, then waits for its stdin to end. */
+/** A program that takes the lock, reports that, and waits for the end of its stdin. */
 function holding(dataDir: string): string[] {
   const script = `
     const { lockDataFolder } = await import(${JSON.stringify(new URL("./data-lock.ts", import.meta.url).href)});
@@ -49,7 +49,7 @@ async function answerOf(child: ReturnType<typeof holdElsewhere>): Promise<string
   return String(line).trim();
 }
 
-test("a folder is held once; the second is told by whom", () => {
+test("a folder has one holder, whom the error of the second one names", () => {
   const lock = lockDataFolder(fresh("once"));
   lock.announce("http://127.0.0.1:1");
   assert.throws(
@@ -66,7 +66,7 @@ test("a folder is held once; the second is told by whom", () => {
   assert.deepEqual(readdirSync(fresh("once")), []);
 });
 
-test("the lock of a process that was killed is taken over", async () => {
+test("the lock of a killed process is taken over", async () => {
   const dataDir = fresh("killed");
   const holder = holdElsewhere(dataDir);
   assert.equal(await answerOf(holder), "held");
@@ -80,7 +80,7 @@ test("the lock of a process that was killed is taken over", async () => {
   lock.release();
 });
 
-test("the lock of a process that was killed is taken over while it is still a zombie", async (t) => {
+test("the lock of a killed process is taken over while that is still a zombie", async (t) => {
   const dataDir = fresh("zombie");
   const holder = await startUnreaped(t, holding(dataDir));
   assert.equal((await holder.lines.next()).value, "held");
@@ -90,7 +90,7 @@ test("the lock of a process that was killed is taken over while it is still a zo
   lockDataFolder(dataDir).release();
 });
 
-test("of many that find a dead holder one gets the folder", async () => {
+test("of many processes that find a dead holder one gets the folder", async () => {
   const dataDir = fresh("many");
   const dead = holdElsewhere(dataDir);
   await answerOf(dead);
@@ -102,7 +102,7 @@ test("of many that find a dead holder one gets the folder", async () => {
   for (const child of all) child.stdin!.end();
 });
 
-test("a holder on another machine is believed as long as it touches its lock", () => {
+test("a holder on another machine is live as long as it touches its lock", () => {
   const dataDir = fresh("elsewhere");
   const lock = lockDataFolder(dataDir);
   const path = lockFile(dataDir);
@@ -115,7 +115,7 @@ test("a holder on another machine is believed as long as it touches its lock", (
   lockDataFolder(dataDir).release();
 });
 
-test("a lock that was taken away is noticed, and another's is left alone", (t) => {
+test("the holder notices a removed lock, and leaves another holder's lock alone", (t) => {
   t.mock.timers.enable({ apis: ["setInterval"] });
   const dataDir = fresh("lost");
   let lost = 0;
@@ -136,7 +136,7 @@ test("a lock that was taken away is noticed, and another's is left alone", (t) =
   assert.equal(readHolder(dataDir), undefined);
 });
 
-test("a lock that cannot be read for a while is held all the same", (t) => {
+test("a lock that cannot be read for a while stays held", (t) => {
   t.mock.timers.enable({ apis: ["setInterval"] });
   const dataDir = fresh("unreadable");
   const [errors, lost]: [unknown[], unknown[]] = [[], []];
@@ -146,7 +146,7 @@ test("a lock that cannot be read for a while is held all the same", (t) => {
   });
   const path = lockFile(dataDir);
   renameSync(path, `${path}.aside`);
-  // Reading a folder fails by another error than that there is nothing, for root too.
+  // A folder in place of the file makes reads fail, for root too, with an error other than ENOENT.
   mkdirSync(path);
   t.mock.timers.tick(20_000);
   assert.deepEqual(
@@ -161,7 +161,7 @@ test("a lock that cannot be read for a while is held all the same", (t) => {
   assert.equal(readHolder(dataDir), undefined);
 });
 
-test("a folder that cannot be written to is told with its path", () => {
+test("the error of a folder that cannot be written names its path", () => {
   const dataDir = fresh("file");
   writeFileSync(dataDir, "");
   assert.throws(
@@ -171,7 +171,7 @@ test("a folder that cannot be written to is told with its path", () => {
   );
 });
 
-test("a link to nowhere in the place of the lock is told", () => {
+test("a dangling link in place of the lock is an error", () => {
   const dataDir = fresh("link");
   lockDataFolder(dataDir).release();
   symlinkSync(join(dataDir, "nowhere"), lockFile(dataDir));
@@ -187,7 +187,7 @@ test("the lock of a service of a later version is read", () => {
   lock.release();
 });
 
-test("a lock file that is none is not thrown away", () => {
+test("a file that is no lock is not removed", () => {
   const dataDir = fresh("odd");
   lockDataFolder(dataDir).release();
   writeFileSync(lockFile(dataDir), "my notes");

@@ -20,35 +20,33 @@ import { bootId, type Holder, isHeld, lockFile, readLock } from "./lock-holder.t
 
 const TOUCH_MILLISECONDS = 10_000;
 const GUARD_MILLISECONDS = 10_000;
-/** A try fails only while another process takes the lock of a dead one; together longer than a guard is believed. */
-const TRIES_AT_MOST = 3_000;
+/** An attempt fails only while another process takes a dead holder's lock. All attempts take longer than a guard is valid. */
+const ATTEMPTS_AT_MOST = 3_000;
 const PAUSE_MILLISECONDS = 5;
 
-/** A data folder that this process alone has open. */
+/** A data folder that only this process has open. */
 export interface DataLock {
-  /** What local commands show to be let in. */
+  /** The bearer token of local commands. */
   readonly token: string;
-  /** Says where the service answers. */
+  /** Writes the address of the service into the lock. */
   announce(address: string): void;
   release(): void;
 }
 
-/** What becomes of a lock that is held. */
-export interface LockListener {
-  /** Called once where the folder, or the lock in it, turns out to be gone or another's: what is stored from then on may be lost. */
+interface LockListener {
+  /** Called once where the folder or its lock is gone, or another process holds the lock: later writes may be lost. */
   readonly onLost?: () => void;
-  /** Called where the lock could not be looked at or touched, as without a free descriptor; it is tried again. */
+  /** Called where the lock could not be read or touched, for instance without a free descriptor; the next touch tries again. */
   readonly onError?: (error: unknown) => void;
 }
 
 /**
- * Takes a data folder for this process, by a file made exclusively beside the database. A holder that is dead is
- * replaced.
- * @throws MucastError unavailable that names a holder that lives; output_failed where the folder cannot be written to.
+ * Locks a data folder for this process with a file beside the database that is created exclusively. Replaces a dead holder.
+ * @throws MucastError unavailable, which names a live holder; output_failed where the folder cannot be written.
  */
 export function lockDataFolder(dataDir: string, { onLost, onError }: LockListener = {}): DataLock {
   const path = lockFile(dataDir);
-  const holder = writing(dataDir, () => takeLock(dataDir, path));
+  const holder = mapFolderErrors(dataDir, () => takeLock(dataDir, path));
   const touch = setInterval(() => {
     try {
       if (isLockOf(holder, path)) {
@@ -94,7 +92,7 @@ function takeLock(dataDir: string, path: string): Holder {
     address: null,
     token: randomBytes(32).toString("base64url"),
   };
-  for (let tries = 0; tries < TRIES_AT_MOST; tries++) {
+  for (let attempts = 0; attempts < ATTEMPTS_AT_MOST; attempts++) {
     if (createLock(path, holder)) return holder;
     const found = readLock(path);
     if (found && isHeld(found, path)) throw heldBy(dataDir, found);
@@ -107,12 +105,12 @@ function takeLock(dataDir: string, path: string): Holder {
   });
 }
 
-/** Blocks: the service has nothing else to do before it holds its folder. */
+/** Blocks the process: the service has nothing else to do before it holds its folder. */
 function pause(): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MILLISECONDS);
 }
 
-function writing<T>(dataDir: string, body: () => T): T {
+function mapFolderErrors<T>(dataDir: string, body: () => T): T {
   try {
     return body();
   } catch (cause) {
@@ -123,7 +121,7 @@ function writing<T>(dataDir: string, body: () => T): T {
   }
 }
 
-/** The file appears whole or not at all. @returns false where there is one. */
+/** Creates the lock file with all its bytes at once. @returns false where there is one. */
 function createLock(path: string, holder: Holder): boolean {
   const draft = writeDraft(path, holder);
   try {
@@ -147,13 +145,13 @@ function writeDraft(path: string, holder: Holder): string {
   return draft;
 }
 
-/** Where the folder was removed under the service the next statement of the database tells. */
+/** Does nothing where the folder is gone: the next statement of the database fails then. */
 function touchLock(path: string): void {
   const now = new Date();
   if (statSync(path, { throwIfNoEntry: false })) utimesSync(path, now, now);
 }
 
-/** Only one process at a time removes a dead holder's lock, and looks again before: it may be another's by now. */
+/** Removes a dead holder's lock, one process at a time. Reads it again before, since a live process may have taken it. */
 function removeDead(path: string): void {
   const guard = `${path}.guard`;
   try {

@@ -6,38 +6,38 @@ import { openSchema } from "../../contract/api/open-schema.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { startTimeOf } from "../../contract/machine/process-stat.ts";
 
-/** What a lock file says of the service that holds its data folder. */
-export const holderSchema = z.strictObject({
+/** The content of a lock file: the service that holds the data folder. */
+const holderSchema = z.strictObject({
   pid: z.int(),
-  /** With the pid and the boot it names one process. */
+  /** Start time of the process. With the pid and the boot it names one process. */
   start: z.string(),
   boot: z.string(),
   host: z.string(),
-  /** Where it answers; null until it does. */
+  /** The address of the service; null until it listens. */
   address: z.string().nullable(),
-  /** Bearer token of the local commands, caller `local` with every scope. */
+  /** Bearer token of local commands: the caller `local` with every scope. */
   token: z.string(),
 });
 
 export type Holder = z.infer<typeof holderSchema>;
 
-/** A service of a later version may have written it. */
+/** Open to the fields of a later version. */
 const READ = openSchema(holderSchema);
 
-/** A holder on another machine that has not touched its lock for so long is gone. */
+/** A holder on another machine is gone once it has not touched its lock for this long. */
 const SILENT_MILLISECONDS = 60_000;
 
 export function lockFile(dataDir: string): string {
   return join(dataDir, "service.lock");
 }
 
-/** The service that holds a data folder now; undefined where none does. @throws MucastError unavailable for a file that is no lock. */
+/** Reads the service that holds a data folder; undefined where none does. @throws MucastError unavailable for a file that is no lock. */
 export function readHolder(dataDir: string): Holder | undefined {
   const found = readLock(lockFile(dataDir));
   return found && isHeld(found, lockFile(dataDir)) ? found : undefined;
 }
 
-/** Whatever the lock file says, also of a holder that is gone. */
+/** Reads a lock file, also that of a dead holder. */
 export function readLock(path: string): Holder | undefined {
   let text: string;
   try {
@@ -63,7 +63,7 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** On this machine its process is looked up, on another one the lock's last touch. */
+/** Whether a holder lives: on this machine by its process, on another machine by the last touch of its lock. */
 export function isHeld(holder: Holder, path: string): boolean {
   if (holder.host !== hostname()) return Date.now() - lastTouch(path) < SILENT_MILLISECONDS;
   return holder.boot === bootId() && startTimeOf(holder.pid) === holder.start;
@@ -73,7 +73,7 @@ function lastTouch(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 }
 
-/** Changes with every start of the machine; the same everywhere where the system does not tell. */
+/** Changes with every boot of the machine; empty on systems other than Linux. */
 export function bootId(): string {
   if (process.platform !== "linux") return "";
   return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();

@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { MucastError } from "../../contract/errors/errors.ts";
+import { settingNames, settingsSchema } from "../../contract/settings.ts";
 import { loadSettings } from "./load-settings.ts";
 
+const ROOT = join(import.meta.dirname, "../../..");
 const folder = mkdtempSync(join(tmpdir(), "mucast-settings-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -25,7 +27,7 @@ function faultOf(body: () => unknown): MucastError {
   throw new Error("nothing was thrown");
 }
 
-test("without any setting the service is on loopback with a folder of the user", () => {
+test("without settings the service listens on loopback and uses a folder of the user", () => {
   const settings = loadSettings({}, { XDG_DATA_HOME: "/home/someone/data" });
   assert.deepEqual([settings.host, settings.port, settings.auth], ["127.0.0.1", 8080, "none"]);
   assert.deepEqual(
@@ -34,7 +36,7 @@ test("without any setting the service is on loopback with a folder of the user",
   );
 });
 
-test("an empty HOME does not put the data into the folder that is current", () => {
+test("an empty HOME does not put the data into the current folder", () => {
   const { data_dir } = loadSettings({}, { HOME: "", XDG_DATA_HOME: "" });
   assert.equal(data_dir, join(userInfo().homedir, ".local/share/mucast"));
 });
@@ -47,7 +49,7 @@ test("a flag goes before the environment, and that before the file", () => {
   assert.equal(loadSettings({}, { ...env, MUCAST_SETTINGS: settings }).retention_days, 7);
 });
 
-test("a blank flag is refused, and a blank variable is none", () => {
+test("a blank flag is refused, and a blank variable counts as unset", () => {
   for (const [key, flag] of [
     ["port", "--port"],
     ["data_dir", "--data-dir"],
@@ -64,14 +66,14 @@ test("a blank flag is refused, and a blank variable is none", () => {
   assert.equal(loadSettings({}, { MUCAST_PORT: " " }).port, loadSettings({}, {}).port);
 });
 
-test("a list is words in a variable and an array in the file", () => {
+test("a list is written as words in a variable and as an array in the file", () => {
   const env = { MUCAST_ALLOWED_HOSTS: "a.example, b.example:81" };
   assert.deepEqual(loadSettings({}, env).allowed_hosts, ["a.example", "b.example:81"]);
   const settings = settingsFile({ allowed_hosts: ["c.example"] });
   assert.deepEqual(loadSettings({ settings }, {}).allowed_hosts, ["c.example"]);
 });
 
-test("every fault is told at once, by the name under which its value came", () => {
+test("all faults come at once, each with the flag, variable or file of its value", () => {
   const settings = settingsFile({ prot: 1, retention_days: 0 });
   const { data } = faultOf(() => loadSettings({ settings, port: "x" }, { MUCAST_AUTH: "maybe" }));
   const paths = data.faults!.map(({ path }) => path).join("\n");
@@ -81,7 +83,7 @@ test("every fault is told at once, by the name under which its value came", () =
   assert.ok(data.faults!.some(({ suggestion }) => suggestion === "port"));
 });
 
-test("a public URL is a plain one", () => {
+test("a public URL has no user name, query or fragment", () => {
   for (const url of [
     "https://a.example/?x=1",
     "https://a.example/#x",
@@ -92,7 +94,7 @@ test("a public URL is a plain one", () => {
   }
 });
 
-test("the value of a secret is in no error", () => {
+test("no error shows the value of a secret", () => {
   const env = { DATABASE_URL: "mysql://user:hunter2@host/db" };
   const webhooks = [{ name: "a", url: "https://a.example", secret: "hunter2" }];
   const error = faultOf(() => loadSettings({ settings: settingsFile({ webhooks }) }, env));
@@ -100,11 +102,24 @@ test("the value of a secret is in no error", () => {
   assert.doesNotMatch(JSON.stringify([error.message, error.data]), /hunter2/);
 });
 
-test("a settings file that cannot be read, or is no object, is named", () => {
+test("the error of a settings file that cannot be read, or is no object, names it", () => {
   assert.match(
     faultOf(() => loadSettings({ settings: "/nowhere.json" }, {})).message,
     /\/nowhere\.json.*ENOENT/,
   );
   assert.match(faultOf(() => loadSettings({ settings: settingsFile("[]") }, {})).message, /no JSON object/);
   assert.match(faultOf(() => loadSettings({ settings: settingsFile("{") }, {})).message, /settings\.json/);
+});
+
+test("every setting has a variable or stands in the file alone, and some part of the service reads it", () => {
+  const source = globSync("src/{service,cli}/**/*.ts", { cwd: ROOT })
+    .filter((file) => !/\.(test|testing)\.ts$/.test(file))
+    .map((file) => readFileSync(join(ROOT, file), "utf8"))
+    .join("\n");
+  for (const [key, field] of Object.entries(settingsSchema.shape)) {
+    assert.ok(settingNames.get(field)?.env ?? key === "webhooks", `the setting ${key} has no variable`);
+    // `settings.key`, the key as a name in Pick<Settings, ...>, or a member of the settings that a function takes.
+    const read = new RegExp(`settings\\.${key}\\b|"${key}"|\\b${key}\\??: (?:string|number)\\b`);
+    assert.match(source, read, `nothing in src/service or src/cli reads the setting ${key}`);
+  }
 });

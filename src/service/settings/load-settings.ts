@@ -6,25 +6,25 @@ import { parseJson } from "../../contract/json/json-text.ts";
 import { userFolder } from "../../contract/machine/folders.ts";
 import { type Settings, settingNames, settingsSchema } from "../../contract/settings.ts";
 
-/** Settings of a service, with the folders they leave open filled in. */
+/** The settings of a service, with its folders. */
 export type ServiceSettings = Settings & { readonly data_dir: string; readonly blob_url: string };
 
-/** What the command line gives: values by the key of their setting. */
+/** Values of flags, by the key of their setting. */
 export type SettingFlags = Readonly<Record<string, string | undefined>>;
 
-/** Names the optional settings file. */
+/** The flag and the variable that name the optional settings file. */
 export const SETTINGS_FILE = { flag: "--settings", env: "MUCAST_SETTINGS" } as const;
 
 /**
- * Each setting from its flag, else its environment variable, else the settings file (JSON, named by `--settings` or
- * MUCAST_SETTINGS), else its default. A blank variable counts as none.
- * @throws MucastError invalid_request with every fault at once; the value of a secret is in none.
+ * Reads each setting from its flag, else its environment variable, else the settings file (JSON, named by `--settings` or
+ * MUCAST_SETTINGS), else its default. A blank variable counts as unset.
+ * @throws MucastError invalid_request with every fault at once, without the values of secrets.
  */
 export function loadSettings(flags: SettingFlags, env: NodeJS.ProcessEnv): ServiceSettings {
   if (flags.settings !== undefined) refuseBlank(flags.settings, SETTINGS_FILE.flag);
   const path = flags.settings ?? env[SETTINGS_FILE.env];
   const values: Record<string, unknown> = path ? readSettingsFile(path) : {};
-  const places = new Map(Object.keys(values).map((key) => [key, `${path}: ${key}`]));
+  const sources = new Map(Object.keys(values).map((key) => [key, `${path}: ${key}`]));
   for (const [key, field] of Object.entries(settingsSchema.shape)) {
     const names = settingNames.get(field) ?? {};
     const variable = names.env === undefined ? "" : (env[names.env] ?? "");
@@ -37,18 +37,18 @@ export function loadSettings(flags: SettingFlags, env: NodeJS.ProcessEnv): Servi
   const parsed = settingsSchema.safeParse(values);
   if (!parsed.success) {
     throw invalidRequest(
-      faultsOf(parsed.error, settingsSchema, "", values).map((fault) => placed(fault, places)),
+      faultsOf(parsed.error, settingsSchema, "", values).map((fault) => withSource(fault, sources)),
     );
   }
   return complete(parsed.data, env);
 
-  function set(key: string, value: string, place: string): void {
+  function set(key: string, value: string, source: string): void {
     values[key] = value;
-    places.set(key, place);
+    sources.set(key, source);
   }
 }
 
-/** A flag that a script has put nothing into is a mistake, and 0 as a number. */
+/** A blank flag is a mistake of a script, and would count as 0 for a number. */
 function refuseBlank(value: string, flag: string): void {
   if (value.trim() !== "") return;
   throw invalidRequest([{ path: flag, message: "is empty; leave it out, or give a value" }]);
@@ -72,16 +72,16 @@ function readSettingsFile(path: string): Record<string, unknown> {
   throw new MucastError("invalid_request", `the settings file ${path} holds no JSON object`, { path });
 }
 
-/** The fault by the name under which its value came in, without the value of a secret. */
-function placed(fault: Fault, places: ReadonlyMap<string, string>): Fault {
+/** A fault with the flag, variable or file that its value came from, and without the value of a secret. */
+function withSource(fault: Fault, sources: ReadonlyMap<string, string>): Fault {
   const key = /^\w+/.exec(fault.path.replace(/^\./, ""))?.[0] ?? "";
   const field = Object.hasOwn(settingsSchema.shape, key)
     ? settingsSchema.shape[key as keyof typeof settingsSchema.shape]
     : undefined;
-  const place = places.get(key) ?? fault.path;
+  const path = sources.get(key) ?? fault.path;
   const secret = field !== undefined && settingNames.get(field)?.secret === true;
   const message = secret ? "is not as docs/configuration.md wants it; its value is not shown" : fault.message;
-  return { ...fault, path: place, message };
+  return { ...fault, path, message };
 }
 
 function complete(settings: Settings, env: NodeJS.ProcessEnv): ServiceSettings {
@@ -98,15 +98,15 @@ const SECRET_VARIABLES = [
   "OTEL_EXPORTER_OTLP_TRACES_HEADERS",
 ] as const;
 
-/** What must be seen in no log line: the secrets of the settings and of the environment, and parts of them. */
+/** The texts that no log line may show: secrets of the settings and of the environment, and parts of them. */
 export function secretsOf(settings: Settings, env: NodeJS.ProcessEnv): string[] {
   const { database_url, webhooks, blob_url } = settings;
-  const wholes = [
+  const secrets = [
     database_url,
     ...webhooks.map(({ secret }) => secret),
     ...SECRET_VARIABLES.map((name) => env[name]),
     /AccountKey=([^;]+)/.exec(env.AZURE_STORAGE_CONNECTION_STRING ?? "")?.[1],
     blob_url?.split("?")[1],
   ];
-  return wholes.filter((secret) => secret !== undefined && secret !== "") as string[];
+  return secrets.filter((secret) => secret !== undefined && secret !== "") as string[];
 }

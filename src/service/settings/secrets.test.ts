@@ -4,7 +4,7 @@ import { settingsSchema } from "../../contract/settings.ts";
 import { secretHider } from "../telemetry/hide-secrets.ts";
 import { secretsOf } from "./load-settings.ts";
 
-test("the password of a database is hidden however its URL is spelt", () => {
+test("the password of a database is hidden in every spelling of its URL", () => {
   for (const [url, password] of [
     ["postgresql://u:s3cret-word@db/x", "s3cret-word"],
     ["postgresql://u:s3cret%2Fword@db/x", "s3cret/word"],
@@ -16,7 +16,7 @@ test("the password of a database is hidden however its URL is spelt", () => {
   }
 });
 
-test("a URL of a database that only its driver understands is no fault here", () => {
+test("a database URL that only its driver can parse is no fault", () => {
   const url = "postgresql://u:s3cret-word@/x?host=/run/postgresql";
   const hide = secretHider(secretsOf(settingsSchema.parse({ database_url: url }), {}));
   assert.ok(!hide(`{"msg":"${url}"}`).includes("s3cret-word"));
