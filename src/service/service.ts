@@ -26,7 +26,7 @@ import { type ServiceSettings, secretsOf } from "./settings/load-settings.ts";
 import { findBlob, ownerOf } from "./store/blob-records.ts";
 import { type WebhookTypes, webhookTypes } from "./store/events.ts";
 import { countWaiting } from "./store/operation-rows.ts";
-import { LineWriter, withoutWaiting } from "./telemetry/line-writer.ts";
+import { LineWriter, nonBlocking } from "./telemetry/line-writer.ts";
 import { type Log, openLog } from "./telemetry/log.ts";
 import { openTelemetry } from "./telemetry/open-telemetry.ts";
 import type { Telemetry } from "./telemetry/telemetry.ts";
@@ -73,7 +73,7 @@ async function start(
   const storage = await openStorage(settings, env);
   // It is the store of the jobs too, or holds nothing open. It closes last, since HTTP may still read.
   resources.add(() => storage.store.close());
-  const lines = new LineWriter(withoutWaiting(STDERR));
+  const lines = new LineWriter(nonBlocking(STDERR));
   const log = openLog({ level: settings.log_level, secrets: secretsOf(settings, env), destination: lines });
   const telemetry = await openTelemetry({ log, lostLines: () => lines.lost, env });
   resources.add(() => telemetry.close());

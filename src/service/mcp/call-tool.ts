@@ -7,7 +7,7 @@ import { parseJson } from "../../contract/json/json-text.ts";
 import type { Caller, Operations } from "../operations/operations.ts";
 import { idempotencyKeySchema } from "./tools.ts";
 
-export interface ToolCall {
+interface ToolCall {
   readonly name: ApiOperationName;
   readonly args: Readonly<Record<string, unknown>>;
   readonly caller: Caller;
@@ -15,8 +15,8 @@ export interface ToolCall {
 }
 
 /**
- * Does what a tool is for.
- * @throws MucastError forbidden without the scope, invalid_request for faulty arguments, and what Operations throw.
+ * Runs a tool.
+ * @throws MucastError forbidden without the scope, invalid_request for faulty arguments, and the errors of Operations.
  */
 export async function callTool(
   operations: ToolOperations,
@@ -57,7 +57,7 @@ function checked<N extends "get_operation" | "get_forecast" | "list_operations" 
   throw invalidRequest(faultsOf(parsed.error, input, "arguments", args));
 }
 
-/** The payload of a job, in which the config is the caller's own text. */
+/** The payload of a job, with the config as the caller's own text. */
 function submissionOf(operation: Operation, args: ToolCall["args"]) {
   const { idempotency_key: key, config, ...others } = args;
   const idempotencyKey = idempotencyKeySchema.optional().safeParse(key);
@@ -69,10 +69,10 @@ function submissionOf(operation: Operation, args: ToolCall["args"]) {
   return { operation, payload: `{${members.join(",")}}`, idempotencyKey: idempotencyKey.data };
 }
 
-/** @throws MucastError invalid_request where it is text that is not JSON, with the line and column in it. */
+/** @throws MucastError invalid_request for a text that is not JSON, with the line and column. */
 function configText(config: unknown): string {
   if (typeof config !== "string") return JSON.stringify(config);
-  // All other faults of it are found with those of the payload.
+  // Its other faults are found with those of the payload.
   if (!isJson(config)) parseJson(config);
   return config;
 }
@@ -91,7 +91,7 @@ function keyFault(key: unknown): Fault {
   return { path: "idempotency_key", message: issue!.message };
 }
 
-/** What the tools do: Operations themselves, or those of a service elsewhere. */
+/** The operations behind the tools: those of this service, or of another one over HTTP. */
 export type ToolOperations = Pick<Operations, "get" | "list" | "cancel" | "forecast"> & {
   submit(...submitted: Parameters<Operations["submit"]>): Promise<{ operation: OperationView }>;
 };

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { partTexts, withConfigTexts } from "./config-texts.ts";
 
-test("every part of a document is found with its own text", () => {
+test("every member of a document is found with its own text", () => {
   fc.assert(
     fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.nat(4), (document, indent) => {
       const text = JSON.stringify(document, null, indent);
@@ -20,7 +20,7 @@ test("every part of a document is found with its own text", () => {
   );
 });
 
-test("a text is given as it is written, and of a key that stands twice the last one", () => {
+test("a member has the text as written, and the last one of a repeated key counts", () => {
   const text = '{ "a" : [1.0, 2e3 ] , "b":{"a": -0.0}, "\\u0061": {"x":1152921504606846977 } }';
   assert.equal(partTexts(text).get("a"), '{"x":1152921504606846977 }');
   assert.equal(partTexts(text).get("b"), '{"a": -0.0}');
@@ -28,7 +28,7 @@ test("a text is given as it is written, and of a key that stands twice the last 
   assert.equal(partTexts("[]").get(0), undefined);
 });
 
-test("only the config of a tool call becomes text, in a batch too", () => {
+test("only the config of a tool call becomes text, also in a batch", () => {
   const call =
     '{"method":"tools/call","params":{"name":"run_ml_job","arguments":{"config":{"a":1.0},"b":2}}}';
   const args = { config: '{"a":1.0}', b: 2 };
@@ -41,7 +41,7 @@ test("only the config of a tool call becomes text, in a batch too", () => {
   }
 });
 
-test("what is nested without end is left out, and the config is not", () => {
+test("deeply nested parts are left out, except in the config", () => {
   const [opened, closed] = ["[".repeat(50_000), "]".repeat(50_000)];
   const config = `{"a":${opened}${closed}}`;
   const args = `{"config":${config},"id":${opened}${closed},"b":{"c":[1.5]},"__proto__":{"d":1}}`;
@@ -53,7 +53,7 @@ test("what is nested without end is left out, and the config is not", () => {
   assert.match(JSON.stringify(sent.id), /^\[{2,64}\]{2,64}$/);
 });
 
-test("a large batch is taken apart at once, and not message by message", () => {
+test("a large batch is split once, not for each message", () => {
   const call = '{"method":"tools/call","params":{"arguments":{"config":1.0}}}';
   const batch = Array.from({ length: 20_000 }, () => call);
   const expected = withConfigTexts(call);

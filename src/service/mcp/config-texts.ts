@@ -1,20 +1,19 @@
 /**
- * A JSON-RPC message, or a batch of them, in which the `config` of a tool call is its own JSON text, as if the caller
- * had sent that. One that went through JavaScript numbers would reach Python as another: `1.0` as `1`, 2^60 + 1 as 2^60.
- * What lies deeper than any other part of a message is left out: that which checks it, or tells of it, would run out of
- * stack.
+ * Parses a JSON-RPC message, or a batch of them, with the `config` of a tool call as its JSON text, as if the caller had sent
+ * that text. JavaScript numbers would change a config on its way to Python: `1.0` to `1`, 2^60 + 1 to 2^60. Leaves out parts
+ * that are nested deeper than any message of the protocol, since checks of them would overflow the stack.
  *
  * @throws SyntaxError where `text` is not JSON.
  */
 export function withConfigTexts(text: string): unknown {
   const plain: unknown = JSON.parse(text);
   if (!Array.isArray(plain)) return bounded(withConfigText(plain, () => text));
-  // Taken apart once: message by message a large batch would take minutes.
+  // Splits the text once, since splitting it for each message of a large batch takes minutes.
   const texts = partTexts(text);
   return bounded(plain.map((message, index) => withConfigText(message, () => texts.get(index)!)));
 }
 
-/** With the config out of it, no message of the protocol comes near. */
+/** Far deeper than a message of the protocol without its config. */
 const DEEPEST_MESSAGE = 64;
 
 function bounded(value: unknown, deepest = DEEPEST_MESSAGE): unknown {
@@ -37,7 +36,7 @@ function withConfigText(message: unknown, textOf: () => string): unknown {
     },
   );
   const source = texts.get("config")!;
-  // Of two configs neither counts: what checks a config refuses both, as it does over HTTP.
+  // A text with both of two configs, which the check of the config refuses as it does over HTTP.
   if (before !== undefined)
     (args as Record<string, unknown>).config = `{"config":${before},"config":${source}}`;
   else if (typeof memberOf(args, "config") !== "string") (args as Record<string, unknown>).config = source;
@@ -50,11 +49,11 @@ function memberOf(value: unknown, name: string): unknown {
 }
 
 /**
- * The text of each part of a JSON object or array, as it is written there, without the space around: by its key, of
- * which the last one counts as it does for JSON.parse, or by its index. Nothing for other values.
+ * Splits a JSON object or array into the texts of its members, by key or by index, without white space around them. Of a
+ * repeated key the last one counts, as for JSON.parse. Empty for other values.
  *
- * @param text valid JSON; this does not look for faults.
- * @param onTwice gets a key that comes again, and the text that counts no more.
+ * @param text valid JSON; faults are not checked.
+ * @param onTwice called with a repeated key and the earlier text.
  */
 export function partTexts(
   text: string,

@@ -9,15 +9,15 @@ import { TOOLS, type ToolDefinition } from "./tools.ts";
 export interface McpServerParts {
   readonly operations: ToolOperations;
   readonly caller: Caller;
-  /** Of the service, as callers reach it. */
+  /** Address of the service for its callers. */
   readonly address: string;
   /** W3C trace context of the request. */
   readonly traceparent?: string | undefined;
-  /** Is told of defects, under the id that their problem names. */
+  /** Called for a defect, with the id that its problem names. */
   readonly onDefect: (error: unknown, id: unknown) => void;
 }
 
-/** An MCP server for one caller, with a tool for each operation of the service. */
+/** Makes an MCP server for one caller, with a tool for each operation of the API. */
 export function mcpServer({ operations, caller, address, traceparent, onDefect }: McpServerParts): McpServer {
   const server = new McpServer(
     { name: "mucast", title: "mucast", version: MUCAST_VERSION },
@@ -36,10 +36,10 @@ export function mcpServer({ operations, caller, address, traceparent, onDefect }
 }
 
 /**
- * What an agent is told of the server as a whole.
- * @param address of the service, as its callers reach it.
+ * The instructions of the server for an agent.
+ * @param address of the service for its callers.
  */
-export function instructions(address: string): string {
+function instructions(address: string): string {
   return `mucast trains forecasts of next-day log-returns (mu) of stock tickers, for a portfolio optimizer.
 
 How to run a job:

@@ -65,7 +65,7 @@ for (const [mode, revision] of [
     });
     after(() => client.close());
 
-    test("finds a tool for every operation, and is told how to use them", async () => {
+    test("finds a tool for every operation, and instructions for them", async () => {
       const { tools } = await client.listTools();
       assert.deepEqual(
         tools.map(({ name }) => name),
@@ -80,7 +80,7 @@ for (const [mode, revision] of [
       assert.deepEqual(client.getServerVersion()?.name, "mucast");
     });
 
-    test("runs a job, looks at it, finds it in the list and cancels it", async () => {
+    test("runs a job, reads it, finds it in the list and cancels it", async () => {
       const submitted = await call(client, "run_ml_job", ML_PAYLOAD);
       assert.equal(submitted.value.status, "NotStarted");
       const { id } = submitted.value;
@@ -100,7 +100,7 @@ for (const [mode, revision] of [
       assert.match(ended.text, /: Canceled\./);
     });
 
-    test("reads what a job forecasts, and is told where there is nothing to read yet", async () => {
+    test("reads the forecast of a job, and gets a problem where there is none yet", async () => {
       const { id } = (await call(client, "run_ml_job", ML_PAYLOAD)).value;
       const early = await refused(client, "get_forecast", { id });
       assert.deepEqual([early.code, early.status, early.operation_status], ["no_result", 409, "NotStarted"]);
@@ -125,7 +125,7 @@ for (const [mode, revision] of [
       assert.match(unclear.detail, /^arguments\.limit: give tickers or limit, not both/);
     });
 
-    test("is told every fault of a payload at once, as a problem", async () => {
+    test("gets every fault of a payload at once, as a problem", async () => {
       let nested: unknown = [];
       for (let depth = 0; depth < 2_000; depth++) nested = [nested];
       const deep = await refused(client, "run_ml_job", { ...ML_PAYLOAD, feature_url: nested });
@@ -143,7 +143,7 @@ for (const [mode, revision] of [
       assert.match(problem.advice, /Correct/);
     });
 
-    test("is told what is wrong with the arguments of the other tools", async () => {
+    test("gets the faults in arguments of the other tools", async () => {
       const problem = await refused(client, "list_operations", { status: "Done", limit: 1_000 });
       assert.deepEqual((problem.faults as { path: string }[]).map(({ path }) => path).sort(), [
         "arguments.limit",
@@ -169,7 +169,7 @@ for (const [mode, revision] of [
       assert.deepEqual([key.code, key.path], ["invalid_request", "idempotency_key"]);
     });
 
-    test("is told of a defect without its inside, which is logged", async () => {
+    test("gets no details of a defect, which the log has", async () => {
       service.operations.failure = new Error("the inside of the service");
       const problem = await refused(client, "get_operation", { id: "one" });
       assert.equal(problem.code, "internal");
@@ -180,7 +180,7 @@ for (const [mode, revision] of [
 }
 
 describe("the tools", () => {
-  test("show every field of a config, in schemas of one piece that the examples hold", async () => {
+  test("publish every field of a config, in schemas without $ref that accept the examples", async () => {
     const client = await connect("legacy");
     const { tools } = await client.listTools();
     await client.close();
@@ -194,7 +194,7 @@ describe("the tools", () => {
     assert.ok(!holds({ ...ML_PAYLOAD, seed: 1 }));
   });
 
-  test("tell what they answer in a schema open to a later version, but for the result record", async () => {
+  test("publish output schemas that are open to a later version, except for the result record", async () => {
     const client = await connect("legacy");
     const { tools } = await client.listTools();
     await client.close();
@@ -211,7 +211,7 @@ describe("the tools", () => {
     assert.ok(!holds({ ...operation, result: { ...operation!.result, added_later: 1 } }));
   });
 
-  test("say what they change", async () => {
+  test("state what they change", async () => {
     const client = await connect("legacy");
     const { tools } = await client.listTools();
     await client.close();
@@ -269,11 +269,11 @@ describe("numbers of a config", () => {
     }
   });
 
-  test("stay as they are where the config is text", async () => {
+  test("stay unchanged where the config is text", async () => {
     assert.ok((await submittedBy(await post(JSON.stringify(CONFIG)))).includes(CONFIG));
   });
 
-  test("a config that is not JSON, too deep, or has a key twice is told where", async () => {
+  test("the fault of a config that is not JSON, too deep, or has a repeated key names its position", async () => {
     for (const [config, message] of [
       [JSON.stringify('{"ML params": }'), /line 1, column 15/],
       [`${"[".repeat(100)}${"]".repeat(100)}`, /more than 65 levels/],
@@ -305,12 +305,12 @@ describe("a service with keys", () => {
   });
   after(() => guarded.close());
 
-  test("lets nobody in without one", async () => {
+  test("refuses a request without a key", async () => {
     await assert.rejects(connect("legacy", guarded));
     await assert.rejects(connect("legacy", guarded, "mucast_0_0"));
   });
 
-  test("lets a key that may only read look, and not submit", async () => {
+  test("lets a key with the scope read only read", async () => {
     const { token } = await guarded.keys.create("reader", ["read"]);
     const client = await connect("legacy", guarded, token);
     assert.deepEqual((await call<OperationPage>(client, "list_operations")).value.operations, []);
@@ -319,7 +319,7 @@ describe("a service with keys", () => {
     await client.close();
   });
 
-  test("shows a caller its own operations alone", async () => {
+  test("shows a caller only its own operations", async () => {
     const [ann, ben] = await Promise.all(
       ["ann", "ben"].map(async (name) => {
         const { token } = await guarded.keys.create(name, ["read", "write"]);
@@ -336,7 +336,7 @@ describe("a service with keys", () => {
 describe("the endpoint", () => {
   const JSON_TYPE = { "content-type": "application/json" };
 
-  test("answers what is not JSON, or no message, as its protocol wants", async () => {
+  test("answers a body that is no JSON or no message by its protocol", async () => {
     for (const [body, code] of [
       ["{", -32700],
       ['{"jsonrpc":"2.0"}', -32600],
@@ -348,7 +348,7 @@ describe("the endpoint", () => {
     }
   });
 
-  test("has no stream to open and no session to end", async () => {
+  test("has no stream to open and no session to close", async () => {
     for (const method of ["GET", "DELETE"]) {
       const { status, headers } = await ask(service.port, { method, path: "/mcp" });
       assert.deepEqual([status, headers.allow], [405, "POST"]);
@@ -366,7 +366,7 @@ describe("the endpoint", () => {
     }
   });
 
-  test("ends what it still serves when the service does", async () => {
+  test("ends its requests when the service closes", async () => {
     const own = await listen();
     const client = await connect("auto", own);
     const listening = await client.listen({ toolsListChanged: true });
@@ -375,7 +375,7 @@ describe("the endpoint", () => {
     await client.close();
   });
 
-  test("tells a refusal of the service that passes as one", async () => {
+  test("marks a temporary refusal of the service as one", async () => {
     const client = await connect("legacy");
     service.operations.failure = new MucastError("rate_limited", "1000 operations wait", { retryAfter: 30 });
     const problem = await refused(client, "run_ml_job", ML_PAYLOAD);

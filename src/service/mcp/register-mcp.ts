@@ -10,16 +10,15 @@ import type { ToolOperations } from "./call-tool.ts";
 import { withConfigTexts } from "./config-texts.ts";
 import { type McpServerParts, mcpServer } from "./mcp-server.ts";
 
-export interface McpOptions {
+interface McpOptions {
   readonly operations: ToolOperations;
   readonly settings: Pick<Settings, "public_url">;
   readonly log: Pick<Log, "error" | "warn">;
 }
 
 /**
- * `POST /mcp`: the tools over streamable HTTP, of the revisions with and without an `initialize`. It keeps no sessions,
- * so any service on the same database answers any request. A caller needs `read` to come in; each tool asks for its
- * own scope.
+ * `POST /mcp`: the tools over streamable HTTP, in the revisions with and without `initialize`. It keeps no sessions, so any
+ * service on the same database can answer a request. The endpoint needs the scope `read`, and each tool its own scope.
  */
 export function registerMcp(app: HttpApp, { operations, settings, log }: McpOptions): void {
   const closing = new AbortController();
@@ -28,7 +27,7 @@ export function registerMcp(app: HttpApp, { operations, settings, log }: McpOpti
     (context) =>
       mcpServer({
         operations,
-        ...whoAsks(context),
+        ...callerOf(context),
         onDefect: (error, id) => log.error({ defect_id: id, err: error }, "a tool met a defect"),
       }),
     { onerror: (error) => log.warn({ err: error }, "an MCP request was refused") },
@@ -55,11 +54,11 @@ export function registerMcp(app: HttpApp, { operations, settings, log }: McpOpti
   });
 }
 
-function whoAsks({ authInfo }: McpRequestContext) {
+function callerOf({ authInfo }: McpRequestContext) {
   return authInfo!.extra as Pick<McpServerParts, "caller" | "address" | "traceparent">;
 }
 
-/** What is not JSON the handler itself answers, as its protocol wants. */
+/** Empty for a text that is not JSON, which the handler answers by its protocol. */
 function parsedBody(text: string): { parsedBody?: unknown } {
   try {
     return { parsedBody: withConfigTexts(text) };

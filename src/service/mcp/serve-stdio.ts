@@ -15,18 +15,18 @@ import type { ToolOperations } from "./call-tool.ts";
 import { withConfigTexts } from "./config-texts.ts";
 import { mcpServer } from "./mcp-server.ts";
 
-export interface StdioParts {
+interface StdioParts {
   readonly operations: ToolOperations;
-  /** Of the service that does them. */
+  /** Address of the service that runs the operations. */
   readonly address: string;
   readonly input: Readable;
-  /** Carries the protocol and nothing else. */
+  /** Receives messages of the protocol only. */
   readonly output: Writable;
-  /** Told of what the protocol has no answer for. */
+  /** Called for errors that the protocol has no answer for. */
   readonly onError: (error: unknown) => void;
 }
 
-/** Whoever started this process; what they may is for the service to say. */
+/** The user who started this process. The service checks what that user may do. */
 const PARENT: Caller = { subject: "local", scopes: new Set(["read", "write"]) };
 
 /** Serves the tools over stdio until `input` ends or `signal` aborts. @throws MucastError too_large for a message that is. */
@@ -48,21 +48,21 @@ export async function serveMcpOnStdio(
   }
 }
 
-/** As much of a line as the SDK's own transport takes. */
+/** The longest line that the SDK's own transport takes. */
 const LONGEST_LINE = 10 * 2 ** 20;
 
-/** The answer to what is no message, of JSON-RPC 2.0. */
-export interface RefusedMessage {
+/** The answer of JSON-RPC 2.0 to a line that is no message. */
+interface RefusedMessage {
   readonly jsonrpc: "2.0";
   readonly id: string | number | null;
   readonly error: { readonly code: number; readonly message: string };
 }
 
 /**
- * Messages of MCP over stdio, one a line, in which the config of a tool call has become its own JSON text. The messages
- * of a batch go on one by one. The transport would answer nothing to what is no message, so that is answered here.
+ * Reads messages of MCP over stdio, one a line, and writes them on with the config of a tool call as its JSON text. Writes the
+ * messages of a batch one by one. Answers lines that are no messages, which the transport would leave without an answer.
  */
-export class ConfigTextLines extends Transform {
+class ConfigTextLines extends Transform {
   readonly #decoder = new StringDecoder("utf8");
   readonly #refuse: (answer: RefusedMessage) => void;
   #rest = "";
@@ -121,7 +121,7 @@ function tooLong(): MucastError {
   );
 }
 
-/** Undefined for what is not JSON. */
+/** Undefined for a line that is not JSON. */
 function parsed(line: string): unknown {
   try {
     return withConfigTexts(line);

@@ -6,7 +6,7 @@ import { show } from "../../contract/errors/faults.ts";
 import { counted, printable } from "../../contract/errors/wording.ts";
 import { problemAnswer } from "../http/server/problem-answer.ts";
 
-/** What a tool answers: the operation or the page as it is, and in a few words what to know and do. */
+/** The answer of a tool: the operation, page or forecast itself, and a text with the next step. */
 export function toolResult(answer: OperationView | OperationPage | ForecastView): CallToolResult {
   const text =
     "operations" in answer
@@ -18,14 +18,14 @@ export function toolResult(answer: OperationView | OperationPage | ForecastView)
 }
 
 /**
- * What a tool answers that was refused: the problem, for the agent to read and mend its call by.
+ * The answer of a tool to an error: the problem, by which the agent can correct its call.
  *
- * @param onDefect is told of what is no refusal but a defect, under the id that the problem names.
+ * @param onDefect called for a defect, with the id that the problem names.
  */
 export function toolError(error: unknown, onDefect: (error: unknown, id: unknown) => void): CallToolResult {
   const { problem, isDefect } = problemAnswer(error);
   if (isDefect) onDefect(error, problem.id);
-  // Not as structuredContent: some clients hold that against the output schema also where it is an error.
+  // Not as structuredContent: some clients validate that against the output schema even for an error.
   return { isError: true, content: [{ type: "text", text: JSON.stringify(problem, null, 2) }] };
 }
 
@@ -38,7 +38,10 @@ const ASK_AGAIN = "Ask get_operation for this id again in a few seconds.";
 function sentences(operation: OperationView): string[] {
   const { status, progress, warnings, failures = [], result, error } = operation;
   const { warning_counts = countCodes(warnings), failure_counts = countCodes(failures) } = operation;
-  const warned = [...told("Warnings", warning_counts), ...told("Tickers that failed", failure_counts)];
+  const warned = [
+    ...codesText("Warnings", warning_counts),
+    ...codesText("Tickers that failed", failure_counts),
+  ];
   if (result !== null)
     return [`The output blob with mu is ${result.output_url}; get_forecast tells the gist of it.`, ...warned];
   if (error !== null) return [`${error.code}: ${error.detail}.`, error.advice, ...warned];
@@ -46,8 +49,8 @@ function sentences(operation: OperationView): string[] {
   return status === "NotStarted" ? [ASK_AGAIN] : [...done, ASK_AGAIN];
 }
 
-/** Each code once, with how often it came. */
-function told(what: string, counts: CodeCounts): string[] {
+/** Each code once, with its count. */
+function codesText(what: string, counts: CodeCounts): string[] {
   const codes = Object.entries(counts).map(([code, count]) => (count === 1 ? code : `${code} (${count})`));
   return codes.length === 0 ? [] : [`${what}: ${codes.join(", ")}.`];
 }
@@ -61,8 +64,8 @@ function pageText({ operations, next_cursor }: OperationPage): string {
   return [operations.length === 0 ? "No operations." : lines.join("\n"), ...more].join("\n");
 }
 
-/** A forecast in lines, for hosts that show an agent the text alone. */
-export function forecastText(view: ForecastView): string {
+/** A forecast in lines, for hosts that show an agent only the text. */
+function forecastText(view: ForecastView): string {
   const { id, operation, window, count, forecasts, missing, left_out, metrics } = view;
   const { pooled } = metrics.score;
   const { zero, mean } = metrics.baselines;

@@ -6,11 +6,11 @@ import { API_OPERATIONS, type ApiOperation, type ApiOperationName } from "../../
 type JsonSchema = Readonly<Record<string, unknown>>;
 
 /**
- * JSON Schema of a zod schema in one piece: not every model's host resolves `$ref`.
+ * The JSON Schema of a zod schema without `$ref`, which not every model's host resolves.
  *
- * @param io `output` is open to what a newer service may add.
+ * @param io `output` is open to fields of a newer service.
  */
-export function wholeSchema(schema: z.ZodType, io: "input" | "output"): JsonSchema {
+function wholeSchema(schema: z.ZodType, io: "input" | "output"): JsonSchema {
   const {
     $schema: _,
     $defs: definitions = {},
@@ -31,17 +31,17 @@ function inlined(value: unknown, definitions: Record<string, JsonSchema>): unkno
   const name = typeof reference === "string" ? DEFINITION.exec(reference)?.[1] : undefined;
   const all = name === undefined ? members : { ...definitions[name], ...members };
   const kept = Object.entries(all).filter(([key]) => {
-    // Half a kilobyte that says nothing more than the format.
+    // The pattern takes half a kilobyte and says no more than the format.
     return !(key === "pattern" && all.format === "date-time");
   });
   return Object.fromEntries(kept.map(([key, item]) => [key, inlined(item, definitions)]));
 }
 
 /**
- * A schema that is shown as it is and lets everything through: arguments are checked where the tool is called, so
- * that their faults are told as a problem like all others.
+ * A schema that is published and accepts every value: callTool checks the arguments, so that their faults are a problem like
+ * all others.
  */
-export function shownSchema(schema: JsonSchema): StandardSchemaWithJSON<Record<string, unknown>> {
+function publishedSchema(schema: JsonSchema): StandardSchemaWithJSON<Record<string, unknown>> {
   return {
     "~standard": {
       version: 1,
@@ -52,13 +52,13 @@ export function shownSchema(schema: JsonSchema): StandardSchemaWithJSON<Record<s
   };
 }
 
-/** One operation as a tool of an agent. */
+/** An operation of the API as a tool of an agent. */
 export interface ToolDefinition {
   readonly title: string;
   readonly description: string;
   readonly annotations: ToolAnnotations;
-  readonly inputSchema: ReturnType<typeof shownSchema>;
-  readonly outputSchema: ReturnType<typeof shownSchema>;
+  readonly inputSchema: ReturnType<typeof publishedSchema>;
+  readonly outputSchema: ReturnType<typeof publishedSchema>;
 }
 
 /** The same as the header's rule over HTTP. */
@@ -80,13 +80,13 @@ function toolOf(operation: ApiOperation): ToolDefinition {
       title,
       readOnlyHint: method === "GET",
       destructiveHint: name === "cancel_operation",
-      // A job is one only with an idempotency_key.
+      // A job is idempotent only with an idempotency_key.
       idempotentHint: !isJob,
-      // It reads blobs from wherever their URLs point.
+      // A job reads blobs from other hosts.
       openWorldHint: isJob,
     },
-    inputSchema: shownSchema(wholeSchema(isJob ? jobInput(input, config) : input, "input")),
-    outputSchema: shownSchema(wholeSchema(output, "output")),
+    inputSchema: publishedSchema(wholeSchema(isJob ? jobInput(input, config) : input, "input")),
+    outputSchema: publishedSchema(wholeSchema(output, "output")),
   };
 }
 

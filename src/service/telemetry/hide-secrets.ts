@@ -1,18 +1,18 @@
-/** What a secret is replaced with. */
+/** The text in place of a secret. */
 const HIDDEN = "…";
 
-/** Shorter than this, a secret is no secret, and hiding it would spoil every line. */
+/** A shorter text is not hidden: it is no secret, and would be replaced in every line. */
 const SHORTEST_SECRET = 8;
 
 type Replacement = readonly [pattern: RegExp, replacement: string];
 
-// A value ends before what ends a JSON string, so that the line stays JSON; a backslash begins an escape.
+// A value ends before the end of its JSON string, so that the line stays JSON. A backslash begins an escape.
 const FIELDS =
   "(?:proxy-)?authorization|(?:set-)?cookie|x-api-key|webhook-signature|password|passwd|secret|client_secret|token" +
   "|access_token|id_token|refresh_token|api_key|connection_?string|database_url|account_?key|sas";
 
 const RULES: readonly Replacement[] = [
-  // Fields by their names; then those of JSON that stands inside a text, its quotes behind one backslash or more.
+  // Fields by their names; then fields of JSON inside a string, whose quotes are escaped.
   [new RegExp(`("(?:${FIELDS})"\\s*:\\s*)(?:"(?:[^"\\\\]|\\\\.)*"|\\[[^\\]]*\\])`, "gi"), `$1"${HIDDEN}"`],
   [
     new RegExp(
@@ -38,8 +38,8 @@ const RULES: readonly Replacement[] = [
 ];
 
 /**
- * Makes what takes secrets out of a line of JSON, which stays JSON: credentials by the names of their fields and by how
- * they look, the query of every URL and path, and `known` secrets wherever they stand.
+ * @returns a function that hides secrets in a line of JSON, which stays JSON: credentials by the names of their fields and by
+ *   their patterns, the query of every URL and path, and the `known` secrets everywhere.
  */
 export function secretHider(known: readonly string[]): (line: string) => string {
   const texts = known
@@ -53,7 +53,7 @@ export function secretHider(known: readonly string[]): (line: string) => string 
   };
 }
 
-/** The password of a database's URL, and the key of a connection string: they may turn up alone. */
+/** The password in a database URL and the keys in a connection string, which may appear alone. */
 function passwordsIn(secret: string): string[] {
   const keys = [...secret.matchAll(/(?:AccountKey|SharedAccessSignature)=([^;]*)/gi)].map(([, key]) => key!);
   if (!URL.canParse(secret)) return keys;
@@ -65,7 +65,7 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    // Encoded in no UTF-8: it has no other spelling.
+    // It is not percent-encoded UTF-8, so it has no other spelling.
     return text;
   }
 }

@@ -8,7 +8,7 @@ import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import { LineWriter } from "./line-writer.ts";
 
-test("lines are written whole, in their order", (t) => {
+test("lines are written whole and in order", (t) => {
   const folder = mkdtempSync(join(tmpdir(), "mucast-lines-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const descriptor = openSync(join(folder, "log"), "a");
@@ -20,7 +20,7 @@ test("lines are written whole, in their order", (t) => {
   assert.equal(writer.lost, 0);
 });
 
-test("lines that a full disk does not take are counted, and lost alone", (t) => {
+test("only the lines that a full disk refuses are lost, and they are counted", (t) => {
   const descriptor = openSync("/dev/full", "w");
   t.after(() => closeSync(descriptor));
   const writer = new LineWriter(descriptor);
@@ -28,7 +28,7 @@ test("lines that a full disk does not take are counted, and lost alone", (t) => 
   assert.equal(writer.lost, 3);
 });
 
-test("a file that may not grow any more: what follows a torn line stands on a line of its own", (t) => {
+test("after a torn line the next line begins on a line of its own", (t) => {
   const folder = mkdtempSync(join(tmpdir(), "mucast-lines-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const module = JSON.stringify(new URL("./line-writer.ts", import.meta.url).href);
@@ -40,7 +40,7 @@ test("a file that may not grow any more: what follows a torn line stands on a li
     truncateSync("log", 100);
     writer.write("after\\n");
     console.log(writer.lost);`;
-  // Blocks of 512 bytes in sh.
+  // sh counts blocks of 512 bytes.
   const shell = 'ulimit -f 4; exec "$0" --input-type=module -e "$1" 2>>log';
   const { stdout } = spawnSync("sh", ["-c", shell, process.execPath, program], {
     cwd: folder,
@@ -50,7 +50,7 @@ test("a file that may not grow any more: what follows a torn line stands on a li
   assert.equal(readFileSync(join(folder, "log"), "utf8"), `${"x".repeat(100)}\nafter\n`);
 });
 
-test("a reader that is gone costs its lines and nothing else", () => {
+test("a reader that is gone loses its lines, and the service goes on", () => {
   const module = JSON.stringify(new URL("./line-writer.ts", import.meta.url).href);
   const program = `
     const { LineWriter } = await import(${module});
@@ -62,7 +62,7 @@ test("a reader that is gone costs its lines and nothing else", () => {
   assert.equal(stderr, "7\n");
 });
 
-test("a reader that takes nothing is waited for once, not for each line", async () => {
+test("the writer waits once for a reader that takes nothing, not for each line", async () => {
   const module = JSON.stringify(new URL("./line-writer.ts", import.meta.url).href);
   const program = `
     const { LineWriter } = await import(${module});
@@ -78,16 +78,16 @@ test("a reader that takes nothing is waited for once, not for each line", async 
   });
   const [waits] = await Promise.all([text(child.stderr), once(child, "exit")]);
   child.stdout.destroy();
-  // The pipe's other end takes what fits into its buffer, once; each of the five would cost a hundred.
+  // The pipe's buffer takes some bytes once; each of the five lines would cost a hundred pauses.
   assert.ok(Number(waits) >= 100 && Number(waits) < 300, waits);
 });
 
-test("a reader that has stopped halts nothing: lines beyond what its pipe holds are lost and counted", () => {
+test("a stopped reader does not block the service: lines beyond the pipe's buffer are lost and counted", () => {
   const url = (name: string) => JSON.stringify(new URL(name, import.meta.url).href);
   const program = `
     const { LineWriter } = await import(${url("./line-writer.ts")});
-    const { withoutWaiting } = await import(${url("./line-writer.ts")});
-    const writer = new LineWriter(withoutWaiting(1));
+    const { nonBlocking } = await import(${url("./line-writer.ts")});
+    const writer = new LineWriter(nonBlocking(1));
     for (let i = 0; i < 200; i++) writer.write("y".repeat(1000) + "\\n");
     process.exit(writer.lost > 0 ? 7 : 8);`;
   // The pipe holds 64 KiB, and its reader reads nothing.

@@ -1,22 +1,22 @@
 import { constants, fstatSync, openSync, writeSync } from "node:fs";
 
 const PAUSE_MILLISECONDS = 10;
-/** How often a reader that is behind is waited for, together a second; the service does nothing else meanwhile. */
+/** Pauses for a slow reader of one line, a second in all. The service does nothing else meanwhile. */
 const PAUSES = 100;
 
 /**
- * Writes lines to a descriptor, each at once, so that what was logged before a crash is there after it. A line that
- * cannot be written (a full disk, a reader that is gone) is lost and counted, and the next one is tried again. A reader
- * that was waited for in vain is not waited for again before it has taken a line.
+ * Writes lines to a descriptor, each at once, so that a crash loses no line before it. Counts a line that cannot be written (a
+ * full disk, a reader that is gone) as lost, and tries the next one. Waits for a slow reader once, and then not again until
+ * the reader has taken a line.
  */
 export class LineWriter {
-  /** Lines that were lost. */
+  /** The number of lost lines. */
   lost = 0;
   readonly #descriptor: number;
-  /** The last line was written in part: the next one begins behind a line break. */
+  /** The last line was written in part, so the next one begins with a line break. */
   #isTorn = false;
-  /** The last line was lost to a reader that was behind. */
-  #isBehind = false;
+  /** The last line was lost to a slow reader. */
+  #isReaderSlow = false;
 
   constructor(descriptor: number) {
     this.#descriptor = descriptor;
@@ -27,42 +27,42 @@ export class LineWriter {
     const bytes = Buffer.from(this.#isTorn ? `\n${line}` : line);
     let written = 0;
     try {
-      for (let pauses = this.#isBehind ? PAUSES : 0; written < bytes.length; ) {
+      for (let pauses = this.#isReaderSlow ? PAUSES : 0; written < bytes.length; ) {
         const more = this.#take(bytes, written, pauses);
         if (more === undefined) pauses++;
         else written += more;
       }
       this.#isTorn = false;
-      this.#isBehind = false;
+      this.#isReaderSlow = false;
     } catch (error) {
       this.lost++;
-      this.#isBehind = isBehind(error);
+      this.#isReaderSlow = isReaderSlow(error);
       this.#isTorn ||= written > 0;
     }
   }
 
-  /** @returns how many bytes were taken; undefined after a pause for a reader that is behind. */
+  /** @returns the number of bytes written; undefined after a pause for a slow reader. */
   #take(bytes: Buffer, from: number, pauses: number): number | undefined {
     try {
       return writeSync(this.#descriptor, bytes, from);
     } catch (error) {
-      if (!isBehind(error) || pauses >= PAUSES) throw error;
+      if (!isReaderSlow(error) || pauses >= PAUSES) throw error;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MILLISECONDS);
       return undefined;
     }
   }
 }
 
-function isBehind(error: unknown): boolean {
+function isReaderSlow(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === "EAGAIN";
 }
 
 /**
- * A descriptor to write a log to that never halts the process. A write to a pipe whose reader has stopped would wait for
- * as long as that lasts, so a pipe is opened anew and refuses (EAGAIN) instead; the descriptor itself, which other
- * processes may share, stays as it is. Where that cannot be done (no Linux, another user's pipe) it is the one given.
+ * A descriptor for the log whose writes never block. A write to a pipe blocks while the pipe's reader has stopped, so this
+ * opens a pipe again without blocking: a write then fails with EAGAIN. The given descriptor stays unchanged, since other
+ * processes may share it. Returns the given one where the pipe cannot be opened again (no Linux, another user's pipe).
  */
-export function withoutWaiting(descriptor: number): number {
+export function nonBlocking(descriptor: number): number {
   try {
     if (!fstatSync(descriptor).isFIFO()) return descriptor;
     return openSync(`/proc/self/fd/${descriptor}`, constants.O_WRONLY | constants.O_NONBLOCK);

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { type LogOptions, openLog, operationLog } from "./log.ts";
+import { type LogOptions, openLog } from "./log.ts";
 
 function gathered(options: Partial<LogOptions> = {}) {
   const lines: string[] = [];
@@ -11,7 +11,7 @@ function gathered(options: Partial<LogOptions> = {}) {
   return { log: openLog({ level: "info", ...options, destination }), lines };
 }
 
-/** The only line that `fields` and `message` make. */
+/** The line that `fields` and `message` make. */
 function lineOf(fields: object, message = "told", secrets: readonly string[] = []): Record<string, unknown> {
   const { log, lines } = gathered({ secrets });
   log.info(fields, message);
@@ -31,21 +31,14 @@ describe("a line", () => {
     );
   });
 
-  it("carries the id of its operation", () => {
-    const { log, lines } = gathered();
-    operationLog(log, "abc").warn({ attempt: 2 }, "lost");
-    const { operation_id, attempt, level } = JSON.parse(lines[0]!);
-    assert.deepEqual([operation_id, attempt, level], ["abc", 2, "warn"]);
-  });
-
   it("is left out below the level", () => {
     const { log, lines } = gathered({ level: "warn" });
-    log.info({}, "not told");
-    log.error({}, "told");
+    log.info({}, "left out");
+    log.error({}, "written");
     assert.equal(lines.length, 1);
   });
 
-  it("is there when the process ends", () => {
+  it("is written before the process ends", () => {
     const script = `import { openLog } from ${JSON.stringify(import.meta.resolve("./log.ts"))};
       import { LineWriter } from ${JSON.stringify(import.meta.resolve("./line-writer.ts"))};
       openLog({ level: "info", destination: new LineWriter(2) }).info({}, "last words"); process.exit(0);`;
@@ -58,13 +51,13 @@ describe("a line", () => {
 });
 
 describe("an error", () => {
-  it("that was meant has its code, and no stack", () => {
+  it("that is expected has its code, and no stack", () => {
     const err = new MucastError("not_found", "no operation x", { path: "id", value: "x" });
     const expected = { type: "MucastError", message: "no operation x", code: "not_found", path: "id" };
     assert.deepEqual(lineOf({ err }).err, expected);
   });
 
-  it("that was not has its stack and its causes, but nothing else that hangs on it", () => {
+  it("that is not expected has its stack and its causes, and no other property", () => {
     const cause = Object.assign(new Error("refused"), { code: "23505", detail: "Failing row contains (7)" });
     const err = lineOf({ err: new Error("no row", { cause }) }).err as Record<string, Record<string, string>>;
     assert.match(String(err.stack), /^Error: no row\n {4}at /);
@@ -104,7 +97,7 @@ describe("secrets", () => {
     });
   }
 
-  it("that are known are hidden wherever they stand, also in parts", () => {
+  it("of the settings are hidden everywhere, also in parts", () => {
     const database = "postgresql://mucast:p%40ss%22word%5C1@db.example/m";
     const account = "AccountName=a;AccountKey=QUJDREVGR0g=;EndpointSuffix=x";
     const line = JSON.stringify(
@@ -117,7 +110,7 @@ describe("secrets", () => {
     assert.ok(!/p@ss|p%40ss|QUJD/.test(line), line);
   });
 
-  it("leave the rest of the line as it is", () => {
+  it("leave the rest of the line unchanged", () => {
     const fields = {
       url: "https://a.example/c/data/x.json",
       note: 'did you mean n_splits? "yes" \\ {"a":"b"}',
@@ -129,7 +122,7 @@ describe("secrets", () => {
     assert.deepEqual({ url, note, time_of, list, tokens }, fields);
   });
 
-  it("leave every line JSON, whatever stands in it", () => {
+  it("leave every line JSON, whatever it holds", () => {
     const text = fc.oneof(
       fc.string({ unit: "binary" }),
       fc

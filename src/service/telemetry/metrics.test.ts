@@ -5,11 +5,11 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import { problemOf } from "../../contract/errors/problem.ts";
 import { noLog, openLog } from "./log.ts";
 import { openTelemetry } from "./open-telemetry.ts";
-import type { Telemetry, WatchedOperation } from "./telemetry.ts";
+import { DELIVERY_OUTCOMES, type Telemetry, type WatchedOperation } from "./telemetry.ts";
 
 const open = () => openTelemetry({ log: noLog, env: {} });
 
-/** The samples that are there, by name with labels. */
+/** The samples by name with labels. */
 async function samples(telemetry: Telemetry): Promise<Map<string, number>> {
   const { body, contentType } = await telemetry.metrics();
   assert.match(contentType, /^text\/plain; version=0\.0\.4/);
@@ -30,16 +30,19 @@ const operation: WatchedOperation = {
   error: null,
 };
 
-it("docs/observability.md names every metric of ours, and no other", async () => {
+it("docs/observability.md names every metric of mucast, and no other", async () => {
   const docs = readFileSync(new URL("../../../docs/observability.md", import.meta.url), "utf8");
   const { body } = await (await open()).metrics();
   const real = [...body.matchAll(/^# TYPE (mucast_\w+)/gm)].map(([, name]) => name);
-  const told = [...docs.matchAll(/^\| `(mucast_\w+)`/gm)].map(([, name]) => name);
-  assert.deepEqual(told.toSorted(), real.toSorted());
+  const documented = [...docs.matchAll(/^\| `(mucast_\w+)`/gm)].map(([, name]) => name);
+  assert.deepEqual(documented.toSorted(), real.toSorted());
+  const outcomes = docs.split("\n").find((line) => line.includes("mucast_webhook_deliveries_total"))!;
+  for (const outcome of DELIVERY_OUTCOMES)
+    assert.ok(outcomes.includes(`\`${outcome}\``), `${outcome} is not named`);
 });
 
 describe("the metrics", () => {
-  it("count what becomes of operations", async () => {
+  it("count operations, their ends and their lost attempts", async () => {
     const telemetry = await open();
     telemetry.queued(operation);
     telemetry.queued(operation);
@@ -67,7 +70,7 @@ describe("the metrics", () => {
     }
   });
 
-  it("ask for the queue and what runs when they are read, and tell the rest where that fails", async () => {
+  it("read the queue and the running jobs when a client asks, and show the rest where that fails", async () => {
     const lines: string[] = [];
     const log = openLog({ level: "warn", destination: { write: (line) => void lines.push(line) } });
     const telemetry = await openTelemetry({ log, env: {} });
@@ -109,7 +112,7 @@ describe("the metrics", () => {
     assert.equal(found.get('mucast_webhook_deliveries_total{target="desk",outcome="retried"}'), 1);
   });
 
-  it("tell of the process, hold no id, and belong to one service each", async () => {
+  it("include the process, hold no id, and belong to one service each", async () => {
     const [one, other] = [await open(), await open()];
     one.ended({ ...operation, status: "Succeeded", finished_at: new Date(5_000) }, []);
     const found = await samples(one);

@@ -10,15 +10,15 @@ import {
   type WatchedOperation,
 } from "./telemetry.ts";
 
-/** Seconds: from a small job of a warm service to a night's training. */
+/** Seconds, from a small job of a warm service to a training of a night. */
 const JOB_BUCKETS = [
   0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600, 7_200, 21_600, 43_200,
 ];
 const REQUEST_BUCKETS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
 /**
- * The figures of one service for Prometheus, in a registry of their own. No label takes an id, a path or any other
- * value without end: operations, statuses, codes, routes' patterns and the operator's webhook targets.
+ * The metrics of one service for Prometheus, in a registry of their own. Labels have bounded values only: operations, statuses,
+ * codes, patterns of routes and the operator's webhook targets; no ids and no paths.
  */
 export class Metrics {
   readonly #registry = new Registry();
@@ -71,7 +71,7 @@ export class Metrics {
   );
   readonly #streams = this.#gauge("event_streams", "Streams of events that are open.");
 
-  /** @param lostLines how many lines the log has lost by now. */
+  /** @param lostLines the number of lines that the log has lost. */
   constructor(log: Log, lostLines: () => number) {
     this.#log = log;
     new Counter({
@@ -85,16 +85,16 @@ export class Metrics {
     });
     collectDefaultMetrics({ register: this.#registry });
     this.#beginAtZero();
-    this.#asked(
+    this.#readGauge(
       "operations_queued",
       "Operations that wait to start, of all services on the database.",
       (gauges) => gauges.queueLength(),
     );
-    this.#asked("jobs_running", "Jobs that this service runs.", (gauges) => gauges.runningJobs());
-    this.#asked("cores_in_use", "Cores that its running jobs have.", (gauges) => gauges.coresTaken());
+    this.#readGauge("jobs_running", "Jobs that this service runs.", (gauges) => gauges.runningJobs());
+    this.#readGauge("cores_in_use", "Cores that its running jobs have.", (gauges) => gauges.coresTaken());
   }
 
-  /** What has not happened yet is told as 0, so that its first time is an increase. */
+  /** Counters begin at 0, so that their first event is an increase. */
   #beginAtZero(): void {
     for (const operation of JOB_OPERATIONS) {
       this.#submitted.inc({ operation }, 0);
@@ -170,12 +170,12 @@ export class Metrics {
     });
   }
 
-  /** A gauge that is asked for its figure; where that fails it is left out, and the others are told all the same. */
-  #asked(name: string, help: string, ask: (gauges: Gauges) => number | Promise<number>): void {
+  /** A gauge whose value is read with the metrics. Where that fails, the gauge is left out of the answer. */
+  #readGauge(name: string, help: string, read: (gauges: Gauges) => number | Promise<number>): void {
     const metrics = this;
     this.#gauge(name, help, async function () {
       try {
-        if (metrics.#gauges) this.set(await ask(metrics.#gauges));
+        if (metrics.#gauges) this.set(await read(metrics.#gauges));
       } catch (error) {
         this.remove();
         metrics.#log.warn({ err: error, metric: name }, "a metric could not be read");
@@ -188,7 +188,7 @@ function knownCode(code: string | undefined): string {
   return code !== undefined && Object.hasOwn(ERROR_TABLE, code) ? code : "other";
 }
 
-/** Never negative: two machines' clocks may have made the two. */
+/** Never negative, since the clocks of two machines may have made the times. */
 function seconds(from: Date, to: Date): number {
   return Math.max(0, to.getTime() - from.getTime()) / 1_000;
 }

@@ -4,8 +4,8 @@ import type { Telemetry } from "./telemetry.ts";
 import { noTraces, type Traces, wantsTraces } from "./traces.ts";
 
 /**
- * Metrics always; spans where the environment names a place for them.
- * @param env the process' own: OpenTelemetry's packages read that for everything but whether they are wanted.
+ * Opens metrics, and traces where the environment names an endpoint for them.
+ * @param env the environment of the process: OpenTelemetry's packages read the other variables from there.
  */
 export async function openTelemetry({
   log,
@@ -13,7 +13,7 @@ export async function openTelemetry({
   env,
 }: {
   readonly log: Log;
-  /** How many lines the log has lost by now. */
+  /** The number of lines that the log has lost. */
   readonly lostLines?: () => number;
   readonly env: Readonly<Record<string, string | undefined>>;
 }): Promise<Telemetry> {
@@ -59,7 +59,7 @@ export async function openTelemetry({
   };
 }
 
-/** What makes and sends spans is loaded by those who use it alone. */
+/** Loads the packages that make and send spans only where traces are wanted. */
 async function openTraces(log: Log): Promise<Traces> {
   const { otlpTraces } = await import("./otlp-traces.ts");
   return otlpTraces(log);

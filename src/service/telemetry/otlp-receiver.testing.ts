@@ -14,13 +14,13 @@ export interface ReceivedSpan {
   readonly attributes: Readonly<Record<string, unknown>>;
 }
 
-/** A fake collector on loopback: takes OTLP/HTTP in JSON, and keeps what it says. */
+/** A fake collector on loopback that keeps the OTLP/HTTP in JSON that it receives. */
 export class FakeOtlpReceiver {
   readonly spans: ReceivedSpan[] = [];
   readonly resources: Readonly<Record<string, unknown>>[] = [];
   readonly paths: string[] = [];
   readonly headers: NodeJS.Dict<string | string[]>[] = [];
-  /** What is answered; 0: nothing at all. */
+  /** The status of its answers; 0: no answer. */
   status = 200;
   readonly #server = createServer((request, response) => {
     const pieces: Buffer[] = [];

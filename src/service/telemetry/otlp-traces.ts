@@ -30,12 +30,12 @@ import {
 } from "./telemetry.ts";
 import { readTraceparent, type Traces, writeTraceparent } from "./traces.ts";
 
-/** At the end spans are waited for this long, whatever their receiver does. */
+/** The service waits this long for its last spans to be sent. */
 const CLOSE_MILLISECONDS = 3_000;
 
 /**
- * Spans over OTLP/HTTP (JSON) to where OTEL_EXPORTER_OTLP_ENDPOINT says, with the headers, time limits and resource that
- * the other variables of OpenTelemetry give. A receiver that is away costs its spans and nothing else.
+ * Sends spans over OTLP/HTTP (JSON) to OTEL_EXPORTER_OTLP_ENDPOINT, with the headers, time limits and resource of
+ * OpenTelemetry's other variables. A collector that is away loses its spans, and the service goes on.
  */
 export function otlpTraces(log: Log): Traces {
   const env = detectResources({ detectors: [resourceAttributesEnvDetector, serviceNameEnvDetector] });
@@ -43,7 +43,7 @@ export function otlpTraces(log: Log): Traces {
     .merge(resourceFromAttributes({ "service.name": "mucast", "service.version": MUCAST_VERSION }))
     .merge(env);
   const processor = new BatchSpanProcessor({
-    exporter: telling(new OTLPTraceExporter(), log),
+    exporter: loggingFailures(new OTLPTraceExporter(), log),
     scheduledDelayMillis: scheduleDelay(process.env.OTEL_BSP_SCHEDULE_DELAY),
   });
   const provider = new TracerProvider({ resource, spanProcessors: [processor] });
@@ -51,17 +51,17 @@ export function otlpTraces(log: Log): Traces {
   return {
     request: (request) => recordRequest(tracer, request),
     operation: (operation, timings) => recordOperation(tracer, operation, timings),
-    close: () => closed(provider, log),
+    close: () => shutDown(provider, log),
   };
 }
 
-/** The SDK reads this variable of OpenTelemetry in its whole distributions alone. Milliseconds, 5 s by default. */
+/** Only whole distributions of the SDK read this variable of OpenTelemetry. Milliseconds, 5 s by default. */
 function scheduleDelay(text: string | undefined): number {
   return /^[1-9]\d{0,6}$/.test(text ?? "") ? Number(text) : 5_000;
 }
 
-/** Tells once when spans can no longer be sent, and once when they can again. */
-function telling(exporter: SpanExporter, log: Log): SpanExporter {
+/** Logs once when spans can no longer be sent, and once when they can again. */
+function loggingFailures(exporter: SpanExporter, log: Log): SpanExporter {
   let failing = false;
   return {
     export: (spans, done) =>
@@ -76,7 +76,7 @@ function telling(exporter: SpanExporter, log: Log): SpanExporter {
   };
 }
 
-async function closed(provider: TracerProvider, log: Log): Promise<void> {
+async function shutDown(provider: TracerProvider, log: Log): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(
@@ -93,11 +93,11 @@ async function closed(provider: TracerProvider, log: Log): Promise<void> {
   }
 }
 
-/** More child spans of one operation than this say nothing more. */
+/** Most child spans of one operation. */
 const MOST_TIMINGS = 500;
 
 /** Begins the span of a request, which ends with its answer. */
-export function recordRequest(tracer: Tracer, { method, traceparent }: RequestBegun): WatchedRequest {
+function recordRequest(tracer: Tracer, { method, traceparent }: RequestBegun): WatchedRequest {
   const known = METHODS.has(method);
   const attributes = { "http.request.method": known ? method : "_OTHER" };
   const name = known ? method : "HTTP";
@@ -120,12 +120,8 @@ function endRequest(span: Span, name: string, { route, status, code }: RequestDo
   span.end();
 }
 
-/** From its start to its end, a child of the request that asked for it; made once both are known. */
-export function recordOperation(
-  tracer: Tracer,
-  operation: WatchedOperation,
-  timings: readonly Timing[],
-): void {
+/** Makes the span of an ended operation, from its start to its end, as a child of the request that submitted it. */
+function recordOperation(tracer: Tracer, operation: WatchedOperation, timings: readonly Timing[]): void {
   const { created_at, started_at, finished_at, status, error } = operation;
   const span = tracer.startSpan(
     operation.operation,
@@ -164,7 +160,7 @@ function recordTimings(tracer: Tracer, parent: Context, timings: readonly Timing
   }
 }
 
-/** Spans of the same kind have one name; whose fit it was stands beside it. */
+/** Spans of one kind have one name; the ticker of a fit is an attribute. */
 function named(name: string, startTime: number): [name: string, options: SpanOptions] {
   const ticker = /^fit (.{1,100})/.exec(name)?.[1];
   if (ticker === undefined) return [name, { startTime }];

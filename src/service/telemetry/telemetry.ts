@@ -2,24 +2,24 @@ import type { Operation, OperationStatus } from "../../contract/api/operation-vi
 import type { Problem } from "../../contract/errors/problem.ts";
 import type { Timing } from "../../contract/output/status-blob.ts";
 
-/** What traces and metrics need to know of an operation; its row has it all. */
+/** The fields of an operation that traces and metrics need; its row has them all. */
 export interface WatchedOperation {
   readonly id: string;
   readonly operation: Operation;
   readonly status: OperationStatus;
-  /** Attempts begun so far. */
+  /** Attempts begun. */
   readonly attempt: number;
-  /** W3C trace context of the request that asked for it. */
+  /** W3C trace context of the request that submitted it. */
   readonly traceparent: string | null;
   readonly created_at: Date;
-  /** Of the first attempt. */
+  /** Start of the first attempt. */
   readonly started_at: Date | null;
   readonly attempt_started_at: Date | null;
   readonly finished_at: Date | null;
   readonly error: Problem | null;
 }
 
-/** Methods that are told by their names; others, which a caller may make up, are told as one. */
+/** Methods with a label of their own. All others, which callers may invent, share one label. */
 export const METHODS: ReadonlySet<string> = new Set([
   "GET",
   "HEAD",
@@ -30,65 +30,67 @@ export const METHODS: ReadonlySet<string> = new Set([
   "OPTIONS",
 ]);
 
-/** What HTTP says of a request when it begins. */
+/** What HTTP reports of a request at its start. */
 export interface RequestBegun {
   readonly method: string;
-  /** The header, as it came. */
+  /** The header as received. */
   readonly traceparent?: string | undefined;
 }
 
-/** What HTTP says of it when the response has ended, or its connection has. */
+/** What HTTP reports of a request when its response or its connection has ended. */
 export interface RequestDone {
   /** The pattern of the route, such as `/v1/operations/:id`; undefined where none matched. Never a path. */
   readonly route: string | undefined;
   readonly status: number;
-  /** Where the answer is a problem. */
+  /** The code of a problem. */
   readonly code?: string | undefined;
 }
 
-/** A request that is being answered. */
+/** A request in progress. */
 export interface WatchedRequest {
-  /** Trace context to store with an operation and to hand on; undefined where there is no trace. */
+  /** Trace context to store with an operation and to pass on; undefined without a trace. */
   readonly traceparent: string | undefined;
-  /** Called once; later calls count for nothing. */
+  /** Ends the request. Later calls change nothing. */
   ended(done: RequestDone): void;
 }
 
-/** Figures that are asked for when somebody reads the metrics. */
+/** Values that are read when a client reads the metrics. */
 export interface Gauges {
-  /** Operations that wait to start, of all services on the database. */
+  /** Waiting operations of all services on the database. */
   queueLength(): number | Promise<number>;
-  /** Of this service. */
+  /** Jobs that this service runs. */
   runningJobs(): number;
   coresTaken(): number;
 }
 
-export type DeliveryOutcome = "delivered" | "retried" | "failed";
+/** Outcomes of one attempt to deliver an event: `retried` failed and is repeated, `failed` is not. */
+export const DELIVERY_OUTCOMES = ["delivered", "retried", "failed"] as const;
+export type DeliveryOutcome = (typeof DELIVERY_OUTCOMES)[number];
 
-/** What the parts of the service tell of themselves, for traces and metrics. No method throws or waits. */
+/** Takes what the parts of the service report, for traces and metrics. No method throws or waits. */
 export interface Telemetry {
   requestStarted(request: RequestBegun): WatchedRequest;
-  /** A stream of events is open until what is returned is called. */
+  /** A stream of events opened. @returns a function that reports its end. */
   streamOpened(): () => void;
-  /** A connection came while as many were open as may be. */
+  /** A connection was refused at the limit. */
   connectionRefused(): void;
-  /** A new operation waits. */
+  /** A caller submitted an operation. */
   queued(operation: Pick<WatchedOperation, "operation">): void;
-  /** An attempt begins. @param cores it has. */
+  /** An attempt begins. @param cores of its job. */
   started(operation: WatchedOperation, cores: number): void;
   attemptLost(operation: Pick<WatchedOperation, "operation">): void;
-  /** For good. @param timings of the job, where it told them. */
+  /** An operation ended. @param timings of its job, where the job reported them. */
   ended(operation: WatchedOperation, timings: readonly Timing[]): void;
   delivery(target: string, outcome: DeliveryOutcome): void;
-  /** Says where the figures are to be had. */
+  /** Sets the source of the gauges. */
   gauges(gauges: Gauges): void;
-  /** What `/metrics` answers, in Prometheus' text format. */
+  /** The answer of `/metrics`, in Prometheus' text format. */
   metrics(): Promise<{ readonly contentType: string; readonly body: string }>;
-  /** Sends what is still to be sent, for some seconds at most. */
+  /** Sends the last spans, for some seconds at most. */
   close(): Promise<void>;
 }
 
-/** Hears everything and tells nobody, for tests. */
+/** Reports nothing, for tests. */
 export const noTelemetry: Telemetry = {
   requestStarted: ({ traceparent }) => ({ traceparent, ended: () => undefined }),
   streamOpened: () => () => undefined,

@@ -16,7 +16,7 @@ const SECOND = 1_000_000_000n;
 const receiver = new FakeOtlpReceiver();
 process.env.OTEL_EXPORTER_OTLP_ENDPOINT = await receiver.listen();
 process.env.OTEL_EXPORTER_OTLP_HEADERS = "x-tenant=t1";
-// A little longer than the service waits at its end.
+// A little longer than the service waits when it closes.
 process.env.OTEL_EXPORTER_OTLP_TIMEOUT = "3500";
 process.env.OTEL_SERVICE_NAME = "forecasts";
 process.env.OTEL_RESOURCE_ATTRIBUTES = "deployment.environment.name=test";
@@ -51,7 +51,7 @@ function operation(fields: Partial<WatchedOperation> = {}): WatchedOperation {
 }
 
 describe("the span of a request", () => {
-  it("continues the trace of who asks, is named by its route, and gives its context to the operation", async () => {
+  it("continues the trace of the caller, has the name of its route, and passes its context to the operation", async () => {
     const telemetry = await open();
     const traceparent = `00-${TRACE}-${PARENT}-01`;
     const request = telemetry.requestStarted({ method: "POST", traceparent });
@@ -68,7 +68,7 @@ describe("the span of a request", () => {
     assert.equal(request.traceparent, `00-${TRACE}-${spanId}-01`);
   });
 
-  it("begins a trace where there is none, or no right one, and tells errors", async () => {
+  it("begins a trace where the caller sends none or a faulty one, and has the error", async () => {
     const telemetry = await open();
     const given = [
       undefined,
@@ -92,7 +92,7 @@ describe("the span of a request", () => {
     }
   });
 
-  it("is not sent where who asks does not sample, and its context still tells so", async () => {
+  it("is not sent where the caller does not sample, and its context says so", async () => {
     const telemetry = await open();
     const request = telemetry.requestStarted({ method: "GET", traceparent: `00-${TRACE}-${PARENT}-00` });
     request.ended({ route: "/healthz", status: 200 });
@@ -139,7 +139,7 @@ describe("the span of an operation", () => {
     assert.equal(receiver.spans.length, 5);
   });
 
-  it("tells the code of what failed, and exists for one that never started", async () => {
+  it("has the code of a failure, and exists for an operation that never started", async () => {
     const telemetry = await open();
     const error = problemOf(new MucastError("timed_out", "after 5 s"));
     telemetry.ended(operation({ status: "Failed", error }), []);
@@ -168,7 +168,7 @@ describe("sending", () => {
     );
   });
 
-  it("that is refused, or gets no answer, is told once and holds nothing up", async () => {
+  it("that is refused or gets no answer is logged once and holds nothing up", async () => {
     for (const status of [400, 0]) {
       receiver.status = status;
       const lines: string[] = [];
@@ -182,7 +182,7 @@ describe("sending", () => {
 });
 
 describe("without an endpoint", () => {
-  it("the context of who asks is handed on, and nothing else", async () => {
+  it("the context of the caller is passed on, and no span is made", async () => {
     const telemetry = await openTelemetry({ log: noLog, env: {} });
     const traceparent = (given: string) =>
       telemetry.requestStarted({ method: "GET", traceparent: given }).traceparent;

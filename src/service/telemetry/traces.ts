@@ -1,15 +1,15 @@
 import type { Timing } from "../../contract/output/status-blob.ts";
 import type { RequestBegun, WatchedOperation, WatchedRequest } from "./telemetry.ts";
 
-/** Where spans go. */
+/** Makes spans. */
 export interface Traces {
   request(request: RequestBegun): WatchedRequest;
-  /** An operation that has ended, and what its job spent its time on. */
+  /** Records an ended operation with the timings of its job. */
   operation(operation: WatchedOperation, timings: readonly Timing[]): void;
   close(): Promise<void>;
 }
 
-/** Makes no spans, and hands on the trace of who asks. */
+/** Makes no spans, and passes on the trace of the caller. */
 export const noTraces: Traces = {
   request: ({ traceparent }) => {
     const context = readTraceparent(traceparent);
@@ -19,23 +19,23 @@ export const noTraces: Traces = {
   close: async () => undefined,
 };
 
-/** Whether the environment names a place for spans, by the variables of OpenTelemetry. */
+/** Whether the environment names an endpoint for spans, by the variables of OpenTelemetry. */
 export function wantsTraces(env: Readonly<Record<string, string | undefined>>): boolean {
   if (env.OTEL_SDK_DISABLED?.trim().toLowerCase() === "true") return false;
   return [env.OTEL_EXPORTER_OTLP_ENDPOINT, env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT].some((url) => url?.trim());
 }
 
-/** W3C trace context, version 00 and what later versions keep of it: trace, span and flags. */
+/** W3C trace context: trace, span and flags of version 00 and of later versions. */
 const TRACEPARENT =
   /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?$/;
 
-export interface TraceContext {
+interface TraceContext {
   readonly traceId: string;
   readonly spanId: string;
   readonly flags: number;
 }
 
-/** @returns undefined where it is missing, or not a trace context: a trace that begins here takes its place. */
+/** @returns undefined where the text is missing or no trace context: then a new trace begins here. */
 export function readTraceparent(text: string | null | undefined): TraceContext | undefined {
   const [, traceId, spanId, flags] = TRACEPARENT.exec(text ?? "") ?? [];
   if (traceId === undefined || spanId === undefined || flags === undefined) return undefined;

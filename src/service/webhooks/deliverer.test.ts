@@ -11,10 +11,10 @@ import type { DeliveryOutcome } from "../telemetry/telemetry.ts";
 import { startDeliverer } from "./deliverer.ts";
 import { claimDeliveries } from "./deliveries.ts";
 import { SECRET, WebhookReceiver } from "./receiver.testing.ts";
-import { MOST_TRIES, type Pace } from "./target-deliverer.ts";
+import { MOST_ATTEMPTS, type Pace } from "./target-deliverer.ts";
 
 const PACE: Pace = {
-  lookMilliseconds: 20,
+  claimMilliseconds: 20,
   timeoutMilliseconds: 10_000,
   closeMilliseconds: 10_000,
   retryDelay: () => 0.01,
@@ -31,8 +31,12 @@ onEachDatabase((tested) => {
     return listening;
   }
 
-  /** Stores an event of a new operation, and what the targets are to get of it. @returns the operation's id. */
-  async function happen(targets: readonly WebhookTarget[], type: StoredEventType = "succeeded", data = {}) {
+  /** Stores an event of a new operation with the deliveries of the targets. @returns the operation's id. */
+  async function storeEvent(
+    targets: readonly WebhookTarget[],
+    type: StoredEventType = "succeeded",
+    data = {},
+  ) {
     const id = randomUUID();
     await tested.database().transaction(async (statements) => {
       await statements.query(
@@ -90,7 +94,7 @@ onEachDatabase((tested) => {
     const there = await receiver(t);
     const targets = [targetAt(`${there.origin}/hook?for=mucast`)];
     const deliverer = start(t, targets);
-    const id = await happen(targets, "succeeded", { status: "Succeeded", output: "Größe ☃" });
+    const id = await storeEvent(targets, "succeeded", { status: "Succeeded", output: "Größe ☃" });
     deliverer.wake();
     const [{ event, headers, path }] = (await there.count(1)) as [(typeof there.received)[number]];
     await deliverer.close();
@@ -113,11 +117,11 @@ onEachDatabase((tested) => {
     assert.deepEqual(deliverer.outcomes, ["delivered"]);
   });
 
-  test("a target gets the types that it asks for, and what another service's targets are due stays", async (t) => {
+  test("a target gets the types that it wants, and deliveries to targets of another service stay", async (t) => {
     const there = await receiver(t);
     const asks = targetAt(there.origin, { types: ["failed", "progress"] });
     const others = targetAt(there.origin, { name: "elsewhere", types: [...EVENT_TYPES] });
-    for (const type of EVENT_TYPES) await happen([asks, others], type);
+    for (const type of EVENT_TYPES) await storeEvent([asks, others], type);
     const deliverer = start(t, [asks]);
     await there.count(2);
     await deliverer.close();
@@ -127,17 +131,17 @@ onEachDatabase((tested) => {
     assert.equal(states.filter((state) => state === "due").length, EVENT_TYPES.length);
   });
 
-  test("a delivery that hangs holds up no other of its target", { timeout: 120_000 }, async (t) => {
+  test("a delivery that hangs holds up no other delivery to its target", { timeout: 120_000 }, async (t) => {
     const there = await receiver(t);
     const targets = [targetAt(there.origin)];
     const hung = Promise.withResolvers<ServerResponse>();
     there.answers.push(hung.resolve);
-    // Far longer than this test may take.
+    // Far longer than the limit of this test.
     const deliverer = start(t, targets, { timeoutMilliseconds: 600_000 });
-    await happen(targets);
+    await storeEvent(targets);
     deliverer.wake();
     const response = await hung.promise;
-    for (let n = 0; n < 20; n++) await happen(targets);
+    for (let n = 0; n < 20; n++) await storeEvent(targets);
     deliverer.wake();
     await there.count(21);
     response.end();
@@ -145,10 +149,10 @@ onEachDatabase((tested) => {
     assert.deepEqual(new Set((await deliveries()).map(({ state }) => state)), new Set(["delivered"]));
   });
 
-  test("what fails is tried again with the same id, and the reason is kept meanwhile", async (t) => {
+  test("a failed delivery is repeated with the same id, and its reason is stored meanwhile", async (t) => {
     const there = await receiver(t);
     const targets = [targetAt(there.origin)];
-    await happen(targets);
+    await storeEvent(targets);
     const broken = (response: ServerResponse) => void response.destroy();
     there.answers.push(status(503), broken);
     const deliverer = start(t, targets);
@@ -173,10 +177,10 @@ onEachDatabase((tested) => {
     ["refuses", status(401), /answered with status 401/],
   ];
   for (const [what, answer, reason, pace] of faults) {
-    test(`a receiver that ${what} is asked again later`, async (t) => {
+    test(`a receiver that ${what} gets the event again later`, async (t) => {
       const there = await receiver(t);
       const targets = [targetAt(there.origin)];
-      await happen(targets);
+      await storeEvent(targets);
       there.answers.push(answer);
       const deliverer = start(t, targets, { ...waitLong, ...pace });
       await there.count(1);
@@ -191,10 +195,10 @@ onEachDatabase((tested) => {
     });
   }
 
-  test("an answer without end is not read to its end", async (t) => {
+  test("an endless answer is not read to its end", async (t) => {
     const there = await receiver(t);
     const targets = [targetAt(there.origin)];
-    await happen(targets);
+    await storeEvent(targets);
     const cut = Promise.withResolvers<void>();
     there.answers.push((response) => {
       const piece = Buffer.alloc(65_536);
@@ -210,16 +214,16 @@ onEachDatabase((tested) => {
     assert.deepEqual(await deliveries(), [{ attempts: 1, state: "delivered", last_error: null }]);
   });
 
-  test("410 ends it, and so does the last try", async (t) => {
+  test("status 410 ends a delivery, and so does the last attempt", async (t) => {
     const there = await receiver(t);
     const targets = [targetAt(there.origin)];
-    await happen(targets);
-    await happen(targets);
+    await storeEvent(targets);
+    await storeEvent(targets);
     await tested
       .database()
       .query(
         "update webhook_deliveries set attempts = $1 where id = (select max(id) from webhook_deliveries)",
-        [MOST_TRIES - 1],
+        [MOST_ATTEMPTS - 1],
       );
     there.answers.push(status(410), status(410));
     const lastFails = start(t, targets);
@@ -230,7 +234,7 @@ onEachDatabase((tested) => {
       (await deliveries()).map(({ state, attempts }) => [state, attempts]),
       [
         ["failed", 1],
-        ["failed", MOST_TRIES],
+        ["failed", MOST_ATTEMPTS],
       ],
     );
     await tested
@@ -243,10 +247,10 @@ onEachDatabase((tested) => {
     assert.deepEqual(allFail.outcomes.toSorted(), ["failed", "failed", "retried", "retried"]);
   });
 
-  test("what a service had taken and never told of is sent again", async (t) => {
+  test("a delivery that a service claimed and never finished is sent again", async (t) => {
     const there = await receiver(t);
     const targets = [targetAt(there.origin)];
-    await happen(targets);
+    await storeEvent(targets);
     const taken = await claimDeliveries(tested.database(), { target: "desk", most: 8, leaseSeconds: 3_600 });
     assert.equal(taken.length, 1);
     assert.deepEqual(
@@ -260,10 +264,10 @@ onEachDatabase((tested) => {
     assert.deepEqual(await deliveries(), [{ attempts: 2, state: "delivered", last_error: null }]);
   });
 
-  test("what is under way at the end is handed back, and the next service sends it", async (t) => {
+  test("a closing service releases its unfinished deliveries, and the next service sends them", async (t) => {
     const there = await receiver(t);
     const targets = [targetAt(there.origin)];
-    await happen(targets);
+    await storeEvent(targets);
     there.answers.push(() => undefined);
     const first = start(t, targets, { closeMilliseconds: 10 });
     await there.count(1);
@@ -276,10 +280,10 @@ onEachDatabase((tested) => {
     assert.equal((await deliveries())[0]!.state, "delivered");
   });
 
-  test("two services share the deliveries, and send each once", async (t) => {
+  test("two services share the deliveries and send each one once", async (t) => {
     const there = await receiver(t);
     const targets = [targetAt(there.origin)];
-    const ids = await Promise.all(Array.from({ length: 40 }, () => happen(targets)));
+    const ids = await Promise.all(Array.from({ length: 40 }, () => storeEvent(targets)));
     const both = [start(t, targets), start(t, targets)];
     await there.count(40);
     await Promise.all(both.map((deliverer) => deliverer.close()));
@@ -294,22 +298,22 @@ onEachDatabase((tested) => {
     const targets = [targetAt(silent.origin, { name: "silent" }), targetAt(there.origin)];
     for (let i = 0; i < 10; i += 1) silent.answers.push(() => undefined);
     const deliverer = start(t, targets, { closeMilliseconds: 10 });
-    for (let i = 0; i < 10; i += 1) await happen(targets);
+    for (let i = 0; i < 10; i += 1) await storeEvent(targets);
     deliverer.wake();
     await there.count(10);
-    // The answers are on their way, and are not waited for at the end.
+    // The answers are on their way; closing does not wait for them.
     const arrived = () => deliverer.outcomes.filter((outcome) => outcome === "delivered").length;
     while (arrived() < 10) await new Promise(setImmediate);
     await deliverer.close();
     assert.equal((await deliveries()).filter(({ state }) => state === "delivered").length, 10);
   });
 
-  test("an event that is no longer kept fails, and is not sent", async (t) => {
+  test("the delivery of a removed event fails, and nothing is sent", async (t) => {
     const there = await receiver(t);
     const targets = [targetAt(there.origin, { types: ["progress", "succeeded"] })];
-    await happen(targets, "progress");
+    await storeEvent(targets, "progress");
     await tested.database().exec("delete from events");
-    await happen(targets);
+    await storeEvent(targets);
     const deliverer = start(t, targets);
     await there.count(1);
     await deliverer.close();
@@ -320,12 +324,12 @@ onEachDatabase((tested) => {
     ]);
   });
 
-  test("neither a URL nor a secret stands in the log or beside a delivery", async (t) => {
+  test("neither the log nor a delivery's row shows a URL or a secret", async (t) => {
     const there = await receiver(t);
     const port = new URL(there.origin).port;
     await there.close();
     const targets = [targetAt(`http://user:planted@127.0.0.1:${port}/planted?key=planted`)];
-    await happen(targets);
+    await storeEvent(targets);
     const deliverer = start(t, targets, waitLong);
     while (deliverer.outcomes.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
     await deliverer.close();
@@ -335,10 +339,10 @@ onEachDatabase((tested) => {
     assert.ok(!told.includes("planted") && !told.includes("whsec_"), told);
   });
 
-  test("a database that is away is asked again", async (t) => {
+  test("the deliverer asks a database that was away again", async (t) => {
     const there = await receiver(t);
     const targets = [targetAt(there.origin)];
-    await happen(targets);
+    await storeEvent(targets);
     let failures = 2;
     const database = {
       query: <T>(text: string, params?: readonly unknown[]) => {

@@ -3,22 +3,22 @@ import type { WebhookTarget } from "../../contract/settings.ts";
 import { type DelivererParts, type Pace, retryDelay, TargetDeliverer } from "./target-deliverer.ts";
 
 const PACE: Pace = {
-  lookMilliseconds: 5_000,
+  claimMilliseconds: 5_000,
   timeoutMilliseconds: 15_000,
   closeMilliseconds: 3_000,
   retryDelay,
 };
 
-/** Sends stored events to the operator's targets, at least once each, in no promised order. */
-export interface Deliverer {
-  /** Looks for deliveries that are due, now. */
+/** Sends stored events to the operator's targets, each at least once, in no guaranteed order. */
+interface Deliverer {
+  /** Claims due deliveries now. */
   wake(): void;
-  /** Ends within a few seconds; what was not sent is sent by the next service, or after the next start. */
+  /** Closes within a few seconds. Another service sends the rest, or this one after its next start. */
   close(): Promise<void>;
 }
 
 /**
- * Begins to deliver. One target that is slow or away holds up no other; several services share the work.
+ * Begins to deliver. A target that is slow or away holds up no other target. Several services share the deliveries.
  * @throws MucastError as checkTargets.
  */
 export function startDeliverer(parts: DelivererParts): Deliverer {
@@ -36,9 +36,9 @@ export function startDeliverer(parts: DelivererParts): Deliverer {
 }
 
 /**
- * Refuses targets that events may not be sent to. Private addresses are allowed, since only the operator names
- * targets; what goes over a network is encrypted.
- * @throws MucastError invalid_request: http to another host than this one, two targets of one name.
+ * Checks the targets. Allows private addresses, since only the operator names targets; requires https for every other
+ * machine.
+ * @throws MucastError invalid_request: http to another machine, two targets of one name.
  */
 export function checkTargets(targets: readonly WebhookTarget[]): void {
   for (const [index, { name, url }] of targets.entries()) {
@@ -60,7 +60,7 @@ function refused(path: string, message: string): MucastError {
   return new MucastError("invalid_request", `${path}: ${message}`, { path });
 }
 
-/** URL has made one spelling of every way to write an IPv4 address. */
+/** The class URL has normalized every spelling of an IPv4 address. */
 function isLoopback(hostname: string): boolean {
   return hostname === "localhost" || hostname === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(hostname);
 }

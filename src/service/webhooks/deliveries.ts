@@ -1,15 +1,15 @@
 import type { StoredEventType } from "../../contract/api/stored-event.ts";
 import type { Queryable } from "../database/database.ts";
 
-/** A delivery that this service has taken for one try. */
+/** A delivery that this service has claimed for one attempt. */
 export interface DueDelivery {
-  /** Opaque: what it is differs between databases. */
+  /** Opaque: its type differs between the databases. */
   readonly id: unknown;
   readonly operation_id: string;
   readonly seq: number;
-  /** Tries begun, this one among them. */
+  /** Attempts begun, with this one. */
   readonly attempts: number;
-  /** Undefined where it is no longer kept. */
+  /** Undefined where retention has removed it. */
   readonly event: { readonly type: StoredEventType; readonly data: object; readonly time: Date } | undefined;
 }
 
@@ -20,8 +20,8 @@ interface ClaimedRow extends Omit<DueDelivery, "event"> {
 }
 
 /**
- * Takes deliveries to a target that are due, the longest due first. Nobody else takes them for `leaseSeconds`; after
- * that they are due again, unless something was written down about them.
+ * Claims due deliveries of a target, the longest due first. No other service claims them for `leaseSeconds`; after that they
+ * are due again, unless their outcome was stored.
  */
 export async function claimDeliveries(
   statements: Queryable,
@@ -56,7 +56,7 @@ export async function markDelivered(statements: Queryable, { id }: DueDelivery):
   );
 }
 
-/** It is due again after `seconds`. */
+/** Makes it due again after `seconds`. */
 export async function markForLater(
   statements: Queryable,
   { id, attempts }: DueDelivery,
@@ -70,7 +70,7 @@ export async function markForLater(
   );
 }
 
-/** It is never tried again. */
+/** Makes it never due again. */
 export async function markFailed(
   statements: Queryable,
   { id, attempts }: DueDelivery,
@@ -83,7 +83,7 @@ export async function markFailed(
   );
 }
 
-/** The try counts for nothing, and another one is due at once. */
+/** Takes the attempt back and makes the delivery due at once. */
 export async function releaseDelivery(statements: Queryable, { id, attempts }: DueDelivery): Promise<void> {
   await statements.query(
     `update webhook_deliveries set next_at = now(), attempts = attempts - 1

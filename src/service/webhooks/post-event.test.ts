@@ -34,7 +34,7 @@ after(() => {
   server.close();
 });
 
-test("over https nothing is sent to a receiver whose certificate nobody trusts", async () => {
+test("no event goes to a receiver with an untrusted certificate", async () => {
   const { signal } = new AbortController();
   const outcome = await postEvent({
     url,
@@ -51,7 +51,7 @@ test("over https nothing is sent to a receiver whose certificate nobody trusts",
   assert.deepEqual(bodies, []);
 });
 
-test("one whose certificate NODE_EXTRA_CA_CERTS names gets its events", async () => {
+test("a receiver gets events where NODE_EXTRA_CA_CERTS names its certificate", async () => {
   const script = `
     const { postEvent } = await import(${JSON.stringify(import.meta.resolve("./post-event.ts"))});
     const { signal } = new AbortController();

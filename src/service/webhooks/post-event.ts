@@ -4,50 +4,50 @@ import { Webhook } from "standardwebhooks";
 import { MUCAST_VERSION } from "../../contract/version.ts";
 import type { DueDelivery } from "./deliveries.ts";
 
-export interface SignedPost {
+interface SignedPost {
   readonly url: string;
   /** `whsec_…` */
   readonly secret: string;
   readonly id: string;
   readonly body: string;
   readonly timeoutMilliseconds: number;
-  /** Gives the post up. */
+  /** Aborts the post. */
   readonly signal: AbortSignal;
 }
 
-/** What became of a post; a reason names no URL, since a URL may hold a secret. */
+/** The outcome of a post. A reason names no URL, since a URL may hold a secret. */
 export type PostOutcome =
-  | { readonly kind: "taken" }
-  /** Not now; another try may do. */
+  | { readonly kind: "accepted" }
+  /** Another attempt may succeed. */
   | { readonly kind: "failed"; readonly reason: string }
-  /** The receiver wants no more of it: 410. */
+  /** The receiver wants no more events: status 410. */
   | { readonly kind: "gone" }
-  | { readonly kind: "given_up" };
+  | { readonly kind: "aborted" };
 
-/** What of an answer's body is read, and thrown away, so that its connection can be used again. */
+/** Bytes of an answer that are read and discarded, so that its connection can be used again. */
 const MOST_ANSWER_BYTES = 64 * 1_024;
 
-/** Posts one event, signed as Standard Webhooks has it. Redirects are not followed. */
+/** Posts one event, signed by Standard Webhooks. Does not follow redirects. */
 export async function postEvent(post: SignedPost): Promise<PostOutcome> {
   const { signal, timeoutMilliseconds } = post;
   const late = AbortSignal.timeout(timeoutMilliseconds);
   try {
     return outcomeOf(await statusOf(post, AbortSignal.any([signal, late])));
   } catch (error) {
-    if (signal.aborted) return { kind: "given_up" };
+    if (signal.aborted) return { kind: "aborted" };
     const reason = late.aborted ? `no answer within ${timeoutMilliseconds} ms` : codeOf(error);
     return { kind: "failed", reason };
   }
 }
 
 function outcomeOf(status: number): PostOutcome {
-  if (status >= 200 && status < 300) return { kind: "taken" };
+  if (status >= 200 && status < 300) return { kind: "accepted" };
   if (status === 410) return { kind: "gone" };
   const followed = status >= 300 && status < 400 ? ", and redirects are not followed" : "";
   return { kind: "failed", reason: `answered with status ${status}${followed}` };
 }
 
-/** @throws where no answer came; its body does not count. */
+/** @returns the status of the answer; its body does not matter. @throws where no answer came. */
 function statusOf({ url, secret, id, body }: SignedPost, signal: AbortSignal): Promise<number> {
   const now = new Date();
   const headers = {
@@ -61,31 +61,31 @@ function statusOf({ url, secret, id, body }: SignedPost, signal: AbortSignal): P
   const request = url.startsWith("https:") ? requestHttps : requestHttp;
   return new Promise((resolve, reject) => {
     const sent = request(url, { method: "POST", headers, signal }, (answer) => {
-      throwAway(answer, () => resolve(answer.statusCode!));
+      discardBody(answer, () => resolve(answer.statusCode!));
     });
     sent.on("error", reject);
     sent.end(body);
   });
 }
 
-function throwAway(answer: IncomingMessage, done: () => void): void {
+function discardBody(answer: IncomingMessage, done: () => void): void {
   let bytes = 0;
   answer.on("data", (piece: Buffer) => {
     bytes += piece.length;
     if (bytes > MOST_ANSWER_BYTES) answer.destroy();
   });
-  // The status has said it all: how the body ends changes nothing.
+  // Only the status counts, however the body ends.
   answer.on("error", done);
   answer.on("close", done);
 }
 
-/** Such as ECONNREFUSED; a message may name the URL. */
+/** A reason with a code such as ECONNREFUSED. The error's message may name the URL. */
 function codeOf(error: unknown): string {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   return /^[A-Z0-9_]{1,60}$/.test(code) ? `the connection failed (${code})` : "the connection failed";
 }
 
-/** The event of a delivery as it is sent: CloudEvents 1.0 in JSON, structured mode. */
+/** The body of a delivery: CloudEvents 1.0 in JSON, structured mode. */
 export function cloudEvent({ operation_id, seq, event }: DueDelivery, source: string): string {
   return JSON.stringify({
     specversion: "1.0",
@@ -100,8 +100,8 @@ export function cloudEvent({ operation_id, seq, event }: DueDelivery, source: st
 }
 
 /**
- * The same for every try, so that a receiver can tell what it has had. No full stop in it: those part the id from the
- * time and the body in what is signed.
+ * The id of an event, the same for every attempt, so that a receiver can recognize a repeated event. It has no full stop, which
+ * separates id, time and body in the signed text.
  */
 export function eventId(operationId: string, seq: number): string {
   return `${operationId}_${seq}`;

@@ -9,14 +9,14 @@ export interface Received {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
-  /** What it says, its signature verified. */
+  /** The body, once its signature was verified. */
   readonly event: Record<string, unknown>;
 }
 
-/** A receiver of webhooks on loopback, as an operator might run it; it throws at what is not signed. */
+/** A receiver of webhooks on loopback, as an operator may run it. It throws where a signature is wrong. */
 export class WebhookReceiver {
   readonly received: Received[] = [];
-  /** How the next ones are answered; 200 where it says nothing. */
+  /** The next answers; 200 where there are none. */
   readonly answers: ((response: ServerResponse) => void)[] = [];
   readonly #waiting = new Map<number, () => void>();
   readonly #server = createServer(
@@ -39,7 +39,7 @@ export class WebhookReceiver {
     return this;
   }
 
-  /** Once so many have come, since the beginning. */
+  /** Waits until so many events have come since the start. */
   async count(wanted: number): Promise<readonly Received[]> {
     if (this.received.length < wanted) {
       await new Promise<void>((resolve) => this.#waiting.set(wanted, resolve));

@@ -12,10 +12,10 @@ import {
 } from "./deliveries.ts";
 import { cloudEvent, eventId, type PostOutcome, postEvent } from "./post-event.ts";
 
-/** Deliveries to one target that are under way at the same time. */
-const AT_A_TIME = 8;
+/** Concurrent deliveries to one target. */
+const CONCURRENT_AT_MOST = 8;
 
-/** Sends what is due to one target, until it is closed. */
+/** Sends the due deliveries of one target, until it is closed. */
 export class TargetDeliverer {
   readonly #parts: DelivererParts;
   readonly #target: WebhookTarget;
@@ -24,10 +24,10 @@ export class TargetDeliverer {
   readonly #running: Promise<void>;
   #isClosing = false;
   #isWoken = false;
-  readonly #underWay = new Set<Promise<void>>();
-  /** The last look found as many as there was room for. */
+  readonly #sending = new Set<Promise<void>>();
+  /** The last claim got as many deliveries as it asked for. */
   #mayBeMore = false;
-  #endRest: () => void = () => undefined;
+  #endPause: () => void = () => undefined;
 
   constructor(parts: DelivererParts, target: WebhookTarget, pace: Pace) {
     this.#parts = parts;
@@ -38,12 +38,12 @@ export class TargetDeliverer {
 
   wake(): void {
     this.#isWoken = true;
-    this.#endRest();
+    this.#endPause();
   }
 
   async close(): Promise<void> {
     this.#isClosing = true;
-    this.#endRest();
+    this.#endPause();
     const late = setTimeout(() => this.#stop.abort(), this.#pace.closeMilliseconds);
     await this.#running;
     clearTimeout(late);
@@ -52,31 +52,31 @@ export class TargetDeliverer {
   async #run(): Promise<void> {
     while (!this.#isClosing) {
       this.#isWoken = false;
-      const room = AT_A_TIME - this.#underWay.size;
-      const taken = room === 0 ? 0 : await this.#take(room);
-      this.#mayBeMore = taken === room;
-      // One has ended while the others were looked for.
-      const isRoomForMore = this.#mayBeMore && this.#underWay.size < AT_A_TIME;
-      if (!isRoomForMore && !this.#isWoken && !this.#isClosing) await this.#rest();
+      const room = CONCURRENT_AT_MOST - this.#sending.size;
+      const claimed = room === 0 ? 0 : await this.#claim(room);
+      this.#mayBeMore = claimed === room;
+      // A delivery may have ended during the claim.
+      const isRoomForMore = this.#mayBeMore && this.#sending.size < CONCURRENT_AT_MOST;
+      if (!isRoomForMore && !this.#isWoken && !this.#isClosing) await this.#pause();
     }
-    await Promise.all(this.#underWay);
+    await Promise.all(this.#sending);
   }
 
-  #rest(): Promise<void> {
+  #pause(): Promise<void> {
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, this.#pace.lookMilliseconds);
-      this.#endRest = () => {
+      const timer = setTimeout(resolve, this.#pace.claimMilliseconds);
+      this.#endPause = () => {
         clearTimeout(timer);
         resolve();
       };
     });
   }
 
-  /** Begins with as many deliveries as are due and there is room for. @returns how many. */
-  async #take(room: number): Promise<number> {
+  /** Claims due deliveries and begins them. @returns their number. */
+  async #claim(room: number): Promise<number> {
     const { database } = this.#parts;
     const { name: target } = this.#target;
-    // Twice the time that a try may take: nobody else begins it meanwhile.
+    // Twice the time of an attempt, so that no other service begins the delivery meanwhile.
     const leaseSeconds = (2 * this.#pace.timeoutMilliseconds) / 1_000;
     try {
       const due = await claimDeliveries(database, { target, most: room, leaseSeconds });
@@ -88,26 +88,26 @@ export class TargetDeliverer {
     }
   }
 
-  /** Side by side with the others: one that is slow holds up none of them. */
+  /** Runs beside the other deliveries, so that a slow one holds up none of them. */
   #begin(delivery: DueDelivery): void {
     const delivering = this.#deliver(delivery).finally(() => {
-      this.#underWay.delete(delivering);
+      this.#sending.delete(delivering);
       if (this.#mayBeMore) this.wake();
     });
-    this.#underWay.add(delivering);
+    this.#sending.add(delivering);
   }
 
   async #deliver(delivery: DueDelivery): Promise<void> {
     const { operation_id, seq, attempts } = delivery;
     const fields = { operation_id, seq, target: this.#target.name, attempts };
     try {
-      await this.#writeDown(delivery, await this.#post(delivery), fields);
+      await this.#store(delivery, await this.#post(delivery), fields);
     } catch (error) {
       this.#parts.log.warn({ err: error, ...fields }, "what became of a delivery could not be stored");
     }
   }
 
-  async #post(delivery: DueDelivery): Promise<PostOutcome | { kind: "not_kept" }> {
+  async #post(delivery: DueDelivery): Promise<DeliveryEnd> {
     if (!delivery.event) return { kind: "not_kept" };
     const { url, secret } = this.#target;
     const { timeoutMilliseconds } = this.#pace;
@@ -116,63 +116,73 @@ export class TargetDeliverer {
     return postEvent({ url, secret, id, body, timeoutMilliseconds, signal: this.#stop.signal });
   }
 
-  async #writeDown(
-    delivery: DueDelivery,
-    outcome: PostOutcome | { kind: "not_kept" },
-    fields: object,
-  ): Promise<void> {
+  async #store(delivery: DueDelivery, end: DeliveryEnd, fields: object): Promise<void> {
     const { database, log, telemetry } = this.#parts;
-    const { name } = this.#target;
-    if (outcome.kind === "given_up") return releaseDelivery(database, delivery);
-    if (outcome.kind === "taken") {
-      telemetry.delivery(name, "delivered");
-      log.debug(fields, "an event was delivered");
-      return markDelivered(database, delivery);
+    switch (end.kind) {
+      case "aborted":
+        return releaseDelivery(database, delivery);
+      case "accepted":
+        telemetry.delivery(this.#target.name, "delivered");
+        log.debug(fields, "an event was delivered");
+        return markDelivered(database, delivery);
+      case "failed":
+        if (delivery.attempts < MOST_ATTEMPTS) return this.#retryLater(delivery, end.reason, fields);
+        return this.#fail(delivery, end.reason, fields);
+      case "gone":
+        return this.#fail(delivery, "answered with status 410: the receiver wants no more of it", fields);
+      case "not_kept":
+        return this.#fail(delivery, "the event is no longer kept", fields);
+      default:
+        end satisfies never;
     }
-    const reason = outcome.kind === "failed" ? outcome.reason : REASONS[outcome.kind];
-    if (outcome.kind === "failed" && delivery.attempts < MOST_TRIES) {
-      const seconds = this.#pace.retryDelay(delivery.attempts);
-      telemetry.delivery(name, "retried");
-      log.info(
-        { ...fields, reason, seconds: Math.round(seconds) },
-        "an event was not delivered, and is tried again",
-      );
-      return markForLater(database, delivery, seconds, reason);
-    }
-    telemetry.delivery(name, "failed");
+  }
+
+  async #retryLater(delivery: DueDelivery, reason: string, fields: object): Promise<void> {
+    const { database, log, telemetry } = this.#parts;
+    const seconds = this.#pace.retryDelay(delivery.attempts);
+    telemetry.delivery(this.#target.name, "retried");
+    log.info(
+      { ...fields, reason, seconds: Math.round(seconds) },
+      "an event was not delivered, and is tried again",
+    );
+    return markForLater(database, delivery, seconds, reason);
+  }
+
+  async #fail(delivery: DueDelivery, reason: string, fields: object): Promise<void> {
+    const { database, log, telemetry } = this.#parts;
+    telemetry.delivery(this.#target.name, "failed");
     log.warn({ ...fields, reason }, "an event was not delivered, and is not tried again");
     return markFailed(database, delivery, reason);
   }
 }
 
-const REASONS = {
-  gone: "answered with status 410: the receiver wants no more of it",
-  not_kept: "the event is no longer kept",
-} as const;
+/** How an attempt at a delivery ended. `not_kept`: retention has removed the event. */
+type DeliveryEnd = PostOutcome | { readonly kind: "not_kept" };
 
-/** What deliveries are made with. */
 export interface DelivererParts {
   readonly database: Queryable;
   readonly targets: readonly WebhookTarget[];
-  /** `source` of the events: the public URL of the service, or a URN. */
+  /** `source` of the CloudEvents: the public URL of the service, or a URN. */
   readonly source: string;
   readonly log: Log;
   readonly telemetry: Pick<Telemetry, "delivery">;
   readonly pace?: Pace;
 }
 
-/** How fast deliveries are looked for, given up and tried again. */
+/** The times of deliveries. */
 export interface Pace {
-  readonly lookMilliseconds: number;
+  /** Between two claims. */
+  readonly claimMilliseconds: number;
+  /** Longest time of an attempt. */
   readonly timeoutMilliseconds: number;
-  /** At its end, what is under way may take this long. */
+  /** How long deliveries in progress may take when the service closes. */
   readonly closeMilliseconds: number;
-  /** Seconds until the next try, after so many. */
-  readonly retryDelay: (tries: number) => number;
+  /** Seconds until the next attempt, after so many. */
+  readonly retryDelay: (attempts: number) => number;
 }
 
-/** Tries of one delivery, the first one among them; with the delays between them about 23 hours. */
-export const MOST_TRIES = 12;
+/** Attempts at one delivery; they take about 23 hours with the delays between them. */
+export const MOST_ATTEMPTS = 12;
 
 const FIRST_SECONDS = 5;
 const GROWTH = 3;
@@ -180,11 +190,11 @@ const LONGEST_SECONDS = 6 * 3_600;
 const JITTER = 0.2;
 
 /**
- * How long to wait after the `tries`-th try has failed, seconds: 5, 15, 45, … up to 6 hours, each up to a fifth longer
- * or shorter, so that what failed together does not come back together.
+ * The delay after failed attempt number `attempts`, seconds: 5, 15, 45, … up to 6 hours, each up to a fifth longer or shorter,
+ * so that deliveries that failed together are not repeated together.
  * @param random from 0 to 1.
  */
-export function retryDelay(tries: number, random = Math.random()): number {
-  const seconds = Math.min(LONGEST_SECONDS, FIRST_SECONDS * GROWTH ** (tries - 1));
+export function retryDelay(attempts: number, random = Math.random()): number {
+  const seconds = Math.min(LONGEST_SECONDS, FIRST_SECONDS * GROWTH ** (attempts - 1));
   return seconds * (1 - JITTER + 2 * JITTER * random);
 }
