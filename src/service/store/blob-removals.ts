@@ -59,7 +59,7 @@ export function markRemoved(
 }
 
 /** `goes on`: in progress. `left`: failed or interrupted. `stored`: no removal. `none`: no record. */
-export type RemovalState = "goes on" | "left" | "stored" | "none";
+type RemovalState = "goes on" | "left" | "stored" | "none";
 
 /** Reads the state of the removal of a blob. */
 export function removalState(statements: Queryable, { caller, name }: RecordKey): Promise<RemovalState> {

@@ -25,7 +25,7 @@ export interface UploadRow extends StorageKey {
   readonly bytes: number;
 }
 
-export type Reserved =
+type Reserved =
   | { readonly kind: "reserved"; readonly space: string }
   /** `used`: the caller's usage without this upload. */
   | { readonly kind: "full"; readonly used: Usage }

@@ -65,7 +65,7 @@ export interface Attempt {
   readonly attempt: number;
 }
 
-export interface Lease extends Attempt {
+interface Lease extends Attempt {
   readonly cancel_requested_at: Date | null;
 }
 

@@ -73,7 +73,7 @@ async function end(
 export const LONGEST_WAIT_SECONDS = 600;
 
 /** `lost`: its execution is gone, which is counted. `refused`: the executor started nothing. The next attempt has the next number in any case. */
-export type ReleaseReason = "lost" | "drained" | "refused";
+type ReleaseReason = "lost" | "drained" | "refused";
 
 /**
  * Releases a running operation to the queue.

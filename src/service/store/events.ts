@@ -65,7 +65,7 @@ interface EventRow {
 }
 
 /** How much one read returns at most. */
-export interface Portion {
+interface Portion {
   readonly events: number;
   /** JSON text. An event is read where those before it come to less, so the first one always is. */
   readonly bytes: number;

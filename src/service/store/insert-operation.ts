@@ -5,7 +5,7 @@ import { overQuota, type Quota } from "./blob-uploads.ts";
 import { appendEvents, type WebhookTypes } from "./events.ts";
 import type { OperationRow } from "./operation-rows.ts";
 
-export interface NewOperation {
+interface NewOperation {
   readonly id: string;
   readonly caller: string;
   /** The caller's space of the storage. */
@@ -24,7 +24,7 @@ export interface NewOperation {
 }
 
 /** The limits of one caller. */
-export interface Allowance {
+interface Allowance {
   /** Operations that wait to start. */
   readonly queued: number;
   readonly quota: Quota;

@@ -93,7 +93,7 @@ export async function readOperation(
 }
 
 /** Rows of a page, newest first. */
-export interface ListedRows {
+interface ListedRows {
   readonly rows: readonly OperationRow[];
   /** Whether the caller has older operations. */
   readonly hasMore: boolean;
