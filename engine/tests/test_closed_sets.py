@@ -55,11 +55,11 @@ def test_every_loss_has_a_twin() -> None:
 
 
 def test_no_layer_keeps_weights_from_the_global_generator() -> None:
-    with pytest.raises(TypeError, match="no rule draws the first weights of GRU"):
-        initialise(nn.Sequential(nn.GRU(2, 2)), torch.Generator())
+    with pytest.raises(TypeError, match="no rule draws the first weights of Bilinear"):
+        initialise(nn.Sequential(nn.Bilinear(2, 2, 2)), torch.Generator())
 
 
 def test_a_name_outside_its_set_is_an_internal_error() -> None:
-    with pytest.raises(TaskError, match="no architecture 'gru'") as caught:
-        build_network({"architecture": "gru"}, 3, 8, torch.Generator())
+    with pytest.raises(TaskError, match="no architecture 'nosuch'") as caught:
+        build_network({"architecture": "nosuch"}, 3, 8, torch.Generator())
     assert caught.value.code == "internal"

@@ -1,10 +1,10 @@
 /** Runs run_dl_job in this process, on configs that stand in a few words. */
+import { type Architecture, architecturesOf } from "../../src/contract/config/networks.ts";
 import { runDlJob } from "../../src/jobs/dl/run-dl-job.ts";
 import { type BlobPair, type JobRun, runJob } from "./job-runs.ts";
 
-export const PER_TICKER = ["lstm", "cnn", "transformer", "mlp"] as const;
-export const JOINT = ["portfolio_lstm", "portfolio_transformer"] as const;
-export type Option = (typeof PER_TICKER)[number] | (typeof JOINT)[number];
+export const PER_TICKER = architecturesOf({ joint: false });
+export const JOINT = architecturesOf({ joint: true });
 
 /** Sections of `Dot prediction`, as a caller writes them. */
 export interface Sections {
@@ -17,7 +17,7 @@ export interface Sections {
 }
 
 /** So small that a network is trained in a moment. */
-const SMALL: Readonly<Record<Option, object>> = {
+const SMALL: Readonly<Record<Architecture, object>> = {
   lstm: { hidden_dims: [6, 4] },
   cnn: { filters: [4, 6], kernel_size: 3, pool_size: 2 },
   transformer: { d_model: 8, nhead: 2, num_layers: 1, dim_feedforward: 12 },
@@ -27,7 +27,7 @@ const SMALL: Readonly<Record<Option, object>> = {
 };
 
 /** JSON text: a small network, windows of five rows, two epochs, and whatever `sections` say otherwise. */
-export function networkConfig(option: Option, sections: Sections = {}): string {
+export function networkConfig(option: Architecture, sections: Sections = {}): string {
   const { global, data, training, models, intervals, status } = sections;
   return JSON.stringify({
     "NN params": {

@@ -4,6 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { MODELS as REGRESSORS } from "../../src/contract/model-params/models.ts";
 import { dirtyMarket } from "./dirty-market.ts";
 import { type BlobPair, removeFolders, runJob, writeMarket } from "./job-runs.ts";
 import { cleanMarket } from "./market.ts";
@@ -64,6 +65,11 @@ before(async () => {
   twins = await plainResults(pairs.map((blobs) => ({ blobs, configs: CONFIGS })));
 });
 after(removeFolders);
+
+test("every model is compared", () => {
+  const compared = MODELS.map(([name]) => name).sort();
+  assert.deepEqual(compared, REGRESSORS.map(({ name }) => name).sort());
+});
 
 describe("the numbers of a plain loop", { concurrency: 2 }, () => {
   for (const [m, [model]] of MODELS.entries()) {

@@ -5,15 +5,16 @@
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { ARCHITECTURES, type Architecture } from "../../src/contract/config/networks.ts";
 import { type BlobPair, removeFolders, writeMarket } from "./job-runs.ts";
-import { networkConfig, type Option, runNetworkJob, type Sections, VANISHING } from "./network-jobs.ts";
+import { networkConfig, runNetworkJob, type Sections, VANISHING } from "./network-jobs.ts";
 import { dirtyNetworkMarket } from "./network-market.ts";
 import { assertJudgedRight, assertStoppedRight, type JudgedRun, judgedByTwin } from "./plain-network-twin.ts";
 import { keyOrder } from "./plain-twin.ts";
 import { assertValid } from "./published-schemas.ts";
 
 interface Case {
-  readonly option: Option;
+  readonly option: Architecture;
   readonly sections: Sections;
   readonly learningEnd: boolean;
 }
@@ -124,6 +125,11 @@ const name = ({ option, sections: { training, intervals }, learningEnd }: Case) 
   `${option} by ${(training as { loss_type: string }).loss_type}, ` +
   `${intervals ? `intervals ${JSON.stringify(intervals)}` : "no intervals"}, ` +
   `${learningEnd ? "with" : "without"} Learning_end`;
+
+test("every network is compared", () => {
+  const compared = new Set(VANISHED.map(({ option }) => option));
+  assert.deepEqual([...compared].sort(), [...ARCHITECTURES].sort());
+});
 
 describe("a network that forecasts 0 has the losses and intervals of a plain reading", {
   concurrency: 2,

@@ -60,22 +60,29 @@ describe("the docs", () => {
       "model",
       MODELS.map(({ name }) => name),
     );
+    const table = read("model-params.md");
+    const readme = read("../README.md");
+    for (const { name, className } of MODELS) {
+      const row = new RegExp(`^\\| \`${name}\`.*${className}\``, "m");
+      assert.ok(row.test(table), `docs/model-params.md has no row of ${name} with ${className}`);
+      assert.ok(readme.includes(name.replaceAll("_", " ")), `README.md lacks ${name.replaceAll("_", " ")}`);
+    }
   });
 
   it("name every loss", () => {
     namesIn(dlPart!, "training_params.loss_type", LOSS_TYPES);
     const semantics = read("semantics.md");
-    for (const loss of LOSS_TYPES)
-      assert.match(semantics, new RegExp(`^\\| ${loss} \\|`, "m"), `docs/semantics.md has no row of ${loss}`);
+    for (const loss of LOSS_TYPES) {
+      const row = new RegExp(`^\\| ${loss} \\|`, "m");
+      assert.ok(row.test(semantics), `docs/semantics.md has no row of ${loss}`);
+    }
   });
 
   for (const [name, { entry }] of Object.entries(NETWORKS)) {
     it(`tell how ${name} is made and what it takes`, () => {
-      assert.match(
-        read("networks.md"),
-        new RegExp(`^\\| \`${name}\` \\|`, "m"),
-        `docs/networks.md has no row of ${name}`,
-      );
+      const row = new RegExp(`^\\| \`${name}\` \\|`, "m");
+      assert.ok(row.test(read("networks.md")), `docs/networks.md has no row of ${name}`);
+      assert.ok(read("../README.md").includes(`\`${name}\``), `README.md lacks ${name}`);
       const table = dlPart!.slice(dlPart!.indexOf("| entry of `models_params` |"));
       const own = table.slice(table.indexOf(`\`${name}\``)).split(/\n(?!\| \|)/)[0]!;
       for (const key of Object.keys(entry.shape))

@@ -32,6 +32,10 @@ const CASES: readonly (readonly [NetworkSpec, readonly (readonly number[])[]])[]
   [{ architecture: "portfolio_transformer", ...TRANSFORMER }, [...ENCODER, ...ATTENTION, [6], [6], [6], [1]]],
 ];
 
+test("every network is counted matrix by matrix", () => {
+  assert.deepEqual(CASES.map(([{ architecture }]) => architecture).sort(), [...ARCHITECTURES].sort());
+});
+
 for (const [network, shapes] of CASES) {
   test(`${network.architecture} has as many parameters as its matrices have numbers, one by one`, () => {
     assert.equal(parameterCount(network, 3, 10), weights(...shapes));

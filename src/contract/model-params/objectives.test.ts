@@ -121,10 +121,10 @@ describe("losses", () => {
       );
       const { parameter } = objectivesOf(name) ?? {};
       assert.deepEqual(chosen, parameter === undefined ? [] : [parameter]);
-      assert.equal(
-        ACCEPTED.some(([model]) => model === name),
-        parameter !== undefined,
-      );
+      for (const cases of [ACCEPTED, REFUSED]) {
+        const isTried = cases.some(([model]) => model === name);
+        assert.equal(isTried, parameter !== undefined, `the cases of this test lack ${name}`);
+      }
     });
   }
 
