@@ -9,7 +9,7 @@ const NETWORKS = 500;
 /** Bytes of JSON text of all points; what else an event holds has room beside them. */
 const MOST_BYTES = SIZES.epochs - 1_024;
 
-/** A point and how many had come with it. */
+/** A point, and how many were added before it. */
 interface Counted {
   readonly point: EpochPoint;
   readonly nth: number;
@@ -44,10 +44,10 @@ function finite(loss: number | null | undefined): number | null {
   return typeof loss === "number" && Number.isFinite(loss) ? loss : null;
 }
 
-/** Gathers epochs of any number of networks in bounded room: evenly thinned, the best and the last of each kept. */
+/** Gathers epochs of any number of networks in bounded memory: thinned evenly, with the best and the last of each network kept. */
 export class EpochPoints {
   #seen = 0;
-  /** Points that were left out before these came. */
+  /** Epochs that were left out elsewhere, before `addAll`. */
   #leftOut = 0;
   /** Every so many-th point is kept. */
   #stride = 1;
@@ -74,13 +74,13 @@ export class EpochPoints {
     if (this.#networks.size > NETWORKS) this.#networks.delete(this.#networks.keys().next().value!);
   }
 
-  /** Adds what was gathered elsewhere. */
+  /** Adds epochs that another EpochPoints has thinned. */
   addAll({ points, left_out = 0 }: Epochs): void {
     for (const point of points) this.add(point);
     this.#leftOut += left_out;
   }
 
-  /** What has come since the last `clear`, in bounded room; undefined where that is nothing. */
+  /** The epochs added since the last `clear`, thinned to a bounded size; undefined where there are none. */
   bounded(): Epochs | undefined {
     if (this.#seen === 0) return undefined;
     const chosen = new Set<Counted>();

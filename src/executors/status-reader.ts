@@ -4,13 +4,13 @@ import { openSchema } from "../contract/api/open-schema.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { type StatusBlob, statusBlobSchema, statusKey } from "../contract/output/status-blob.ts";
 
-/** More than is written, for what a job of another version tells. */
+/** More than this version writes, for the status blob of a job of another version. */
 const MOST_BYTES = 8 * SIZES.statusBlob;
-/** A job of a later version may have written it. */
+/** Open, because a job of a later version may have written the blob. */
 const READ = openSchema(statusBlobSchema);
 
 /**
- * What an attempt last said of itself; undefined where it has left nothing.
+ * The status blob of an attempt; undefined where there is none.
  * @throws MucastError blob_unavailable; invalid_data for a blob that is no status of that attempt.
  */
 export async function readStatus(

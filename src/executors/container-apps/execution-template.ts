@@ -3,15 +3,15 @@ import { LIMITS } from "../../contract/config/limits.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { JobOrder } from "../executor.ts";
 
-/** What tells one attempt's execution from all others of its job. */
+/** The variables by which one attempt's execution differs from all others of its job. */
 const ID = "OPERATION_ID";
 const ATTEMPT = "MUCAST_STATUS_ATTEMPT";
 /** The caller's space of the job's own BLOB_URL, which may be a secret that only the job knows. */
 const SPACE = "MUCAST_BLOB_SPACE";
 
 /**
- * The template of an execution: the job's own, whole, with the order and the settings in the env of one container. Azure replaces the
- * job's template by it, so that what is left out is gone.
+ * The template of an execution: the job's own, whole, with the order and the settings in the env of one container. Azure
+ * replaces the job's template by it, so the execution lacks whatever the template lacks.
  * @throws MucastError too_large for a config over its limit; unavailable where the job has no container.
  */
 export function executionTemplate(
@@ -36,7 +36,7 @@ export function executionTemplate(
   };
 }
 
-/** Settings of the service as its job containers read them. */
+/** Settings of the service, by the names of the variables that job containers read. */
 export type JobSettings = Readonly<Record<string, string>>;
 
 function settingsEnv(settings: JobSettings): EnvironmentVar[] {
@@ -50,7 +50,7 @@ export function carries(execution: JobExecution, { id, attempt }: JobOrder): boo
   );
 }
 
-/** What a job container is told, as environment variables. */
+/** The order, as environment variables of a job container. */
 function orderEnv(order: JobOrder): EnvironmentVar[] {
   const bytes = Buffer.byteLength(order.config);
   if (bytes > LIMITS.configBytes) {

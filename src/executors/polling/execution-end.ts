@@ -11,7 +11,7 @@ const STOPPED: Record<StopCode, string> = {
   timed_out: "the execution had reached its time limit and was stopped",
 };
 
-/** The end of a job whose status blob says that it succeeded: its output is stored, whatever becomes of the container. */
+/** The end of a job whose status blob says that it succeeded: its output is stored, however the container ends. */
 export function successIn(status: StatusBlob | undefined): ExecutionEnd | undefined {
   const end = status?.end;
   return end && "record" in end ? { kind: "succeeded", record: end.record } : undefined;

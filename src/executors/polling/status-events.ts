@@ -25,7 +25,7 @@ export class StatusEvents {
     }
   }
 
-  /** At the end, whatever it was. */
+  /** Called once, at the end of the execution. */
   reportTimings(status: StatusBlob | undefined): void {
     if (status !== undefined) this.#listener.onTimings(status.timings);
   }

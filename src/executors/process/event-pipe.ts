@@ -11,7 +11,7 @@ import type { FromJob } from "./messages.ts";
 
 /**
  * The job's end of the pipe to its service: writes messages as JSON lines, without signatures of URLs. Where the service
- * is gone the lines are lost; the end of stdin tells the job that.
+ * is gone the lines are lost; the job sees that by the end of stdin.
  */
 export class EventPipe {
   readonly #socket: Socket;

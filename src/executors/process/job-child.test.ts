@@ -72,7 +72,7 @@ test("of a defect a job process tells an id alone, and its log the rest", option
   const memoryBytes = 2 ** 40;
   const child = new JobChild({ env, warm: false, log, blobUrl, policy: { allowed: [] }, memoryBytes });
   t.after(() => child.kill());
-  const { told } = await child.give(orderOf(TINY, RIDGE), new RecordingListener()).ended;
+  const { end: told } = await child.give(orderOf(TINY, RIDGE), new RecordingListener()).ended;
   assert.ok(told !== undefined && "problem" in told, JSON.stringify(told));
   const { code, id } = told.problem;
   assert.equal(code, "internal");
@@ -157,7 +157,7 @@ test(
     const end = { event: "end", end: { problem } };
     const heard = await told({ event: "accepted" }, ...odd, { event: "job", job: progress }, ...odd, end);
     assert.deepEqual(heard.events, [progress]);
-    assert.deepEqual(heard.end, { told: { problem }, reason: "exit code 7" });
+    assert.deepEqual(heard.end, { end: { problem }, reason: "exit code 7" });
     assert.equal(
       heard.logged.filter((line) => line.startsWith("what it told is no message")).length,
       2 * odd.length,
@@ -168,20 +168,20 @@ test(
 test("a job whose last word cannot be read fails, once its process waits again", options, async () => {
   const ready = { event: "ready" };
   const { end } = await told(ready, { event: "accepted" }, 'printed{"event":"end"}', ready);
-  assert.equal(end.told && "problem" in end.told && end.told.problem.code, "internal");
+  assert.equal(end.end && "problem" in end.end && end.end.problem.code, "internal");
 });
 
 test("a job goes on where its process is ready for it later than it took it", options, async () => {
   const problem = problemOf(new MucastError("invalid_data", "no rows"));
   const { end } = await told({ event: "accepted" }, { event: "ready" }, { event: "end", end: { problem } });
-  assert.deepEqual(end.told, { problem });
+  assert.deepEqual(end.end, { problem });
 });
 
 test("the last word of a job counts where that it was begun could not be read", options, async () => {
   const problem = problemOf(new MucastError("invalid_data", "no rows"));
   const { accepted, end } = await told('printed{"event":"accepted"}', { event: "end", end: { problem } });
   assert.equal(accepted, true);
-  assert.deepEqual(end.told, { problem });
+  assert.deepEqual(end.end, { problem });
 });
 
 test("where no descriptor is left for its pipes, it has ended before it was", options, async () => {

@@ -22,79 +22,79 @@ import {
 import { endSession, killGroup, processesOfSession } from "./process-group.ts";
 
 export interface ChildOptions extends JobStorage {
-  /** Bytes that its job may hold with all that it starts. */
+  /** Bytes that the job may hold, in the process and all that it starts. */
   readonly memoryBytes: number;
   readonly env: Readonly<Record<string, string>>;
   /** Whether it starts an engine before it has an order. */
   readonly warm: boolean;
-  /** Gets what it prints, line by line, with the operation it is at. */
+  /** Called with each line that the process prints, and the operation that it runs then. */
   readonly log: (line: string, operationId: string | undefined) => void;
-  /** Milliseconds in which it takes an order, or is killed; 10 s by default once it is ready, 120 s before. */
+  /** Milliseconds in which the process has to take an order, or is killed; 10 s by default once it is ready, 120 s before. */
   readonly accept?: { readonly ready: number; readonly starting: number } | undefined;
 }
 
-/** How an order ended, and with what its process, where that did. */
+/** How an order ended, and how its process ended, where it did. */
 export interface RunEnd {
-  /** What the process said of its job; undefined where it said nothing. */
-  readonly told: JobEnd | undefined;
+  /** The end message of the job; undefined where none came. */
+  readonly end: JobEnd | undefined;
   /** Why no process could be made, or how it ended; undefined where it waits for another order. */
   readonly reason: string | undefined;
 }
 
-/** An order in the hands of a job process. */
+/** An order that a job process runs. */
 export interface ChildRun {
   /** False where the process ended before it had taken the order. */
   readonly accepted: Promise<boolean>;
   /** Settles once nothing of the job runs any more; never rejects. */
   readonly ended: Promise<RunEnd>;
-  /** Asks the process to end in order, and kills it where it does not in a few seconds. Harmless when late. */
+  /** Asks the process to stop, and kills it where it has not ended in 5 s. Harmless when late. */
   stop(reason: StopReason): void;
 }
 
-/** The order that a process is at. */
+/** The order that the process runs. */
 interface CurrentRun {
   readonly order: JobOrder;
   readonly listener: ExecutionListener;
   readonly accepted: PromiseWithResolvers<boolean>;
   readonly ended: PromiseWithResolvers<RunEnd>;
-  /** Set once the process has taken it. */
+  /** Set once the process has taken the order. */
   isAccepted?: true;
-  told?: JobEnd;
+  end?: JobEnd;
 }
 
 const HERE = import.meta.url;
 const ENTRY = fileURLToPath(new URL(`./job-process${extname(HERE)}`, HERE));
 const LONGEST_LINE = 64 * 2 ** 10;
-/** Characters of what is no message. */
+/** Characters of a line that is no message, in the log. */
 const LONGEST_SHOWN = 200;
 const GRACE_MILLISECONDS = 5_000;
-/** One that is ready only waits for a line; before, a busy machine loads its modules. */
+/** A ready process only waits for a line; before that, a busy machine loads its modules. */
 const ACCEPT_MILLISECONDS = { ready: 10_000, starting: 120_000 };
 
-/** A job process as the service sees it. */
+/** The service's side of a job process. */
 export class JobChild implements BudgetedProcess {
   /** Undefined where the system made none. */
   readonly pid: number | undefined;
   /** Settles with the reason once nothing of it runs any more, and its work folder is gone; never rejects. */
   readonly ended: Promise<string>;
-  /** Its modules are loaded, and its engine, where it has one; or it has ended. */
+  /** Settles once its modules are loaded, and its engine, where it has one; or once it has ended. */
   readonly ready: Promise<unknown>;
   readonly #child: ChildProcess;
   readonly #readied = Promise.withResolvers<void>();
   readonly #accept: { readonly ready: number; readonly starting: number };
   #isReady = false;
-  /** Gets a line for the service's log. */
+  /** Writes a line to the service's log. */
   readonly #print: (line: string) => void;
   #run: CurrentRun | undefined;
   #gone = false;
-  /** With what it ended, once it has. */
+  /** How it ended, once it has. */
   #reason: string | undefined;
 
   constructor({ env, warm, log, blobUrl, policy, memoryBytes, accept = ACCEPT_MILLISECONDS }: ChildOptions) {
     this.#accept = accept;
     this.#child = spawn(process.execPath, [ENTRY, ...(warm ? [WARM_FLAG] : [])], {
       env,
-      // A group of its own, and a session: both can be ended whole.
+      // A group and a session of its own, so that both can be killed whole.
       detached: true,
       stdio: ["pipe", "pipe", "pipe", "pipe"],
     });
@@ -106,9 +106,9 @@ export class JobChild implements BudgetedProcess {
       this.#reason = reason;
       if (this.#run) this.#finish(this.#run, reason);
     });
-    // None has been made where this process has no descriptor left for it; its end tells so.
+    // Undefined where this process has no descriptor left for a pipe; then `ended` settles with the reason.
     if (!this.#child.stdin) return;
-    // Writing to a process that has just died is told by its end.
+    // A write to a process that has just died fails; `ended` settles with the reason.
     this.#child.stdin.on("error", () => undefined);
     onLines(this.#child.stdout!, this.#print, { longest: LONGEST_LINE });
     onLines(this.#child.stderr!, this.#print, { longest: LONGEST_LINE });
@@ -124,7 +124,10 @@ export class JobChild implements BudgetedProcess {
     this.#send({ op: "setup", blobUrl, policy, memoryBytes });
   }
 
-  /** Hands it an order; it is at none. One that stands still, as after SIGSTOP, is killed: its job would have no end. */
+  /**
+   * Gives it an order; it must run none. It is killed where it does not take the order in time, as after SIGSTOP: the job
+   * would have no end.
+   */
   give(order: JobOrder, listener: ExecutionListener): ChildRun {
     const run: CurrentRun = {
       order,
@@ -135,8 +138,8 @@ export class JobChild implements BudgetedProcess {
     this.#run = run;
     if (this.#reason !== undefined) this.#finish(run, this.#reason);
     else this.#send({ op: "order", order });
-    const impatience = setTimeout(() => this.kill(), this.#accept[this.#isReady ? "ready" : "starting"]);
-    void run.accepted.promise.then(() => clearTimeout(impatience));
+    const acceptTimer = setTimeout(() => this.kill(), this.#accept[this.#isReady ? "ready" : "starting"]);
+    void run.accepted.promise.then(() => clearTimeout(acceptTimer));
     return {
       accepted: run.accepted.promise,
       ended: run.ended.promise,
@@ -149,15 +152,15 @@ export class JobChild implements BudgetedProcess {
   #stopFor(reason: StopReason): void {
     if (this.#gone) return;
     this.#send({ op: "stop", reason });
-    const impatience = setTimeout(() => this.kill(), GRACE_MILLISECONDS);
-    void this.ended.then(() => clearTimeout(impatience));
+    const killTimer = setTimeout(() => this.kill(), GRACE_MILLISECONDS);
+    void this.ended.then(() => clearTimeout(killTimer));
   }
 
   /** @param reason how the process ended; undefined where it did not. */
   #finish(run: CurrentRun, reason: string | undefined): void {
     if (this.#run === run) this.#run = undefined;
     run.accepted.resolve(false);
-    run.ended.resolve({ told: run.told, reason });
+    run.ended.resolve({ end: run.end, reason });
   }
 
   /** Ends it in an orderly way; an order that it runs is lost. */
@@ -175,7 +178,7 @@ export class JobChild implements BudgetedProcess {
 
   /** Kills it; its job ends with `error`, unless it has said already how it ended. */
   killWith(error: MucastError): void {
-    if (this.#run) this.#run.told ??= { problem: problemOf(error) };
+    if (this.#run) this.#run.end ??= { problem: problemOf(error) };
     this.kill();
   }
 
@@ -186,8 +189,8 @@ export class JobChild implements BudgetedProcess {
   #receive(message: FromJob): void {
     switch (message.event) {
       case "ready":
-        // It may have been given an order before it first said that it was ready for one.
-        if (this.#run?.told !== undefined) this.#finish(this.#run, undefined);
+        // The service may give it an order before its first ready message.
+        if (this.#run?.end !== undefined) this.#finish(this.#run, undefined);
         else if (this.#isReady && this.#run?.isAccepted) this.killWith(noEnd());
         this.#isReady = true;
         this.#readied.resolve();
@@ -205,9 +208,9 @@ export class JobChild implements BudgetedProcess {
         this.#run?.listener.onTimings(message.timings);
         break;
       case "end":
-        // Where what it told before could not be read.
+        // Its accepted message may have been unreadable.
         this.#takeOrder();
-        if (this.#run) this.#run.told = message.end;
+        if (this.#run) this.#run.end = message.end;
         break;
       default:
         message satisfies never;
@@ -228,7 +231,7 @@ export class JobChild implements BudgetedProcess {
     const { reason, wasStarted, wasKilled } = await this.#exit();
     if (this.pid !== undefined) await endSession(this.pid);
     if (wasKilled) await sweepWorkFolders(temporary || "/tmp");
-    // Not before: what is left of its session holds its pipes open. What it said last is still in them.
+    // Not before: the other processes of its session hold its pipes open. Its last messages are still in them.
     if (wasStarted) await closed;
     return reason;
   }
@@ -248,7 +251,7 @@ export class JobChild implements BudgetedProcess {
   }
 }
 
-/** Its last word is lost where something else stood in that line. */
+/** The end message is lost where a library printed into its line. */
 function noEnd(): MucastError {
   return new MucastError(
     "internal",

@@ -15,7 +15,7 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => u
 // Before anything is started that would keep the score of the service.
 offerToOomKiller();
 
-// Where the service is gone, so are the readers of stdout and stderr; stdin tells that.
+// Where the service is gone, so are the readers of stdout and stderr; the end of stdin ends this process then.
 for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
 
 const pipe = new EventPipe(MESSAGE_DESCRIPTOR);
@@ -37,7 +37,7 @@ process.exit(0);
 
 /**
  * Makes the kernel end this process, and what it starts from now on, before its service where the machine's memory runs
- * out: then the service is there to tell that the job failed. Does nothing where there is no such file (macOS).
+ * out: then the service is there to report that the job failed. Does nothing where there is no such file (macOS).
  */
 function offerToOomKiller(): void {
   const file = "/proc/self/oom_score_adj";

@@ -33,7 +33,7 @@ export class JobRuns {
   #order = Promise.withResolvers<JobOrder | undefined>();
   #setup: Extract<ToJob, { op: "setup" }> | undefined;
   #store: Promise<BlobStore> | undefined;
-  /** Whether the service drains or is gone: an attempt that does not succeed is lost, and leaves no end. */
+  /** Whether the service drains or is gone: an attempt that does not succeed is lost, and its status gets no end. */
   #isDraining = false;
 
   constructor(send: (message: FromJob) => void, warm: boolean) {

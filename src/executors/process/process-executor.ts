@@ -17,40 +17,41 @@ import type { JobStorage } from "./messages.ts";
 import { Standby } from "./standby.ts";
 
 export interface ProcessExecutorOptions extends JobStorage {
-  /** Gets what job processes print, line by line, with the operation they are at; never a secret of the storage. */
+  /** Called with each line that a job process prints, and the operation that it runs then; never with a secret of the storage. */
   readonly log: (line: string, operationId: string | undefined) => void;
   /** Keeps one job process ready, so that a small job takes well under a second. */
   readonly warm: boolean;
   /** Jobs at a time; 1 by default. */
   readonly jobs?: number;
-  /** Bytes that all of them together may hold; by default 80 % of the machine's memory. */
+  /** Bytes that all job processes together may hold; by default 80 % of the machine's memory. */
   readonly memoryBytes?: number;
-  /** Milliseconds in which a job process takes its order before another one is tried. */
+  /** Milliseconds in which a job process has to take its order before the executor tries another one. */
   readonly accept?: ChildOptions["accept"];
-  /** What job processes inherit their few variables from; by default this process's. */
+  /** The environment of which job processes get a few variables; by default that of this process. */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
-/** A job of an earlier service that still runs ends by itself in about 2 s. */
+/** A job process of an earlier service that still runs ends by itself in about 2 s. */
 const PATIENCE_MILLISECONDS = 10_000;
 const POLL_MILLISECONDS = 50;
 
 /**
- * Runs jobs in processes of their own on this machine, one job at a time in each; they end with the service, and so do
- * their engines.
+ * Runs jobs in processes of their own on this machine, one job at a time in each. The processes and their engines end with
+ * the service.
  */
 export class ProcessExecutor implements Executor {
   readonly name = "process";
   readonly outlivesService = false;
   readonly #options: ProcessExecutorOptions;
   readonly #running = new Map<string, Execution>();
+  /** The processes that were given an order. */
   readonly #children = new Set<JobChild>();
-  /** Those that wait, too. */
+  /** All processes, also those that wait for an order. */
   readonly #spawned = new Set<JobChild>();
   readonly #memory: MemoryBudget;
   readonly #memoryBytes: number;
   readonly #standby: Standby | undefined;
-  /** What the job process that waits was started with. */
+  /** The environment, as JSON, with which the waiting process was started. */
   #standbyEnv = "";
   #closed = false;
 
@@ -67,7 +68,7 @@ export class ProcessExecutor implements Executor {
     this.#standby = options.warm ? new Standby({ start: () => this.#spawn(true), isWanted }) : undefined;
   }
 
-  /** Settles once a job process waits, or has failed to; at once where none is kept. */
+  /** Settles once a job process waits for an order, or has ended; at once where none is kept ready. */
   async ready(): Promise<void> {
     await this.#standby?.child?.ready;
   }
@@ -85,14 +86,14 @@ export class ProcessExecutor implements Executor {
     return execution;
   }
 
-  /** What an earlier service has started is waited for until it is gone: no two attempts run at a time. */
+  /** Waits until a process that an earlier service has started is gone: no two attempts run at a time. */
   async adopt(order: JobOrder, handle: string): Promise<Execution | undefined> {
     const running = this.#running.get(`${order.id}.${order.attempt}`);
     if (running) return running;
     const [pid, started] = handle.split("-");
     // Of another executor, or of a process that the system did not make.
     if (started === undefined) return undefined;
-    // It has done that job and is at another, or waits.
+    // It has done that job, and runs another or waits for one.
     if ([...this.#children].some((child) => child.pid === Number(pid))) return undefined;
     const deadline = performance.now() + PATIENCE_MILLISECONDS;
     while (startTimeOf(Number(pid)) === started && performance.now() < deadline)
@@ -107,7 +108,7 @@ export class ProcessExecutor implements Executor {
     await Promise.all([this.#standby?.close(), ...[...this.#children].map(({ ended }) => ended)]);
   }
 
-  /** Hands the order to a job process. One that waited may have died just now, so a new one is tried too. */
+  /** Gives the order to a job process. The one that waited may have died just now, so a new one is tried too. */
   async #begin(order: JobOrder, listener: ExecutionListener): Promise<Begun> {
     let reason = "the service is closing";
     for (let tries = 0; tries < 2 && !this.#closed; tries++) {
@@ -122,7 +123,7 @@ export class ProcessExecutor implements Executor {
     throw new MucastError("unavailable", `no job process can be started: ${reason}`);
   }
 
-  /** One that is still there waits for another order, or is told that there will be none. */
+  /** A process that has not ended waits for another order; without a standby it is stopped. */
   #afterJob(child: JobChild, { reason }: RunEnd): void {
     if (reason !== undefined) return;
     if (this.#standby) this.#standby.takeBack(child);
@@ -156,10 +157,10 @@ export class ProcessExecutor implements Executor {
   }
 }
 
-/** An order in the hands of a job process. */
+/** An order that a job process has taken. */
 interface Begun {
   readonly child: JobChild;
-  /** Names the process for good. */
+  /** Pid and start time, which name the process for good. */
   readonly handle: string;
   readonly run: ChildRun;
 }
@@ -175,7 +176,7 @@ function handleOf(child: JobChild): string {
   }
 }
 
-/** @param onEnd called before anybody hears of the end. */
+/** @param onEnd called before `ended` settles. */
 function executionOf(handle: string, run: ChildRun, onEnd: (end: RunEnd) => void): Execution {
   let stopped: StopReason | undefined;
   return {
@@ -191,10 +192,10 @@ function executionOf(handle: string, run: ChildRun, onEnd: (end: RunEnd) => void
   };
 }
 
-function endOf({ told, reason }: RunEnd, stopped: StopReason | undefined): ExecutionEnd {
-  if (told !== undefined && "record" in told) return { kind: "succeeded", record: told.record };
+function endOf({ end, reason }: RunEnd, stopped: StopReason | undefined): ExecutionEnd {
+  if (end !== undefined && "record" in end) return { kind: "succeeded", record: end.record };
   if (stopped === "draining") return { kind: "lost", reason: "it was handed back" };
-  if (told !== undefined) return { kind: "failed", problem: told.problem };
+  if (end !== undefined) return { kind: "failed", problem: end.problem };
   if (stopped === undefined) return { kind: "lost", reason: `the job's process is gone: ${reason}` };
   const [code, why] =
     stopped === "canceled"
@@ -204,8 +205,8 @@ function endOf({ told, reason }: RunEnd, stopped: StopReason | undefined): Execu
 }
 
 /**
- * What a job process sees of the service's environment: what finds programs, folders and certificates, and where
- * blobs are in Azure, what proves who asks for them. Not where the database is, nor any key of the service.
+ * What a job process gets of the service's environment: the variables that find programs, folders and certificates, and
+ * where blobs are in Azure, the credentials for them. It gets neither the database's URL nor any key of the service.
  */
 function jobEnvironment(
   env: Readonly<Record<string, string | undefined>>,

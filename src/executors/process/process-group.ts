@@ -5,7 +5,7 @@ import { sessionOf } from "../../contract/machine/process-stat.ts";
 const POLL_MILLISECONDS = 10;
 const PATIENCE_MILLISECONDS = 5_000;
 
-/** What a system says of processes that are gone: macOS refuses signals to those that are not waited for. */
+/** Errors for processes that are gone: macOS refuses signals to zombies with EPERM. */
 const GONE = new Set(["ESRCH", "EPERM"]);
 
 /** Kills a process and those of its group, where it leads one. Harmless where it is gone. */
@@ -20,9 +20,9 @@ export function killGroup(leader: number): void {
 }
 
 /**
- * Kills what is left of a session whose leader has ended, and waits until it is gone: workers have groups of their
- * own, but no session. On Linux; elsewhere they end within a second by themselves, and no caller waits. Never rejects: where
- * the system does not let it look, as without a free descriptor, it looks again.
+ * Kills the processes of a session whose leader has ended, and waits until they are gone: workers have groups of their own,
+ * but no session. On Linux alone; elsewhere they end by themselves within a second, and this returns at once. Never rejects:
+ * where the system does not let it look, as without a free descriptor, it looks again.
  */
 export async function endSession(leader: number): Promise<void> {
   const deadline = performance.now() + PATIENCE_MILLISECONDS;
@@ -34,7 +34,7 @@ export async function endSession(leader: number): Promise<void> {
   }
 }
 
-/** Pids of the processes of a session that run; undefined where they cannot be looked up now, none where Linux does not tell. */
+/** Pids of the running processes of a session; undefined where they cannot be looked up now, none where the system is not Linux. */
 export function processesOfSession(session: number): number[] | undefined {
   if (process.platform !== "linux") return [];
   try {

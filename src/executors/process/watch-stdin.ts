@@ -1,6 +1,6 @@
 /**
- * A thread of a job process: reads stdin, hands on its lines, and kills the process and its engine a little after
- * stdin has ended, whatever the main thread is busy with. The service holds the other end, so that is when it dies.
+ * A thread of a job process: reads stdin, posts its lines to the main thread, and kills the process and its engine 2 s after
+ * stdin has ended, also while the main thread is busy. The service holds the other end, which closes when the service dies.
  */
 import { Socket } from "node:net";
 import { parentPort } from "node:worker_threads";
@@ -12,7 +12,7 @@ const GRACE_MILLISECONDS = 2_000;
 
 // stdin of a thread would be fed by the main thread.
 const stdin = new Socket({ fd: 0, readable: true, writable: false });
-// An order that is none of the service's: the process ends, and its end tells the service.
+// Longer than any order of the service: the process ends, and the service sees that.
 const onLonger = () => killGroup(process.pid);
 onLines(stdin, (line) => parentPort!.postMessage(line), { longest: LONGEST_MESSAGE, onLonger });
 stdin.once("error", () => stdin.destroy());
