@@ -3,13 +3,13 @@ import { MucastError } from "../../../contract/errors/errors.ts";
 import { type BlobAddress, type Blobs, type BlobUpload, spaceOf } from "../../blobs/blobs.ts";
 import type { Caller } from "../../operations/operations.ts";
 
-/** A fake of what keeps records of blobs: every caller reads its own space of a real store, whatever is in it. */
+/** A fake: every caller has a space in a real store, without records of its blobs. */
 export class FakeBlobs implements Blobs {
   readonly #store: BlobStore;
-  /** Bytes that an upload may come to. */
+  /** Bytes that an upload may have. */
   room = Number.POSITIVE_INFINITY;
-  /** How uploads ended: with their bytes, or given up. */
-  readonly uploads: (number | "given up")[] = [];
+  /** How uploads ended: with their bytes, or discarded. */
+  readonly uploads: (number | "discarded")[] = [];
   /** Blobs that an operation names. */
   readonly inUse = new Set<string>();
 
@@ -34,7 +34,7 @@ export class FakeBlobs implements Blobs {
       ...(await this.find(caller, name)),
       reserve,
       finish: async (stored) => void this.uploads.push(stored),
-      discard: async () => void this.uploads.push("given up"),
+      discard: async () => void this.uploads.push("discarded"),
     };
   }
 

@@ -2,7 +2,7 @@ import { outputFailed } from "../../../blob/blob-errors.ts";
 import type { BlobStore } from "../../../blob/store.ts";
 import { causeOf } from "../../../contract/errors/system-error.ts";
 
-/** A fake: a folder in which nothing can be written, as the system says it. */
+/** A fake: a folder in which every write fails with an error of the system. */
 export class FakeFullStore implements BlobStore {
   readonly url = "";
   readonly #errno: string;

@@ -200,9 +200,9 @@ test("an upload reserves room before its bytes come, or as they come, and releas
   const path = `/data/${freshName()}`;
   const sent = { method: "PUT", path, headers: { "transfer-encoding": "chunked" } };
   assert.deepEqual(codeOf(await ask(service.port, sent, "x".repeat(11))), [507, "quota_exceeded"]);
-  assert.deepEqual(uploads, ["given up"]);
+  assert.deepEqual(uploads, ["discarded"]);
   assert.equal((await service.put(freshName(), "x".repeat(10))).status, 201);
-  assert.deepEqual(uploads, ["given up", 10]);
+  assert.deepEqual(uploads, ["discarded", 10]);
   assert.equal((await service.files()).length, files.length + 1);
 });
 
@@ -219,6 +219,6 @@ for (const [errno, status, code, words] of [
     const { title, detail } = JSON.parse(answer.text);
     assert.match(detail, words);
     assert.doesNotMatch(`${title} ${detail}`, /result|output/);
-    assert.deepEqual(fake.blobs.uploads, ["given up"]);
+    assert.deepEqual(fake.blobs.uploads, ["discarded"]);
   });
 }
