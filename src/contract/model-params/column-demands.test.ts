@@ -207,6 +207,7 @@ describe("no ticker can take", () => {
       ["catboost", "leaf_estimation_iterations", [1_001]],
       ["rf", "n_estimators", [2_000_000_000]],
       ["rf", "max_leaf_nodes", [100_001]],
+      ["rf", "max_samples", [10_000_001, 2_147_483_648, 10.5]],
       ["lasso", "max_iter", [10_000_001]],
     ];
     for (const [model, name, values] of beyond) {
@@ -218,6 +219,8 @@ describe("no ticker can take", () => {
         );
       }
     }
-    assert.equal(fault("rf", { n_estimators: 100_000 }), undefined);
+    for (const params of [{ n_estimators: 100_000 }, { max_samples: 10_000_000 }, { max_samples: 9.5 }]) {
+      assert.equal(fault("rf", params), undefined);
+    }
   });
 });

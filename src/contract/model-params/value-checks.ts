@@ -40,8 +40,10 @@ function limitFaults(model: Model, { name }: Parameter, raw: unknown, path: stri
   const rule = valueRule(model.library, name);
   if (rule?.kind !== "most") return [];
   const value = Number(isRawNumber(raw) ? raw.rawJSON : raw);
-  if (!(value > rule.most)) return [];
-  return [{ path, message: `may be at most ${rule.most}, since ${rule.reason}; got ${show(raw)}` }];
+  const { most, mostFraction = most } = rule;
+  const limit = jsonType(raw) === "float" ? mostFraction : most;
+  if (!(value > limit)) return [];
+  return [{ path, message: `may be at most ${limit}, since ${rule.reason}; got ${show(raw)}` }];
 }
 
 /**

@@ -22,13 +22,13 @@ import type { Library } from "./models.ts";
 /**
  * How mucast checks a parameter's value beyond its type:
  * - columns: the value speaks of columns; it is compared with the columns of each fit.
- * - most: the value may not exceed a number.
+ * - most: the value may not exceed a number; one written as a fraction may not exceed `mostFraction`, where that is given.
  * - own: value-checks.ts has a rule for this parameter.
  * - trial: the value speaks of neither columns nor rows, and the trial fit checks it.
  */
 type ValueRule =
   | { readonly kind: "columns"; readonly forms: readonly ColumnForm[]; readonly inWords: string }
-  | { readonly kind: "most"; readonly most: number; readonly reason: string }
+  | { readonly kind: "most"; readonly most: number; readonly mostFraction?: number; readonly reason: string }
   | { readonly kind: "own" | "trial" };
 
 type Rules = Readonly<Record<string, ValueRule>>;
@@ -59,6 +59,8 @@ const SKLEARN: Rules = {
   n_estimators: rounds,
   max_iter: most(10_000_000, "each is a pass over the rows"),
   max_leaf_nodes: most(100_000, "each tree takes memory for all of them"),
+  // A number of rows, or a multiple of the rows that there are; scikit-learn takes either beyond the rows.
+  max_samples: { kind: "most", most: 10_000_000, mostFraction: 10, reason: "each tree draws as many rows" },
   // scikit-learn requires one sign for every column.
   monotonic_cst: columns(SIGNS, list("each", SIGN)),
   ...own("precompute", "solver_options"),
