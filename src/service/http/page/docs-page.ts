@@ -83,7 +83,7 @@ function errorsHtml(): Html {
       html`<tr><td><code>${code}</code></td><td>${status}</td><td>${title}</td><td>${prose(advice)}</td></tr>`,
   );
   return html`<h2 id="errors">Errors</h2>
-<p>Every error is a problem of these codes. A job that fails keeps its problem in the operation's <code>error</code>, and service for the operation is still answered with 200.</p>
+<p>Every error is a problem of these codes. A job that fails keeps its problem in the operation's <code>error</code>, and asking for the operation is still answered with 200.</p>
 <div class="wide"><table><thead><tr><th>code</th><th>status</th><th>what it says</th><th>what to do</th></tr></thead><tbody>${rows}</tbody></table></div>`;
 }
 
