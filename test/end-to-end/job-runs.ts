@@ -4,11 +4,12 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { closeSharedEngines, openSharedEngine } from "./shared-engines.ts";
 import type { JobEvent } from "../../src/contract/api/job-events.ts";
 import type { OutputBlob } from "../../src/contract/output/output-blob.ts";
 import type { ResultRecord } from "../../src/contract/output/result-record.ts";
 import { runMlJob } from "../../src/jobs/ml/run-ml-job.ts";
-import type { JobContext, JobRequest } from "../../src/jobs/shared/job.ts";
+import type { JobContext, JobRequest, OpenEngine } from "../../src/jobs/shared/job.ts";
 import { featureBlob, type Market, priceBlob } from "./market.ts";
 
 /** The two input blobs on disk, in a folder of their own. */
@@ -27,7 +28,9 @@ export async function newFolder(): Promise<string> {
   return folder;
 }
 
+/** Also stops the engines. */
 export async function removeFolders(): Promise<void> {
+  await closeSharedEngines();
   for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true });
 }
 
@@ -59,12 +62,16 @@ export type Job = (request: JobRequest, context: JobContext) => Promise<ResultRe
 
 let runs = 0;
 
-/** One job in this process. @param config JSON text. */
+/**
+ * One job in this process, in an engine that the jobs of this file share: what a job computes does not depend on the jobs
+ * before it, which network-processes.test.ts and process-executor.test.ts show. @param config JSON text.
+ */
 export async function runJob(
   blobs: BlobPair,
   config: string,
   workers = 1,
   job: Job = runMlJob,
+  openEngine: OpenEngine = openSharedEngine,
 ): Promise<JobRun> {
   const events: JobEvent[] = [];
   const record = await job(
@@ -74,6 +81,7 @@ export async function runJob(
       policy: { allowed: [] },
       report: (event) => events.push(event),
       signal: new AbortController().signal,
+      openEngine,
     },
   );
   const text = readFileSync(fileURLToPath(record.output_url), "utf8");
