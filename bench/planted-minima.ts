@@ -16,9 +16,3 @@ export const OPTIONS = Object.keys(MINIMA);
 export function isJoint(option: string): boolean {
   return NETWORKS[option as Architecture].joint;
 }
-
-/** The signals that an option has to find, in as few jobs as possible. */
-export function jobsOf(option: string): SignalName[][] {
-  const signals = Object.keys(MINIMA[option]!) as SignalName[];
-  return isJoint(option) ? signals.map((signal) => [signal]) : [signals];
-}

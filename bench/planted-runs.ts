@@ -5,7 +5,13 @@ import { join } from "node:path";
 import { atOnce } from "../src/contract/machine/pausable.ts";
 import { evaluateDl } from "../src/jobs/dl/dl-output.ts";
 import type { ReadAndTrained } from "../src/jobs/dl/read-and-train.ts";
-import { plantedMarket, type SignalName, writePlantedBlobs } from "./planted-signals.ts";
+import {
+  type MarketSize,
+  type PlantedMarket,
+  plantedMarket,
+  type SignalName,
+  writePlantedBlobs,
+} from "./planted-signals.ts";
 import type { Train } from "./shared-engine.ts";
 
 export interface PlantedRun {
@@ -16,6 +22,8 @@ export interface PlantedRun {
   readonly seed: number;
   /** The job's default where it is missing. */
   readonly loss?: string;
+  /** All eight tickers and 1,500 days where it is missing. */
+  readonly size?: MarketSize;
 }
 
 /**
@@ -25,10 +33,10 @@ export interface PlantedRun {
 export async function plantedIcs(train: Train, planned: PlantedRun): Promise<Map<SignalName, number>> {
   const folder = mkdtempSync(join(tmpdir(), "mucast-planted-"));
   try {
-    const markets = planned.signals.map((signal) => plantedMarket(signal, planned.seed));
+    const markets = planned.signals.map((signal) => plantedMarket(signal, planned.seed, planned.size));
     const blobs = writePlantedBlobs(markets, folder);
     const trained = await train({ ...blobs, config: configOf(planned), workers: 1 });
-    return new Map(planned.signals.map((signal, i) => [signal, meanIc(trained, markets[i]!.tickers)]));
+    return new Map(planned.signals.map((signal, i) => [signal, meanIc(trained, markets[i]!)]));
   } finally {
     rmSync(folder, { recursive: true });
   }
@@ -46,11 +54,12 @@ function configOf({ option, seed, loss }: PlantedRun): object {
   };
 }
 
-function meanIc({ outcome }: ReadAndTrained, tickers: readonly string[]): number {
+function meanIc({ outcome }: ReadAndTrained, { tickers, dates, learningEnd }: PlantedMarket): number {
+  const scored = dates.length - 1 - dates.indexOf(learningEnd);
   const metrics = atOnce(evaluateDl(outcome.trained, undefined)).tables.score.by_ticker;
   const ics = tickers.map((ticker) => {
     const metric = metrics.get(ticker);
-    if (metric?.n !== 300)
+    if (metric?.n !== scored)
       throw new Error(`${ticker} has ${metric?.n} scored rows: ${JSON.stringify(outcome.failures)}`);
     return metric.correlation ?? 0;
   });

@@ -68,8 +68,18 @@ export interface PlantedMarket {
   readonly bestForecasts: readonly Float64Array[];
 }
 
+export interface MarketSize {
+  readonly days?: number;
+  /** Of the eight that are drawn so many are handed on, the first. */
+  readonly tickers?: number;
+}
+
 /** The market of a seed: the same numbers on every machine. */
-export function plantedMarket(name: SignalName, seed: number, days = DAYS): PlantedMarket {
+export function plantedMarket(
+  name: SignalName,
+  seed: number,
+  { days = DAYS, tickers: handedOn = TICKERS }: MarketSize = {},
+): PlantedMarket {
   const random = seededRandom(seed);
   const series = (length: number) => Float64Array.from({ length }, () => random.normal());
   const tickers = Array.from({ length: TICKERS }, (_, t) => `${name}_${t}`);
@@ -83,14 +93,14 @@ export function plantedMarket(name: SignalName, seed: number, days = DAYS): Plan
   const noiseSize = VOLATILITY * Math.sqrt(1 - bestIc ** 2);
   const dates = businessDays(days);
   return {
-    tickers,
+    tickers: tickers.slice(0, handedOn),
     dates,
     learningEnd: dates[Math.floor(0.8 * days) - 1]!,
-    features: drawnFrom.map((columns) => columns.map((column) => column.subarray(LAG))),
-    returns: noise.map((values, t) =>
-      values.map((value, day) => bestForecasts[t]![day]! + noiseSize * value),
-    ),
-    bestForecasts,
+    features: drawnFrom.slice(0, handedOn).map((columns) => columns.map((column) => column.subarray(LAG))),
+    returns: noise
+      .slice(0, handedOn)
+      .map((values, t) => values.map((value, day) => bestForecasts[t]![day]! + noiseSize * value)),
+    bestForecasts: bestForecasts.slice(0, handedOn),
   };
 }
 

@@ -24,7 +24,7 @@ for (const [name, ic] of [
   ["cross", 0.577],
 ] as const) {
   test(`the best forecast of ${name} has an IC of ${ic}`, () => {
-    const { returns, bestForecasts } = plantedMarket(name, 5, LONG);
+    const { returns, bestForecasts } = plantedMarket(name, 5, { days: LONG });
     const ics = returns.map((values, t) => correlation(values, bestForecasts[t]!)!);
     assert.ok(Math.abs(mean(ics) - ic) < 0.01, String(mean(ics)));
     assert.equal(Math.round(SIGNALS[name].bestIc * 1_000) / 1_000, ic);
@@ -38,19 +38,19 @@ function ownIc({ returns, features }: PlantedMarket, feature: number, lag: numbe
 }
 
 test("memory shows in the feature of four rows ago and in none of the same day", () => {
-  const market = plantedMarket("memory", 6, LONG);
+  const market = plantedMarket("memory", 6, { days: LONG });
   assert.ok(ownIc(market, 0, 4) > 0.55);
   for (const lag of [0, 3, 5]) assert.ok(Math.abs(ownIc(market, 0, lag)) < 0.03);
 });
 
 test("of cross a ticker's own features show no more than an eighth of the variance of the signal", () => {
-  const market = plantedMarket("cross", 6, LONG);
+  const market = plantedMarket("cross", 6, { days: LONG });
   assert.ok(Math.abs(ownIc(market, 0, 0) - 0.577 / Math.sqrt(8)) < 0.03);
   for (const feature of [1, 2, 3, 4, 5]) assert.ok(Math.abs(ownIc(market, feature, 0)) < 0.03);
 });
 
 test("null has nothing to forecast, in no feature and at no lag", () => {
-  const market = plantedMarket("null", 6, LONG);
+  const market = plantedMarket("null", 6, { days: LONG });
   for (const feature of [0, 1, 2, 3, 4, 5])
     for (const lag of [0, 1, 4]) assert.ok(Math.abs(ownIc(market, feature, lag)) < 0.03);
 });
@@ -60,6 +60,13 @@ test("a seed makes the same market again, another seed another one", () => {
     assert.deepEqual(plantedMarket(name, 3), plantedMarket(name, 3));
     assert.notDeepEqual(plantedMarket(name, 3).returns, plantedMarket(name, 4).returns);
   }
+});
+
+test("a market of fewer tickers is the beginning of the whole one", () => {
+  const [whole, part] = [plantedMarket("cross", 3), plantedMarket("cross", 3, { tickers: 2 })];
+  assert.deepEqual(part.returns, whole.returns.slice(0, 2));
+  assert.deepEqual(part.features, whole.features.slice(0, 2));
+  assert.deepEqual(part.tickers, whole.tickers.slice(0, 2));
 });
 
 test("the blobs hold the planted returns as labels, 300 of them after the end of learning", () => {

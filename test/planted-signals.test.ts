@@ -1,41 +1,60 @@
+/**
+ * Every network finds planted signals with all its defaults, on markets as small as tell. `npm run bench -- planted`
+ * trains on whole markets, with many seeds and every loss.
+ */
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
-import { jobsOf, MINIMA, OPTIONS } from "../bench/planted-minima.ts";
-import { plantedIcs, twoAtATime } from "../bench/planted-runs.ts";
+import { isJoint, MINIMA, OPTIONS } from "../bench/planted-minima.ts";
+import { type PlantedRun, plantedIcs, twoAtATime } from "../bench/planted-runs.ts";
 import type { SignalName } from "../bench/planted-signals.ts";
 import { withEngine } from "../bench/shared-engine.ts";
 
-const SEED = 1;
+const seed = 1;
+
+/** Networks of one ticker each. By chance alone a mean over two tickers of 300 scored rows scatters by 0.041. */
+const FEW_TICKERS = { tickers: 2 };
+/** Networks of all tickers. By chance alone a mean over eight tickers of 180 scored rows scatters by 0.026. */
+const FEWER_DAYS = { days: 900 };
+
+/** How far below the bound of a whole market an IC may lie, and of `null` above it. */
+const SLACK = 0.04;
+/** Three times the scatter. */
+const CHANCE = 0.12;
+
+/** A ticker's own features hold an eighth of the variance of this signal: a correlation of 0.577 / sqrt(8). */
+const ALONE: PlantedRun = { option: "transformer", signals: ["cross"], seed, size: FEW_TICKERS };
+const BEST_ALONE = 0.204;
+
+/** Of a joint network `cross` shows what `linear` does: both lie in features of the same day. */
+function runsOf(option: string): PlantedRun[] {
+  const signals = Object.keys(MINIMA[option]!) as SignalName[];
+  if (!isJoint(option)) return [{ option, signals, seed, size: FEW_TICKERS }];
+  return signals
+    .filter((signal) => signal !== "linear")
+    .map((signal) => ({ option, signals: [signal], seed, size: FEWER_DAYS }));
+}
 
 /** IC by option and signal. */
 const reached = new Map<string, Map<SignalName, number>>(OPTIONS.map((option) => [option, new Map()]));
 
-/** A ticker's own features hold an eighth of the variance of this signal: a correlation of 0.577 / sqrt(8). */
-const ALONE = { option: "transformer", signals: ["cross"] } as const;
-const BEST_ALONE = 0.204;
-/** By chance alone a mean over 8 tickers scatters by 0.02. */
-const CHANCE = 0.06;
-
 before(async () => {
-  const asked = OPTIONS.flatMap((option) => jobsOf(option).map((signals) => ({ option, signals })));
-  const jobs: { option: string; signals: readonly SignalName[] }[] = [...asked, ALONE];
+  const runs = [...OPTIONS.flatMap(runsOf), ALONE];
   await withEngine(2, ["torch"], (train) =>
-    twoAtATime(jobs, async ({ option, signals }) => {
-      const ics = await plantedIcs(train, { option, signals, seed: SEED });
-      for (const [signal, ic] of ics) reached.get(option)!.set(signal, ic);
+    twoAtATime(runs, async (run) => {
+      for (const [signal, ic] of await plantedIcs(train, run)) reached.get(run.option)!.set(signal, ic);
     }),
   );
 });
 
-for (const [option, minima] of Object.entries(MINIMA)) {
+for (const option of OPTIONS) {
   test(`${option} finds the planted signals with all its defaults`, (t) => {
-    const found = reached.get(option)!;
-    for (const [signal, ic] of found) t.diagnostic(`${option} ${signal} ${ic.toFixed(3)}`);
-    const short = Object.entries(minima).filter(([signal, least]) => {
-      const ic = found.get(signal as SignalName)!;
-      return signal === "null" ? !(Math.abs(ic) < least) : !(ic >= least);
-    });
-    assert.deepEqual(short, []);
+    for (const signal of runsOf(option).flatMap(({ signals }) => signals)) {
+      const ic = reached.get(option)!.get(signal)!;
+      t.diagnostic(`${option} ${signal} ${ic.toFixed(3)}`);
+      const bound = MINIMA[option]![signal]!;
+      if (signal === "null") assert.ok(Math.abs(ic) < bound + SLACK, `${signal} ${ic}`);
+      else assert.ok(ic >= bound - SLACK, `${signal} ${ic}`);
+    }
   });
 }
 

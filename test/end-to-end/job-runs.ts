@@ -4,13 +4,13 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { closeSharedEngines, openSharedEngine } from "./shared-engines.ts";
 import type { JobEvent } from "../../src/contract/api/job-events.ts";
 import type { OutputBlob } from "../../src/contract/output/output-blob.ts";
 import type { ResultRecord } from "../../src/contract/output/result-record.ts";
 import { runMlJob } from "../../src/jobs/ml/run-ml-job.ts";
 import type { JobContext, JobRequest, OpenEngine } from "../../src/jobs/shared/job.ts";
 import { featureBlob, type Market, priceBlob } from "./market.ts";
+import { closeSharedEngines, openSharedEngine } from "./shared-engines.ts";
 
 /** The two input blobs on disk, in a folder of their own. */
 export interface BlobPair {
