@@ -63,7 +63,7 @@ export function eventRoutes(app: HttpApp, options: HttpOptions, closing: AbortSi
       // 204 makes a browser stop reconnecting. After an empty stream it would reconnect for ever.
       const first = isEnded(status) ? await events.next() : undefined;
       if (first?.done) return reply.code(204).send();
-      const closed = telemetry.streamOpened();
+      const recordClose = telemetry.streamOpened();
       const stream = new PassThrough();
       const known: SentEvent[] = first === undefined ? [] : [first.value as SentEvent];
       void pumpEvents(known, events, stream, signal)
@@ -71,7 +71,7 @@ export function eventRoutes(app: HttpApp, options: HttpOptions, closing: AbortSi
           log.warn({ operation_id: params.id, err: error }, "a stream of events broke");
           stream.destroy();
         })
-        .finally(closed);
+        .finally(recordClose);
       return asStream(reply).send(stream);
     },
   });
