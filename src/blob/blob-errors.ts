@@ -1,12 +1,12 @@
 import { MucastError } from "../contract/errors/errors.ts";
 
-/** The error of what was stopped: the signal's reason where that is a MucastError, else `canceled`. */
+/** The error of reading or writing that was aborted: the signal's reason where that is a MucastError, else `canceled`. */
 export function canceled(signal: AbortSignal, doing: "reading" | "writing", name: string): MucastError {
   if (signal.reason instanceof MucastError) return signal.reason;
   return new MucastError("canceled", `${doing} ${name} was cancelled`, { source: name });
 }
 
-/** @throws the error of what was stopped, where it was. */
+/** @throws the error of `canceled`, where the signal is aborted. */
 export function throwIfAborted(
   signal: AbortSignal | undefined,
   doing: "reading" | "writing",

@@ -13,7 +13,7 @@ import {
 import { type AddressRule, isAllowedAddress } from "./remote/addresses.ts";
 import { notPublic } from "./remote/guarded-agent.ts";
 
-/** Where a blob is, and what errors and outputs call it. */
+/** Where a blob lies, and its name in errors and outputs. */
 export type BlobLocation = FileLocation | UrlLocation;
 
 export interface FileLocation {
@@ -24,7 +24,7 @@ export interface FileLocation {
 
 /**
  * `mapped`: a folder stands for the URL. `container`: it is in BLOB_URL's container, and there are credentials for
- * that. `remote`: anywhere else that is allowed, asked for as it is written.
+ * that. `remote`: any other allowed URL, requested as it is written.
  */
 export type UrlLocation =
   | {
@@ -63,23 +63,23 @@ const INPUT_KEY = /\/(data\/(?:feature_engine|data_extractor)_[A-Za-z0-9_-]{1,64
 
 /**
  * Checks the URL of an input blob, `{blob_url}/data/feature_engine_<id>.json` or `data_extractor_<id>.json`, as far
- * as that goes without asking anybody: only the request itself shows what its host resolves to. A query string
+ * as that goes without a request: only the request itself shows what its host resolves to. A query string
  * (such as a SAS) may follow; it is used for the request and shown nowhere. Paths and file: URLs are refused, so a
- * service can hand it what its callers write.
+ * service can check what its callers write with it.
  * @throws MucastError url_not_allowed.
  */
 export function checkInputLocation(text: string, policy: BlobPolicy): UrlLocation {
-  const place = text.split("?")[0]!;
+  const bare = text.split("?")[0]!;
   if (/[^\x21-\x7e]/.test(text)) {
     throw notAllowed(text, "holds a space, a control character or a character that is not ASCII");
   }
   if (text.includes("#")) throw notAllowed(text, "has a fragment");
-  const key = INPUT_KEY.exec(place)?.[1];
-  const before = place.slice(0, -1 - (key?.length ?? 0));
+  const key = INPUT_KEY.exec(bare)?.[1];
+  const before = bare.slice(0, -1 - (key?.length ?? 0));
   const name = shownUrl(text);
   const mapped = key === undefined ? undefined : mappedTo(key, before, policy);
   if (mapped !== undefined) return { kind: "mapped", key: key!, base: before, folder: mapped.folder, name };
-  const fault = spellingFault(place, policy.privateOrigins);
+  const fault = spellingFault(bare, policy.privateOrigins);
   if (fault !== undefined) throw notAllowed(text, fault);
   if (key === undefined) {
     throw notAllowed(
@@ -87,20 +87,20 @@ export function checkInputLocation(text: string, policy: BlobPolicy): UrlLocatio
       "does not end in /data/feature_engine_<id>.json or /data/data_extractor_<id>.json",
     );
   }
-  if (!policy.allowed.some((prefix) => place.startsWith(`${prefix}/`))) {
+  if (!policy.allowed.some((prefix) => bare.startsWith(`${prefix}/`))) {
     throw notAllowed(text, "is outside the allowed origins and containers");
   }
   const url = new URL(text);
   const addresses = addressRule(url, policy);
   const host = withoutBrackets(url.hostname);
   if (isIP(host) !== 0 && !isAllowedAddress(host, addresses)) throw notPublic(url.origin, addresses);
-  if (isOwnContainer(before, policy) && text === place) {
+  if (isOwnContainer(before, policy) && text === bare) {
     return { kind: "container", key, container: before, name };
   }
   return { kind: "remote", url, addresses, name };
 }
 
-/** What stands for a folder: an entry for this very blob, else one for all of the folder's. */
+/** The base that stands for a folder: an entry for this very blob, else one for the whole folder. */
 function mappedTo(key: string, before: string, { mapped = [] }: BlobPolicy): MappedBase | undefined {
   const bases = mapped.filter(({ base }) => base === before);
   return bases.find(({ keys }) => keys?.includes(key)) ?? bases.find(({ keys }) => keys === undefined);
@@ -130,7 +130,7 @@ export function filePath(location: string): string {
     const url = new URL(location);
     if (url.search === "" && url.hash === "") return fileURLToPath(url);
   } catch {
-    // What the parser says would repeat the whole URL, so our own words follow.
+    // The parser's error would repeat the whole URL; the error below does not.
   }
   const source = shownUrl(location);
   throw new MucastError(

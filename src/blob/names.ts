@@ -45,7 +45,7 @@ export function inputNames(id: string): { features: string; prices: string } {
  */
 const SPACE = /^(?:key-[0-9a-f]{16}|sub-[0-9a-f]{64})$/;
 
-/** @throws MucastError internal for a folder that is no caller's. */
+/** @throws MucastError internal for a folder that is not a caller's space. */
 export function checkSpace(space: string): string {
   if (space === "" || SPACE.test(space)) return space;
   throw new MucastError("internal", `${JSON.stringify(space.slice(0, 100))} is not the space of a caller`);
@@ -61,6 +61,6 @@ export function spaceIn(path: string): string | undefined {
 export function withSpace(blobUrl: string, space: string): string {
   if (checkSpace(space) === "") return blobUrl;
   if (!/^\w+:\/\//.test(blobUrl)) return join(blobUrl, space);
-  const [place, ...query] = blobUrl.split("?");
-  return [`${place!.replace(/\/$/, "")}/${space}`, ...query].join("?");
+  const [bare, ...query] = blobUrl.split("?");
+  return [`${bare!.replace(/\/$/, "")}/${space}`, ...query].join("?");
 }

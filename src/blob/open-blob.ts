@@ -14,7 +14,7 @@ import { DEFAULT_TRANSFER_LIMITS, type TransferLimits } from "./transfer-limits.
 
 /** An opened blob. Its stream can be read once; reading to the end, or stopping early, closes it. */
 export interface Blob extends ByteSource {
-  /** Bytes as stored (before decompression), where the source tells. */
+  /** Bytes as stored (before decompression); undefined where the source does not say. */
   readonly size: number | undefined;
   /** SHA-256, hexadecimal, of the bytes as stored. Only after the stream was read to its end. */
   digest(): string;
@@ -43,10 +43,10 @@ export async function openBlob(
   options: OpenOptions = {},
 ): Promise<Blob> {
   const limits = { ...DEFAULT_TRANSFER_LIMITS, ...options.limits };
-  const place = locationOf(location, policy);
-  const { name } = place;
+  const parsed = locationOf(location, policy);
+  const { name } = parsed;
   throwIfAborted(options.signal, "reading", name);
-  const stored = await openLocation(place, policy, { ...options, limits });
+  const stored = await openLocation(parsed, policy, { ...options, limits });
   if (stored.size !== undefined && stored.size > limits.maxStoredBytes) {
     await stored.close();
     throw tooLarge(name, "stored", limits.maxStoredBytes);
@@ -55,19 +55,24 @@ export async function openBlob(
 }
 
 async function openLocation(
-  place: BlobLocation,
+  location: BlobLocation,
   policy: BlobPolicy,
   { blobUrl, ...options }: OpenOptions & { limits: TransferLimits },
 ): Promise<StoredBytes> {
-  if (place.kind === "file") return openLocalFile(place.path, place.name, options.signal);
-  if (place.kind === "remote") {
-    return openRemoteBlob(place.url, place.name, { ...options, addresses: place.addresses });
+  switch (location.kind) {
+    case "file":
+      return openLocalFile(location.path, location.name, options.signal);
+    case "remote":
+      return openRemoteBlob(location.url, location.name, { ...options, addresses: location.addresses });
+    case "mapped":
+      return new FolderStore(location.folder, location.base).open(location.key);
+    case "container": {
+      const sas = blobUrl?.split("?")[1];
+      const url = sas === undefined ? location.container : `${location.container}?${sas}`;
+      const store = await openStore(url, { policy, ...options });
+      return store.open(location.key, options.signal);
+    }
   }
-  if (place.kind === "mapped") return new FolderStore(place.folder, place.base).open(place.key);
-  const sas = blobUrl?.split("?")[1];
-  const url = sas === undefined ? place.container : `${place.container}?${sas}`;
-  const store = await openStore(url, { policy, ...options });
-  return store.open(place.key, options.signal);
 }
 
 function blobOf(
@@ -88,7 +93,7 @@ function blobOf(
     });
     let bytes = limited(hashed, limits.maxStoredBytes, "stored", name);
     bytes = limited(withoutGzip(bytes, name), limits.maxBytes, "decompressed", name);
-    // A server that compresses for the way may do so to a file that is gzip by itself.
+    // A server may compress a file for the transfer that is gzip by itself.
     if (stored.encoded) bytes = limited(withoutGzip(bytes, name), limits.maxBytes, "decompressed", name);
     yield* bytes;
     digest = hash.digest("hex");

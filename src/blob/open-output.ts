@@ -2,11 +2,11 @@ import type { Content } from "./content.ts";
 import { checkOutput, isWebUrl, resolveOutput, writeOutput } from "./folder/output-folder.ts";
 import { openStore, type StoreOptions } from "./open-store.ts";
 
-/** The place of one output. */
+/** Where one output is to be written. */
 export interface OutputTarget {
   /**
-   * Looks early, before hours of training, whether the output can be written later: the place is there and the name
-   * is free. Writes nothing. @throws MucastError output_failed.
+   * Looks early, before hours of training, whether the output can be written later: the folder or container is there and the
+   * name is free. Writes nothing. @throws MucastError output_failed.
    */
   check(): Promise<void>;
   /**

@@ -8,7 +8,7 @@ import { DEFAULT_TRANSFER_LIMITS, type TransferLimits } from "./transfer-limits.
 
 export interface StoreOptions {
   readonly policy: BlobPolicy;
-  /** Where Azure's credentials are; by default that of the process. */
+  /** The environment with Azure's credentials; by default that of the process. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly limits?: Partial<TransferLimits>;
   /** PEM certificates to trust instead of the system's. */
@@ -17,7 +17,7 @@ export interface StoreOptions {
 
 /**
  * The store of a BLOB_URL: a folder (a path, a file: URL, or a URL that the policy maps to one), or an Azure
- * container, perhaps with a SAS. Nothing is asked or created yet; Azure's modules are loaded only for Azure.
+ * container, perhaps with a SAS. It sends no request and creates nothing yet; Azure's modules are loaded only for Azure.
  * @throws MucastError invalid_request for a BLOB_URL that is none of these, or credentials that do not fit it.
  */
 export async function openStore(
@@ -30,8 +30,8 @@ export async function openStore(
     const folder = resolve(isUrl(blobUrl) ? filePath(blobUrl) : blobUrl);
     return new FolderStore(folder, pathToFileURL(folder).href);
   }
-  const [place, sas] = blobUrl.trim().split("?") as [string, string?];
-  const container = containerUrl(place, "BLOB_URL", policy.privateOrigins ?? []);
+  const [bare, sas] = blobUrl.trim().split("?") as [string, string?];
+  const container = containerUrl(bare, "BLOB_URL", policy.privateOrigins ?? []);
   const { openAzureStore } = await import("./azure/azure-store.ts");
   return openAzureStore(container, {
     addresses: addressRule(new URL(container), policy),

@@ -27,7 +27,7 @@ export interface MappedBase {
   readonly keys?: readonly string[] | undefined;
 }
 
-/** What a policy is made of; URLs as an operator writes them. */
+/** The rules that a policy is made of; URLs as an operator writes them. */
 export interface PolicyRules {
   /** By default the container of `blobUrl`. */
   readonly allowed: readonly string[];
@@ -40,8 +40,8 @@ export interface PolicyRules {
 
 /**
  * The policy of an environment: `MUCAST_ALLOWED_BLOB_URLS` and `MUCAST_PRIVATE_ORIGINS`, URLs parted by spaces or
- * commas, BLOB_URL, and the limits of what a blob may hold. Local files are not its matter.
- * @throws MucastError invalid_request for an entry that is not what it has to be.
+ * commas, BLOB_URL, and the limits of what a blob may hold. It does not concern local files.
+ * @throws MucastError invalid_request for an entry that is no URL of its kind.
  */
 export function blobPolicy(env: Readonly<Record<string, string | undefined>>): BlobPolicy {
   const words = (text = "") => text.split(/[\s,]+/).filter((word) => word !== "");
@@ -53,7 +53,7 @@ export function blobPolicy(env: Readonly<Record<string, string | undefined>>): B
   });
 }
 
-/** @throws MucastError invalid_request for an entry that is not what it has to be. */
+/** @throws MucastError invalid_request for an entry that is no URL of its kind. */
 export function policyOf({
   allowed,
   privateOrigins,
@@ -110,8 +110,8 @@ function privateOrigin(entry: string): string {
  * would count as something else.
  */
 export function shownUrl(text: string): string {
-  const place = text.split(/[?#&;]|%3f/i)[0]!;
-  return place.replace(/(:[/\\]*|[/\\]{2}).*@/s, "$1");
+  const bare = text.split(/[?#&;]|%3f/i)[0]!;
+  return bare.replace(/(:[/\\]*|[/\\]{2}).*@/s, "$1");
 }
 
 // Not the backslash: in a line of JSON it may belong to the quote behind.

@@ -10,7 +10,7 @@ export interface StoredBlob {
 
 export interface StoreWrite {
   readonly signal?: AbortSignal | undefined;
-  /** Bytes; one more is `too_large`, and nothing is left. */
+  /** Bytes; one more is `too_large`, and nothing is stored. */
   readonly limit?: number | undefined;
 }
 
@@ -23,7 +23,7 @@ export interface ReadPart {
 }
 
 /**
- * The place of all blobs of a service, a folder or an Azure container. Keys are `data/<name>` and `status/<name>`.
+ * The storage of all blobs of a service: a folder or an Azure container. Keys are `data/<name>` and `status/<name>`.
  * Every method throws MucastError blob_unavailable (reading) or output_failed (writing) where the storage fails
  * after retries.
  */
@@ -43,18 +43,18 @@ export interface BlobStore {
   create(key: string, content: Content, options?: StoreWrite): Promise<{ etag: string }>;
   /** Harmless where there is none. */
   remove(key: string): Promise<void>;
-  /** The part of it that is one caller's space, see space.ts; it is closed with the whole, not by itself. */
+  /** The part of it that is one caller's space, see names.ts; it is closed with the whole, not by itself. */
   within(space: string): BlobStore;
   close(): Promise<void>;
 }
 
-/** What a job needs of a store besides. */
+/** A store as a job uses it. */
 export interface JobStore extends BlobStore {
   /** Opens an input. @throws MucastError blob_not_found, blob_unavailable. */
   open(key: string, signal?: AbortSignal): Promise<StoredBytes>;
   /**
-   * Looks early, before hours of training, whether a new blob can be written later: the place is there and the name
-   * is free. Writes nothing. @throws MucastError output_failed.
+   * Looks early, before hours of training, whether a new blob can be written later: the storage is there and the
+   * name is free. Writes nothing. @throws MucastError output_failed.
    */
   checkNew(key: string): Promise<void>;
 }
@@ -69,11 +69,11 @@ export function checkKey(key: string): string {
 
 /** A blob's bytes as they are stored, before decompression. Read at most once, then closed. */
 export interface StoredBytes {
-  /** Bytes as stored, where the source tells. */
+  /** Bytes as stored; undefined where the source does not say. */
   readonly size: number | undefined;
-  /** True where the server says that it compressed the bytes for the way (content-encoding). */
+  /** True where the server says that it compressed the bytes for the transfer (content-encoding). */
   readonly encoded: boolean;
   readonly chunks: AsyncIterable<Uint8Array>;
-  /** Gives back the file or connection; harmless when repeated. */
+  /** Closes the file or connection; harmless when repeated. */
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** What reading one blob may cost. Sizes are bytes, times milliseconds. */
+/** The limits of one transfer, and the retries of its requests. Sizes are bytes, times milliseconds. */
 export interface TransferLimits {
   /** Bytes as stored, that is compressed where the blob is. */
   readonly maxStoredBytes: number;
@@ -10,9 +10,9 @@ export interface TransferLimits {
   readonly idleMs: number;
   /** From opening to the end of the blob over https. */
   readonly totalMs: number;
-  /** Tries of one range before the blob counts as unavailable. */
+  /** Attempts at one request before the blob counts as unavailable. */
   readonly attempts: number;
-  /** Pause after the first failed try; doubled after each further one, at most 16-fold. */
+  /** Pause after the first failed attempt; doubled after each further one, at most 16-fold. */
   readonly backoffMs: number;
   /** Length of one range request. */
   readonly rangeBytes: number;

@@ -18,7 +18,7 @@ export interface JobFlags {
   readonly quiet?: boolean;
 }
 
-/** What a job is asked for, flags and environment together. */
+/** The inputs of a job, from flags and environment. */
 export interface JobInputs {
   readonly featureUrl: string;
   readonly dataExtractorUrl: string;
@@ -90,10 +90,10 @@ export function jobInputs(flags: JobFlags, env: NodeJS.ProcessEnv): JobInputs {
   };
 }
 
-/** Tells what happens on stderr, as the flags want it. */
+/** Reports on stderr, as the flags want it. */
 export function reporterOf(
   { log, quiet = false }: JobFlags,
-  more: Pick<ReporterOptions, "tickersTold" | "workers"> = {},
+  more: Pick<ReporterOptions, "tickersShown" | "workers"> = {},
 ): Reporter {
   return new Reporter({ format: log, quiet, stream: process.stderr, ...more });
 }

@@ -8,7 +8,7 @@ import { answering, asMucastError } from "./service-access.ts";
 
 /**
  * Gives `body` the keys of the settings: those in PostgreSQL, those of the service that has the data folder open, or
- * those in the folder, which nobody else may open meanwhile.
+ * those in the folder, which no other process may open meanwhile.
  * @throws MucastError unavailable where the database or that service does not answer.
  */
 export async function withKeys<T>(

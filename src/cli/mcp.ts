@@ -57,7 +57,7 @@ async function serveMcp({ url, dataDir, settings }: McpFlags, env: NodeJS.Proces
   // Also while it ends: a host that loses patience sends a signal after it has closed stdin.
   await untilSignal(async (signal) => {
     try {
-      // A folder that cannot be used is told at once, not at the first call.
+      // A folder that cannot be used is an error at once, not at the first call.
       const { address } = await find();
       const parts = { operations: remoteOperations(connect), address, input, output, onError };
       await serveMcpOnStdio(parts, signal);

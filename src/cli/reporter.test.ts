@@ -19,11 +19,11 @@ test("every warning is told, unless a number of tickers is given: then the rest 
   };
   assert.equal(written({}, tell).match(/ended/g)?.length, 4);
   assert.equal(
-    written({ tickersTold: 3 }, tell),
+    written({ tickersShown: 3 }, tell),
     "warning: stale_ticker: A ended\nwarning: stale_ticker: B ended\nwarning: stale_ticker: C ended\n" +
       "warning: stale_ticker: 1 more ticker, all listed in the output\n",
   );
-  assert.equal(written({ tickersTold: 3, format: "json" }, tell).match(/ended/g)?.length, 4);
+  assert.equal(written({ tickersShown: 3, format: "json" }, tell).match(/ended/g)?.length, 4);
 });
 
 test("a ticker cannot begin a line of its own, nor steer the terminal", () => {
@@ -62,7 +62,7 @@ test("the bar of a terminal is gone before anything else is written, and at the 
 test("the signature of a SAS is not told, whatever a message repeats", () => {
   const url = 'https://a.example/c?sv=1&sig=SECRET%2B"';
   for (const format of ["text", "json"] as const) {
-    const line = written({ format }, (reporter) => reporter.tell({ value: url }, `got ${url}`));
+    const line = written({ format }, (reporter) => reporter.write({ value: url }, `got ${url}`));
     assert.doesNotMatch(line, /SECRET/);
     if (format === "json") assert.equal(JSON.parse(line).value, 'https://a.example/c?sv=1&sig=…"');
   }

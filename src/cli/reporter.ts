@@ -10,11 +10,11 @@ import type { Failure } from "../contract/output/output-blob.ts";
 
 export interface ReporterOptions {
   readonly format: "text" | "json";
-  /** Silences progress; warnings are always told. */
+  /** Silences progress; warnings are always written. */
   readonly quiet: boolean;
   readonly stream: NodeJS.WritableStream & { readonly isTTY?: boolean };
-  /** Of how many tickers a text stream tells the same warning; the others are counted. All of them by default. */
-  readonly tickersTold?: number;
+  /** For how many tickers a text stream shows the same warning; the others are counted. All of them by default. */
+  readonly tickersShown?: number;
   /** How many fits run at a time: they end together, so no pace is known before more have ended. */
   readonly workers?: number;
   /** Milliseconds; a parameter for tests. */
@@ -36,38 +36,48 @@ const LABELS: Record<Stage, string> = {
 const MILLISECONDS_BETWEEN = { bar: 80, line: 2_000 };
 const BAR_CELLS = 24;
 
-/** Tells a job's events on stderr: a bar with ETA on a terminal, lines elsewhere, JSON objects with `--log json`. */
+/** Writes a job's events to stderr: a bar with ETA on a terminal, lines elsewhere, JSON objects with `--log json`. */
 export class Reporter {
   readonly #options: ReporterOptions;
-  readonly #told = new Set<Stage>();
+  readonly #begunStages = new Set<Stage>();
   readonly #begun = new Map<Stage, Begun>();
-  #lastTold = Number.NEGATIVE_INFINITY;
+  #lastWritten = Number.NEGATIVE_INFINITY;
   #barShown = false;
   readonly #warned = new Map<string, number>();
-  readonly #tickersTold: number;
+  readonly #tickersShown: number;
 
   constructor(options: ReporterOptions) {
     this.#options = options;
-    this.#tickersTold = options.tickersTold ?? Number.POSITIVE_INFINITY;
+    this.#tickersShown = options.tickersShown ?? Number.POSITIVE_INFINITY;
   }
 
   readonly report: Report = (event: JobEvent) => {
-    if (event.kind === "warning") this.warn(event.warning);
-    else if (event.kind === "failure") this.fail(event.failure);
-    else if (!this.#options.quiet) this.#progress(event);
+    switch (event.kind) {
+      case "progress":
+        if (!this.#options.quiet) this.#progress(event);
+        break;
+      case "warning":
+        this.warn(event.warning);
+        break;
+      case "failure":
+        this.fail(event.failure);
+        break;
+      default:
+        event satisfies never;
+    }
   };
 
-  /** On a text stream the first tickers with a warning are told, the rest are counted at the end. */
+  /** A text stream shows a warning for the first tickers, and counts the rest at the end. */
   warn(warning: Warning): void {
-    const told = (this.#warned.get(warning.code) ?? 0) + 1;
-    this.#warned.set(warning.code, told);
-    if (this.#options.format === "text" && warning.ticker !== undefined && told > this.#tickersTold) return;
+    const shown = (this.#warned.get(warning.code) ?? 0) + 1;
+    this.#warned.set(warning.code, shown);
+    if (this.#options.format === "text" && warning.ticker !== undefined && shown > this.#tickersShown) return;
     this.#line({ level: "warning", ...warning }, () =>
       printable(`warning: ${warning.code}: ${warning.message}`),
     );
   }
 
-  /** A ticker that the job goes on without; each is told, also with `--quiet`. */
+  /** A ticker that the job goes on without; each is written, also with `--quiet`. */
   fail({ ticker, code, message }: Failure): void {
     this.#line({ level: "failure", ticker, code, message }, () =>
       printable(`failed: ${code}: ${namedFailure({ ticker, message })}`),
@@ -75,7 +85,7 @@ export class Reporter {
   }
 
   /** A line of its own, such as the problem at the end. */
-  tell(record: Record<string, unknown>, text: string): void {
+  write(record: Record<string, unknown>, text: string): void {
     this.#line(record, () => text);
   }
 
@@ -83,13 +93,13 @@ export class Reporter {
   finish(): void {
     if (this.#options.format === "text") {
       for (const [code, count] of this.#warned) {
-        if (count <= this.#tickersTold) continue;
-        const more = count - this.#tickersTold;
+        if (count <= this.#tickersShown) continue;
+        const more = count - this.#tickersShown;
         this.#line({}, () => `warning: ${code}: ${counted(more, "more ticker")}, all listed in the output`);
       }
     }
     this.#warned.clear();
-    this.#told.clear();
+    this.#begunStages.clear();
     this.#begun.clear();
     this.#clearBar();
   }
@@ -101,16 +111,16 @@ export class Reporter {
 
   #progress(event: Progress): void {
     const now = (this.#options.now ?? performance.now.bind(performance))();
-    const first = !this.#told.has(event.stage);
-    this.#told.add(event.stage);
+    const first = !this.#begunStages.has(event.stage);
+    this.#begunStages.add(event.stage);
     const begun = this.#begun.get(event.stage);
     if (begun === undefined && event.done > 0) this.#begun.set(event.stage, { at: now, done: event.done });
     const ended = event.total !== undefined && event.done >= event.total;
     const asBar = this.#options.stream.isTTY && this.#options.format === "text";
     const pause = asBar ? MILLISECONDS_BETWEEN.bar : MILLISECONDS_BETWEEN.line;
     const isOnRecord = this.#options.format === "json" && event.epoch !== undefined;
-    if (!first && !ended && !isOnRecord && now - this.#lastTold < pause) return;
-    this.#lastTold = now;
+    if (!first && !ended && !isOnRecord && now - this.#lastWritten < pause) return;
+    this.#lastWritten = now;
     const eta = etaSeconds(event, begun, now, this.#options.workers ?? 1);
     if (asBar) this.#drawBar(event, eta);
     else this.#line({ level: "info", ...event, eta_seconds: eta }, () => progressLine(event, eta));
@@ -181,13 +191,13 @@ function etaText(eta: number | undefined): string {
   return eta === undefined || eta <= 0 ? "" : `, ${eta} s to go`;
 }
 
-/** Tells an error on stderr and gives the exit code of its kind; stdout stays empty. */
+/** Writes an error to stderr; stdout stays empty. @returns the exit code of its kind. */
 export function explain(error: unknown, reporter: Reporter): number {
   const problem = problemOf(error);
   reporter.finish();
-  reporter.tell({ level: "error", ...problem }, problemText(problem));
+  reporter.write({ level: "error", ...problem }, problemText(problem));
   if (!(error instanceof MucastError) && error instanceof Error) {
-    reporter.tell({ level: "error", stack: error.stack }, String(error.stack));
+    reporter.write({ level: "error", stack: error.stack }, String(error.stack));
   }
   return error instanceof MucastError ? (error.entry.exit ?? 1) : 1;
 }

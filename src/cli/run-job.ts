@@ -43,8 +43,8 @@ interface JobCommand {
   readonly run: (request: JobRequest, context: JobContext) => Promise<ResultRecord>;
 }
 
-/** Of a warning that many tickers have; the output lists them all. */
-const TICKERS_TOLD = 3;
+/** Tickers for which stderr shows the same warning; the output lists them all. */
+const TICKERS_SHOWN = 3;
 
 /** Adds a command that runs a job and prints its result record. */
 function addJobCommand(program: Command, job: JobCommand): void {
@@ -53,7 +53,7 @@ function addJobCommand(program: Command, job: JobCommand): void {
     .addHelpText("after", helpOf(job))
     .action(async (flags: JobFlags) => {
       const { workers, memoryBytes, ...inputs } = jobInputs(flags, process.env);
-      const reporter = reporterOf(flags, { tickersTold: TICKERS_TOLD, workers });
+      const reporter = reporterOf(flags, { tickersShown: TICKERS_SHOWN, workers });
       try {
         const blobUrl = inputs.blobUrl && withSpace(inputs.blobUrl, callersSpace(process.env));
         const request = { ...inputs, blobUrl, id: process.env.OPERATION_ID || randomUUID() };
@@ -63,7 +63,7 @@ function addJobCommand(program: Command, job: JobCommand): void {
           const attempt = statusAttempt(process.env);
           if (attempt === undefined) return job.run(request, context);
           const log = (message: string) =>
-            reporter.tell({ level: "warning", message }, `warning: ${message}`);
+            reporter.write({ level: "warning", message }, `warning: ${message}`);
           return withStatus(job.run, request, context, attempt, log);
         });
         process.stdout.write(`${JSON.stringify(record)}\n`);
@@ -73,7 +73,7 @@ function addJobCommand(program: Command, job: JobCommand): void {
     });
 }
 
-/** The attempt whose status a service wants to read; undefined where none does. @throws MucastError invalid_request. */
+/** The attempt whose status a service reads; undefined where no service has started this job. @throws MucastError invalid_request. */
 function statusAttempt({
   OPERATION_ID,
   MUCAST_STATUS_ATTEMPT: attempt,
@@ -107,9 +107,9 @@ Exit codes: 0 succeeded, 2 the request, 3 the data or the storage, 4 the engine,
 type Run = (request: JobRequest, context: JobContext) => Promise<ResultRecord>;
 
 /**
- * Runs a job that also tells of itself in `status/<id>.<attempt>.json`, beside the `data/` of its output, as a service
- * asks of a job container. One that is stopped by a signal leaves no end there: whoever stopped it knows why.
- * @param log hears of a status that could not be written; the job goes on.
+ * Runs a job that also writes its status to `status/<id>.<attempt>.json`, beside the `data/` of its output, for the service
+ * that started the container. A job that a signal stops writes no end: the sender of the signal knows why.
+ * @param log called where a status cannot be written; the job goes on.
  */
 export async function withStatus(
   run: Run,
@@ -122,7 +122,7 @@ export async function withStatus(
   if (store === undefined) return run(request, context);
   const status = new StatusWriter({ ...request, store, attempt, log });
   const { report, signal } = context;
-  const told: JobContext = {
+  const reporting: JobContext = {
     ...context,
     onTiming: status.onTiming,
     report: (event) => {
@@ -131,7 +131,7 @@ export async function withStatus(
     },
   };
   try {
-    const record = await run(request, told);
+    const record = await run(request, reporting);
     await status.writeEnd({ record });
     return record;
   } catch (error) {

@@ -38,7 +38,7 @@ stdout carries its address and how to use it; stderr its log, one JSON object a 
 
 const CLOSING_SECONDS = 30;
 
-/** Runs a service until a signal tells it to end, then ends the process; another one, a second later, ends it at once. */
+/** Runs a service until a signal ends it, then ends the process. Another signal, a second later, ends it at once. */
 async function serve(flags: SettingFlags): Promise<void> {
   const [{ startService }, { loadSettings }] = await Promise.all([
     import("../service/service.ts"),
@@ -47,7 +47,7 @@ async function serve(flags: SettingFlags): Promise<void> {
   const settings = loadSettings(flags, process.env);
   // From the start on: a service that is still opening ends as soon as it is open.
   const stopped = new Promise<NodeJS.Signals>(onEndSignal);
-  // The service goes on where its address cannot be told: a full disk, a reader that is gone.
+  // The service goes on where its address cannot be written: a full disk, a reader that is gone.
   process.stdout.on("error", () => undefined);
   const service = await startService(settings);
   const address = settings.public_url?.replace(/\/+$/, "") ?? service.address;
@@ -77,7 +77,7 @@ function hasEngine({ executor }: ServiceSettings): boolean {
   }
 }
 
-/** A database that went without a word would keep the process; what runs is taken over then, as after a kill. */
+/** A database connection that hangs would keep the process. Its jobs are recovered then, as after a kill. */
 function endInTime(milliseconds: number): void {
   setTimeout(() => {
     process.stderr.write("mucast: not everything could be closed in time\n");
@@ -115,7 +115,7 @@ const COMMAND = process.env.npm_lifecycle_event === "mucast" ? "npm run --silent
 
 const NO_ENGINE = `There is no Python environment, so jobs will fail: \`${SETUP_COMMANDS.ml}\` makes it.`;
 
-/** What a caller has to have before the lines work. */
+/** What a caller needs before the lines work. */
 function firstSteps({ auth, oidc_issuer, database_url, data_dir }: WelcomeSettings): string[] {
   if (auth === "none") return [];
   if (auth === "oidc") return [`The lines below take an access token of ${oidc_issuer} from MUCAST_KEY.`];

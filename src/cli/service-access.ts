@@ -10,7 +10,7 @@ import type { ToolOperations } from "../service/mcp/call-tool.ts";
 import type { RunningService } from "../service/service.ts";
 import type { ServiceSettings } from "../service/settings/load-settings.ts";
 
-/** Where a service answers, and what it takes to be let in. */
+/** Where a service answers, and the token that it accepts. */
 export interface ServiceAddress {
   readonly address: string;
   readonly token: string | undefined;
@@ -20,7 +20,7 @@ const LOOK_MILLISECONDS = 100;
 const STARTING_MILLISECONDS = 60_000;
 
 /**
- * The service of a data folder: whoever holds its lock, else one that this process starts, on this machine alone.
+ * The service of a data folder: the process that holds its lock, else one that this process starts, on this machine alone.
  */
 export class FolderService {
   readonly #settings: ServiceSettings;
@@ -30,7 +30,7 @@ export class FolderService {
     this.#settings = settings;
   }
 
-  /** Where it answers now: the process that was asked before may have ended. */
+  /** Where it answers now: the process of an earlier call may have ended. */
   async find(): Promise<ServiceAddress> {
     for (;;) {
       const holder =
@@ -48,7 +48,7 @@ export class FolderService {
     }
   }
 
-  /** Ends the one that this process has started. Its running jobs are handed back for the next start. */
+  /** Closes the service that this process has started. It releases its running jobs for the next start. */
   async close(): Promise<void> {
     await (await this.#own)?.close();
   }
@@ -70,7 +70,7 @@ export async function answering(dataDir: string): Promise<ServiceAddress> {
 
 async function startOwn(settings: ServiceSettings): Promise<RunningService> {
   const { startService } = await import("../service/service.ts");
-  // With the usual port, where nobody has it, the URLs of blobs stay what they were.
+  // With the usual port, where no process has it, the URLs of blobs stay the same.
   const port = (await isFree(settings.port)) ? settings.port : 0;
   return startService({ ...settings, host: "127.0.0.1", port, drain_seconds: 0 });
 }
@@ -89,7 +89,7 @@ async function isFree(port: number): Promise<boolean> {
 }
 
 /**
- * The operations of a service that runs elsewhere, for MCP tools. Whose they are, its credentials say.
+ * The operations of a service in another process, for MCP tools. The client's credentials say who the caller is.
  *
  * @param connect gives the client to use now.
  */
@@ -123,7 +123,7 @@ export function clientOf(baseUrl: string, apiKey: string | undefined): MucastCli
   return new MucastClient({ baseUrl, ...(apiKey === undefined ? {} : { apiKey }) });
 }
 
-/** The error as the service has told it; a code that only a newer one knows becomes one that is as bad. */
+/** The error that the service has answered with; a code that only a newer service knows becomes one of the same gravity. */
 export function asMucastError(error: unknown): unknown {
   if (error instanceof MucastApiError) {
     const { code, detail, type: _, title: __, ...data } = error.problem;

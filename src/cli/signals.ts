@@ -12,7 +12,7 @@ export async function untilSignal<T>(body: (signal: AbortSignal) => Promise<T>):
   const cancel = (name: NodeJS.Signals) => {
     if (controller.signal.aborted) {
       if (name !== "SIGINT" && performance.now() - canceledAt < SAME_MILLISECONDS) return;
-      // Heard here, because two that come during the same turn of the main thread would be one to the system.
+      // Sent again from here, because two that come during one turn of the main thread would be one to the system.
       unregister();
       process.kill(process.pid, name);
       return;
@@ -31,31 +31,31 @@ export async function untilSignal<T>(body: (signal: AbortSignal) => Promise<T>):
   }
 }
 
-/** Terminals, npm and timeout send a signal to each process of a group, and some processes hand it on to others. */
+/** Terminals, npm and timeout send a signal to each process of a group, and npm, timeout and scripts/run.mjs pass it on to others. */
 const SAME_MILLISECONDS = 1_000;
 
 /**
- * Calls `ended` when this process is told to end. What comes within a second after that is the same wish on another
- * way; a later signal is left to the system, which ends the process at once. A closed terminal (SIGHUP) counts where the
- * process has a terminal. Without one it was started to outlive it: nohup has SIGHUP ignored, which Node takes back.
- * @returns what makes it listen no more.
+ * Calls `ended` when a signal asks this process to end. A signal within a second after that is the same request, passed on.
+ * A later one has its usual effect: the system ends the process at once. A closed terminal (SIGHUP) counts where the process
+ * has a terminal. Without one it was started to outlive it: nohup has SIGHUP ignored, which Node undoes.
+ * @returns a function that stops listening.
  */
 export function onEndSignal(ended: (name: NodeJS.Signals) => void): () => void {
-  // Looked at now: one that is closed is none any more.
+  // Looked at now: later the terminal may be closed.
   const hasTerminal = [0, 1, 2].some((descriptor) => isatty(descriptor));
-  let isTold = false;
+  let isCalled = false;
   let timer: NodeJS.Timeout | undefined;
-  const hear = (name: NodeJS.Signals) => {
-    if (isTold || (name === "SIGHUP" && !hasTerminal)) return;
-    isTold = true;
+  const receive = (name: NodeJS.Signals) => {
+    if (isCalled || (name === "SIGHUP" && !hasTerminal)) return;
+    isCalled = true;
     timer = setTimeout(stop, SAME_MILLISECONDS).unref();
     ended(name);
   };
   const stop = () => {
     clearTimeout(timer);
-    for (const name of SIGNALS) process.off(name, hear);
+    for (const name of SIGNALS) process.off(name, receive);
   };
-  for (const name of SIGNALS) process.on(name, hear);
+  for (const name of SIGNALS) process.on(name, receive);
   return stop;
 }
 

@@ -2,7 +2,7 @@ import type { OperationView } from "../contract/api/operation-view.ts";
 import type { Problem } from "../contract/errors/problem.ts";
 
 /**
- * What the service refused, or an operation that did not succeed: `problem` says what is wrong and what to do.
+ * The service refused a request, or an operation did not succeed: `problem` says what is wrong and what to do.
  */
 export class MucastApiError extends Error {
   readonly problem: Problem;
@@ -75,15 +75,15 @@ function foreignAnswer(response: Response, text: string): MucastApiError {
   });
 }
 
-/** In words, without a query, which may carry what belongs in no log; browsers do not tell where one leads. */
+/** In words, without a query, which may carry a secret. Browsers do not show the target of a redirect. */
 function redirectOf({ type, status, url, headers }: Response): string | undefined {
   if (type === "opaqueredirect") return "a redirect, which is not followed";
   const location = headers.get("location");
   // Where an operation was taken it says where that is.
   if (location === null || status < 300) return undefined;
   const target = URL.parse(location, url || undefined);
-  const place = /^https?:$/.test(target?.protocol ?? "")
+  const shown = /^https?:$/.test(target?.protocol ?? "")
     ? `${target!.origin}${target!.pathname}`
     : "no web page";
-  return `a redirect to ${place}, which is not followed`;
+  return `a redirect to ${shown}, which is not followed`;
 }

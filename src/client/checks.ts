@@ -61,7 +61,7 @@ export function recordOf<T>(check: Check<T>): Check<Record<string, T>> {
   };
 }
 
-/** An object with these members. What it has beside them is left as it is: a later service may say more. */
+/** An object with these members. Further members are kept: a later service may add some. */
 export function object<T extends object>(members: { readonly [K in keyof T]-?: Check<T[K]> }): Check<T> {
   const checks: [string, Check<unknown>][] = Object.entries(members);
   return (value, path) => {
@@ -86,7 +86,7 @@ function step(value: unknown, path: Path, name: string | number, check: Check<un
 const SHOWN = 80;
 
 function wrong(value: unknown, path: Path, expected: string): never {
-  const place = path.length === 0 ? "it" : path.join(".");
+  const where = path.length === 0 ? "it" : path.join(".");
   const got = value === undefined ? "nothing" : JSON.stringify(value).slice(0, SHOWN);
-  throw new TypeError(`${place} must be ${expected}, got ${got}`);
+  throw new TypeError(`${where} must be ${expected}, got ${got}`);
 }

@@ -42,7 +42,7 @@ export interface ForecastOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A blob as it is stored. What its JSON is has to be looked at first: `output` gives an output that is checked. */
+/** A blob as it is stored. Its JSON is not checked; `output` gives an output that is. */
 export interface BlobResponse extends Response {
   json(): Promise<unknown>;
   clone(): BlobResponse;
@@ -84,7 +84,7 @@ export class MucastClient {
   }
 
   /**
-   * What an operation that succeeded forecasts: of the tickers named, or of those with the largest |mu|.
+   * The forecasts of an operation that succeeded: of the tickers named, or of those with the largest |mu|.
    * @throws MucastApiError not_found; no_result where it has not succeeded.
    */
   async getForecast(id: string, { signal, tickers, limit }: ForecastOptions = {}): Promise<ForecastView> {
@@ -115,12 +115,12 @@ export class MucastClient {
     } while (cursor !== undefined);
   }
 
-  /** Asks a job to stop; it stays Running until it has. One that has ended is given back as it is. */
+  /** Asks the service to cancel an operation; it stays Running until its job has stopped. One that has ended stays so. */
   async cancelOperation(id: string, { signal }: CallOptions = {}): Promise<OperationView> {
     return this.#operation({ method: "POST", path: `${operationPath(id)}/cancel`, repeatable: true, signal });
   }
 
-  /** What an operation goes through, up to its end; see followEvents. */
+  /** The events of an operation, up to its end; see followEvents. */
   events(id: string, options: FollowOptions = {}): AsyncGenerator<StoredEvent | Snapshot, void> {
     return followEvents(this.#connection, id, options);
   }
@@ -177,7 +177,7 @@ export class MucastClient {
   }
 
   /**
-   * Removes a blob, an input or an output, and gives back its room.
+   * Removes a blob, an input or an output; its bytes no longer count against the caller's quota.
    * @throws MucastApiError not_found, also where an answer was lost and it was gone by then; blob_in_use while an operation that has not ended names it.
    */
   async deleteBlob(name: string, { signal }: CallOptions = {}): Promise<void> {

@@ -5,7 +5,7 @@ export interface ClientOptions {
   readonly baseUrl: string | URL;
   /** A key of `mucast keys create`, or an OIDC access token: sent as `Authorization: Bearer`. */
   readonly apiKey?: string;
-  /** In the place of the global one. */
+  /** Instead of the global fetch. */
   readonly fetch?: typeof fetch;
 }
 
@@ -53,7 +53,7 @@ export class Connection {
     return this.#fetch(this.urlOf(path, query), {
       method,
       headers: { ...this.#headers, ...headers },
-      // A payload and its signatures go to the service that the caller has named, and nowhere else.
+      // A payload and its signatures go to the service that the caller has named, and to no other host.
       redirect: "manual",
       signal: signal ?? null,
       ...(body === undefined ? {} : { body }),

@@ -50,7 +50,7 @@ async function* linesOf(body: ReadableStream<Uint8Array>, onBytes: () => void): 
       yield* lines;
     }
   } finally {
-    // One that has broken has nothing to cancel; its error has been thrown where it was read, or nobody reads on.
+    // A broken stream has nothing to cancel; read() has thrown its error, or the caller reads no further.
     await reader.cancel().catch(() => undefined);
   }
 }

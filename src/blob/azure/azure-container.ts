@@ -1,3 +1,4 @@
+import type { TokenCredential } from "@azure/identity";
 import {
   AnonymousCredential,
   BlobSASPermissions,
@@ -5,6 +6,7 @@ import {
   isRestError,
   newPipeline,
   type Pipeline,
+  type StorageSharedKeyCredential,
 } from "@azure/storage-blob";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { canceled, outputFailed } from "../blob-errors.ts";
@@ -13,7 +15,7 @@ import { Retry } from "../remote/retry.ts";
 import type { AzureCredentials } from "./azure-credentials.ts";
 import { AzureTransport, type TransportOptions } from "./azure-transport.ts";
 
-/** An answer of Azure that no further try can mend. */
+/** An answer of Azure that no retry can mend. */
 export class Refusal extends Error {
   readonly status: number;
   /** Azure's word for it, such as `BlobNotFound`. */
@@ -27,7 +29,7 @@ export class Refusal extends Error {
   }
 }
 
-/** What is asked of Azure, in the words of an error. */
+/** What a request is for, in the words of an error. */
 export interface Asked {
   readonly doing: "reading" | "writing";
   readonly name: string;
@@ -39,7 +41,7 @@ const SCOPE = "https://storage.azure.com/.default";
 const REST_VERSION = "2021-12-02";
 const CLOCK_SKEW_MS = 15 * 60_000;
 
-/** A container and the credentials for it: makes clients of its blobs, and tries what is asked of them again. */
+/** A container and the credentials for it: makes clients of its blobs, and retries their requests. */
 export class AzureContainer {
   readonly url: string;
   readonly options: TransportOptions;
@@ -54,7 +56,7 @@ export class AzureContainer {
     this.#transport = new AzureTransport(new URL(url).origin, options);
     this.#pipeline = newPipeline(proofOf(credentials), {
       httpClient: this.#transport,
-      // All tries are ours, so that they are counted and paused for in one way.
+      // The SDK retries nothing, so that every retry is counted and paused for in one way.
       retryOptions: { maxTries: 1 },
     });
   }
@@ -99,7 +101,7 @@ export class AzureContainer {
   }
 
   /**
-   * One question to the SDK, tried again while its failures may pass.
+   * One request by the SDK, retried while its failures may pass.
    * @throws Refusal where Azure says no; MucastError blob_unavailable (reading) or output_failed (writing), canceled.
    */
   async ask<T>(asked: Asked, question: (options: { abortSignal: AbortSignal }) => Promise<T>): Promise<T> {
@@ -120,12 +122,21 @@ export class AzureContainer {
   }
 }
 
-function proofOf(credentials: AzureCredentials) {
-  if (credentials.kind === "key") return credentials.key;
-  return credentials.kind === "token" ? credentials.token : new AnonymousCredential();
+function proofOf(
+  credentials: AzureCredentials,
+): StorageSharedKeyCredential | TokenCredential | AnonymousCredential {
+  switch (credentials.kind) {
+    case "key":
+      return credentials.key;
+    case "token":
+      return credentials.token;
+    case "sas":
+      // The SAS stands in the URL.
+      return new AnonymousCredential();
+  }
 }
 
-/** Why a question is worth asking again. @throws where it is not. */
+/** Why a request that failed may be retried. @throws where it may not. */
 function reasonToRetry(asked: Asked, error: unknown): string {
   if (error instanceof MucastError) throw error;
   if (isRestError(error) && error.statusCode !== undefined) {
@@ -140,7 +151,7 @@ function reasonToRetry(asked: Asked, error: unknown): string {
   return failureOf(error);
 }
 
-/** What a credential says of its failure may be long and hold more than it should. */
+/** Without the message of the credential's error, which may be long and hold a secret. */
 function noToken(error: unknown): string {
   const name = error instanceof Error ? ` (${error.name})` : "";
   return (

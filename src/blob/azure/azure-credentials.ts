@@ -2,7 +2,7 @@ import type { TokenCredential } from "@azure/identity";
 import { BlobServiceClient, StorageSharedKeyCredential } from "@azure/storage-blob";
 import { MucastError } from "../../contract/errors/errors.ts";
 
-/** What proves to Azure who asks. */
+/** The credentials for an Azure container. */
 export type AzureCredentials =
   | { readonly kind: "key"; readonly key: StorageSharedKeyCredential }
   /** Without its question mark. */
@@ -49,7 +49,7 @@ function fromConnectionString(text: string, container: string): AzureCredentials
   return { kind: "sas", sas: url.search.slice(1) };
 }
 
-/** What the parser says of a broken one could repeat its key. */
+/** The parser's error is dropped: for a broken connection string it could repeat the key. */
 function serviceOf(text: string): BlobServiceClient | undefined {
   try {
     return BlobServiceClient.fromConnectionString(text);
@@ -61,8 +61,8 @@ function serviceOf(text: string): BlobServiceClient | undefined {
 const RENEW_MS = 5 * 60_000;
 
 /**
- * Keeps a token until shortly before its end, as some credentials start a program each time they are asked. Where
- * the storage wants one of another tenant, or with other claims, that one is asked for.
+ * Keeps a token until shortly before its end, because some credentials start a program for each token. Where the storage
+ * wants a token of another tenant, or with other claims, a new one is got.
  */
 export function keepingToken(credential: TokenCredential): TokenCredential {
   let kept: Awaited<ReturnType<TokenCredential["getToken"]>> = null;

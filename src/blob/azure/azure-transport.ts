@@ -16,7 +16,7 @@ export interface TransportOptions {
 const ANSWER_BYTES = 2 ** 20;
 
 /**
- * Carries the requests of Azure's SDK under the rules of every other request of ours: judged addresses, no redirect,
+ * Sends the requests of Azure's SDK under the rules of every other request of mucast: checked addresses, no redirect,
  * no proxy, time limits. Bodies are bytes or text, answers short.
  */
 export class AzureTransport implements IHttpClient {
@@ -66,7 +66,7 @@ export class AzureTransport implements IHttpClient {
   }
 }
 
-/** The headers of an answer as the SDK has them, whose class for that it does not give away. */
+/** The headers of an answer in the SDK's class for them, which it does not export. */
 function headersOf(answer: IncomingMessage, request: WebResource): WebResource["headers"] {
   const headers = request.headers.clone();
   for (const name of headers.headerNames()) headers.remove(name);

@@ -4,7 +4,7 @@ import { nameTaken, throwIfAborted } from "../blob-errors.ts";
 import { blocksOf, type Content } from "../content.ts";
 import { type Asked, type AzureContainer, failed, Refusal } from "./azure-container.ts";
 
-/** Small enough to leave within the time limit of a request on a slow line; 50,000 of them make a blob of 195 GiB. */
+/** Small enough to be sent within the time limit of a request on a slow line; 50,000 of them make a blob of 195 GiB. */
 const BLOCK_BYTES = 4 * 2 ** 20;
 
 export interface Upload {
@@ -15,8 +15,8 @@ export interface Upload {
 }
 
 /**
- * Writes a blob in blocks, which nobody sees before the last step makes a blob of them; what fits into one block, in
- * one request. Each block carries its MD5, and the blob that of the whole, with its SHA-256 as metadata.
+ * Writes a blob in blocks, which no reader sees before the last step makes a blob of them. Content that fits into one block is
+ * written in one request. Each block carries its MD5, and the blob that of the whole, with its SHA-256 as metadata.
  * @returns its entity tag.
  * @throws MucastError output_failed, too_large, canceled; then nothing has changed.
  */
@@ -25,7 +25,7 @@ export function upload(container: AzureContainer, key: string, asked: Asked, wis
 }
 
 class Uploading {
-  /** Of this upload: a last step whose answer was lost is told by it from another writer's. */
+  /** Of this upload: by it a last step whose answer was lost is known from another writer's. */
   readonly #mark = randomBytes(12).toString("hex");
   readonly #container: AzureContainer;
   readonly #client: BlockBlobClient;
@@ -120,7 +120,7 @@ class Uploading {
 
   /**
    * A refused last step may follow one that was done, with its answer lost: then the blob carries our mark. Else
-   * somebody else has written it; their last step also drops our blocks.
+   * another writer has written it, whose last step also drops our blocks.
    */
   async #lookAgain(error: unknown): Promise<string> {
     const isTaken = error instanceof Refusal && [400, 409, 412].includes(error.status);

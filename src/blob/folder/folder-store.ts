@@ -18,12 +18,12 @@ import { type FileState, readHandle, stateOf } from "./local-file.ts";
 import { checkOutput } from "./output-folder.ts";
 import { discardStaged, publishStaged, replaceByStaged, type StagedFile, stageFile } from "./staged-file.ts";
 
-/** A reader may stop taking them for a while, and there are many: each is held to one, read when it is asked for. */
+/** Many readers may pause for a while: each holds one chunk at most, which is read when the reader asks for it. */
 const CHUNK_BYTES = 64 * 2 ** 10;
 
 /**
  * Blobs as files `data/<name>` and `status/<name>` of a folder, or of a space in it, which is made at the first write.
- * Files and folders are their owner's alone, whatever the umask. Links are not followed out of it, and errors call a blob
+ * Files and folders are their owner's alone, under any umask. Links are not followed out of it, and errors call a blob
  * by its URL, not by its path.
  */
 export class FolderStore implements JobStore {
@@ -40,7 +40,7 @@ export class FolderStore implements JobStore {
     this.#root = root;
   }
 
-  /** Known by the same URL where that only stands for the folder: its reader is told by other means. */
+  /** Its URL is the same where that only stands for the folder: a request's credentials name the space. */
   within(space: string): FolderStore {
     const url = space !== "" && this.url.startsWith("file:") ? `${this.url}/${space}` : this.url;
     return new FolderStore(this.#folder, url, space, this.#root);
@@ -162,7 +162,7 @@ interface OpenedFile {
   readonly etag: string;
 }
 
-/** Follows no link, and does not wait, where it is a pipe, for somebody to write to it. */
+/** Follows no link, and does not wait for a writer where it is a pipe. */
 async function openOwnFile(path: string): Promise<OpenedFile> {
   const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
   const handle = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);

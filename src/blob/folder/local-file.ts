@@ -8,7 +8,7 @@ import type { StoredBytes } from "../store.ts";
 const CHUNK_BYTES = 2 ** 20;
 
 /**
- * Opens a local file, whatever its name; also a pipe, whose size is unknown.
+ * Opens a local file of any name, or a pipe, whose size is unknown.
  * @throws MucastError blob_not_found where nothing, or a folder, is there; blob_unavailable without the right to
  * read it, and in the stream where the file changes while it is read; canceled at once where `signal` aborts, also
  * while a pipe has no writer.
@@ -76,7 +76,7 @@ function unopened(name: string, error: unknown): MucastError {
   );
 }
 
-/** What a file was when it was opened. */
+/** The size and time of a file when it was opened. */
 export interface FileState {
   readonly size: number;
   readonly mtimeNs: bigint;
@@ -93,7 +93,7 @@ export interface FilePart {
   readonly end?: number;
   /** Bytes of a chunk; fewer at the end. */
   readonly chunkBytes?: number;
-  /** Whether the next chunk is read while one is worked on; true by default. */
+  /** Whether the next chunk is read while the reader works on one; true by default. */
   readonly ahead?: boolean;
   /** Ends the reading at once, with `canceled`, also while the system does not answer. */
   readonly signal?: AbortSignal | undefined;

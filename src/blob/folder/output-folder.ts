@@ -12,7 +12,7 @@ import { discardStaged, publishStaged, stageFile } from "./staged-file.ts";
 
 const DATA = "data";
 
-/** True for a BLOB_URL that is no folder's path or file: URL. */
+/** True for a BLOB_URL that is an http or https URL. */
 export function isWebUrl(blobUrl: string): boolean {
   return /^https?:/i.test(blobUrl.trim());
 }
@@ -23,8 +23,8 @@ export function isWebUrl(blobUrl: string): boolean {
  * Nothing is created.
  * @throws MucastError invalid_request where neither is a folder.
  */
-export function resolveOutput(place: { blobUrl?: string | undefined; featureLocation: string }): string {
-  const { blobUrl, featureLocation } = place;
+export function resolveOutput(target: { blobUrl?: string | undefined; featureLocation: string }): string {
+  const { blobUrl, featureLocation } = target;
   if (blobUrl !== undefined && blobUrl !== "") {
     if (!isUrl(blobUrl)) return resolve(withoutSas(blobUrl), DATA);
     if (/^file:/i.test(blobUrl)) return resolve(filePath(blobUrl), DATA);
@@ -66,7 +66,7 @@ export async function checkOutput(
 
 /**
  * Whether a folder can be written to, or made in its nearest parent that exists. Leaves nothing: a hidden folder is made
- * in that parent and removed, as a right that the system grants there says nothing of /proc and its like.
+ * in that parent and removed, because the rights that the system shows say nothing of /proc and its like.
  * @throws MucastError output_failed.
  */
 export async function checkFolder(folder: string, shown: string = folder): Promise<void> {

@@ -15,7 +15,7 @@ const BLOCK_BYTES = 2 ** 20;
 export interface StagedFile {
   readonly path: string;
   readonly target: string;
-  /** What errors call the target. */
+  /** The name of the target in errors. */
   readonly shown: string;
   /** The topmost folder that was made for it. */
   readonly madeFolder: string | undefined;
@@ -25,9 +25,9 @@ export interface StageOptions {
   readonly signal?: AbortSignal | undefined;
   /** Bytes; one more is too_large. */
   readonly limit?: number | undefined;
-  /** What errors call the file; by default its path. */
+  /** The name of the file in errors; by default its path. */
   readonly shown?: string;
-  /** For its owner alone: 0600, and 0700 for the folders made; by default what the umask leaves. */
+  /** For its owner alone: 0600, and 0700 for the folders made; by default as the umask has it. */
   readonly isPrivate?: boolean;
   /** A folder above it that has to be there: it is not made. */
   readonly root?: string | undefined;
@@ -35,7 +35,7 @@ export interface StageOptions {
 
 /**
  * Writes `content` to a hidden file beside `folder/name` and flushes it to disk. The folder is made if needed, and
- * what killed processes have left in it is removed. On any error, the file and the folders made are gone again.
+ * staged files of killed processes in it are removed. On any error, the file and the folders made are gone again.
  * @throws MucastError output_failed, too_large; or what `content` or the signal throws.
  */
 export async function stageFile(
@@ -75,9 +75,9 @@ export async function stageFile(
 }
 
 /**
- * Gives a staged file its name, never replacing another: seen by others whole or not at all. On a file system
+ * Gives a staged file its name, never replacing another: readers see it whole or not at all. On a file system
  * without hard links (some network mounts) an empty file reserves the name for the moment before.
- * @param hardLink makes the link; a parameter only because such a file system is not at hand everywhere.
+ * @param hardLink makes the link; a parameter for tests, because such a file system is not at hand everywhere.
  * @returns false, with the staged file still there, where the name exists already.
  * @throws MucastError output_failed, with the staged file gone.
  */
@@ -93,7 +93,7 @@ export async function publishStaged(staged: StagedFile, hardLink: typeof link = 
 }
 
 /**
- * Gives a staged file its name, in the place of whatever file has it: seen by others as the old or the new one, whole.
+ * Gives a staged file its name and replaces the file that has it: readers see the old or the new one, whole.
  * @throws MucastError output_failed, with the staged file gone.
  */
 export async function replaceByStaged(staged: StagedFile): Promise<void> {
@@ -106,7 +106,7 @@ export async function replaceByStaged(staged: StagedFile): Promise<void> {
   await flushFolder(dirname(staged.target));
 }
 
-/** The name is there already; not every file system lets its folders be opened or flushed, so errors are none. */
+/** Errors are ignored: the name exists already, and not every file system lets its folders be opened or flushed. */
 async function flushFolder(path: string): Promise<void> {
   const folder = await open(path, "r").catch(() => undefined);
   await folder?.sync().catch(() => undefined);

@@ -7,14 +7,14 @@ import { startTimeOf } from "../../contract/machine/process-stat.ts";
 
 const STAGED = /^\..+\.([0-9a-f]{8}-\d+-\d+)-[0-9a-f]{12}\.tmp$/;
 
-/** A file that its writer has not touched for so long, on whatever machine, is nobody's. */
+/** A file that was not written to for so long has no writer any more, on any machine. */
 const ABANDONED_MS = 24 * 3_600_000;
 
 const swept = new Set<string>();
 
 /**
- * Removes the staged files that killed processes have left in a folder; once for each folder, as what a process of
- * ours leaves behind later is found by the next one.
+ * Removes the staged files of killed processes from a folder. Once for each folder and process: a later process removes
+ * later ones.
  */
 export async function sweepStaged(folder: string): Promise<void> {
   if (swept.has(folder)) return;
@@ -35,7 +35,7 @@ async function isAbandoned(path: string): Promise<boolean> {
   return stats !== undefined && Date.now() - stats.mtimeMs > ABANDONED_MS;
 }
 
-/** What tells processes apart that may write to one folder: machine, pid and start time, `<machine>-<pid>-<start>`. */
+/** Identifies a process among all that may write to one folder: machine, pid and start time, `<machine>-<pid>-<start>`. */
 export function ownMark(): string {
   return `${machine()}-${process.pid}-${startTimeOf(process.pid) ?? 0}`;
 }
@@ -61,12 +61,12 @@ function machine(): string {
 
 function machineFacts(): string[] {
   if (process.platform !== "linux") return [hostname()];
-  const boot = told(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8"));
-  return [hostname(), boot, told(() => readlinkSync("/proc/self/ns/pid"))];
+  const boot = readable(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8"));
+  return [hostname(), boot, readable(() => readlinkSync("/proc/self/ns/pid"))];
 }
 
-/** A sandbox may hide such a file; what is left tells machines apart well enough to write. */
-function told(read: () => string): string {
+/** Empty for a file that a sandbox hides; the other facts identify the machine well enough. */
+function readable(read: () => string): string {
   try {
     return read();
   } catch {

@@ -1,7 +1,7 @@
 import { BlockList, isIP } from "node:net";
 
 /**
- * What an origin may resolve to: `public`, an address of the open internet; `loopback`, this machine; `any`, for
+ * Which addresses an origin may resolve to: `public`, an address of the open internet; `loopback`, this machine; `any`, for
  * an origin that the operator has listed as private.
  */
 export type AddressRule = "public" | "loopback" | "any";

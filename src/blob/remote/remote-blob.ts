@@ -26,7 +26,7 @@ export interface RemoteOptions {
   readonly addresses: AddressRule;
   readonly signal?: AbortSignal | undefined;
   readonly ca?: string | undefined;
-  /** Headers that say who asks, made anew for each request. */
+  /** Headers with credentials, made anew for each request. */
   readonly authorize?: () => Promise<Readonly<Record<string, string>>>;
   readonly part?: BlobPart;
 }
@@ -41,8 +41,8 @@ export interface BlobPart {
 /**
  * Opens a blob over https (or http, where the caller has allowed that). Where the server serves ranges and names
  * the version by a strong entity tag, the blob is read range by range with If-Match: a range that fails is asked
- * for again from where it broke, and a blob that is replaced meanwhile is noticed. Elsewhere it is read in one
- * stream, which cannot be resumed. Where the server tells the MD5 of the whole, the whole is held against it.
+ * for again from where it broke, and a blob that is replaced meanwhile is an error. Elsewhere it is read in one
+ * stream, which cannot be resumed. Where the server sends the MD5 of the whole, the bytes are checked against it.
  * @throws MucastError blob_not_found, blob_unavailable, url_not_allowed (a redirect, an address), canceled.
  */
 export async function openRemoteBlob(url: URL, name: string, options: RemoteOptions): Promise<StoredBytes> {
@@ -74,7 +74,7 @@ class RemoteReader {
   readonly #signal: AbortSignal;
   readonly #retry: Retry;
   readonly #md5: Hash = createHash("md5");
-  #toldMd5: string | undefined;
+  #expectedMd5: string | undefined;
   #tag: string | undefined;
   #offset: number;
   /** One past the last byte that is wanted, once it is known. */
@@ -129,12 +129,12 @@ class RemoteReader {
     throw this.#unavailable("the server sends neither the whole blob nor clear ranges");
   }
 
-  /** Remembers what the first answer tells, and what it must not contradict. */
+  /** Keeps the size and MD5 of the first answer, and checks that it is of the wanted version. */
   #check(answer: IncomingMessage, total: number | undefined): void {
     const { etag } = this.#options.part ?? {};
     if (etag !== undefined && strongTag(answer) !== etag) throw changed(this.#name);
     this.total = total;
-    if (this.#wantsWhole) this.#toldMd5 = contentMd5(answer);
+    if (this.#wantsWhole) this.#expectedMd5 = contentMd5(answer);
   }
 
   async *read(first: IncomingMessage): AsyncGenerator<Uint8Array> {
@@ -144,7 +144,7 @@ class RemoteReader {
         try {
           for await (const chunk of bodyOf(answer, this.#limits.idleMs)) {
             this.#offset += chunk.length;
-            if (this.#toldMd5 !== undefined) this.#md5.update(chunk);
+            if (this.#expectedMd5 !== undefined) this.#md5.update(chunk);
             yield chunk;
           }
           this.#retry.failures = 0;
@@ -164,7 +164,7 @@ class RemoteReader {
   }
 
   #checkDigest(): void {
-    if (this.#toldMd5 === undefined || this.#md5.digest("base64") === this.#toldMd5) return;
+    if (this.#expectedMd5 === undefined || this.#md5.digest("base64") === this.#expectedMd5) return;
     throw this.#unavailable(
       "its bytes do not have the MD5 that the storage tells; it was damaged on the way, or stored so",
     );
@@ -194,7 +194,7 @@ class RemoteReader {
     throw same ? this.#unavailable("the server sent another range than asked for") : changed(this.#name);
   }
 
-  /** One GET, tried again while its failures may pass. */
+  /** One GET, retried while its failures may pass. */
   async #ask(headers: Record<string, string>): Promise<IncomingMessage> {
     for (;;) {
       try {
@@ -219,7 +219,7 @@ class RemoteReader {
     }
   }
 
-  /** Waits before the next try, or throws where there is none. */
+  /** Waits before the next attempt, or throws where there is none. */
   async #afterFailure(error: unknown, resumable = true): Promise<void> {
     if (error instanceof MucastError || this.#signal.aborted) throw this.#broken(error);
     if (!resumable)

@@ -5,7 +5,7 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import { changed } from "../blob-errors.ts";
 import type { TransferLimits } from "../transfer-limits.ts";
 
-/** The server or the way to it failed in a manner that may pass. */
+/** A failure of the server or the network that may pass. */
 export class PassingFailure extends Error {}
 
 export interface RemoteRequest {
@@ -18,7 +18,7 @@ export interface RemoteRequest {
   readonly signal: AbortSignal;
 }
 
-/** Connections that stand; `reusedSocket` does not tell it of a request that has waited for its turn. */
+/** Open connections. `reusedSocket` does not say so for a request that has waited for its turn. */
 const standing = new WeakSet<Socket>();
 
 /**
@@ -85,9 +85,9 @@ export async function* bodyOf(answer: IncomingMessage, idleMs: number): AsyncGen
 export interface Span {
   /** First byte. */
   readonly start: number;
-  /** One past the last byte; undefined where the server does not tell. */
+  /** One past the last byte; undefined where the server does not say. */
   readonly end: number | undefined;
-  /** Length of the whole blob; undefined where the server does not tell. */
+  /** Length of the whole blob; undefined where the server does not say. */
   readonly total: number | undefined;
 }
 
@@ -109,13 +109,13 @@ export function strongTag(answer: IncomingMessage): string | undefined {
   return tag !== undefined && /^"[^"]*"$/.test(tag) ? tag : undefined;
 }
 
-/** The MD5 of the whole blob in base64, where the server tells it: Azure names it otherwise beside a range. */
+/** The MD5 of the whole blob in base64; undefined where the server sends none. With a range, Azure sends it by another name. */
 export function contentMd5(answer: IncomingMessage): string | undefined {
-  const told = answer.headers[answer.statusCode === 206 ? "x-ms-blob-content-md5" : "content-md5"];
-  return typeof told === "string" && told !== "" ? told : undefined;
+  const md5 = answer.headers[answer.statusCode === 206 ? "x-ms-blob-content-md5" : "content-md5"];
+  return typeof md5 === "string" && md5 !== "" ? md5 : undefined;
 }
 
-/** True where the server says that it compressed the bytes for the way. @throws MucastError unreadable_blob. */
+/** True where the server says that it compressed the bytes for the transfer. @throws MucastError unreadable_blob. */
 export function isGzipEncoded(answer: IncomingMessage, name: string): boolean {
   const encoding = (answer.headers["content-encoding"] ?? "identity").trim().toLowerCase();
   if (encoding === "gzip" || encoding === "x-gzip") return true;
@@ -170,7 +170,7 @@ export function isTrustFailure(error: unknown): boolean {
   return error instanceof Error && "code" in error && TRUST.test(String(error.code));
 }
 
-/** Why a connection failed, in words; what no further try can mend says what could. */
+/** Why a connection failed, in words, with what could mend it where a retry cannot. */
 export function failureOf(error: unknown): string {
   if (error instanceof PassingFailure) return error.message;
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
