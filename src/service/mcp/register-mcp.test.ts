@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { Ajv2020 } from "ajv/dist/2020.js";
@@ -178,6 +179,12 @@ for (const [mode, revision] of [
     });
   });
 }
+
+test("docs/mcp.md names every tool, and no other", () => {
+  const docs = readFileSync(new URL("../../../docs/mcp.md", import.meta.url), "utf8");
+  const rows = [...docs.matchAll(/^\| `([a-z_]+)` \|/gm)].map(([, name]) => name);
+  assert.deepEqual(rows.toSorted(), Object.keys(API_OPERATIONS).toSorted());
+});
 
 describe("the tools", () => {
   test("publish every field of a config, in schemas without $ref that accept the examples", async () => {

@@ -1,4 +1,5 @@
 import type { Queryable } from "../database/database.ts";
+import { UNENDED } from "./operation-rows.ts";
 
 /** Where a blob lies in the storage: the key `[<space>/]data/<name>`. */
 export interface StorageKey {
@@ -30,7 +31,7 @@ export async function findBlob(
   const { rows } = await statements.query<{ space: string }>(
     `select space from blobs where caller = $1 and name = $2 and removed_at is null
      union all select space from operations
-       where caller = $1 and id = $3 and status in ('NotStarted', 'Running')
+       where caller = $1 and id = $3 and status in ${UNENDED}
      limit 1`,
     [caller, name, id ?? null],
   );

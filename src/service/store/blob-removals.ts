@@ -9,6 +9,7 @@ import {
   storagePathOf,
 } from "./blob-records.ts";
 import { isUploaded } from "./blob-uploads.ts";
+import { UNENDED } from "./operation-rows.ts";
 
 /**
  * A removal that takes longer counts as interrupted. Until then one request alone does it: a second one might remove a
@@ -125,7 +126,7 @@ async function namedBy(statements: Queryable, caller: string, place: StorageKey)
   const id = /^(?:ml|nn)_engine_(.*)\.json$/.exec(place.name)?.[1];
   const { rows } = await statements.query<{ id: string }>(
     `select id from operations
-     where caller = $1 and status in ('NotStarted', 'Running')
+     where caller = $1 and status in ${UNENDED}
        and (feature_url = $2 or data_extractor_url = $2 or id = $3)
      order by ordinal limit $4`,
     [caller, storagePathOf(place), id ?? null, OPERATIONS_LISTED_AT_MOST],

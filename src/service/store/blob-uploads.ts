@@ -8,6 +8,7 @@ import {
   type StorageKey,
   type Usage,
 } from "./blob-records.ts";
+import { UNENDED } from "./operation-rows.ts";
 
 /** An upload whose lease was not renewed for this long counts as interrupted. */
 export const UPLOAD_LEASE_SECONDS = 60;
@@ -108,7 +109,7 @@ async function withPending(
   const { rows } = await statements.query<Usage>(
     `select coalesce(sum(u.bytes), 0)::float8 as bytes,
        (count(distinct u.name) filter (where b.name is null) + (
-         select count(*) from operations o where o.caller = $1 and o.status in ('NotStarted', 'Running')
+         select count(*) from operations o where o.caller = $1 and o.status in ${UNENDED}
        ))::float8 as blobs
      from blob_uploads u left join blobs b on b.caller = u.caller and b.name = u.name
      where u.caller = $1 and u.id <> $2`,

@@ -5,7 +5,7 @@ import type { Database, Queryable } from "../database/database.ts";
 import { recordBlob } from "./blob-records.ts";
 import type { Attempt } from "./claim-operation.ts";
 import { appendEvents, pruneEvents, type WebhookTypes } from "./events.ts";
-import { type OperationRow, viewOf } from "./operation-rows.ts";
+import { type OperationRow, UNENDED, viewOf } from "./operation-rows.ts";
 
 /** How an operation ends. */
 export type Ending =
@@ -56,7 +56,7 @@ async function end(
        result = $4::json, error = $5::json,
        feature_url = split_part(feature_url, '?', 1), data_extractor_url = split_part(data_extractor_url, '?', 1),
        config = ''
-     where id = $1 and attempt = $2 and status in ('NotStarted', 'Running')
+     where id = $1 and attempt = $2 and status in ${UNENDED}
      returning *`,
     [
       id,
@@ -112,7 +112,7 @@ export function requestCancel(
     const { rows } = await statements.query<OperationRow & { first: boolean }>(
       `with before as (
          select id, cancel_requested_at from operations
-         where id = $1 and status in ('NotStarted', 'Running') for update
+         where id = $1 and status in ${UNENDED} for update
        )
        update operations o set cancel_requested_at = coalesce(o.cancel_requested_at, now())
        from before where o.id = before.id

@@ -1,5 +1,11 @@
 import { CappedList, type CodeCounts } from "../../contract/api/answer-limits.ts";
-import type { Operation, OperationStatus, OperationView } from "../../contract/api/operation-view.ts";
+import {
+  isEnded,
+  OPERATION_STATUSES,
+  type Operation,
+  type OperationStatus,
+  type OperationView,
+} from "../../contract/api/operation-view.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { boundedProblem, type Problem } from "../../contract/errors/problem.ts";
 import type { Warning } from "../../contract/errors/warnings.ts";
@@ -50,6 +56,11 @@ export interface OperationRow {
   /** The newest event that is no longer kept; 0 where all are. */
   readonly pruned_seq: number;
 }
+
+/** The statuses of operations that have not ended, as a list of SQL. */
+export const UNENDED = `(${OPERATION_STATUSES.filter((status) => !isEnded(status))
+  .map((status) => `'${status}'`)
+  .join(", ")})`;
 
 /** Selects `attempt_seconds`; 0 where the database's clock was set back. */
 export const ATTEMPT_SECONDS =
