@@ -15,7 +15,7 @@ const node = process.execPath;
 
 /** Those that take seconds, and need no PyTorch. */
 export function quickChecks(): readonly Check[] {
-  const { python } = findEnvironment("dev");
+  const { python } = findEnvironment("lint");
   return [
     ["generated files are current", node, ["scripts/generate.ts", "--check"]],
     ["types", node, ["node_modules/typescript/bin/tsc", "-p", "."]],

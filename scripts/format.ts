@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { findEnvironment } from "../src/engine/environment/environment.ts";
 
-const python = findEnvironment("dev").python;
+const python = findEnvironment("lint").python;
 const commands: [string, string[]][] = [
   [
     join("tools/biome/node_modules/@biomejs", `cli-linux-${process.arch}`, "biome"),

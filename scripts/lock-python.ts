@@ -25,3 +25,4 @@ lock("uv");
 lock("ml");
 lock("dl", "--constraint", "requirements-ml.txt");
 lock("dev", "--constraint", "requirements-dl.txt");
+lock("lint", "--constraint", "requirements-dev.txt");

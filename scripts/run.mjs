@@ -64,12 +64,12 @@ function environmentsFor(script, scriptArgs) {
   const needs = {
     "bench/main.ts": ["ml", "dl", "dev"],
     "scripts/demo.ts": ["ml", "dl"],
-    "scripts/check.ts": ["ml", "dev"],
-    "scripts/test.ts": ["ml", "dl", "dev"],
+    "scripts/check.ts": ["ml", "lint"],
+    "scripts/test.ts": ["ml", "dl", "dev", "lint"],
     "scripts/fuzz.ts": ["ml"],
     "scripts/generate.ts": ["ml"],
     "scripts/lock-python.ts": ["ml"],
-    "scripts/format.ts": ["dev"],
+    "scripts/format.ts": ["lint"],
     "src/cli/main.ts": scriptArgs.includes("--help") ? [] : (JOB_NEEDS.get(scriptArgs[0]) ?? []),
   };
   return needs[script] ?? [];

@@ -20,7 +20,7 @@ class SetupError extends Error {}
 
 /**
  * Does what is missing.
- * @param {("ml" | "dl" | "dev")[]} environments the Python environments that must be there afterwards
+ * @param {("ml" | "dl" | "dev" | "lint")[]} environments the Python environments that must be there afterwards
  * @returns {string} path of a Node of version 24 or later
  */
 export function ensureSetup(environments) {
@@ -30,8 +30,8 @@ export function ensureSetup(environments) {
   return withLock(join(ROOT, ".mucast/setup.lock"), say, () => {
     const ready = nodeIfReady() ?? installNode();
     if (!isInstalled(ROOT)) install(ROOT, "Node packages");
+    if (environments.includes("lint") && !isInstalled(BIOME_FOLDER)) install(BIOME_FOLDER, "Biome");
     if (environments.includes("dev")) {
-      if (!isInstalled(BIOME_FOLDER)) install(BIOME_FOLDER, "Biome");
       if (!isInstalled(NODE_22_FOLDER)) install(NODE_22_FOLDER, "Node 22, for testing the package on it");
       if (!isInstalled(OPENAPI_LINTERS_FOLDER))
         install(OPENAPI_LINTERS_FOLDER, "linters of OpenAPI documents");
@@ -141,6 +141,6 @@ export function orExplain(body) {
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
-  orExplain(() => ensureSetup(process.argv.includes("--dev") ? ["ml", "dl", "dev"] : ["ml", "dl"]));
+  orExplain(() => ensureSetup(process.argv.includes("--dev") ? ["ml", "dl", "dev", "lint"] : ["ml", "dl"]));
   say("setup: everything is in place");
 }

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 ENGINE = Path(__file__).parent.parent
-LOCKS = ["ml", "dl", "dev", "uv"]
+LOCKS = ["ml", "dl", "dev", "uv", "lint"]
 
 
 def pins(name: str) -> dict[str, str]:
@@ -31,6 +31,7 @@ def test_every_requirement_is_pinned_and_hashed_and_names_no_registry(name: str)
 
 def test_each_lock_has_the_versions_of_the_smaller_one_before_it() -> None:
     assert pins("ml").items() <= pins("dl").items() <= pins("dev").items()
+    assert pins("lint").items() <= pins("dev").items()
 
 
 def test_torch_is_no_part_of_the_classical_lock() -> None:

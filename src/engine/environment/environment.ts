@@ -6,11 +6,11 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import { userFolder } from "../../contract/machine/folders.ts";
 import { isBuilt } from "./build-folder.ts";
 
-/** `ml` has the libraries of run_ml_job, `dl` adds torch for run_dl_job, `dev` what the engine's own checks need. */
-export type EnvironmentFlavour = "ml" | "dl" | "dev";
+/** `ml` has the libraries of run_ml_job, `dl` adds torch for run_dl_job, `dev` what the engine's tests need, `lint` its linter alone. */
+export type EnvironmentFlavour = "ml" | "dl" | "dev" | "lint";
 
 /** The environments of the two jobs. */
-export type JobEnvironment = Exclude<EnvironmentFlavour, "dev">;
+export type JobEnvironment = Exclude<EnvironmentFlavour, "dev" | "lint">;
 
 /** The command that makes the environment of each job. */
 export const SETUP_COMMANDS = { ml: "mucast setup", dl: "mucast setup --dl" } as const;
@@ -72,7 +72,7 @@ export function findEnvironment(flavour: EnvironmentFlavour = "ml"): Environment
   if (named !== undefined) return { python: named };
   const found = installedEnvironment(flavour);
   if (found) return found;
-  const command = flavour === "dev" ? "npm test" : SETUP_COMMANDS[flavour];
+  const command = { ...SETUP_COMMANDS, dev: "npm test", lint: "npm run check" }[flavour];
   throw new MucastError(
     "engine_unavailable",
     `there is no Python environment at ${environmentFolder(flavour)}; \`${command}\` makes it, ` +

@@ -13,6 +13,7 @@ const LIBRARIES: Readonly<Record<EnvironmentFlavour, readonly string[]>> = {
   ml: CLASSICAL,
   dl: NETWORKS,
   dev: [...CLASSICAL, ...NETWORKS],
+  lint: [],
 };
 
 /** What `mucast_engine.status` prints. */
