@@ -1,16 +1,16 @@
 /**
- * A real PostgreSQL for tests, on a free loopback port, with its data in a temporary folder. Under root it runs as
+ * A real PostgreSQL for tests, on a loopback port of its own, with its data in a temporary folder. Under root it runs as
  * `nobody`, since it refuses root. It ends, and its folder goes, at `stop` and also when the test's process dies.
  */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { randomBytes, randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { chown, cp, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Client } from "pg";
+import { claimPort } from "./port.testing.ts";
 
 const NATIVE = fileURLToPath(
   new URL(
@@ -68,7 +68,7 @@ async function startIn(folder: string, watcher: ChildProcess): Promise<Postgres>
   const native = await readableBinaries(folder);
   const password = randomBytes(12).toString("hex");
   await initialise(native, folder, password);
-  const port = await freePort();
+  const port = await claimPort();
   const url = `postgresql://mucast:${password}@127.0.0.1:${port}/postgres`;
   let server: ChildProcess | undefined;
   const finish = async (signal: NodeJS.Signals) => {
@@ -183,13 +183,4 @@ async function ended(watcher: ChildProcess): Promise<void> {
   watcher.ref();
   watcher.stdin!.end();
   if (watcher.exitCode === null) await gone;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, "close");
-  return port;
 }

@@ -8,10 +8,11 @@ import { after, describe, test } from "node:test";
 import { FakeService, json, operation } from "../../src/client/fake-service.testing.ts";
 import { API_OPERATIONS } from "../../src/contract/api/operations.ts";
 import type { OutputBlob } from "../../src/contract/output/output-blob.ts";
+import { claimPort } from "../servers/port.testing.ts";
 import { Agent, endAgents, MAIN } from "./agent.testing.ts";
 import { Api } from "./api.testing.ts";
 import { FEATURES, PRICES, payload, putInputs } from "./inputs.testing.ts";
-import { endServices, freePort, serviceFolder, startServe, untilNobodyIsAbout } from "./service.testing.ts";
+import { endServices, serviceFolder, startServe, untilNobodyIsAbout } from "./service.testing.ts";
 
 after(async () => {
   await endAgents();
@@ -129,7 +130,7 @@ describe("an agent over stdio", { timeout: 180_000 }, () => {
   });
 
   test("is told of a service that does not answer", async () => {
-    const url = `http://127.0.0.1:${await freePort()}`;
+    const url = `http://127.0.0.1:${await claimPort()}`;
     const agent = await Agent.start(["--url", url]);
     const { code, detail } = await agent.refused("run_ml_job", JSON.parse(payload(url, "a")));
     assert.equal(code, "unavailable");

@@ -7,19 +7,13 @@ import { readdirSync, watch } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import type { OperationView } from "../../src/contract/api/operation-view.ts";
+import { claimPort } from "../servers/port.testing.ts";
 import { Api, collect, problemOf } from "./api.testing.ts";
 import { hold, release } from "./core.testing.ts";
 import { DATABASES } from "./databases.testing.ts";
 import { eventuallyTrue } from "./eventually.testing.ts";
 import { payload, putInputs } from "./inputs.testing.ts";
-import {
-  endServices,
-  freePort,
-  type Serving,
-  serviceFolder,
-  startServe,
-  untilNoneRuns,
-} from "./service.testing.ts";
+import { endServices, type Serving, serviceFolder, startServe, untilNoneRuns } from "./service.testing.ts";
 import { type FakeStorage, startFakeStorage } from "./storage.testing.ts";
 
 /** Resolves the moment a file of that name is in the folder. */
@@ -49,7 +43,7 @@ for (const database of DATABASES) {
       await database.begin();
       storage = await startFakeStorage();
       folder = await serviceFolder();
-      port = await freePort();
+      port = await claimPort();
       env = { ...(await database.env()), ...storage.env, MUCAST_CORES: "1", MUCAST_CONCURRENT_JOBS: "1" };
       await start();
       await putInputs(api, "small");

@@ -1,12 +1,11 @@
 /** Runs `mucast serve` as users do: a process of its own, seen through HTTP, its logs, its files and /proc. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { copyNewDatabase } from "../servers/database-template.testing.ts";
+import { claimPort } from "../servers/port.testing.ts";
 import { eventuallyTrue } from "./eventually.testing.ts";
 import { processesAbout, type SeenProcess, stillRunning, treeOf } from "./processes.testing.ts";
 
@@ -85,7 +84,7 @@ export async function launchServe(options: ServeOptions = {}): Promise<Serving> 
   const folder = options.folder ?? (await serviceFolder());
   const [dataDir, temporary] = [join(folder, "data"), join(folder, "tmp")];
   await mkdir(temporary, { recursive: true });
-  const port = options.port ?? (await freePort());
+  const port = options.port ?? (await claimPort());
   const { args = [], through = [], env = {} } = options;
   const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !OWN.test(name)));
   const words = [...through, process.execPath, MAIN, "serve", "--port", String(port)];
@@ -169,14 +168,4 @@ export async function endServices(): Promise<void> {
     await rm(folder, { recursive: true, force: true });
   }
   folders.clear();
-}
-
-/** A port on which nothing listens. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, "close");
-  return port;
 }
