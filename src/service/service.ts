@@ -116,7 +116,7 @@ async function openService(parts: Parts, resources: OpenResources): Promise<Runn
   const { settings, database, notifications, storage, telemetry, log } = parts;
   const webhooks = webhookTypes(settings.webhooks);
   const quota = { bytes: settings.stored_bytes_per_caller, blobs: settings.stored_blobs_per_caller };
-  let own: InputUrls | undefined;
+  let inputUrls: InputUrls | undefined;
   const operations = new StoredOperations({
     database,
     notifications,
@@ -124,10 +124,11 @@ async function openService(parts: Parts, resources: OpenResources): Promise<Runn
     settings,
     quota,
     read: async (caller, { operation, payload }) => {
-      if (!own) throw new MucastError("unavailable", "the service is about to start", { retryAfter: 1 });
-      const known = own;
-      const parsed = parsePayload(operation, payload, { checkUrl: known.fault });
-      return { ...parsed, inputs: () => known.resolve(caller, parsed) };
+      if (!inputUrls)
+        throw new MucastError("unavailable", "the service is about to start", { retryAfter: 1 });
+      const urls = inputUrls;
+      const parsed = parsePayload(operation, payload, { checkUrl: urls.fault });
+      return { ...parsed, inputs: () => urls.resolve(caller, parsed) };
     },
     forecasts: new Forecasts({ find: (caller, name) => blobs.find(caller, name) }),
     onQueued: (row) => telemetry.queued(row),
@@ -165,16 +166,16 @@ async function openService(parts: Parts, resources: OpenResources): Promise<Runn
   resources.add(() => http.close());
   const address = await listenOn(http, settings);
   const { store, urls } = await storage.at(address);
-  own = new InputUrls(urls, {
+  inputUrls = new InputUrls(urls, {
     find: (caller, name) => findBlob(database, caller, name),
     // A caller may name a blob that does not exist yet only where there is one caller.
     isOpen: async (name) =>
       (await ownerOf(database, { name, space: "" })) === undefined &&
       (settings.auth === "none" || (await store.stat(`data/${name}`)) !== undefined),
   });
-  const upkeep = { database, store, log, ours: () => blobs.ongoing };
-  resources.add(startReconciliation(upkeep, database.kind === "pglite"));
-  const queue = await startQueue(parts, resources, { store, urls, own, webhooks });
+  const reconciled = { database, store, log, ongoing: () => blobs.ongoing };
+  resources.add(startReconciliation(reconciled, database.kind === "pglite"));
+  const dispatcher = await startBackgroundWork(parts, resources, { store, urls, inputUrls, webhooks });
   parts.lock?.announce(address);
   log.info(
     { address, storage: store.url, database: database.kind, executor: settings.executor },
@@ -183,9 +184,9 @@ async function openService(parts: Parts, resources: OpenResources): Promise<Runn
   return {
     address,
     close: async () => {
-      log.info({ running: queue.runningJobs, seconds: settings.drain_seconds }, "draining");
+      log.info({ running: dispatcher.runningJobs, seconds: settings.drain_seconds }, "draining");
       operations.drain();
-      await queue.drain(settings.drain_seconds * 1_000);
+      await dispatcher.drain(settings.drain_seconds * 1_000);
       await resources.close();
       log.info({}, "ended");
     },
@@ -193,16 +194,16 @@ async function openService(parts: Parts, resources: OpenResources): Promise<Runn
 }
 
 /** Starts what works without requests: the dispatcher, retention and webhooks. */
-async function startQueue(
+async function startBackgroundWork(
   parts: Parts,
   resources: OpenResources,
-  { store, urls, own, webhooks }: QueueParts,
+  { store, urls, inputUrls, webhooks }: BackgroundParts,
 ): Promise<Dispatcher> {
   const { settings, env, database, notifications, telemetry, log } = parts;
   const executor = await openExecutor({ settings, env, urls, store, log });
   resources.add(() => executor.close());
   const owner = newOwner();
-  const { urlOf } = own;
+  const { urlOf } = inputUrls;
   const dispatcher = new Dispatcher({
     ...{ database, owner, executor, store, readStatus, settings, urlOf, webhooks, telemetry, log },
   });
@@ -222,10 +223,10 @@ async function startQueue(
   return dispatcher;
 }
 
-interface QueueParts {
+interface BackgroundParts {
   readonly store: BlobStore;
   readonly urls: ServiceUrls;
-  readonly own: InputUrls;
+  readonly inputUrls: InputUrls;
   readonly webhooks: WebhookTypes;
 }
 

@@ -103,7 +103,7 @@ export function blobFixture(tested: TestDatabase) {
   }
 
   const reconcile = (blobs: StoredBlobs, { alone = false, storage = store } = {}) =>
-    blobReconciliation({ database, store: storage, log: noLog, ours: () => blobs.ongoing }, alone)(never);
+    blobReconciliation({ database, store: storage, log: noLog, ongoing: () => blobs.ongoing }, alone)(never);
 
   function operationOf(caller: Caller, feature: string) {
     const space = spaceOf(caller.subject);

@@ -20,7 +20,7 @@ interface ReconciliationParts {
   readonly store: BlobStore;
   readonly log: Log;
   /** The work on blobs that this service does now. */
-  readonly ours: () => OngoingBlobWork;
+  readonly ongoing: () => OngoingBlobWork;
 }
 
 /** Uploads and removals that this service does now. */
@@ -46,7 +46,7 @@ export function blobReconciliation(
   parts: ReconciliationParts,
   alone: boolean,
 ): (signal: AbortSignal) => Promise<void> {
-  const { database, store, log, ours } = parts;
+  const { database, store, log, ongoing } = parts;
   const logged = {
     log,
     fields: ({ name }: RecordKey) => ({ name }),
@@ -55,13 +55,13 @@ export function blobReconciliation(
   const bytesOf = async ({ space, name }: StorageKey) =>
     (await store.within(space).stat(`data/${name}`))?.size;
   const uploads = new RowSweep<UploadRow>({
-    next: (after) => brokenUploads(database, alone, ours().uploads, after),
+    next: (after) => brokenUploads(database, alone, ongoing().uploads, after),
     act: async (upload) => settleUpload(database, upload, await bytesOf(upload)),
     ...logged,
   });
   const removals = new RowSweep<BlobRecord>({
     // One at a time: a claimed removal must begin at once.
-    next: async (after) => [(await claimRemoval(database, alone, ours().removals, after)) ?? []].flat(),
+    next: async (after) => [(await claimRemoval(database, alone, ongoing().removals, after)) ?? []].flat(),
     act: (blob) => removeMarked({ database, store }, blob),
     ...logged,
   });

@@ -23,8 +23,8 @@ export async function recoverAttempt(parts: QueueParts, row: OperationRow): Prom
   if (parts.executor.outlivesService) return true;
   // On this machine only an execution of this service can still run. `adopt` waits until the processes of any other are gone.
   if (row.handle !== null) {
-    const ours = await parts.executor.adopt(orderOf(row, 1, parts.urlOf), row.handle, IGNORED);
-    if (ours) return true;
+    const own = await parts.executor.adopt(orderOf(row, 1, parts.urlOf), row.handle, IGNORED);
+    if (own) return true;
   }
   const lost = { kind: "lost", reason: "the service that ran it ended" } as const;
   await finishInTime(parts, row, lost, [], isLate);

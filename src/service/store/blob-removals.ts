@@ -92,14 +92,14 @@ export async function markRemovalBroken(statements: Queryable, { caller, name }:
 
 /**
  * Claims the next failed or interrupted removal, in the order of caller and name.
- * @param alone no other service uses the database: every removal that is not in `ours` was interrupted, however recent.
- * @param ours removals in progress in this service. @param after the record before it; undefined for the first.
+ * @param alone no other service uses the database: every removal that is not in `ongoing` was interrupted, however recent.
+ * @param ongoing removals in progress in this service. @param after the record before it; undefined for the first.
  * @returns undefined where there is none.
  */
 export async function claimRemoval(
   statements: Queryable,
   alone: boolean,
-  ours: readonly RecordKey[],
+  ongoing: readonly RecordKey[],
   after: RecordKey | undefined,
 ): Promise<BlobRecord | undefined> {
   const { rows } = await statements.query<BlobRecord>(
@@ -113,7 +113,7 @@ export async function claimRemoval(
      returning ${RECORD}`,
     [
       ...[alone, REMOVAL_SECONDS, after?.caller ?? "", after?.name ?? ""],
-      ...[ours.map(({ caller }) => caller), ours.map(({ name }) => name)],
+      ...[ongoing.map(({ caller }) => caller), ongoing.map(({ name }) => name)],
     ],
   );
   return rows[0];

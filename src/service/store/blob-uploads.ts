@@ -160,19 +160,19 @@ const BATCH = 100;
 
 /**
  * The next interrupted uploads, in the order of their ids.
- * @param alone no other service uses the database: every upload that is not in `ours` is interrupted, whatever its lease.
- * @param ours ids of the uploads of this service. @param after undefined for the first batch.
+ * @param alone no other service uses the database: every upload that is not in `ongoing` is interrupted, whatever its lease.
+ * @param ongoing ids of the uploads of this service. @param after undefined for the first batch.
  */
 export async function brokenUploads(
   statements: Queryable,
   alone: boolean,
-  ours: readonly string[],
+  ongoing: readonly string[],
   after: UploadRow | undefined,
 ): Promise<UploadRow[]> {
   const { rows } = await statements.query<UploadRow>(
     `select id, caller, name, space, bytes::float8 as bytes from blob_uploads
      where ($1 or lease_until < now()) and id <> all($2::text[]) and id > $3 order by id limit $4`,
-    [alone, ours, after?.id ?? "", BATCH],
+    [alone, ongoing, after?.id ?? "", BATCH],
   );
   return rows;
 }

@@ -12,7 +12,11 @@ function gathered(options: Partial<LogOptions> = {}) {
 }
 
 /** The line that `fields` and `message` make. */
-function lineOf(fields: object, message = "told", secrets: readonly string[] = []): Record<string, unknown> {
+function lineOf(
+  fields: object,
+  message = "written",
+  secrets: readonly string[] = [],
+): Record<string, unknown> {
   const { log, lines } = gathered({ secrets });
   log.info(fields, message);
   assert.equal(lines.length, 1);
@@ -92,7 +96,7 @@ describe("secrets", () => {
         const text = JSON.stringify(line);
         assert.ok(!text.includes("s3cret"), text);
         assert.ok(!text.includes("c2VjcmV0LVZhbHVl"), text);
-        assert.equal(line.msg, "told");
+        assert.equal(line.msg, "written");
       }
     });
   }

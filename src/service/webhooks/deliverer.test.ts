@@ -335,8 +335,8 @@ onEachDatabase((tested) => {
     await deliverer.close();
     const last_error = (await deliveries())[0]!.last_error;
     assert.equal(last_error, "the connection failed (ECONNREFUSED)");
-    const told = [last_error, ...deliverer.lines].join("\n");
-    assert.ok(!told.includes("planted") && !told.includes("whsec_"), told);
+    const shown = [last_error, ...deliverer.lines].join("\n");
+    assert.ok(!shown.includes("planted") && !shown.includes("whsec_"), shown);
   });
 
   test("the deliverer asks a database that was away again", async (t) => {

@@ -12,6 +12,28 @@ import {
 } from "./deliveries.ts";
 import { cloudEvent, eventId, type PostOutcome, postEvent } from "./post-event.ts";
 
+export interface DelivererParts {
+  readonly database: Queryable;
+  readonly targets: readonly WebhookTarget[];
+  /** `source` of the CloudEvents: the public URL of the service, or a URN. */
+  readonly source: string;
+  readonly log: Log;
+  readonly telemetry: Pick<Telemetry, "delivery">;
+  readonly pace?: Pace;
+}
+
+/** The times of deliveries. */
+export interface Pace {
+  /** Between two claims. */
+  readonly claimMilliseconds: number;
+  /** Longest time of an attempt. */
+  readonly timeoutMilliseconds: number;
+  /** How long deliveries in progress may take when the service closes. */
+  readonly closeMilliseconds: number;
+  /** Seconds until the next attempt, after so many. */
+  readonly retryDelay: (attempts: number) => number;
+}
+
 /** Concurrent deliveries to one target. */
 const CONCURRENT_AT_MOST = 8;
 
@@ -158,28 +180,6 @@ export class TargetDeliverer {
 
 /** How an attempt at a delivery ended. `not_kept`: retention has removed the event. */
 type DeliveryEnd = PostOutcome | { readonly kind: "not_kept" };
-
-export interface DelivererParts {
-  readonly database: Queryable;
-  readonly targets: readonly WebhookTarget[];
-  /** `source` of the CloudEvents: the public URL of the service, or a URN. */
-  readonly source: string;
-  readonly log: Log;
-  readonly telemetry: Pick<Telemetry, "delivery">;
-  readonly pace?: Pace;
-}
-
-/** The times of deliveries. */
-export interface Pace {
-  /** Between two claims. */
-  readonly claimMilliseconds: number;
-  /** Longest time of an attempt. */
-  readonly timeoutMilliseconds: number;
-  /** How long deliveries in progress may take when the service closes. */
-  readonly closeMilliseconds: number;
-  /** Seconds until the next attempt, after so many. */
-  readonly retryDelay: (attempts: number) => number;
-}
 
 /** Attempts at one delivery; they take about 23 hours with the delays between them. */
 export const MOST_ATTEMPTS = 12;
