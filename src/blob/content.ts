@@ -1,7 +1,7 @@
 import { MucastError } from "../contract/errors/errors.ts";
 
 /** Text is written as UTF-8. */
-export type Piece = Uint8Array | string;
+type Piece = Uint8Array | string;
 /** What is written, whole or in pieces. */
 export type Content = Piece | AsyncIterable<Piece> | Iterable<Piece>;
 

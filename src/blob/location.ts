@@ -16,7 +16,7 @@ import { notPublic } from "./remote/guarded-agent.ts";
 /** Where a blob lies, and its name in errors and outputs. */
 export type BlobLocation = FileLocation | UrlLocation;
 
-export interface FileLocation {
+interface FileLocation {
   readonly kind: "file";
   readonly path: string;
   readonly name: string;

@@ -39,7 +39,7 @@ async function failure(code: ErrorCode, attempt: Promise<unknown>): Promise<Muca
 
 const sha256 = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
 
-test("a local file gives its bytes, size and digest, whatever its name, as path or as file: URL", async () => {
+test("a local file of any name gives its bytes, size and digest, as path or as file: URL", async () => {
   for (const content of [
     Buffer.from('{"a":1}'),
     randomBytes(3 * 2 ** 20 + 17),
@@ -133,7 +133,7 @@ test("a file over the limit on stored bytes is too_large before it is read, one 
   await readAll(path, { limits: { maxStoredBytes: 100, maxBytes: 100 } });
 });
 
-test("a pipe, whose size nobody knows, is read too and held to the limits", async () => {
+test("a pipe, whose size is unknown, is read too and held to the limits", async () => {
   const pipe = join(folder, "pipe");
   execFileSync("mkfifo", [pipe]);
   const fill = (bytes: string) => import("node:fs/promises").then(({ writeFile }) => writeFile(pipe, bytes));

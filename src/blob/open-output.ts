@@ -16,7 +16,7 @@ export interface OutputTarget {
   write(content: Content, signal: AbortSignal): Promise<string>;
 }
 
-export interface OutputWish {
+interface OutputWish {
   /** `ml_engine_<id>.json` or `nn_engine_<id>.json`. */
   readonly name: string;
   readonly blobUrl?: string | undefined;

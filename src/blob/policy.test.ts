@@ -120,7 +120,7 @@ test("an odd spelling of an allowed address is refused", () => {
   }
 });
 
-test("whatever is allowed is asked for as it is spelt, and lies under an allowed prefix", () => {
+test("every allowed URL is requested as it is spelt, and lies under an allowed prefix", () => {
   const piece = fc.constantFrom(
     ...[
       "https://",

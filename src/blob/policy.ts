@@ -28,7 +28,7 @@ export interface MappedBase {
 }
 
 /** The rules that a policy is made of; URLs as an operator writes them. */
-export interface PolicyRules {
+interface PolicyRules {
   /** By default the container of `blobUrl`. */
   readonly allowed: readonly string[];
   readonly privateOrigins: readonly string[];
@@ -157,7 +157,7 @@ function shownPart(segment: string): string {
 }
 
 /** @param hostname of a parsed URL. */
-export function isLoopbackHost(hostname: string): boolean {
+function isLoopbackHost(hostname: string): boolean {
   return hostname === "localhost" || isAllowedAddress(withoutBrackets(hostname), "loopback");
 }
 

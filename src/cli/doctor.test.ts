@@ -30,7 +30,7 @@ test("where both environments are, both jobs are ready and the libraries of each
   assert.match(networks!, /^run_dl_job, networks: ready\n.*torch \d.*CUDA devices: /s);
 });
 
-test("a missing torch is told with the command that installs it, and is no failure", () => {
+test("doctor names the command that installs a missing torch, which is no failure", () => {
   const { status, stdout } = doctor({ MUCAST_PYTHON: pythonWithoutTorch(folder) });
   assert.equal(status, 0);
   assert.match(stdout, /run_ml_job, classical models: ready/);

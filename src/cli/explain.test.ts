@@ -18,7 +18,7 @@ function told(body: () => unknown): { text: string; exit: number } {
   return assert.fail("nothing was thrown");
 }
 
-test("an unknown parameter is told with its path, the nearest name, and all accepted ones", () => {
+test("the error of an unknown parameter names its path, the nearest name, and all accepted ones", () => {
   const config = '{"ML params": {"model": "ridge", "model_params": {"alhpa": 1}}}';
   assert.deepEqual(told(() => parseMlSettings(config)).text.split("\n"), [
     "error: invalid_model_params: The model parameters are not accepted",

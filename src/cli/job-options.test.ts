@@ -33,7 +33,7 @@ test("the memory of a job is a number of bytes, or left to the machine", () => {
   assert.throws(() => jobInputs(given, { MUCAST_MEMORY_BYTES: "4G" }), /MUCAST_MEMORY_BYTES/);
 });
 
-test("all that is missing is told at once", () => {
+test("one error names every missing input", () => {
   try {
     jobInputs(flags("--workers", "0"), {});
   } catch (error) {

@@ -19,7 +19,7 @@ export interface JobFlags {
 }
 
 /** The inputs of a job, from flags and environment. */
-export interface JobInputs {
+interface JobInputs {
   readonly featureUrl: string;
   readonly dataExtractorUrl: string;
   /** JSON text of the config. */

@@ -12,7 +12,7 @@ function written(options: Partial<ReporterOptions>, body: (reporter: Reporter) =
 
 const stale = (ticker: string) => ({ code: "stale_ticker" as const, ticker, message: `${ticker} ended` });
 
-test("every warning is told, unless a number of tickers is given: then the rest are counted at the end", () => {
+test("every warning is written, unless a number of tickers is given: then the rest are counted at the end", () => {
   const tell = (reporter: Reporter) => {
     for (const ticker of ["A", "B", "C", "D"]) reporter.warn(stale(ticker));
     reporter.finish();
@@ -59,7 +59,7 @@ test("the bar of a terminal is gone before anything else is written, and at the 
   assert.ok(text.endsWith("4 of 4\r\x1b[K"));
 });
 
-test("the signature of a SAS is not told, whatever a message repeats", () => {
+test("the signature of a SAS is never written, also where a message repeats it", () => {
   const url = 'https://a.example/c?sv=1&sig=SECRET%2B"';
   for (const format of ["text", "json"] as const) {
     const line = written({ format }, (reporter) => reporter.write({ value: url }, `got ${url}`));
@@ -68,7 +68,7 @@ test("the signature of a SAS is not told, whatever a message repeats", () => {
   }
 });
 
-test("an epoch is told with its ticker, its losses and the time to go", () => {
+test("an epoch is written with its ticker, its losses and the time to go", () => {
   const epoch = { ticker: "A\n", epoch: 3, train_loss: 0.98765, validation_loss: 1 };
   const event = { kind: "progress", stage: "fit", done: 8, total: 8, ...epoch } as const;
   const tell = (reporter: Reporter) => reporter.report(event);
@@ -99,7 +99,7 @@ test("JSON lines tell every epoch, text only what a person can follow", () => {
   assert.equal(written({}, tell).match(/\n/g)?.length, 1);
 });
 
-test("a job that follows another begins anew, with its first progress told at once", () => {
+test("a job that follows another begins anew, with its first progress written at once", () => {
   const text = written({}, (reporter) => {
     reporter.report({ kind: "progress", stage: "fit", done: 1, total: 3 });
     reporter.finish();
@@ -108,7 +108,7 @@ test("a job that follows another begins anew, with its first progress told at on
   assert.equal(text, "fitting: 1 of 3\nfitting: 1 of 2\n");
 });
 
-test("the time to go is told once a pace is known, and is that of the work alone", () => {
+test("the time to go is written once a pace is known, and is that of the work alone", () => {
   let now = 0;
   const text = written({ workers: 2, now: () => now }, (reporter) => {
     const fitted = (done: number, seconds: number) => {

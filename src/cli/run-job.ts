@@ -111,7 +111,7 @@ type Run = (request: JobRequest, context: JobContext) => Promise<ResultRecord>;
  * that started the container. A job that a signal stops writes no end: the sender of the signal knows why.
  * @param log called where a status cannot be written; the job goes on.
  */
-export async function withStatus(
+async function withStatus(
   run: Run,
   request: JobRequest,
   context: JobContext,

@@ -54,7 +54,7 @@ test("a config whose text is not JSON is refused before anything is sent", () =>
     assert.equal(asked.length, 0);
   }));
 
-test("a redirect is told and not followed", () =>
+test("a redirect is an error, and is not followed", () =>
   against(
     [json(307, {}, { location: "https://elsewhere.example/login?state=private" })],
     async (client, { asked }) => {
@@ -68,7 +68,7 @@ test("a redirect is told and not followed", () =>
     },
   ));
 
-test("a redirect that a browser hides is told as one", async () => {
+test("a redirect that a browser hides is an error that says so", async () => {
   const hidden = Object.defineProperties(new Response(null), {
     type: { value: "opaqueredirect" },
     status: { value: 0 },
@@ -98,7 +98,7 @@ test("an answer that breaks off is asked for again where that is safe", async ()
   });
 });
 
-test("an answer that is no operation is told as it is", async () => {
+test("the error of an answer that is no operation quotes it", async () => {
   for (const [status, text] of [
     [200, "<h1>sign in</h1>"],
     [200, "null"],
@@ -172,7 +172,7 @@ test("a service that asks for a long pause is not waited for", () =>
     assert.equal(asked.length, 1);
   }));
 
-test("after five repetitions the last refusal is told", () =>
+test("after five repetitions the last refusal is the error", () =>
   against([refusal("unavailable", { "retry-after": "0" })], async (client, { asked }) => {
     await assert.rejects(client.getOperation("one"), /unavailable/);
     assert.equal(asked.length, 6);
@@ -243,7 +243,7 @@ test("the output of an operation is asked for where it is stored, and checked", 
     );
   }));
 
-test("an operation without an output is told, and nothing is asked for", () =>
+test("an operation without an output is an error, and nothing is requested", () =>
   against([json(200, {})], async (client, { asked }) => {
     await assert.rejects(client.output(operation({ status: "Running" })), {
       name: "TypeError",
@@ -258,7 +258,7 @@ test("an operation without an output is told, and nothing is asked for", () =>
     assert.equal(asked.length, 0);
   }));
 
-test("a blob is removed, and one in use is told", () =>
+test("a blob is removed, and one in use is an error", () =>
   against(
     [(_asked, response) => void response.writeHead(204).end(), refusal("blob_in_use")],
     async (client, { asked }) => {

@@ -1,10 +1,10 @@
 /** A message of a server-sent event stream. */
-export interface SentEvent {
+interface SentEvent {
   readonly id: string | undefined;
   readonly data: string;
 }
 
-export type SentLine = SentEvent | { readonly retry: number };
+type SentLine = SentEvent | { readonly retry: number };
 
 /**
  * The messages of a body of `text/event-stream`, and the `retry:` that the server asks for, in milliseconds.

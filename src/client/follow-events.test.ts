@@ -98,7 +98,7 @@ test("every kind of line end and every cut of the bytes gives the same events", 
   }
 });
 
-test("an operation that is not there is told at once", () =>
+test("an operation that is not there is an error at once", () =>
   against([refusal("not_found")], async (client, { asked }) => {
     await assert.rejects(typesOf(client), /not_found/);
     assert.equal(asked.length, 1);
@@ -215,7 +215,7 @@ test("a reader may take any time over an event", async (context) => {
     baseUrl: "http://fake",
     fetch: async (_url, init) => {
       opened += 1;
-      init!.signal!.addEventListener("abort", () => assert.fail("the stream was given up"));
+      init!.signal!.addEventListener("abort", () => assert.fail("the stream was aborted"));
       return streaming(body);
     },
   });
@@ -227,7 +227,7 @@ test("a reader may take any time over an event", async (context) => {
   assert.deepEqual([types, opened], [["queued", "succeeded"], 1]);
 });
 
-test("a stream that falls silent is opened again, and one that never speaks is told", async (context) => {
+test("a stream that falls silent is opened again, and one that never sends a byte is an error", async (context) => {
   context.mock.timers.enable({ apis: ["setTimeout"] });
   let opened = 0;
   const client = new MucastClient({
@@ -270,7 +270,7 @@ const NO_STREAMS: Readonly<Record<string, { type?: string; text: string }>> = {
 };
 
 for (const [which, { type = "text/event-stream", text }] of Object.entries(NO_STREAMS)) {
-  test(`an answer in the place of events that ${which} is told, and runAndWait does without`, async (context) => {
+  test(`an answer instead of events that ${which} is an error, and runAndWait polls`, async (context) => {
     context.mock.timers.enable({ apis: ["setTimeout"] });
     let opened = 0;
     const client = new MucastClient({

@@ -14,7 +14,7 @@ interface Asked {
   readonly headers: readonly string[];
 }
 
-/** What a method of the client sends; whatever it does with the answer. */
+/** The requests that a method of the client sends; its use of the answer does not matter. */
 async function askedBy(use: (client: MucastClient) => Promise<unknown>): Promise<Asked> {
   const asked: Asked[] = [];
   const client = new MucastClient({

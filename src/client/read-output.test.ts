@@ -109,7 +109,7 @@ test("members and codes of a later version stay in what is read", () => {
   assert.deepEqual(readOutput({ ...later, new: { deep: 1 } }), { ...later, new: { deep: 1 } });
 });
 
-test("what is no output is told with its place and what stands there", () => {
+test("the error of what is no output names the member and its value", () => {
   for (const [place, value, message] of [
     [["mu", "AAPL"], "0.01", 'mu.AAPL must be a finite number, got "0.01"'],
     [["forecasts", "AAPL", "dates", "0"], 5, "forecasts.AAPL.dates.0 must be text, got 5"],

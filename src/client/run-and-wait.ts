@@ -21,7 +21,7 @@ export type SucceededOperation = OperationView & {
 };
 
 /** The calls that it takes. */
-export interface JobCalls {
+interface JobCalls {
   submit(
     operation: Operation,
     payload: JobPayload | string,

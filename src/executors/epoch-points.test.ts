@@ -41,7 +41,7 @@ test("of very many epochs the best and the last of each network are kept, the ot
   assert.ok(Math.max(...gaps) <= 2 * Math.min(...gaps), `${gaps}`);
 });
 
-test("what is told stays within its size, whatever the tickers are called", () => {
+test("the epochs stay within their size, with tickers of any name", () => {
   const ticker = fc.string({ unit: fc.constantFrom("a", "\u0001", '"', "😀"), minLength: 1, maxLength: 256 });
   fc.assert(
     fc.property(fc.array(ticker, { minLength: 1, maxLength: 40 }), fc.nat(60), (names, rounds) => {

@@ -46,7 +46,7 @@ test("where nothing was written there is no status", async () => {
   assert.equal(await readStatus(store, "none", 1), undefined);
 });
 
-test("a running job's progress and warnings are told, and every later state", {
+test("a running job's progress and warnings are written, and every later state", {
   timeout: 30_000,
 }, async () => {
   const status = writer("runs");
@@ -75,7 +75,7 @@ test("the end is there when it was told, with timings and the digest of the conf
   assert.equal(await readStatus(store, "ends", 2), undefined, "another attempt has its own");
 });
 
-test("a problem is told as it is, and 200 warnings at most", async () => {
+test("a problem is written unchanged, and 200 warnings at most", async () => {
   const status = writer("fails");
   for (let count = 0; count < 300; count++) {
     status.report({ kind: "warning", warning: { code: "stale_ticker", message: `${count}` } });
@@ -90,7 +90,7 @@ test("a problem is told as it is, and 200 warnings at most", async () => {
   );
 });
 
-test("failures, epochs and counts are told", async () => {
+test("failures, epochs and counts are written", async () => {
   const status = writer("trains");
   const losses = { train_loss: 0.5, validation_loss: Number.POSITIVE_INFINITY };
   status.report({ kind: "progress", stage: "fit", done: 1, total: 2, ticker: "A", epoch: 1, ...losses });

@@ -88,7 +88,7 @@ test("reading goes on where it broke: refused for a while, silent, cut off withi
   });
 });
 
-test("a storage that goes on failing is given up after the tries that the limits say", async () => {
+test("a request to a storage that goes on failing is an error after the attempts that the limits say", async () => {
   await behindProxy(async (store, proxy, key) => {
     await store.create(key, SMALL);
     for (const kind of ["GET", "HEAD", "PUT", "DELETE"]) proxy.plan(kind, ...Array(9).fill(refuse(503)));

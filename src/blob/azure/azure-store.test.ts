@@ -184,7 +184,7 @@ test("a SAS, in BLOB_URL or the environment, gives just its rights", async () =>
   assert.match((await failure("blob_unavailable", bytesOf(writer.read("data/read.json")))).message, /rights/);
 });
 
-test("credentials that do not fit are told before anything is asked", async () => {
+test("credentials that do not fit are an error before any request", async () => {
   const url = azurite.containerUrl("blobs");
   const other = azurite.connectionString.replace(
     /BlobEndpoint=[^;]*/,

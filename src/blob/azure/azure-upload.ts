@@ -7,7 +7,7 @@ import { type Asked, type AzureContainer, failed, Refusal } from "./azure-contai
 /** Small enough to be sent within the time limit of a request on a slow line; 50,000 of them make a blob of 195 GiB. */
 const BLOCK_BYTES = 4 * 2 ** 20;
 
-export interface Upload {
+interface Upload {
   readonly content: Content;
   readonly limit: number | undefined;
   /** Fail where the blob exists. */

@@ -80,7 +80,7 @@ test("every version has a tag of its own, however fast it follows, and keeps it"
   assert.equal((await store.stat("data/linked.json"))?.etag, etag);
 });
 
-test("a reader of one version gets it whole while it is replaced, and is told where it asks later", async () => {
+test("a reader of one version gets it whole while it is replaced, and an error where it asks later", async () => {
   const store = new FolderStore(freshFolder(), BASE);
   const first = await store.put("data/a.json", "1".repeat(3_000_000));
   const reading = store.read("data/a.json", { etag: first.etag })[Symbol.asyncIterator]();
@@ -156,7 +156,7 @@ test("links lead nowhere: not as a blob, not as the folder of blobs, for reading
   assert.equal(readFileSync(join(folder, "data/a.json"), "utf8"), "new");
 });
 
-test("a folder or a pipe under a blob's name is no blob, and nobody waits for it", async () => {
+test("a folder or a pipe under a blob's name is no blob, and no reader waits for it", async () => {
   const folder = freshFolder();
   mkdirSync(join(folder, "data/folder.json"), { recursive: true });
   execFileSync("mkfifo", [join(folder, "data/pipe.json")]);
@@ -256,7 +256,7 @@ test("what is read for a caller comes in small pieces", async () => {
   assert.deepEqual(sizes, [65_536, 65_536, 65_536, 3_391]);
 });
 
-test("blobs and the folders made for them are their owner's alone, whatever the umask", async (t) => {
+test("blobs and the folders made for them are their owner's alone, under any umask", async (t) => {
   const umask = process.umask(0);
   t.after(() => process.umask(umask));
   const folder = join(freshFolder(), "blobs");

@@ -194,7 +194,7 @@ function isMissing(error: unknown): boolean {
  * across restarts too. Each version is another file; should it get the inode number of an earlier one, its time is
  * another. (Not the time of the inode's change: giving the file its name changes that.)
  */
-export function etagOf({ ino, size, mtimeNs }: BigIntStats): string {
+function etagOf({ ino, size, mtimeNs }: BigIntStats): string {
   return `"${[ino, size, mtimeNs].map((part) => part.toString(36)).join("-")}"`;
 }
 
@@ -206,7 +206,7 @@ const LATER_MICROSECONDS = 10n;
  * replace: the system's own clock for files stands still for milliseconds.
  * @returns its entity tag.
  */
-export async function stamp(path: string, target: string): Promise<string> {
+async function stamp(path: string, target: string): Promise<string> {
   const replaced = await lstat(target, { bigint: true }).catch(() => undefined);
   const now = BigInt(Math.round((performance.timeOrigin + performance.now()) * 1000));
   const after = replaced === undefined ? 0n : replaced.mtimeNs / 1000n + LATER_MICROSECONDS;

@@ -87,7 +87,7 @@ export function stateOf({ size, mtimeNs }: BigIntStats): FileState {
 }
 
 /** Which part of a file is read, and how. */
-export interface FilePart {
+interface FilePart {
   readonly start?: number;
   /** Exclusive. */
   readonly end?: number;

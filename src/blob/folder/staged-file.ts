@@ -21,7 +21,7 @@ export interface StagedFile {
   readonly madeFolder: string | undefined;
 }
 
-export interface StageOptions {
+interface StageOptions {
   readonly signal?: AbortSignal | undefined;
   /** Bytes; one more is too_large. */
   readonly limit?: number | undefined;

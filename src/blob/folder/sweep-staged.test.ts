@@ -36,7 +36,7 @@ test("the next writer removes what a killed one left beside its place, and nothi
   assert.deepEqual(readdirSync(folder), ["o.json"]);
 });
 
-test("another machine's file is left alone until nobody has touched it for a day", async () => {
+test("another machine's file stays until it has not been written to for a day", async () => {
   const folder = mkdtempSync(join(root, "f"));
   const [, ...rest] = ownMark().split("-");
   const staged = (name: string, machine: string) =>

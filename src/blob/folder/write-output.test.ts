@@ -31,7 +31,7 @@ async function failure(code: ErrorCode, attempt: Promise<unknown>): Promise<Muca
   return error;
 }
 
-test("an output appears under its name, whole, in a folder made for it, and its file: URL is told", async () => {
+test("an output appears under its name, whole, in a folder made for it, and its file: URL is returned", async () => {
   const folder = join(freshFolder(), "a b", "data");
   async function* pieces() {
     yield '{"a":';
@@ -58,7 +58,7 @@ test("text and bytes of any size are written whole", async () => {
   assert.equal(statSync(join(folder, "empty")).size, 0);
 });
 
-test("nobody sees the name before the output is whole", async () => {
+test("no reader sees the name before the output is whole", async () => {
   const folder = freshFolder();
   async function* pieces() {
     for (let i = 0; i < 3; i++) {
@@ -69,7 +69,7 @@ test("nobody sees the name before the output is whole", async () => {
   await writeOutput(folder, "o.json", pieces());
 });
 
-test("an existing name is never overwritten, whatever stands there", async () => {
+test("an existing name is never overwritten, be it a file, a folder or a link", async () => {
   const folder = freshFolder();
   writeFileSync(join(folder, "file"), "old");
   mkdirSync(join(folder, "folder"));

@@ -248,7 +248,7 @@ test("a server that sends another range than asked for is not believed", async (
   assert.match((await failure("blob_unavailable", readAll(served))).message, /another range/);
 });
 
-test("a blob over the limit is too_large before its body where its length is told, else on the way", async () => {
+test("a blob over the limit is too_large before its body where the server sends its length, else while it is read", async () => {
   const limits = { maxStoredBytes: 50_000 };
   const told = await serve((request, response) => sendRange(request, response, CONTENT));
   await failure("too_large", openBlob(told.location, told.policy, { ca: cert, limits }));

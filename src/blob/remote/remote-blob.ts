@@ -20,7 +20,7 @@ import {
 } from "./remote-request.ts";
 import { Retry } from "./retry.ts";
 
-export interface RemoteOptions {
+interface RemoteOptions {
   readonly limits: TransferLimits;
   /** What the host may resolve to. */
   readonly addresses: AddressRule;
@@ -32,7 +32,7 @@ export interface RemoteOptions {
 }
 
 /** A part of a blob in bytes, `end` exclusive, and the version it has to be of. */
-export interface BlobPart {
+interface BlobPart {
   readonly start?: number | undefined;
   readonly end?: number | undefined;
   readonly etag?: string | undefined;

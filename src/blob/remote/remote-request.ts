@@ -8,7 +8,7 @@ import type { TransferLimits } from "../transfer-limits.ts";
 /** A failure of the server or the network that may pass. */
 export class PassingFailure extends Error {}
 
-export interface RemoteRequest {
+interface RemoteRequest {
   readonly url: URL;
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;

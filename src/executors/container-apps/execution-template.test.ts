@@ -66,7 +66,7 @@ test("a config over 32 KiB is refused before anything is started", () => {
   assert.throws(attempt, (error) => error instanceof MucastError && error.code === "too_large");
 });
 
-test("a job without a container is told, with what to do", () => {
+test("a job without a container is an error that says what to do", () => {
   const attempt = () => executionTemplate({ location: "here" }, "ml-worker-job", ORDER);
   assert.throws(attempt, /unavailable|deploy the job again/);
 });

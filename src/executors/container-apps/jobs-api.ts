@@ -10,7 +10,7 @@ import { ApiFault } from "../polling/api-fault.ts";
 import { faultOf } from "./sdk-fault.ts";
 
 /** The resource group of the jobs, and how the API is reached. */
-export interface JobsApiOptions {
+interface JobsApiOptions {
   readonly subscription: string;
   readonly resourceGroup: string;
   /** By default what DefaultAzureCredential finds: environment, managed identity, Azure CLI. */

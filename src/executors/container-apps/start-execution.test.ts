@@ -204,7 +204,7 @@ trial("a closed executor starts nothing", async () => {
   assert.equal(stage.api.requests.length, 0);
 });
 
-trial("settings that are missing are told at once", async () => {
+trial("settings that are missing are an error at once", async () => {
   const stage = await Stage.open();
   const error = await failure("invalid_request", stage.executor({ subscription: undefined }));
   assert.match(error.message, /MUCAST_AZURE_SUBSCRIPTION/);

@@ -21,7 +21,7 @@ async function running() {
 
 const warning: Warning = { code: "long_gap", message: "a gap", ticker: "AAPL" };
 
-trial("progress and warnings are told as the status blob tells them, each once", async () => {
+trial("progress and warnings of the status blob are reported, each once", async () => {
   const { stage, execution, there, looks } = await running();
   stage.say({ progress: { stage: "read", done: 5, total: null }, warnings: [warning] });
   await looks(2);
@@ -43,7 +43,7 @@ trial("progress and warnings are told as the status blob tells them, each once",
   assert.deepEqual(stage.timings, timings);
 });
 
-trial("epochs, failures and counts are told as the status blob tells them, each once", async () => {
+trial("epochs, failures and counts of the status blob are reported, each once", async () => {
   const { stage, execution, there, looks } = await running();
   const point = (ticker: string, epoch: number) => ({ ticker, epoch, train_loss: 1, validation_loss: null });
   const failure = { ticker: "B", code: "diverged", message: "B: the loss is not finite" };
@@ -77,7 +77,7 @@ trial("it goes on through every state that is no end", async () => {
   assert.equal((await execution.ended).kind, "succeeded");
 });
 
-trial("a job that has said it succeeded has, whatever Azure says of its container", async () => {
+trial("a job whose status says that it succeeded has, in any state of its container", async () => {
   for (const status of ["Running", "Unknown", "Failed"]) {
     const { stage, execution, there } = await running();
     there.properties.status = status;
@@ -125,7 +125,7 @@ trial("Succeeded without a final status is lost, Succeeded with a late one is no
   assert.equal((await (await started).ended).kind, "succeeded");
 });
 
-trial("a job that somebody else told to stop is lost, not cancelled", async () => {
+trial("a job that another party stopped is lost, not cancelled", async () => {
   const { stage, execution, there } = await running();
   stage.say({ end: { problem: problemOf(new MucastError("canceled", "SIGTERM")) } });
   there.properties.status = "Stopped";
@@ -141,32 +141,35 @@ trial("an execution that is gone for good is lost; one that is not there yet is 
   assert.equal(end.kind === "lost" && end.reason, "Azure knows no such execution");
 });
 
-trial("storms of throttling, errors and cut connections do not end it, and are told once", async () => {
-  const { stage, execution, there } = await running();
-  const faults: Fault["answer"][] = [
-    { status: 429, headers: { "retry-after": "0" } },
-    { status: 429, headers: { "retry-after": new Date(0).toUTCString() } },
-    { status: 500 },
-    { status: 500 },
-    { status: 503 },
-    "cut",
-    { status: 403 },
-    { status: 200, body: {} },
-  ];
-  const told = stage.troubles.length;
-  for (const answer of faults) stage.api.fail("execution", { answer });
-  const before = stage.api.count("execution");
-  await stage.until(() => stage.api.count("execution") >= before + faults.length);
-  stage.say({ end: { record: RECORD } });
-  there.properties.status = "Succeeded";
-  assert.equal((await execution.ended).kind, "succeeded");
-  const troubles = stage.troubles.slice(told);
-  assert.equal(troubles.filter((text) => text.startsWith("500")).length, 1);
-  assert.ok(
-    troubles.some((text) => text.startsWith("429")) && troubles.some((text) => text.startsWith("403")),
-  );
-  assert.doesNotMatch(inspect(troubles), /SECRET/);
-});
+trial(
+  "storms of throttling, errors and cut connections do not end it, and each is reported once",
+  async () => {
+    const { stage, execution, there } = await running();
+    const faults: Fault["answer"][] = [
+      { status: 429, headers: { "retry-after": "0" } },
+      { status: 429, headers: { "retry-after": new Date(0).toUTCString() } },
+      { status: 500 },
+      { status: 500 },
+      { status: 503 },
+      "cut",
+      { status: 403 },
+      { status: 200, body: {} },
+    ];
+    const told = stage.troubles.length;
+    for (const answer of faults) stage.api.fail("execution", { answer });
+    const before = stage.api.count("execution");
+    await stage.until(() => stage.api.count("execution") >= before + faults.length);
+    stage.say({ end: { record: RECORD } });
+    there.properties.status = "Succeeded";
+    assert.equal((await execution.ended).kind, "succeeded");
+    const troubles = stage.troubles.slice(told);
+    assert.equal(troubles.filter((text) => text.startsWith("500")).length, 1);
+    assert.ok(
+      troubles.some((text) => text.startsWith("429")) && troubles.some((text) => text.startsWith("403")),
+    );
+    assert.doesNotMatch(inspect(troubles), /SECRET/);
+  },
+);
 
 trial("Retry-After is waited for, also while a stop is wanted", async () => {
   const { stage, execution } = await running();

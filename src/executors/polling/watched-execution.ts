@@ -4,7 +4,7 @@ import type { StopCode } from "./execution-end.ts";
 import type { ExecutionLook } from "./execution-look.ts";
 
 /** How an execution is watched. */
-export interface WatchOptions {
+interface WatchOptions {
   /** Milliseconds between two looks, give or take a tenth. */
   readonly pollMs: number;
   /** Called when a look or a stop fails, once for each message in a row; the execution goes on. No secret in the message. */

@@ -1,6 +1,6 @@
 /**
- * What is left when a service, a job process or a worker is killed, and when a job is stopped. Everything waits for
- * what is told or seen of processes and files, never for a time.
+ * What remains when a service, a job process or a worker is killed. Every test waits for what it sees of processes and
+ * files, never for a time.
  */
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
@@ -174,15 +174,19 @@ describe("a service that is killed leaves no process and no half output", option
   });
 });
 
-test("nothing runs of a job that an earlier service has started when it is given up", options, async () => {
-  const sandbox = await newSandbox();
-  const executor = executorIn(sandbox);
-  const order = orderOf(market, ENDLESS);
-  const execution = await executor.start(order, new RecordingListener());
-  const later = executorIn(sandbox);
-  const adopted = later.adopt(order, execution.handle);
-  process.kill(pidOf(execution), "SIGKILL");
-  assert.equal(await adopted, undefined);
-  await execution.ended;
-  await Promise.all([executor.close(), later.close()]);
-});
+test(
+  "nothing runs of a job that an earlier service has started when a later one does not adopt it",
+  options,
+  async () => {
+    const sandbox = await newSandbox();
+    const executor = executorIn(sandbox);
+    const order = orderOf(market, ENDLESS);
+    const execution = await executor.start(order, new RecordingListener());
+    const later = executorIn(sandbox);
+    const adopted = later.adopt(order, execution.handle);
+    process.kill(pidOf(execution), "SIGKILL");
+    assert.equal(await adopted, undefined);
+    await execution.ended;
+    await Promise.all([executor.close(), later.close()]);
+  },
+);

@@ -177,10 +177,14 @@ function startEngine(libraries: readonly string[]): WarmEngine | undefined {
   }
 }
 
+const STOP_ERRORS: Readonly<Record<StopReason, ConstructorParameters<typeof MucastError>>> = {
+  canceled: ["canceled", "the job was cancelled on request"],
+  timed_out: ["timed_out", "the job ran longer than it may"],
+  draining: ["canceled", "the job was cancelled because its service ends"],
+};
+
 function stopError(reason: StopReason): MucastError {
-  if (reason === "timed_out") return new MucastError("timed_out", "the job ran longer than it may");
-  const why = reason === "canceled" ? "on request" : "because its service ends";
-  return new MucastError("canceled", `the job was cancelled ${why}`);
+  return new MucastError(...STOP_ERRORS[reason]);
 }
 
 /**

@@ -44,7 +44,7 @@ test("a job alone may hold all of it", () => {
   assert.equal(job.errors.length, 0);
 });
 
-test("over it on two looks in a row, the job furthest over its share loses, and is told the figures", () => {
+test("over it on two looks in a row, the job furthest over its share is killed, with the figures in its error", () => {
   const [small, large] = [new FakeProcess(300), new FakeProcess(800)];
   const budget = budgetOf(small, large);
   budget.look();

@@ -11,7 +11,7 @@ export interface BudgetedProcess {
   killWith(error: MucastError): void;
 }
 
-export interface MemoryBudgetOptions {
+interface MemoryBudgetOptions {
   /** Of all job processes together. */
   readonly limitBytes: number;
   readonly processes: () => readonly BudgetedProcess[];

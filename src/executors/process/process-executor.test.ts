@@ -92,14 +92,15 @@ class ProcessTrial implements ExecutorTrial {
     else assert.equal(status?.end ?? null, null);
     if (order.config !== ENDLESS) return;
     assert.deepEqual(processesOf(this.#sandbox), []);
-    if (this.#killed.has(order)) {
-      const reason = "the job's process is gone: it was ended by SIGKILL";
-      assert.deepEqual(end, { kind: "lost", reason });
-    } else assert.deepEqual(temporaryFilesOf(this.#sandbox), []);
+    assert.deepEqual(temporaryFilesOf(this.#sandbox), []);
+    if (!this.#killed.has(order)) return;
+    const reason = "the job's process is gone: it was ended by SIGKILL";
+    assert.deepEqual(end, { kind: "lost", reason });
   }
 
   async close(): Promise<void> {
     assert.deepEqual(processesOf(this.#sandbox), []);
+    assert.deepEqual(temporaryFilesOf(this.#sandbox), []);
   }
 
   #checkConfig(order: JobOrder, sha256: string | undefined): void {

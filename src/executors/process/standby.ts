@@ -8,7 +8,7 @@ const PAUSE_MILLISECONDS = 1_000;
 /** How long more than one process waits, after jobs that ran at the same time. */
 const IDLE_MILLISECONDS = 30_000;
 
-export interface StandbyOptions {
+interface StandbyOptions {
   /** Starts a job process that can take any order. */
   readonly start: () => JobChild;
   /** Whether the executor may start another job beside those that run. */

@@ -118,7 +118,7 @@ describe("a job process that is ready before its job", options, () => {
       { warm: true },
     ));
 
-  test("is given up where the environment has changed since it was started", async () => {
+  test("is replaced where the environment has changed since it was started", async () => {
     const env: Environment = { ...process.env };
     await withExecutor(
       async (executor, sandbox) => {
