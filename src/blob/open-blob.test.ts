@@ -144,6 +144,20 @@ test("a pipe, whose size is unknown, is read too and held to the limits", async 
   await Promise.all([limited, fill("[1]")]);
 });
 
+test("a pipe is opened before a program writes to it, and waits for the first one that does", async () => {
+  const pipe = join(folder, "late pipe");
+  execFileSync("mkfifo", [pipe]);
+  const unread = await openBlob(pipe, NO_HTTPS);
+  await unread.close();
+  const blob = await openBlob(pipe, NO_HTTPS);
+  const read = blob.chunks[Symbol.asyncIterator]();
+  const first = read.next();
+  await new Promise(setImmediate);
+  execFileSync("sh", ["-c", 'printf "[1" > "$0"', pipe]);
+  assert.equal(Buffer.from((await first).value ?? []).toString(), "[1");
+  assert.equal((await read.next()).done, true);
+});
+
 test("what is not there, or is a folder, is blob_not_found; a path through a file too", async () => {
   mkdirSync(join(folder, "sub"));
   const missing = join(folder, "missing.json");

@@ -32,7 +32,7 @@ try {
 }
 
 /**
- * Ends a process that a call of the system still holds, such as the reading of a pipe that no program writes to.
+ * Ends a process that a call of the system still holds, such as a read from a file server that is away.
  * process.exit would wait for it; a shell gives the end by SIGINT the same number, 130.
  */
 function leaveSoon(): void {

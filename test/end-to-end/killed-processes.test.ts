@@ -156,16 +156,27 @@ describe("a job that is stopped leaves no output, no temporary file and no proce
       await writer?.write(readFileSync(pair.prices), 0, written);
       await until(async () => some(await processesIn(temporary)));
       job.child.kill("SIGINT");
-      const { code, signal, stdout, stderr } = await job.ended;
+      const { code, stdout, stderr } = await job.ended;
       await writer?.close();
-      // The system gives no exit code to a process that a call of its own holds.
-      assert.ok(code === 130 || signal === "SIGINT", `${code} ${signal}`);
+      assert.equal(code, 130);
       assert.equal(stdout, "");
       assert.equal(jsonLines(stderr).at(-1)?.code, "canceled", stderr);
       assert.deepEqual(leftIn(temporary), []);
       assert.ok(!existsSync(blobUrl));
     });
   }
+
+  test("a pipe that no program writes to holds up no fault of the parameters: exit code 2", async () => {
+    const temporary = await newFolder();
+    const prices = join(await newFolder(), "data_extractor_1.json");
+    assert.equal(spawnSync("mkfifo", [prices]).status, 0);
+    const refused = '{"ML params": {"model": "ridge", "model_params": {"alpha": -1}}}';
+    const args = jobArguments({ ...pair, prices }, refused, "--log", "json");
+    const { code, stdout, stderr } = await mucast(args, { temporary });
+    assert.deepEqual([code, stdout], [2, ""], stderr);
+    assert.equal(jsonLines(stderr).at(-1)?.code, "invalid_model_params");
+    assert.deepEqual(leftIn(temporary), []);
+  });
 
   test("a job that holds more memory than it may, the node process counted: exit code 4", async () => {
     const [temporary, blobUrl] = [await newFolder(), join(await newFolder(), "blobs")];

@@ -4,6 +4,7 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import { causeOf, codeOf } from "../../contract/errors/system-error.ts";
 import { canceled } from "../blob-errors.ts";
 import type { StoredBytes } from "../store.ts";
+import { isPipe, openPipe } from "./local-pipe.ts";
 
 const CHUNK_BYTES = 2 ** 20;
 
@@ -11,16 +12,18 @@ const CHUNK_BYTES = 2 ** 20;
  * Opens a local file of any name, or a pipe, whose size is unknown.
  * @throws MucastError blob_not_found where nothing, or a folder, is there; blob_unavailable without the right to
  * read it, and in the stream where the file changes while it is read; canceled at once where `signal` aborts, also
- * while a pipe has no writer.
+ * while the system does not answer.
  */
 export async function openLocalFile(path: string, name: string, signal?: AbortSignal): Promise<StoredBytes> {
-  const opening = open(path, "r").catch((error: unknown) => {
+  const opened = openAny(path, name, signal).catch((error: unknown) => {
     throw unopened(name, error);
   });
-  const handle = await unlessAborted(opening, name, signal).catch((error: unknown) => {
-    opening.then(close, () => undefined);
+  const found = await unlessAborted(opened, name, signal).catch((error: unknown) => {
+    opened.then(close, () => undefined);
     throw error;
   });
+  if ("chunks" in found) return found;
+  const handle = found;
   const closed = () => (signal?.aborted ? close(handle) : handle.close());
   try {
     const stats = await handle.stat({ bigint: true });
@@ -39,9 +42,13 @@ export async function openLocalFile(path: string, name: string, signal?: AbortSi
   }
 }
 
+async function openAny(path: string, name: string, signal: AbortSignal | undefined) {
+  return (await isPipe(path)) ? openPipe(path, name, signal) : open(path, "r");
+}
+
 /**
- * What the system does, or the error of a stop as soon as that comes: no call of the system can be taken back, and a pipe
- * that no program writes to, or a file server that is away, holds one for ever.
+ * What the system does, or the error of a stop as soon as that comes: no call of the system can be taken back, and a file
+ * server that is away holds one for ever.
  */
 async function unlessAborted<T>(
   action: Promise<T>,
@@ -61,7 +68,7 @@ async function unlessAborted<T>(
 }
 
 /** Closes a file once nothing is read of it any more, and is not waited for. */
-function close(handle: FileHandle): void {
+function close(handle: Pick<FileHandle, "close">): void {
   handle.close().catch(() => undefined);
 }
 

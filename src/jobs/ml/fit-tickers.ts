@@ -25,10 +25,11 @@ interface FitProgress {
  * The reader is faster than the engine: thousands of tickers wait for a worker, and their matrices together would hold
  * the whole feature blob in memory.
  *
+ * @param read begins the reading; its signal aborts where the engine fails, so that no stalled blob holds up that error.
  * @throws MucastError of the reading, and of the engine where it is not about one ticker.
  */
 export async function fitTickers(
-  panels: AsyncIterable<TickerPanel | Failure>,
+  read: (signal: AbortSignal) => AsyncIterable<TickerPanel | Failure>,
   options: FitOptions & { readonly onFits: (progress: FitProgress) => void },
 ): Promise<FitOutcome> {
   const { settings, onFits } = options;
@@ -40,7 +41,7 @@ export async function fitTickers(
   const failures: Failure[] = [];
   const results = await runEach<FittedTicker | Failure>(options.signal, async (start, signal) => {
     let index = 0;
-    for await (const panel of panels) {
+    for await (const panel of read(signal)) {
       signal.throwIfAborted();
       if ("code" in panel) {
         failures.push(panel);

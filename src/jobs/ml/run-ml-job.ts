@@ -116,10 +116,16 @@ async function fitInputs(
   trial: Promise<void>,
 ): Promise<ReadAndFitted> {
   const { report, signal, workers } = context;
-  const inputs = await timed(context, "read prices", () => openInputs(request, context, workFolder));
+  const engineFault = new AbortController();
+  const reading = { ...context, signal: AbortSignal.any([signal, engineFault.signal]) };
+  const inputs = await timed(context, "read prices", () => openInputs(request, reading, workFolder));
   for (const warning of inputs.warnings) report({ kind: "warning", warning });
   try {
-    const outcome = await fitTickers(currentPanels(inputs, context), {
+    const read = (fault: AbortSignal) => {
+      fault.addEventListener("abort", () => engineFault.abort(fault.reason));
+      return currentPanels(inputs, context);
+    };
+    const outcome = await fitTickers(read, {
       settings,
       pool,
       workers,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
-import { runConcurrently } from "./run-concurrently.ts";
+import { runConcurrently, runEach } from "./run-concurrently.ts";
 
 const never = () => new AbortController().signal;
 
@@ -41,4 +41,14 @@ test("a signal from outside aborts both", async () => {
   const running = runConcurrently(outside.signal, waits, waits);
   outside.abort("enough");
   await assert.rejects(running, (reason) => reason === "enough");
+});
+
+test("a fault of a task is thrown, not what the body throws because of it", async () => {
+  const fault = new Error("fault");
+  const running = runEach(never(), async (start, signal) => {
+    start(Promise.reject(fault));
+    await once(signal, "abort");
+    throw new Error("the reading was aborted");
+  });
+  await assert.rejects(running, fault);
 });

@@ -37,7 +37,8 @@ export async function runEach<T>(
     return await Promise.all(running);
   } catch (error) {
     fault.abort(error);
-    throw error;
+    // What `body` throws because a task has failed would hide why.
+    throw fault.signal.reason;
   } finally {
     await Promise.allSettled(running);
   }
