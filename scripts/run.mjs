@@ -66,6 +66,7 @@ function environmentsFor(script, scriptArgs) {
     "scripts/demo.ts": ["ml", "dl"],
     "scripts/check.ts": ["ml", "lint"],
     "scripts/test.ts": ["ml", "dl", "dev", "lint"],
+    "scripts/stress.ts": ["ml", "dl", "dev"],
     "scripts/fuzz.ts": ["ml"],
     "scripts/generate.ts": ["ml"],
     "scripts/lock-python.ts": ["ml"],

@@ -1,4 +1,8 @@
-/** Holds infra/ to the code and to itself, as far as text can be: no Bicep compiler runs here. */
+/**
+ * Holds infra/ to the code and to itself, as far as text can be: settings, names and parameters that both sides spell. It
+ * proves nothing of what Azure makes of the files. Their compiler is no package of npm or PyPI, and neither are the schemas of
+ * the resources, so properties, API versions and types are first checked by `az bicep build` and a deployment.
+ */
 import assert from "node:assert/strict";
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { test } from "node:test";

@@ -1,4 +1,7 @@
-/** Holds the Dockerfile to the repository, as no container engine runs here. */
+/**
+ * Holds the Dockerfile to the repository: the files it copies are there, and its variables are settings. No container engine
+ * runs here, so it does not prove that the image can be built; `docker build .` does.
+ */
 import assert from "node:assert/strict";
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { matchesGlob } from "node:path";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { afterEach, beforeEach, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { pythonWithoutTorch } from "../../../test/engine/python-without-torch.ts";
@@ -25,7 +25,7 @@ function packageCopy(): string {
   cpSync(join(ROOT, "src/contract"), join(copy, "src/contract"), { recursive: true });
   cpSync(join(ROOT, "engine"), join(copy, "engine"), {
     recursive: true,
-    filter: (path) => !/tests|cache/.test(path),
+    filter: (path) => !/tests|cache/.test(relative(ROOT, path)),
   });
   writeFileSync(join(copy, "package.json"), '{"type": "module"}');
   return copy;
