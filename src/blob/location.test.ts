@@ -13,8 +13,8 @@ const MAPPED: BlobPolicy = {
 
 function refusal(location: string, policy: BlobPolicy): MucastError {
   try {
-    const place = checkInputLocation(location, policy);
-    return assert.fail(`${location} was allowed: ${JSON.stringify(place)}`);
+    const found = checkInputLocation(location, policy);
+    return assert.fail(`${location} was allowed: ${JSON.stringify(found)}`);
   } catch (error) {
     assert.ok(error instanceof MucastError, String(error));
     assert.equal(error.code, "url_not_allowed", error.message);
@@ -25,9 +25,9 @@ function refusal(location: string, policy: BlobPolicy): MucastError {
 test("a URL under a mapped base is the file it stands for, called by the URL without its query", () => {
   for (const base of OWN) {
     for (const query of ["", "?x=1"]) {
-      const place = checkInputLocation(`${base}/${BLOB}${query}`, MAPPED);
+      const found = checkInputLocation(`${base}/${BLOB}${query}`, MAPPED);
       const { folder } = MAPPED.mapped![0]!;
-      assert.deepEqual(place, { kind: "mapped", key: BLOB, base, folder, name: `${base}/${BLOB}` });
+      assert.deepEqual(found, { kind: "mapped", key: BLOB, base, folder, name: `${base}/${BLOB}` });
     }
   }
 });
@@ -80,8 +80,8 @@ test("an IP address that is not public is refused before any request, until its 
     const allowed = [`${origin}/c`];
     const error = refusal(`${origin}/c/${BLOB}`, { allowed });
     assert.ok(error.message.includes(`${origin} in MUCAST_PRIVATE_ORIGINS`), error.message);
-    const place = checkInputLocation(`${origin}/c/${BLOB}`, { allowed, privateOrigins: [origin] });
-    assert.deepEqual([place.kind, place.kind === "remote" && place.addresses], ["remote", "any"]);
+    const found = checkInputLocation(`${origin}/c/${BLOB}`, { allowed, privateOrigins: [origin] });
+    assert.deepEqual([found.kind, found.kind === "remote" && found.addresses], ["remote", "any"]);
   }
   assert.equal(
     checkInputLocation(`https://8.8.8.8/c/${BLOB}`, { allowed: ["https://8.8.8.8/c"] }).kind,
@@ -96,8 +96,8 @@ test("http is for loopback origins that are listed, and only to loopback address
   };
   const policy = blobPolicy(env);
   for (const origin of ["http://127.0.0.1:10000", "http://localhost:10000"]) {
-    const place = checkInputLocation(`${origin}/acct/c/${BLOB}?sig=x`, policy);
-    assert.deepEqual([place.kind, place.kind === "remote" && place.addresses], ["remote", "loopback"]);
+    const found = checkInputLocation(`${origin}/acct/c/${BLOB}?sig=x`, policy);
+    assert.deepEqual([found.kind, found.kind === "remote" && found.addresses], ["remote", "loopback"]);
     refusal(`${origin}/acct/other/${BLOB}`, policy);
   }
   refusal(`http://127.0.0.1:10001/acct/c/${BLOB}`, policy);

@@ -10,9 +10,9 @@ const GOOD = "https://acct.blob.example.net/models/data/feature_engine_1.json";
 
 /** The URL that is asked for. */
 function askedFor(text: string, policy: BlobPolicy = POLICY): URL {
-  const place = checkInputLocation(text, policy);
-  assert.ok(place.kind === "remote");
-  return place.url;
+  const found = checkInputLocation(text, policy);
+  assert.ok(found.kind === "remote");
+  return found.url;
 }
 
 function refusal(text: string, policy: BlobPolicy = POLICY): MucastError {

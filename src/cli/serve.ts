@@ -119,9 +119,9 @@ const NO_ENGINE = `There is no Python environment, so jobs will fail: \`${SETUP_
 function firstSteps({ auth, oidc_issuer, database_url, data_dir }: WelcomeSettings): string[] {
   if (auth === "none") return [];
   if (auth === "oidc") return [`The lines below take an access token of ${oidc_issuer} from MUCAST_KEY.`];
-  const place = database_url === undefined ? ` --data-dir '${data_dir.replaceAll("'", "'\\''")}'` : "";
+  const dataDir = database_url === undefined ? ` --data-dir '${data_dir.replaceAll("'", "'\\''")}'` : "";
   return [
-    `The lines below take a key from MUCAST_KEY; this makes one:\n\n  export MUCAST_KEY=$(${COMMAND} keys create --name me${place})`,
+    `The lines below take a key from MUCAST_KEY; this makes one:\n\n  export MUCAST_KEY=$(${COMMAND} keys create --name me${dataDir})`,
   ];
 }
 

@@ -1,7 +1,7 @@
 /** Where in a document a value is; each step is there while what it leads to is checked. */
 type Path = (string | number)[];
 
-/** Gives a value back as what it is. @throws TypeError with its place and the value where it is something else. */
+/** Gives a value back as what it is. @throws TypeError with its path and the value where it is something else. */
 export type Check<T> = (value: unknown, path: Path) => T;
 
 export const anything: Check<unknown> = (value, path) =>

@@ -35,7 +35,7 @@ test("an output on https is refused in words that say what to set, without the S
   assert.throws(() => resolveOutput({ blobUrl: "file:///x?y", featureLocation: "f.json" }), isInvalid);
 });
 
-test("a place that cannot take the output is known before the job, and looking creates nothing", async () => {
+test("a folder that cannot take the output is an error before the job, and looking creates nothing", async () => {
   const folder = mkdtempSync(join(tmpdir(), "mucast-output-"));
   try {
     await checkOutput(join(folder, "new", "data"), "o.json");

@@ -20,7 +20,7 @@ console.log("staged");
 setInterval(() => undefined, 1000);
 `;
 
-test("the next writer removes what a killed one left beside its place, and nothing that a living one writes", async () => {
+test("the next writer removes what a killed one left beside its target, and nothing that a living one writes", async () => {
   const folder = mkdtempSync(join(root, "f"));
   const args = ["--input-type=module", "-e", WRITER, "--", folder];
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
