@@ -65,7 +65,7 @@ async function endsInOrder({ processes, said }: Started): Promise<void> {
   assert.equal(said("ended").length, 1);
 }
 
-describe("a service that npm runs", { timeout: 240_000 }, () => {
+describe("a service that npm runs", { timeout: 600_000 }, () => {
   after(endServices);
 
   test("ends in order by SIGTERM to npm, which waits for it", async () => {

@@ -69,7 +69,7 @@ test("a run tells its processor seconds, with those of the processes that it wai
 });
 
 test("a file that never ends is killed when its time is over, with what it started", {
-  timeout: 120_000,
+  timeout: 600_000,
   skip: process.platform !== "linux" && "looks into /proc",
 }, async () => {
   const told = join(folder, "pid");

@@ -101,7 +101,7 @@ for (const [name, node] of Object.entries(NODES)) {
   });
 }
 
-test("the installed package serves, and its lines of curl run a job", { timeout: 120_000 }, async () => {
+test("the installed package serves, and its lines of curl run a job", { timeout: 600_000 }, async () => {
   const env = { ...process.env, MUCAST_PYTHON: findEnvironment("ml").python };
   const words = [mucast, "serve", "--port", "0", "--data-dir", join(folder, "served")];
   const service = spawn(process.execPath, words, { cwd: folder, env, stdio: ["ignore", "pipe", "inherit"] });

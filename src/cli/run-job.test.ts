@@ -32,7 +32,7 @@ async function newPlace() {
   return { blobUrl, read: () => readStatus(new FolderStore(blobUrl, "file:"), "op", 2) };
 }
 
-describe("a job whose service reads its status", { concurrency: 2, timeout: 120_000 }, () => {
+describe("a job whose service reads its status", { concurrency: 2, timeout: 600_000 }, () => {
   test("leaves its record and its timings beside its output", async () => {
     const { blobUrl, read } = await newPlace();
     const { code, stdout, stderr } = await mucast(jobArguments(pair, RIDGE, "--blob-url", blobUrl), asked);

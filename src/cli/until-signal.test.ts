@@ -27,7 +27,7 @@ async function ended(
   });
 }
 
-test("one signal aborts the body with canceled", { timeout: 60_000 }, async () => {
+test("one signal aborts the body with canceled", { timeout: 600_000 }, async () => {
   const { code, stdout } = await ended(
     `async (signal) => { console.log("ready"); await stopped(signal); throw signal.reason; }`,
     (text, kill) => {
@@ -37,7 +37,7 @@ test("one signal aborts the body with canceled", { timeout: 60_000 }, async () =
   assert.deepEqual([code, stdout], [0, "ready\ncanceled\n"]);
 });
 
-test("a second one ends a process that goes on, by that signal", { timeout: 60_000 }, async () => {
+test("a second one ends a process that goes on, by that signal", { timeout: 600_000 }, async () => {
   const { signal, stdout } = await ended(
     `async (signal) => { console.log("ready"); await stopped(signal); console.log("aborted"); await new Promise(() => undefined); }`,
     (_, kill) => kill("SIGINT"),
@@ -45,7 +45,7 @@ test("a second one ends a process that goes on, by that signal", { timeout: 60_0
   assert.deepEqual([signal, stdout], ["SIGINT", "ready\naborted\n"]);
 });
 
-test("two signals that come while the main thread is busy are two", { timeout: 60_000 }, async () => {
+test("two signals that come while the main thread is busy are two", { timeout: 600_000 }, async () => {
   const { signal } = await ended(
     `async () => { for (let i = 0; i < 2; i++) process.kill(process.pid, "SIGINT"); await new Promise(() => undefined); }`,
   );
@@ -53,7 +53,7 @@ test("two signals that come while the main thread is busy are two", { timeout: 6
 });
 
 test("a termination that comes twice at once, as under npm and timeout, is one", {
-  timeout: 60_000,
+  timeout: 600_000,
 }, async () => {
   const { code, stdout } = await ended(
     `async (signal) => {

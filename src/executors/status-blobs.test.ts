@@ -47,7 +47,7 @@ test("where nothing was written there is no status", async () => {
 });
 
 test("a running job's progress and warnings are written, and every later state", {
-  timeout: 30_000,
+  timeout: 600_000,
 }, async () => {
   const status = writer("runs");
   status.report({ kind: "progress", stage: "read", done: 10 });
@@ -134,7 +134,7 @@ test("the signature of a URL in a message is not told", async () => {
   assert.ok(!JSON.stringify(await readStatus(store, "signed", 1)).includes("s3cret"));
 });
 
-test("a write that is slow does not overtake the last one", { timeout: 30_000 }, async () => {
+test("a write that is slow does not overtake the last one", { timeout: 600_000 }, async () => {
   const { promise: slow, resolve: go } = Promise.withResolvers<void>();
   const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
   let writes = 0;

@@ -36,7 +36,7 @@ const SLOW = `{"ML params": {"model": "catboost", "n_splits": 1, "intervals": {}
 
 const options = {
   concurrency: 2,
-  timeout: 120_000,
+  timeout: 600_000,
   skip: process.platform !== "linux" && "looks into /proc",
 };
 

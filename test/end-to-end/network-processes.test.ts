@@ -29,7 +29,7 @@ import { smallMarket, without } from "./network-market.ts";
 
 const options = {
   concurrency: 2,
-  timeout: 120_000,
+  timeout: 600_000,
   skip: process.platform !== "linux" && "looks into /proc",
 };
 

@@ -7,7 +7,7 @@ import { fuzzJobs } from "./fuzz-jobs.ts";
 import { caseOf } from "./model-params-cases.ts";
 import { type Watched, WatchedEngine } from "./watched-engine.ts";
 
-const linux = { skip: process.platform !== "linux" && "looks into /proc", timeout: 300_000 };
+const linux = { skip: process.platform !== "linux" && "looks into /proc", timeout: 600_000 };
 const SEED = 20_211_104;
 
 test("the case of a seed and a number is always the same, and another for another seed", () => {

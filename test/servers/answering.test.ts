@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { answering } from "./answering.testing.ts";
 
 test("a request that is on its way when its server is closed is over without an error", {
-  timeout: 60_000,
+  timeout: 600_000,
 }, async () => {
   const arrived = Promise.withResolvers<void>();
   const over = Promise.withResolvers<unknown>();

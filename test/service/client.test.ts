@@ -5,7 +5,7 @@ import { MucastApiError, MucastClient, type StoredEvent } from "../../src/client
 import { FEATURES, PRICES, payload, RIDGE, SLOW } from "./inputs.testing.ts";
 import { endServices, type Serving, startServe } from "./service.testing.ts";
 
-describe("the client", { timeout: 180_000 }, () => {
+describe("the client", { timeout: 600_000 }, () => {
   let serving: Serving;
   let client: MucastClient;
   let urls: { feature_url: string; data_extractor_url: string };

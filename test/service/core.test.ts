@@ -9,7 +9,7 @@ import { endServices } from "./service.testing.ts";
 import { submitting } from "./submitting.testing.ts";
 
 for (const database of DATABASES) {
-  describe(`on ${database.name}`, { timeout: 300_000 }, () => {
+  describe(`on ${database.name}`, { timeout: 600_000 }, () => {
     let core: Core;
     before(async () => {
       await database.begin();

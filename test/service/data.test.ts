@@ -6,7 +6,7 @@ import { Api, problemOf } from "./api.testing.ts";
 import { payload, putInputs } from "./inputs.testing.ts";
 import { endServices, type Serving, startServe } from "./service.testing.ts";
 
-describe("blobs", { timeout: 120_000 }, () => {
+describe("blobs", { timeout: 600_000 }, () => {
   let serving: Serving;
   let api: Api;
   before(async () => {

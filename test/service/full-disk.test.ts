@@ -23,7 +23,7 @@ const NAMESPACE = [
 );
 
 const options = {
-  timeout: 240_000,
+  timeout: 600_000,
   skip: NAMESPACE === undefined && "NO FILE SYSTEM CAN BE MOUNTED HERE: a full disk is not tried",
 };
 
@@ -103,7 +103,7 @@ test(
     const node = [process.execPath, "--input-type=module", "-e", ON_A_FULL_DISK, folder];
     const run = spawnSync(command!, [...args, "sh", "-c", script, "sh", ...node], {
       encoding: "utf8",
-      timeout: 200_000,
+      timeout: 600_000,
     });
     assert.equal(run.status, 0, run.stderr);
     const [first, second, third, fourth] = JSON.parse(run.stdout) as string[];

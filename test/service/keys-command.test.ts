@@ -16,7 +16,7 @@ async function keys(dataDir: string, ...words: string[]) {
 }
 
 for (const place of ["a folder that no service has open", "a service that runs"]) {
-  describe(`mucast keys on ${place}`, { timeout: 120_000 }, () => {
+  describe(`mucast keys on ${place}`, { timeout: 600_000 }, () => {
     test("makes a key, lists it without its secret, and revokes it", async () => {
       const { dataDir, url } = await opened(place === "a service that runs");
       const made = await keys(dataDir, "create", "--name", "the optimizer", "--scopes", "read");

@@ -11,7 +11,7 @@ import { SLOW } from "./inputs.testing.ts";
 import { executableOf, hasMapped, ownerOfPort, stillRunning } from "./processes.testing.ts";
 import { endServices, untilNobodyIsAbout } from "./service.testing.ts";
 
-describe("a killed process", { timeout: 300_000 }, () => {
+describe("a killed process", { timeout: 600_000 }, () => {
   let core: Core;
   before(async () => {
     core = await startCore(DATABASES[0]!);

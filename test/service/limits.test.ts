@@ -29,7 +29,7 @@ function sendPieces(url: string, piece: Buffer, pieces: number): Promise<number>
   });
 }
 
-describe("limits", { timeout: 300_000 }, () => {
+describe("limits", { timeout: 600_000 }, () => {
   let core: Core;
   before(async () => {
     core = await startCore(DATABASES[0]!, {

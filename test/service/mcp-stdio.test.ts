@@ -19,7 +19,7 @@ after(async () => {
   await endServices();
 });
 
-describe("an agent over stdio", { timeout: 180_000 }, () => {
+describe("an agent over stdio", { timeout: 600_000 }, () => {
   test("runs a job of the service that has the folder open, and one of its own after that has gone", async () => {
     const serving = await startServe();
     await putInputs(new Api(serving.url), "one");

@@ -8,7 +8,7 @@ import { eventuallyTrue } from "./eventually.testing.ts";
 import { payload, putInputs } from "./inputs.testing.ts";
 import { endServices, launchServe, type Serving, serviceFolder, startServe } from "./service.testing.ts";
 
-describe("two services on one data folder", { timeout: 120_000 }, () => {
+describe("two services on one data folder", { timeout: 600_000 }, () => {
   after(endServices);
 
   test("the second is refused and told who holds it; the first goes on", async () => {

@@ -26,7 +26,7 @@ async function shell(script: string, env: NodeJS.ProcessEnv = process.env): Prom
   return stdout;
 }
 
-describe("a fresh service", { timeout: 200_000 }, () => {
+describe("a fresh service", { timeout: 600_000 }, () => {
   let printed: { url: string; said: string };
   before(async () => {
     printed = await welcome(await launchServe({ args: ["--port", "0"] }));
@@ -55,7 +55,7 @@ describe("a fresh service", { timeout: 200_000 }, () => {
 });
 
 test("a service with keys prints how to make one, and its lines work with it", {
-  timeout: 200_000,
+  timeout: 600_000,
 }, async () => {
   const serving = await launchServe({ args: ["--port", "0"], env: { MUCAST_AUTH: "keys" } });
   const { said } = await welcome(serving);

@@ -10,7 +10,7 @@ const PASSWORD = "plantedPassword";
 /** Keeps its process from ending by itself. */
 const HOLDER = "data:text/javascript,setInterval(()=>undefined,1e6)";
 
-describe("a service that cannot start", { timeout: 180_000 }, () => {
+describe("a service that cannot start", { timeout: 600_000 }, () => {
   let postgres: Postgres;
   let folder: string;
   before(async () => {

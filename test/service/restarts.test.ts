@@ -28,7 +28,7 @@ function appears(folder: string, name: string): Promise<void> {
 }
 
 for (const database of DATABASES) {
-  describe(`on ${database.name}`, { timeout: 300_000 }, () => {
+  describe(`on ${database.name}`, { timeout: 600_000 }, () => {
     let [storage, folder, port, env]: [FakeStorage?, string?, number?, Record<string, string>?] = [];
     let serving: Serving;
     let api: Api;

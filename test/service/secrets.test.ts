@@ -25,7 +25,7 @@ const ACCOUNT_KEY = Buffer.from(planted("AccountKey")).toString("base64");
 const CONNECTION = `DefaultEndpointsProtocol=https;AccountName=acct;AccountKey=${ACCOUNT_KEY};EndpointSuffix=core.windows.net`;
 const WEBHOOK_KEY = Buffer.from(planted("Webhook")).toString("base64");
 
-describe("no secret is told", { timeout: 180_000 }, () => {
+describe("no secret is told", { timeout: 600_000 }, () => {
   let postgres: Postgres;
   let storage: FakeStorage;
   let serving: Serving;

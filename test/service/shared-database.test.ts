@@ -12,7 +12,7 @@ import { ownerOfPort } from "./processes.testing.ts";
 import { endServices, type Serving, serviceFolder, startServe, untilNoneRuns } from "./service.testing.ts";
 import { type FakeStorage, startFakeStorage } from "./storage.testing.ts";
 
-describe("services that share a PostgreSQL", { timeout: 300_000 }, () => {
+describe("services that share a PostgreSQL", { timeout: 600_000 }, () => {
   let postgres: Postgres;
   let storage: FakeStorage;
   let env: Record<string, string>;

@@ -26,7 +26,7 @@ interface Span {
   readonly name: string;
 }
 
-describe("the service tells", { timeout: 120_000 }, () => {
+describe("the service tells", { timeout: 600_000 }, () => {
   const received: Received[] = [];
   let [receiver, serving, api]: [Server?, Serving?, Api?] = [];
   let origin: string;

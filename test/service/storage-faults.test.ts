@@ -10,7 +10,7 @@ import { FEATURES, PRICES, payload } from "./inputs.testing.ts";
 import { endServices } from "./service.testing.ts";
 import type { Behaviour } from "./storage.testing.ts";
 
-describe("storage", { timeout: 300_000, concurrency: 2 }, () => {
+describe("storage", { timeout: 600_000, concurrency: 2 }, () => {
   let core: Core;
   before(async () => {
     core = await startCore(DATABASES[0]!);

@@ -22,7 +22,7 @@ function askAs(url: string, headers: Record<string, string>, method = "GET"): Pr
   });
 }
 
-describe("a service without auth", { timeout: 120_000 }, () => {
+describe("a service without auth", { timeout: 600_000 }, () => {
   let serving: Serving;
   before(async () => {
     serving = await startServe();
@@ -90,7 +90,7 @@ describe("a service without auth", { timeout: 120_000 }, () => {
 /** Enough for the inputs and the output of one job, and no more than twice of that. */
 const STORED_BYTES = 200_000;
 
-describe("a service with keys", { timeout: 180_000 }, () => {
+describe("a service with keys", { timeout: 600_000 }, () => {
   let serving: Serving;
   let folder: string;
   const keys: Record<string, string> = {};

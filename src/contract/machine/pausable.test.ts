@@ -9,7 +9,7 @@ function* endless(): Pausable<never> {
 }
 
 test("endless work ends with its signal, which a timer aborts during the work", {
-  timeout: 60_000,
+  timeout: 600_000,
 }, async () => {
   const controller = new AbortController();
   setTimeout(() => controller.abort(STOP), 1);

@@ -36,7 +36,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(parent, { recursive: true }));
 
-describe("a folder that is built", { timeout: 30_000 }, () => {
+describe("a folder that is built", { timeout: 600_000 }, () => {
   test("appears when it is whole, and is then found", async () => {
     const first = new SetUp(parent);
     assert.equal(await first.says(), "filling");

@@ -17,7 +17,7 @@ import { isRunning } from "../../contract/machine/process-stat.ts";
 import { readNpy } from "../npy.ts";
 import type { FitPredictTask } from "./protocol.ts";
 
-const linux = { skip: process.platform !== "linux" && "looks into /proc", timeout: 60_000 };
+const linux = { skip: process.platform !== "linux" && "looks into /proc", timeout: 600_000 };
 
 let fixture: PoolFixture;
 beforeEach(() => {
@@ -38,7 +38,7 @@ async function rejection(promise: Promise<unknown>): Promise<MucastError> {
 const bytesOf = ({ predictions }: FitPredictTask) => readFileSync(predictions.ref).toString("hex");
 const worker = () => until(() => engineProcesses(fixture.folder).workers[0]);
 
-describe("a pool", { timeout: 60_000 }, () => {
+describe("a pool", { timeout: 600_000 }, () => {
   test("greets with the versions in use and runs tasks given before that", async () => {
     const pool = fixture.start();
     const seen: number[] = [];
@@ -321,7 +321,7 @@ test("where this process and the host hold more than the limit, no ticker is to 
   assert.equal(await rejection(pool.run(fixture.task(QUICK))), error);
 });
 
-describe("an engine that does not start", { timeout: 60_000 }, () => {
+describe("an engine that does not start", { timeout: 600_000 }, () => {
   const never = new Map([
     ["is not there", join("/no/such", "python")],
     ["ends at once", "/bin/false"],
@@ -366,7 +366,7 @@ describe("an engine that does not start", { timeout: 60_000 }, () => {
 });
 
 test("workers with interpreters of their own give the same bytes as forked ones", {
-  timeout: 60_000,
+  timeout: 600_000,
 }, async () => {
   const tasks = [fixture.task(QUICK), fixture.task(QUICK)];
   await fixture.start({ start: "fork" }).run(tasks[0]!);

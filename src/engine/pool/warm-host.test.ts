@@ -6,7 +6,7 @@ import { findEnvironment } from "../environment/environment.ts";
 import type { FitPredictTask } from "./protocol.ts";
 import { WarmHost } from "./warm-host.ts";
 
-const linux = { skip: process.platform !== "linux" && "looks into /proc", timeout: 60_000 };
+const linux = { skip: process.platform !== "linux" && "looks into /proc", timeout: 600_000 };
 const { python } = findEnvironment();
 
 let fixture: PoolFixture;

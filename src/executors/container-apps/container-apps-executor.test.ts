@@ -60,4 +60,4 @@ class FakeApiTrial implements ExecutorTrial {
   }
 }
 
-testExecutor("container-apps", { timeout: 60_000 }, async () => new FakeApiTrial(await Stage.start()));
+testExecutor("container-apps", { timeout: 600_000 }, async () => new FakeApiTrial(await Stage.start()));

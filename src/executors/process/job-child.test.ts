@@ -11,7 +11,7 @@ import { RecordingListener } from "../executor-suite.testing.ts";
 import { JobChild } from "./job-child.ts";
 import { newSandbox, orderOf, processesOf, RIDGE, TINY } from "./jobs.testing.ts";
 
-const options = { timeout: 120_000, skip: process.platform !== "linux" && "looks into /proc" };
+const options = { timeout: 600_000, skip: process.platform !== "linux" && "looks into /proc" };
 after(removeFolders);
 
 /** Leaves a process that holds descriptor 3 and minds no parent's end. */

@@ -38,7 +38,7 @@ import {
 
 const options = {
   concurrency: 2,
-  timeout: 300_000,
+  timeout: 600_000,
   skip: process.platform !== "linux" && "looks into /proc",
 };
 

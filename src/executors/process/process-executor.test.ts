@@ -29,7 +29,7 @@ after(removeFolders);
 
 const options = {
   concurrency: 2,
-  timeout: 300_000,
+  timeout: 600_000,
   skip: process.platform !== "linux" && "looks into /proc",
 };
 
