@@ -117,3 +117,13 @@ it("the engine draws random numbers for the purposes of docs/semantics.md; anoth
   );
   assert.deepEqual([...new Set(drawn)].sort(), ["dropout", "order", "weights"]);
 });
+
+it("the plain twin of networks knows the losses and the joint networks; it takes another loss for mse", () => {
+  const twin = readFileSync("test/end-to-end/plain_network_job.py", "utf8");
+  const namesOf = (list: string) =>
+    [...twin.match(new RegExp(`^${list} = \\((.*)\\)$`, "m"))![1]!.matchAll(/"(\w+)"/g)].map(
+      ([, name]) => name!,
+    );
+  assert.deepEqual(namesOf("LOSSES").sort(), [...LOSS_TYPES].sort());
+  assert.deepEqual(namesOf("JOINT").sort(), [...architecturesOf({ joint: true })].sort());
+});

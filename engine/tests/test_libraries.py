@@ -52,7 +52,9 @@ import_libraries(["torch", "sklearn"] if loss == "mahalanobis" else ["torch"])
 from mucast_engine.process import thread_count
 threads, modules = thread_count(), set(sys.modules)
 from mucast_engine.arrays import ArrayStore
+from mucast_engine.networks.architectures import JointArchitecture, TickerArchitecture
 from mucast_engine.networks.tasks import run_network_task
+from typing import get_args
 import torch
 rng = numpy.random.default_rng(0)
 def save(name, values):
@@ -80,6 +82,7 @@ networks = {
     "cnn": {"filters": [4], "kernel_size": 3, "pool_size": 2, "dropout": 0.1},
     "portfolio_lstm": {"hidden_dims": [4], "dropout": 0.1}, "portfolio_transformer": attention,
 }
+assert set(networks) == {*get_args(TickerArchitecture), *get_args(JointArchitecture)}
 for name, spec in networks.items():
     kind = {"task": "train_joint", **two} if name.startswith("portfolio") else {"task": "train_network", **one}
     network = {"architecture": name, **spec}

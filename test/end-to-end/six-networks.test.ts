@@ -5,7 +5,7 @@
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { ARCHITECTURES, type Architecture } from "../../src/contract/config/networks.ts";
+import { ARCHITECTURES, type Architecture, LOSS_TYPES } from "../../src/contract/config/networks.ts";
 import { type BlobPair, removeFolders, writeMarket } from "./job-runs.ts";
 import { networkConfig, runNetworkJob, type Sections, VANISHING } from "./network-jobs.ts";
 import { dirtyNetworkMarket } from "./network-market.ts";
@@ -126,9 +126,13 @@ const name = ({ option, sections: { training, intervals }, learningEnd }: Case) 
   `${intervals ? `intervals ${JSON.stringify(intervals)}` : "no intervals"}, ` +
   `${learningEnd ? "with" : "without"} Learning_end`;
 
-test("every network is compared", () => {
+test("every network and every loss is compared", () => {
   const compared = new Set(VANISHED.map(({ option }) => option));
   assert.deepEqual([...compared].sort(), [...ARCHITECTURES].sort());
+  const losses = [...VANISHED, ...TRAINED].map(
+    ({ sections }) => (sections.training as { loss_type: string }).loss_type,
+  );
+  assert.deepEqual([...new Set(losses)].sort(), [...LOSS_TYPES].sort());
 });
 
 describe("a network that forecasts 0 has the losses and intervals of a plain reading", {

@@ -1,0 +1,29 @@
+import assert from "node:assert/strict";
+import { globSync, readFileSync, statSync } from "node:fs";
+import { test } from "node:test";
+
+const read = (path: string) => readFileSync(path, "utf8");
+
+test("development, the images and the dev container have the same Node", () => {
+  const { optionalDependencies } = JSON.parse(read("tools/node/package.json"));
+  const found = {
+    ".nvmrc": read(".nvmrc").trim(),
+    Dockerfile: /NODE_IMAGE=node:([\d.]+)-/.exec(read("Dockerfile"))?.[1],
+    ".devcontainer/Dockerfile": /^FROM node:([\d.]+)-/m.exec(read(".devcontainer/Dockerfile"))?.[1],
+  };
+  for (const version of new Set(Object.values(optionalDependencies)))
+    for (const [file, its] of Object.entries(found)) assert.equal(its, version, file);
+});
+
+test("workflows take actions by commit, and run what a developer runs", () => {
+  for (const file of globSync(".github/workflows/*.yml")) {
+    for (const [, action] of read(file).matchAll(/uses: (.*)/g))
+      assert.match(action!, /^[\w-]+\/[\w-]+@[0-9a-f]{40} # v[\d.]+$/, file);
+  }
+  assert.match(read(".github/workflows/ci.yml"), /^ +- run: \.ci\/run$/m);
+});
+
+test("the hook before a commit runs the quick checks, and Git can start it", () => {
+  assert.match(read("scripts/hooks/pre-commit"), /^exec npm run --silent check$/m);
+  assert.ok(statSync("scripts/hooks/pre-commit").mode & 0o100);
+});

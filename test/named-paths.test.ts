@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import { existsSync, globSync, readdirSync, readFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { test } from "node:test";
+
+const TESTS = new Set(
+  globSync("{src,test,scripts,engine}/**/*.{test,testing}.ts").map((file) => basename(file)),
+);
+
+test("every test file that a page names exists", () => {
+  const missing = readdirSync("docs").flatMap((page) => {
+    const names = readFileSync(`docs/${page}`, "utf8").matchAll(
+      /`(?:[\w-]+\/)*([\w-]+\.(?:test|testing)\.ts)`/g,
+    );
+    return [...names].flatMap(([, name]) => (TESTS.has(name!) ? [] : [`docs/${page}: ${name}`]));
+  });
+  assert.deepEqual(missing, []);
+});
+
+const PAGES = ["README.md", "SECURITY.md", ...readdirSync("docs").map((page) => `docs/${page}`)];
+const TOP =
+  "src|test|engine|docs|scripts|bench|examples|infra|schemas|tools|web|bin|\\.github|\\.devcontainer";
+const PATH = new RegExp(`\`((?:${TOP})/[\\w./-]+)\``, "g");
+
+test("every path that a page names exists", () => {
+  const missing = PAGES.flatMap((page) => {
+    const paths = readFileSync(page, "utf8").matchAll(PATH);
+    return [...paths].flatMap(([, path]) => (existsSync(path!) ? [] : [`${page}: ${path}`]));
+  });
+  assert.deepEqual(missing, []);
+});
+
+test("every link of a page to a file leads to one", () => {
+  const missing = PAGES.flatMap((page) => {
+    const links = readFileSync(page, "utf8").matchAll(/\]\((?!https?:|#)([^)#\s]+)(?:#[^)]*)?\)/g);
+    return [...links].flatMap(([, link]) =>
+      existsSync(join(dirname(page), link!)) ? [] : [`${page}: ${link}`],
+    );
+  });
+  assert.deepEqual(missing, []);
+});
+
+test("README.md links every page of docs", () => {
+  const readme = readFileSync("README.md", "utf8");
+  const unlinked = readdirSync("docs").filter((page) => !readme.includes(`(docs/${page})`));
+  assert.deepEqual(unlinked, []);
+});
