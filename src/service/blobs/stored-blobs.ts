@@ -65,7 +65,8 @@ export class StoredBlobs implements Blobs {
     const record = await recordOf(database, subject, name);
     const address = this.#addressOf(record ?? { name, space: spaceOf(subject) });
     if (record !== undefined || spaceOf(subject) !== "") return address;
-    if (!(await this.#isUnowned({ name, space: "" }))) return undefined;
+    // A concurrent upload of this caller may have been recorded since.
+    if (!(await this.#isUnowned({ name, space: "" }, subject))) return undefined;
     // With authentication an unrecorded blob is the operator's, for all callers to read.
     const isOperators = settings.auth !== "none" && (await address.store.stat(address.key)) !== undefined;
     return isOperators ? undefined : address;
