@@ -4,14 +4,24 @@ import loss_twins
 import numpy as np
 import pytest
 import torch
+from network_tasks import LOSSES
 
 from mucast_engine.arrays import Matrix
-from mucast_engine.networks.losses import Labels, Loss, MahalanobisLoss, label_correlation, make_loss, prediction_scale
+from mucast_engine.networks.losses import (
+    Labels,
+    Loss,
+    LossName,
+    MahalanobisLoss,
+    label_correlation,
+    make_loss,
+    prediction_scale,
+)
 
 DATES, TICKERS = 13, 4
 MEANS = [0.1, -0.2, 0.05, 0.3]
 CORRELATION = loss_twins.correlation(np.random.default_rng(3).standard_normal((40, TICKERS)) @ np.tri(TICKERS))
-ELEMENTWISE = ["mse", "mae", "huber", "directional"]
+# Every other loss is the mean of a term of each cell.
+ELEMENTWISE: list[LossName] = [name for name in LOSSES if name not in ("r2", "mahalanobis")]
 CPU = torch.device("cpu")
 
 Twin = Callable[[Matrix, Matrix], float]
