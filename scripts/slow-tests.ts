@@ -2,8 +2,7 @@ import { globSync } from "node:fs";
 
 /**
  * Test files that start a process, a server or a database; a path that ends with / is all below that folder. Every other
- * file is a fast test: where it starts something, the run refuses that and names this list. A file of this list that
- * starts nothing fails, too.
+ * file is a fast test: where it starts something, the run refuses that and names this list.
  */
 export const STARTING: readonly string[] = [
   "scripts/run.test.ts",

@@ -56,7 +56,7 @@ test("a fast file that starts something fails, and reads where it has to be list
       said,
       /starts a (process|server), which a fast test may not: list it in scripts\/slow-tests\.ts/,
     );
-    assert.equal((await runTestFile([file], never, "count")).passed, true, name);
+    assert.equal((await runTestFile([file], never, "allow")).passed, true, name);
   }
 });
 
@@ -64,7 +64,7 @@ test("a run tells its processor seconds, with those of the processes that it wai
   const busy = "const until = process.cpuUsage().user + 300_000; while (process.cpuUsage().user < until);";
   const text = `import { execFileSync } from "node:child_process";
     test("t", () => { execFileSync(process.execPath, ["-e", ${JSON.stringify(busy)}]); });`;
-  const { processorSeconds } = await runTestFile([fileOf("busy", text)], never, "count");
+  const { processorSeconds } = await runTestFile([fileOf("busy", text)], never, "allow");
   assert.ok(processorSeconds! >= (process.platform === "linux" ? 0.3 : 0), String(processorSeconds));
 });
 
@@ -84,7 +84,7 @@ test("a file that never ends is killed when its time is over, with what it start
        });`,
   );
   const overdue = new AbortController();
-  const ended = runTestFile([hanging], overdue.signal, "count");
+  const ended = runTestFile([hanging], overdue.signal, "allow");
   while (!existsSync(told)) await pause(10);
   overdue.abort();
   const { passed, said } = await ended;

@@ -20,7 +20,7 @@ export async function runSlowHalf(): Promise<string[]> {
   const checks = await runChecks(engineChecks(), CORES);
   const { slow } = testFiles();
   const files = slow.map((file) => [file]);
-  return [...checks, ...(await runFiles(files, SLOW_FILES_AT_A_TIME, "count"))];
+  return [...checks, ...(await runFiles(files, SLOW_FILES_AT_A_TIME, "allow"))];
 }
 
 export function tellFailures(failed: readonly string[]): void {

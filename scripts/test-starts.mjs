@@ -1,6 +1,6 @@
-// Loaded before the test files, MUCAST_TEST_STARTS says how: `refuse` makes every start of a process, a server or a
-// database throw, `count` tells the runner at the end whether there was one. At its end the process also tells the runner
-// the processor seconds of itself and of the processes that it started and waited for, as one line of JSON on descriptor 3.
+// Loaded before the test files. Where MUCAST_TEST_STARTS is `refuse`, every start of a process, a server or a database
+// throws. At its end the process tells the runner the processor seconds of itself and of the processes that it started
+// and waited for, as one line of JSON on descriptor 3.
 import childProcess from "node:child_process";
 import { readFileSync, writeSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
@@ -17,24 +17,20 @@ const mode = process.env.MUCAST_TEST_STARTS;
 delete process.env.MUCAST_TEST_STARTS;
 
 if (isMainThread && mode !== undefined) {
-  let starts = 0;
-  const watch = (owner, name, what) => {
-    const original = owner[name];
-    owner[name] = function (...args) {
-      starts++;
-      if (mode === "refuse") throw new Error(refusal(what));
-      return original.apply(this, args);
-    };
-  };
-  watch(childProcess.ChildProcess.prototype, "spawn", "a process");
-  for (const name of ["spawnSync", "execSync", "execFileSync"]) watch(childProcess, name, "a process");
-  watch(net.Server.prototype, "listen", "a server");
-  syncBuiltinESMExports();
   if (mode === "refuse") {
+    const refuse = (owner, name, what) => {
+      owner[name] = () => {
+        throw new Error(refusal(what));
+      };
+    };
+    refuse(childProcess.ChildProcess.prototype, "spawn", "a process");
+    for (const name of ["spawnSync", "execSync", "execFileSync"]) refuse(childProcess, name, "a process");
+    refuse(net.Server.prototype, "listen", "a server");
+    syncBuiltinESMExports();
     const { PGlite } = await import("@electric-sql/pglite");
-    watch(PGlite, "create", "a database");
+    refuse(PGlite, "create", "a database");
   }
-  process.on("exit", () => writeSync(REPORT, `${JSON.stringify({ starts, ...processorSeconds() })}\n`));
+  process.on("exit", () => writeSync(REPORT, `${JSON.stringify(processorSeconds())}\n`));
 }
 
 function refusal(what) {
