@@ -11,7 +11,7 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
 
-/** Tells of processor seconds and of what is started. */
+/** Reports processor seconds, and refuses starts where MUCAST_TEST_STARTS is `refuse`. */
 const PRELOADED = ["--import", new URL("./test-starts.mjs", import.meta.url).href];
 
 /** What node needs to run several files in one process. */
