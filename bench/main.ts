@@ -1,16 +1,16 @@
-/** `npm run bench [-- reading | steps | jobs | dl | dl-memory | planted | service | downloads | streams]`: ratios, each measured side by side in one run. */
+/** `npm run bench [-- NAME …]` measures everything, or what is named. Ratios are measured side by side in one run. */
 import { cpus, totalmem } from "node:os";
 import { table } from "../src/cli/table.ts";
-import { benchNetworkMemory } from "./network-memory.ts";
-import { benchNetworks } from "./networks.ts";
-import { benchPlanted } from "./planted-table.ts";
-import { benchReading } from "./reading.ts";
-import { benchService } from "./service.ts";
-import { benchSteps } from "./steps.ts";
+import { benchSteps } from "./jobs/steps.ts";
+import { benchWholeJob } from "./jobs/whole-job.ts";
+import { benchNetworkMemory } from "./networks/network-memory.ts";
+import { benchNetworks } from "./networks/networks.ts";
+import { benchPlanted } from "./planted/planted-table.ts";
+import { benchReading } from "./reading/reading.ts";
+import { benchService } from "./service/service.ts";
+import { benchUnreadDownloads } from "./service/unread-downloads.ts";
+import { benchUnreadStreams } from "./service/unread-streams.ts";
 import type { Table } from "./table.ts";
-import { benchUnreadDownloads } from "./unread-downloads.ts";
-import { benchUnreadStreams } from "./unread-streams.ts";
-import { benchWholeJob } from "./whole-job.ts";
 
 const BENCHES: Record<string, () => Promise<readonly Table[]>> = {
   reading: benchReading,

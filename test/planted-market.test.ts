@@ -9,7 +9,7 @@ import {
   SIGNALS,
   type SignalName,
   writePlantedBlobs,
-} from "../bench/planted-signals.ts";
+} from "../bench/planted/planted-signals.ts";
 import { correlation } from "../src/evaluate/statistics.ts";
 
 const NAMES = Object.keys(SIGNALS) as SignalName[];

@@ -4,10 +4,10 @@
  */
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
-import { isJoint, MINIMA, OPTIONS } from "../bench/planted-minima.ts";
-import { type PlantedRun, plantedIcs, twoAtATime } from "../bench/planted-runs.ts";
-import type { SignalName } from "../bench/planted-signals.ts";
-import { withEngine } from "../bench/shared-engine.ts";
+import { withEngine } from "../bench/networks/shared-engine.ts";
+import { isJoint, MINIMA, OPTIONS } from "../bench/planted/planted-minima.ts";
+import { type PlantedRun, plantedIcs, twoAtATime } from "../bench/planted/planted-runs.ts";
+import type { SignalName } from "../bench/planted/planted-signals.ts";
 
 const seed = 1;
 

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { resolve } from "node:path";
-import { lockedPython } from "../../bench/peer-environment.ts";
+import { lockedPython } from "../../scripts/locked-python.ts";
 import { startCore } from "../service/core.testing.ts";
 import { DATABASES } from "../service/databases.testing.ts";
 import { endServices } from "../service/service.testing.ts";

@@ -11,7 +11,7 @@ import { connect } from "node:net";
 import { join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
-import { lockedPython } from "../../bench/peer-environment.ts";
+import { lockedPython } from "../../scripts/locked-python.ts";
 import type { OpenApiDocument } from "../../src/service/http/openapi/document.ts";
 import { endServices, type Serving, startServe } from "../service/service.testing.ts";
 

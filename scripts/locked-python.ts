@@ -7,11 +7,6 @@ import { environmentFolder } from "../src/engine/environment/environment.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
-/** Python of an environment that holds one peer, from `bench/peers/requirements-<peer>.txt`. */
-export function peerPython(peer: string): string {
-  return lockedPython(`bench-${peer}`, join(ROOT, "bench", "peers", `requirements-${peer}.txt`));
-}
-
 /**
  * Python of an environment of its own, made from a hashed lock at the first run, whenever that has changed, and where its
  * Python has gone. Programs of its packages are run as `python -m`: a script in `bin` names the folder that the

@@ -3,11 +3,11 @@ import { randomUUID } from "node:crypto";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { isEnded, type OperationView } from "../src/contract/api/operation-view.ts";
-import { Api } from "../test/service/api.testing.ts";
-import { payload } from "../test/service/inputs.testing.ts";
-import type { Serving } from "../test/service/service.testing.ts";
-import { quantile } from "./table.ts";
+import { isEnded, type OperationView } from "../../src/contract/api/operation-view.ts";
+import { Api } from "../../test/service/api.testing.ts";
+import { payload } from "../../test/service/inputs.testing.ts";
+import type { Serving } from "../../test/service/service.testing.ts";
+import { quantile } from "../table.ts";
 
 const SUBMISSIONS = 500;
 const CONNECTIONS = 64;

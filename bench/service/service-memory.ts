@@ -1,7 +1,7 @@
 /** Whether the service grows while it works: its resident memory over a thousand operations that ended. */
-import { Api } from "../test/service/api.testing.ts";
-import { payload } from "../test/service/inputs.testing.ts";
-import type { Serving } from "../test/service/service.testing.ts";
+import { Api } from "../../test/service/api.testing.ts";
+import { payload } from "../../test/service/inputs.testing.ts";
+import type { Serving } from "../../test/service/service.testing.ts";
 import { residentMiB } from "./resident-memory.ts";
 
 const STEP = 200;

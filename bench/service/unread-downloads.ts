@@ -1,11 +1,11 @@
 /** What answers cost that are asked for and not read: the service's resident memory with so many of them open. */
 import { setTimeout as pause } from "node:timers/promises";
-import { mucast } from "../test/end-to-end/command.ts";
-import { startAzurite } from "../test/servers/azurite.testing.ts";
-import { Api } from "../test/service/api.testing.ts";
-import { endServices, type Serving, serviceFolder, startServe } from "../test/service/service.testing.ts";
+import { mucast } from "../../test/end-to-end/command.ts";
+import { startAzurite } from "../../test/servers/azurite.testing.ts";
+import { Api } from "../../test/service/api.testing.ts";
+import { endServices, type Serving, serviceFolder, startServe } from "../../test/service/service.testing.ts";
+import type { Table } from "../table.ts";
 import { mostResidentMiB, residentMiB, watchMost } from "./resident-memory.ts";
-import type { Table } from "./table.ts";
 import { endUnread, type Unread, unreadAnswer } from "./unread-answer.ts";
 
 /** At the default limits, 200 of a caller and 1,000 in all, the first callers are refused some and the last all. */

@@ -3,11 +3,11 @@ import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
-import type { JobEvent, Stage } from "../src/contract/api/job-events.ts";
-import { formatDay, parseDay } from "../src/contract/data/dates.ts";
-import { runMlJob } from "../src/jobs/ml/run-ml-job.ts";
-import { preparePrices } from "../src/prepare/prepare-prices.ts";
-import type { Table } from "./table.ts";
+import type { JobEvent, Stage } from "../../src/contract/api/job-events.ts";
+import { formatDay, parseDay } from "../../src/contract/data/dates.ts";
+import { runMlJob } from "../../src/jobs/ml/run-ml-job.ts";
+import { preparePrices } from "../../src/prepare/prepare-prices.ts";
+import type { Table } from "../table.ts";
 
 const DAYS = 2_500;
 const CONFIGS = {

@@ -9,9 +9,9 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
-import { findEnvironment } from "../src/engine/environment/environment.ts";
-import { preparePrices } from "../src/prepare/prepare-prices.ts";
-import type { Table } from "./table.ts";
+import { findEnvironment } from "../../src/engine/environment/environment.ts";
+import { preparePrices } from "../../src/prepare/prepare-prices.ts";
+import type { Table } from "../table.ts";
 
 const PRICES = "examples/sp500-prices/prices.csv.gz";
 /** First of the last 2,500 trading days of the demo data; earlier prices still feed the windows of the features. */

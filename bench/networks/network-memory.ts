@@ -2,7 +2,7 @@
  * Peak memory of run_dl_job on 500 tickers x 5,000 days x 50 features: a gzip blob made as a stream, one epoch, and
  * the memory of every process of the job, watched while it runs. Linux only.
  *
- * Usage: node bench/network-memory.ts [--options lstm] [--tickers 500] [--days 5000] [--features 50]
+ * Usage: node bench/networks/network-memory.ts [--options lstm] [--tickers 500] [--days 5000] [--features 50]
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -11,9 +11,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { parseArgs } from "node:util";
-import { table } from "../src/cli/table.ts";
+import { table } from "../../src/cli/table.ts";
+import type { Table } from "../table.ts";
 import { writeLargeMarket } from "./large-market.ts";
-import type { Table } from "./table.ts";
 
 const SIZE = { tickers: 500, days: 5_000, features: 50 };
 const OPTIONS = ["lstm", "transformer", "portfolio_lstm"];

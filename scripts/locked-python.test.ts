@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { lockedPython } from "../bench/peer-environment.ts";
+import { lockedPython } from "./locked-python.ts";
 
 test("an environment of its own is made once, and again where its Python has gone", (t) => {
   const base = mkdtempSync(join(tmpdir(), "mucast-locked-"));

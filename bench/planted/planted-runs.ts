@@ -2,9 +2,10 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { atOnce } from "../src/contract/machine/pausable.ts";
-import { evaluateDl } from "../src/jobs/dl/dl-output.ts";
-import type { ReadAndTrained } from "../src/jobs/dl/read-and-train.ts";
+import { atOnce } from "../../src/contract/machine/pausable.ts";
+import { evaluateDl } from "../../src/jobs/dl/dl-output.ts";
+import type { ReadAndTrained } from "../../src/jobs/dl/read-and-train.ts";
+import type { Train } from "../networks/shared-engine.ts";
 import {
   type MarketSize,
   type PlantedMarket,
@@ -12,7 +13,6 @@ import {
   type SignalName,
   writePlantedBlobs,
 } from "./planted-signals.ts";
-import type { Train } from "./shared-engine.ts";
 
 export interface PlantedRun {
   readonly option: string;

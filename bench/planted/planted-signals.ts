@@ -4,13 +4,13 @@
  * Features are independent standard normals. A return is a signal in the features plus noise, of daily volatility 1 %;
  * prices are made from the returns, so the label of a day is exactly its planted return. Usage:
  *
- *     node bench/planted-signals.ts --signal memory --seed 3 --out FOLDER
+ *     node bench/planted/planted-signals.ts --signal memory --seed 3 --out FOLDER
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { formatDay, parseDay } from "../src/contract/data/dates.ts";
-import { seededRandom } from "../test/twins/random.ts";
+import { formatDay, parseDay } from "../../src/contract/data/dates.ts";
+import { seededRandom } from "../../test/twins/random.ts";
 
 const TICKERS = 8;
 const FEATURES = ["f1", "f2", "f3", "f4", "f5", "f6"];

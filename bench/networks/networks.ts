@@ -3,7 +3,7 @@
  * competent person writes with PyTorch's DataLoader, networks of comparable size in neuralforecast, and the ideal, which
  * is the time of a bare step on one thread x steps / cores.
  *
- * Usage: node bench/networks.ts [--options lstm,mlp] [--repeats 3] [--tickers 20] [--epochs 20]
+ * Usage: node bench/networks/networks.ts [--options lstm,mlp] [--repeats 3] [--tickers 20] [--epochs 20]
  */
 import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -11,16 +11,16 @@ import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs, promisify } from "node:util";
-import { table } from "../src/cli/table.ts";
-import { findEnvironment } from "../src/engine/environment/environment.ts";
-import { type PreparedBlobs, preparePrices } from "../src/prepare/prepare-prices.ts";
-import { peerPython } from "./peer-environment.ts";
-import { isJoint, OPTIONS } from "./planted-minima.ts";
+import { table } from "../../src/cli/table.ts";
+import { findEnvironment } from "../../src/engine/environment/environment.ts";
+import { type PreparedBlobs, preparePrices } from "../../src/prepare/prepare-prices.ts";
+import { peerPython } from "../peer-python.ts";
+import { isJoint, OPTIONS } from "../planted/planted-minima.ts";
+import type { Table } from "../table.ts";
 import { type Train, withEngine } from "./shared-engine.ts";
-import type { Table } from "./table.ts";
 
 const run = promisify(execFile);
-const PEERS = fileURLToPath(new URL("peers/networks", import.meta.url));
+const PEERS = fileURLToPath(new URL("../peers/networks", import.meta.url));
 const PRICES = "examples/sp500-prices/prices.csv.gz";
 const WINDOW = { start: "2005-01-01", learningEnd: "2018-12-31" };
 /** neuralforecast has networks like these. */

@@ -1,15 +1,15 @@
 /**
  * What run_dl_job finds of planted signals with all defaults, beside what it must find, and what each loss finds.
- * Market and training are drawn anew with each seed. Usage: node bench/planted-table.ts [--seeds 10] [--loss-seeds 3]
+ * Market and training are drawn anew with each seed. Usage: node bench/planted/planted-table.ts [--seeds 10] [--loss-seeds 3]
  */
 import { parseArgs } from "node:util";
-import { table } from "../src/cli/table.ts";
-import { LOSS_TYPES } from "../src/contract/config/networks.ts";
+import { table } from "../../src/cli/table.ts";
+import { LOSS_TYPES } from "../../src/contract/config/networks.ts";
+import { type Train, withEngine } from "../networks/shared-engine.ts";
+import type { Table } from "../table.ts";
 import { isJoint, MINIMA, OPTIONS } from "./planted-minima.ts";
 import { type PlantedRun, plantedIcs, twoAtATime } from "./planted-runs.ts";
 import { SIGNALS, type SignalName } from "./planted-signals.ts";
-import { type Train, withEngine } from "./shared-engine.ts";
-import type { Table } from "./table.ts";
 
 const NAMES = Object.keys(SIGNALS) as SignalName[];
 

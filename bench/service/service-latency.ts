@@ -3,10 +3,10 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Api } from "../test/service/api.testing.ts";
-import { FEATURES, PRICES, payload, RIDGE } from "../test/service/inputs.testing.ts";
-import type { Serving } from "../test/service/service.testing.ts";
-import { quantile } from "./table.ts";
+import { Api } from "../../test/service/api.testing.ts";
+import { FEATURES, PRICES, payload, RIDGE } from "../../test/service/inputs.testing.ts";
+import type { Serving } from "../../test/service/service.testing.ts";
+import { quantile } from "../table.ts";
 
 const JOBS = 30;
 

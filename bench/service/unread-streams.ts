@@ -1,12 +1,12 @@
 /** What streams of events cost that are not read: the service's resident memory with so many of them open. */
 import { randomBytes } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
-import { openPglite } from "../src/service/database/pglite.ts";
-import { Api } from "../test/service/api.testing.ts";
-import { payload, putInputs } from "../test/service/inputs.testing.ts";
-import { endServices, serviceFolder, startServe } from "../test/service/service.testing.ts";
+import { openPglite } from "../../src/service/database/pglite.ts";
+import { Api } from "../../test/service/api.testing.ts";
+import { payload, putInputs } from "../../test/service/inputs.testing.ts";
+import { endServices, serviceFolder, startServe } from "../../test/service/service.testing.ts";
+import type { Table } from "../table.ts";
 import { mostResidentMiB, residentMiB, watchMost } from "./resident-memory.ts";
-import type { Table } from "./table.ts";
 import { endUnread, type Unread, unreadAnswer } from "./unread-answer.ts";
 
 const STREAMS = 400;

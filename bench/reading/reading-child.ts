@@ -1,7 +1,7 @@
 /** Reads a canonical feature blob; prints seconds, values and peak memory as JSON. Usage: reading-child.ts mucast|json-parse PATH */
 import { createReadStream, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { readFeatures } from "../src/ingest/read-features.ts";
+import { readFeatures } from "../../src/ingest/read-features.ts";
 
 type Features = Record<string, Record<string, (number | null)[]>>;
 

@@ -1,28 +1,18 @@
 /** Reading a feature blob: speed and peak memory beside those of other readers, each in a process of its own. */
 import { execFile } from "node:child_process";
-import {
-  closeSync,
-  existsSync,
-  mkdtempSync,
-  openSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-  writeSync,
-} from "node:fs";
+import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { table } from "../src/cli/table.ts";
-import { formatDay } from "../src/contract/data/dates.ts";
-import type { Table } from "./table.ts";
+import { table } from "../../src/cli/table.ts";
+import { formatDay } from "../../src/contract/data/dates.ts";
+import { peerPython } from "../peer-python.ts";
+import type { Table } from "../table.ts";
 
 const run = promisify(execFile);
-const ROOT = fileURLToPath(new URL("..", import.meta.url));
-const CHILD = join(ROOT, "bench", "reading-child.ts");
-const PEER = join(ROOT, "bench", "peers", "read_json.py");
-const PEERS = ["orjson==3.13.0", "pandas==3.1.1"];
+const CHILD = fileURLToPath(new URL("./reading-child.ts", import.meta.url));
+const PEER = fileURLToPath(new URL("../peers/read_json.py", import.meta.url));
 
 const COMPARED_BYTES = 200e6;
 const LARGE_BYTES = 2e9;
@@ -47,7 +37,7 @@ interface Reading {
 /** @returns a table of all readers on a file of 200 MB, and one of mucast alone on 2 GB. Takes a minute or two. */
 export async function benchReading(): Promise<readonly Table[]> {
   const ours: Reader = { name: "mucast", command: [process.execPath, CHILD, "mucast"] };
-  const python = await peerPython();
+  const python = peerPython("readers");
   const readers = [
     ours,
     { name: "JSON.parse", command: [process.execPath, CHILD, "json-parse"] },
@@ -91,20 +81,6 @@ async function bestOf(runs: number, [program, ...args]: readonly string[], path:
     if (best === undefined || reading.seconds < best.seconds) best = reading;
   }
   return best!;
-}
-
-/** A Python environment with the peers, made at the first run. */
-async function peerPython(): Promise<string> {
-  const folder = join(ROOT, ".mucast", "bench-readers");
-  const python = join(folder, "bin", "python");
-  const marker = join(folder, "installed.txt");
-  const wanted = PEERS.join("\n");
-  if (existsSync(python) && existsSync(marker) && readFileSync(marker, "utf8") === wanted) return python;
-  rmSync(folder, { recursive: true, force: true });
-  await run("python3", ["-m", "venv", folder]);
-  await run(python, ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", ...PEERS]);
-  writeFileSync(marker, wanted);
-  return python;
 }
 
 function megabytes(bytes: number): string {
