@@ -5,7 +5,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { jsonSchema, PUBLISHED_SCHEMAS, type SchemaName } from "../src/contract/api/published-schemas.ts";
 import { ERROR_TABLE } from "../src/contract/errors/error-codes.ts";
-import { WARNING_TABLE } from "../src/contract/errors/warnings.ts";
+import { WARNING_TABLE } from "../src/contract/problems/warnings.ts";
 import { findEnvironment } from "../src/engine/environment/environment.ts";
 import { makeDocument } from "../src/service/http/build-http.ts";
 import { configurationPage } from "../src/service/settings/configuration-page.ts";
@@ -55,7 +55,7 @@ function warningsPage(): string {
   );
   return `# Warnings
 
-Generated from \`src/contract/errors/warnings.ts\`; do not edit.
+Generated from \`src/contract/problems/warnings.ts\`; do not edit.
 
 A warning never stops a job. It stands on stderr and in the output's \`warnings\`, as
 \`{ "code", "message", "ticker"?, "count"? }\`; the message names the values of the case at hand.

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { formatDay } from "../src/contract/data/dates.ts";
+import { formatDay } from "../src/contract/market/dates.ts";
 import { readPriceCsv } from "../src/prepare/csv/read-price-csv.ts";
 
 const examples = fileURLToPath(new URL("../examples", import.meta.url));

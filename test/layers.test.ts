@@ -18,6 +18,20 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   cli: ["contract", "blob", "engine", "prepare", "jobs", "executors", "service", "client"],
 };
 
+/** The rooms of src/contract, each with those that it may import: from codes and schemas up to the operations of the API. */
+const CONTRACT_ROOMS: Record<string, readonly string[]> = {
+  errors: [],
+  machine: ["errors"],
+  market: ["errors"],
+  json: ["errors"],
+  schema: ["json"],
+  problems: ["errors", "json", "schema"],
+  "model-params": ["errors", "json", "market", "problems"],
+  config: ["errors", "json", "problems", "model-params"],
+  output: ["schema", "problems", "config"],
+  api: ["schema", "problems", "model-params", "config", "output"],
+};
+
 /** The rooms of src/jobs: what both jobs use imports neither of them, and no job imports the other. */
 const JOB_ROOMS: Record<string, readonly string[]> = { shared: [], ml: ["shared"], dl: ["shared"] };
 
@@ -87,17 +101,25 @@ test("imports between folders go one way", () => {
   assert.deepEqual(wrong, []);
 });
 
+test("the rooms of the contract import each other one way, and none its settings", () => {
+  checkRooms("contract", CONTRACT_ROOMS);
+});
+
 test("the two jobs share only what lies in their shared room", () => {
-  const inRooms = imports.filter(({ file }) => file.startsWith("src/jobs/") && file.split("/").length > 3);
-  assert.deepEqual([...new Set(inRooms.map(roomOf))].sort(), Object.keys(JOB_ROOMS).sort());
+  checkRooms("jobs", JOB_ROOMS);
+});
+
+function checkRooms(folder: string, rooms: Readonly<Record<string, readonly string[]>>): void {
+  const inRooms = imports.filter((one) => one.folder === folder && one.file.split("/").length > 3);
+  assert.deepEqual([...new Set(inRooms.map(roomOf))].sort(), Object.keys(rooms).sort());
   const wrong = inRooms.filter((one) => {
     const target = new URL(one.target, `file:///${one.file}`).pathname;
-    if (!one.target.startsWith(".") || !target.startsWith("/src/jobs/")) return false;
+    if (!one.target.startsWith(".") || !target.startsWith(`/src/${folder}/`)) return false;
     const room = target.split("/")[3]!;
-    return room !== roomOf(one) && !JOB_ROOMS[roomOf(one)]?.includes(room);
+    return room !== roomOf(one) && !rooms[roomOf(one)]?.includes(room);
   });
   assert.deepEqual(wrong, []);
-});
+}
 
 test("no executor imports another, and what they share imports none of them", () => {
   const rooms = new Set<string>();

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
-import { formatDay } from "../../src/contract/data/dates.ts";
+import { formatDay } from "../../src/contract/market/dates.ts";
 import { seededRandom } from "../../test/twins/random.ts";
 
 interface MarketSize {

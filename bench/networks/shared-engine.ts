@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import type { JobEvent } from "../../src/contract/api/job-events.ts";
 import { parseDlSettings } from "../../src/contract/config/dl-settings.ts";
+import type { JobEvent } from "../../src/contract/output/job-events.ts";
 import { findEnvironment } from "../../src/engine/environment/environment.ts";
 import { EnginePool } from "../../src/engine/pool/pool.ts";
 import { type ReadAndTrained, readAndTrain } from "../../src/jobs/dl/read-and-train.ts";

@@ -9,7 +9,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { formatDay, parseDay } from "../../src/contract/data/dates.ts";
+import { formatDay, parseDay } from "../../src/contract/market/dates.ts";
 import { seededRandom } from "../../test/twins/random.ts";
 
 const TICKERS = 8;

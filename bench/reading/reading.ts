@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { table } from "../../src/cli/table.ts";
-import { formatDay } from "../../src/contract/data/dates.ts";
+import { formatDay } from "../../src/contract/market/dates.ts";
 import { peerPython } from "../peer-python.ts";
 import type { Table } from "../table.ts";
 

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { Operation } from "../contract/api/operation-view.ts";
+import type { Operation } from "../contract/config/job-operations.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 
 const JOBS = {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import type { ByteSource } from "../contract/data/ticker-series.ts";
 import { MucastError } from "../contract/errors/errors.ts";
+import type { ByteSource } from "../contract/market/ticker-series.ts";
 import { throwIfAborted } from "./blob-errors.ts";
 import { FolderStore } from "./folder/folder-store.ts";
 import { openLocalFile } from "./folder/local-file.ts";

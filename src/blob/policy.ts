@@ -1,4 +1,4 @@
-import { type BlobLimits, blobLimits } from "../contract/data/blob-limits.ts";
+import { type BlobLimits, blobLimits } from "../contract/blob-limits.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { isAllowedAddress } from "./remote/addresses.ts";
 

@@ -1,12 +1,12 @@
 import { withoutSignature } from "../blob/policy.ts";
-import type { CodeCounts } from "../contract/api/answer-limits.ts";
-import type { JobEvent, Progress, Report, Stage } from "../contract/api/job-events.ts";
 import { type Fault, MucastError } from "../contract/errors/errors.ts";
 import { faultLine } from "../contract/errors/faults.ts";
-import { type Problem, problemOf } from "../contract/errors/problem.ts";
-import type { Warning } from "../contract/errors/warnings.ts";
-import { counted, namedFailure, printable } from "../contract/errors/wording.ts";
-import type { Failure } from "../contract/output/output-blob.ts";
+import { counted, printable } from "../contract/errors/wording.ts";
+import type { JobEvent, Progress, Report, Stage } from "../contract/output/job-events.ts";
+import { type Failure, namedFailure } from "../contract/problems/failures.ts";
+import { type Problem, problemOf } from "../contract/problems/problem.ts";
+import type { Warning } from "../contract/problems/warnings.ts";
+import type { CodeCounts } from "../contract/schema/answer-limits.ts";
 
 export interface ReporterOptions {
   readonly format: "text" | "json";

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { blobPolicy } from "../blob/policy.ts";
-import { namedFailure, printable } from "../contract/errors/wording.ts";
+import { printable } from "../contract/errors/wording.ts";
+import { namedFailure } from "../contract/problems/failures.ts";
 import type { JobPreview, TickerPreview } from "../jobs/shared/job-preview.ts";
 import { validateJob } from "../jobs/validate-job.ts";
 import { type JobFlags, jobInputs, reporterOf, withJobFlags } from "./job-options.ts";

@@ -1,5 +1,5 @@
 import type { OperationView } from "../contract/api/operation-view.ts";
-import type { Problem } from "../contract/errors/problem.ts";
+import type { Problem } from "../contract/problems/problem.ts";
 
 /**
  * The service refused a request, or an operation did not succeed: `problem` says what is wrong and what to do.

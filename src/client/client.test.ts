@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MucastError } from "../contract/errors/errors.ts";
-import { problemOf } from "../contract/errors/problem.ts";
+import { problemOf } from "../contract/problems/problem.ts";
 import { MucastApiError } from "./api-error.ts";
 import { MucastClient } from "./client.ts";
 import {

@@ -1,11 +1,7 @@
 import type { ForecastView } from "../contract/api/forecast-view.ts";
-import type {
-  Operation,
-  OperationPage,
-  OperationStatus,
-  OperationView,
-} from "../contract/api/operation-view.ts";
+import type { OperationPage, OperationStatus, OperationView } from "../contract/api/operation-view.ts";
 import type { Snapshot, StoredEvent } from "../contract/api/stored-event.ts";
+import type { Operation } from "../contract/config/job-operations.ts";
 import type { OutputBlob } from "../contract/output/output-blob.ts";
 import { objectWith } from "./api-error.ts";
 import { type Call, type ClientOptions, Connection } from "./connection.ts";

@@ -5,7 +5,7 @@ import { answering } from "../../test/servers/answering.testing.ts";
 import type { OperationView } from "../contract/api/operation-view.ts";
 import type { ErrorCode } from "../contract/errors/error-codes.ts";
 import { MucastError } from "../contract/errors/errors.ts";
-import { problemOf } from "../contract/errors/problem.ts";
+import { problemOf } from "../contract/problems/problem.ts";
 
 /** A request as the fake service got it. */
 export interface Asked {

@@ -1,17 +1,13 @@
 export type { ForecastView } from "../contract/api/forecast-view.ts";
-export type { EpochPoint, Epochs } from "../contract/api/job-events.ts";
-export type {
-  Operation,
-  OperationPage,
-  OperationStatus,
-  OperationView,
-} from "../contract/api/operation-view.ts";
+export type { OperationPage, OperationStatus, OperationView } from "../contract/api/operation-view.ts";
 export type { Snapshot, StoredEvent } from "../contract/api/stored-event.ts";
+export type { Operation } from "../contract/config/job-operations.ts";
 export type { ErrorCode } from "../contract/errors/error-codes.ts";
 export type { Fault } from "../contract/errors/errors.ts";
-export type { Problem } from "../contract/errors/problem.ts";
+export type { EpochPoint, Epochs } from "../contract/output/job-events.ts";
 export type { OutputBlob } from "../contract/output/output-blob.ts";
 export type { ResultRecord } from "../contract/output/result-record.ts";
+export type { Problem } from "../contract/problems/problem.ts";
 export { MucastApiError } from "./api-error.ts";
 export {
   type BlobResponse,

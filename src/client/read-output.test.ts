@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { openSchema } from "../contract/api/open-schema.ts";
 import { jsonSchema } from "../contract/api/published-schemas.ts";
 import { outputBlobSchema } from "../contract/output/output-blob.ts";
+import { openSchema } from "../contract/schema/open-schema.ts";
 import { readOutput } from "./read-output.ts";
 
 interface Schema {

@@ -1,5 +1,6 @@
-import type { Operation, OperationView } from "../contract/api/operation-view.ts";
+import type { OperationView } from "../contract/api/operation-view.ts";
 import type { Snapshot, StoredEvent } from "../contract/api/stored-event.ts";
+import type { Operation } from "../contract/config/job-operations.ts";
 import type { ResultRecord } from "../contract/output/result-record.ts";
 import { MucastApiError } from "./api-error.ts";
 import { pause } from "./connection.ts";

@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import { z } from "zod";
 import { EVENT_TYPES } from "./api/stored-event.ts";
-import { BLOB_BOUNDS } from "./data/blob-limits.ts";
+import { BLOB_BOUNDS } from "./blob-limits.ts";
 import { defaultMemoryBytes } from "./machine/machine-memory.ts";
 
 /** A setting's names beside its key in the settings file. */

@@ -1,6 +1,6 @@
 import type { Intervals } from "../contract/config/intervals.ts";
-import type { Warning } from "../contract/errors/warnings.ts";
 import { counted } from "../contract/errors/wording.ts";
+import type { Warning } from "../contract/problems/warnings.ts";
 
 /** Which side of a forecast is bounded. */
 export type Bound = Intervals["bound"];

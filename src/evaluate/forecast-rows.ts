@@ -1,4 +1,4 @@
-import { compareCodePoints } from "../contract/data/code-points.ts";
+import { compareCodePoints } from "../contract/market/ticker-order.ts";
 
 /** Forecasts of one ticker beside the realised returns: either its score rows or its out-of-fold rows. */
 export interface ForecastRows {

@@ -1,5 +1,5 @@
 import type { Intervals } from "../contract/config/intervals.ts";
-import type { Warning } from "../contract/errors/warnings.ts";
+import type { Warning } from "../contract/problems/warnings.ts";
 import {
   type Bounds,
   conformalQuantile,

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { SIZES } from "../contract/api/answer-limits.ts";
-import { type EpochPoint, epochsSchema } from "../contract/api/job-events.ts";
 import { jsonBytes } from "../contract/json/bounded-json.ts";
+import { type EpochPoint, epochsSchema } from "../contract/output/job-events.ts";
+import { SIZES } from "../contract/schema/answer-limits.ts";
 import { EpochPoints, pointOf } from "./epoch-points.ts";
 
 function point(ticker: string, epoch: number, validation_loss: number | null): EpochPoint {

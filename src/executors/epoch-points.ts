@@ -1,6 +1,6 @@
-import { SIZES } from "../contract/api/answer-limits.ts";
-import type { EpochPoint, Epochs, Progress } from "../contract/api/job-events.ts";
 import { jsonBytes } from "../contract/json/bounded-json.ts";
+import type { EpochPoint, Epochs, Progress } from "../contract/output/job-events.ts";
+import { SIZES } from "../contract/schema/answer-limits.ts";
 
 /** Most epochs that are kept beside the best and the last of each network. */
 const EVEN_POINTS = 200;

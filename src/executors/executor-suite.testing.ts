@@ -1,8 +1,8 @@
 /** The suite that every executor must pass. A new executor calls `testExecutor` with a trial of its own. */
 import assert from "node:assert/strict";
 import { after, before, describe, type TestOptions, test } from "node:test";
-import type { ExecutionEvent } from "../contract/api/job-events.ts";
 import { MucastError } from "../contract/errors/errors.ts";
+import type { ExecutionEvent } from "../contract/output/job-events.ts";
 import type { Timing } from "../contract/output/status-blob.ts";
 import type { Execution, ExecutionEnd, ExecutionListener, Executor, JobOrder } from "./executor.ts";
 

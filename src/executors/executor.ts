@@ -1,8 +1,8 @@
-import type { ExecutionEvent } from "../contract/api/job-events.ts";
-import type { Operation } from "../contract/api/operation-view.ts";
-import type { Problem } from "../contract/errors/problem.ts";
+import type { Operation } from "../contract/config/job-operations.ts";
+import type { ExecutionEvent } from "../contract/output/job-events.ts";
 import type { ResultRecord } from "../contract/output/result-record.ts";
 import type { Timing } from "../contract/output/status-blob.ts";
+import type { Problem } from "../contract/problems/problem.ts";
 import type { Settings } from "../contract/settings.ts";
 
 /** One attempt at a job, as the dispatcher gives it to an executor. */

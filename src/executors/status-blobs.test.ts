@@ -5,11 +5,11 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { FolderStore } from "../blob/folder/folder-store.ts";
 import type { BlobStore } from "../blob/store.ts";
-import { SIZES } from "../contract/api/answer-limits.ts";
 import { MucastError } from "../contract/errors/errors.ts";
-import { problemOf } from "../contract/errors/problem.ts";
 import type { ResultRecord } from "../contract/output/result-record.ts";
 import type { StatusBlob } from "../contract/output/status-blob.ts";
+import { problemOf } from "../contract/problems/problem.ts";
+import { SIZES } from "../contract/schema/answer-limits.ts";
 import { readStatus } from "./status-reader.ts";
 import { type StatusOptions, StatusWriter } from "./status-writer.ts";
 

@@ -1,8 +1,8 @@
 import type { BlobStore } from "../blob/store.ts";
-import { SIZES } from "../contract/api/answer-limits.ts";
-import { openSchema } from "../contract/api/open-schema.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { type StatusBlob, statusBlobSchema, statusKey } from "../contract/output/status-blob.ts";
+import { SIZES } from "../contract/schema/answer-limits.ts";
+import { openSchema } from "../contract/schema/open-schema.ts";
 
 /** More than this version writes, for the status blob of a job of another version. */
 const MOST_BYTES = 8 * SIZES.statusBlob;

@@ -1,13 +1,13 @@
 import { createHash } from "node:crypto";
 import { withoutSignature } from "../blob/policy.ts";
 import type { BlobStore } from "../blob/store.ts";
-import { CappedList, SIZES } from "../contract/api/answer-limits.ts";
-import type { Report } from "../contract/api/job-events.ts";
-import { boundedProblem, type Problem } from "../contract/errors/problem.ts";
-import type { Warning } from "../contract/errors/warnings.ts";
 import { boundedCopy } from "../contract/json/bounded-json.ts";
-import type { Failure } from "../contract/output/output-blob.ts";
+import type { Report } from "../contract/output/job-events.ts";
 import { type StatusBlob, statusKey } from "../contract/output/status-blob.ts";
+import type { Failure } from "../contract/problems/failures.ts";
+import { boundedProblem, type Problem } from "../contract/problems/problem.ts";
+import type { Warning } from "../contract/problems/warnings.ts";
+import { CappedList, SIZES } from "../contract/schema/answer-limits.ts";
 import type { OnTiming } from "../jobs/shared/timings.ts";
 import { EpochPoints, pointOf } from "./epoch-points.ts";
 

@@ -1,4 +1,4 @@
-import { BLOB_BOUNDS, type BlobLimits, NAME_BYTES } from "../contract/data/blob-limits.ts";
+import { BLOB_BOUNDS, type BlobLimits, NAME_BYTES } from "../contract/blob-limits.ts";
 import { type Position, quote, tooLarge } from "./blob-errors.ts";
 
 /** The names of a blob's tickers and columns: each is in memory once, and their bytes together are limited. */

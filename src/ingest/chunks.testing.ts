@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import type { ByteSource } from "../contract/data/ticker-series.ts";
+import type { ByteSource } from "../contract/market/ticker-series.ts";
 
 /** Where bytes are cut, each relative to the cut before. */
 export const cuts = fc.array(fc.oneof(fc.constant(1), fc.nat({ max: 40 })), { maxLength: 40 });

@@ -3,7 +3,7 @@ import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
-import { formatDay } from "../contract/data/dates.ts";
+import { formatDay } from "../contract/market/dates.ts";
 import { readFeatures } from "./read-features.ts";
 
 const workFolder = await mkdtemp(join(tmpdir(), "mucast-memory-"));

@@ -1,6 +1,6 @@
-import { type BlobLimits, DEFAULT_BLOB_LIMITS } from "../contract/data/blob-limits.ts";
-import type { ByteSource, RequestedWindow, TickerFeatures } from "../contract/data/ticker-series.ts";
+import { type BlobLimits, DEFAULT_BLOB_LIMITS } from "../contract/blob-limits.ts";
 import { Turns } from "../contract/machine/pausable.ts";
+import type { ByteSource, RequestedWindow, TickerFeatures } from "../contract/market/ticker-series.ts";
 import { BlobNames } from "./blob-names.ts";
 import type { BlockStore } from "./block-store.ts";
 import { type BlobKind, ColumnRoles } from "./column-names.ts";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { BlobLimits } from "../contract/data/blob-limits.ts";
-import { formatDay } from "../contract/data/dates.ts";
-import { MOST_COLUMNS } from "../contract/data/ticker-series.ts";
+import type { BlobLimits } from "../contract/blob-limits.ts";
 import { MucastError } from "../contract/errors/errors.ts";
+import { formatDay } from "../contract/market/dates.ts";
+import { MOST_COLUMNS } from "../contract/market/ticker-series.ts";
 import { sourceOf } from "./chunks.testing.ts";
 import { readFeatures } from "./read-features.ts";
 

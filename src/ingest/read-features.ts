@@ -1,4 +1,4 @@
-import type { ByteSource, TickerFeatures } from "../contract/data/ticker-series.ts";
+import type { ByteSource, TickerFeatures } from "../contract/market/ticker-series.ts";
 import { BlockStore } from "./block-store.ts";
 import { type ReadOptions, readBlob } from "./read-blob.ts";
 

@@ -3,8 +3,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
-import { formatDay, parseDay } from "../contract/data/dates.ts";
 import { MucastError } from "../contract/errors/errors.ts";
+import { formatDay, parseDay } from "../contract/market/dates.ts";
 import { cut, sourceOf } from "./chunks.testing.ts";
 import { readPrices } from "./read-prices.ts";
 

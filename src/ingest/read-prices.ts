@@ -1,11 +1,11 @@
-import { compareCodePoints } from "../contract/data/code-points.ts";
-import type { Day } from "../contract/data/dates.ts";
+import type { Day } from "../contract/market/dates.ts";
+import { compareCodePoints } from "../contract/market/ticker-order.ts";
 import type {
   ByteSource,
   RequestedWindow,
   TickerFeatures,
   TickerPrices,
-} from "../contract/data/ticker-series.ts";
+} from "../contract/market/ticker-series.ts";
 import { type BlockSpan, BlockStore } from "./block-store.ts";
 import { ColumnRoles, priceColumn } from "./column-names.ts";
 import { type ReadOptions, readBlob } from "./read-blob.ts";

@@ -1,5 +1,5 @@
-import { BLOB_BOUNDS, type BlobLimits } from "../contract/data/blob-limits.ts";
-import { MOST_COLUMNS, type TickerFeatures } from "../contract/data/ticker-series.ts";
+import { BLOB_BOUNDS, type BlobLimits } from "../contract/blob-limits.ts";
+import { MOST_COLUMNS, type TickerFeatures } from "../contract/market/ticker-series.ts";
 import { invalid, type Position, quote, tooLarge } from "./blob-errors.ts";
 import type { BlobNames } from "./blob-names.ts";
 import type { BlockStore } from "./block-store.ts";

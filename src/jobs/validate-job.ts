@@ -1,4 +1,4 @@
-import type { Operation } from "../contract/api/operation-view.ts";
+import type { Operation } from "../contract/config/job-operations.ts";
 import { parseJson } from "../contract/json/json-text.ts";
 import { previewDl } from "./dl/dl-preview.ts";
 import { previewMl } from "./ml/ml-preview.ts";

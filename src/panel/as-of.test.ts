@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { formatDay } from "../contract/data/dates.ts";
-import type { TickerPrices } from "../contract/data/ticker-series.ts";
 import { atOnce } from "../contract/machine/pausable.ts";
+import { formatDay } from "../contract/market/dates.ts";
+import type { TickerPrices } from "../contract/market/ticker-series.ts";
 import { asOf, muRow, noForecast, type PanelDates } from "./as-of.ts";
 
 const WINDOW = { start: 100, end: 200, cut: 200 };

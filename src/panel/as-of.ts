@@ -1,11 +1,11 @@
-import { compareCodePoints } from "../contract/data/code-points.ts";
-import { type Day, formatDay } from "../contract/data/dates.ts";
-import { LONGEST_GAP_DAYS } from "../contract/data/price-gaps.ts";
-import type { TickerPrices } from "../contract/data/ticker-series.ts";
 import { MucastError } from "../contract/errors/errors.ts";
-import type { Warning } from "../contract/errors/warnings.ts";
 import { counted } from "../contract/errors/wording.ts";
 import type { Pausable } from "../contract/machine/pausable.ts";
+import { type Day, formatDay } from "../contract/market/dates.ts";
+import { LONGEST_GAP_DAYS } from "../contract/market/price-gaps.ts";
+import { compareCodePoints } from "../contract/market/ticker-order.ts";
+import type { TickerPrices } from "../contract/market/ticker-series.ts";
+import type { Warning } from "../contract/problems/warnings.ts";
 import { lastPriceDay } from "./price-dates.ts";
 import type { TickerPanel } from "./ticker-panel.ts";
 import type { ResolvedWindow } from "./window.ts";

@@ -1,5 +1,5 @@
-import { compareCodePoints } from "../contract/data/code-points.ts";
-import type { Warning } from "../contract/errors/warnings.ts";
+import { compareCodePoints } from "../contract/market/ticker-order.ts";
+import type { Warning } from "../contract/problems/warnings.ts";
 import { listNames } from "./row-counts.ts";
 
 /** The features of several tickers as one list, and the indices of each ticker's own in it. */

@@ -1,5 +1,5 @@
-import type { Warning } from "../contract/errors/warnings.ts";
 import { counted } from "../contract/errors/wording.ts";
+import type { Warning } from "../contract/problems/warnings.ts";
 import { LEAST_FIT_ROWS } from "./ticker-panel.ts";
 
 /** One walk-forward fold, as positions in the list of fit rows: trains on [0, trainEnd), tests [testStart, testEnd). */

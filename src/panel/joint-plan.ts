@@ -1,8 +1,8 @@
-import { compareCodePoints } from "../contract/data/code-points.ts";
-import type { Day } from "../contract/data/dates.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { counted } from "../contract/errors/wording.ts";
 import type { Pausable } from "../contract/machine/pausable.ts";
+import type { Day } from "../contract/market/dates.ts";
+import { compareCodePoints } from "../contract/market/ticker-order.ts";
 import { NO_LABEL_DAY } from "./labels.ts";
 import { isConstantTarget, LEAST_TRAINING_SAMPLES, splitSizes } from "./sample-split.ts";
 import type { TickerPanel } from "./ticker-panel.ts";

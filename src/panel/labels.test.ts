@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { formatDay, parseDay } from "../contract/data/dates.ts";
+import { formatDay, parseDay } from "../contract/market/dates.ts";
 import { labelPrices, NO_LABEL_DAY } from "./labels.ts";
 import { priceDates } from "./price-dates.ts";
 import { joinRows } from "./rows.ts";

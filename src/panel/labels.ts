@@ -1,4 +1,4 @@
-import { LONGEST_GAP_DAYS } from "../contract/data/price-gaps.ts";
+import { LONGEST_GAP_DAYS } from "../contract/market/price-gaps.ts";
 
 /** Stands in `labelDays` where a row has no label (there `y` is NaN too). Earlier than any date. */
 export const NO_LABEL_DAY = -2_147_483_648;

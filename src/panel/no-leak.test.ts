@@ -4,8 +4,8 @@ import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { asColumns, FAULTS, faultyQuotes, type Quotes } from "../../test/twins/market.ts";
 import { seededRandom } from "../../test/twins/random.ts";
-import { type Day, formatDay, parseDay } from "../contract/data/dates.ts";
 import { MucastError } from "../contract/errors/errors.ts";
+import { type Day, formatDay, parseDay } from "../contract/market/dates.ts";
 import { buildTickerPanel, type TickerInput, type TickerPanel } from "./ticker-panel.ts";
 
 type Builder = (input: TickerInput) => TickerPanel;

@@ -1,9 +1,8 @@
-import { compareCodePoints } from "../contract/data/code-points.ts";
 import type { ErrorCode } from "../contract/errors/error-codes.ts";
 import { MucastError } from "../contract/errors/errors.ts";
-import type { Warning } from "../contract/errors/warnings.ts";
-import { namedFailure } from "../contract/errors/wording.ts";
-import type { Failure } from "../contract/output/output-blob.ts";
+import { compareCodePoints } from "../contract/market/ticker-order.ts";
+import { type Failure, namedFailure } from "../contract/problems/failures.ts";
+import type { Warning } from "../contract/problems/warnings.ts";
 
 /**
  * The tickers that both blobs have.

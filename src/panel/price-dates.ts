@@ -1,5 +1,5 @@
-import type { Day } from "../contract/data/dates.ts";
-import type { TickerPrices } from "../contract/data/ticker-series.ts";
+import type { Day } from "../contract/market/dates.ts";
+import type { TickerPrices } from "../contract/market/ticker-series.ts";
 
 /** Whether a value is a price: finite and above zero. */
 export function isPrice(value: number): boolean {

@@ -1,7 +1,7 @@
-import { type Day, formatDay } from "../contract/data/dates.ts";
-import { LONGEST_GAP_DAYS } from "../contract/data/price-gaps.ts";
-import type { Warning } from "../contract/errors/warnings.ts";
 import { counted } from "../contract/errors/wording.ts";
+import { type Day, formatDay } from "../contract/market/dates.ts";
+import { LONGEST_GAP_DAYS } from "../contract/market/price-gaps.ts";
+import type { Warning } from "../contract/problems/warnings.ts";
 
 /** How many rows each step of building a ticker's panel kept, and what it removed. */
 export interface RowCounts {

@@ -3,9 +3,9 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { asColumns, FAULTS, faultyQuotes, type Quotes } from "../../test/twins/market.ts";
 import { slowPanel } from "../../test/twins/panel-twin.ts";
-import { formatDay, parseDay } from "../contract/data/dates.ts";
 import { MucastError } from "../contract/errors/errors.ts";
-import type { Warning } from "../contract/errors/warnings.ts";
+import { formatDay, parseDay } from "../contract/market/dates.ts";
+import type { Warning } from "../contract/problems/warnings.ts";
 import { NO_LABEL_DAY } from "./labels.ts";
 import { buildTickerPanel, LEAST_FIT_ROWS, type TickerPanel } from "./ticker-panel.ts";
 

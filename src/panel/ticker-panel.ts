@@ -1,9 +1,9 @@
-import type { Day } from "../contract/data/dates.ts";
-import { sparseGapDays, sparsePrices } from "../contract/data/price-gaps.ts";
-import type { TickerFeatures, TickerPrices } from "../contract/data/ticker-series.ts";
 import { MucastError } from "../contract/errors/errors.ts";
-import type { Warning } from "../contract/errors/warnings.ts";
 import { counted } from "../contract/errors/wording.ts";
+import type { Day } from "../contract/market/dates.ts";
+import { sparseGapDays, sparsePrices } from "../contract/market/price-gaps.ts";
+import type { TickerFeatures, TickerPrices } from "../contract/market/ticker-series.ts";
+import type { Warning } from "../contract/problems/warnings.ts";
 import { labelPrices, NO_LABEL_DAY } from "./labels.ts";
 import { priceDates } from "./price-dates.ts";
 import { describeCounts, type RowCounts, rowWarnings } from "./row-counts.ts";

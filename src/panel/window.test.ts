@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { TickerPrices } from "../contract/data/ticker-series.ts";
 import { atOnce } from "../contract/machine/pausable.ts";
+import type { TickerPrices } from "../contract/market/ticker-series.ts";
 import { resolveWindow } from "./window.ts";
 
 const SOURCE = "data_extractor_1.json";

@@ -1,8 +1,8 @@
-import { type Day, formatDay } from "../contract/data/dates.ts";
-import type { RequestedWindow, TickerPrices } from "../contract/data/ticker-series.ts";
 import { MucastError } from "../contract/errors/errors.ts";
-import type { Warning } from "../contract/errors/warnings.ts";
 import type { Pausable } from "../contract/machine/pausable.ts";
+import { type Day, formatDay } from "../contract/market/dates.ts";
+import type { RequestedWindow, TickerPrices } from "../contract/market/ticker-series.ts";
+import type { Warning } from "../contract/problems/warnings.ts";
 import { isPrice } from "./price-dates.ts";
 
 /** The window a job works in. Dates outside [start, end] do not exist for it. */

@@ -1,5 +1,5 @@
-import { type Day, formatDay } from "../contract/data/dates.ts";
-import type { RequestedWindow, TickerFeatures, TickerPrices } from "../contract/data/ticker-series.ts";
+import { type Day, formatDay } from "../contract/market/dates.ts";
+import type { RequestedWindow, TickerFeatures, TickerPrices } from "../contract/market/ticker-series.ts";
 
 /**
  * The text of a canonical data-extraction blob, in pieces.

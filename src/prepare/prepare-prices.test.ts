@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import fc from "fast-check";
-import { formatDay, parseDay } from "../contract/data/dates.ts";
 import type { ErrorCode } from "../contract/errors/error-codes.ts";
 import { MucastError } from "../contract/errors/errors.ts";
+import { formatDay, parseDay } from "../contract/market/dates.ts";
 import { FEATURE_NAMES } from "./features/feature-set.ts";
 import { type PrepareOptions, preparePrices } from "./prepare-prices.ts";
 

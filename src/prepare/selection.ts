@@ -1,7 +1,7 @@
-import { type Day, formatDay, parseDay } from "../contract/data/dates.ts";
-import type { TickerPrices } from "../contract/data/ticker-series.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { nearestName } from "../contract/errors/nearest-name.ts";
+import { type Day, formatDay, parseDay } from "../contract/market/dates.ts";
+import type { TickerPrices } from "../contract/market/ticker-series.ts";
 
 export interface PrepareWindow {
   readonly start: Day;

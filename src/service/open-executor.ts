@@ -1,5 +1,5 @@
 import type { BlobStore } from "../blob/store.ts";
-import { DEFAULT_BLOB_LIMITS, limitsEnv } from "../contract/data/blob-limits.ts";
+import { DEFAULT_BLOB_LIMITS, limitsEnv } from "../contract/blob-limits.ts";
 import type { Executor } from "../executors/executor.ts";
 import { readStatus } from "../executors/status-reader.ts";
 import type { ServiceUrls } from "./blobs/input-urls.ts";

@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { jobName } from "../../src/blob/names.ts";
-import { JOB_OPERATIONS } from "../../src/contract/api/operation-view.ts";
+import { JOB_OPERATIONS } from "../../src/contract/config/job-operations.ts";
 import { settingNames, settingsSchema } from "../../src/contract/settings.ts";
 
 const files = Object.fromEntries(

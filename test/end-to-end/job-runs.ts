@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { JobEvent } from "../../src/contract/api/job-events.ts";
+import type { JobEvent } from "../../src/contract/output/job-events.ts";
 import type { OutputBlob } from "../../src/contract/output/output-blob.ts";
 import type { ResultRecord } from "../../src/contract/output/result-record.ts";
 import { runMlJob } from "../../src/jobs/ml/run-ml-job.ts";

@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { jsonSchema, type SchemaName } from "../../src/contract/api/published-schemas.ts";
-import { problemSchema } from "../../src/contract/errors/problem.ts";
-import { warningSchema } from "../../src/contract/errors/warnings.ts";
 import { outputBlobSchema } from "../../src/contract/output/output-blob.ts";
 import { resultRecordSchema } from "../../src/contract/output/result-record.ts";
+import { problemSchema } from "../../src/contract/problems/problem.ts";
+import { warningSchema } from "../../src/contract/problems/warnings.ts";
 
 /** The strict schemas of what this version writes: these members and names, and no others. */
 const WRITTEN_SCHEMAS = {

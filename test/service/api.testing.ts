@@ -2,14 +2,14 @@
 import assert from "node:assert/strict";
 import {
   isEnded,
-  type Operation,
   type OperationPage,
   type OperationView,
   operationPageSchema,
   operationSchema,
 } from "../../src/contract/api/operation-view.ts";
 import { snapshotSchema, storedEventSchema } from "../../src/contract/api/stored-event.ts";
-import { problemSchema } from "../../src/contract/errors/problem.ts";
+import type { Operation } from "../../src/contract/config/job-operations.ts";
+import { problemSchema } from "../../src/contract/problems/problem.ts";
 import { eventually } from "./eventually.testing.ts";
 
 export interface Answer {

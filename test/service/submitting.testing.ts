@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { type Operation, operationSchema } from "../../src/contract/api/operation-view.ts";
+import { operationSchema } from "../../src/contract/api/operation-view.ts";
 import type { StoredEvent } from "../../src/contract/api/stored-event.ts";
+import type { Operation } from "../../src/contract/config/job-operations.ts";
 import { collect, operationOf, problemOf } from "./api.testing.ts";
 import { type Core, hold, release } from "./core.testing.ts";
 import { payload, RIDGE } from "./inputs.testing.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
-import { formatDay, parseDay } from "../../src/contract/data/dates.ts";
-import type { TickerFeatures, TickerPrices } from "../../src/contract/data/ticker-series.ts";
+import { formatDay, parseDay } from "../../src/contract/market/dates.ts";
+import type { TickerFeatures, TickerPrices } from "../../src/contract/market/ticker-series.ts";
 import { seededRandom } from "./random.ts";
 
 /** One ticker as a person would write it down: a price and a few features per date. Missing values are NaN. */

@@ -1,14 +1,11 @@
 import { z } from "zod";
-import { problemSchema } from "../errors/problem.ts";
-import { warningSchema } from "../errors/warnings.ts";
-import { failureSchema } from "../output/output-blob.ts";
+import { JOB_OPERATIONS } from "../config/job-operations.ts";
+import { codeCountsSchema, progressSchema } from "../output/job-events.ts";
 import { resultRecordSchema } from "../output/result-record.ts";
-import { STAGES } from "./job-events.ts";
-import { mayGrow } from "./open-schema.ts";
-
-/** The two jobs, by the names of their operations. */
-export const JOB_OPERATIONS = ["run_ml_job", "run_dl_job"] as const;
-export type Operation = (typeof JOB_OPERATIONS)[number];
+import { failureSchema } from "../problems/failures.ts";
+import { problemSchema } from "../problems/problem.ts";
+import { warningSchema } from "../problems/warnings.ts";
+import { mayGrow } from "../schema/open-schema.ts";
 
 /** The states of an operation: NotStarted, Running, then one of the last three, which is final. */
 export const OPERATION_STATUSES = ["NotStarted", "Running", "Succeeded", "Failed", "Canceled"] as const;
@@ -27,18 +24,6 @@ export function isEnded(status: OperationStatus): boolean {
 }
 
 const moment = z.iso.datetime().describe("UTC, ISO 8601 with milliseconds.");
-
-/** How far a running operation is, in the units of its stage (bytes, fits or epochs). */
-export const progressSchema = z
-  .strictObject({
-    stage: mayGrow(z.enum(STAGES)),
-    done: z.int().nonnegative(),
-    total: z.int().nonnegative().nullable(),
-  })
-  .meta({ id: "Progress" });
-
-/** How many there are of each code. */
-export const codeCountsSchema = z.record(z.string(), z.int().positive());
 
 /** An operation as its caller sees it. */
 export const operationSchema = z

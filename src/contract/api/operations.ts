@@ -1,16 +1,12 @@
 import { z } from "zod";
 import { dlConfigSchema } from "../config/dl-config.ts";
+import { JOB_OPERATIONS } from "../config/job-operations.ts";
 import { mlConfigSchema } from "../config/ml-config.ts";
 import { architecturesOf } from "../config/networks.ts";
 import { payloadSchema } from "../config/payload.ts";
 import { MODELS } from "../model-params/models.ts";
 import { forecastInput, forecastViewSchema } from "./forecast-view.ts";
-import {
-  JOB_OPERATIONS,
-  OPERATION_STATUSES,
-  operationPageSchema,
-  operationSchema,
-} from "./operation-view.ts";
+import { OPERATION_STATUSES, operationPageSchema, operationSchema } from "./operation-view.ts";
 
 /** One operation of the API. The HTTP routes, the OpenAPI document and the MCP tools are made from this table. */
 export interface ApiOperation {

@@ -2,11 +2,11 @@ import { z } from "zod";
 import { dlConfigSchema } from "../config/dl-config.ts";
 import { mlConfigSchema } from "../config/ml-config.ts";
 import { payloadSchema } from "../config/payload.ts";
-import { problemSchema } from "../errors/problem.ts";
-import { warningSchema } from "../errors/warnings.ts";
 import { outputBlobSchema } from "../output/output-blob.ts";
 import { resultRecordSchema } from "../output/result-record.ts";
-import { openSchema } from "./open-schema.ts";
+import { problemSchema } from "../problems/problem.ts";
+import { warningSchema } from "../problems/warnings.ts";
+import { openSchema } from "../schema/open-schema.ts";
 
 /**
  * Every published schema by name; `schemas/<name>.json` is generated from it. Schemas of what callers send are strict.

@@ -1,9 +1,10 @@
 import { z } from "zod";
-import { warningSchema } from "../errors/warnings.ts";
-import { failureSchema } from "../output/output-blob.ts";
-import { epochsSchema } from "./job-events.ts";
-import { mayGrow } from "./open-schema.ts";
-import { JOB_OPERATIONS, operationSchema, progressSchema } from "./operation-view.ts";
+import { JOB_OPERATIONS } from "../config/job-operations.ts";
+import { epochsSchema, progressSchema } from "../output/job-events.ts";
+import { failureSchema } from "../problems/failures.ts";
+import { warningSchema } from "../problems/warnings.ts";
+import { mayGrow } from "../schema/open-schema.ts";
+import { operationSchema } from "./operation-view.ts";
 
 const numbered = {
   /** Counts from 1 within its operation. Gaps are epochs that the service no longer keeps; retention removes the oldest. */

@@ -1,5 +1,5 @@
 import { show } from "../errors/faults.ts";
-import type { Warning } from "../errors/warnings.ts";
+import type { Warning } from "../problems/warnings.ts";
 import { type DotPrediction, dlConfigSchema } from "./dl-config.ts";
 import { type Intervals, intervalsAskedFor, type ScalerName } from "./intervals.ts";
 import { networkFaults } from "./network-faults.ts";

@@ -1,9 +1,9 @@
 import { type Fault, MucastError } from "../errors/errors.ts";
-import type { Warning } from "../errors/warnings.ts";
 import { isRawNumber, rawNumbers } from "../json/json-text.ts";
 import type { ColumnDemand } from "../model-params/column-demands.ts";
 import { findModel, type Model } from "../model-params/models.ts";
 import { type Estimator, type RawJson, type RawObject, resolveModelParams } from "../model-params/resolve.ts";
+import type { Warning } from "../problems/warnings.ts";
 import { type Intervals, intervalsAskedFor, type ScalerName } from "./intervals.ts";
 import { DEFAULT_CV_TEST_SIZE, mlConfigSchema } from "./ml-config.ts";
 import { type NoField, parseConfig } from "./parse-config.ts";

@@ -1,8 +1,8 @@
 import type { z } from "zod";
 import { type Fault, MucastError } from "../errors/errors.ts";
 import { faultsOf, invalidRequest, joinPath, knownKeys, show, unknownKey } from "../errors/faults.ts";
-import type { Warning } from "../errors/warnings.ts";
 import { parseJson } from "../json/json-text.ts";
+import type { Warning } from "../problems/warnings.ts";
 import { LIMITS } from "./limits.ts";
 
 /**

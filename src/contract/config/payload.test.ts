@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import type { Operation } from "../api/operation-view.ts";
 import type { ErrorCode } from "../errors/error-codes.ts";
 import { MucastError } from "../errors/errors.ts";
 import { isRawNumber, rawNumbers } from "../json/json-text.ts";
+import type { Operation } from "./job-operations.ts";
 import { LIMITS } from "./limits.ts";
 import { type PayloadChecks, parsePayload } from "./payload.ts";
 

@@ -1,10 +1,10 @@
 import { z } from "zod";
-import type { Operation } from "../api/operation-view.ts";
 import { type Fault, MucastError } from "../errors/errors.ts";
 import { faultsOf, invalidRequest } from "../errors/faults.ts";
 import { scanJson } from "../json/json-scan.ts";
 import { canonicalJson, DEEPEST_JSON, rawNumbersOf, withoutByteOrderMark } from "../json/json-text.ts";
 import { parseDlSettings } from "./dl-settings.ts";
+import type { Operation } from "./job-operations.ts";
 import { parseMlSettings } from "./ml-settings.ts";
 
 /** The payload of both jobs. In a job container the three fields are FEATURE_URL, DATA_EXTRACTOR_URL and CONFIG. */

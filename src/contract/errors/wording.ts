@@ -1,14 +1,6 @@
-import type { Failure } from "../output/output-blob.ts";
-
 /** A count with its noun, such as `1 ticker` and `2 tickers`. @param plural where the noun takes no s. */
 export function counted(count: number, noun: string, plural = `${noun}s`): string {
   return `${count} ${count === 1 ? noun : plural}`;
-}
-
-/** The message of a ticker's failure with the ticker before it; most messages begin with their ticker already. */
-export function namedFailure({ ticker, message }: Omit<Failure, "code">): string {
-  const after = message.startsWith(ticker) ? message.charAt(ticker.length) : undefined;
-  return after === " " || after === ":" ? message : `${ticker}: ${message}`;
 }
 
 /**

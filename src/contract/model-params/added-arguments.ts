@@ -1,5 +1,5 @@
-import type { Warning } from "../errors/warnings.ts";
 import { type RawNumber, rawNumber } from "../json/json-text.ts";
+import type { Warning } from "../problems/warnings.ts";
 import type { Library } from "./models.ts";
 
 /** The arguments that mucast adds to a constructor's, by the catalogue's names. */

@@ -1,6 +1,6 @@
-import { MOST_COLUMNS } from "../data/ticker-series.ts";
 import { show } from "../errors/faults.ts";
 import { isRawNumber } from "../json/json-text.ts";
+import { MOST_COLUMNS } from "../market/ticker-series.ts";
 import { jsonType } from "./json-types.ts";
 
 /**

@@ -1,8 +1,8 @@
 import { type Fault, MucastError } from "../errors/errors.ts";
 import { show, tellFaults } from "../errors/faults.ts";
 import { nearestName } from "../errors/nearest-name.ts";
-import type { Warning } from "../errors/warnings.ts";
 import { isRawNumber, type RawJson, type RawObject } from "../json/json-text.ts";
+import type { Warning } from "../problems/warnings.ts";
 import { addDefaults } from "./added-arguments.ts";
 import { type ConstructorParameters, type Parameter, parametersOf } from "./catalogue.ts";
 import { type ColumnDemand, columnDemands } from "./column-demands.ts";

@@ -1,7 +1,9 @@
 import { z } from "zod";
-import { mayGrow } from "../api/open-schema.ts";
 import { INTERVAL_BOUNDS } from "../config/intervals.ts";
-import { warningSchema } from "../errors/warnings.ts";
+import { JOB_OPERATIONS } from "../config/job-operations.ts";
+import { failureSchema } from "../problems/failures.ts";
+import { warningSchema } from "../problems/warnings.ts";
+import { mayGrow } from "../schema/open-schema.ts";
 
 const date = z.string().regex(/^\d{4}-\d{2}-\d{2}$/);
 const count = z.int().nonnegative();
@@ -91,15 +93,11 @@ const trainingSchema = z.strictObject({
 
 export const OUTPUT_SCHEMA_NAME = "mucast.forecast/1";
 
-export const failureSchema = z
-  .strictObject({ ticker: z.string(), code: z.string(), message: z.string() })
-  .meta({ id: "Failure", description: "A ticker without forecasts, and why; the others are not affected." });
-
 /** The blob that a job writes. The portfolio optimizer reads its `mu`. */
 export const outputBlobSchema = z
   .strictObject({
     schema: z.literal(OUTPUT_SCHEMA_NAME),
-    operation: mayGrow(z.enum(["run_ml_job", "run_dl_job"])),
+    operation: mayGrow(z.enum(JOB_OPERATIONS)),
     id: z.string(),
     created_at: z.iso.datetime(),
     window: z.strictObject({ start: date, end: date, learning_end: date.nullable(), as_of: date }),
@@ -140,5 +138,4 @@ export const outputBlobSchema = z
 export type Metrics = z.infer<typeof metricsSchema>;
 export type CrossSection = z.infer<typeof crossSectionSchema>;
 export type Coverage = z.infer<typeof coverageSchema>;
-export type Failure = z.infer<typeof failureSchema>;
 export type OutputBlob = z.infer<typeof outputBlobSchema>;

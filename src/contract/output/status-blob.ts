@@ -1,9 +1,8 @@
 import { z } from "zod";
-import { epochsSchema } from "../api/job-events.ts";
-import { codeCountsSchema, progressSchema } from "../api/operation-view.ts";
-import { problemSchema } from "../errors/problem.ts";
-import { warningSchema } from "../errors/warnings.ts";
-import { failureSchema } from "./output-blob.ts";
+import { failureSchema } from "../problems/failures.ts";
+import { problemSchema } from "../problems/problem.ts";
+import { warningSchema } from "../problems/warnings.ts";
+import { codeCountsSchema, epochsSchema, progressSchema } from "./job-events.ts";
 import { resultRecordSchema } from "./result-record.ts";
 
 /** When a job began and ended a step, for traces. */

@@ -1,6 +1,6 @@
 /** ContainerAppsExecutor, over a fake of Azure's management API, passes the suite that every executor must pass. */
 import { MucastError } from "../../contract/errors/errors.ts";
-import { problemOf } from "../../contract/errors/problem.ts";
+import { problemOf } from "../../contract/problems/problem.ts";
 import type { JobOrder } from "../executor.ts";
 import { type ExecutorTrial, type JobKind, type Tried, testExecutor } from "../executor-suite.testing.ts";
 import { ORDER, RECORD, Stage } from "./container-apps.testing.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { blobLimits, limitsEnv } from "../../contract/data/blob-limits.ts";
+import { blobLimits, limitsEnv } from "../../contract/blob-limits.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { JOB, ORDER } from "./container-apps.testing.ts";
 import { carries, executionTemplate } from "./execution-template.ts";

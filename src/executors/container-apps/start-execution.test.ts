@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { inspect } from "node:util";
-import { blobLimits, limitsEnv } from "../../contract/data/blob-limits.ts";
+import { blobLimits, limitsEnv } from "../../contract/blob-limits.ts";
 import type { ErrorCode } from "../../contract/errors/error-codes.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { problemOf } from "../../contract/errors/problem.ts";
+import { problemOf } from "../../contract/problems/problem.ts";
 import { ORDER, RECORD, Stage, trial } from "./container-apps.testing.ts";
 import { TOKEN } from "./fake-management-api.testing.ts";
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { inspect } from "node:util";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { problemOf } from "../../contract/errors/problem.ts";
-import type { Warning } from "../../contract/errors/warnings.ts";
+import { problemOf } from "../../contract/problems/problem.ts";
+import type { Warning } from "../../contract/problems/warnings.ts";
 import { ORDER, RECORD, Stage, trial } from "./container-apps.testing.ts";
 import type { Fault } from "./fake-management-api.testing.ts";
 

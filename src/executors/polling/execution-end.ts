@@ -1,6 +1,6 @@
 import { MucastError } from "../../contract/errors/errors.ts";
-import { type Problem, problemOf } from "../../contract/errors/problem.ts";
 import type { StatusBlob } from "../../contract/output/status-blob.ts";
+import { type Problem, problemOf } from "../../contract/problems/problem.ts";
 import type { ExecutionEnd, StopReason } from "../executor.ts";
 
 /** Why an execution was asked to stop; a service that drains asks for nothing. */

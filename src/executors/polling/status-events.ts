@@ -1,4 +1,4 @@
-import type { EpochPoint, Epochs, ExecutionEvent } from "../../contract/api/job-events.ts";
+import type { EpochPoint, Epochs, ExecutionEvent } from "../../contract/output/job-events.ts";
 import type { StatusBlob } from "../../contract/output/status-blob.ts";
 import type { ExecutionListener } from "../executor.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
-import type { ExecutionEvent, Progress } from "../../contract/api/job-events.ts";
+import type { ExecutionEvent, Progress } from "../../contract/output/job-events.ts";
 import { EventLimiter } from "./event-limiter.ts";
 
 function epoch(ticker: string, epoch: number): Progress {

@@ -1,12 +1,16 @@
 import { Socket } from "node:net";
 import { z } from "zod";
 import { withoutSignature } from "../../blob/policy.ts";
-import { type ExecutionEvent, epochsSchema, STAGES } from "../../contract/api/job-events.ts";
-import { openSchema } from "../../contract/api/open-schema.ts";
-import { codeCountsSchema } from "../../contract/api/operation-view.ts";
-import { warningSchema } from "../../contract/errors/warnings.ts";
-import { failureSchema } from "../../contract/output/output-blob.ts";
+import {
+  codeCountsSchema,
+  type ExecutionEvent,
+  epochsSchema,
+  STAGES,
+} from "../../contract/output/job-events.ts";
 import { statusBlobSchema, timingSchema } from "../../contract/output/status-blob.ts";
+import { failureSchema } from "../../contract/problems/failures.ts";
+import { warningSchema } from "../../contract/problems/warnings.ts";
+import { openSchema } from "../../contract/schema/open-schema.ts";
 import type { FromJob } from "./messages.ts";
 
 /**

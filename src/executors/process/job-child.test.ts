@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { DEFECTIVE } from "../../../test/defective.testing.ts";
 import { removeFolders } from "../../../test/end-to-end/job-runs.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { problemOf } from "../../contract/errors/problem.ts";
+import { problemOf } from "../../contract/problems/problem.ts";
 import type { JobOrder } from "../executor.ts";
 import { RecordingListener } from "../executor-suite.testing.ts";
 import { JobChild } from "./job-child.ts";

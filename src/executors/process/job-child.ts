@@ -3,7 +3,7 @@ import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { withoutSignature } from "../../blob/policy.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { problemOf } from "../../contract/errors/problem.ts";
+import { problemOf } from "../../contract/problems/problem.ts";
 import { onLines } from "../../engine/lines.ts";
 import { memoryOf } from "../../engine/process-memory.ts";
 import { sweepWorkFolders } from "../../jobs/shared/work-folder.ts";

@@ -1,8 +1,8 @@
 import type { BlobPolicy } from "../../blob/policy.ts";
-import type { ExecutionEvent } from "../../contract/api/job-events.ts";
-import type { Problem } from "../../contract/errors/problem.ts";
+import type { ExecutionEvent } from "../../contract/output/job-events.ts";
 import type { ResultRecord } from "../../contract/output/result-record.ts";
 import type { Timing } from "../../contract/output/status-blob.ts";
+import type { Problem } from "../../contract/problems/problem.ts";
 import type { JobOrder, StopReason } from "../executor.ts";
 
 /** Where a job's blobs are, and what it may read. */

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { problemOf } from "../../contract/errors/problem.ts";
 import { defaultMemoryBytes } from "../../contract/machine/machine-memory.ts";
 import { startTimeOf } from "../../contract/machine/process-stat.ts";
+import { problemOf } from "../../contract/problems/problem.ts";
 import type {
   Execution,
   ExecutionEnd,

@@ -1,4 +1,4 @@
-import { type Day, formatDay } from "../../contract/data/dates.ts";
+import { type Day, formatDay } from "../../contract/market/dates.ts";
 import { invalid, type Position } from "../blob-errors.ts";
 
 /** The dates of one ticker, or of all, in ascending order, and the permutation that brings their values into it. */

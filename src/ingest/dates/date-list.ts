@@ -1,4 +1,4 @@
-import { MILLISECONDS_PER_DAY } from "../../contract/data/dates.ts";
+import { MILLISECONDS_PER_DAY } from "../../contract/market/dates.ts";
 import { invalid, type Position, quote } from "../blob-errors.ts";
 import { Doubles } from "../json/doubles.ts";
 import { Token } from "../json/json-reader.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { formatDay, MILLISECONDS_PER_DAY } from "../../contract/data/dates.ts";
+import { formatDay, MILLISECONDS_PER_DAY } from "../../contract/market/dates.ts";
 import { dayOfEpoch, dayOfText, standsForDate } from "./date-text.ts";
 
 describe("a date of a blob", () => {

@@ -1,4 +1,4 @@
-import { type Day, MILLISECONDS_PER_DAY, parseDay } from "../../contract/data/dates.ts";
+import { type Day, MILLISECONDS_PER_DAY, parseDay } from "../../contract/market/dates.ts";
 
 /** Days of the years 0000 and 9999, the range of `YYYY-MM-DD`. */
 const FIRST_DAY = -719_528;

@@ -1,5 +1,5 @@
-import { type Day, formatDay } from "../../contract/data/dates.ts";
-import type { RequestedWindow } from "../../contract/data/ticker-series.ts";
+import { type Day, formatDay } from "../../contract/market/dates.ts";
+import type { RequestedWindow } from "../../contract/market/ticker-series.ts";
 import { invalid, quote } from "../blob-errors.ts";
 import { Token } from "../json/json-reader.ts";
 import { nameOf, type Reading, type Steps } from "../reading.ts";

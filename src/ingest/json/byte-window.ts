@@ -1,4 +1,4 @@
-import type { ByteSource } from "../../contract/data/ticker-series.ts";
+import type { ByteSource } from "../../contract/market/ticker-series.ts";
 import { unreadable } from "../blob-errors.ts";
 
 /** Zero bytes after the contents, so that a scan need not check for the end at every byte. */

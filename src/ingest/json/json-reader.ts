@@ -1,6 +1,6 @@
-import { NAME_BYTES } from "../../contract/data/blob-limits.ts";
-import type { Day } from "../../contract/data/dates.ts";
+import { NAME_BYTES } from "../../contract/blob-limits.ts";
 import type { MucastError } from "../../contract/errors/errors.ts";
+import type { Day } from "../../contract/market/dates.ts";
 import { quote, tooLarge, unreadable } from "../blob-errors.ts";
 import type { ByteWindow } from "./byte-window.ts";
 import { scanNumber } from "./decimal.ts";

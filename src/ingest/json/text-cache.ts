@@ -1,4 +1,4 @@
-import type { Day } from "../../contract/data/dates.ts";
+import type { Day } from "../../contract/market/dates.ts";
 import { dayOfText } from "../dates/date-text.ts";
 
 /** Enough for ten thousand dates and as many names with few collisions. */

@@ -1,5 +1,5 @@
-import { type Day, formatDay } from "../../contract/data/dates.ts";
-import type { TickerFeatures } from "../../contract/data/ticker-series.ts";
+import { type Day, formatDay } from "../../contract/market/dates.ts";
+import type { TickerFeatures } from "../../contract/market/ticker-series.ts";
 import { invalid, type Position, quote } from "../blob-errors.ts";
 import { Calendar } from "../dates/calendar.ts";
 import { whyNoDate } from "../dates/date-text.ts";

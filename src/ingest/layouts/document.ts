@@ -1,5 +1,5 @@
-import type { RequestedWindow } from "../../contract/data/ticker-series.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
+import type { RequestedWindow } from "../../contract/market/ticker-series.ts";
 import { invalid, quote } from "../blob-errors.ts";
 import type { BlobKind } from "../column-names.ts";
 import { DateList } from "../dates/date-list.ts";

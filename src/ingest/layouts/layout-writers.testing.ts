@@ -1,4 +1,4 @@
-import { formatDay } from "../../contract/data/dates.ts";
+import { formatDay } from "../../contract/market/dates.ts";
 
 /** One ticker of a made-up blob. A cell that is undefined is left out where the layout can leave it out. */
 export interface WrittenTicker {

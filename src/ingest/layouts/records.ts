@@ -1,4 +1,4 @@
-import { type Day, formatDay } from "../../contract/data/dates.ts";
+import { type Day, formatDay } from "../../contract/market/dates.ts";
 import { invalid, quote } from "../blob-errors.ts";
 import type { ColumnRole } from "../column-names.ts";
 import { dayOfEpoch, whyNoDate } from "../dates/date-text.ts";

@@ -1,4 +1,4 @@
-import { type Day, formatDay } from "../../contract/data/dates.ts";
+import { type Day, formatDay } from "../../contract/market/dates.ts";
 import { invalid } from "../blob-errors.ts";
 import { whyNoDate } from "../dates/date-text.ts";
 import { Token } from "../json/json-reader.ts";

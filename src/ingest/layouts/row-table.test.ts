@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { DEFAULT_BLOB_LIMITS } from "../../contract/data/blob-limits.ts";
+import { DEFAULT_BLOB_LIMITS } from "../../contract/blob-limits.ts";
 import { BlobNames } from "../blob-names.ts";
 import { BlockStore } from "../block-store.ts";
 import { sourceOf } from "../chunks.testing.ts";

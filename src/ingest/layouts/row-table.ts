@@ -1,5 +1,5 @@
-import type { Day } from "../../contract/data/dates.ts";
-import type { TickerFeatures } from "../../contract/data/ticker-series.ts";
+import type { Day } from "../../contract/market/dates.ts";
+import type { TickerFeatures } from "../../contract/market/ticker-series.ts";
 import type { BlockSpan } from "../block-store.ts";
 import { Calendar } from "../dates/calendar.ts";
 import { Doubles } from "../json/doubles.ts";

@@ -1,5 +1,5 @@
-import type { TickerFeatures } from "../../contract/data/ticker-series.ts";
 import { counted } from "../../contract/errors/wording.ts";
+import type { TickerFeatures } from "../../contract/market/ticker-series.ts";
 import { invalid, type Position, quote } from "../blob-errors.ts";
 import type { Calendar } from "../dates/calendar.ts";
 import { DateList } from "../dates/date-list.ts";

@@ -1,6 +1,6 @@
-import type { TickerFeatures } from "../../contract/data/ticker-series.ts";
 import type { MucastError } from "../../contract/errors/errors.ts";
 import { counted } from "../../contract/errors/wording.ts";
+import type { TickerFeatures } from "../../contract/market/ticker-series.ts";
 import { invalid, quote } from "../blob-errors.ts";
 import type { BlockSpan } from "../block-store.ts";
 import type { Calendar } from "../dates/calendar.ts";

@@ -1,6 +1,6 @@
 import type { DlSettings } from "../../contract/config/dl-settings.ts";
-import type { Warning } from "../../contract/errors/warnings.ts";
 import type { Pausable } from "../../contract/machine/pausable.ts";
+import type { Warning } from "../../contract/problems/warnings.ts";
 import { withoutResiduals } from "../../evaluate/conformal.ts";
 import type { IntervalChoice } from "../../evaluate/score-bounds.ts";
 import { type DocumentParts, jobDocument, plain, recordedIntervals } from "../shared/job-document.ts";

@@ -1,5 +1,5 @@
 import { type DlSettings, parseDlSettings } from "../../contract/config/dl-settings.ts";
-import type { Warning } from "../../contract/errors/warnings.ts";
+import type { Warning } from "../../contract/problems/warnings.ts";
 import { intervalUnsupported, withoutResiduals } from "../../evaluate/conformal.ts";
 import type { PanelRows } from "../../panel/ticker-panel.ts";
 import type { WindowPlan } from "../../panel/window-plan.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { JobEvent } from "../../contract/api/job-events.ts";
+import type { JobEvent } from "../../contract/output/job-events.ts";
 import { EpochCount } from "./epoch-count.ts";
 
 function reported(body: (count: EpochCount) => void): JobEvent[] {

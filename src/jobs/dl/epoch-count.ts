@@ -1,4 +1,4 @@
-import type { Report } from "../../contract/api/job-events.ts";
+import type { Report } from "../../contract/output/job-events.ts";
 import type { EpochProgress } from "../../engine/pool/network-protocol.ts";
 
 /** Reports how many epochs of all networks are done. An epoch that a second attempt repeats counts once. */

@@ -2,7 +2,7 @@ import type { DlSettings } from "../../contract/config/dl-settings.ts";
 import { checkNetworkSize } from "../../contract/config/network-size.ts";
 import type { MucastError } from "../../contract/errors/errors.ts";
 import { inTurns, type Pausable } from "../../contract/machine/pausable.ts";
-import type { Failure } from "../../contract/output/output-blob.ts";
+import type { Failure } from "../../contract/problems/failures.ts";
 import { datesOf } from "../../panel/as-of.ts";
 import { type FeatureUnion, uniteFeatures } from "../../panel/feature-union.ts";
 import { type JointPlan, planJoint } from "../../panel/joint-plan.ts";

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import type { DlSettings } from "../../contract/config/dl-settings.ts";
-import type { Warning } from "../../contract/errors/warnings.ts";
 import type { Pausable } from "../../contract/machine/pausable.ts";
-import type { Failure } from "../../contract/output/output-blob.ts";
+import type { Failure } from "../../contract/problems/failures.ts";
+import type { Warning } from "../../contract/problems/warnings.ts";
 import { type ArrayRef, writeNpy } from "../../engine/npy.ts";
 import type { SampleParts, TrainJointTask, TrainNetworkTask } from "../../engine/pool/network-protocol.ts";
 import type { Residuals } from "../../evaluate/score-bounds.ts";

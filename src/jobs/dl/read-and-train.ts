@@ -1,7 +1,7 @@
 import type { DlSettings } from "../../contract/config/dl-settings.ts";
-import { compareCodePoints } from "../../contract/data/code-points.ts";
-import type { Warning } from "../../contract/errors/warnings.ts";
 import { inTurns } from "../../contract/machine/pausable.ts";
+import { compareCodePoints } from "../../contract/market/ticker-order.ts";
+import type { Warning } from "../../contract/problems/warnings.ts";
 import { datesOf } from "../../panel/as-of.ts";
 import type { JobContext, JobEngine, JobRequest } from "../shared/job.ts";
 import { type Inputs, openInputs } from "../shared/read-inputs.ts";

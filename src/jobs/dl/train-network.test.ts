@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import type { JobEvent } from "../../contract/api/job-events.ts";
+import type { JobEvent } from "../../contract/output/job-events.ts";
 import { findEnvironment } from "../../engine/environment/environment.ts";
 import { writeNpy } from "../../engine/npy.ts";
 import type { TrainNetworkTask } from "../../engine/pool/network-protocol.ts";

@@ -1,9 +1,9 @@
 import { rmSync } from "node:fs";
-import type { Report } from "../../contract/api/job-events.ts";
 import type { ErrorCode } from "../../contract/errors/error-codes.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { inTurns } from "../../contract/machine/pausable.ts";
-import type { Failure } from "../../contract/output/output-blob.ts";
+import type { Report } from "../../contract/output/job-events.ts";
+import type { Failure } from "../../contract/problems/failures.ts";
 import { readNpy } from "../../engine/npy.ts";
 import type {
   EpochProgress,

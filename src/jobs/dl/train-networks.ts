@@ -1,6 +1,6 @@
-import { compareCodePoints } from "../../contract/data/code-points.ts";
 import { Turns } from "../../contract/machine/pausable.ts";
-import type { Failure } from "../../contract/output/output-blob.ts";
+import { compareCodePoints } from "../../contract/market/ticker-order.ts";
+import type { Failure } from "../../contract/problems/failures.ts";
 import { runEach } from "../shared/run-concurrently.ts";
 import { EpochCount } from "./epoch-count.ts";
 import type { PlannedNetwork, TrainedTicker } from "./planned-network.ts";

@@ -1,5 +1,5 @@
-import { compareCodePoints } from "../../contract/data/code-points.ts";
-import type { Failure } from "../../contract/output/output-blob.ts";
+import { compareCodePoints } from "../../contract/market/ticker-order.ts";
+import type { Failure } from "../../contract/problems/failures.ts";
 import type { TickerPanel } from "../../panel/ticker-panel.ts";
 import { runEach } from "../shared/run-concurrently.ts";
 import { type FitOptions, type FittedTicker, fitTicker } from "./fit-ticker.ts";

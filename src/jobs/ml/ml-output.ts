@@ -1,8 +1,8 @@
 import type { MlSettings } from "../../contract/config/ml-settings.ts";
-import { formatDay } from "../../contract/data/dates.ts";
-import type { Warning } from "../../contract/errors/warnings.ts";
 import type { Pausable } from "../../contract/machine/pausable.ts";
+import { formatDay } from "../../contract/market/dates.ts";
 import type { Metrics } from "../../contract/output/output-blob.ts";
+import type { Warning } from "../../contract/problems/warnings.ts";
 import { outOfFoldMeans } from "../../evaluate/baselines.ts";
 import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
 import { metrics } from "../../evaluate/metrics.ts";

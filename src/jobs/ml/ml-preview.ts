@@ -1,5 +1,5 @@
 import { type MlSettings, parseMlSettings } from "../../contract/config/ml-settings.ts";
-import type { Failure } from "../../contract/output/output-blob.ts";
+import type { Failure } from "../../contract/problems/failures.ts";
 import { intervalUnsupported } from "../../evaluate/conformal.ts";
 import type { PanelRows } from "../../panel/ticker-panel.ts";
 import type { PlannedTicker, PreviewedConfig } from "../shared/job-preview.ts";

@@ -1,7 +1,7 @@
 import type { MlSettings } from "../../contract/config/ml-settings.ts";
-import type { Warning } from "../../contract/errors/warnings.ts";
 import { unmetDemands } from "../../contract/model-params/column-demands.ts";
-import type { Failure } from "../../contract/output/output-blob.ts";
+import type { Failure } from "../../contract/problems/failures.ts";
+import type { Warning } from "../../contract/problems/warnings.ts";
 import { type Fold, fewerFolds, walkForwardFolds } from "../../panel/folds.ts";
 import type { PanelRows } from "../../panel/ticker-panel.ts";
 

@@ -1,7 +1,7 @@
 import { type MlSettings, parseMlSettings, seedOf } from "../../contract/config/ml-settings.ts";
 import { trialColumns } from "../../contract/model-params/column-demands.ts";
-import type { Failure } from "../../contract/output/output-blob.ts";
 import type { ResultRecord } from "../../contract/output/result-record.ts";
+import type { Failure } from "../../contract/problems/failures.ts";
 import { regressorLibraries } from "../../engine/environment/libraries.ts";
 import { datesOf, type PanelDates } from "../../panel/as-of.ts";
 import type { TickerPanel } from "../../panel/ticker-panel.ts";

@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
 import { withoutSignature } from "../../blob/policy.ts";
-import type { Operation } from "../../contract/api/operation-view.ts";
-import { formatDay } from "../../contract/data/dates.ts";
-import type { Warning } from "../../contract/errors/warnings.ts";
-import { type Failure, OUTPUT_SCHEMA_NAME, type OutputBlob } from "../../contract/output/output-blob.ts";
+import type { Operation } from "../../contract/config/job-operations.ts";
+import { formatDay } from "../../contract/market/dates.ts";
+import { OUTPUT_SCHEMA_NAME, type OutputBlob } from "../../contract/output/output-blob.ts";
+import type { Failure } from "../../contract/problems/failures.ts";
+import type { Warning } from "../../contract/problems/warnings.ts";
 import { MUCAST_VERSION } from "../../contract/version.ts";
 import type { IntervalChoice } from "../../evaluate/score-bounds.ts";
 import { muRow } from "../../panel/as-of.ts";

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { executionName, outputName } from "../../blob/names.ts";
 import { openOutput } from "../../blob/open-output.ts";
-import type { Operation } from "../../contract/api/operation-view.ts";
-import type { Warning } from "../../contract/errors/warnings.ts";
-import type { Failure } from "../../contract/output/output-blob.ts";
+import type { Operation } from "../../contract/config/job-operations.ts";
 import type { ResultRecord } from "../../contract/output/result-record.ts";
+import type { Failure } from "../../contract/problems/failures.ts";
+import type { Warning } from "../../contract/problems/warnings.ts";
 import type { JobContext, JobRequest } from "./job.ts";
 import { type OrderedJson, orderedPieces } from "./ordered-json.ts";
 

@@ -1,9 +1,9 @@
-import { compareCodePoints } from "../../contract/data/code-points.ts";
-import { formatDay } from "../../contract/data/dates.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import type { Warning } from "../../contract/errors/warnings.ts";
 import { inTurns, type Pausable } from "../../contract/machine/pausable.ts";
-import type { Failure } from "../../contract/output/output-blob.ts";
+import { formatDay } from "../../contract/market/dates.ts";
+import { compareCodePoints } from "../../contract/market/ticker-order.ts";
+import type { Failure } from "../../contract/problems/failures.ts";
+import type { Warning } from "../../contract/problems/warnings.ts";
 import { datesOf, muRow } from "../../panel/as-of.ts";
 import type { PanelRows } from "../../panel/ticker-panel.ts";
 import type { WindowPlan } from "../../panel/window-plan.ts";

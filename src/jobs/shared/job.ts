@@ -1,6 +1,6 @@
 import type { BlobPolicy } from "../../blob/policy.ts";
-import type { Report } from "../../contract/api/job-events.ts";
 import { defaultMemoryBytes } from "../../contract/machine/machine-memory.ts";
+import type { Report } from "../../contract/output/job-events.ts";
 import { type JobEnvironment, requireEnvironment } from "../../engine/environment/environment.ts";
 import { EnginePool } from "../../engine/pool/pool.ts";
 import { outOfMemory, privateMemory } from "../../engine/process-memory.ts";

@@ -1,13 +1,13 @@
 import { basename } from "node:path";
 import { type Blob, openBlob } from "../../blob/open-blob.ts";
-import type { Report } from "../../contract/api/job-events.ts";
-import type { Day } from "../../contract/data/dates.ts";
-import type { TickerFeatures, TickerPrices } from "../../contract/data/ticker-series.ts";
 import type { ErrorCode } from "../../contract/errors/error-codes.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import type { Warning } from "../../contract/errors/warnings.ts";
 import { inTurns } from "../../contract/machine/pausable.ts";
-import type { Failure } from "../../contract/output/output-blob.ts";
+import type { Day } from "../../contract/market/dates.ts";
+import type { TickerFeatures, TickerPrices } from "../../contract/market/ticker-series.ts";
+import type { Report } from "../../contract/output/job-events.ts";
+import type { Failure } from "../../contract/problems/failures.ts";
+import type { Warning } from "../../contract/problems/warnings.ts";
 import { readFeatures } from "../../ingest/read-features.ts";
 import { type PriceBlob, readPrices } from "../../ingest/read-prices.ts";
 import { asOf } from "../../panel/as-of.ts";

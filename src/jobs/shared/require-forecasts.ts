@@ -1,6 +1,6 @@
-import type { Day } from "../../contract/data/dates.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import type { Failure } from "../../contract/output/output-blob.ts";
+import type { Day } from "../../contract/market/dates.ts";
+import type { Failure } from "../../contract/problems/failures.ts";
 import { muRow, noForecast, type PanelDates } from "../../panel/as-of.ts";
 import { noTickerLeft } from "../../panel/pairing.ts";
 

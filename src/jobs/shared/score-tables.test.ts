@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import type { JobEvent } from "../../contract/api/job-events.ts";
 import { atOnce } from "../../contract/machine/pausable.ts";
+import type { JobEvent } from "../../contract/output/job-events.ts";
 import type { FittedTicker } from "../ml/fit-ticker.ts";
 import { evaluateMl, mlEvaluationUnits } from "../ml/ml-output.ts";
 import { evaluateInTurns } from "./score-tables.ts";

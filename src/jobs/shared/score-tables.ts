@@ -1,5 +1,5 @@
-import type { Warning } from "../../contract/errors/warnings.ts";
 import { inTurns, type Pausable } from "../../contract/machine/pausable.ts";
+import type { Warning } from "../../contract/problems/warnings.ts";
 import { type Baselines, baselines, scoreMeans } from "../../evaluate/baselines.ts";
 import type { Bounds } from "../../evaluate/conformal.ts";
 import { type CoverageTable, coverageTable } from "../../evaluate/coverage.ts";

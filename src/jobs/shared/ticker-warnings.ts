@@ -1,4 +1,4 @@
-import type { Warning } from "../../contract/errors/warnings.ts";
+import type { Warning } from "../../contract/problems/warnings.ts";
 import type { ConstantDescription } from "../../engine/pool/protocol.ts";
 import { muRow, type PanelDates } from "../../panel/as-of.ts";
 import type { Inputs } from "./read-inputs.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { formatDay } from "../../contract/data/dates.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
+import { formatDay } from "../../contract/market/dates.ts";
 import { DateColumn } from "./csv-dates.ts";
 
 function datesOf(...texts: string[]): string[] {

@@ -1,12 +1,12 @@
+import { MucastError } from "../../contract/errors/errors.ts";
+import { show } from "../../contract/errors/faults.ts";
 import {
   type Day,
   dayOfCivil,
   formatDay,
   MILLISECONDS_PER_DAY,
   parseDay,
-} from "../../contract/data/dates.ts";
-import { MucastError } from "../../contract/errors/errors.ts";
-import { show } from "../../contract/errors/faults.ts";
+} from "../../contract/market/dates.ts";
 
 /** A text and the line of its first occurrence. */
 interface Met {

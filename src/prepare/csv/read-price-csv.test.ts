@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import fc from "fast-check";
-import { formatDay } from "../../contract/data/dates.ts";
 import type { ErrorCode } from "../../contract/errors/error-codes.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { problemOf } from "../../contract/errors/problem.ts";
+import { formatDay } from "../../contract/market/dates.ts";
+import { problemOf } from "../../contract/problems/problem.ts";
 import { readPriceCsv } from "./read-price-csv.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-csv-"));

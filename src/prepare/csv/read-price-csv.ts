@@ -1,10 +1,10 @@
-import { NAME_BYTES } from "../../contract/data/blob-limits.ts";
-import { compareCodePoints } from "../../contract/data/code-points.ts";
-import { formatDay } from "../../contract/data/dates.ts";
-import type { TickerPrices } from "../../contract/data/ticker-series.ts";
+import { NAME_BYTES } from "../../contract/blob-limits.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { counted } from "../../contract/errors/wording.ts";
 import { Turns } from "../../contract/machine/pausable.ts";
+import { formatDay } from "../../contract/market/dates.ts";
+import { compareCodePoints } from "../../contract/market/ticker-order.ts";
+import type { TickerPrices } from "../../contract/market/ticker-series.ts";
 import { DateColumn } from "./csv-dates.ts";
 import { checkSingleHeader, layoutOf, type PriceLayout } from "./csv-layout.ts";
 import { type DecimalMark, NumberColumn } from "./csv-numbers.ts";

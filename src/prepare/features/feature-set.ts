@@ -1,5 +1,5 @@
-import type { TickerFeatures, TickerPrices } from "../../contract/data/ticker-series.ts";
 import type { Pausable } from "../../contract/machine/pausable.ts";
+import type { TickerFeatures, TickerPrices } from "../../contract/market/ticker-series.ts";
 import { type CrossSection, rank, relativeToMean } from "./cross-section.ts";
 import {
   averageGap,

@@ -1,14 +1,14 @@
-import { SIZES } from "../../contract/api/answer-limits.ts";
 import {
   type ForecastView,
   forecastViewSchema,
   type MissingForecast,
 } from "../../contract/api/forecast-view.ts";
-import { openSchema } from "../../contract/api/open-schema.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { boundedCopy } from "../../contract/json/bounded-json.ts";
 import { Turns } from "../../contract/machine/pausable.ts";
 import { OUTPUT_SCHEMA_NAME } from "../../contract/output/output-blob.ts";
+import { SIZES } from "../../contract/schema/answer-limits.ts";
+import { openSchema } from "../../contract/schema/open-schema.ts";
 import { ByteWindow } from "../../ingest/json/byte-window.ts";
 import { JsonReader } from "../../ingest/json/json-reader.ts";
 import { type OutputParts, readParts, type Wanted } from "./output-parts.ts";

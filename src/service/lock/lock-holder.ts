@@ -2,9 +2,9 @@ import { readFileSync, statSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
-import { openSchema } from "../../contract/api/open-schema.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { startTimeOf } from "../../contract/machine/process-stat.ts";
+import { openSchema } from "../../contract/schema/open-schema.ts";
 
 /** The content of a lock file: the service that holds the data folder. */
 const holderSchema = z.strictObject({

@@ -1,6 +1,7 @@
 import type { ForecastView } from "../../contract/api/forecast-view.ts";
-import type { Operation, OperationPage, OperationView } from "../../contract/api/operation-view.ts";
+import type { OperationPage, OperationView } from "../../contract/api/operation-view.ts";
 import { API_OPERATIONS, type ApiOperationName } from "../../contract/api/operations.ts";
+import type { Operation } from "../../contract/config/job-operations.ts";
 import { type Fault, MucastError } from "../../contract/errors/errors.ts";
 import { faultsOf, invalidRequest } from "../../contract/errors/faults.ts";
 import { parseJson } from "../../contract/json/json-text.ts";

@@ -12,7 +12,7 @@ import {
 import { API_OPERATIONS } from "../../contract/api/operations.ts";
 import { samplesOf } from "../../contract/api/samples.testing.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import type { Problem } from "../../contract/errors/problem.ts";
+import type { Problem } from "../../contract/problems/problem.ts";
 import { ask, type Listening, listen } from "../http/listening.testing.ts";
 import { FORECAST, ML_PAYLOAD } from "../http/openapi/examples.ts";
 

@@ -1,9 +1,9 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
-import { type CodeCounts, countCodes } from "../../contract/api/answer-limits.ts";
 import type { ForecastView, TickerForecast } from "../../contract/api/forecast-view.ts";
 import type { OperationPage, OperationView } from "../../contract/api/operation-view.ts";
 import { show } from "../../contract/errors/faults.ts";
 import { counted, printable } from "../../contract/errors/wording.ts";
+import { type CodeCounts, countCodes } from "../../contract/schema/answer-limits.ts";
 import { problemAnswer } from "../http/server/problem-answer.ts";
 
 /** The answer of a tool: the operation, page or forecast itself, and a text with the next step. */

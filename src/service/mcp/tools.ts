@@ -1,7 +1,7 @@
 import type { StandardSchemaWithJSON, ToolAnnotations } from "@modelcontextprotocol/server";
 import { z } from "zod";
-import { openSchema } from "../../contract/api/open-schema.ts";
 import { API_OPERATIONS, type ApiOperation, type ApiOperationName } from "../../contract/api/operations.ts";
+import { openSchema } from "../../contract/schema/open-schema.ts";
 
 type JsonSchema = Readonly<Record<string, unknown>>;
 

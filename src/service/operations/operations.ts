@@ -1,11 +1,7 @@
 import type { ForecastQuery, ForecastView } from "../../contract/api/forecast-view.ts";
-import type {
-  Operation,
-  OperationPage,
-  OperationStatus,
-  OperationView,
-} from "../../contract/api/operation-view.ts";
+import type { OperationPage, OperationStatus, OperationView } from "../../contract/api/operation-view.ts";
 import type { Snapshot, StoredEvent } from "../../contract/api/stored-event.ts";
+import type { Operation } from "../../contract/config/job-operations.ts";
 
 /** The caller of a request. Operations, blobs and idempotency keys belong to one caller, and no other caller sees them. */
 export interface Caller {

@@ -1,11 +1,11 @@
 import { createHash, randomUUID } from "node:crypto";
-import { SIZES } from "../../contract/api/answer-limits.ts";
 import type { ForecastQuery, ForecastView } from "../../contract/api/forecast-view.ts";
 import { isEnded, type OperationPage, type OperationView } from "../../contract/api/operation-view.ts";
 import type { Snapshot, StoredEvent } from "../../contract/api/stored-event.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { counted } from "../../contract/errors/wording.ts";
 import { jsonBytes } from "../../contract/json/bounded-json.ts";
+import { SIZES } from "../../contract/schema/answer-limits.ts";
 import { spaceOf } from "../blobs/blobs.ts";
 import type { Database } from "../database/database.ts";
 import type { Forecasts } from "../forecast/forecasts.ts";

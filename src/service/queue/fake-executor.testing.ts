@@ -1,5 +1,5 @@
 import { MucastError } from "../../contract/errors/errors.ts";
-import { problemOf } from "../../contract/errors/problem.ts";
+import { problemOf } from "../../contract/problems/problem.ts";
 import type {
   Execution,
   ExecutionEnd,

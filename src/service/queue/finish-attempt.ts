@@ -1,9 +1,9 @@
 import { executionName, outputName } from "../../blob/names.ts";
 import type { BlobStore } from "../../blob/store.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { problemOf } from "../../contract/errors/problem.ts";
 import type { ResultRecord } from "../../contract/output/result-record.ts";
 import type { Timing } from "../../contract/output/status-blob.ts";
+import { problemOf } from "../../contract/problems/problem.ts";
 import type { ExecutionEnd } from "../../executors/executor.ts";
 import { type Ending, endOperation, releaseOperation } from "../store/end-operation.ts";
 import { type OperationRow, readOperation } from "../store/operation-rows.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
-import type { EpochPoint, ExecutionEvent } from "../../contract/api/job-events.ts";
+import type { EpochPoint, ExecutionEvent } from "../../contract/output/job-events.ts";
 import type { ProgressBatch } from "../store/record-progress.ts";
 import { ProgressBatcher } from "./progress-batcher.ts";
 

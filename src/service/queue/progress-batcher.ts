@@ -1,7 +1,7 @@
-import { CappedList } from "../../contract/api/answer-limits.ts";
-import type { ExecutionEvent, Progress } from "../../contract/api/job-events.ts";
-import type { Warning } from "../../contract/errors/warnings.ts";
-import type { Failure } from "../../contract/output/output-blob.ts";
+import type { ExecutionEvent, Progress } from "../../contract/output/job-events.ts";
+import type { Failure } from "../../contract/problems/failures.ts";
+import type { Warning } from "../../contract/problems/warnings.ts";
+import { CappedList } from "../../contract/schema/answer-limits.ts";
 import { EpochPoints, pointOf } from "../../executors/epoch-points.ts";
 import type { ProgressBatch } from "../store/record-progress.ts";
 

@@ -1,6 +1,6 @@
 import { MucastError } from "../../contract/errors/errors.ts";
-import type { Problem } from "../../contract/errors/problem.ts";
 import type { StatusBlob, Timing } from "../../contract/output/status-blob.ts";
+import type { Problem } from "../../contract/problems/problem.ts";
 import type { ExecutionEnd, ExecutionListener } from "../../executors/executor.ts";
 import type { OperationRow } from "../store/operation-rows.ts";
 import { finishAttempt } from "./finish-attempt.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { shownProblem } from "../../contract/errors/shown-problem.ts";
 import type { Timing } from "../../contract/output/status-blob.ts";
+import { shownProblem } from "../../contract/problems/shown-problem.ts";
 import type { Execution, ExecutionEnd, JobOrder, StopReason } from "../../executors/executor.ts";
 import { recordStart } from "../store/claim-operation.ts";
 import { releaseOperation } from "../store/end-operation.ts";

@@ -1,6 +1,6 @@
 import type { StoredEventType } from "../../contract/api/stored-event.ts";
-import type { Problem } from "../../contract/errors/problem.ts";
 import type { ResultRecord } from "../../contract/output/result-record.ts";
+import type { Problem } from "../../contract/problems/problem.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import { recordBlob } from "./blob-records.ts";
 import type { Attempt } from "./claim-operation.ts";

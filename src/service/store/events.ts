@@ -1,6 +1,6 @@
-import { SIZES } from "../../contract/api/answer-limits.ts";
 import type { OperationView } from "../../contract/api/operation-view.ts";
 import type { StoredEvent, StoredEventType } from "../../contract/api/stored-event.ts";
+import { SIZES } from "../../contract/schema/answer-limits.ts";
 import type { WebhookTarget } from "../../contract/settings.ts";
 import type { Queryable } from "../database/database.ts";
 

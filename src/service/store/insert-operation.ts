@@ -1,4 +1,4 @@
-import type { Operation } from "../../contract/api/operation-view.ts";
+import type { Operation } from "../../contract/config/job-operations.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import type { StorageKey, Usage } from "./blob-records.ts";
 import { overQuota, type Quota } from "./blob-uploads.ts";

@@ -1,16 +1,16 @@
-import { CappedList, type CodeCounts } from "../../contract/api/answer-limits.ts";
 import {
   isEnded,
   OPERATION_STATUSES,
-  type Operation,
   type OperationStatus,
   type OperationView,
 } from "../../contract/api/operation-view.ts";
+import type { Operation } from "../../contract/config/job-operations.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { boundedProblem, type Problem } from "../../contract/errors/problem.ts";
-import type { Warning } from "../../contract/errors/warnings.ts";
-import type { Failure } from "../../contract/output/output-blob.ts";
 import type { ResultRecord } from "../../contract/output/result-record.ts";
+import type { Failure } from "../../contract/problems/failures.ts";
+import { boundedProblem, type Problem } from "../../contract/problems/problem.ts";
+import type { Warning } from "../../contract/problems/warnings.ts";
+import { CappedList, type CodeCounts } from "../../contract/schema/answer-limits.ts";
 import type { Queryable } from "../database/database.ts";
 import type { ListQuery } from "../operations/operations.ts";
 

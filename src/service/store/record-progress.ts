@@ -1,8 +1,8 @@
-import { CappedList, type CodeCounts } from "../../contract/api/answer-limits.ts";
-import type { Epochs } from "../../contract/api/job-events.ts";
 import type { OperationView } from "../../contract/api/operation-view.ts";
-import type { Warning } from "../../contract/errors/warnings.ts";
-import type { Failure } from "../../contract/output/output-blob.ts";
+import type { Epochs } from "../../contract/output/job-events.ts";
+import type { Failure } from "../../contract/problems/failures.ts";
+import type { Warning } from "../../contract/problems/warnings.ts";
+import { CappedList, type CodeCounts } from "../../contract/schema/answer-limits.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import type { Attempt } from "./claim-operation.ts";
 import { appendEvents, type NewEvent, pruneEvents, type WebhookTypes } from "./events.ts";

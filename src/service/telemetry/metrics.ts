@@ -1,5 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
-import { isEnded, JOB_OPERATIONS, OPERATION_STATUSES } from "../../contract/api/operation-view.ts";
+import { isEnded, OPERATION_STATUSES } from "../../contract/api/operation-view.ts";
+import { JOB_OPERATIONS } from "../../contract/config/job-operations.ts";
 import { ERROR_TABLE } from "../../contract/errors/error-codes.ts";
 import type { Log } from "./log.ts";
 import {

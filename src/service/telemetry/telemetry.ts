@@ -1,6 +1,7 @@
-import type { Operation, OperationStatus } from "../../contract/api/operation-view.ts";
-import type { Problem } from "../../contract/errors/problem.ts";
+import type { OperationStatus } from "../../contract/api/operation-view.ts";
+import type { Operation } from "../../contract/config/job-operations.ts";
 import type { Timing } from "../../contract/output/status-blob.ts";
+import type { Problem } from "../../contract/problems/problem.ts";
 
 /** The fields of an operation that traces and metrics need; its row has them all. */
 export interface WatchedOperation {

@@ -1,18 +1,15 @@
 import { z } from "zod";
 import { forecastViewSchema } from "../../../contract/api/forecast-view.ts";
-import { openSchema } from "../../../contract/api/open-schema.ts";
-import {
-  operationPageSchema,
-  operationSchema,
-  progressSchema,
-} from "../../../contract/api/operation-view.ts";
+import { operationPageSchema, operationSchema } from "../../../contract/api/operation-view.ts";
 import { snapshotSchema, storedEventSchema } from "../../../contract/api/stored-event.ts";
 import { dlConfigSchema } from "../../../contract/config/dl-config.ts";
 import { mlConfigSchema } from "../../../contract/config/ml-config.ts";
-import { problemSchema } from "../../../contract/errors/problem.ts";
-import { warningSchema } from "../../../contract/errors/warnings.ts";
+import { progressSchema } from "../../../contract/output/job-events.ts";
 import { outputBlobSchema } from "../../../contract/output/output-blob.ts";
 import { resultRecordSchema } from "../../../contract/output/result-record.ts";
+import { problemSchema } from "../../../contract/problems/problem.ts";
+import { warningSchema } from "../../../contract/problems/warnings.ts";
+import { openSchema } from "../../../contract/schema/open-schema.ts";
 import { inputBlobSchema, uploadedBlobSchema } from "../blobs/blob-docs.ts";
 import { JOB_PAYLOADS } from "../operations/job-routes.ts";
 

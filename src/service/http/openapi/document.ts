@@ -1,7 +1,7 @@
 import swagger, { type SwaggerTransform } from "@fastify/swagger";
 import { z } from "zod";
-import { JOB_OPERATIONS } from "../../../contract/api/operation-view.ts";
 import { API_OPERATIONS } from "../../../contract/api/operations.ts";
+import { JOB_OPERATIONS } from "../../../contract/config/job-operations.ts";
 import { MUCAST_VERSION } from "../../../contract/version.ts";
 import type { Scope } from "../../operations/operations.ts";
 import type { HttpApp } from "../server/http-app.ts";

@@ -1,6 +1,7 @@
 import type { ForecastView } from "../../../contract/api/forecast-view.ts";
-import type { Operation, OperationView } from "../../../contract/api/operation-view.ts";
+import type { OperationView } from "../../../contract/api/operation-view.ts";
 import type { StoredEvent } from "../../../contract/api/stored-event.ts";
+import type { Operation } from "../../../contract/config/job-operations.ts";
 
 const ID = "5f0c2d1e-8a57-4c0e-9d2b-3f1f6a7b8c9d";
 

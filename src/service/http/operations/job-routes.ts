@@ -1,7 +1,8 @@
 import { z } from "zod";
-import { isEnded, JOB_OPERATIONS, type Operation } from "../../../contract/api/operation-view.ts";
+import { isEnded } from "../../../contract/api/operation-view.ts";
 import { API_OPERATIONS } from "../../../contract/api/operations.ts";
 import { dlConfigSchema } from "../../../contract/config/dl-config.ts";
+import { JOB_OPERATIONS, type Operation } from "../../../contract/config/job-operations.ts";
 import { mlConfigSchema } from "../../../contract/config/ml-config.ts";
 import { payloadSchema } from "../../../contract/config/payload.ts";
 import { SUCCEEDED, WAITING } from "../openapi/examples.ts";

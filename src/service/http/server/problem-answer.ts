@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { withoutSignature } from "../../../blob/policy.ts";
 import { MucastError } from "../../../contract/errors/errors.ts";
-import { type Problem, problemOf } from "../../../contract/errors/problem.ts";
+import { type Problem, problemOf } from "../../../contract/problems/problem.ts";
 
 export const PROBLEM_TYPE = "application/problem+json";
 

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import type { ErrorCode } from "./error-codes.ts";
-import { MucastError } from "./errors.ts";
+import type { ErrorCode } from "../errors/error-codes.ts";
+import { MucastError } from "../errors/errors.ts";
 import { type Problem, problemOf } from "./problem.ts";
 
 /** What the log has of an error and the caller's problem has not. */

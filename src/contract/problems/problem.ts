@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { type CodeCounts, countCodes, LISTED_AT_MOST, SIZES } from "../api/answer-limits.ts";
-import { mayGrow } from "../api/open-schema.ts";
+import { ERROR_TABLE, type ErrorCode } from "../errors/error-codes.ts";
+import { MucastError } from "../errors/errors.ts";
 import { boundedCopy, jsonBytes } from "../json/bounded-json.ts";
-import { failureSchema } from "../output/output-blob.ts";
-import { ERROR_TABLE, type ErrorCode } from "./error-codes.ts";
-import { MucastError } from "./errors.ts";
+import { type CodeCounts, countCodes, LISTED_AT_MOST, SIZES } from "../schema/answer-limits.ts";
+import { mayGrow } from "../schema/open-schema.ts";
+import { failureSchema } from "./failures.ts";
 
 const faultSchema = z
   .strictObject({

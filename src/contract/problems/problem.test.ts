@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { SIZES } from "../api/answer-limits.ts";
+import { MucastError } from "../errors/errors.ts";
 import { jsonBytes } from "../json/bounded-json.ts";
-import { MucastError } from "./errors.ts";
+import { SIZES } from "../schema/answer-limits.ts";
 import { boundedProblem, problemOf } from "./problem.ts";
 
 function failuresOf(count: number, length: number, unit = "x") {

@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { resultRecordSchema } from "../output/result-record.ts";
 
 const growing = z.registry<{ readonly grows: true }>();
 
@@ -12,11 +11,19 @@ export function mayGrow<S extends z.ZodType>(schema: S): S {
   return schema;
 }
 
+const exact = new WeakSet<z.ZodType>();
+
+/** Marks a schema to which no version may add anything: readers check by the schema itself, wherever it occurs. */
+export function staysExact<S extends z.ZodType>(schema: S): S {
+  exact.add(schema);
+  return schema;
+}
+
 const opened = new WeakMap<z.ZodType, z.ZodType>();
 
 /**
  * The schema that a reader checks by. It is the schema of what this version writes, but at every level it accepts
- * further members, and further names where `mayGrow` marks a list. The result record stays exact wherever it occurs.
+ * further members, and further names where `mayGrow` marks a list. What `staysExact` marks stays as it is.
  *
  * The type is that of what this version writes. Members that a later version adds are kept, without a type.
  */
@@ -31,7 +38,7 @@ export function openSchema<S extends z.ZodType>(written: S): z.ZodType<z.output<
 }
 
 function open(written: z.ZodType): z.ZodType {
-  if (written === resultRecordSchema) return written;
+  if (exact.has(written)) return written;
   if (written instanceof z.ZodObject) return openObject(written);
   if (written instanceof z.ZodArray) return z.array(openSchema(written.element as z.ZodType));
   if (written instanceof z.ZodRecord) {

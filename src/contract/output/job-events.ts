@@ -1,7 +1,8 @@
 import { z } from "zod";
-import type { Warning } from "../errors/warnings.ts";
-import type { Failure } from "../output/output-blob.ts";
-import type { CodeCounts } from "./answer-limits.ts";
+import type { Failure } from "../problems/failures.ts";
+import type { Warning } from "../problems/warnings.ts";
+import type { CodeCounts } from "../schema/answer-limits.ts";
+import { mayGrow } from "../schema/open-schema.ts";
 
 /** The steps of a job, in the order in which they begin. */
 export const STAGES = ["read", "fit", "evaluate", "write"] as const;
@@ -78,3 +79,15 @@ export const epochsSchema = z
   .meta({ id: "Epochs" });
 
 export type Epochs = z.infer<typeof epochsSchema>;
+
+/** How far a running operation is, in the units of its stage (bytes, fits or epochs). */
+export const progressSchema = z
+  .strictObject({
+    stage: mayGrow(z.enum(STAGES)),
+    done: z.int().nonnegative(),
+    total: z.int().nonnegative().nullable(),
+  })
+  .meta({ id: "Progress" });
+
+/** How many there are of each code. */
+export const codeCountsSchema = z.record(z.string(), z.int().positive());

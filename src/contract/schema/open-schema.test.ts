@@ -2,16 +2,16 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { z } from "zod";
-import { problemSchema } from "../errors/problem.ts";
-import { warningSchema } from "../errors/warnings.ts";
+import { operationPageSchema, operationSchema } from "../api/operation-view.ts";
+import { jsonSchema } from "../api/published-schemas.ts";
+import { namedObjects, samplesOf } from "../api/samples.testing.ts";
+import { snapshotSchema, storedEventSchema } from "../api/stored-event.ts";
 import { outputBlobSchema } from "../output/output-blob.ts";
 import { resultRecordSchema } from "../output/result-record.ts";
 import { statusBlobSchema } from "../output/status-blob.ts";
+import { problemSchema } from "../problems/problem.ts";
+import { warningSchema } from "../problems/warnings.ts";
 import { openSchema } from "./open-schema.ts";
-import { operationPageSchema, operationSchema } from "./operation-view.ts";
-import { jsonSchema } from "./published-schemas.ts";
-import { namedObjects, samplesOf } from "./samples.testing.ts";
-import { snapshotSchema, storedEventSchema } from "./stored-event.ts";
 
 const ANSWERS = {
   "output blob": outputBlobSchema,

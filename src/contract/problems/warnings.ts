@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { mayGrow } from "../api/open-schema.ts";
+import { mayGrow } from "../schema/open-schema.ts";
 
 /** Every warning that a job can give: its cause, and what its reader can do. docs/warnings.md is generated from it. */
 export const WARNING_TABLE = {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { MucastError } from "./errors.ts";
+import { MucastError } from "../errors/errors.ts";
 import { problemOf } from "./problem.ts";
 import { shownProblem, type Withheld } from "./shown-problem.ts";
 

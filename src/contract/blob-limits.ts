@@ -1,4 +1,4 @@
-import { MucastError } from "../errors/errors.ts";
+import { MucastError } from "./errors/errors.ts";
 
 /** Limits of an input blob that are settings: what stays in memory while the blob is read. */
 export interface BlobLimits {
