@@ -1,4 +1,4 @@
-"""The six losses in plain loops over float64 numbers; a label that is missing is NaN."""
+"""The losses in plain loops over float64 numbers; a label that is missing is NaN."""
 
 import math
 from collections.abc import Callable

@@ -1,9 +1,10 @@
-"""The six networks made of PyTorch's own layers alone, in training without dropout or under masks that are given."""
+"""The networks made of PyTorch's own layers alone, in training without dropout or under masks that are given."""
 
 from collections.abc import Iterator
 from typing import Any
 
 import torch
+from network_tasks import ALONE
 from torch import Tensor, nn
 
 from mucast_engine.networks.dropout import Masks
@@ -108,8 +109,10 @@ def encoder_twin(spec: Spec, features: int, lookback: int) -> nn.Module:
             return MlpTwin(spec, features, lookback)
         case "cnn":
             return CnnTwin(spec, features)
-        case _:
+        case "transformer":
             return TransformerTwin(spec, features, lookback)
+        case name:
+            raise ValueError(f"no twin of the encoder of {name!r}")
 
 
 class TickerTwin(nn.Module):
@@ -165,8 +168,10 @@ def twin_of(network: nn.Module, spec: Spec, features: int, lookback: int) -> Any
             twin = JointTwin(encoder, MeanTwin(width), width)
         case "portfolio_transformer":
             twin = JointTwin(encoder, AttentionTwin(spec), width)
-        case _:
+        case name if name in ALONE:
             twin = TickerTwin(encoder, width)
+        case name:
+            raise ValueError(f"no twin of the network {name!r}")
     own, given = dict(weights_by_name(twin)), dict(network.named_parameters())
     assert set(own) == set(given)
     with torch.no_grad():

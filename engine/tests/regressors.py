@@ -1,4 +1,4 @@
-"""The nine regressors, as a plain script would construct them, with what the caller of the engine adds."""
+"""The regressors, as a plain script would construct them, with what the caller of the engine adds."""
 
 from typing import Any
 

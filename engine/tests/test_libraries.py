@@ -84,7 +84,7 @@ networks = {
 }
 assert set(networks) == {*get_args(TickerArchitecture), *get_args(JointArchitecture)}
 for name, spec in networks.items():
-    kind = {"task": "train_joint", **two} if name.startswith("portfolio") else {"task": "train_network", **one}
+    kind = {"task": "train_joint", **two} if name in get_args(JointArchitecture) else {"task": "train_network", **one}
     network = {"architecture": name, **spec}
     run_network_task({**task, **kind, "network": network}, ArrayStore(folder), lambda update: None)
 late = sorted(set(sys.modules) - modules)

@@ -101,6 +101,18 @@ def test_the_loss_of_a_batch_is_the_sum_of_the_losses_of_its_pieces(name: str, m
     torch.testing.assert_close(total / loss.denominator(labels), value(loss, predictions, labels))
 
 
+@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("error", [-1e17, -100.0, 100.0, 1e17])
+def test_a_loss_and_its_gradient_are_finite_in_float32_where_the_squared_error_is(name: LossName, error: float) -> None:
+    loss = MahalanobisLoss(CORRELATION, CPU) if name == "mahalanobis" else make_loss(name, torch.tensor(MEANS))
+    labels = Labels(*(column.float() for column in labels_of(data(0.4)[1])))
+    predictions = (labels.values + error).requires_grad_()
+    found = value(loss, predictions, labels)
+    found.backward()
+    assert found.isfinite()
+    assert predictions.grad.isfinite().all()
+
+
 @pytest.mark.parametrize(("deviation", "divisor"), [(0.05, 0.1), (0.5, 0.25)])
 def test_r2_divides_by_the_spread_of_the_batch_but_not_by_less_than_a_tenth_a_label(
     deviation: float, divisor: float

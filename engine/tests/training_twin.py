@@ -41,8 +41,10 @@ def loss_of(name: str, y: Tensor, p: Tensor, mean: Any = 0.0) -> Tensor:
         case "r2":
             spread = float(((y - mean) ** 2).sum())
             return ((y - p) ** 2).sum() / max(spread, 0.1 * len(y))
-        case _:
+        case "directional":
             return -(((10 * y * p).sigmoid() - 0.5) * y.abs()).mean()
+        case _:
+            raise ValueError(f"the plain script does not know the loss {name!r}")
 
 
 def train_plainly(

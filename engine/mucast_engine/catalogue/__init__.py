@@ -1,6 +1,6 @@
 """The catalogue of constructor parameters, from the installed libraries themselves.
 
-`python -m mucast_engine.catalogue` prints, as JSON, what each of the nine regressors' constructors takes: every
+`python -m mucast_engine.catalogue` prints, as JSON, what each of the regressors' constructors takes: every
 parameter under the constructor's own name, its aliases, the JSON types it takes, its choices and its default. The
 TypeScript side checks `model_params` against it, so that a service without Python refuses a wrong name at submit.
 

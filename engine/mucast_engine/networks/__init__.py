@@ -1,1 +1,1 @@
-"""The six networks, their losses and their training, in PyTorch."""
+"""The networks, their losses and their training, in PyTorch."""

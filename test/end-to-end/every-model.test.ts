@@ -1,5 +1,5 @@
 /**
- * run_ml_job gives the numbers of a plain Python loop over tickers and folds that shares no code with it: all nine
+ * run_ml_job gives the numbers of a plain Python loop over tickers and folds that shares no code with it: all
  * models, with Learning_end and without, on clean blobs and on blobs with every fault at once.
  */
 import assert from "node:assert/strict";
