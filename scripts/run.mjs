@@ -38,7 +38,7 @@ let isAsked = false;
 /** What FILE had started when it was first asked to end. */
 let started = [];
 
-// A terminal's Ctrl-C reaches the child too; what is sent to this process alone is handed on.
+// A terminal's Ctrl-C reaches the child too; a signal to this process alone is passed on.
 process.on("SIGINT", () => undefined);
 process.on("SIGTERM", () => end("SIGTERM"));
 process.on("SIGHUP", () => {

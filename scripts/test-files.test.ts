@@ -18,7 +18,7 @@ function fileOf(name: string, text: string): string {
 
 const never = new AbortController().signal;
 
-test("files that fail are told by their names, with what they printed", async () => {
+test("a run names the files that failed, with what they printed", async () => {
   const good = fileOf("good", 'test("holds", () => undefined);');
   const bad = fileOf("bad", 'test("does not hold", () => { throw new Error("seven is not eight"); });');
   const runs = new Map<string, FileRun>();

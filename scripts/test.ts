@@ -1,6 +1,6 @@
 /**
- * Everything that has to hold. The quick half comes first, and what failed in it is told before the slow half starts;
- * all of both is run, and any failure fails the whole.
+ * Every check. The quick half comes first and prints its failures before the slow half starts. Both halves run whole, and any
+ * failure fails the run.
  */
 import { runQuickHalf, runSlowHalf, tellFailures } from "./test-halves.ts";
 

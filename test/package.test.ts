@@ -134,8 +134,8 @@ const JOB_PROCESS = `
     config: '{"ML params": {"model": "ridge"}}',
     workers: 1,
   };
-  const nobody = { onEvent() {}, onTimings() {} };
-  console.log(JSON.stringify(await (await executor.start(order, nobody)).ended));
+  const listener = { onEvent() {}, onTimings() {} };
+  console.log(JSON.stringify(await (await executor.start(order, listener)).ended));
   await executor.close();`;
 
 const CLIENT_TYPES = `

@@ -70,7 +70,7 @@ export interface PlantedMarket {
 
 export interface MarketSize {
   readonly days?: number;
-  /** Of the eight that are drawn so many are handed on, the first. */
+  /** How many of the eight tickers that are drawn are in the market, the first ones. */
   readonly tickers?: number;
 }
 
@@ -78,7 +78,7 @@ export interface MarketSize {
 export function plantedMarket(
   name: SignalName,
   seed: number,
-  { days = DAYS, tickers: handedOn = TICKERS }: MarketSize = {},
+  { days = DAYS, tickers: count = TICKERS }: MarketSize = {},
 ): PlantedMarket {
   const random = seededRandom(seed);
   const series = (length: number) => Float64Array.from({ length }, () => random.normal());
@@ -93,14 +93,14 @@ export function plantedMarket(
   const noiseSize = VOLATILITY * Math.sqrt(1 - bestIc ** 2);
   const dates = businessDays(days);
   return {
-    tickers: tickers.slice(0, handedOn),
+    tickers: tickers.slice(0, count),
     dates,
     learningEnd: dates[Math.floor(0.8 * days) - 1]!,
-    features: drawnFrom.slice(0, handedOn).map((columns) => columns.map((column) => column.subarray(LAG))),
+    features: drawnFrom.slice(0, count).map((columns) => columns.map((column) => column.subarray(LAG))),
     returns: noise
-      .slice(0, handedOn)
+      .slice(0, count)
       .map((values, t) => values.map((value, day) => bestForecasts[t]![day]! + noiseSize * value)),
-    bestForecasts: bestForecasts.slice(0, handedOn),
+    bestForecasts: bestForecasts.slice(0, count),
   };
 }
 

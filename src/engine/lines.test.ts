@@ -5,7 +5,7 @@ import { setImmediate } from "node:timers/promises";
 import fc from "fast-check";
 import { onLines } from "./lines.ts";
 
-/** What `onLines` hands on of these pieces, and how many lines it has dropped. */
+/** The lines that `onLines` makes of these pieces, and how many it has dropped. */
 async function linesOf(pieces: Iterable<string> | AsyncIterable<string>, longest: number, drops = false) {
   const lines: string[] = [];
   let dropped = 0;

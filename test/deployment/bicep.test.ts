@@ -115,7 +115,7 @@ test("the variables of the service are settings, and it may be asked by its publ
   }
 });
 
-test("the jobs are those that the service starts, one replica each, never retried behind its back", () => {
+test("the jobs are those that the service starts, one replica each, which Azure never retries", () => {
   const names = JOB_OPERATIONS.map(jobName);
   assert.match(main, new RegExp(`var jobNames = \\['${names.join("', '")}'\\]`));
   assert.match(job, new RegExp(`@allowed\\(\\['${names.join("', '")}'\\]\\)\nparam name`));

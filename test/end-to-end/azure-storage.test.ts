@@ -211,7 +211,7 @@ describe("with its blobs in Azure", { concurrency: 2 }, () => {
     await serving.terminate();
   });
 
-  test("an output that is there stays, and a container that is not is told before anything is read", async () => {
+  test("an output that exists stays, and a missing container is an error before anything is read", async () => {
     const taken = container.getBlockBlobClient("data/ml_engine_taken.json");
     await taken.upload("before", 6);
     const missing = azurite.containerUrl("missing");

@@ -84,7 +84,9 @@ function watch(child: ChildProcess): Running {
       };
       heard.add(look);
       look();
-      void ended.then(({ code }) => reject(new Error(`ended with ${code} before it was told:\n${stderr}`)));
+      void ended.then(({ code }) =>
+        reject(new Error(`ended with ${code} before it printed the line:\n${stderr}`)),
+      );
     });
   return { child, ended, told };
 }

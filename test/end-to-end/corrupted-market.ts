@@ -32,7 +32,7 @@ export function corruptedAfter(last: string, market: Market, traded = "2021-12-1
     ]!;
   const corrupt = (dates: readonly string[], cells: readonly Cell[]) =>
     cells.map((cell, i) => (dates[i]!.slice(0, 10) > last ? wild() : cell));
-  // Somebody still trades on the last day, or there would be nothing to forecast.
+  // One ticker keeps its prices to the last day, or there would be nothing to forecast.
   const price = (dates: readonly string[], cells: readonly Cell[]) =>
     corrupt(dates, cells).map((cell, i) => (dates[i]!.slice(0, 10) > traded ? cells[i]! : cell));
   const kept = [...market.features.keys()][0]!;

@@ -11,7 +11,7 @@ import { cleanMarket } from "./market.ts";
 import { assertSameAsTwin, keyOrder, plainResults, type TwinResult } from "./plain-twin.ts";
 import { assertValid } from "./published-schemas.ts";
 
-/** Largest difference between two forecasts, log-return; what is measured is told with each test. */
+/** Largest difference between two forecasts, log-return. Each test prints the one that it measures. */
 const TOLERANCE = 1e-9;
 
 /** The rest of each model's `ML params`, as JSON text. */

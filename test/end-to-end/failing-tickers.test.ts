@@ -55,7 +55,7 @@ const onlyLast = (count: number) => (cells: readonly Cell[]) =>
 const beyondFloat32 = (columns: Columns) =>
   new Map([...columns].map(([name, cells]) => [name, cells.map(() => 1e300 as Cell)]));
 
-/** How a job fails; it lets go of both blobs. */
+/** The error that a job fails with. It leaves neither blob open. */
 async function failure(market: Market, config: string): Promise<MucastError> {
   const pair = await writeMarket(market);
   try {

@@ -19,7 +19,7 @@ const NAMESPACE = [
   ([command, ...args]) => spawnSync(command!, [...args, "mount", "-t", "tmpfs", "none", "/mnt"]).status === 0,
 );
 
-/** Runs the job with a file system of `kib` KiB at `folder`; the last lines of stdout are what is left there. */
+/** Runs the job with a file system of `kib` KiB at `folder`, and lists the files that are in it afterwards. */
 async function withSmallDisk(
   folder: string,
   kib: number,

@@ -1,6 +1,6 @@
 /**
- * What is left when processes die: a Python worker, a worker twice, the whole job by Ctrl-C, the node process by
- * kill -9. Everything waits for what is told on stderr or seen of processes and files, never for a time.
+ * Processes of a job die: a Python worker, a worker twice, the whole job by Ctrl-C, the node process by kill -9. The tests
+ * say what remains. They wait for a line on stderr or for what processes and files do, never for a time.
  */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -199,7 +199,7 @@ describe("a job that is stopped leaves no output, no temporary file and no proce
     assert.equal((await job.ended).signal, "SIGKILL");
     await until(async () => none(await processesIn(temporary)));
     assert.ok(!existsSync(blobUrl));
-    assert.equal(leftIn(temporary).length, 1, "nobody could remove the work folder");
+    assert.equal(leftIn(temporary).length, 1, "no process was there to remove the work folder");
     const args = ["validate", ...jobArguments(pair, SLOW).slice(1)];
     assert.equal((await mucast(args, { temporary })).code, 0);
     assert.deepEqual(leftIn(temporary), []);

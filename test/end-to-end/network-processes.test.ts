@@ -1,6 +1,6 @@
 /**
- * What is left of run_dl_job when processes die while a network trains. Everything waits for what is told on stderr
- * or seen of processes, never for a time.
+ * Processes of run_dl_job die while a network trains: what the job writes, and which processes and files remain. The tests
+ * wait for a line on stderr or for what processes do, never for a time.
  */
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";

@@ -27,7 +27,7 @@ const DATES = weekdays(160);
 const jobOn = async (market: Market, config: string) => runNetworkJob(await writeMarket(market), config);
 
 const undisturbed = new Map<string, Promise<JobRun>>();
-/** The job on the small market as it is; each config runs once. */
+/** The job on the unchanged small market; each config runs once. */
 function whole(config: string): Promise<JobRun> {
   const run = undisturbed.get(config) ?? jobOn(MARKET, config);
   undisturbed.set(config, run);
@@ -54,7 +54,7 @@ function elsewhere(where: (index: number) => boolean, sizes: readonly number[]):
 const FEATURES = [-40, 30, 1, -3];
 const PRICES = [3, 20, 1000];
 
-/** What is left of training once the validation losses are taken away, too. */
+/** The training losses of every network, without its best epoch and its validation losses. */
 const trainLosses = ({ training }: OutputBlob) =>
   JSON.stringify(
     Object.entries(training!).map(([name, { epochs }]) => [name, epochs.map((e) => e.train_loss)]),

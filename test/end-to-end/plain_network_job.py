@@ -231,7 +231,7 @@ def width_of(forecast):
 
 
 def settings_of(config):
-    """What of a config has a say here, defaults filled in. Intervals that are switched off are None."""
+    """The settings of a config that this script uses, defaults filled in. Intervals that are switched off are None."""
     params = json.loads(config)["NN params"]["Dot prediction"]
     option = params["current option"]
     loss = params.get("training_params", {}).get("loss_type", "r2")

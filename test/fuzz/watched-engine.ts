@@ -25,7 +25,7 @@ export interface Watched {
   /** `succeeded`, or the code of the error. */
   readonly outcome: string;
   readonly message: string;
-  /** What may never be, in words. */
+  /** What the work did and may never do, in words. */
   readonly findings: readonly string[];
   readonly seconds: number;
   /** The most that its worker held at a time. */
@@ -147,7 +147,7 @@ function openBy(pid: number): string[] {
     const folder = `/proc/${pid}/fd`;
     return readdirSync(folder).map((name) => readlinkSync(join(folder, name)));
   } catch {
-    return []; // It has ended; that is told by itself.
+    return []; // It has ended, which is a finding of its own.
   }
 }
 

@@ -84,7 +84,7 @@ export async function startAzurite({ secure = false } = {}): Promise<Azurite> {
   };
 }
 
-/** The SDK's own client cannot be told of one more certificate. Takes bytes and text as bodies, no streams. */
+/** The SDK's own client takes no further certificate. Takes bytes and text as bodies, no streams. */
 function trusting(origin: string): AzureTransport {
   const ca = readFileSync(CERTIFICATE, "utf8");
   return new AzureTransport(origin, { limits: DEFAULT_TRANSFER_LIMITS, addresses: "loopback", ca });

@@ -87,7 +87,7 @@ export function sendWhole(response: ServerResponse, { status, headers, body }: A
   response.writeHead(status, headers).end(body);
 }
 
-/** The storage never hears of it. */
+/** The request does not reach the storage. */
 export function refuse(status: number): Fault {
   return (_, response) => response.writeHead(status, { "content-length": 0 }).end();
 }
@@ -98,7 +98,7 @@ export const loseAnswer: Fault = async (pass, response) => {
   response.destroy();
 };
 
-/** The storage never hears of it, and nobody says anything. */
+/** The request does not reach the storage, and gets no answer. */
 export const stall: Fault = () => undefined;
 
 /** The answer breaks off after so many bytes of its body. */

@@ -43,7 +43,7 @@ export function cancelling(core: () => Core): void {
       }
     });
 
-    test("needs no body, whatever content type is told", async () => {
+    test("needs no body, whatever its content type", async () => {
       const { api } = core();
       const { id } = await api.submit(core().own(), { prefer: "wait=60" });
       for (const type of [

@@ -53,7 +53,7 @@ for (const place of ["a folder that no service has open", "a service that runs"]
   });
 }
 
-test("what is wrong with a new key is told by its flags, and nothing is made", async () => {
+test("the faults of a new key name its flags, and no key is made", async () => {
   const dataDir = join(await serviceFolder(), "data");
   const { code, stdout, stderr } = await keys(dataDir, "create", "--name", " ", "--scopes", "read,all");
   assert.deepEqual([code, stdout], [2, ""]);

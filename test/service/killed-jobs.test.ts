@@ -9,7 +9,7 @@ import { DATABASES } from "./databases.testing.ts";
 import { eventually, eventuallyTrue } from "./eventually.testing.ts";
 import { SLOW } from "./inputs.testing.ts";
 import { executableOf, hasMapped, ownerOfPort, stillRunning } from "./processes.testing.ts";
-import { endServices, untilNobodyIsAbout } from "./service.testing.ts";
+import { endServices, untilFolderIsUnused } from "./service.testing.ts";
 
 describe("a killed process", { timeout: 600_000 }, () => {
   let core: Core;
@@ -81,6 +81,6 @@ describe("a killed process", { timeout: 600_000 }, () => {
 
   test("leaves nothing behind once the service has ended", async () => {
     assert.deepEqual(await core.serving.terminate(), { code: 0, signal: null });
-    await untilNobodyIsAbout(core.serving.folder);
+    await untilFolderIsUnused(core.serving.folder);
   });
 });

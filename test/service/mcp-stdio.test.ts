@@ -12,7 +12,7 @@ import { claimPort } from "../servers/port.testing.ts";
 import { Agent, endAgents, MAIN } from "./agent.testing.ts";
 import { Api } from "./api.testing.ts";
 import { FEATURES, PRICES, payload, putInputs } from "./inputs.testing.ts";
-import { endServices, serviceFolder, startServe, untilNobodyIsAbout } from "./service.testing.ts";
+import { endServices, serviceFolder, startServe, untilFolderIsUnused } from "./service.testing.ts";
 
 after(async () => {
   await endAgents();
@@ -49,7 +49,7 @@ describe("an agent over stdio", { timeout: 600_000 }, () => {
     const further = await agent.ended((await agent.call("run_ml_job", args)).id);
     assert.equal(further.status, "Succeeded", JSON.stringify(further.error));
     await agent.close();
-    await untilNobodyIsAbout(serving.dataDir);
+    await untilFolderIsUnused(serving.dataDir);
   });
 
   test("that finds no service starts one for itself, which ends with it", async () => {
@@ -65,7 +65,7 @@ describe("an agent over stdio", { timeout: 600_000 }, () => {
     assert.equal((await second!.call("get_operation", { id })).id, id, "both talk to the same one");
     assert.equal((await second!.ended(id)).status, "Succeeded");
     await Promise.all([first!.close(), second!.close()]);
-    await untilNobodyIsAbout(folder);
+    await untilFolderIsUnused(folder);
     assert.ok(!(await readdir(join(folder, "data"))).includes("service.lock"));
   });
 
@@ -129,7 +129,7 @@ describe("an agent over stdio", { timeout: 600_000 }, () => {
     assert.match(endless.stderr, /longer than 10 MB/);
   });
 
-  test("is told of a service that does not answer", async () => {
+  test("gets an error for a service that does not answer", async () => {
     const url = `http://127.0.0.1:${await claimPort()}`;
     const agent = await Agent.start(["--url", url]);
     const { code, detail } = await agent.refused("run_ml_job", JSON.parse(payload(url, "a")));

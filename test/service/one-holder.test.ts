@@ -11,7 +11,7 @@ import { endServices, launchServe, type Serving, serviceFolder, startServe } fro
 describe("two services on one data folder", { timeout: 600_000 }, () => {
   after(endServices);
 
-  test("the second is refused and told who holds it; the first goes on", async () => {
+  test("the second is refused with the process that holds it; the first goes on", async () => {
     const first = await startServe();
     const second = await launchServe({ folder: first.folder });
     const { code, signal } = await second.exited;
@@ -44,7 +44,7 @@ describe("two services on one data folder", { timeout: 600_000 }, () => {
     for (const serving of refused) assert.match(serving.logs(), new RegExp(`\\b${holder!.pid}\\b`));
   });
 
-  test("a killed one's place is taken over at once", async () => {
+  test("a new service takes over the folder of a killed one at once", async () => {
     const killed = await startServe();
     await killed.kill9();
     const next = await startServe({ folder: killed.folder });

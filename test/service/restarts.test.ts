@@ -185,7 +185,7 @@ for (const database of DATABASES) {
       await succeeded(behind.id);
     });
 
-    test("SIGTERM hands back what does not end in time, as often as it comes", async () => {
+    test("SIGTERM releases a job that does not end in time, as often as it comes", async () => {
       const { id } = await heldRunning("handed");
       for (let times = 2; times <= 4; times++) {
         const seen = serving.processes();

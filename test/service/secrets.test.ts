@@ -1,5 +1,5 @@
 /**
- * Secrets are planted wherever the service is handed one, and looked for wherever it writes or says something: answers,
+ * The test gives the service a secret wherever it takes one, and looks for it wherever the service writes: answers,
  * events, logs, outputs, files, the database once the operations have ended, and the command lines of processes.
  */
 import assert from "node:assert/strict";
@@ -25,7 +25,7 @@ const ACCOUNT_KEY = Buffer.from(planted("AccountKey")).toString("base64");
 const CONNECTION = `DefaultEndpointsProtocol=https;AccountName=acct;AccountKey=${ACCOUNT_KEY};EndpointSuffix=core.windows.net`;
 const WEBHOOK_KEY = Buffer.from(planted("Webhook")).toString("base64");
 
-describe("no secret is told", { timeout: 600_000 }, () => {
+describe("the service writes no secret", { timeout: 600_000 }, () => {
   let postgres: Postgres;
   let storage: FakeStorage;
   let serving: Serving;
@@ -135,7 +135,7 @@ describe("no secret is told", { timeout: 600_000 }, () => {
     }
   }
 
-  /** Neither as it is, nor encoded for a URL or as hexadecimal. */
+  /** Neither plain, nor encoded for a URL or as hexadecimal. */
   function assertNone(where: string, text: string): void {
     for (const [what, secret] of secrets) {
       for (const spelt of [secret, encodeURIComponent(secret), Buffer.from(secret).toString("hex")]) {

@@ -154,9 +154,9 @@ export async function untilNoneRuns(seen: readonly SeenProcess[]): Promise<void>
   await eventuallyTrue("its processes end", () => stillRunning(seen).length === 0);
 }
 
-/** Waits until no process has anything to do with the folder of a service. */
-export async function untilNobodyIsAbout(folder: string): Promise<void> {
-  await eventuallyTrue(`no process is about ${folder}`, () => processesAbout(folder).length === 0);
+/** Waits until no process works on the folder of a service. */
+export async function untilFolderIsUnused(folder: string): Promise<void> {
+  await eventuallyTrue(`no process uses ${folder}`, () => processesAbout(folder).length === 0);
 }
 
 /** Ends every service of this file by SIGTERM, waits for all that they have started, and removes their folders. */
@@ -164,7 +164,7 @@ export async function endServices(): Promise<void> {
   await Promise.all([...started].map((serving) => serving.terminate()));
   started.clear();
   for (const folder of folders) {
-    await untilNobodyIsAbout(folder);
+    await untilFolderIsUnused(folder);
     await rm(folder, { recursive: true, force: true });
   }
   folders.clear();

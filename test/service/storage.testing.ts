@@ -1,5 +1,5 @@
 /**
- * A fake storage on a loopback origin, with ranges and entity tags, that fails as it is told. A blob that is held
+ * A fake storage on a loopback origin, with ranges and entity tags, that fails as a test asks. A blob that is held
  * keeps the job that reads it Running until it is released: so tests meet jobs in the middle without a clock.
  */
 import { createHash } from "node:crypto";
@@ -41,7 +41,7 @@ export interface FakeStorage {
   /** Resolves once a request for the blob has come. */
   asked(name: string, times?: number): Promise<void>;
   requests(name: string): number;
-  /** The local port of whoever asked for the blob last. */
+  /** The port that the last request for the blob came from. */
   askedFrom(name: string): number;
   stop(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** Who may ask: callers with keys see their own, web pages see nothing, and nobody listens openly by mistake. */
+/** Who may ask: callers with keys see their own, web pages see nothing, and no service listens openly by mistake. */
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
@@ -38,7 +38,7 @@ describe("a service without auth", { timeout: 600_000 }, () => {
     });
   }
 
-  test("has its port for itself: another is told so, with what to do", async () => {
+  test("has its port for itself: another one ends with an error that says what to do", async () => {
     const other = await launchServe({ port: serving.port });
     const { code } = await other.exited;
     assert.equal(code, 3, other.logs());
@@ -227,7 +227,7 @@ describe("a service with keys", { timeout: 600_000 }, () => {
     problemOf(await reader.put("feature_engine_r.json", "[]"), 403, "forbidden");
   });
 
-  test("forgets a key that is revoked, at once", async () => {
+  test("refuses a revoked key at once", async () => {
     const key = await newKey("gone");
     const api = new Api(serving.url, { authorization: `Bearer ${key}` });
     assert.equal((await api.ask("GET", "/v1/operations")).status, 200);

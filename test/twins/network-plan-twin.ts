@@ -5,7 +5,7 @@ export interface TwinTicker {
   readonly panel: TwinPanel;
 }
 
-/** What becomes of one ticker's windows: each is told by the date of its last row. */
+/** The windows of one ticker by the part that they are in; each is named by the date of its last row. */
 export interface TwinWindows {
   readonly train: readonly TwinRow[];
   readonly validate: readonly TwinRow[];

@@ -31,7 +31,7 @@ export function tickerWarnings(
   ];
 }
 
-/** The one value that a model predicts, and what may be the reason. */
+/** The one value that a model predicts, and the parameters that may explain it. */
 type Constant = Pick<ConstantDescription, "value"> &
   Partial<ConstantDescription> & {
     /** Networks with the loss directional. */
