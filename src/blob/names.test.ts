@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { JOB_OPERATIONS } from "../contract/config/job-operations.ts";
 import { MucastError } from "../contract/errors/errors.ts";
-import { checkId, executionName, inputNames, outputName } from "./names.ts";
+import { checkId, executionName, inputNames, isInputName, outputIdIn, outputName } from "./names.ts";
 
 test("outputs and executions carry the names other services look for", () => {
   assert.equal(outputName("run_ml_job", "a-1"), "ml_engine_a-1.json");
@@ -9,6 +10,23 @@ test("outputs and executions carry the names other services look for", () => {
   assert.equal(executionName("run_ml_job", "x1"), "ml-worker-job-x1");
   assert.equal(executionName("run_dl_job", "x1"), "dl-job-x1");
   assert.deepEqual(inputNames("7"), { features: "feature_engine_7.json", prices: "data_extractor_7.json" });
+});
+
+test("names of inputs and outputs are known from all others", () => {
+  for (const operation of JOB_OPERATIONS) assert.equal(outputIdIn(outputName(operation, "a-1")), "a-1");
+  for (const name of Object.values(inputNames("7"))) {
+    assert.ok(isInputName(name));
+    assert.equal(outputIdIn(name), undefined);
+  }
+  for (const name of [
+    "ml_engine_.json",
+    "ml_engine_a.b.json",
+    "xml_engine_a.json",
+    "feature_engine_a.json.gz",
+  ]) {
+    assert.equal(outputIdIn(name), undefined, name);
+    assert.equal(isInputName(name), false, name);
+  }
 });
 
 test("an id that could leave its folder or hide a name is refused", () => {

@@ -22,6 +22,14 @@ export function outputName(operation: Operation, id: string): string {
   return `${JOBS[operation].outputPrefix}_${checkId(id)}.json`;
 }
 
+const PREFIXES = Object.values(JOBS).map(({ outputPrefix }) => outputPrefix);
+const OUTPUT = new RegExp(`^(?:${PREFIXES.join("|")})_([A-Za-z0-9_-]{1,64})\\.json$`);
+
+/** @returns the id in the name of an output; undefined for any other name. */
+export function outputIdIn(name: string): string | undefined {
+  return OUTPUT.exec(name)?.[1];
+}
+
 /** @returns the name of the container job of an operation. */
 export function jobName(operation: Operation): string {
   return JOBS[operation].job;
@@ -36,6 +44,13 @@ export function executionName(operation: Operation, suffix: string): string {
 export function inputNames(id: string): { features: string; prices: string } {
   const checked = checkId(id, "id");
   return { features: `feature_engine_${checked}.json`, prices: `data_extractor_${checked}.json` };
+}
+
+const INPUT = /^(?:feature_engine|data_extractor)_[A-Za-z0-9_-]{1,64}\.json$/;
+
+/** Whether a name is that of an input blob. */
+export function isInputName(name: string): boolean {
+  return INPUT.test(name);
 }
 
 /**

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { MucastApiError, MucastClient } from "../client/index.ts";
+import type { Operation } from "../contract/config/job-operations.ts";
 import { ERROR_TABLE, type ErrorCode } from "../contract/errors/error-codes.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { type Holder, readHolder } from "../service/lock/lock-holder.ts";
@@ -88,6 +89,12 @@ async function isFree(port: number): Promise<boolean> {
   }
 }
 
+/** The method of the client that submits each job. */
+const SUBMITS = { run_ml_job: "runMlJob", run_dl_job: "runDlJob" } as const satisfies Record<
+  Operation,
+  keyof MucastClient
+>;
+
 /**
  * The operations of a service in another process, for MCP tools. The client's credentials say who the caller is.
  *
@@ -104,11 +111,7 @@ export function remoteOperations(connect: () => Promise<MucastClient>): ToolOper
   }
   return {
     submit: async (_caller, { operation, payload, idempotencyKey = randomUUID() }) => {
-      const submitted = await asked((client) =>
-        operation === "run_ml_job"
-          ? client.runMlJob(payload, { idempotencyKey })
-          : client.runDlJob(payload, { idempotencyKey }),
-      );
+      const submitted = await asked((client) => client[SUBMITS[operation]](payload, { idempotencyKey }));
       return { operation: submitted };
     },
     get: (_caller, id) => asked((client) => client.getOperation(id)),

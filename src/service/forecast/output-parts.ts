@@ -1,4 +1,5 @@
 import { MucastError } from "../../contract/errors/errors.ts";
+import type { Warning } from "../../contract/problems/warnings.ts";
 import { quote } from "../../ingest/blob-errors.ts";
 import type { JsonReader, Waiting } from "../../ingest/json/json-reader.ts";
 import { eachElement, eachMember, type Scalar, scalar, scalars } from "./json-parts.ts";
@@ -29,7 +30,7 @@ export interface OutputParts {
 }
 
 /** Codes of warnings that explain why a ticker has no `mu`. */
-const REASONS: ReadonlySet<unknown> = new Set(["stale_ticker", "no_prices", "no_features"]);
+const REASONS: ReadonlySet<string> = new Set<Warning["code"]>(["stale_ticker", "no_prices", "no_features"]);
 
 /**
  * Reads the wanted parts of an output and skips the rest, so that memory does not grow with the output. Relies on the order in
@@ -154,7 +155,7 @@ function* readReasons(
   json: JsonReader,
   { mu, reasons }: OutputParts,
   asked: ReadonlySet<string>,
-  explains: (code: unknown) => boolean,
+  explains: (code: string) => boolean,
 ): Waiting<void> {
   yield* eachElement(json, function* () {
     const entry = yield* scalars(json);

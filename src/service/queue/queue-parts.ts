@@ -21,7 +21,6 @@ export interface QueueParts {
     readonly job_seconds: number;
     readonly concurrent_jobs: number;
     readonly cores: number;
-    readonly retention_days: number;
   };
   /** The URL of an input, from its URL or storage path in the row. */
   readonly urlOf: (stored: string) => string;

@@ -74,7 +74,6 @@ export class TestedQueue {
         job_seconds: 3_600,
         concurrent_jobs: 2,
         cores: 2,
-        retention_days: 30,
         ...settings,
       },
       urlOf: (stored) => stored,

@@ -1,3 +1,4 @@
+import { outputIdIn } from "../../blob/names.ts";
 import type { Queryable } from "../database/database.ts";
 import { UNENDED } from "./operation-rows.ts";
 
@@ -27,13 +28,12 @@ export async function findBlob(
   caller: string,
   name: string,
 ): Promise<StorageKey | undefined> {
-  const id = /^(?:ml|nn)_engine_(.*)\.json$/.exec(name)?.[1];
   const { rows } = await statements.query<{ space: string }>(
     `select space from blobs where caller = $1 and name = $2 and removed_at is null
      union all select space from operations
        where caller = $1 and id = $3 and status in ${UNENDED}
      limit 1`,
-    [caller, name, id ?? null],
+    [caller, name, outputIdIn(name) ?? null],
   );
   return rows[0] && { name, space: rows[0].space };
 }
@@ -43,12 +43,11 @@ export async function ownerOf(
   statements: Queryable,
   { name, space }: StorageKey,
 ): Promise<string | undefined> {
-  const id = /^(?:ml|nn)_engine_(.*)\.json$/.exec(name)?.[1];
   const { rows } = await statements.query<{ caller: string }>(
     `select caller from blobs where space = $1 and name = $2
      union all select caller from operations where id = $3 and space = $1
      limit 1`,
-    [space, name, id ?? null],
+    [space, name, outputIdIn(name) ?? null],
   );
   return rows[0]?.caller;
 }

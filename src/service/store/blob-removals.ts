@@ -1,3 +1,4 @@
+import { outputIdIn } from "../../blob/names.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import {
@@ -39,21 +40,21 @@ export interface RemovalTarget {
 export function markRemoved(
   database: Database,
   caller: string,
-  place: StorageKey,
+  blob: StorageKey,
   { recorded, left }: RemovalTarget,
 ): Promise<MarkOutcome> {
   return database.transaction(async (statements) => {
     await lockUsage(statements, caller);
     // Waits for submissions, which lock the record while they are inserted; the next statement sees their rows.
-    const state = await stateOf(statements, caller, place.name, "for update");
+    const state = await stateOf(statements, caller, blob.name, "for update");
     if (state === "goes on") return state;
     if ((recorded && state === "none") || (left && state !== "left")) return "gone";
-    const operations = await namedBy(statements, caller, place);
-    if (operations.length > 0) throw inUse(place.name, operations);
-    if (await isUploaded(statements, caller, place.name)) throw beingUploaded(place.name);
+    const operations = await namedBy(statements, caller, blob);
+    if (operations.length > 0) throw inUse(blob.name, operations);
+    if (await isUploaded(statements, caller, blob.name)) throw beingUploaded(blob.name);
     await statements.query(
       "update blobs set removed_at = clock_timestamp() where caller = $1 and name = $2",
-      [caller, place.name],
+      [caller, blob.name],
     );
     return "marked";
   });
@@ -122,14 +123,13 @@ export async function claimRemoval(
 const OPERATIONS_LISTED_AT_MOST = 10;
 
 /** Ids of operations that have not ended and read the blob or are to write it. */
-async function namedBy(statements: Queryable, caller: string, place: StorageKey): Promise<string[]> {
-  const id = /^(?:ml|nn)_engine_(.*)\.json$/.exec(place.name)?.[1];
+async function namedBy(statements: Queryable, caller: string, blob: StorageKey): Promise<string[]> {
   const { rows } = await statements.query<{ id: string }>(
     `select id from operations
      where caller = $1 and status in ${UNENDED}
        and (feature_url = $2 or data_extractor_url = $2 or id = $3)
      order by ordinal limit $4`,
-    [caller, storagePathOf(place), id ?? null, OPERATIONS_LISTED_AT_MOST],
+    [caller, storagePathOf(blob), outputIdIn(blob.name) ?? null, OPERATIONS_LISTED_AT_MOST],
   );
   return rows.map((row) => row.id);
 }

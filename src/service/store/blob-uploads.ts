@@ -118,10 +118,10 @@ async function withPending(
   return { bytes: bytes + rows[0]!.bytes, blobs: blobs + rows[0]!.blobs };
 }
 
-async function isTaken(statements: Queryable, place: StorageKey, caller: string): Promise<boolean> {
+async function isTaken(statements: Queryable, blob: StorageKey, caller: string): Promise<boolean> {
   const { rows } = await statements.query(
     "select 1 from blobs where space = $1 and name = $2 and caller <> $3",
-    [place.space, place.name, caller],
+    [blob.space, blob.name, caller],
   );
   return rows.length > 0;
 }

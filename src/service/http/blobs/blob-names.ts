@@ -1,18 +1,16 @@
+import { isInputName, outputIdIn } from "../../../blob/names.ts";
 import { MucastError } from "../../../contract/errors/errors.ts";
 import { show } from "../../../contract/errors/faults.ts";
 
-const INPUT = /^(?:feature_engine|data_extractor)_[A-Za-z0-9_-]{1,64}\.json$/;
-const OUTPUT = /^(?:ml|nn)_engine_[A-Za-z0-9_-]{1,64}\.json$/;
-
 /** @throws MucastError not_found for a name that no blob can have. */
 export function checkReadable(name: string): void {
-  if (!INPUT.test(name) && !OUTPUT.test(name)) throw noBlob(name);
+  if (!isInputName(name) && outputIdIn(name) === undefined) throw noBlob(name);
 }
 
 /** @throws MucastError method_not_allowed for outputs, which jobs alone write; invalid_request for other names. */
 export function checkWritable(name: string): void {
-  if (INPUT.test(name)) return;
-  if (OUTPUT.test(name)) {
+  if (isInputName(name)) return;
+  if (outputIdIn(name) !== undefined) {
     throw new MucastError("method_not_allowed", `${name} is an output, which jobs alone write`, {
       allow: ["DELETE", "GET", "HEAD"],
     });
