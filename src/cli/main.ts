@@ -7,7 +7,7 @@ import { explain, Reporter } from "./reporter.ts";
 
 const CANCELED = 130;
 /** Far more than a process takes that nothing holds. */
-const LEAVE_MILLISECONDS = 500;
+const EXIT_MILLISECONDS = 500;
 
 const program = createProgram();
 
@@ -28,15 +28,15 @@ try {
   process.exitCode = exitCodeOf(error);
   // What was half opened, such as a damaged database, may hold the process for minutes, and its supervisor with it.
   if (process.argv[2] === "serve") process.exit();
-  if (process.exitCode === CANCELED) leaveSoon();
+  if (process.exitCode === CANCELED) exitBySignal();
 }
 
 /**
  * Ends a process that a call of the system still holds, such as a read from a file server that is away.
  * process.exit would wait for it; a shell gives the end by SIGINT the same number, 130.
  */
-function leaveSoon(): void {
-  setTimeout(() => process.kill(process.pid, "SIGINT"), LEAVE_MILLISECONDS).unref();
+function exitBySignal(): void {
+  setTimeout(() => process.kill(process.pid, "SIGINT"), EXIT_MILLISECONDS).unref();
 }
 
 function exitCodeOf(error: unknown): number {

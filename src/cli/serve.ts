@@ -53,7 +53,7 @@ async function serve(flags: SettingFlags): Promise<void> {
   const address = settings.public_url?.replace(/\/+$/, "") ?? service.address;
   process.stdout.write(await welcome(address, settings, hasEngine(settings)));
   await stopped;
-  endInTime((settings.drain_seconds + CLOSING_SECONDS) * 1_000);
+  exitAfter((settings.drain_seconds + CLOSING_SECONDS) * 1_000);
   await service.close();
   // Clients of others' services, such as that of traces, may hold the process with timers of their own.
   process.exit(0);
@@ -78,7 +78,7 @@ function hasEngine({ executor }: ServiceSettings): boolean {
 }
 
 /** A database connection that hangs would keep the process. Its jobs are recovered then, as after a kill. */
-function endInTime(milliseconds: number): void {
+function exitAfter(milliseconds: number): void {
   setTimeout(() => {
     process.stderr.write("mucast: not everything could be closed in time\n");
     process.exit(1);

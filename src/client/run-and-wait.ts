@@ -8,7 +8,7 @@ import { endedBy, type FollowOptions, hasEnded } from "./follow-events.ts";
 import type { JobPayload } from "./payload.ts";
 
 export interface RunOptions {
-  /** Stops the waiting; the job goes on. */
+  /** Aborts the wait; the job goes on. */
   readonly signal?: AbortSignal | undefined;
   /** Milliseconds to wait in all; then a TimeoutError, and the job goes on. */
   readonly timeout?: number | undefined;
@@ -48,9 +48,10 @@ export async function runAndWait(
   { signal, timeout, onEvent }: RunOptions,
 ): Promise<SucceededOperation> {
   const signals = [signal, timeout === undefined ? undefined : AbortSignal.timeout(timeout)];
-  const stopped = AbortSignal.any(signals.filter((one) => one !== undefined));
-  const { id } = await calls.submit(operation, payload, { idempotencyKey: randomKey(), signal: stopped });
-  const ended = (await endByEvents(calls, id, stopped, onEvent)) ?? (await endByPolling(calls, id, stopped));
+  const waitSignal = AbortSignal.any(signals.filter((one) => one !== undefined));
+  const { id } = await calls.submit(operation, payload, { idempotencyKey: randomKey(), signal: waitSignal });
+  const ended =
+    (await endByEvents(calls, id, waitSignal, onEvent)) ?? (await endByPolling(calls, id, waitSignal));
   return asSucceeded(ended);
 }
 

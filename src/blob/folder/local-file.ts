@@ -47,8 +47,8 @@ async function openAny(path: string, name: string, signal: AbortSignal | undefin
 }
 
 /**
- * What the system does, or the error of a stop as soon as that comes: no call of the system can be taken back, and a file
- * server that is away holds one for ever.
+ * The result of a call of the system, or `canceled` as soon as the signal aborts: no such call can be taken back, and a file
+ * server that is away holds it for ever.
  */
 async function unlessAborted<T>(
   action: Promise<T>,
@@ -56,14 +56,14 @@ async function unlessAborted<T>(
   signal: AbortSignal | undefined,
 ): Promise<T> {
   if (!signal) return action;
-  const stopped = Promise.withResolvers<never>();
-  const stop = () => stopped.reject(canceled(signal, "reading", name));
-  if (signal.aborted) stop();
-  signal.addEventListener("abort", stop);
+  const aborted = Promise.withResolvers<never>();
+  const abort = () => aborted.reject(canceled(signal, "reading", name));
+  if (signal.aborted) abort();
+  signal.addEventListener("abort", abort);
   try {
-    return await Promise.race([action, stopped.promise]);
+    return await Promise.race([action, aborted.promise]);
   } finally {
-    signal.removeEventListener("abort", stop);
+    signal.removeEventListener("abort", abort);
   }
 }
 

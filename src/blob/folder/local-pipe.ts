@@ -36,16 +36,16 @@ async function* readPipe(
   name: string,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<Uint8Array> {
-  const stop = () => socket.destroy(canceled(signal!, "reading", name));
-  if (signal?.aborted) stop();
-  signal?.addEventListener("abort", stop);
+  const abort = () => socket.destroy(canceled(signal!, "reading", name));
+  if (signal?.aborted) abort();
+  signal?.addEventListener("abort", abort);
   try {
     yield* socket as AsyncIterable<Uint8Array>;
   } catch (error) {
     if (error instanceof MucastError) throw error;
     throw new MucastError("blob_unavailable", `${name} cannot be read: ${causeOf(error)}`, { source: name });
   } finally {
-    signal?.removeEventListener("abort", stop);
+    signal?.removeEventListener("abort", abort);
     socket.destroy();
   }
 }

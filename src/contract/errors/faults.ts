@@ -31,7 +31,7 @@ const LONGEST_PATH = 300;
  * The message and the data of an error with these faults: the first 100, and how many more there are. So an answer stays
  * small, however many faults a small body has.
  */
-export function tellFaults(all: readonly Fault[]): { message: string; faults: readonly Fault[] } {
+export function listedFaults(all: readonly Fault[]): { message: string; faults: readonly Fault[] } {
   const faults = all
     .slice(0, MOST_FAULTS)
     .map((fault) => ({ ...fault, path: cut(fault.path, LONGEST_PATH) }));
@@ -154,6 +154,6 @@ function unwrap(schema: z.ZodType | undefined): z.ZodType | undefined {
 
 /** The error of a payload or config with faults: one message with the first 100 of them. */
 export function invalidRequest(faults: readonly Fault[]): MucastError {
-  const { message, faults: told } = tellFaults(faults);
-  return new MucastError("invalid_request", message, { path: told[0]?.path ?? "config", faults: told });
+  const { message, faults: listed } = listedFaults(faults);
+  return new MucastError("invalid_request", message, { path: listed[0]?.path ?? "config", faults: listed });
 }

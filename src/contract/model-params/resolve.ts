@@ -1,5 +1,5 @@
 import { type Fault, MucastError } from "../errors/errors.ts";
-import { show, tellFaults } from "../errors/faults.ts";
+import { listedFaults, show } from "../errors/faults.ts";
 import { nearestName } from "../errors/nearest-name.ts";
 import { isRawNumber, type RawJson, type RawObject } from "../json/json-text.ts";
 import type { Warning } from "../problems/warnings.ts";
@@ -154,7 +154,7 @@ function refuse(
   { gpu, hasUnknown }: NamedArguments,
   known: ConstructorParameters,
 ): MucastError {
-  const { message, faults: listed } = tellFaults([...faults, ...gpu]);
+  const { message, faults: listed } = listedFaults([...faults, ...gpu]);
   return new MucastError(faults.length > 0 ? "invalid_model_params" : "device_unavailable", message, {
     path: listed[0]!.path,
     faults: listed,

@@ -30,9 +30,9 @@ export function shownProblem(error: unknown, log: (withheld: Withheld) => void):
     return problemOf(error);
   const id = randomUUID();
   log({ id, what: engine === undefined ? "defect" : "engine", text: textOf(error) });
-  const told = engine ?? { code: "internal", words: "a defect of mucast" };
-  const place = engine === undefined ? "its log" : "the log of mucast";
-  return problemOf(new MucastError(told.code, `${told.words}; ${place} tells more under ${id}`, { id }));
+  const shown = engine ?? { code: "internal", words: "a defect of mucast" };
+  const source = engine === undefined ? "its log" : "the log of mucast";
+  return problemOf(new MucastError(shown.code, `${shown.words}; ${source} tells more under ${id}`, { id }));
 }
 
 function wordsOfEngine(error: unknown): { code: ErrorCode; words: string } | undefined {

@@ -19,7 +19,7 @@ import {
   type ToJob,
   WARM_FLAG,
 } from "./messages.ts";
-import { endSession, killGroup, processesOfSession } from "./process-group.ts";
+import { killGroup, killSession, processesOfSession } from "./process-group.ts";
 
 export interface ChildOptions extends JobStorage {
   /** Bytes that the job may hold, in the process and all that it starts. */
@@ -163,7 +163,7 @@ export class JobChild implements BudgetedProcess {
     run.ended.resolve({ end: run.end, reason });
   }
 
-  /** Ends it in an orderly way; an order that it runs is lost. */
+  /** Stops it; an order that it runs is lost. */
   stop(): void {
     this.#stopFor("draining");
   }
@@ -196,7 +196,7 @@ export class JobChild implements BudgetedProcess {
         this.#readied.resolve();
         break;
       case "accepted":
-        this.#takeOrder();
+        this.#markAccepted();
         break;
       case "job":
         this.#run?.listener.onEvent(message.job);
@@ -209,7 +209,7 @@ export class JobChild implements BudgetedProcess {
         break;
       case "end":
         // Its accepted message may have been unreadable.
-        this.#takeOrder();
+        this.#markAccepted();
         if (this.#run) this.#run.end = message.end;
         break;
       default:
@@ -217,7 +217,7 @@ export class JobChild implements BudgetedProcess {
     }
   }
 
-  #takeOrder(): void {
+  #markAccepted(): void {
     if (this.#run) this.#run.isAccepted = true;
     this.#run?.accepted.resolve(true);
   }
@@ -229,7 +229,7 @@ export class JobChild implements BudgetedProcess {
   async #watchEnd(temporary: string | undefined): Promise<string> {
     const closed = new Promise<void>((resolve) => this.#child.once("close", () => resolve()));
     const { reason, wasStarted, wasKilled } = await this.#exit();
-    if (this.pid !== undefined) await endSession(this.pid);
+    if (this.pid !== undefined) await killSession(this.pid);
     if (wasKilled) await sweepWorkFolders(temporary || "/tmp");
     // Not before: the other processes of its session hold its pipes open. Its last messages are still in them.
     if (wasStarted) await closed;

@@ -194,7 +194,7 @@ function executionOf(handle: string, run: ChildRun, onEnd: (end: RunEnd) => void
 
 function endOf({ end, reason }: RunEnd, stopped: StopReason | undefined): ExecutionEnd {
   if (end !== undefined && "record" in end) return { kind: "succeeded", record: end.record };
-  if (stopped === "draining") return { kind: "lost", reason: "it was handed back" };
+  if (stopped === "draining") return { kind: "lost", reason: "the service released it" };
   if (end !== undefined) return { kind: "failed", problem: end.problem };
   if (stopped === undefined) return { kind: "lost", reason: `the job's process is gone: ${reason}` };
   const [code, why] =

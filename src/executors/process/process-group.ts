@@ -24,7 +24,7 @@ export function killGroup(leader: number): void {
  * but no session. On Linux alone; elsewhere they end by themselves within a second, and this returns at once. Never rejects:
  * where the system does not let it look, as without a free descriptor, it looks again.
  */
-export async function endSession(leader: number): Promise<void> {
+export async function killSession(leader: number): Promise<void> {
   const deadline = performance.now() + PATIENCE_MILLISECONDS;
   for (;;) {
     const left = processesOfSession(leader);

@@ -66,7 +66,7 @@ export class WarmEngine {
     };
   };
 
-  /** Ends its host and removes its work folder; no job may be using it. */
+  /** Closes its host and removes its work folder; no job may be using it. */
   close(): Promise<void> {
     this.#closed ??= this.#host.close().then(() => this.#work.remove());
     return this.#closed;

@@ -28,7 +28,7 @@ export async function appendEvents(
   const deliveries = events.flatMap(({ type }, index) =>
     webhooks.targetsOf(type).map((target) => ({ nth: index + 1, target })),
   );
-  // PostgreSQL runs a part that only selects, as `told`, only where the statement reads it: hence the count.
+  // PostgreSQL runs a part that only selects, as `notified`, only where the statement reads it: hence the count.
   const { rows } = await statements.query<{ last_seq: number }>(
     `with numbered as (
        update operations set last_seq = last_seq + cardinality($2::text[]) where id = $1
@@ -41,10 +41,10 @@ export async function appendEvents(
      ), delivered as (
        insert into webhook_deliveries (operation_id, seq, target)
        select $1, before + nth, target from numbered, unnest($4::int[], $5::text[]) as wanted (nth, target)
-     ), told as (
+     ), notified as (
        select pg_notify($6, type || ':' || $1) from stored
      )
-     select last_seq, (select count(*) from told) from numbered`,
+     select last_seq, (select count(*) from notified) from numbered`,
     [
       id,
       events.map(({ type }) => type),

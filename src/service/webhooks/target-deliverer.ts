@@ -42,14 +42,14 @@ export class TargetDeliverer {
   readonly #parts: DelivererParts;
   readonly #target: WebhookTarget;
   readonly #pace: Pace;
-  readonly #stop = new AbortController();
+  readonly #aborting = new AbortController();
   readonly #running: Promise<void>;
   #isClosing = false;
   #isWoken = false;
   readonly #sending = new Set<Promise<void>>();
   /** The last claim got as many deliveries as it asked for. */
   #mayBeMore = false;
-  #endPause: () => void = () => undefined;
+  #cutPauseShort: () => void = () => undefined;
 
   constructor(parts: DelivererParts, target: WebhookTarget, pace: Pace) {
     this.#parts = parts;
@@ -60,13 +60,13 @@ export class TargetDeliverer {
 
   wake(): void {
     this.#isWoken = true;
-    this.#endPause();
+    this.#cutPauseShort();
   }
 
   async close(): Promise<void> {
     this.#isClosing = true;
-    this.#endPause();
-    const late = setTimeout(() => this.#stop.abort(), this.#pace.closeMilliseconds);
+    this.#cutPauseShort();
+    const late = setTimeout(() => this.#aborting.abort(), this.#pace.closeMilliseconds);
     await this.#running;
     clearTimeout(late);
   }
@@ -87,7 +87,7 @@ export class TargetDeliverer {
   #pause(): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, this.#pace.claimMilliseconds);
-      this.#endPause = () => {
+      this.#cutPauseShort = () => {
         clearTimeout(timer);
         resolve();
       };
@@ -135,7 +135,7 @@ export class TargetDeliverer {
     const { timeoutMilliseconds } = this.#pace;
     const body = cloudEvent(delivery, this.#parts.source);
     const id = eventId(delivery.operation_id, delivery.seq);
-    return postEvent({ url, secret, id, body, timeoutMilliseconds, signal: this.#stop.signal });
+    return postEvent({ url, secret, id, body, timeoutMilliseconds, signal: this.#aborting.signal });
   }
 
   async #store(delivery: DueDelivery, end: DeliveryEnd, fields: object): Promise<void> {
