@@ -13,6 +13,8 @@ import { endServices, serviceFolder } from "../test/service/service.testing.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
+const NO_PYTHON = "/no/such/python";
+
 interface Started {
   readonly root: ChildProcess;
   readonly ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
@@ -36,7 +38,8 @@ async function start(...words: string[]): Promise<Started> {
     cwd: ROOT,
     detached: true,
     stdio: ["ignore", descriptor, descriptor],
-    env: { ...process.env, TMPDIR: join(folder, "tmp"), MUCAST_DRAIN_SECONDS: "0" },
+    // No job is run: the job process that waits for one need not import an engine's libraries.
+    env: { ...process.env, TMPDIR: join(folder, "tmp"), MUCAST_DRAIN_SECONDS: "0", MUCAST_PYTHON: NO_PYTHON },
   });
   closeSync(descriptor);
   const ended = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {

@@ -109,11 +109,14 @@ export async function processesIn(folder: string): Promise<number[]> {
   return found;
 }
 
+/** A look at every process of the system costs about a millisecond. */
+const MILLISECONDS_BETWEEN_LOOKS = 20;
+
 /** Waits until `state` gives something; the test's own time limit ends a wait for what never comes. */
 export async function until<T>(state: () => Promise<T | undefined>): Promise<T> {
   for (;;) {
     const value = await state();
     if (value !== undefined) return value;
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await new Promise((resolve) => setTimeout(resolve, MILLISECONDS_BETWEEN_LOOKS));
   }
 }

@@ -12,8 +12,8 @@ import type { FitPredictTask, FitRows } from "../../src/engine/pool/protocol.ts"
 
 const ROWS = 200;
 const COLUMNS = 4;
-/** Between two looks; nothing is right or wrong by it. */
-const PAUSE_MILLISECONDS = 5;
+/** Between two looks at every process of the system; nothing is right or wrong by it. */
+const PAUSE_MILLISECONDS = 20;
 
 /** catboost, because its import is the shortest. */
 export const QUICK: Estimator = catboost(5);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, test } from "node:test";
+import { after, afterEach, before, beforeEach, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import {
   ENDLESS,
@@ -15,6 +15,7 @@ import {
 import { MucastError } from "../../contract/errors/errors.ts";
 import { isRunning } from "../../contract/machine/process-stat.ts";
 import { readNpy } from "../npy.ts";
+import type { EnginePool } from "./pool.ts";
 import type { FitPredictTask } from "./protocol.ts";
 
 const linux = { skip: process.platform !== "linux" && "looks into /proc", timeout: 600_000 };
@@ -39,6 +40,14 @@ const bytesOf = ({ predictions }: FitPredictTask) => readFileSync(predictions.re
 const worker = () => until(() => engineProcesses(fixture.folder).workers[0]);
 
 describe("a pool", { timeout: 600_000 }, () => {
+  /** For tests that leave it as it was. */
+  const shared = new PoolFixture();
+  let three: EnginePool;
+  before(() => {
+    three = shared.start({ workers: 3 });
+  });
+  after(() => shared.remove());
+
   test("greets with the versions in use and runs tasks given before that", async () => {
     const pool = fixture.start();
     const seen: number[] = [];
@@ -52,42 +61,39 @@ describe("a pool", { timeout: 600_000 }, () => {
   });
 
   test("gives the same bytes with one worker and with three", async () => {
-    const runs = await Promise.all(
-      [1, 3].map(async (workers) => {
-        const pool = fixture.start({ workers });
-        const tasks = Array.from({ length: 6 }, () => fixture.task(QUICK));
-        await Promise.all(tasks.map((task) => pool.run(task)));
-        return tasks.map(bytesOf);
-      }),
-    );
+    const bytesFrom = async (where: PoolFixture, pool: EnginePool) => {
+      const tasks = Array.from({ length: 6 }, () => where.task(QUICK));
+      await Promise.all(tasks.map((task) => pool.run(task)));
+      return tasks.map(bytesOf);
+    };
+    const runs = await Promise.all([
+      bytesFrom(fixture, fixture.start({ workers: 1 })),
+      bytesFrom(shared, three),
+    ]);
     assert.deepEqual(runs[0], runs[1]);
   });
 
   test("never runs more workers than its limit", linux, async () => {
-    const pool = fixture.start({ workers: 2 });
     let most = 0;
     const onProgress = () => {
-      most = Math.max(most, engineProcesses(fixture.folder).workers.length);
+      most = Math.max(most, engineProcesses(shared.folder).workers.length);
     };
-    await Promise.all(Array.from({ length: 8 }, () => pool.run(fixture.task(QUICK), { onProgress })));
-    assert.equal(most, 2);
+    await Promise.all(Array.from({ length: 8 }, () => three.run(shared.task(QUICK), { onProgress })));
+    assert.equal(most, 3);
   });
 
   test("rejects with a task's own error, its code and ticker, and works on", async () => {
-    const pool = fixture.start();
-    const bad = fixture.task(QUICK, { label: "AAPL", fits: [{ train: [0, 1], predict: [1, 2] }] });
-    const error = await rejection(pool.run(bad));
+    const bad = shared.task(QUICK, { label: "AAPL", fits: [{ train: [0, 1], predict: [1, 2] }] });
+    const error = await rejection(three.run(bad));
     assert.equal(error.code, "fit_failed");
     assert.match(error.message, /^AAPL: /);
     assert.equal(error.data.ticker, "AAPL");
-    await pool.run(fixture.task(QUICK));
+    await three.run(shared.task(QUICK));
   });
 
   test("refuses wrong argument values in a trial", async () => {
     const estimator = { ...QUICK, params: { ...QUICK.params, depth: 99 } } as unknown as typeof QUICK;
-    const error = await rejection(
-      fixture.start().run({ task: "trial", estimator, scaler: "none", columns: 8 }),
-    );
+    const error = await rejection(three.run({ task: "trial", estimator, scaler: "none", columns: 8 }));
     assert.equal(error.code, "invalid_model_params");
     assert.deepEqual([error.data.parameter, error.data.value], ["depth", 99]);
   });

@@ -9,7 +9,7 @@ import { problemOf } from "../../contract/problems/problem.ts";
 import type { JobOrder } from "../executor.ts";
 import { RecordingListener } from "../executor-suite.testing.ts";
 import { JobChild } from "./job-child.ts";
-import { newSandbox, orderOf, processesOf, RIDGE, TINY } from "./jobs.testing.ts";
+import { newSandbox, orderOf, processesOf, QUICK, TINY } from "./jobs.testing.ts";
 
 const options = { timeout: 600_000, skip: process.platform !== "linux" && "looks into /proc" };
 after(removeFolders);
@@ -72,7 +72,7 @@ test("of a defect a job process tells an id alone, and its log the rest", option
   const memoryBytes = 2 ** 40;
   const child = new JobChild({ env, warm: false, log, blobUrl, policy: { allowed: [] }, memoryBytes });
   t.after(() => child.kill());
-  const { end: told } = await child.give(orderOf(TINY, RIDGE), new RecordingListener()).ended;
+  const { end: told } = await child.give(orderOf(TINY, QUICK), new RecordingListener()).ended;
   assert.ok(told !== undefined && "problem" in told, JSON.stringify(told));
   const { code, id } = told.problem;
   assert.equal(code, "internal");

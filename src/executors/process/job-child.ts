@@ -29,8 +29,6 @@ export interface ChildOptions extends JobStorage {
   readonly warm: boolean;
   /** Called with each line that the process prints, and the operation that it runs then. */
   readonly log: (line: string, operationId: string | undefined) => void;
-  /** Milliseconds in which the process has to take an order, or is killed; 10 s by default once it is ready, 120 s before. */
-  readonly accept?: { readonly ready: number; readonly starting: number } | undefined;
 }
 
 /** How an order ended, and how its process ended, where it did. */
@@ -68,7 +66,7 @@ const LONGEST_LINE = 64 * 2 ** 10;
 /** Characters of a line that is no message, in the log. */
 const LONGEST_SHOWN = 200;
 const GRACE_MILLISECONDS = 5_000;
-/** A ready process only waits for a line; before that, a busy machine loads its modules. */
+/** In which a process has to take an order, or is killed: one that is ready only waits for a line; before that, a busy machine loads its modules. */
 const ACCEPT_MILLISECONDS = { ready: 10_000, starting: 120_000 };
 
 /** The service's side of a job process. */
@@ -81,7 +79,6 @@ export class JobChild implements BudgetedProcess {
   readonly ready: Promise<unknown>;
   readonly #child: ChildProcess;
   readonly #readied = Promise.withResolvers<void>();
-  readonly #accept: { readonly ready: number; readonly starting: number };
   #isReady = false;
   /** Writes a line to the service's log. */
   readonly #print: (line: string) => void;
@@ -90,8 +87,7 @@ export class JobChild implements BudgetedProcess {
   /** How it ended, once it has. */
   #reason: string | undefined;
 
-  constructor({ env, warm, log, blobUrl, policy, memoryBytes, accept = ACCEPT_MILLISECONDS }: ChildOptions) {
-    this.#accept = accept;
+  constructor({ env, warm, log, blobUrl, policy, memoryBytes }: ChildOptions) {
     this.#child = spawn(process.execPath, [ENTRY, ...(warm ? [WARM_FLAG] : [])], {
       env,
       // A group and a session of its own, so that both can be killed whole.
@@ -138,7 +134,10 @@ export class JobChild implements BudgetedProcess {
     this.#run = run;
     if (this.#reason !== undefined) this.#finish(run, this.#reason);
     else this.#send({ op: "order", order });
-    const acceptTimer = setTimeout(() => this.kill(), this.#accept[this.#isReady ? "ready" : "starting"]);
+    const acceptTimer = setTimeout(
+      () => this.kill(),
+      ACCEPT_MILLISECONDS[this.#isReady ? "ready" : "starting"],
+    );
     void run.accepted.promise.then(() => clearTimeout(acceptTimer));
     return {
       accepted: run.accepted.promise,

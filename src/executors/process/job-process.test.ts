@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { copyFile, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
@@ -15,10 +15,11 @@ import {
   outputsOf,
   pidOf,
   processesOf,
-  RIDGE,
+  QUICK,
   run,
   TINY,
   until,
+  untilGone,
   withExecutor,
 } from "./jobs.testing.ts";
 import type { ProcessExecutor } from "./process-executor.ts";
@@ -44,7 +45,7 @@ describe("a job in a process of its own", options, () => {
     };
     await withExecutor(
       async (executor) => {
-        const order = orderOf(TINY, RIDGE, urls);
+        const order = orderOf(TINY, QUICK, urls);
         const end = await (await executor.start(order, new RecordingListener())).ended;
         assert.ok(end.kind === "succeeded", JSON.stringify(end));
         const { output_url, output_name } = end.record;
@@ -70,10 +71,10 @@ describe("a job in a process of its own", options, () => {
     };
     await withExecutor(
       async (executor) => {
-        const order = orderOf(TINY, RIDGE, { ...urls, space });
+        const order = orderOf(TINY, QUICK, { ...urls, space });
         const closed = await (await executor.start(order, new RecordingListener())).ended;
         assert.equal(closed.kind === "failed" && closed.problem.code, "blob_not_found");
-        const shared = orderOf(TINY, RIDGE, { ...urls, space, shared: [urls.dataExtractorUrl] });
+        const shared = orderOf(TINY, QUICK, { ...urls, space, shared: [urls.dataExtractorUrl] });
         const end = await (await executor.start(shared, new RecordingListener())).ended;
         assert.ok(end.kind === "succeeded", JSON.stringify(end));
         assert.equal(end.record.output_url, `${base}/data/${end.record.output_name}`);
@@ -103,7 +104,7 @@ describe("a job in a process of its own", options, () => {
     const sandbox = await newSandbox();
     const executor = executorIn(sandbox, { memoryBytes: 32 * 2 ** 20 });
     try {
-      const { end } = await run(executor, RIDGE);
+      const { end } = await run(executor, QUICK);
       assert.ok(end.kind === "failed", JSON.stringify(end));
       const { code, detail, limit_bytes, share_bytes } = end.problem;
       assert.deepEqual([code, limit_bytes, share_bytes], ["out_of_memory", 32 * 2 ** 20, 32 * 2 ** 20]);
@@ -149,38 +150,19 @@ describe("a job in a process of its own", options, () => {
     }
   });
 
-  test("is ended by the kernel before its service, with all that it starts", async () => {
-    const sandbox = await newSandbox();
-    const executor = executorIn(sandbox);
-    const score = (pid: number | "self") => Number(readFileSync(`/proc/${pid}/oom_score_adj`, "latin1"));
-    const own = score("self");
-    try {
-      const execution = await executor.start(orderOf(TINY, ENDLESS, { workers: 1 }), new RecordingListener());
-      await until(() => fittingIn(sandbox)[0]);
-      const scores = processesOf(sandbox).map(score);
-      assert.equal(scores.length, 3, "the job process, the engine's host and a worker");
-      assert.ok(
-        scores.every((its) => its > own || its === 1_000),
-        `${scores} beside ${own}`,
-      );
-      execution.stop("canceled");
-      await execution.ended;
-    } finally {
-      await executor.close();
-    }
-  });
-
-  test("succeeds where its status cannot be written, which is logged with its operation", async () => {
+  test("succeeds where its status cannot be written, which is logged with its operation, and ends by itself", async () => {
     const lines: [string, string | undefined][] = [];
     const log = (...line: [string, string | undefined]) => lines.push(line);
     await withExecutor(
       async (executor, sandbox) => {
         writeFileSync(join(sandbox.blobUrl, "status"), "");
-        const { order, end } = await run(executor, RIDGE);
+        const { order, end } = await run(executor, QUICK);
         assert.equal(end.kind, "succeeded");
         assert.ok(lines.length >= 1);
         assert.match(lines[0]![0], /could not be written/);
         assert.equal(lines[0]![1], order.id);
+        // Nothing keeps it for another job.
+        await untilGone(sandbox);
       },
       { log },
     );

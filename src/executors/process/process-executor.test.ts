@@ -63,7 +63,9 @@ class ProcessTrial implements ExecutorTrial {
   }
 
   async amid({ order }: Tried): Promise<void> {
-    if (order.config === ENDLESS) await until(() => fittingIn(this.#sandbox)[0]);
+    if (order.config !== ENDLESS) return;
+    await until(() => fittingIn(this.#sandbox)[0]);
+    this.#checkScores();
   }
 
   async finish(): Promise<void> {
@@ -103,11 +105,26 @@ class ProcessTrial implements ExecutorTrial {
     assert.deepEqual(temporaryFilesOf(this.#sandbox), []);
   }
 
+  /** The kernel would end the job process, its engine's host and every worker before the service. */
+  #checkScores(): void {
+    const own = scoreOf("self");
+    const scores = processesOf(this.#sandbox).map(scoreOf);
+    assert.ok(scores.length >= 3, "the job process, the engine's host and a worker");
+    assert.ok(
+      scores.every((its) => its > own || its === 1_000),
+      `${scores} beside ${own}`,
+    );
+  }
+
   #checkConfig(order: JobOrder, sha256: string | undefined): void {
     const output = outputOf(this.#sandbox, order);
     assert.equal(sha256, JSON.parse(output).provenance.config_sha256);
     assert.match(output, /"alpha":1\.0e0/);
   }
+}
+
+function scoreOf(pid: number | "self"): number {
+  return Number(readFileSync(`/proc/${pid}/oom_score_adj`, "latin1"));
 }
 
 function checkReports({ listener: { events, timings } }: Tried, stored: unknown): void {
@@ -134,10 +151,14 @@ describe("what a job process sees", options, () => {
       .map((pid) => readFileSync(`/proc/${pid}/${file}`, "latin1"))
       .join("\0");
 
+  /** Waits for a job process and its engine; what it imports is not waited for. */
+  const started = (sandbox: Sandbox) =>
+    until(() => (/mucast_engine\0host/.test(seen(sandbox, "cmdline")) ? true : undefined));
+
   test("holds no secret of the service", () =>
     withExecutor(
-      async (executor, sandbox) => {
-        await executor.ready();
+      async (_, sandbox) => {
+        await started(sandbox);
         assert.equal(processesOf(sandbox).length, 2, "a job process and its engine");
         assert.doesNotMatch(seen(sandbox, "environ"), /s3cret|trace-warnings/);
       },
@@ -146,8 +167,8 @@ describe("what a job process sees", options, () => {
 
   test("holds the storage's credentials where that is Azure, and never on a command line", () =>
     withExecutor(
-      async (executor, sandbox) => {
-        await executor.ready();
+      async (_, sandbox) => {
+        await started(sandbox);
         assert.match(seen(sandbox, "environ"), /AZURE_STORAGE_SAS_TOKEN=sig=s3cret-3/);
         assert.doesNotMatch(seen(sandbox, "environ"), /s3cret-[124]/);
         assert.doesNotMatch(seen(sandbox, "cmdline"), /s3cret/);

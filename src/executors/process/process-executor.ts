@@ -11,7 +11,7 @@ import type {
   JobOrder,
   StopReason,
 } from "../executor.ts";
-import { type ChildOptions, type ChildRun, JobChild, type RunEnd } from "./job-child.ts";
+import { type ChildRun, JobChild, type RunEnd } from "./job-child.ts";
 import { MemoryBudget } from "./memory-budget.ts";
 import type { JobStorage } from "./messages.ts";
 import { Standby } from "./standby.ts";
@@ -25,8 +25,6 @@ export interface ProcessExecutorOptions extends JobStorage {
   readonly jobs?: number;
   /** Bytes that all job processes together may hold; by default 80 % of the machine's memory. */
   readonly memoryBytes?: number;
-  /** Milliseconds in which a job process has to take its order before the executor tries another one. */
-  readonly accept?: ChildOptions["accept"];
   /** The environment of which job processes get a few variables; by default that of this process. */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
@@ -139,9 +137,9 @@ export class ProcessExecutor implements Executor {
   #spawn(warm: boolean): JobChild {
     const env = this.#env();
     if (warm) this.#standbyEnv = JSON.stringify(env);
-    const { blobUrl, policy, log, accept } = this.#options;
+    const { blobUrl, policy, log } = this.#options;
     try {
-      const child = new JobChild({ env, warm, blobUrl, policy, log, accept, memoryBytes: this.#memoryBytes });
+      const child = new JobChild({ env, warm, blobUrl, policy, log, memoryBytes: this.#memoryBytes });
       this.#spawned.add(child);
       void child.ended.then(() => this.#spawned.delete(child));
       return child;

@@ -9,6 +9,7 @@ import {
   outputOf,
   pidOf,
   processesOf,
+  QUICK,
   RIDGE,
   run,
   type Sandbox,
@@ -35,97 +36,75 @@ async function freshBytes(sandbox: Sandbox, config: string, order: JobOrder): Pr
 }
 
 describe("a job process that is ready before its job", options, () => {
-  const classical = (model: string, scaler: string) =>
-    `{"ML params": {"model": "${model}", "scaler": "${scaler}", "n_splits": 2, "cv_test_size": 3, "intervals": {"alpha": 0.3}}}`;
+  const classical = (model: string, scaler: string, params: string) =>
+    `{"ML params": {"model": "${model}", "scaler": "${scaler}", "model_params": {${params}}, "n_splits": 2, "cv_test_size": 3, "intervals": {"alpha": 0.3}}}`;
+  const forest = classical("random_forest", "robust", '"n_estimators": 10');
+  // Every library, each imported with no other one by the job that begins with it.
   const cases = [
-    classical("ridge", "none"),
-    classical("random_forest", "robust"),
-    classical("lightgbm", "none"),
-    classical("xgboost", "standard"),
-    classical("catboost", "minmax"),
-    `{"NN params": {"Dot prediction": {"current option": "mlp", "data_processing": {"lookback": 2}, "training_params": {"epochs": 2}}}}`,
+    forest,
+    classical("lightgbm", "minmax", '"n_estimators": 10'),
+    classical("xgboost", "standard", '"n_estimators": 10'),
+    classical("catboost", "none", '"iterations": 10'),
   ];
-  test("does one job after the other, and leaves the same bytes for each as one that begins with it", () =>
-    withExecutor(
-      async (executor, sandbox) => {
-        await executor.ready();
-        const [waiting] = processesOf(sandbox);
-        const ridge = cases[0]!;
-        const bad = RIDGE.replace('"ridge"', '"ridge", "model_params": {"alpha": -1}');
-        // A network's job ends its process.
-        const jobs = [];
-        for (const config of [...cases.slice(0, 5), bad, ridge, cases[5]!])
-          jobs.push({ config, ...(await run(executor, config)) });
-        assert.deepEqual(
-          jobs.map(({ end }) => end.kind),
-          [...cases.slice(0, 5).map(() => "succeeded"), "failed", "succeeded", "succeeded"],
-        );
-        for (const { execution } of jobs) assert.equal(pidOf(execution), waiting);
-        const fresh = new Map<string, string>();
-        for (const { config, order, end } of jobs) {
-          if (end.kind !== "succeeded") continue;
-          if (!fresh.has(config)) fresh.set(config, await freshBytes(sandbox, config, order));
-          assert.equal(withoutIdentity(outputOf(sandbox, order)), fresh.get(config), config);
-        }
-        for (const { execution } of jobs) execution.stop("canceled");
-        assert.equal((await run(executor, RIDGE)).end.kind, "succeeded");
-      },
-      { warm: true },
-    ));
+  const network = `{"NN params": {"Dot prediction": {"current option": "mlp", "data_processing": {"lookback": 2}, "training_params": {"epochs": 2}}}}`;
 
-  test("that has done its job ends where none is kept ready", () =>
-    withExecutor(async (executor, sandbox) => {
-      await run(executor, RIDGE);
-      await until(() => (processesOf(sandbox).length === 0 ? true : undefined));
-    }));
-
-  test("is replaced when it is killed while it waits", () =>
-    withExecutor(
-      async (executor, sandbox) => {
-        await executor.ready();
-        const killed = processesOf(sandbox);
-        for (const pid of killed) process.kill(pid, "SIGKILL");
-        await until(() => processesOf(sandbox).find((pid) => !killed.includes(pid)));
-        assert.equal((await run(executor, RIDGE)).end.kind, "succeeded");
-      },
-      { warm: true },
-    ));
-
-  test("is replaced when it stands still while it waits", () =>
-    withExecutor(
-      async (executor, sandbox) => {
-        await executor.ready();
-        const [stopped] = processesOf(sandbox);
-        process.kill(stopped!, "SIGSTOP");
-        const { end, execution } = await run(executor, RIDGE);
-        assert.equal(end.kind, "succeeded");
-        assert.notEqual(pidOf(execution), stopped);
-      },
-      // Far longer than one that is ready takes, far less than a new one may.
-      { warm: true, accept: { ready: 2_000, starting: 300_000 } },
-    ));
-
-  test("whose engine was killed while it waited does the job with another one", () =>
-    withExecutor(
-      async (executor, sandbox) => {
-        await executor.ready();
-        const [job, host] = processesOf(sandbox);
-        process.kill(host!, "SIGKILL");
-        await until(() => (processesOf(sandbox).length === 1 ? true : undefined));
-        const { end, execution } = await run(executor, RIDGE);
-        assert.deepEqual([end.kind, pidOf(execution)], ["succeeded", job]);
-      },
-      { warm: true },
-    ));
-
-  test("is replaced where the environment has changed since it was started", async () => {
-    const env: Environment = { ...process.env };
+  test("does one job after the other, and leaves the same bytes for each as one that begins with it", async () => {
+    const left: { config: string; order: JobOrder; text: string; sandbox: Sandbox }[] = [];
     await withExecutor(
       async (executor, sandbox) => {
         await executor.ready();
         const [waiting] = processesOf(sandbox);
+        const bad = RIDGE.replace('"ridge"', '"ridge", "model_params": {"alpha": -1}');
+        const kinds: string[] = [];
+        const stops: (() => void)[] = [];
+        // A network's job ends its process.
+        for (const config of [...cases, bad, forest, network]) {
+          for (const stopLate of stops) stopLate();
+          const { order, execution, end } = await run(executor, config);
+          stops.push(() => execution.stop("canceled"));
+          kinds.push(end.kind);
+          assert.equal(pidOf(execution), waiting);
+          if (end.kind === "succeeded")
+            left.push({ config, order, sandbox, text: withoutIdentity(outputOf(sandbox, order)) });
+        }
+        assert.deepEqual(kinds, [...cases.map(() => "succeeded"), "failed", "succeeded", "succeeded"]);
+      },
+      { warm: true },
+    );
+    const fresh = new Map<string, string>();
+    for (const { config, order, text, sandbox } of left) {
+      if (!fresh.has(config)) fresh.set(config, await freshBytes(sandbox, config, order));
+      assert.equal(text, fresh.get(config), config);
+    }
+  });
+
+  test("is replaced where it cannot do the job, and does it with another engine where its own was killed", async () => {
+    const env: Environment = { ...process.env };
+    await withExecutor(
+      async (executor, sandbox) => {
+        await executor.ready();
+        const killed = processesOf(sandbox);
+        for (const pid of killed) process.kill(pid, "SIGKILL");
+        const second = await until(() => processesOf(sandbox).find((pid) => !killed.includes(pid)));
+        const afterDeath = await run(executor, RIDGE);
+        assert.deepEqual([afterDeath.end.kind, pidOf(afterDeath.execution)], ["succeeded", second]);
+
+        process.kill(second, "SIGSTOP");
+        const afterHalt = await run(executor, QUICK);
+        assert.equal(afterHalt.end.kind, "succeeded");
+        const third = pidOf(afterHalt.execution);
+        assert.notEqual(third, second);
+
+        const engines = processesOf(sandbox).filter((pid) => pid !== third);
+        assert.equal(engines.length, 1, "the engine of the process that waits");
+        process.kill(engines[0]!, "SIGKILL");
+        await until(() => (processesOf(sandbox).length === 1 ? true : undefined));
+        const withoutEngine = await run(executor, QUICK);
+        assert.deepEqual([withoutEngine.end.kind, pidOf(withoutEngine.execution)], ["succeeded", third]);
+
+        const waiting = await until(() => processesOf(sandbox).find((pid) => pid !== third));
         env.MUCAST_PYTHON = "/no/such/python";
-        const { end, execution } = await run(executor, RIDGE);
+        const { end, execution } = await run(executor, QUICK);
         assert.ok(end.kind === "failed");
         assert.equal(end.problem.code, "engine_unavailable");
         assert.notEqual(pidOf(execution), waiting);
