@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe } from "node:test";
+import { copyNewDatabase } from "../../../test/servers/database-template.testing.ts";
 import { type Postgres, startPostgres } from "../../../test/servers/postgres.testing.ts";
 import { type Database, openDatabase } from "./database.ts";
 
@@ -20,6 +21,7 @@ export function onEachDatabase(declare: (tested: TestDatabase) => void): void {
     const folder = mkdtempSync(join(tmpdir(), "mucast-database-"));
     let database: Database;
     before(async () => {
+      await copyNewDatabase(folder);
       database = await openDatabase({ databaseUrl: undefined, dataDir: folder });
     });
     after(async () => {
