@@ -18,8 +18,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   cli: ["contract", "blob", "engine", "prepare", "jobs", "executors", "service", "client"],
 };
 
-/** The rooms of src/contract, each with those that it may import: from codes and schemas up to the operations of the API. */
-const CONTRACT_ROOMS: Record<string, readonly string[]> = {
+/** The folders of src/contract, each with those that it may import: from codes and schemas up to the operations of the API. */
+const CONTRACT_FOLDERS: Record<string, readonly string[]> = {
   errors: [],
   machine: ["errors"],
   market: ["errors"],
@@ -32,11 +32,11 @@ const CONTRACT_ROOMS: Record<string, readonly string[]> = {
   api: ["schema", "problems", "model-params", "config", "output"],
 };
 
-/** The rooms of src/jobs: what both jobs use imports neither of them, and no job imports the other. */
-const JOB_ROOMS: Record<string, readonly string[]> = { shared: [], ml: ["shared"], dl: ["shared"] };
+/** The folders of src/jobs: what both jobs use imports neither of them, and no job imports the other. */
+const JOB_FOLDERS: Record<string, readonly string[]> = { shared: [], ml: ["shared"], dl: ["shared"] };
 
-/** The rooms of src/executors beside its own files, and which of them each may import: no executor imports another. */
-const EXECUTOR_ROOMS: Record<string, readonly string[]> = {
+/** The folders of src/executors beside its own files, and which of them each may import: no executor imports another. */
+const EXECUTOR_FOLDERS: Record<string, readonly string[]> = {
   polling: [],
   process: [],
   "container-apps": ["polling"],
@@ -63,7 +63,7 @@ function importsOf(file: string): Import[] {
   return targetsOf(readFileSync(file, "utf8")).map((target) => ({ file, folder, target }));
 }
 
-function roomOf({ file }: Import): string {
+function subfolderOf({ file }: Import): string {
   return file.split("/")[2]!;
 }
 
@@ -101,39 +101,39 @@ test("imports between folders go one way", () => {
   assert.deepEqual(wrong, []);
 });
 
-test("the rooms of the contract import each other one way, and none its settings", () => {
-  checkRooms("contract", CONTRACT_ROOMS);
+test("the folders of the contract import each other one way, and none its settings", () => {
+  checkSubfolders("contract", CONTRACT_FOLDERS);
 });
 
-test("the two jobs share only what lies in their shared room", () => {
-  checkRooms("jobs", JOB_ROOMS);
+test("the two jobs share only what lies in their shared folder", () => {
+  checkSubfolders("jobs", JOB_FOLDERS);
 });
 
-function checkRooms(folder: string, rooms: Readonly<Record<string, readonly string[]>>): void {
-  const inRooms = imports.filter((one) => one.folder === folder && one.file.split("/").length > 3);
-  assert.deepEqual([...new Set(inRooms.map(roomOf))].sort(), Object.keys(rooms).sort());
-  const wrong = inRooms.filter((one) => {
+function checkSubfolders(folder: string, subfolders: Readonly<Record<string, readonly string[]>>): void {
+  const inSubfolders = imports.filter((one) => one.folder === folder && one.file.split("/").length > 3);
+  assert.deepEqual([...new Set(inSubfolders.map(subfolderOf))].sort(), Object.keys(subfolders).sort());
+  const wrong = inSubfolders.filter((one) => {
     const target = new URL(one.target, `file:///${one.file}`).pathname;
     if (!one.target.startsWith(".") || !target.startsWith(`/src/${folder}/`)) return false;
-    const room = target.split("/")[3]!;
-    return room !== roomOf(one) && !rooms[roomOf(one)]?.includes(room);
+    const subfolder = target.split("/")[3]!;
+    return subfolder !== subfolderOf(one) && !subfolders[subfolderOf(one)]?.includes(subfolder);
   });
   assert.deepEqual(wrong, []);
 }
 
 test("no executor imports another, and what they share imports none of them", () => {
-  const rooms = new Set<string>();
+  const subfolders = new Set<string>();
   const wrong = imports.filter(({ file, target }) => {
     if (!file.startsWith("src/executors/") || !target.startsWith(".")) return false;
-    const [own, there] = [file, new URL(target, `file:///${file}`).pathname.slice(1)].map(executorRoom);
-    if (own !== undefined) rooms.add(own);
-    return there !== undefined && there !== own && !(own && EXECUTOR_ROOMS[own]?.includes(there));
+    const [own, there] = [file, new URL(target, `file:///${file}`).pathname.slice(1)].map(executorFolder);
+    if (own !== undefined) subfolders.add(own);
+    return there !== undefined && there !== own && !(own && EXECUTOR_FOLDERS[own]?.includes(there));
   });
   assert.deepEqual(wrong, []);
-  assert.deepEqual([...rooms].sort(), Object.keys(EXECUTOR_ROOMS).sort());
+  assert.deepEqual([...subfolders].sort(), Object.keys(EXECUTOR_FOLDERS).sort());
 });
 
-function executorRoom(path: string): string | undefined {
+function executorFolder(path: string): string | undefined {
   return /^src\/executors\/([^/]+)\//.exec(path)?.[1];
 }
 

@@ -24,6 +24,6 @@ export async function unreadAnswer(
   return { status, socket };
 }
 
-export function endUnread(answers: readonly Unread[]): void {
+export function closeUnread(answers: readonly Unread[]): void {
   for (const { socket } of answers) socket.destroy();
 }

@@ -6,7 +6,7 @@ import { Api } from "../../test/service/api.testing.ts";
 import { endServices, type Serving, serviceFolder, startServe } from "../../test/service/service.testing.ts";
 import type { Table } from "../table.ts";
 import { mostResidentMiB, residentMiB, watchMost } from "./resident-memory.ts";
-import { endUnread, type Unread, unreadAnswer } from "./unread-answer.ts";
+import { closeUnread, type Unread, unreadAnswer } from "./unread-answer.ts";
 
 /** At the default limits, 200 of a caller and 1,000 in all, the first callers are refused some and the last all. */
 const ATTEMPTS = 1_500;
@@ -65,7 +65,7 @@ async function measure(env: Readonly<Record<string, string>>): Promise<string[]>
   await pause(SETTLED_MILLISECONDS);
   const held = residentMiB(serving.pid);
   const most = mostResidentMiB(serving.pid);
-  endUnread(open);
+  closeUnread(open);
   await pause(SETTLED_MILLISECONDS);
   const counted = [200, 429, 503].map((status) => open.filter((answer) => answer.status === status).length);
   const memory = [before, most, held, residentMiB(serving.pid)];

@@ -7,7 +7,7 @@ import { payload, putInputs } from "../../test/service/inputs.testing.ts";
 import { endServices, serviceFolder, startServe } from "../../test/service/service.testing.ts";
 import type { Table } from "../table.ts";
 import { mostResidentMiB, residentMiB, watchMost } from "./resident-memory.ts";
-import { endUnread, type Unread, unreadAnswer } from "./unread-answer.ts";
+import { closeUnread, type Unread, unreadAnswer } from "./unread-answer.ts";
 
 const STREAMS = 400;
 const AT_ONCE = 20;
@@ -46,7 +46,7 @@ async function measure(ticker: () => string): Promise<string[]> {
     await pause(SETTLED_MILLISECONDS);
     const held = residentMiB(pid);
     const most = mostResidentMiB(pid);
-    endUnread(open);
+    closeUnread(open);
     await pause(SETTLED_MILLISECONDS);
     const begun = open.filter(({ status }) => status === 200).length;
     return [STREAMS, begun, before, most, held, residentMiB(pid)].map((figure) => figure.toFixed(0));

@@ -14,8 +14,8 @@ from mucast_engine.process import StartMethod, claim_stdout, die_with_parent, ha
 def main() -> None:
     parser = argparse.ArgumentParser(prog="mucast_engine")
     parser.add_argument("role", choices=["host", "worker"])
-    parser.add_argument("--libraries", required=True, help="comma-separated: sklearn,xgboost,lightgbm,catboost")
-    parser.add_argument("--folder", required=True, type=Path, help="work folder that array references are relative to")
+    parser.add_argument("--libraries", required=True, help="comma-separated: sklearn,xgboost,lightgbm,catboost,torch")
+    parser.add_argument("--folder", required=True, type=Path, help="work folder: the arrays of tasks lie in it")
     parser.add_argument("--start", choices=["fork", "spawn"], default="spawn" if sys.platform == "darwin" else "fork")
     parser.add_argument("--parent", type=int, help="worker only: pid of its host")
     parser.add_argument("--descriptor", type=int, help="worker only: its end of the socket pair")

@@ -1,4 +1,4 @@
-"""Arrays between the caller and the engine: `.npy` files under the work folder, named by relative references."""
+"""Arrays between the caller and the engine: `.npy` files under the work folder, which messages name by their paths."""
 
 import os
 from pathlib import Path
@@ -14,7 +14,7 @@ Message = dict[str, Any]
 
 
 class ArrayRef(TypedDict):
-    """`ref` is a path relative to the work folder, `dtype` is always `<f8`, `order` is `C`."""
+    """`ref` is a path under the work folder, absolute or relative to it; `dtype` is always `<f8`, `order` is `C`."""
 
     ref: str
     dtype: str

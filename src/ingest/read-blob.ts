@@ -41,7 +41,7 @@ export async function* readBlob(
     limits,
     names: new BlobNames(limits),
     tickers: new Set(),
-    room: new Doubles(),
+    buffer: new Doubles(),
   };
   const steps = readWhole(bytes, reading);
   const turns = new Turns(signal);

@@ -153,20 +153,6 @@ describe("a data-extraction blob", () => {
     await refused(`{"start":"${D1}","start":"${D1}","prices":{}}`, /"start" comes twice/);
   });
 
-  it("gives the first and last day on which there is a price above zero", async () => {
-    const days = ["2020-01-01", D1, D2, "2020-01-04"];
-    const blob = await open({
-      dates: days,
-      prices: { A: [0, null, 3, -1], B: [null, 4, null, null], C: [null, 0, 0, 0] },
-    });
-    assert.deepEqual(
-      [blob.firstDay, blob.lastDay].map((day) => formatDay(day!)),
-      [D1, D2],
-    );
-    const none = await open({ dates: [D1], prices: { A: [-1] } });
-    assert.deepEqual([none.firstDay, none.lastDay], [undefined, undefined]);
-  });
-
   it("gives its tickers in code point order, and loads each any number of times", async () => {
     const blob = await open(
       `{"prices":{"😀":[1],"Ａ":[2],"__proto__":[3],"10":[4],"9":[5]},"dates":["${D1}"]}`,

@@ -1,4 +1,3 @@
-import type { Day } from "../contract/market/dates.ts";
 import { compareCodePoints } from "../contract/market/ticker-order.ts";
 import type {
   ByteSource,
@@ -16,9 +15,6 @@ export interface PriceBlob {
   readonly window: RequestedWindow;
   /** In code point order. */
   readonly tickers: readonly string[];
-  /** First and last date on which any ticker has a finite price above zero, inside the window or not. */
-  readonly firstDay: Day | undefined;
-  readonly lastDay: Day | undefined;
   /** The prices of one of `tickers`. Callers may load a ticker any number of times, in any order, until `close`. */
   load(ticker: string): TickerPrices;
   /** Frees the memory and closes the file in the work folder. */
@@ -65,8 +61,6 @@ class StoredPrices {
   readonly #tickers = new Map<string, StoredTicker>();
   #lastDays: Int32Array = new Int32Array(0);
   #lastSpan: BlockSpan | undefined;
-  #firstDay: Day | undefined;
-  #lastDay: Day | undefined;
 
   constructor(store: BlockStore, source: string) {
     this.#store = store;
@@ -78,15 +72,6 @@ class StoredPrices {
     const column =
       n === 0 ? 0 : priceColumn(this.#roles, columns, { source: this.#source, offset: 0, ticker });
     const prices = values.subarray(column * n, (column + 1) * n);
-    const isPrice = (price: number) => price > 0;
-    const first = prices.findIndex(isPrice);
-    if (first >= 0) {
-      this.#firstDay = Math.min(this.#firstDay ?? Number.POSITIVE_INFINITY, days[first]!);
-      this.#lastDay = Math.max(
-        this.#lastDay ?? Number.NEGATIVE_INFINITY,
-        days[prices.findLastIndex(isPrice)]!,
-      );
-    }
     this.#tickers.set(ticker, { days: this.#storeDays(days), prices: this.#store.append(prices) });
   }
 
@@ -94,8 +79,6 @@ class StoredPrices {
     return {
       window,
       tickers: [...this.#tickers.keys()].sort(compareCodePoints),
-      firstDay: this.#firstDay,
-      lastDay: this.#lastDay,
       load: (ticker) => this.#load(ticker),
       close: () => this.#store.close(),
     };

@@ -31,7 +31,7 @@ export interface Reading {
   /** All tickers found so far. */
   readonly tickers: Set<string>;
   /** The buffer for the columns of the ticker that is being read. */
-  readonly room: Doubles;
+  readonly buffer: Doubles;
 }
 
 export function positionOf(reading: Reading, offset: number, ticker?: string, path?: string): Position {

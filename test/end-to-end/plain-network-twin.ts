@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { dirname, join } from "node:path";
 import type { OutputBlob } from "../../src/contract/output/output-blob.ts";
-import { requireEnvironment } from "../../src/engine/environment/environment.ts";
+import { findEnvironment } from "../../src/engine/environment/environment.ts";
 import type { BlobPair, JobRun } from "./job-runs.ts";
 import { askTwin, assertClose, assertSameWarnings, type TwinResult, type TwinWarning } from "./plain-twin.ts";
 
@@ -37,7 +37,7 @@ export async function judgedByTwin(runs: readonly JudgedRun[]): Promise<NetworkT
   });
   const answers = await askTwin<NetworkTwin[][]>(
     "plain_network_job.py",
-    requireEnvironment("dl").python,
+    findEnvironment("dl").python,
     request,
   );
   return answers.map(([only]) => only!);

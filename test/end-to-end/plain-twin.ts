@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import type { OutputBlob } from "../../src/contract/output/output-blob.ts";
-import { requireEnvironment } from "../../src/engine/environment/environment.ts";
+import { findEnvironment } from "../../src/engine/environment/environment.ts";
 import { type BlobPair, newFolder } from "./job-runs.ts";
 
 export interface TwinWarning {
@@ -34,7 +34,7 @@ export async function plainResults(
   requests: readonly { readonly blobs: BlobPair; readonly configs: readonly string[] }[],
 ): Promise<TwinResult[][]> {
   const entries = requests.map(({ blobs: { features, prices }, configs }) => ({ features, prices, configs }));
-  return askTwin("plain_job.py", requireEnvironment().python, entries);
+  return askTwin("plain_job.py", findEnvironment().python, entries);
 }
 
 /** What a script beside this file answers to a request: JSON on both sides. */

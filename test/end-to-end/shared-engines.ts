@@ -1,7 +1,7 @@
 /** Engines that stay warm from job to job: starting one and importing its libraries takes longer than most jobs of tests. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { requireEnvironment } from "../../src/engine/environment/environment.ts";
+import { findEnvironment } from "../../src/engine/environment/environment.ts";
 import { EnginePool } from "../../src/engine/pool/pool.ts";
 import type { JobEngine, OpenEngine } from "../../src/jobs/shared/job.ts";
 import { openWorkFolder, type WorkFolder } from "../../src/jobs/shared/work-folder.ts";
@@ -20,7 +20,7 @@ export const openSharedEngine: OpenEngine = ({ environment, libraries, workers }
   const name = [environment, workers, ...libraries].join(" ");
   const engine = engines.get(name) ?? start();
   function start(): SharedEngine {
-    const { python } = requireEnvironment(environment);
+    const { python } = findEnvironment(environment);
     const work = openWorkFolder();
     const pool = EnginePool.start({ python, libraries, workers, workFolder: work.path });
     const started = { pool, work, jobs: 0 };

@@ -1,7 +1,6 @@
 """The training loop that every network goes through: shuffled batches, early stopping, the best epoch's weights."""
 
 import math
-import time
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
@@ -52,7 +51,6 @@ def train(
     epochs: list[dict[str, float]] = []
     best, best_epoch, best_values, steps = math.inf, 0, objective.weights.values.clone(), 0
     for epoch in range(1, training["epochs"] + 1):
-        started = time.perf_counter()
         losses = torch.zeros((), dtype=torch.float64, device=best_values.device)
         for batch in torch.randperm(objective.train_samples, generator=order).split(training["batch_size"]):
             losses += objective.gradient(batch, steps) * (len(batch) / objective.train_samples)
@@ -61,7 +59,7 @@ def train(
         record = {"train_loss": losses.item(), "validation_loss": objective.validation_loss()}
         check_losses(record, epoch, objective.largest_loss)
         epochs.append(record)
-        progress({"epoch": epoch, **record, "seconds": time.perf_counter() - started})
+        progress({"epoch": epoch, **record})
         if record["validation_loss"] < best:
             best, best_epoch = record["validation_loss"], epoch
             best_values.copy_(objective.weights.values)

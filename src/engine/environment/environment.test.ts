@@ -88,7 +88,7 @@ describe("in an installed package", () => {
     ["dl", "mucast setup --dl"],
   ]) {
     test(`without an environment a job of ${flavour} fails with the advice to run ${command}, and nothing is downloaded`, async () => {
-      const { stdout } = await inPackage(`m.requireEnvironment("${flavour}")`, "/nowhere");
+      const { stdout } = await inPackage(`m.findEnvironment("${flavour}")`, "/nowhere");
       assert.match(stdout, /^engine_unavailable there is no Python environment at /);
       assert.ok(stdout.includes(`; \`${command}\` makes it`), stdout);
       assert.ok(stdout.includes(join(folder, "cache", "mucast", "env", `${flavour}-`)));

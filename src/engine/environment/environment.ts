@@ -80,11 +80,3 @@ export function findEnvironment(flavour: EnvironmentFlavour = "ml"): Environment
     { path: environmentFolder(flavour) },
   );
 }
-
-/**
- * The environment of a job: `ml` of run_ml_job, `dl` of run_dl_job.
- * @throws MucastError engine_unavailable where there is none.
- */
-export function requireEnvironment(flavour: JobEnvironment = "ml"): Environment {
-  return findEnvironment(flavour);
-}

@@ -66,7 +66,7 @@ export class EngineHost {
   }
 
   /**
-   * Gives a warm host back, for another pool, once `idle` says that no worker is left.
+   * Releases a warm host for another pool, once `idle` has shown that it has no worker.
    * @returns false where the host is the pool's own, has ended, takes too long or is not taken back; `close` it then.
    */
   async release(idle: () => Promise<void>): Promise<boolean> {

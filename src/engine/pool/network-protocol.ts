@@ -1,3 +1,4 @@
+import type { ScalerName } from "../../contract/config/intervals.ts";
 import type { NetworkSpec, TrainingSpec } from "../../contract/config/networks.ts";
 import type { ArrayRef } from "../npy.ts";
 
@@ -7,7 +8,7 @@ interface NetworkTask {
   readonly label?: string;
   readonly network: NetworkSpec;
   readonly training: TrainingSpec;
-  readonly scaler: "standard" | "minmax" | "robust" | "maxabs";
+  readonly scaler: Exclude<ScalerName, "none">;
   /** Rows of one window. */
   readonly lookback: number;
   readonly seed: number;

@@ -124,11 +124,11 @@ export class EnginePool {
    * releases.
    */
   close(): Promise<void> {
-    this.#closing ??= this.#shutDown();
+    this.#closing ??= this.#close();
     return this.#closing;
   }
 
-  async #shutDown(): Promise<void> {
+  async #close(): Promise<void> {
     const isSound = this.#failure === undefined;
     this.#fail(new MucastError("canceled", "the engine was closed before the task ended"));
     const isReleased = isSound && (await this.#host.release(() => this.#killWorkers()));

@@ -61,7 +61,7 @@ export class WarmHost {
     return this.#host;
   }
 
-  /** Called by the pool that has it, once all workers have ended. @returns false where that pool has to end it. */
+  /** Called by the pool that has it, once all workers have ended. @returns false where that pool has to close it. */
   release(): boolean {
     if (this.#closed) return false;
     this.#listener = NO_LISTENER;
@@ -69,7 +69,7 @@ export class WarmHost {
     return true;
   }
 
-  /** Ends the host where no pool has it; a pool that has it ends it after its job. */
+  /** Stops the host where no pool has it; a pool that has it closes it after its job. */
   async close(): Promise<void> {
     this.#closed = true;
     if (this.#acquired) return;

@@ -1,4 +1,4 @@
-import { requireEnvironment } from "../../engine/environment/environment.ts";
+import { findEnvironment } from "../../engine/environment/environment.ts";
 import { EnginePool } from "../../engine/pool/pool.ts";
 import { WarmHost } from "../../engine/pool/warm-host.ts";
 import { type EngineNeed, type OpenEngine, openEngine } from "../../jobs/shared/job.ts";
@@ -19,7 +19,7 @@ export class WarmEngine {
 
   /** @throws MucastError engine_unavailable, output_failed. */
   constructor(libraries: readonly string[]) {
-    this.#python = requireEnvironment("ml").python;
+    this.#python = findEnvironment("ml").python;
     this.#work = openWorkFolder();
     this.#host = new WarmHost({ python: this.#python, libraries, workFolder: this.#work.path });
   }
@@ -40,7 +40,7 @@ export class WarmEngine {
   }
 
   readonly open: OpenEngine = (need) => {
-    if (!WarmEngine.suits(need) || requireEnvironment("ml").python !== this.#python) {
+    if (!WarmEngine.suits(need) || findEnvironment("ml").python !== this.#python) {
       this.close().catch((error: unknown) => console.error(error));
       return openEngine(need);
     }

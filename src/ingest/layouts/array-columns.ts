@@ -48,7 +48,7 @@ export class ArrayColumns {
     this.#ticker = ticker;
     this.#offset = offset;
     this.#table = new SplitTable(reading, offset, ticker);
-    reading.room.clear();
+    reading.buffer.clear();
   }
 
   /** Reads the object to its end. Its first key and the start of that key's array have been read. */
@@ -115,25 +115,25 @@ export class ArrayColumns {
   }
 
   *#readValues(name: string, offset: number): Steps<void> {
-    const { json, room } = this.#reading;
-    const start = room.length;
+    const { json, buffer } = this.#reading;
+    const start = buffer.length;
     for (;;) {
-      let token = json.numbers(room);
+      let token = json.numbers(buffer);
       if (token === Token.arrayEnd) break;
       if (token === Token.more) {
-        checkValueCount(this.#reading, room.length, offset, this.#ticker);
+        checkValueCount(this.#reading, buffer.length, offset, this.#ticker);
         yield;
         continue;
       }
       token = yield* json.take();
-      const index = room.length - start;
+      const index = buffer.length - start;
       if (index === 0 && (yield* this.#readSplitPart(name, token))) return;
       throw invalid(
         this.#positionOf(json.offset, name, index),
         `is ${nameOf(token)}; a number or null is expected`,
       );
     }
-    if (room.length === start && SPLIT_KEYS.includes(name)) this.#empty.add(name);
+    if (buffer.length === start && SPLIT_KEYS.includes(name)) this.#empty.add(name);
     else this.#addColumn(name, offset, start);
   }
 
@@ -156,15 +156,16 @@ export class ArrayColumns {
   }
 
   #addColumn(name: string, offset: number, start: number): void {
-    const { kind, room, roles } = this.#reading;
-    const length = room.length - start;
+    const { kind, buffer, roles } = this.#reading;
+    const length = buffer.length - start;
     if (name === "index") {
       // Numbers are the epoch dates of a split table, or a column of this name.
       this.#table.index = new DateList(this.#reading, name, this.#ticker);
-      for (const time of room.values.subarray(start, room.length)) this.#table.index.addNumber(time, offset);
+      for (const time of buffer.values.subarray(start, buffer.length))
+        this.#table.index.addNumber(time, offset);
     }
     if (kind === "prices" && roles.of(name).role !== "price") {
-      room.length = start;
+      buffer.length = start;
       return;
     }
     if (this.#columns.length === 0) this.#n = length;
@@ -181,7 +182,7 @@ export class ArrayColumns {
   *#finish(container: TickerContainer): Steps<void> {
     if (this.#table.isBegun || SPLIT_KEYS.every((name) => this.#names.has(name))) yield this.#finishTable();
     else {
-      for (const name of this.#empty) this.#addColumn(name, this.#offset, this.#reading.room.length);
+      for (const name of this.#empty) this.#addColumn(name, this.#offset, this.#reading.buffer.length);
       const found = { ticker: this.#ticker, offset: this.#offset, columns: this.#columns, n: this.#n };
       if (this.#dates === undefined) yield* container.addShared(found);
       else yield this.#finishDated(this.#dates.list);
@@ -201,7 +202,7 @@ export class ArrayColumns {
   }
 
   #finishDated(dates: DateList) {
-    const { room } = this.#reading;
+    const { buffer } = this.#reading;
     const ticker = this.#ticker;
     const calendar = dates.calendar();
     const n = calendar.days.length;
@@ -210,7 +211,7 @@ export class ArrayColumns {
       throw invalid(positionOf(this.#reading, this.#offset, ticker), what);
     }
     claimTicker(this.#reading, { ticker, offset: this.#offset, columns: this.#columns, n });
-    const values = room.copy();
+    const values = buffer.copy();
     calendar.arrange(values);
     return { ticker, days: calendar.days, columns: this.#columns, values };
   }

@@ -30,7 +30,7 @@ function readingWith(store: BlockStore): Reading {
     limits: DEFAULT_BLOB_LIMITS,
     names: new BlobNames(DEFAULT_BLOB_LIMITS),
     tickers: new Set(),
-    room: new Doubles(),
+    buffer: new Doubles(),
   };
 }
 

@@ -67,15 +67,15 @@ export class TickerContainer {
   }
 
   /**
-   * Takes a ticker whose dates are shared and whose values are in the reading's room. Yields it at once where the dates
+   * Takes a ticker whose dates are shared and whose values are in the reading's buffer. Yields it at once where the dates
    * are known, else once they are read.
    */
   *addShared(found: FoundTicker): Steps<void> {
     claimTicker(this.#reading, found);
-    const { room, store } = this.#reading;
+    const { buffer, store } = this.#reading;
     const calendar = this.#knownCalendar();
-    if (calendar !== undefined) yield this.#dated({ ...found, values: room.copy() }, calendar);
-    else this.#undated.push({ ...found, block: store.append(room.view()) });
+    if (calendar !== undefined) yield this.#dated({ ...found, values: buffer.copy() }, calendar);
+    else this.#undated.push({ ...found, block: store.append(buffer.view()) });
   }
 
   /** Passes tickers that still have no dates on to the container around it; at the top that is an error, unless they have no rows. */

@@ -41,19 +41,19 @@ function* readArray(
   ticker: string,
   offset: number,
 ): Steps<void> {
-  const { json, kind, room } = reading;
-  room.clear();
+  const { json, kind, buffer } = reading;
+  buffer.clear();
   for (;;) {
-    let token = json.numbers(room);
+    let token = json.numbers(buffer);
     if (token === Token.arrayEnd) break;
     if (token === Token.more) {
-      checkValueCount(reading, room.length, offset, ticker);
+      checkValueCount(reading, buffer.length, offset, ticker);
       yield;
       continue;
     }
     token = yield* json.take();
-    if (room.length > 0) {
-      const position = positionOf(reading, json.offset, ticker, pathOf(ticker, room.length));
+    if (buffer.length > 0) {
+      const position = positionOf(reading, json.offset, ticker, pathOf(ticker, buffer.length));
       throw invalid(position, `is ${nameOf(token)}; a number or null is expected`);
     }
     if (token !== Token.objectStart) throw unknown(reading, ticker, token);
@@ -61,7 +61,7 @@ function* readArray(
     yield* readTickerRecords(reading, ticker, offset);
     return;
   }
-  const n = room.length;
+  const n = buffer.length;
   if (kind === "prices") yield* container.addShared({ ticker, offset, columns: ["price"], n });
   else if (n === 0) yield rowless(reading, ticker, offset);
   else

@@ -31,8 +31,8 @@ test("epochs that early stopping saves count as done when the network is", () =>
     count.epoch("AAA", { epoch: 1, ...losses });
     count.epoch("BBB", { epoch: 1, ...losses });
     count.epoch("AAA", { epoch: 2, ...losses });
-    count.end("AAA");
-    count.end("BBB");
+    count.finish("AAA");
+    count.finish("BBB");
   });
   assert.deepEqual(done(events), [1, 2, 3, 11, 20]);
 });
@@ -47,7 +47,7 @@ test("epochs that a second attempt repeats are not counted again", () => {
 test("a network that trained all its epochs does not report its end again", () => {
   const events = reported((count) => {
     count.epoch("AAA", { epoch: 10, ...losses });
-    count.end("AAA");
+    count.finish("AAA");
   });
   assert.deepEqual(done(events), [10]);
 });

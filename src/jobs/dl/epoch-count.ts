@@ -23,7 +23,7 @@ export class EpochCount {
   }
 
   /** A network is done or has failed. Epochs that early stopping saved count as done, and are reported, if any. */
-  end(name: string): void {
+  finish(name: string): void {
     if (this.#advance(name, this.#epochs) > 0) this.#progress({});
   }
 

@@ -58,13 +58,13 @@ export async function trainNetwork(
     const onProgress = (progress: EpochProgress) => count.epoch(name, progress);
     const result = await pool.run(task, { signal, onProgress });
     timings.add(name, result.seconds);
-    timings.end(name);
+    timings.finish(name);
     const trained = await trainedNetwork(network, result, signal);
-    count.end(name);
+    count.finish(name);
     return [name, trained];
   } catch (error) {
     if (network.joint || !costsOneTicker(error)) throw error;
-    count.end(name);
+    count.finish(name);
     return [name, { ticker: name, code: error.code, message: error.message }];
   } finally {
     removeFiles(files);
@@ -86,7 +86,7 @@ export async function trainStacks(
   const done: NamedResult[] = [];
   for (let first = 0; first < networks.length; first += LARGEST_STACK) {
     const results = await trainStack(networks.slice(first, first + LARGEST_STACK), options, count);
-    for (const [name] of results) count.end(name);
+    for (const [name] of results) count.finish(name);
     done.push(...results);
   }
   return done;
@@ -116,7 +116,7 @@ async function trainStack(
         continue;
       }
       timings.add(name, result.seconds);
-      timings.end(name);
+      timings.finish(name);
       done.push([name, await trainedNetwork(network, result, signal)]);
     }
     return done;

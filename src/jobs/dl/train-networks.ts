@@ -45,7 +45,7 @@ export async function trainNetworks(
       await turns.giveWay(); // Each network writes its matrices as it starts.
     }
   });
-  options.timings.endAll();
+  options.timings.finishAll();
   return sortOutcome(results.flat());
 }
 

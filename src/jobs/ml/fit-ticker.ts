@@ -112,7 +112,7 @@ async function fitMatrix(
     return fittedTicker(panel, plan.folds, results as FitPredictResult[], settings);
   } finally {
     await Promise.allSettled(tasks);
-    timings.end(panel.ticker);
+    timings.finish(panel.ticker);
     for (const file of files) rmSync(file, { force: true });
   }
 }

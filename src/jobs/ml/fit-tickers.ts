@@ -59,7 +59,7 @@ export async function fitTickers(
     progress.isComplete = true;
     onFits(progress);
   });
-  options.timings.endAll();
+  options.timings.finishAll();
   return sortOutcome(results, failures);
 }
 

@@ -1,7 +1,7 @@
 import type { BlobPolicy } from "../../blob/policy.ts";
 import { defaultMemoryBytes } from "../../contract/machine/machine-memory.ts";
 import type { Report } from "../../contract/output/job-events.ts";
-import { type JobEnvironment, requireEnvironment } from "../../engine/environment/environment.ts";
+import { findEnvironment, type JobEnvironment } from "../../engine/environment/environment.ts";
 import { EnginePool } from "../../engine/pool/pool.ts";
 import { outOfMemory, privateMemory } from "../../engine/process-memory.ts";
 import { now, type Timed, timed } from "./timings.ts";
@@ -57,7 +57,7 @@ export type OpenEngine = (need: EngineNeed) => JobEngine;
 
 /** A new engine in a new work folder; it imports its libraries while the job goes on. */
 export const openEngine: OpenEngine = ({ environment, libraries, workers, memoryBytes }) => {
-  const { python } = requireEnvironment(environment);
+  const { python } = findEnvironment(environment);
   const work = openWorkFolder();
   const limit = memoryBytes === undefined ? {} : { memoryLimitBytes: memoryBytes };
   const pool = EnginePool.start({ python, libraries, workers, workFolder: work.path, ...limit });

@@ -24,10 +24,10 @@ test("a ticker's time goes from its first fit to its last, and that of all from 
   timings.add("A", 2);
   timings.add("A", 1);
   timings.add("B", 4);
-  timings.end("A");
-  timings.end("B");
-  timings.end("FAILED");
-  timings.endAll();
+  timings.finish("A");
+  timings.finish("B");
+  timings.finish("FAILED");
+  timings.finishAll();
   assert.deepEqual(
     spans.map(({ name }) => name),
     ["fit A", "fit B", "fit"],
@@ -41,8 +41,8 @@ test("of a thousand tickers two hundred have a timing each", () => {
   const timings = new FitTimings({ onTiming: (timing) => spans.push(timing) });
   for (let ticker = 0; ticker < 1_000; ticker++) {
     timings.add(String(ticker), 1);
-    timings.end(String(ticker));
+    timings.finish(String(ticker));
   }
-  timings.endAll();
+  timings.finishAll();
   assert.equal(spans.length, 201);
 });

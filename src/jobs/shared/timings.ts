@@ -48,7 +48,7 @@ export class FitTimings {
   }
 
   /** `ticker` is done, or has failed. */
-  end(ticker: string): void {
+  finish(ticker: string): void {
     const start = this.#started.get(ticker);
     this.#started.delete(ticker);
     if (start !== undefined && this.#timed++ < TIMED_TICKERS) {
@@ -57,7 +57,7 @@ export class FitTimings {
   }
 
   /** Every ticker is done, or has failed. */
-  endAll(): void {
+  finishAll(): void {
     if (Number.isFinite(this.#first)) this.#onTiming?.({ name: "fit", start: this.#first, end: now() });
   }
 }
