@@ -4,12 +4,17 @@ import { EVENT_TYPES } from "./api/stored-event.ts";
 import { BLOB_BOUNDS } from "./blob-limits.ts";
 import { defaultMemoryBytes } from "./machine/machine-memory.ts";
 
+/** The unit of a limit. */
+export type LimitUnit = "bytes" | "seconds" | "days" | "count";
+
 /** A setting's names beside its key in the settings file. */
 interface SettingNames {
   readonly env?: string;
   readonly flag?: string;
   /** Never shown or logged. */
   readonly secret?: true;
+  /** A limit that callers meet; the page at /docs lists it. */
+  readonly limit?: LimitUnit;
 }
 
 /** The names of every setting. Its description is in its schema. */
@@ -106,13 +111,13 @@ export const settingsSchema = z.strictObject({
   blob_tickers: count(BLOB_BOUNDS.tickers.least, BLOB_BOUNDS.tickers.most)
     .default(BLOB_BOUNDS.tickers.byDefault)
     .describe("Tickers that an input blob may have (`too_large`).")
-    .register(settingNames, { env: BLOB_BOUNDS.tickers.env }),
+    .register(settingNames, { env: BLOB_BOUNDS.tickers.env, limit: "count" }),
   blob_name_bytes: count(BLOB_BOUNDS.nameBytes.least, BLOB_BOUNDS.nameBytes.most)
     .default(BLOB_BOUNDS.nameBytes.byDefault)
     .describe(
       "Bytes in UTF-8 that the names of an input blob may take together: every ticker, and every column once (`too_large`).",
     )
-    .register(settingNames, { env: BLOB_BOUNDS.nameBytes.env }),
+    .register(settingNames, { env: BLOB_BOUNDS.nameBytes.env, limit: "bytes" }),
 
   database_url: z
     .string()
@@ -131,13 +136,13 @@ export const settingsSchema = z.strictObject({
     .describe(
       "How long ended operations, their events and idempotency keys are kept. Outputs are never removed.",
     )
-    .register(settingNames, { env: "MUCAST_RETENTION_DAYS" }),
+    .register(settingNames, { env: "MUCAST_RETENTION_DAYS", limit: "days" }),
   events_kept: count(10, 100_000)
     .default(1_000)
     .describe(
       "Events of one operation that are kept; older progress goes first, then whatever is oldest. As many `epochs` are kept beside them.",
     )
-    .register(settingNames, { env: "MUCAST_EVENTS_KEPT" }),
+    .register(settingNames, { env: "MUCAST_EVENTS_KEPT", limit: "count" }),
 
   auth: z
     .enum(["none", "keys", "oidc"])
@@ -208,32 +213,32 @@ export const settingsSchema = z.strictObject({
   job_seconds: count(1, 7 * 86_400)
     .default(12 * 3_600)
     .describe("Longest time an attempt at a job may run (`timed_out`).")
-    .register(settingNames, { env: "MUCAST_JOB_SECONDS" }),
+    .register(settingNames, { env: "MUCAST_JOB_SECONDS", limit: "seconds" }),
   drain_seconds: count(0, 3_600)
     .default(20)
     .describe(
-      "After SIGTERM, how long running jobs may still finish before they are handed back to the queue.",
+      "After SIGTERM, how long running jobs may still finish before the service releases them to the queue.",
     )
     .register(settingNames, { env: "MUCAST_DRAIN_SECONDS" }),
 
   body_bytes: count(1_024, 16 * 2 ** 20)
     .default(256 * 1_024)
     .describe("Largest body of a request but for uploads.")
-    .register(settingNames, { env: "MUCAST_BODY_BYTES" }),
+    .register(settingNames, { env: "MUCAST_BODY_BYTES", limit: "bytes" }),
   upload_bytes: count(1, 1_024 * GIB)
     .default(16 * GIB)
     .describe("Largest blob that may be uploaded.")
-    .register(settingNames, { env: "MUCAST_UPLOAD_BYTES" }),
+    .register(settingNames, { env: "MUCAST_UPLOAD_BYTES", limit: "bytes" }),
   stored_bytes_per_caller: count(1, 2 ** 50)
     .default(2 ** 40)
     .describe(
       "Bytes of all uploads and outputs that one caller may have stored (`quota_exceeded`); `DELETE /data/{name}` gives room back.",
     )
-    .register(settingNames, { env: "MUCAST_STORED_BYTES_PER_CALLER" }),
+    .register(settingNames, { env: "MUCAST_STORED_BYTES_PER_CALLER", limit: "bytes" }),
   stored_blobs_per_caller: count(1, 100_000_000)
     .default(1_000_000)
     .describe("The same, as a number of blobs.")
-    .register(settingNames, { env: "MUCAST_STORED_BLOBS_PER_CALLER" }),
+    .register(settingNames, { env: "MUCAST_STORED_BLOBS_PER_CALLER", limit: "count" }),
   connections: count(16, 1_000_000)
     .optional()
     .meta({ shownDefault: "half of the free descriptors, 10000 at most" })
@@ -244,25 +249,25 @@ export const settingsSchema = z.strictObject({
   downloads: count(1, 1_000_000)
     .default(1_000)
     .describe("Downloads of blobs, of all callers, at the same time.")
-    .register(settingNames, { env: "MUCAST_DOWNLOADS" }),
+    .register(settingNames, { env: "MUCAST_DOWNLOADS", limit: "count" }),
   downloads_per_caller: count(1, 1_000_000)
     .default(200)
     .describe("Downloads of blobs of one caller at the same time.")
-    .register(settingNames, { env: "MUCAST_DOWNLOADS_PER_CALLER" }),
+    .register(settingNames, { env: "MUCAST_DOWNLOADS_PER_CALLER", limit: "count" }),
   queued_per_caller: count(1, 1_000_000)
     .default(1_000)
     .describe("Operations of one caller that may wait to start.")
-    .register(settingNames, { env: "MUCAST_QUEUED_PER_CALLER" }),
+    .register(settingNames, { env: "MUCAST_QUEUED_PER_CALLER", limit: "count" }),
   requests_per_minute: count(1, 10_000_000)
     .default(6_000)
     .describe("Requests a minute of one caller, or of one address that has not said who it is.")
-    .register(settingNames, { env: "MUCAST_REQUESTS_PER_MINUTE" }),
+    .register(settingNames, { env: "MUCAST_REQUESTS_PER_MINUTE", limit: "count" }),
   failed_tries_per_minute: count(1, 10_000_000)
     .default(300)
     .describe(
       "Keys and tokens a minute of one address that turn out to be wrong; what was good before is checked all the same.",
     )
-    .register(settingNames, { env: "MUCAST_FAILED_TRIES_PER_MINUTE" }),
+    .register(settingNames, { env: "MUCAST_FAILED_TRIES_PER_MINUTE", limit: "count" }),
 
   log_level: z
     .enum(["trace", "debug", "info", "warn", "error"])

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { ERROR_TABLE } from "../../../contract/errors/error-codes.ts";
 import { counted } from "../../../contract/errors/wording.ts";
-import type { Settings } from "../../../contract/settings.ts";
+import { type LimitUnit, type Settings, settingNames, settingsSchema } from "../../../contract/settings.ts";
 import type { OpenApiDocument } from "../openapi/document.ts";
 import { type Html, html, prose } from "./html.ts";
 import { operationHtml, type ShownOperation } from "./operation-html.ts";
@@ -87,36 +87,22 @@ function errorsHtml(): Html {
 <div class="wide"><table><thead><tr><th>code</th><th>status</th><th>what it says</th><th>what to do</th></tr></thead><tbody>${rows}</tbody></table></div>`;
 }
 
+const IN_UNIT: Readonly<Record<LimitUnit, (value: number) => string>> = {
+  bytes: (value) => counted(value, "byte"),
+  seconds: (value) => `${value} s`,
+  days: (value) => counted(value, "day"),
+  count: String,
+};
+
+/** The settings that are marked as limits, in their order. */
 function limitsHtml(settings: Settings): Html {
-  const rows: readonly (readonly [string, string, string])[] = [
-    ["body_bytes", counted(settings.body_bytes, "byte"), "largest body of a request but for uploads"],
-    ["upload_bytes", counted(settings.upload_bytes, "byte"), "largest blob that may be uploaded"],
-    [
-      "requests_per_minute",
-      String(settings.requests_per_minute),
-      "requests a minute of one caller, or of one address that has not said who it is",
-    ],
-    [
-      "stored_bytes_per_caller",
-      `${settings.stored_bytes_per_caller} bytes`,
-      "uploads and outputs that one caller may have stored",
-    ],
-    ["stored_blobs_per_caller", String(settings.stored_blobs_per_caller), "the same, as a number of blobs"],
-    [
-      "queued_per_caller",
-      String(settings.queued_per_caller),
-      "operations of one caller that may wait to start",
-    ],
-    ["job_seconds", `${settings.job_seconds} s`, "longest time an attempt at a job may run"],
-    [
-      "retention_days",
-      counted(settings.retention_days, "day"),
-      "how long ended operations and their events are kept",
-    ],
-  ];
+  const rows = Object.entries(settingsSchema.shape).flatMap(([key, field]) => {
+    const unit = settingNames.get(field)?.limit;
+    if (unit === undefined) return [];
+    const value = IN_UNIT[unit](settings[key as keyof Settings] as number);
+    return html`<tr><td><code>${key}</code></td><td>${value}</td><td>${prose(field.description!)}</td></tr>`;
+  });
   return html`<h2 id="limits">Limits</h2>
 <p>As this service is set.</p>
-<div class="wide"><table><thead><tr><th>setting</th><th>value</th><th>what</th></tr></thead><tbody>${rows.map(
-    ([name, value, what]) => html`<tr><td><code>${name}</code></td><td>${value}</td><td>${what}</td></tr>`,
-  )}</tbody></table></div>`;
+<div class="wide"><table><thead><tr><th>setting</th><th>value</th><th>what</th></tr></thead><tbody>${rows}</tbody></table></div>`;
 }
