@@ -8,7 +8,7 @@ export function addDoctor(program: Command): void {
     .description("tell what is installed, where, and what is missing")
     .addHelpText(
       "after",
-      "\nExample:\n  mucast doctor\n\nThe exit code is 4 where run_ml_job cannot run. What is missing is told with the command that installs it.",
+      "\nExample:\n  mucast doctor\n\nThe exit code is 4 where run_ml_job cannot run. The report names what is missing with the command that installs it.",
     )
     .action(async () => {
       const [classical, networks] = await Promise.all([engineStatus("ml"), engineStatus("dl")]);

@@ -48,7 +48,7 @@ Examples:
   mucast keys revoke 0123456789abcdef
 
 With a PostgreSQL (DATABASE_URL) the keys lie there; otherwise in the data folder, whose service is asked where one runs.
-Whoever may use this command is the operator: operations and blobs belong to the key that made them.`;
+The user of this command is the operator; operations and blobs belong to the key that made them.`;
 
 interface KeyFlags {
   readonly dataDir?: string;

@@ -30,8 +30,8 @@ export function addServe(program: Command): void {
 
 const HELP = `
 Without any flag it listens on http://127.0.0.1:8080 for this machine alone, with an embedded database and a folder of
-blobs in the user's data folder. SIGTERM, SIGINT and a closed terminal let running jobs finish for drain_seconds and hand
-the rest back to the queue, where the next start finds it; another signal, a second later, ends it at once. Without a
+blobs in the user's data folder. SIGTERM, SIGINT and a closed terminal let running jobs finish for drain_seconds and
+release the rest to the queue, where the next start finds it; another signal, a second later, ends it at once. Without a
 terminal on stdin, stdout or stderr, as under nohup, SIGHUP is passed over.
 
 stdout carries its address and how to use it; stderr its log, one JSON object a line.`;

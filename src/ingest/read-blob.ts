@@ -52,7 +52,7 @@ export async function* readBlob(
       if (step.value === undefined) await bytes.refill();
       else {
         // Tickers whose rows are mixed come at the end, one after the other, without a wait for bytes between them.
-        await turns.giveWay();
+        await turns.pauseIfOver();
         yield step.value;
       }
     }

@@ -6,7 +6,7 @@ import { after, test } from "node:test";
 import { copyNewDatabase } from "../../test/servers/database-template.testing.ts";
 import { FolderStore } from "../blob/folder/folder-store.ts";
 import { openDatabase } from "./database/database.ts";
-import { keptFor, openReadiness } from "./readiness.ts";
+import { cachedFor, openReadiness } from "./readiness.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-ready-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -14,7 +14,7 @@ after(() => rmSync(folder, { recursive: true, force: true }));
 test("all calls get the same answer while it is fresh, and the disk is asked once", async () => {
   let now = 0;
   let count = 0;
-  const ask = keptFor(
+  const ask = cachedFor(
     3_000,
     async () => ++count,
     () => now,

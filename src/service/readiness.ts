@@ -36,14 +36,14 @@ export function openReadiness(parts: ReadyParts): () => Promise<readonly ReadyCh
   const folder = dataDir === undefined ? undefined : new PinnedPath(dataDir, "the data folder");
   const control = dataDir && new PinnedPath(join(dataDir, "database/global/pg_control"), "the database");
   const blobs = blobFolder === undefined ? undefined : new PinnedPath(blobFolder, "the folder of the blobs");
-  const looked = keptFor(FRESH_MILLISECONDS, () =>
+  const checks = cachedFor(FRESH_MILLISECONDS, () =>
     Promise.all([
       ...(dataDir === undefined ? [] : [check("data_folder", () => writeIn(dataDir, folder!))]),
       check("database", () => writeToDatabase(database, control || undefined)),
       check("storage", () => writeBlob(store, blobs)),
     ]),
   );
-  return async () => [...(await looked()), acceptance(draining())];
+  return async () => [...(await checks()), acceptance(draining())];
 }
 
 function acceptance(draining: boolean): ReadyCheck {
@@ -109,7 +109,7 @@ async function check(name: ReadyCheck["name"], ask: () => Promise<unknown>): Pro
  * Asks once at a time, and not again while the answer is fresh: all calls meanwhile get that answer.
  * @param now milliseconds of a clock that is never set.
  */
-export function keptFor<T>(
+export function cachedFor<T>(
   milliseconds: number,
   ask: () => Promise<T>,
   now: () => number = () => performance.now(),

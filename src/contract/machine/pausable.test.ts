@@ -49,14 +49,14 @@ test("a loop pauses once a turn, not at each step", async () => {
     setImmediate(count).unref();
   };
   setImmediate(count).unref();
-  for (; now < 24; now++) await shared.giveWay();
+  for (; now < 24; now++) await shared.pauseIfOver();
   assert.equal(turns, 0);
   now = 25;
-  await shared.giveWay();
+  await shared.pauseIfOver();
   assert.ok(turns > 0);
   now = 49;
   assert.equal(shared.isOver, false);
   controller.abort(STOP);
   now = 50;
-  await assert.rejects(shared.giveWay(), STOP);
+  await assert.rejects(shared.pauseIfOver(), STOP);
 });

@@ -39,12 +39,12 @@ export class Turns {
   }
 
   /** Pauses where the turn is over. @throws the reason of the signal where that is aborted. */
-  async giveWay(): Promise<void> {
-    if (this.isOver) await this.end();
+  async pauseIfOver(): Promise<void> {
+    if (this.isOver) await this.pause();
   }
 
   /** Pauses, and begins the next turn. @throws the reason of the signal where that is aborted. */
-  async end(): Promise<void> {
+  async pause(): Promise<void> {
     await nextTurn();
     this.#since = this.#clock();
     this.#signal?.throwIfAborted();
@@ -67,12 +67,12 @@ export async function inTurns<T>(
     const step = work.next();
     if (step.done === true) {
       // A signal that came during the last turn counts as well.
-      await turns.end();
+      await turns.pause();
       return step.value;
     }
     done += step.value;
     if (!turns.isOver) continue;
     onTurn(done);
-    await turns.end();
+    await turns.pause();
   }
 }

@@ -1,6 +1,6 @@
 import type { JobExecution } from "@azure/arm-appcontainers";
 import type { JobOrder } from "../executor.ts";
-import type { PlatformExecution, PlatformState } from "../polling/execution-look.ts";
+import type { PlatformExecution, PlatformState } from "../polling/execution-poll.ts";
 import type { JobsApi } from "./jobs-api.ts";
 import { findExecution } from "./start-execution.ts";
 

@@ -4,7 +4,7 @@ import { jobName } from "../../blob/names.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Execution, ExecutionListener, Executor, JobOrder } from "../executor.ts";
 import { isFinal } from "../polling/execution-end.ts";
-import { ExecutionLook, type ReadStatus } from "../polling/execution-look.ts";
+import { ExecutionPoll, type ReadStatus } from "../polling/execution-poll.ts";
 import { WatchedExecution } from "../polling/watched-execution.ts";
 import { AzureExecution, type ExecutionKey } from "./azure-execution.ts";
 import type { JobSettings } from "./execution-template.ts";
@@ -20,9 +20,9 @@ export interface ContainerAppsOptions {
   readonly readStatus: ReadStatus;
   /** Settings of the service that every job container gets in its environment. */
   readonly settings?: JobSettings;
-  /** Called when an execution cannot be looked at or stopped for a while. No secret in the message. */
+  /** Called when an execution cannot be polled or stopped for a while. No secret in the message. */
   readonly onPollFailed: (message: string, order: JobOrder) => void;
-  /** Milliseconds between two looks at an execution; 10 s by default. */
+  /** Milliseconds between two polls of an execution; 10 s by default. */
   readonly pollMs?: number;
   /** By default what DefaultAzureCredential finds: environment, managed identity, Azure CLI. */
   readonly credential?: TokenCredential;
@@ -73,8 +73,8 @@ export class ContainerAppsExecutor implements Executor {
   }
 
   /**
-   * Where Azure does not answer now, the execution is taken to be there; the looks that follow find out. To have it
-   * stopped call `stop` at once, before a look finds that it has ended on its own.
+   * Where Azure does not answer now, the execution is taken to be there; the polls that follow find out. To have it
+   * stopped call `stop` at once, before a poll finds that it has ended on its own.
    */
   async adopt(order: JobOrder, handle: string, listener: ExecutionListener): Promise<Execution | undefined> {
     const [, job, name] = HANDLE.exec(handle) ?? [];
@@ -106,8 +106,8 @@ export class ContainerAppsExecutor implements Executor {
 
   #watch(order: JobOrder, key: ExecutionKey, listener: ExecutionListener): Execution {
     const { readStatus, onPollFailed, pollMs = 10_000 } = this.#options;
-    const look = new ExecutionLook(new AzureExecution(this.#api, order, key), readStatus, order, listener);
-    const execution = new WatchedExecution(`${key.job}/${key.name ?? ""}`, look, {
+    const poll = new ExecutionPoll(new AzureExecution(this.#api, order, key), readStatus, order, listener);
+    const execution = new WatchedExecution(`${key.job}/${key.name ?? ""}`, poll, {
       pollMs,
       onPollFailed: (message) => onPollFailed(message, order),
     });

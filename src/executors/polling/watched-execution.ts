@@ -1,36 +1,36 @@
 import type { Execution, ExecutionEnd, StopReason } from "../executor.ts";
 import { ApiFault } from "./api-fault.ts";
 import type { StopCode } from "./execution-end.ts";
-import type { ExecutionLook } from "./execution-look.ts";
+import type { ExecutionPoll } from "./execution-poll.ts";
 
 /** How an execution is watched. */
 interface WatchOptions {
-  /** Milliseconds between two looks, give or take a tenth. */
+  /** Milliseconds between two polls, give or take a tenth. */
   readonly pollMs: number;
-  /** Called when a look or a stop fails, once for each message in a row; the execution goes on. No secret in the message. */
+  /** Called when a poll or a stop fails, once for each message in a row; the execution goes on. No secret in the message. */
   readonly onPollFailed: (message: string) => void;
 }
 
-/** The longest pause between looks that fail, in intervals. */
+/** The longest pause between polls that fail, in intervals. */
 const LONGEST_BACKOFF = 12;
 
-/** An execution that is looked at again and again until it has ended. A look that fails never ends it. */
+/** An execution that is polled until it has ended. A poll that fails never ends it. */
 export class WatchedExecution implements Execution {
   readonly handle: string;
   readonly ended: Promise<ExecutionEnd>;
-  readonly #look: ExecutionLook;
+  readonly #poll: ExecutionPoll;
   readonly #options: WatchOptions;
   readonly #detached = new AbortController();
   #asked: StopCode | undefined;
-  /** Looks that failed in a row. */
+  /** Polls that failed in a row. */
   #failed = 0;
   /** The message of the last failure in that row. */
   #reported: string | undefined;
   #cutPauseShort: () => void = () => undefined;
 
-  constructor(handle: string, look: ExecutionLook, options: WatchOptions) {
+  constructor(handle: string, poll: ExecutionPoll, options: WatchOptions) {
     this.handle = handle;
-    this.#look = look;
+    this.#poll = poll;
     this.#options = options;
     this.ended = new Promise((settle) => void this.#follow(settle));
   }
@@ -45,7 +45,7 @@ export class WatchedExecution implements Execution {
     this.#cutPauseShort();
   }
 
-  /** Looks at it no more. It goes on, and `ended` stays open: a service that adopts its handle learns how it ends. */
+  /** Polls it no more. It goes on, and `ended` stays open: a service that adopts its handle learns how it ends. */
   detach(): void {
     this.#detached.abort();
   }
@@ -55,7 +55,7 @@ export class WatchedExecution implements Execution {
     while (!signal.aborted) {
       const before = this.#asked;
       try {
-        const end = await this.#look.once(() => this.#asked, signal);
+        const end = await this.#poll.once(() => this.#asked, signal);
         if (end !== undefined) return settle(end);
         this.#failed = 0;
         this.#reported = undefined;

@@ -42,7 +42,7 @@ export async function trainNetworks(
     const turns = new Turns(signal);
     for (const network of queue) {
       start(trainNetwork(network, inner, count).then((result) => [result]));
-      await turns.giveWay(); // Each network writes its matrices as it starts.
+      await turns.pauseIfOver(); // Each network writes its matrices as it starts.
     }
   });
   options.timings.finishAll();

@@ -31,7 +31,7 @@ export async function readPriceCsv(path: string, signal?: AbortSignal): Promise<
   const days = cells.dates.days();
   const priced: TickerPrices[] = [];
   for (const [ticker, column] of cells.tickers) {
-    await turns.giveWay();
+    await turns.pauseIfOver();
     const prices = tickerPrices(ticker, column, days, (k) => duplicate(ticker, column, k, cells.dates, path));
     if (prices.days.length > 0) priced.push(prices);
   }
@@ -49,7 +49,7 @@ async function readUnder(
   let names: readonly string[] | undefined;
   let layout: PriceLayout | undefined;
   for await (const row of csvRows(path, signal)) {
-    await turns.giveWay();
+    await turns.pauseIfOver();
     if (names === undefined) {
       names = row.cells;
       continue;

@@ -93,7 +93,11 @@ function checkOidc(settings: AuthSettings): void {
   for (const name of ["oidc_issuer", "oidc_jwks_url"] as const) {
     const url = settings[name];
     if (url !== undefined && !isTrusted(new URL(url))) {
-      throw refused(name, url, `${name} must be https: whoever answers there says who may come in`);
+      throw refused(
+        name,
+        url,
+        `${name} must be https: the keys at that address decide which callers may come in`,
+      );
     }
   }
 }

@@ -32,7 +32,7 @@ export async function readForecast(
       const step = steps.next();
       if (step.done === true) return forecastView(step.value, wanted, outputName);
       await bytes.refill();
-      await turns.giveWay();
+      await turns.pauseIfOver();
     }
   } finally {
     await bytes.close();

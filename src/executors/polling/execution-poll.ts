@@ -30,21 +30,21 @@ export interface PlatformExecution {
 }
 
 /** Times in a row that a platform may not show an execution: what it shows follows what it starts with a delay. */
-const MISSING_LOOKS = 3;
+const MISSING_POLLS = 3;
 /** The same for one whose start was not answered: taken for lost too early, it would be started twice. */
-const UNANSWERED_LOOKS = 30;
+const UNANSWERED_POLLS = 30;
 
-/** Looks at an execution: the platform gives its state, its status blob its progress and its end. */
-export class ExecutionLook {
+/** Polls an execution: the platform gives its state, its status blob its progress and its end. */
+export class ExecutionPoll {
   readonly #execution: PlatformExecution;
   readonly #readStatus: ReadStatus;
   readonly #order: JobOrder;
   readonly #events: StatusEvents;
   #isFound = false;
   #stopAccepted = false;
-  /** Looks that found no execution. */
+  /** Polls that found no execution. */
   #missing = 0;
-  /** Looks that found it ended without a final status. */
+  /** Polls that found it ended without a final status. */
   #silent = 0;
 
   constructor(
@@ -60,9 +60,9 @@ export class ExecutionLook {
   }
 
   /**
-   * One look: reports what is new, and asks the platform to stop the execution where that is wanted.
+   * Polls once: reports what is new, and asks the platform to stop the execution where that is wanted.
    * @param asked whether it is to stop; called again when its end is judged, as that may change meanwhile.
-   * @returns its end; undefined while it goes on. @throws ApiFault, MucastError: look again later.
+   * @returns its end; undefined while it goes on. @throws ApiFault, MucastError: poll again later.
    */
   async once(asked: () => StopCode | undefined, signal: AbortSignal): Promise<ExecutionEnd | undefined> {
     this.#isFound ||= await this.#execution.find(signal);
@@ -72,7 +72,7 @@ export class ExecutionLook {
     return end;
   }
 
-  /** @returns why the platform would not stop it: it is looked at all the same, as it ends by itself some time. */
+  /** @returns why the platform would not stop it: the polls go on, as it ends by itself some time. */
   async #stop(signal: AbortSignal): Promise<ApiFault | undefined> {
     if (this.#stopAccepted || !this.#isFound) return undefined;
     try {
@@ -102,7 +102,7 @@ export class ExecutionLook {
   /** Whether to wait once more for an execution that the platform does not show. */
   #mayStillShow(): boolean {
     this.#missing += 1;
-    return this.#missing < (this.#isFound ? MISSING_LOOKS : UNANSWERED_LOOKS);
+    return this.#missing < (this.#isFound ? MISSING_POLLS : UNANSWERED_POLLS);
   }
 
   async #status(): Promise<StatusBlob | undefined> {
