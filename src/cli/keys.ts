@@ -1,10 +1,8 @@
 import type { Command } from "commander";
-import { z } from "zod";
 import { MucastError } from "../contract/errors/errors.ts";
 import { faultsOf, invalidRequest } from "../contract/errors/faults.ts";
 import { printable } from "../contract/errors/wording.ts";
-import type { ApiKey } from "../service/auth/key-store.ts";
-import { SCOPES } from "../service/operations/operations.ts";
+import { type ApiKey, newKeySchema } from "../service/auth/key-store.ts";
 import type { Keys } from "./key-access.ts";
 import { table } from "./table.ts";
 
@@ -55,11 +53,6 @@ interface KeyFlags {
   readonly settings?: string;
   readonly json?: true;
 }
-
-const newKeySchema = z.strictObject({
-  name: z.string().trim().min(1).max(100),
-  scopes: z.array(z.enum(SCOPES)).min(1),
-});
 
 /** Makes a key and prints its token, or with `--json` the key and its token. */
 async function createKey(flags: KeyFlags & { name: string; scopes: string }): Promise<void> {

@@ -25,6 +25,11 @@ export interface ApiOperation {
   readonly config?: z.ZodType;
 }
 
+/** A key that the caller chooses for each job that it means. */
+export const idempotencyKeySchema = z
+  .string()
+  .regex(/^[\x21-\x7e]{1,255}$/, "must be 1 to 255 visible ASCII characters");
+
 const byId = z.strictObject({
   id: z
     .string()

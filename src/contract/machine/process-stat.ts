@@ -44,3 +44,9 @@ function takesSignals(pid: number): boolean {
     return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }
+
+/** Changes with every boot of the machine; empty on systems other than Linux. */
+export function bootId(): string {
+  if (process.platform !== "linux") return "";
+  return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+}

@@ -1,5 +1,5 @@
-import { isIPv4 } from "node:net";
 import { MucastError } from "../../contract/errors/errors.ts";
+import { isLoopbackName } from "../../contract/machine/loopback.ts";
 import type { Settings } from "../../contract/settings.ts";
 import { type Caller, SCOPES } from "../operations/operations.ts";
 import { isSecretOf, keyAuthenticate, secretHash } from "./api-key.ts";
@@ -108,10 +108,4 @@ function isTrusted({ protocol, hostname }: URL): boolean {
 
 function refused(path: string, value: unknown, message: string): MucastError {
   return new MucastError("invalid_request", message, { path, value });
-}
-
-/** Whether a host name or an address, an IPv6 one with or without brackets, always means this machine. Asks no DNS. */
-export function isLoopbackName(host: string): boolean {
-  const name = host.toLowerCase().replace(/^\[(.*)\]$/, "$1");
-  return name === "localhost" || name === "::1" || (isIPv4(name) && name.startsWith("127."));
 }

@@ -18,6 +18,12 @@ export const apiKeySchema = z
 
 export type ApiKey = z.infer<typeof apiKeySchema>;
 
+/** What the operator gives for a new key. */
+export const newKeySchema = z.strictObject({
+  name: z.string().trim().min(1).max(100).describe("For people: whose key it is, or what for."),
+  scopes: z.array(z.enum(SCOPES)).min(1).default(["read", "write"]),
+});
+
 /** The parts of a key that the check of a token needs. */
 export interface StoredKey {
   readonly hash: string;

@@ -2,14 +2,9 @@ import { z } from "zod";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { faultsOf, invalidRequest } from "../../contract/errors/faults.ts";
 import { parseJson } from "../../contract/json/json-text.ts";
-import { SCOPES } from "../operations/operations.ts";
+import { newKeySchema } from "../auth/key-store.ts";
 import type { HttpApp, HttpOptions } from "./server/http-app.ts";
 import { bodyText, readBodiesAsText } from "./server/request-bodies.ts";
-
-const newKeySchema = z.strictObject({
-  name: z.string().trim().min(1).max(100).describe("For people: whose key it is, or what for."),
-  scopes: z.array(z.enum(SCOPES)).min(1).default(["read", "write"]),
-});
 
 /** `/admin/keys`, for `mucast keys`. It needs the scope `admin` and is not in the published API. */
 export function keyRoutes(app: HttpApp, { keys }: Pick<HttpOptions, "keys">): void {

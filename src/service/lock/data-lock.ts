@@ -15,8 +15,8 @@ import { folderObstacle } from "../../blob/folder/staged-file.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { causeOf } from "../../contract/errors/system-error.ts";
 import { makeFolder } from "../../contract/machine/folders.ts";
-import { startTimeOf } from "../../contract/machine/process-stat.ts";
-import { bootId, type Holder, isHeld, lockFile, readLock } from "./lock-holder.ts";
+import { bootId, startTimeOf } from "../../contract/machine/process-stat.ts";
+import { type Holder, isHeld, lockFile, readLock } from "./lock-holder.ts";
 
 const TOUCH_MILLISECONDS = 10_000;
 const GUARD_MILLISECONDS = 10_000;

@@ -3,7 +3,7 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { startTimeOf } from "../../contract/machine/process-stat.ts";
+import { bootId, startTimeOf } from "../../contract/machine/process-stat.ts";
 import { openSchema } from "../../contract/schema/open-schema.ts";
 
 /** The content of a lock file: the service that holds the data folder. */
@@ -71,10 +71,4 @@ export function isHeld(holder: Holder, path: string): boolean {
 
 function lastTouch(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-}
-
-/** Changes with every boot of the machine; empty on systems other than Linux. */
-export function bootId(): string {
-  if (process.platform !== "linux") return "";
-  return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
 }

@@ -1,12 +1,15 @@
 import type { ForecastView } from "../../contract/api/forecast-view.ts";
 import type { OperationPage, OperationView } from "../../contract/api/operation-view.ts";
-import { API_OPERATIONS, type ApiOperationName } from "../../contract/api/operations.ts";
+import {
+  API_OPERATIONS,
+  type ApiOperationName,
+  idempotencyKeySchema,
+} from "../../contract/api/operations.ts";
 import type { Operation } from "../../contract/config/job-operations.ts";
 import { type Fault, MucastError } from "../../contract/errors/errors.ts";
 import { faultsOf, invalidRequest } from "../../contract/errors/faults.ts";
 import { parseJson } from "../../contract/json/json-text.ts";
 import type { Caller, Operations } from "../operations/operations.ts";
-import { idempotencyKeySchema } from "./tools.ts";
 
 interface ToolCall {
   readonly name: ApiOperationName;

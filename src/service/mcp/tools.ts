@@ -1,6 +1,11 @@
 import type { StandardSchemaWithJSON, ToolAnnotations } from "@modelcontextprotocol/server";
 import { z } from "zod";
-import { API_OPERATIONS, type ApiOperation, type ApiOperationName } from "../../contract/api/operations.ts";
+import {
+  API_OPERATIONS,
+  type ApiOperation,
+  type ApiOperationName,
+  idempotencyKeySchema,
+} from "../../contract/api/operations.ts";
 import { openSchema } from "../../contract/schema/open-schema.ts";
 
 type JsonSchema = Readonly<Record<string, unknown>>;
@@ -60,11 +65,6 @@ export interface ToolDefinition {
   readonly inputSchema: ReturnType<typeof publishedSchema>;
   readonly outputSchema: ReturnType<typeof publishedSchema>;
 }
-
-/** The same as the header's rule over HTTP. */
-export const idempotencyKeySchema = z
-  .string()
-  .regex(/^[\x21-\x7e]{1,255}$/, "must be 1 to 255 visible ASCII characters");
 
 export const TOOLS = Object.fromEntries(
   Object.values(API_OPERATIONS).map((operation) => [operation.name, toolOf(operation)]),

@@ -1,8 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { readlinkSync } from "node:fs";
 import { hostname } from "node:os";
-import { startTimeOf } from "../../contract/machine/process-stat.ts";
-import { bootId } from "../lock/lock-holder.ts";
+import { bootId, startTimeOf } from "../../contract/machine/process-stat.ts";
 import {
   type HeldLease,
   LEASE_SECONDS,

@@ -1,4 +1,5 @@
 import { MucastError } from "../../contract/errors/errors.ts";
+import { isLoopbackName } from "../../contract/machine/loopback.ts";
 import type { WebhookTarget } from "../../contract/settings.ts";
 import { type DelivererParts, type Pace, retryDelay, TargetDeliverer } from "./target-deliverer.ts";
 
@@ -44,7 +45,7 @@ export function checkTargets(targets: readonly WebhookTarget[]): void {
   for (const [index, { name, url }] of targets.entries()) {
     const path = `webhooks[${index}]`;
     const { protocol, hostname } = new URL(url);
-    if (protocol === "http:" && !isLoopback(hostname)) {
+    if (protocol === "http:" && !isLoopbackName(hostname)) {
       throw refused(
         `${path}.url`,
         `the target ${name} has an http URL; use https, http is for this machine alone`,
@@ -58,9 +59,4 @@ export function checkTargets(targets: readonly WebhookTarget[]): void {
 
 function refused(path: string, message: string): MucastError {
   return new MucastError("invalid_request", `${path}: ${message}`, { path });
-}
-
-/** The class URL has normalized every spelling of an IPv4 address. */
-function isLoopback(hostname: string): boolean {
-  return hostname === "localhost" || hostname === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(hostname);
 }

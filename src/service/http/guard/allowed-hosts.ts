@@ -1,8 +1,8 @@
 import type { FastifyRequest } from "fastify";
 import { MucastError } from "../../../contract/errors/errors.ts";
 import { show } from "../../../contract/errors/faults.ts";
+import { isLoopbackName } from "../../../contract/machine/loopback.ts";
 import type { Settings } from "../../../contract/settings.ts";
-import { isLoopbackName } from "../../auth/build-authenticate.ts";
 
 /** The service's end of a connection. */
 interface LocalEnd {

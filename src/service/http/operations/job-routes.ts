@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { isEnded } from "../../../contract/api/operation-view.ts";
-import { API_OPERATIONS } from "../../../contract/api/operations.ts";
+import { API_OPERATIONS, idempotencyKeySchema } from "../../../contract/api/operations.ts";
 import { dlConfigSchema } from "../../../contract/config/dl-config.ts";
 import { JOB_OPERATIONS, type Operation } from "../../../contract/config/job-operations.ts";
 import { mlConfigSchema } from "../../../contract/config/ml-config.ts";
@@ -14,9 +14,7 @@ import { bodyText, readBodiesAsText } from "../server/request-bodies.ts";
 import { answerOperation, OPERATION_HEADERS, preferHeader, waitOf } from "./operation-answer.ts";
 
 const headersSchema = z.looseObject({
-  "idempotency-key": z
-    .string()
-    .regex(/^[\x21-\x7e]{1,255}$/, "must be 1 to 255 visible ASCII characters")
+  "idempotency-key": idempotencyKeySchema
     .optional()
     .describe(
       "Chosen by the caller, once per job that is meant, and kept as long as the operation: the same key and payload " +
