@@ -72,7 +72,7 @@ function metricsRoute(app: HttpApp, { settings, telemetry }: HttpOptions): void 
     schema: {
       operationId: "metrics",
       summary: "Figures of the service for Prometheus",
-      description: "Without credentials only where the service asks callers for none (`auth` none).",
+      description: "Without credentials only where the service asks nobody for any (`auth` none).",
       tags: ["Service"],
       response: {
         200: {

@@ -53,7 +53,7 @@ export interface OpenApiResponse {
 
 const DESCRIPTION = `Trains return forecasts for portfolio optimization. Jobs are asynchronous: submitting one answers 202 with an operation, which is asked for, or followed by its events, until it has ended; \`result.output_url\` then names the output blob with \`mu\`.
 
-Every error is a problem (RFC 9457) with a \`code\`, a \`detail\` that names the place and the value, and \`advice\`. Limits (largest body and upload, requests a minute, waiting operations) are settings of the service; the problem of a request that exceeds one names the limit.
+Every error is a problem (RFC 9457) with a \`code\`, a \`detail\` that names the place and the value, and \`advice\`. Limits (largest body and upload, requests a minute, waiting operations) are settings of the service; what exceeds one is told the limit.
 
 Paths under \`/v1\` and the names of schemas change only where something breaks. New paths, new members of answers, new event types and new codes are compatible: ignore what you do not know.`;
 
