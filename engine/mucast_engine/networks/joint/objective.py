@@ -14,7 +14,7 @@ from mucast_engine.networks.losses import Labels, Loss, prediction_scale
 from mucast_engine.networks.training import largest_loss
 from mucast_engine.networks.weights import FlatWeights
 
-# A batch is cut into at least this many pieces, so that as many threads find work; each slot adds up the gradients
+# A batch is cut into about this many pieces or more, so that as many threads find work; each slot adds up the gradients
 # of every SLOTS-th piece, and the slots are added up in order, whichever thread was first.
 SLOTS = 4
 # Cells (dates x tickers) in one piece at most, which bounds the memory of a large panel.
