@@ -11,8 +11,8 @@ import type { Warning } from "../../contract/problems/warnings.ts";
 import { readFeatures } from "../../ingest/read-features.ts";
 import { type PriceBlob, readPrices } from "../../ingest/read-prices.ts";
 import { asOf } from "../../panel/as-of.ts";
-import { pairTickers } from "../../panel/pairing.ts";
 import { buildTickerPanel, type TickerPanel } from "../../panel/ticker-panel.ts";
+import { unpairedTickers } from "../../panel/unpaired-tickers.ts";
 import { type ResolvedWindow, resolveWindow } from "../../panel/window.ts";
 import type { JobContext, JobRequest } from "./job.ts";
 
@@ -67,7 +67,7 @@ export async function openInputs(
           if (priced.has(features.ticker)) yield panelOf(features, prices, resolved.window);
         }
       },
-      unpaired: () => pairTickers(priced, featured).warnings,
+      unpaired: () => unpairedTickers(priced, featured),
       digests: () => ({ feature: digestOf(featureBlob), dataExtractor: digestOf(priceBlob) }),
       close: async () => {
         prices.close();

@@ -1,8 +1,9 @@
+import type { ErrorCode } from "../../contract/errors/error-codes.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Day } from "../../contract/market/dates.ts";
-import type { Failure } from "../../contract/problems/failures.ts";
+import { compareCodePoints } from "../../contract/market/ticker-order.ts";
+import { type Failure, namedFailure } from "../../contract/problems/failures.ts";
 import { muRow, noForecast, type PanelDates } from "../../panel/as-of.ts";
-import { noTickerLeft } from "../../panel/pairing.ts";
 
 /**
  * Ends a job once it has read all tickers, where none of them can have a `mu`: before it trains, or while it still fits.
@@ -32,4 +33,35 @@ export function requireForecasts(
 
 function hasMu(panel: PanelDates, asOf: Day): boolean {
   return muRow(panel, asOf).row !== undefined;
+}
+
+/**
+ * The error of a job that has lost every ticker: `insufficient_history` where that is the reason of each, or where
+ * the blobs share no ticker; `invalid_model_params` or `sparse_prices` where it is that of each ticker with enough
+ * history; `all_failed`, with the reasons, otherwise.
+ */
+function noTickerLeft(failures: readonly Failure[]): MucastError {
+  const listed = [...failures].sort((a, b) => compareCodePoints(a.ticker, b.ticker));
+  if (listed.length === 0) {
+    return new MucastError(
+      "insufficient_history",
+      "No ticker is in both the feature blob and the data-extraction blob",
+    );
+  }
+  const others = listed.filter(({ code }) => code !== "insufficient_history");
+  const [first = listed[0]!] = others;
+  return new MucastError(
+    commonCode(others),
+    `No ticker is left of ${listed.length}; the first: ${namedFailure(first)}`,
+    { failures: listed },
+  );
+}
+
+/** What ends the job under its own name where it is the reason of every ticker. */
+const COMMON_CODES = ["invalid_model_params", "sparse_prices"] as const;
+
+function commonCode(others: readonly Failure[]): ErrorCode {
+  if (others.length === 0) return "insufficient_history";
+  const common = COMMON_CODES.find((code) => others.every((failure) => failure.code === code));
+  return common ?? "all_failed";
 }

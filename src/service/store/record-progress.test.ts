@@ -10,7 +10,7 @@ import type { Failure } from "../../contract/problems/failures.ts";
 import { problemOf } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { countCodes, SIZES } from "../../contract/schema/answer-limits.ts";
-import { noTickerLeft } from "../../panel/pairing.ts";
+import { requireForecasts } from "../../jobs/shared/require-forecasts.ts";
 import type { Database } from "../database/database.ts";
 import { onEachDatabase } from "../database/databases.testing.ts";
 import { followEvents } from "../operations/follow-events.ts";
@@ -24,6 +24,16 @@ import { type ProgressBatch, recordProgress } from "./record-progress.ts";
 
 const NONE = webhookTypes([]);
 const ALL = { events: 10_000, bytes: 2 ** 30 };
+
+/** The error of a job of which every ticker has failed. */
+function allFailed(failures: readonly Failure[]): MucastError {
+  try {
+    requireForecasts([], failures, 0);
+  } catch (error) {
+    return error as MucastError;
+  }
+  return assert.fail("the job has no ticker");
+}
 
 function failuresOf(count: number, mark: string): Failure[] {
   return Array.from({ length: count }, (_, i) => {
@@ -143,7 +153,7 @@ onEachDatabase((tested) => {
   ] as const) {
     test(`an operation, its events and a page stay within their sizes where names are ${what}`, async (t) => {
       const { begin, caller, operations } = await waiting(t);
-      const problem = problemOf(noTickerLeft(failuresOf(2_000, mark)) satisfies MucastError);
+      const problem = problemOf(allFailed(failuresOf(2_000, mark)));
       const ids: string[] = [];
       for (let i = 0; i < 9; i++) {
         const row = await begin();
