@@ -16,6 +16,7 @@ import type { HttpApp } from "./http/server/http-app.ts";
 import { type DataLock, lockDataFolder } from "./lock/data-lock.ts";
 import { registerMcp } from "./mcp/register-mcp.ts";
 import { openExecutor } from "./open-executor.ts";
+import type { Caller, Submission } from "./operations/operations.ts";
 import { startRetention } from "./operations/retention.ts";
 import { StoredOperations } from "./operations/stored-operations.ts";
 import { Dispatcher } from "./queue/dispatcher.ts";
@@ -116,6 +117,8 @@ async function openService(parts: Parts, resources: OpenResources): Promise<Runn
   const { settings, database, notifications, storage, telemetry, log } = parts;
   const webhooks = webhookTypes(settings.webhooks);
   const quota = { bytes: settings.stored_bytes_per_caller, blobs: settings.stored_blobs_per_caller };
+  const blobs = new StoredBlobs({ database, store: storage.store, settings, quota, log });
+  resources.add(() => blobs.close());
   let inputUrls: InputUrls | undefined;
   const operations = new StoredOperations({
     database,
@@ -123,14 +126,8 @@ async function openService(parts: Parts, resources: OpenResources): Promise<Runn
     webhooks,
     settings,
     quota,
-    read: async (caller, { operation, payload }) => {
-      if (!inputUrls)
-        throw new MucastError("unavailable", "the service is about to start", { retryAfter: 1 });
-      const urls = inputUrls;
-      const parsed = parsePayload(operation, payload, { checkUrl: urls.fault });
-      return { ...parsed, inputs: () => urls.resolve(caller, parsed) };
-    },
-    forecasts: new Forecasts({ find: (caller, name) => blobs.find(caller, name) }),
+    read: async (caller, submission) => readPayload(caller, submission, inputUrls),
+    forecasts: new Forecasts(blobs),
     onQueued: (row) => telemetry.queued(row),
     onCanceled: (row) => telemetry.ended(row, []),
   });
@@ -139,7 +136,8 @@ async function openService(parts: Parts, resources: OpenResources): Promise<Runn
     operations.drain();
   });
   const keys = new DatabaseKeyStore(database);
-  const authenticate = await buildAuthenticate(settings, { keys, localToken: parts.lock?.token });
+  const localToken = parts.lock?.token;
+  const authenticate = await buildAuthenticate(settings, { keys, localToken });
   const ready = openReadiness({
     database,
     store: storage.store,
@@ -149,14 +147,12 @@ async function openService(parts: Parts, resources: OpenResources): Promise<Runn
   });
   // The first check remembers the folders of now. It does so before this goes on; its answer comes later.
   void ready();
-  const blobs = new StoredBlobs({ database, store: storage.store, settings, quota, log });
-  resources.add(() => blobs.close());
   const http = buildHttp({
     settings,
     operations,
     blobs,
     authenticate,
-    localToken: parts.lock?.token,
+    localToken,
     keys,
     log,
     telemetry,
@@ -166,15 +162,9 @@ async function openService(parts: Parts, resources: OpenResources): Promise<Runn
   resources.add(() => http.close());
   const address = await listenOn(http, settings);
   const { store, urls } = await storage.at(address);
-  inputUrls = new InputUrls(urls, {
-    find: (caller, name) => findBlob(database, caller, name),
-    // A caller may name a blob that does not exist yet only where there is one caller.
-    isOpen: async (name) =>
-      (await ownerOf(database, { name, space: "" })) === undefined &&
-      (settings.auth === "none" || (await store.stat(`data/${name}`)) !== undefined),
-  });
-  const reconciled = { database, store, log, ongoing: () => blobs.ongoing };
-  resources.add(startReconciliation(reconciled, database.kind === "pglite"));
+  inputUrls = inputUrlsOf(urls, store, parts);
+  const reconciliation = { database, store, log, ongoing: () => blobs.ongoing };
+  resources.add(startReconciliation(reconciliation, database.kind === "pglite"));
   const dispatcher = await startBackgroundWork(parts, resources, { store, urls, inputUrls, webhooks });
   parts.lock?.announce(address);
   log.info(
@@ -191,6 +181,23 @@ async function openService(parts: Parts, resources: OpenResources): Promise<Runn
       log.info({}, "ended");
     },
   };
+}
+
+/** Parses and checks a payload. @param urls undefined until the service listens. */
+function readPayload(caller: Caller, { operation, payload }: Submission, urls: InputUrls | undefined) {
+  if (!urls) throw new MucastError("unavailable", "the service is about to start", { retryAfter: 1 });
+  const parsed = parsePayload(operation, payload, { checkUrl: urls.fault });
+  return { ...parsed, inputs: () => urls.resolve(caller, parsed) };
+}
+
+function inputUrlsOf(urls: ServiceUrls, store: BlobStore, { database, settings }: Parts): InputUrls {
+  return new InputUrls(urls, {
+    find: (caller, name) => findBlob(database, caller, name),
+    // A caller may name a blob that does not exist yet only where there is one caller.
+    isOpen: async (name) =>
+      (await ownerOf(database, { name, space: "" })) === undefined &&
+      (settings.auth === "none" || (await store.stat(`data/${name}`)) !== undefined),
+  });
 }
 
 /** Starts what works without requests: the dispatcher, retention and webhooks. */

@@ -32,7 +32,7 @@ export class MemoryBudget {
   readonly #options: MemoryBudgetOptions;
   #wasOver = false;
   /** Processes that were killed or stopped, whose memory the system takes back. */
-  readonly #lost = new WeakSet<BudgetedProcess>();
+  readonly #stopped = new WeakSet<BudgetedProcess>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: MemoryBudgetOptions) {
@@ -53,7 +53,7 @@ export class MemoryBudget {
 
   look(): void {
     const limit = this.#options.limitBytes;
-    const processes = this.#options.processes().filter((entry) => !this.#lost.has(entry));
+    const processes = this.#options.processes().filter((entry) => !this.#stopped.has(entry));
     const enough = limit / Math.max(1, processes.length);
     const sizes = processes.map((entry) => ({ entry, held: entry.held(enough) }));
     const together = sizes.reduce((total, { held }) => total + held, 0);
@@ -62,7 +62,7 @@ export class MemoryBudget {
     if (isOver && this.#wasOver && jobs.length > 0) {
       const stopped = this.#options.stopWaiting();
       if (stopped.length > 0) {
-        for (const entry of stopped) this.#lost.add(entry);
+        for (const entry of stopped) this.#stopped.add(entry);
         this.#wasOver = false;
         return;
       }
@@ -70,7 +70,7 @@ export class MemoryBudget {
       const share = Math.max(0, limit - waiting) / jobs.length;
       // All have the same share, so the largest is the furthest over it.
       const { entry, held } = jobs.reduce((most, job) => (job.held > most.held ? job : most));
-      this.#lost.add(entry);
+      this.#stopped.add(entry);
       entry.killWith(outOfMemory({ held, together, limit, share, jobs: jobs.length }));
     }
     this.#wasOver = isOver;
