@@ -170,7 +170,7 @@ describe("a job that is stopped leaves no output, no temporary file and no proce
     const temporary = await newFolder();
     const prices = join(await newFolder(), "data_extractor_1.json");
     assert.equal(spawnSync("mkfifo", [prices]).status, 0);
-    const refused = '{"ML params": {"model": "ridge", "model_params": {"alpha": -1}}}';
+    const refused = '{"ML params": {"model": "catboost", "model_params": {"depth": 99}}}';
     const args = jobArguments({ ...pair, prices }, refused, "--log", "json");
     const { code, stdout, stderr } = await mucast(args, { temporary });
     assert.deepEqual([code, stdout], [2, ""], stderr);
