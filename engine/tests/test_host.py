@@ -76,6 +76,16 @@ def start_host(tmp_path: Path) -> Iterator[Callable[..., HostUnderTest]]:
         host.process.stdout.close()
 
 
+@pytest.fixture(scope="module")
+def quick_host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostUnderTest]:
+    """For tests that need no host of their own; each has a worker, and ids of tasks, of its own."""
+    host = HostUnderTest("catboost", tmp_path_factory.getbasetemp(), "fork")
+    yield host
+    assert host.end_input() == 0
+    assert host.process.stdout is not None
+    host.process.stdout.close()
+
+
 def until_gone(pid: int) -> None:
     """Returns when the process is dead; a zombie that an init process has not yet reaped is."""
     with suppress(ProcessLookupError, FileNotFoundError):
@@ -122,25 +132,28 @@ def test_every_library_fits_in_forked_workers_also_after_one_was_killed(
         np.testing.assert_array_equal(values[:40], expected)
 
 
-@pytest.mark.parametrize("name", ["RandomForestRegressor", "XGBRegressor", "LGBMRegressor", "CatBoostRegressor"])
 def test_a_host_that_had_imported_others_fits_the_same_and_greets_with_the_versions_of_what_was_asked_for(
-    name: str, start_host: Callable[..., HostUnderTest], make_task: Callable[..., Task]
+    start_host: Callable[..., HostUnderTest], make_task: Callable[..., Task]
 ) -> None:
-    library, regressor, params = REGRESSORS[NAMES.index(name)]
     host = start_host("sklearn,xgboost,lightgbm")
     host.wait_for("ready")
-    host.say(json.dumps({"op": "import", "libraries": [library]}))
-    greeting = host.wait_for("ready")
-    own = {"scikit-learn" if library == "sklearn" else library}
-    assert greeting["versions"].keys() == {"python", "numpy", "scipy", "scikit-learn"} | own
-    assert greeting["start"] == "fork"
-    task = make_task(spec_of(name))
-    host.send("start", 1)
-    host.send("task", 1, task, number=1)
-    predicted = np.load(host.wait_for("result")["result"]["predictions"]["ref"])
-    x, y = np.load(task["x"]["ref"]), np.load(task["y"]["ref"])
-    expected = regressor(**params).fit(x[:200], y[:200]).predict(x[200:240])
-    np.testing.assert_array_equal(predicted[:40], expected)
+    for name in ("RandomForestRegressor", "XGBRegressor", "LGBMRegressor", "CatBoostRegressor"):
+        library, regressor, params = REGRESSORS[NAMES.index(name)]
+        host.say(json.dumps({"op": "import", "libraries": [library]}))
+        greeting = host.wait_for("ready")
+        own = {"scikit-learn" if library == "sklearn" else library}
+        assert greeting["versions"].keys() == {"python", "numpy", "scipy", "scikit-learn"} | own
+        assert greeting["start"] == "fork"
+        task = make_task(spec_of(name))
+        host.send("start", 1)
+        host.send("task", 1, task, number=1)
+        predicted = np.load(host.wait_for("result")["result"]["predictions"]["ref"])
+        # A host imports only while it has no worker.
+        host.send("kill", 1)
+        host.wait_for("worker_exited")
+        x, y = np.load(task["x"]["ref"]), np.load(task["y"]["ref"])
+        expected = regressor(**params).fit(x[:200], y[:200]).predict(x[200:240])
+        np.testing.assert_array_equal(predicted[:40], expected)
 
 
 @pytest.mark.parametrize("start", ["fork", "spawn"])
@@ -189,40 +202,37 @@ def test_workers_amid_a_fit_are_gone_when_the_input_has_ended(
 
 
 def test_what_libraries_print_does_not_reach_the_messages(
-    start_host: Callable[..., HostUnderTest], make_task: Callable[..., Task]
+    quick_host: HostUnderTest, make_task: Callable[..., Task]
 ) -> None:
-    host = start_host()
-    host.send("start", 1)
-    host.send("task", 1, make_task(spec_of("CatBoostRegressor", verbose=True)), number=1)
-    assert host.wait_for("result")["id"] == 1
+    quick_host.send("start", 11)
+    quick_host.send("task", 11, make_task(spec_of("CatBoostRegressor", verbose=True)), number=11)
+    assert quick_host.wait_for("result")["id"] == 11
 
 
-@pytest.mark.parametrize("body", ["{", "[" * 100_000, '{"task": "no such"}', "[]"])
+@pytest.mark.parametrize(("number", "body"), [(21, "{"), (22, "[" * 100_000), (23, '{"task": "no such"}'), (24, "[]")])
 def test_a_task_that_cannot_be_read_costs_nothing_but_itself(
-    body: str, start_host: Callable[..., HostUnderTest], make_task: Callable[..., Task]
+    number: int, body: str, quick_host: HostUnderTest, make_task: Callable[..., Task]
 ) -> None:
-    host = start_host()
-    host.send("start", 1)
-    host.send("task", 1, body, number=1)
-    assert host.wait_for("error")["code"] == "internal"
-    host.send("task", 1, make_task(QUICK), number=2)
-    assert host.wait_for("result")["id"] == 2
+    quick_host.send("start", number)
+    quick_host.send("task", number, body, number=number)
+    assert quick_host.wait_for("error")["code"] == "internal"
+    quick_host.send("task", number, make_task(QUICK), number=number + 10)
+    assert quick_host.wait_for("result")["id"] == number + 10
 
 
-def test_integers_longer_than_pythons_limit_are_read(start_host: Callable[..., HostUnderTest]) -> None:
-    host = start_host()
-    host.send("start", 1)
+def test_integers_longer_than_pythons_limit_are_read(quick_host: HostUnderTest) -> None:
+    quick_host.send("start", 41)
     task = {"task": "trial", "scaler": "none", "columns": 8, "estimator": QUICK}
-    host.send("task", 1, json.dumps(task).replace('"iterations": 2', f'"iterations": 1{"0" * 5000}'), number=1)
-    assert host.wait_for("result")["id"] == 1
+    text = json.dumps(task).replace('"iterations": 2', f'"iterations": 1{"0" * 5000}')
+    quick_host.send("task", 41, text, number=41)
+    assert quick_host.wait_for("result")["id"] == 41
 
 
-def test_messages_for_a_worker_that_is_gone_are_passed_over(start_host: Callable[..., HostUnderTest]) -> None:
-    host = start_host()
-    host.send("kill", 7)
-    host.send("task", 7, {"task": "trial"}, number=1)
-    host.send("start", 1)
-    assert host.wait_for("worker_started")["worker"] == 1
+def test_messages_for_a_worker_that_is_gone_are_passed_over(quick_host: HostUnderTest) -> None:
+    quick_host.send("kill", 52)
+    quick_host.send("task", 52, {"task": "trial"}, number=52)
+    quick_host.send("start", 51)
+    assert quick_host.wait_for("worker_started")["worker"] == 51
 
 
 def test_a_library_that_cannot_be_imported_ends_the_host_with_its_words(tmp_path: Path) -> None:

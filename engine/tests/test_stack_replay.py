@@ -2,13 +2,15 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from network_tasks import ALONE
 from stack_tasks import alone, assert_alike, make_objective, own_tasks, stacked
 from torch._subclasses.fake_tensor import DataDependentOutputException, FakeTensorMode
-from torch.fx.experimental.proxy_tensor import make_fx
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves, tree_map
 
 from mucast_engine.arrays import ArrayStore
 from mucast_engine.networks.stack import objective as stack_objective
@@ -18,12 +20,48 @@ CPU = torch.device("cpu")
 on_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device, and there is none here")
 
 
+class Recording(TorchDispatchMode):
+    """The operations of a call, each with the tensors that it took and gave."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._operations: list[tuple[Any, Any, Any, Any]] = []
+
+    def __torch_dispatch__(self, operation: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        given = operation(*args, **(kwargs or {}))
+        assert all(isinstance(leaf, torch.Tensor | None) for leaf in tree_leaves(given)), (
+            f"{operation} asks for a number"
+        )
+        self._operations.append((operation, args, kwargs or {}, given))
+        return given
+
+    @torch.no_grad()
+    def replay(self) -> None:
+        """On the very same tensors, but for what an operation makes, which later ones take anew."""
+        made: dict[int, Any] = {}
+
+        def now(value: Any) -> Any:
+            return made.get(id(value), value)
+
+        for operation, args, kwargs, given in self._operations:
+            again = operation(*tree_map(now, args), **tree_map(now, kwargs))
+            made.update(zip(map(id, tree_leaves(given)), tree_leaves(again), strict=True))
+
+
 def recorded(work: Callable[[], None], _: torch.device) -> Callable[[], None]:
-    """A stand-in for a CUDA graph: the operations of one call on the very same tensors, without the Python between."""
+    """A stand-in for a CUDA graph: the operations of one call, without the Python between."""
     for _ in range(WARM_UPS):
         work()
-    operations = make_fx(lambda: work())()
-    return torch.no_grad()(operations)
+    recording = Recording()
+    with recording:
+        work()
+    return recording.replay
+
+
+def test_a_step_that_asks_for_a_number_cannot_be_recorded() -> None:
+    values = torch.arange(3.0)
+    with pytest.raises(AssertionError, match="asks for a number"), Recording():
+        values.sum().item()
 
 
 @pytest.mark.parametrize("architecture", ALONE)
