@@ -1,8 +1,12 @@
 import type { Day } from "../../contract/market/dates.ts";
 import { dayOfText } from "../dates/date-text.ts";
 
+/** Most blobs are small, and there is a cache for each. */
+const FEWEST_SLOTS = 1 << 9;
 /** Enough for ten thousand dates and as many names with few collisions. */
-const SLOTS = 1 << 15;
+const MOST_SLOTS = 1 << 15;
+/** How many times as many slots a cache has once half of them are taken. */
+const GROWTH = 8;
 /** Longer strings are not kept; dates, tickers and column names are shorter. */
 const LONGEST_KEPT = 48;
 
@@ -11,11 +15,14 @@ const LONGEST_KEPT = 48;
  * occurs again is neither decoded nor parsed as a date again. Each hash has two slots, so memory is bounded.
  */
 export class TextCache {
-  readonly #bytes = new Uint8Array(SLOTS * LONGEST_KEPT);
+  #slots = FEWEST_SLOTS;
+  #bytes = new Uint8Array(FEWEST_SLOTS * LONGEST_KEPT);
   /** Length + 1, so that 0 marks an empty slot. */
-  readonly #lengths = new Uint8Array(SLOTS);
-  readonly #texts: string[] = new Array<string>(SLOTS).fill("");
-  readonly #days = new Float64Array(SLOTS);
+  #lengths = new Uint8Array(FEWEST_SLOTS);
+  #texts: string[] = new Array<string>(FEWEST_SLOTS).fill("");
+  #days = new Float64Array(FEWEST_SLOTS);
+  /** Slots that are not empty. */
+  #taken = 0;
   /** Which of a hash's two slots is overwritten next. */
   #turn = 0;
   text = "";
@@ -29,11 +36,14 @@ export class TextCache {
       this.set(decodeAscii(bytes, start, end));
       return;
     }
-    let slot = (hash ^ (hash >>> 15)) & (SLOTS - 1);
+    let slot = this.#slotOf(hash);
     if (!this.#holds(slot, bytes, start, length)) {
       slot ^= 1;
       if (!this.#holds(slot, bytes, start, length)) {
-        slot ^= this.#turn ^= 1;
+        if (this.#taken > this.#slots / 2 && this.#slots < MOST_SLOTS) {
+          this.#grow();
+          slot = this.#slotOf(hash);
+        } else slot ^= this.#turn ^= 1;
         this.#keep(slot, bytes, start, end);
       }
     }
@@ -47,6 +57,20 @@ export class TextCache {
     this.day = dayOfText(text);
   }
 
+  #slotOf(hash: number): number {
+    return (hash ^ (hash >>> 15)) & (this.#slots - 1);
+  }
+
+  /** Forgets what it holds, which the blob will say again. */
+  #grow(): void {
+    this.#slots = Math.min(this.#slots * GROWTH, MOST_SLOTS);
+    this.#bytes = new Uint8Array(this.#slots * LONGEST_KEPT);
+    this.#lengths = new Uint8Array(this.#slots);
+    this.#texts = new Array<string>(this.#slots).fill("");
+    this.#days = new Float64Array(this.#slots);
+    this.#taken = 0;
+  }
+
   #holds(slot: number, bytes: Uint8Array, start: number, length: number): boolean {
     if (this.#lengths[slot] !== length + 1) return false;
     const kept = this.#bytes;
@@ -57,6 +81,7 @@ export class TextCache {
 
   #keep(slot: number, bytes: Uint8Array, start: number, end: number): void {
     const text = decodeAscii(bytes, start, end);
+    if (this.#lengths[slot] === 0) this.#taken++;
     this.#bytes.set(bytes.subarray(start, end), slot * LONGEST_KEPT);
     this.#lengths[slot] = end - start + 1;
     this.#texts[slot] = text;
