@@ -1,26 +1,35 @@
 import { availableParallelism } from "node:os";
 import { engineChecks, quickChecks, runChecks } from "./checks.ts";
 import { testFiles } from "./slow-tests.ts";
-import { type FileRun, runTestFiles, type Starts } from "./test-files.ts";
+import { type FileRun, runConcurrently, runTestFiles, type Starts } from "./test-files.ts";
 
 const CORES = availableParallelism();
 
 /** Files that start something wait about as often as they compute. */
-const SLOW_FILES_AT_A_TIME = CORES + 1;
+const SLOW_AT_A_TIME = CORES + 1;
 
 /** The checks that take seconds, then the tests that start nothing. @returns the names of what failed. */
 export async function runQuickHalf(): Promise<string[]> {
   const checks = await runChecks(quickChecks(), CORES);
   const { fast } = testFiles();
-  return [...checks, ...(await runFiles(dealt(fast, CORES), CORES, "refuse"))];
+  const spent = { processorSeconds: 0 };
+  const files = await runFiles(dealt(fast, CORES), CORES, "refuse", spent);
+  tellSpent(spent);
+  return [...checks, ...files];
 }
 
-/** The engine's checks, then the tests that start something or compute long. @returns the names of what failed. */
+/** The engine's checks, and beside them the tests that start something or compute long. @returns the names of what failed. */
 export async function runSlowHalf(): Promise<string[]> {
-  const checks = await runChecks(engineChecks(), CORES);
-  const { slow } = testFiles();
-  const files = slow.map((file) => [file]);
-  return [...checks, ...(await runFiles(files, SLOW_FILES_AT_A_TIME, "allow"))];
+  const failed: string[] = [];
+  const spent = { processorSeconds: 0 };
+  const checks = engineChecks().map((check) => () => runChecks([check], 1));
+  const files = testFiles().slow.map((file) => () => runFiles([[file]], 1, "allow", spent));
+  // The checks are the longest, so they come first.
+  await runConcurrently([...checks, ...files], SLOW_AT_A_TIME, async (run) => {
+    failed.push(...(await run()));
+  });
+  tellSpent(spent);
+  return failed;
 }
 
 export function tellFailures(failed: readonly string[]): void {
@@ -28,20 +37,28 @@ export function tellFailures(failed: readonly string[]): void {
   process.stdout.write(lines === "" ? "\nall passed\n" : `\nfailed:\n${lines}`);
 }
 
+/** Grows with each test file that ends. */
+interface Spent {
+  processorSeconds: number;
+}
+
 async function runFiles(
   groups: readonly (readonly string[])[],
   atATime: number,
   starts: Starts,
+  spent: Spent,
 ): Promise<string[]> {
   const failed: string[] = [];
-  let processor = 0;
   await runTestFiles(groups, atATime, starts, (run) => {
     if (!run.passed) failed.push(nameOf(run));
-    processor += run.processorSeconds ?? 0;
+    spent.processorSeconds += run.processorSeconds ?? 0;
     tell(run);
   });
-  process.stdout.write(`# these tests took ${processor.toFixed(0)} processor seconds\n`);
   return failed;
+}
+
+function tellSpent({ processorSeconds }: Spent): void {
+  process.stdout.write(`# these tests took ${processorSeconds.toFixed(0)} processor seconds\n`);
 }
 
 /** Of a run that failed, what it printed; of one of many files the failing tests alone. */
