@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
-import { afterEach, beforeEach, describe, test } from "node:test";
+import { after, afterEach, before, beforeEach, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { pythonWithoutTorch } from "../../../test/engine/python-without-torch.ts";
 import { engineStatus } from "./engine-status.ts";
@@ -12,6 +12,11 @@ import { runCommand } from "./run-command.ts";
 
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 
+/** The package's modules, and what Node has compiled of them. */
+const installed = mkdtempSync(join(tmpdir(), "mucast-package-"));
+before(() => copyPackage(join(installed, "package")));
+after(() => rmSync(installed, { recursive: true }));
+
 let folder: string;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "mucast-environment-"));
@@ -19,8 +24,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 /** The parts of an installed package that find and install environments: no checkout, and no environment yet. */
-function packageCopy(): string {
-  const copy = join(folder, "package");
+function copyPackage(copy: string): void {
   cpSync(join(ROOT, "src/engine"), join(copy, "src/engine"), { recursive: true });
   cpSync(join(ROOT, "src/contract"), join(copy, "src/contract"), { recursive: true });
   cpSync(join(ROOT, "engine"), join(copy, "engine"), {
@@ -28,12 +32,11 @@ function packageCopy(): string {
     filter: (path) => !/tests|cache/.test(relative(ROOT, path)),
   });
   writeFileSync(join(copy, "package.json"), '{"type": "module"}');
-  return copy;
 }
 
 /** What `expression` over the copy's modules gives, printed; only `path` is searched for commands. */
 function inPackage(expression: string, path: string, named = "") {
-  const engine = join(packageCopy(), "src/engine/environment");
+  const engine = join(installed, "package/src/engine/environment");
   const modules = ["environment", "engine-status", "install-environment"].map((name) =>
     join(engine, `${name}.ts`),
   );
@@ -41,7 +44,13 @@ function inPackage(expression: string, path: string, named = "") {
     Promise.all(${JSON.stringify(modules)}.map((path) => import(path)))
       .then(async (parts) => { const m = Object.assign({}, ...parts); console.log(JSON.stringify(await ${expression})); })
       .catch((error) => { console.log(error.code, error.message); });`;
-  const env = { PATH: path, XDG_CACHE_HOME: join(folder, "cache"), HOME: folder, MUCAST_PYTHON: named };
+  const env = {
+    PATH: path,
+    XDG_CACHE_HOME: join(folder, "cache"),
+    HOME: folder,
+    MUCAST_PYTHON: named,
+    NODE_COMPILE_CACHE: join(installed, "compiled"),
+  };
   return runCommand(process.execPath, ["--no-warnings", "-e", program], env);
 }
 
