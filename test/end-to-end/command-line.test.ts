@@ -6,11 +6,13 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { runMlJob } from "../../src/jobs/ml/run-ml-job.ts";
 import { type CommandOptions, type Ended, jobArguments, jsonLines, mucast } from "./command.ts";
 import { dirtyMarket } from "./dirty-market.ts";
 import { type BlobPair, newFolder, removeFolders, withoutIdentity, writeMarket } from "./job-runs.ts";
 import { cleanMarket } from "./market.ts";
 import { assertValid } from "./published-schemas.ts";
+import { assertRefused, type Refusal } from "./refused-jobs.ts";
 
 /** The library that is imported fastest. */
 const QUICK = `{"ML params": {"model": "catboost", "n_splits": 3, "intervals": {},
@@ -115,14 +117,17 @@ describe("a job that succeeds", { concurrency: 2 }, () => {
   });
 });
 
-interface Refusal {
+interface CommandRefusal extends Refusal {
   readonly name: string;
-  readonly code: string;
-  readonly exit: number;
-  /** What the problem has to hold somewhere: the value, or the place. */
-  readonly says: RegExp;
   readonly args: () => Promise<readonly string[]> | readonly string[];
   readonly options?: CommandOptions;
+}
+
+interface JobRefusal extends Refusal {
+  readonly name: string;
+  readonly blobs?: () => Promise<BlobPair> | BlobPair;
+  /** QUICK where it is missing. */
+  readonly config?: string;
 }
 
 async function changed(side: "features" | "prices", change: (text: string) => string): Promise<BlobPair> {
@@ -133,7 +138,113 @@ async function changed(side: "features" | "prices", change: (text: string) => st
 
 const params = (text: string) => `{"ML params": ${text}}`;
 
-const REFUSALS: readonly Refusal[] = [
+const REFUSALS: readonly JobRefusal[] = [
+  {
+    name: "a blob that is a folder",
+    code: "blob_not_found",
+    exit: 3,
+    says: /not a file/,
+    blobs: () => ({ ...clean, prices: dirname(clean.prices) }),
+  },
+  {
+    name: "a truncated data-extraction blob",
+    code: "unreadable_blob",
+    exit: 3,
+    says: /"offset":7000/,
+    blobs: () => changed("prices", (text) => text.slice(0, 7_000)),
+  },
+  {
+    name: "an empty blob",
+    code: "unreadable_blob",
+    exit: 3,
+    says: /data_extractor_1/,
+    blobs: () => changed("prices", () => ""),
+  },
+  {
+    name: "a date that stands twice",
+    code: "invalid_data",
+    exit: 3,
+    says: /2021-01-05/,
+    blobs: () => changed("features", (text) => text.replace('"2021-01-06"', '"2021-01-05"')),
+  },
+  {
+    name: "a column that is too short",
+    code: "invalid_data",
+    exit: 3,
+    says: /vol_20/,
+    blobs: () => changed("features", (text) => text.replace(/"vol_20": \[[^,]*, /, '"vol_20": [')),
+  },
+  {
+    name: "a Learning_end outside the window",
+    code: "invalid_data",
+    exit: 3,
+    says: /2031-01-01/,
+    blobs: () => changed("prices", (text) => text.replace("2021-10-29", "2031-01-01")),
+  },
+  {
+    name: "a window that ends before it starts",
+    code: "invalid_data",
+    exit: 3,
+    says: /2001-01-01/,
+    blobs: () =>
+      changed("prices", (text) =>
+        text.replace(/"end": "[^"]*", "Learning_end": "[^"]*"/, '"end": "2001-01-01"'),
+      ),
+  },
+  {
+    name: "an unknown model",
+    code: "unknown_model",
+    exit: 2,
+    says: /lightgbm/,
+    config: params('{"model": "lightgmb"}'),
+  },
+  {
+    name: "a misspelt key",
+    code: "invalid_request",
+    exit: 2,
+    says: /n_splits/,
+    config: params('{"model": "ridge", "n_split": 3}'),
+  },
+  {
+    name: "a parameter that the constructor does not know",
+    code: "invalid_model_params",
+    exit: 2,
+    says: /alpha/,
+    config: params('{"model": "ridge", "model_params": {"alhpa": 3}}'),
+  },
+  {
+    name: "a classification objective",
+    code: "invalid_model_params",
+    exit: 2,
+    says: /regression/i,
+    config: params('{"model": "xgboost", "model_params": {"objective": "binary:logistic"}}'),
+  },
+  {
+    name: "an alpha of 1",
+    code: "invalid_request",
+    exit: 2,
+    says: /intervals\.alpha/,
+    config: params('{"model": "ridge", "intervals": {"alpha": 1}}'),
+  },
+  {
+    name: "a config that is broken JSON",
+    code: "invalid_request",
+    exit: 2,
+    says: /config/i,
+    config: '{"ML params": ',
+  },
+];
+
+describe("a job is refused, and makes nothing, with", { concurrency: 2 }, () => {
+  for (const { name, blobs = () => clean, config = QUICK, ...refusal } of REFUSALS) {
+    test(`${refusal.code} (${refusal.exit}) for ${name}`, async () => {
+      await assertRefused(runMlJob, await blobs(), config, refusal);
+    });
+  }
+});
+
+/** Those that only a command meets, and one more of each code. */
+const OF_THE_COMMAND: readonly CommandRefusal[] = [
   {
     name: "a blob that is not there",
     code: "blob_not_found",
@@ -142,32 +253,11 @@ const REFUSALS: readonly Refusal[] = [
     args: () => jobArguments({ ...clean, features: join(clean.folder, "nowhere.json") }, QUICK),
   },
   {
-    name: "a blob that is a folder",
-    code: "blob_not_found",
-    exit: 3,
-    says: /not a file/,
-    args: () => jobArguments({ ...clean, prices: dirname(clean.prices) }, QUICK),
-  },
-  {
     name: "a truncated feature blob",
     code: "unreadable_blob",
     exit: 3,
     says: /"offset":20000/,
     args: async () => jobArguments(await changed("features", (text) => text.slice(0, 20_000)), QUICK),
-  },
-  {
-    name: "a truncated data-extraction blob",
-    code: "unreadable_blob",
-    exit: 3,
-    says: /"offset":7000/,
-    args: async () => jobArguments(await changed("prices", (text) => text.slice(0, 7_000)), QUICK),
-  },
-  {
-    name: "an empty blob",
-    code: "unreadable_blob",
-    exit: 3,
-    says: /data_extractor_1/,
-    args: async () => jobArguments(await changed("prices", () => ""), QUICK),
   },
   {
     name: "a price that is text",
@@ -178,94 +268,11 @@ const REFUSALS: readonly Refusal[] = [
       jobArguments(await changed("prices", (text) => text.replace(/"MSFT": \[[^,]*/, '"MSFT": ["x"')), QUICK),
   },
   {
-    name: "a date that stands twice",
-    code: "invalid_data",
-    exit: 3,
-    says: /2021-01-05/,
-    args: async () =>
-      jobArguments(await changed("features", (text) => text.replace('"2021-01-06"', '"2021-01-05"')), QUICK),
-  },
-  {
-    name: "a column that is too short",
-    code: "invalid_data",
-    exit: 3,
-    says: /vol_20/,
-    args: async () =>
-      jobArguments(
-        await changed("features", (text) => text.replace(/"vol_20": \[[^,]*, /, '"vol_20": [')),
-        QUICK,
-      ),
-  },
-  {
-    name: "a Learning_end outside the window",
-    code: "invalid_data",
-    exit: 3,
-    says: /2031-01-01/,
-    args: async () =>
-      jobArguments(await changed("prices", (text) => text.replace("2021-10-29", "2031-01-01")), QUICK),
-  },
-  {
-    name: "a window that ends before it starts",
-    code: "invalid_data",
-    exit: 3,
-    says: /2001-01-01/,
-    args: async () =>
-      jobArguments(
-        await changed("prices", (text) =>
-          text.replace(/"end": "[^"]*", "Learning_end": "[^"]*"/, '"end": "2001-01-01"'),
-        ),
-        QUICK,
-      ),
-  },
-  {
-    name: "an unknown model",
-    code: "unknown_model",
-    exit: 2,
-    says: /lightgbm/,
-    args: () => jobArguments(clean, params('{"model": "lightgmb"}')),
-  },
-  {
-    name: "a misspelt key",
-    code: "invalid_request",
-    exit: 2,
-    says: /n_splits/,
-    args: () => jobArguments(clean, params('{"model": "ridge", "n_split": 3}')),
-  },
-  {
-    name: "a parameter that the constructor does not know",
-    code: "invalid_model_params",
-    exit: 2,
-    says: /alpha/,
-    args: () => jobArguments(clean, params('{"model": "ridge", "model_params": {"alhpa": 3}}')),
-  },
-  {
     name: "a parameter value that only the library can judge",
     code: "invalid_model_params",
     exit: 2,
     says: /subsample/,
     args: () => jobArguments(clean, params('{"model": "xgboost", "model_params": {"subsample": 1.5}}')),
-  },
-  {
-    name: "a classification objective",
-    code: "invalid_model_params",
-    exit: 2,
-    says: /regression/i,
-    args: () =>
-      jobArguments(clean, params('{"model": "xgboost", "model_params": {"objective": "binary:logistic"}}')),
-  },
-  {
-    name: "an alpha of 1",
-    code: "invalid_request",
-    exit: 2,
-    says: /intervals\.alpha/,
-    args: () => jobArguments(clean, params('{"model": "ridge", "intervals": {"alpha": 1}}')),
-  },
-  {
-    name: "a config that is broken JSON",
-    code: "invalid_request",
-    exit: 2,
-    says: /config/i,
-    args: () => jobArguments(clean, '{"ML params": '),
   },
   {
     name: "a config file that is not there",
@@ -311,8 +318,8 @@ const REFUSALS: readonly Refusal[] = [
   },
 ];
 
-describe("a job that is refused leaves stdout empty, no file, and says", { concurrency: 2 }, () => {
-  for (const { name, code, exit, says, args, options } of REFUSALS) {
+describe("a command that is refused leaves stdout empty, no file, and says", { concurrency: 2 }, () => {
+  for (const { name, code, exit, says, args, options } of OF_THE_COMMAND) {
     test(`${code} (${exit}) for ${name}`, async () => {
       const blobUrl = join(await newFolder(), "blobs");
       const temporary = join(await newFolder(), "tmp");

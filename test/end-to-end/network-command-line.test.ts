@@ -5,11 +5,14 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { runDlJob } from "../../src/jobs/dl/run-dl-job.ts";
 import { type Ended, inputArguments, jsonLines, mucast } from "./command.ts";
 import { type BlobPair, newFolder, removeFolders, writeMarket } from "./job-runs.ts";
 import { networkConfig, runNetworkJob } from "./network-jobs.ts";
 import { dirtyNetworkMarket, smallMarket, without } from "./network-market.ts";
 import { assertValid } from "./published-schemas.ts";
+import { assertRefused, noEngine, type Refusal } from "./refused-jobs.ts";
+import { openSharedEngine } from "./shared-engines.ts";
 
 let small: BlobPair;
 let dirty: BlobPair;
@@ -162,20 +165,16 @@ test("a loss_type that is not known is mse, of whatever type it is, and the outp
   }
 });
 
-interface Refusal {
+/** invalid_request and 2 unless others are named. */
+interface NamedRefusal extends Partial<Omit<Refusal, "says">>, Pick<Refusal, "says"> {
   readonly name: string;
-  /** invalid_request and 2 unless others are named. */
-  readonly code?: string;
-  readonly exit?: number;
-  /** What the problem has to hold somewhere: the place, the value or what to do. */
-  readonly says: RegExp;
   readonly config: string;
 }
 
 const cnn = (models: object, lookback: number) =>
   networkConfig("cnn", { models: { cnn: models }, data: { lookback } });
 
-const REFUSALS: readonly Refusal[] = [
+const REFUSALS: readonly NamedRefusal[] = [
   {
     name: "nhead that does not divide d_model",
     says: /nhead.*(64|3)|(64|3).*nhead/,
@@ -295,14 +294,26 @@ const REFUSALS: readonly Refusal[] = [
   },
 ];
 
-describe("a job that is refused leaves stdout empty, no file, and says", { concurrency: 2 }, () => {
+describe("a job is refused, and makes nothing, with", { concurrency: 2 }, () => {
   for (const { name, code = "invalid_request", exit = 2, says, config } of REFUSALS) {
+    test(`${code} (${exit}) for ${name}`, () => {
+      // What can be known from the config alone is refused before an engine is looked for.
+      const engine = exit === 2 && !name.includes("parameters") ? noEngine : openSharedEngine;
+      return assertRefused(runDlJob, small, config, { code, exit, says }, engine);
+    });
+  }
+});
+
+/** One that needs no engine, and one that does. */
+const OF_THE_COMMAND = [REFUSALS[0]!, REFUSALS.at(-1)!];
+
+describe("a command that is refused leaves stdout empty, no file, and says", { concurrency: 2 }, () => {
+  for (const { name, code = "invalid_request", exit = 2, says, config } of OF_THE_COMMAND) {
     test(`${code} (${exit}) for ${name}`, async () => {
       const blobUrl = join(await newFolder(), "blobs");
       const temporary = join(await newFolder(), "tmp");
       const args = dlArguments(small, config, "--log", "json", "--blob-url", blobUrl);
-      // What can be known from the config alone is refused before an engine is looked for.
-      const env = exit === 2 && !name.includes("parameters") ? { MUCAST_PYTHON: "/nowhere/python" } : {};
+      const env = exit === 2 ? { MUCAST_PYTHON: "/nowhere/python" } : {};
       const ended = await mucast(args, { temporary, env });
       assert.deepEqual([ended.code, ended.stdout], [exit, ""], ended.stderr);
       const problem = jsonLines(ended.stderr).at(-1)!;
