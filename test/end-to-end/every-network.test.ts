@@ -9,7 +9,13 @@ import { ARCHITECTURES, type Architecture, LOSS_TYPES } from "../../src/contract
 import { type BlobPair, removeFolders, writeMarket } from "./job-runs.ts";
 import { networkConfig, runNetworkJob, type Sections, VANISHING } from "./network-jobs.ts";
 import { dirtyNetworkMarket } from "./network-market.ts";
-import { assertJudgedRight, assertStoppedRight, type JudgedRun, judgedByTwin } from "./plain-network-twin.ts";
+import {
+  assertJudgedRight,
+  assertStoppedRight,
+  type JudgedRun,
+  judgedByTwin,
+  type NetworkTwin,
+} from "./plain-network-twin.ts";
 import { keyOrder } from "./plain-twin.ts";
 import { assertValid } from "./published-schemas.ts";
 
@@ -103,21 +109,30 @@ const TRAINED: readonly Case[] = [
   },
 ];
 
-const pairs = new Map<boolean, BlobPair>();
+const CASES = [...VANISHED, ...TRAINED];
+let runs: JudgedRun[];
+/** Of one process, which judges all runs. */
+let twins: NetworkTwin[];
 before(async () => {
+  const pairs = new Map<boolean, BlobPair>();
   for (const learningEnd of [true, false]) {
     pairs.set(learningEnd, await writeMarket(dirtyNetworkMarket({ learningEnd })));
   }
+  runs = await Promise.all(
+    CASES.map(async ({ option, sections, learningEnd }, i) => {
+      const [blobs, config] = [pairs.get(learningEnd)!, networkConfig(option, sections)];
+      return { blobs, config, run: await runNetworkJob(blobs, config), vanishing: i < VANISHED.length };
+    }),
+  );
+  twins = await judgedByTwin(runs);
 });
 after(removeFolders);
 
-async function judged({ option, sections, learningEnd }: Case, vanishing: boolean): Promise<JudgedRun> {
-  const [blobs, config] = [pairs.get(learningEnd)!, networkConfig(option, sections)];
-  const judge = { blobs, config, run: await runNetworkJob(blobs, config), vanishing };
-  const [twin] = await judgedByTwin([judge]);
-  assertJudgedRight(judge, twin!);
+function judged(one: Case): JudgedRun {
+  const [judge, twin] = [runs[CASES.indexOf(one)]!, twins[CASES.indexOf(one)]!];
+  assertJudgedRight(judge, twin);
   assertValid("output-blob", judge.run.output);
-  assert.deepEqual(keyOrder(judge.run.text, "forecasts"), Object.keys(twin!.forecasts).sort(byCodePoint));
+  assert.deepEqual(keyOrder(judge.run.text, "forecasts"), Object.keys(twin.forecasts).sort(byCodePoint));
   return judge;
 }
 
@@ -129,24 +144,18 @@ const name = ({ option, sections: { training, intervals }, learningEnd }: Case) 
 test("every network and every loss is compared", () => {
   const compared = new Set(VANISHED.map(({ option }) => option));
   assert.deepEqual([...compared].sort(), [...ARCHITECTURES].sort());
-  const losses = [...VANISHED, ...TRAINED].map(
-    ({ sections }) => (sections.training as { loss_type: string }).loss_type,
-  );
+  const losses = CASES.map(({ sections }) => (sections.training as { loss_type: string }).loss_type);
   assert.deepEqual([...new Set(losses)].sort(), [...LOSS_TYPES].sort());
 });
 
-describe("a network that forecasts 0 has the losses and intervals of a plain reading", {
-  concurrency: 2,
-}, () => {
-  for (const one of VANISHED) test(name(one), async () => void (await judged(one, true)));
+describe("a network that forecasts 0 has the losses and intervals of a plain reading", () => {
+  for (const one of VANISHED) test(name(one), () => void judged(one));
 });
 
-describe("a trained network has the rows, figures and early stop of a plain reading", {
-  concurrency: 2,
-}, () => {
+describe("a trained network has the rows, figures and early stop of a plain reading", () => {
   for (const one of TRAINED) {
-    test(name(one), async () => {
-      const { run } = await judged(one, false);
+    test(name(one), () => {
+      const { run } = judged(one);
       const {
         epochs = 2,
         patience = 10,

@@ -9,6 +9,8 @@ import { open, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { runMlJob } from "../../src/jobs/ml/run-ml-job.ts";
+import { openEngine } from "../../src/jobs/shared/job.ts";
 import {
   type Ended,
   jobArguments,
@@ -47,7 +49,7 @@ before(async () => {
   const market = cleanMarket("2021-10-29");
   const features = new Map([...market.features].slice(0, 2));
   pair = await writeMarket({ ...market, features });
-  undisturbed = await runJob(pair, SLOW, 2);
+  undisturbed = await runJob(pair, SLOW, 2, runMlJob, openEngine);
 });
 after(removeFolders);
 

@@ -61,11 +61,9 @@ function shuffled(market: Market): Market {
 const anonymous = ({ output }: JobRun) => ({ ...output, id: "", created_at: "", provenance: {} });
 
 describe("the same request gives the same bytes", { concurrency: 2 }, () => {
-  test("of lstm with one worker, two and three", async () => {
-    for (const workers of [2, 3]) {
-      const more = await runNetworkJob(await small(), LSTM, workers);
-      assert.equal(withoutIdentity(more.text), withoutIdentity((await whole()).text), `${workers} workers`);
-    }
+  test("of lstm with one worker and three", async () => {
+    const three = await runNetworkJob(await small(), LSTM, 3);
+    assert.equal(withoutIdentity(three.text), withoutIdentity((await whole()).text));
   });
 
   test("of portfolio_transformer with one worker and three, with tickers and dates in another order", async () => {
@@ -106,7 +104,7 @@ describe("with a network per ticker no byte of a ticker changes", { concurrency:
     const mlp = networkConfig("mlp", { intervals: {} });
     const undisturbed = await runNetworkJob(await small(), mlp);
     const broken = withPrices(outlier(MARKET, "MSFT", 40), "KO", () => 40);
-    const run = await runNetworkJob(await writeMarket(broken), mlp, 2);
+    const run = await runNetworkJob(await writeMarket(broken), mlp, 3);
     const { output, events } = run;
     assert.deepEqual(
       output.failures.map(({ ticker, code }) => [ticker, code]),

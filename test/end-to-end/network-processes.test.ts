@@ -7,6 +7,8 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { runDlJob } from "../../src/jobs/dl/run-dl-job.ts";
+import { openEngine } from "../../src/jobs/shared/job.ts";
 import {
   type Ended,
   inputArguments,
@@ -21,10 +23,11 @@ import {
   type JobRun,
   newFolder,
   removeFolders,
+  runJob,
   withoutIdentity,
   writeMarket,
 } from "./job-runs.ts";
-import { networkConfig, runNetworkJob } from "./network-jobs.ts";
+import { networkConfig } from "./network-jobs.ts";
 import { smallMarket, without } from "./network-market.ts";
 
 const options = {
@@ -44,7 +47,7 @@ let pair: BlobPair;
 let undisturbed: JobRun;
 before(async () => {
   pair = await writeMarket(without(smallMarket(), "JPM", "KO"));
-  if (!options.skip) undisturbed = await runNetworkJob(pair, LSTM);
+  if (!options.skip) undisturbed = await runJob(pair, LSTM, 1, runDlJob, openEngine);
 });
 after(removeFolders);
 

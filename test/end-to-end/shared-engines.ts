@@ -1,7 +1,13 @@
-/** Engines that stay warm from job to job: starting one and importing its libraries takes longer than most jobs of tests. */
+/**
+ * Engines that stay warm from job to job: starting one and importing its libraries takes longer than most jobs of tests.
+ * Each imports every library of its environment, so that jobs of several models share it; its greeting, and so the
+ * provenance of an output, names them all.
+ */
+import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { findEnvironment } from "../../src/engine/environment/environment.ts";
+import { LIBRARIES } from "../../src/engine/environment/libraries.ts";
 import { EnginePool } from "../../src/engine/pool/pool.ts";
 import type { JobEngine, OpenEngine } from "../../src/jobs/shared/job.ts";
 import { openWorkFolder, type WorkFolder } from "../../src/jobs/shared/work-folder.ts";
@@ -12,12 +18,14 @@ interface SharedEngine {
   jobs: number;
 }
 
-/** By what they need: environment, workers and libraries, as the greeting of a pool lists what it imported. */
+/** By environment and number of workers. */
 const engines = new Map<string, SharedEngine>();
 
 /** The engine that has what a job needs, with a work folder for this job alone. The job leaves it running. */
-export const openSharedEngine: OpenEngine = ({ environment, libraries, workers }): JobEngine => {
-  const name = [environment, workers, ...libraries].join(" ");
+export const openSharedEngine: OpenEngine = ({ environment, libraries: needed, workers }): JobEngine => {
+  const libraries = LIBRARIES[environment];
+  for (const library of needed) assert.ok(libraries.includes(library), `${environment} has ${library}`);
+  const name = `${environment} ${workers}`;
   const engine = engines.get(name) ?? start();
   function start(): SharedEngine {
     const { python } = findEnvironment(environment);

@@ -9,7 +9,7 @@ const CLASSICAL = Object.keys(LIBRARY_TITLES);
 const NETWORKS = ["torch", "sklearn"];
 
 /** The modules that each environment is made for. */
-const LIBRARIES: Readonly<Record<EnvironmentFlavour, readonly string[]>> = {
+export const LIBRARIES: Readonly<Record<EnvironmentFlavour, readonly string[]>> = {
   ml: CLASSICAL,
   dl: NETWORKS,
   dev: [...CLASSICAL, ...NETWORKS],

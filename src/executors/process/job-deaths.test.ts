@@ -18,6 +18,8 @@ import {
   writeMarket,
 } from "../../../test/end-to-end/job-runs.ts";
 import { cleanMarket } from "../../../test/end-to-end/market.ts";
+import { runMlJob } from "../../jobs/ml/run-ml-job.ts";
+import { openEngine } from "../../jobs/shared/job.ts";
 import type { JobOrder } from "../executor.ts";
 import { RecordingListener } from "../executor-suite.testing.ts";
 import {
@@ -84,7 +86,7 @@ describe("a process of a job that is killed", options, () => {
     const end = await execution.ended;
     assert.equal(end.kind, "succeeded", JSON.stringify(end));
     const text = readFileSync(join(sandbox.blobUrl, "data", `ml_engine_${order.id}.json`), "utf8");
-    const undisturbed = await runJob(market, slow, 2);
+    const undisturbed = await runJob(market, slow, 2, runMlJob, openEngine);
     assert.equal(withoutIdentity(text), withoutIdentity(undisturbed.text));
   });
 });

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
-import { removeFolders, runJob, withoutIdentity } from "../../../test/end-to-end/job-runs.ts";
+import { type Job, removeFolders, runJob, withoutIdentity } from "../../../test/end-to-end/job-runs.ts";
 import { runDlJob } from "../../jobs/dl/run-dl-job.ts";
 import { runMlJob } from "../../jobs/ml/run-ml-job.ts";
+import { openEngine } from "../../jobs/shared/job.ts";
 import type { JobOrder } from "../executor.ts";
 import {
   type Environment,
@@ -29,9 +30,9 @@ const options = {
 /** What a job leaves that runs in this process, with an engine of its own. */
 async function freshBytes(sandbox: Sandbox, config: string, order: JobOrder): Promise<string> {
   const job = order.operation === "run_ml_job" ? runMlJob : runDlJob;
-  const { text } = await runJob({ ...TINY }, config, 1, (request, context) =>
-    job({ ...request, blobUrl: sandbox.blobUrl, id: `${order.id}-fresh` }, context),
-  );
+  const own: Job = (request, context) =>
+    job({ ...request, blobUrl: sandbox.blobUrl, id: `${order.id}-fresh` }, context);
+  const { text } = await runJob({ ...TINY }, config, 1, own, openEngine);
   return withoutIdentity(text);
 }
 
