@@ -40,11 +40,9 @@ const CLOSING_SECONDS = 30;
 
 /** Runs a service until a signal ends it, then ends the process. Another signal, a second later, ends it at once. */
 async function serve(flags: SettingFlags): Promise<void> {
-  const [{ startService }, { loadSettings }] = await Promise.all([
-    import("../service/service.ts"),
-    import("../service/settings/load-settings.ts"),
-  ]);
+  const { loadSettings } = await import("../service/settings/load-settings.ts");
   const settings = loadSettings(flags, process.env);
+  const { startService } = await import("../service/service.ts");
   // From the start on: a service that is still opening ends as soon as it is open.
   const stopped = new Promise<NodeJS.Signals>(onEndSignal);
   // The service goes on where its address cannot be written: a full disk, a reader that is gone.

@@ -6,6 +6,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { type ForecastView, forecastViewSchema } from "../../src/contract/api/forecast-view.ts";
 import { isEnded, type OperationView, operationSchema } from "../../src/contract/api/operation-view.ts";
 import { until } from "../end-to-end/command.ts";
+import { ONE_JOB } from "./service.testing.ts";
 
 export const MAIN = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 
@@ -37,7 +38,7 @@ export class Agent {
     const transport = new StdioClientTransport({
       command: process.execPath,
       args: [MAIN, "mcp", ...args],
-      env: { ...Object.fromEntries(inherited), MUCAST_PORT: "0", ...env },
+      env: { ...Object.fromEntries(inherited), ...ONE_JOB, MUCAST_PORT: "0", ...env },
       stderr: "pipe",
     });
     const client = new Client({ name: "a test", version: "1" });

@@ -2,16 +2,20 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { MucastApiError, MucastClient, type StoredEvent } from "../../src/client/index.ts";
-import { FEATURES, PRICES, payload, RIDGE, SLOW } from "./inputs.testing.ts";
+import { hold, release } from "./core.testing.ts";
+import { FEATURES, PRICES, payload, RIDGE } from "./inputs.testing.ts";
 import { endServices, type Serving, startServe } from "./service.testing.ts";
+import { type FakeStorage, startFakeStorage } from "./storage.testing.ts";
 
 describe("the client", { timeout: 600_000 }, () => {
   let serving: Serving;
+  let storage: FakeStorage;
   let client: MucastClient;
   let urls: { feature_url: string; data_extractor_url: string };
 
   before(async () => {
-    serving = await startServe();
+    storage = await startFakeStorage();
+    serving = await startServe({ env: storage.env });
     client = new MucastClient({ baseUrl: serving.url });
     const put = async (name: string, text: string) => (await client.putBlob(name, text)).url;
     urls = {
@@ -19,7 +23,16 @@ describe("the client", { timeout: 600_000 }, () => {
       data_extractor_url: await put("data_extractor_c.json", PRICES),
     };
   });
-  after(endServices);
+  after(async () => {
+    await endServices();
+    await storage?.stop();
+  });
+
+  /** The payload of a job that waits in the middle of its reading until the blobs of `key` are released. */
+  function held(key: string): string {
+    hold(storage, key);
+    return payload(storage.url, key);
+  }
 
   test("uploads, runs, follows and reads", async () => {
     assert.equal((await client.putBlob("feature_engine_c.json", FEATURES)).created, false);
@@ -74,7 +87,7 @@ describe("the client", { timeout: 600_000 }, () => {
     const onEvent = ({ type, operation_id }: Pick<StoredEvent, "operation_id"> & { type: string }) => {
       if (type === "started") running.resolve(operation_id);
     };
-    const waiting = client.runAndWait("run_ml_job", { ...urls, config: SLOW }, { onEvent });
+    const waiting = client.runAndWait("run_ml_job", held("canceled"), { onEvent });
     const refused = assert.rejects(waiting, (error) => {
       assert.ok(error instanceof MucastApiError);
       assert.deepEqual([error.code, error.operation?.status], ["canceled", "Canceled"]);
@@ -91,10 +104,11 @@ describe("the client", { timeout: 600_000 }, () => {
       seqs.push(seq);
       if (type === "started") started.resolve();
     };
-    const waiting = client.runAndWait("run_ml_job", { ...urls, config: SLOW }, { onEvent });
+    const waiting = client.runAndWait("run_ml_job", held("waiting"), { onEvent });
     await started.promise;
     await serving.kill9();
-    await startServe({ folder: serving.folder, port: serving.port });
+    release(storage, "waiting");
+    await startServe({ folder: serving.folder, port: serving.port, env: storage.env });
     assert.equal((await waiting).status, "Succeeded");
     assert.deepEqual(
       seqs,

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 
 /** Looks cost the service time that its jobs need. */
-const MILLISECONDS_BETWEEN_LOOKS = 20;
+const MILLISECONDS_BETWEEN_LOOKS = 50;
 /** No test passes or fails by this; it ends one that would never end, with what it waited for. */
 const PATIENCE_MILLISECONDS = 120_000;
 

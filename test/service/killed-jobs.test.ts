@@ -14,7 +14,7 @@ import { endServices, untilFolderIsUnused } from "./service.testing.ts";
 describe("a killed process", { timeout: 600_000 }, () => {
   let core: Core;
   before(async () => {
-    core = await startCore(DATABASES[0]!);
+    core = await startCore(DATABASES[0]!, { MUCAST_CORES: "1", MUCAST_CONCURRENT_JOBS: "1" });
   });
   after(async () => {
     await endServices();

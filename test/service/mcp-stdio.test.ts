@@ -53,7 +53,7 @@ describe("an agent over stdio", { timeout: 600_000 }, () => {
   });
 
   test("that finds no service starts one for itself, which ends with it", async () => {
-    const folder = await serviceFolder({ isFirstStart: true });
+    const folder = await serviceFolder();
     const blobs = join(folder, "data", "blobs", "data");
     await mkdir(blobs, { recursive: true });
     await writeFile(join(blobs, "feature_engine_a.json"), FEATURES);

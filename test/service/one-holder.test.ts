@@ -44,15 +44,12 @@ describe("two services on one data folder", { timeout: 600_000 }, () => {
     for (const serving of refused) assert.match(serving.logs(), new RegExp(`\\b${holder!.pid}\\b`));
   });
 
-  test("a new service takes over the folder of a killed one at once", async () => {
+  test("a new service takes over the folder of a killed one at once, and what lies there is the owner's alone", async () => {
     const killed = await startServe();
     await killed.kill9();
     const next = await startServe({ folder: killed.folder });
     assert.notEqual(next.pid, killed.pid);
-  });
-
-  test("what lies in the data folder is the owner's alone", async () => {
-    const { dataDir, terminate } = await startServe();
+    const { dataDir, terminate } = next;
     for (const name of readdirSync(dataDir)) {
       const { mode } = statSync(join(dataDir, name));
       if (statSync(join(dataDir, name)).isFile()) assert.equal(mode & 0o077, 0, name);

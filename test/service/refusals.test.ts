@@ -29,7 +29,7 @@ describe("a service that cannot start", { timeout: 600_000 }, () => {
   });
 
   async function assertRefused(options: ServeOptions, named: RegExp): Promise<void> {
-    const refused = await launchServe(options);
+    const refused = await launchServe({ folder, ...options });
     const { code } = await refused.exited;
     const said = refused.logs();
     assert.ok(code !== 0 && code !== null, said);

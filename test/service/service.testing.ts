@@ -16,7 +16,11 @@ const MAIN = join(ROOT, "src/cli/main.ts");
 const OWN =
   /^(FEATURE_URL|DATA_EXTRACTOR_URL|CONFIG|BLOB_URL|OPERATION_ID|DATABASE_URL|PG.*|MUCAST_(?!PYTHON$).*|OTEL_.*|AZURE_.*|NODE_(?!COMPILE_CACHE$).*)$/;
 
+/** One job at a time, so that no second job process loads its libraries; and a drain that waits for none. */
+export const ONE_JOB = { MUCAST_CORES: "1", MUCAST_CONCURRENT_JOBS: "1", MUCAST_DRAIN_SECONDS: "0" };
+
 export interface ServeOptions {
+  /** Over the settings of one job at a time. */
   readonly env?: Readonly<Record<string, string>>;
   readonly args?: readonly string[];
   /** Holds the data folder `data` and the folder of temporary files `tmp`; a new one by default. */
@@ -81,17 +85,17 @@ export async function startServe(options: ServeOptions = {}): Promise<Serving> {
 
 /** The same, without waiting for it to answer: it may refuse to start. */
 export async function launchServe(options: ServeOptions = {}): Promise<Serving> {
-  const folder = options.folder ?? (await serviceFolder());
+  const { args = [], through = [], env = {} } = options;
+  const folder = options.folder ?? (await serviceFolder({ isFirstStart: env.DATABASE_URL !== undefined }));
   const [dataDir, temporary] = [join(folder, "data"), join(folder, "tmp")];
   await mkdir(temporary, { recursive: true });
   const port = options.port ?? (await claimPort());
-  const { args = [], through = [], env = {} } = options;
   const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !OWN.test(name)));
   const words = [...through, process.execPath, MAIN, "serve", "--port", String(port)];
   if (!args.includes("--data-dir")) words.push("--data-dir", dataDir);
   const child = spawn(words[0]!, [...words.slice(1), ...args], {
     cwd: ROOT,
-    env: { ...inherited, TMPDIR: temporary, MUCAST_DRAIN_SECONDS: "0", ...env },
+    env: { ...inherited, TMPDIR: temporary, ...ONE_JOB, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
   endWithUs(child, folder);
