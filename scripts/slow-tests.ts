@@ -116,7 +116,6 @@ export const LONGEST: readonly string[] = [
   "src/engine/pool/pool.test.ts",
   "src/executors/process/job-deaths.test.ts",
   "test/end-to-end/azure-storage.test.ts",
-  "test/end-to-end/nine-models.test.ts",
   "test/service/core.test.ts",
   "test/service/keys-command.test.ts",
   "test/service/mcp-stdio.test.ts",
