@@ -35,9 +35,12 @@ export function optional<T>(check: Check<T>): Check<T | undefined> {
   return (value, path) => (value === undefined ? undefined : check(value, path));
 }
 
-export function oneOf<const T extends string>(...names: readonly T[]): Check<T> {
+/** Of a closed list; a name of `T` that `names` lack does not compile. */
+export function oneOf<T extends string>(names: Readonly<Record<T, true>>): Check<T> {
   return (value, path) =>
-    names.includes(value as T) ? (value as T) : wrong(value, path, names.join(" or "));
+    typeof value === "string" && Object.hasOwn(names, value)
+      ? (value as T)
+      : wrong(value, path, Object.keys(names).join(" or "));
 }
 
 /** A name of a list to which a later version may add; its type is that of the names that this version knows. */

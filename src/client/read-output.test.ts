@@ -73,7 +73,13 @@ function isRead(value: unknown): boolean {
   }
 }
 
+/** Of every list in the published schema. */
+const NAMES = [...JSON.stringify(PUBLISHED).matchAll(/"enum":(\[.*?\])/g)].flatMap(([, names]): string[] =>
+  JSON.parse(names!),
+);
+
 const OTHERS = [
+  ...NAMES,
   undefined,
   null,
   true,
@@ -101,6 +107,7 @@ test("an output is read where the published schema lets it pass, and refused whe
     }
   }
   assert.ok(isRead(sample()));
+  assert.ok(NAMES.includes("upper"));
   assert.ok(refused > places.length, `${refused} of ${places.length * OTHERS.length}`);
 });
 

@@ -65,7 +65,7 @@ const metrics = object<Metrics>({
   intervals: nullable(
     object<Intervals>({
       alpha: number,
-      bound: oneOf("both", "lower", "upper"),
+      bound: oneOf<Intervals["bound"]>({ both: true, lower: true, upper: true }),
       pooled: coverage,
       by_ticker: recordOf(coverage),
     }),
@@ -107,7 +107,7 @@ const training = object<Training>({
 });
 
 const output = object<OutputBlob>({
-  schema: oneOf("mucast.forecast/1"),
+  schema: oneOf<OutputBlob["schema"]>({ "mucast.forecast/1": true }),
   operation: name(),
   id: text,
   created_at: moment,
