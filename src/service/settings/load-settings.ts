@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import type { z } from "zod";
 import { type Fault, MucastError } from "../../contract/errors/errors.ts";
 import { faultsOf, invalidRequest } from "../../contract/errors/faults.ts";
 import { parseJson } from "../../contract/json/json-text.ts";
@@ -75,13 +76,16 @@ function readSettingsFile(path: string): Record<string, unknown> {
 /** A fault with the flag, variable or file that its value came from, and without the value of a secret. */
 function withSource(fault: Fault, sources: ReadonlyMap<string, string>): Fault {
   const key = /^\w+/.exec(fault.path.replace(/^\./, ""))?.[0] ?? "";
-  const field = Object.hasOwn(settingsSchema.shape, key)
-    ? settingsSchema.shape[key as keyof typeof settingsSchema.shape]
-    : undefined;
   const path = sources.get(key) ?? fault.path;
-  const secret = field !== undefined && settingNames.get(field)?.secret === true;
-  const message = secret ? "is not as docs/configuration.md wants it; its value is not shown" : fault.message;
+  const message = isSecret(key)
+    ? "is not as docs/configuration.md wants it; its value is not shown"
+    : fault.message;
   return { ...fault, path, message };
+}
+
+function isSecret(key: string): boolean {
+  const fields: Readonly<Record<string, z.ZodType>> = settingsSchema.shape;
+  return Object.hasOwn(fields, key) && settingNames.get(fields[key]!)?.secret === true;
 }
 
 function complete(settings: Settings, env: NodeJS.ProcessEnv): ServiceSettings {
@@ -100,13 +104,13 @@ const SECRET_VARIABLES = [
 
 /** The texts that no log line may show: secrets of the settings and of the environment, and parts of them. */
 export function secretsOf(settings: Settings, env: NodeJS.ProcessEnv): string[] {
-  const { database_url, webhooks, blob_url } = settings;
+  const { webhooks, blob_url } = settings;
   const secrets = [
-    database_url,
+    ...Object.entries(settings).map(([key, value]) => (isSecret(key) ? value : undefined)),
     ...webhooks.map(({ secret }) => secret),
     ...SECRET_VARIABLES.map((name) => env[name]),
     /AccountKey=([^;]+)/.exec(env.AZURE_STORAGE_CONNECTION_STRING ?? "")?.[1],
     blob_url?.split("?")[1],
   ];
-  return secrets.filter((secret) => secret !== undefined && secret !== "") as string[];
+  return secrets.filter((secret) => typeof secret === "string" && secret !== "") as string[];
 }

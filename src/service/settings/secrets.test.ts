@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { settingsSchema } from "../../contract/settings.ts";
+import { settingNames, settingsSchema } from "../../contract/settings.ts";
 import { secretHider } from "../telemetry/hide-secrets.ts";
 import { secretsOf } from "./load-settings.ts";
 
@@ -13,6 +13,14 @@ test("the password of a database is hidden in every spelling of its URL", () => 
   ] as const) {
     const hide = secretHider(secretsOf(settingsSchema.parse({ database_url: url }), {}));
     assert.equal(hide(`{"msg":"of ${password}"}`), '{"msg":"of …"}', url);
+  }
+});
+
+test("the text of every setting that is a secret is hidden", () => {
+  for (const [key, field] of Object.entries(settingsSchema.shape)) {
+    if (!settingNames.get(field)?.secret || key === "webhooks") continue;
+    const secrets = secretsOf({ ...settingsSchema.parse({}), [key]: "s3cret-text" }, {});
+    assert.deepEqual(secrets, ["s3cret-text"], key);
   }
 });
 
