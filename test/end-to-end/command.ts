@@ -1,6 +1,7 @@
 /** Runs `mucast` as a process of its own, with a folder for temporary files of its own. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdir, readdir, readlink } from "node:fs/promises";
+import { readdirSync, readlinkSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { BlobPair } from "./job-runs.ts";
@@ -101,10 +102,14 @@ export function jsonLines(text: string): Record<string, unknown>[] {
 /** Pids of the processes that stand in `folder` (Linux): a job's engine runs in its work folder. */
 export async function processesIn(folder: string): Promise<number[]> {
   const found: number[] = [];
-  for (const name of await readdir("/proc")) {
+  // Synchronously: as many promises cost three times the processor's time.
+  for (const name of readdirSync("/proc")) {
     if (!/^\d+$/.test(name)) continue;
-    const place = await readlink(`/proc/${name}/cwd`).catch(() => "");
-    if (place.startsWith(`${folder}/`)) found.push(Number(name));
+    try {
+      if (readlinkSync(`/proc/${name}/cwd`).startsWith(`${folder}/`)) found.push(Number(name));
+    } catch {
+      // It has ended, or is a zombie.
+    }
   }
   return found;
 }
