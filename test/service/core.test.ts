@@ -6,7 +6,7 @@ import { DATABASES } from "./databases.testing.ts";
 import { following } from "./following.testing.ts";
 import { listing } from "./listing.testing.ts";
 import { endServices } from "./service.testing.ts";
-import { submitting } from "./submitting.testing.ts";
+import { submitting, trainingNetworks } from "./submitting.testing.ts";
 
 for (const database of DATABASES) {
   describe(`on ${database.name}`, { timeout: 600_000 }, () => {
@@ -21,5 +21,6 @@ for (const database of DATABASES) {
       await database.end();
     });
     for (const suite of [submitting, listing, cancelling, following]) suite(() => core);
+    if (database === DATABASES[0]) trainingNetworks(() => core);
   });
 }

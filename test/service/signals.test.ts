@@ -13,6 +13,9 @@ import { endServices, type Serving, serviceFolder, startServe } from "./service.
 
 const SECRET = `whsec_${Buffer.from("a secret of 24 bytes or so").toString("base64")}`;
 
+/** The id of the caller's span. */
+const CALLERS_SPAN = "00f067aa0ba902b7";
+
 interface Received {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
@@ -91,20 +94,27 @@ describe("the service tells", { timeout: 600_000 }, () => {
 
   test("a tracer the way of a request into the job and its steps", async () => {
     const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
-    const traceparent = `00-${traceId}-00f067aa0ba902b7-01`;
+    const traceparent = `00-${traceId}-${CALLERS_SPAN}-01`;
     await api!.submit(payload(serving!.url, "small"), { prefer: "wait=60", traceparent });
-    const spans = await eventually("the spans of a job", () => {
-      const found = received
-        .filter(({ path }) => path === "/v1/traces")
-        .flatMap(({ body }) => spansOf(body))
-        .filter((span) => span.traceId === traceId);
-      return found.some(({ name }) => /fit/.test(name)) ? found : undefined;
-    });
+    // The span of the request ends last, and comes in another batch than those of the job.
+    const spans = await eventually(
+      "the spans of a job, and of the request that the caller's span is above",
+      () => {
+        const found = received
+          .filter(({ path }) => path === "/v1/traces")
+          .flatMap(({ body }) => spansOf(body))
+          .filter((span) => span.traceId === traceId);
+        const isWhole =
+          found.some(({ name }) => /fit/.test(name)) &&
+          found.some(({ parentSpanId }) => parentSpanId === CALLERS_SPAN);
+        return isWhole ? found : undefined;
+      },
+    );
     const ids = new Set(spans.map(({ spanId }) => spanId));
     const roots = spans.filter(({ parentSpanId }) => !ids.has(parentSpanId!));
     assert.deepEqual(
       roots.map(({ parentSpanId }) => parentSpanId),
-      roots.map(() => "00f067aa0ba902b7"),
+      roots.map(() => CALLERS_SPAN),
       JSON.stringify(spans),
     );
     for (const step of ["read", "fit", "write"]) {

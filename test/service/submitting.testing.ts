@@ -50,26 +50,6 @@ export function submitting(core: () => Core): void {
       assert.equal((await api.ended(id)).status, "Succeeded");
     });
 
-    test("trains networks too", async () => {
-      const config = `{"NN params": {"Dot prediction": {"current option": "mlp", "global_settings": {"device": "cpu"},
-        "training_params": {"epochs": 2}}}}`;
-      const { id } = await core().api.submit(core().own(config), {}, "run_dl_job");
-      const { status, result, error } = await core().api.ended(id);
-      assert.equal(status, "Succeeded", JSON.stringify(error));
-      assert.equal(result!.output_name, `nn_engine_${id}.json`);
-      assert.match(result!.execution_name, /^dl-job-/);
-      const events = (await collect(await core().api.events(id))).map(({ data }) => data as StoredEvent);
-      const points = events.flatMap((event) => (event.type === "epochs" ? event.data.points : []));
-      const { training } = JSON.parse((await core().api.ask("GET", result!.output_url)).text);
-      for (const [ticker, { epochs }] of Object.entries<{ epochs: { train_loss: number }[] }>(training)) {
-        const told = points.filter((point) => point.ticker === ticker);
-        assert.deepEqual(
-          told.map(({ ticker: _, ...point }) => point),
-          epochs.map((losses, i) => ({ epoch: i + 1, ...losses })),
-        );
-      }
-    });
-
     test("gets its numbers as they are spelt: 1.0 of the features is all, 1 is one", async () => {
       const outputs = [];
       for (const spelt of ["1.0", "1"]) {
@@ -169,5 +149,28 @@ export function submitting(core: () => Core): void {
       const answer = await core().api.post("run_ml_job", core().own(), { "content-type": "text/plain" });
       problemOf(answer, 415, "unsupported_media_type");
     });
+  });
+}
+
+/** The other kind of job. What a database stores of it, the tests of the store hold on both. */
+export function trainingNetworks(core: () => Core): void {
+  test("a job trains networks too", async () => {
+    const config = `{"NN params": {"Dot prediction": {"current option": "mlp", "global_settings": {"device": "cpu"},
+      "training_params": {"epochs": 2}}}}`;
+    const { id } = await core().api.submit(core().own(config), {}, "run_dl_job");
+    const { status, result, error } = await core().api.ended(id);
+    assert.equal(status, "Succeeded", JSON.stringify(error));
+    assert.equal(result!.output_name, `nn_engine_${id}.json`);
+    assert.match(result!.execution_name, /^dl-job-/);
+    const events = (await collect(await core().api.events(id))).map(({ data }) => data as StoredEvent);
+    const points = events.flatMap((event) => (event.type === "epochs" ? event.data.points : []));
+    const { training } = JSON.parse((await core().api.ask("GET", result!.output_url)).text);
+    for (const [ticker, { epochs }] of Object.entries<{ epochs: { train_loss: number }[] }>(training)) {
+      const told = points.filter((point) => point.ticker === ticker);
+      assert.deepEqual(
+        told.map(({ ticker: _, ...point }) => point),
+        epochs.map((losses, i) => ({ epoch: i + 1, ...losses })),
+      );
+    }
   });
 }
