@@ -94,23 +94,27 @@ describe("an agent over stdio", { timeout: 600_000 }, () => {
     child.stdin.write(
       '[{"jsonrpc":"2.0","id":4,"method":"ping"},42,{"jsonrpc":"2.0","id":5,"method":"ping"}]\n',
     );
+    const submit = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"run_ml_job","arguments":${args}}}\n`;
+    child.stdin.write(`\uFEFF${submit}`);
+    child.stdin.write(Buffer.from(submit.replace('"d"', '"\xff"'), "latin1"));
     const twice = `{"feature_url":"f","data_extractor_url":"d","config":{},"config":${config}}`;
     child.stdin.write(
       `{"jsonrpc":"2.0","id":6,"method":"tools/call","params":{"name":"run_ml_job","arguments":${twice}}}\n`,
     );
     const answers: string[] = [];
-    while (answers.length < 10) answers.push((await lines.next()).value!);
+    while (answers.length < 12) answers.push((await lines.next()).value!);
     const told = answers
       .map((line) => JSON.parse(line))
       .map(({ jsonrpc, id, error }) => `${jsonrpc} ${id} ${error?.code ?? ""}`.trim());
     assert.deepEqual(told.sort(), [
       ...["2.0 0", "2.0 1", "2.0 2", "2.0 3 -32600", "2.0 4", "2.0 5", "2.0 6"],
-      ...["2.0 null -32600", "2.0 null -32600", "2.0 null -32700"],
+      ...["2.0 null -32600", "2.0 null -32600", "2.0 null -32700", "2.0 null -32700", "2.0 null -32700"],
     ]);
     child.stdin.end();
     const [exit] = await Promise.all([once(child, "exit"), assertEnd(lines)]);
     assert.deepEqual(exit, [0, null]);
     const [asked] = service.asked;
+    assert.equal(service.asked.length, 2, "only the calls 1 and 6 reach the service");
     assert.equal(asked!.body, `{"feature_url":"f","data_extractor_url":"d","more":1,"config":${config}}`);
     assert.equal(asked!.headers.authorization, "Bearer the key of the test");
     assert.match(String(asked!.headers["idempotency-key"]), /^[0-9a-f-]{36}$/);

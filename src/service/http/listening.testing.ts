@@ -122,7 +122,7 @@ export interface RawAnswer {
 }
 
 /** Sends a request, also with headers that fetch does not allow. */
-export function ask(port: number, options: RequestOptions, body?: string): Promise<RawAnswer> {
+export function ask(port: number, options: RequestOptions, body?: string | Uint8Array): Promise<RawAnswer> {
   return new Promise((resolve, reject) => {
     const sent = sendRequest({ host: "127.0.0.1", port, agent: false, ...options }, (answer) => {
       let text = "";

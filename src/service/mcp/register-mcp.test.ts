@@ -343,15 +343,24 @@ describe("a service with keys", () => {
 describe("the endpoint", () => {
   const JSON_TYPE = { "content-type": "application/json" };
 
-  test("answers a body that is no JSON or no message by its protocol", async () => {
+  test("answers a body that is no JSON or no message by its protocol, and parses none twice", async () => {
+    const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"run_ml_job","arguments":${JSON.stringify(ML_PAYLOAD)}}}`;
     for (const [body, code] of [
       ["{", -32700],
+      ["", -32700],
+      [`\uFEFF${call}`, -32700],
+      [`\uFEFF\uFEFF${call}`, -32700],
+      [`\u00a0${call}`, -32700],
+      [Buffer.from(call, "utf16le"), -32700],
+      [Buffer.from(call.replace("}}", ',"x":"\xff"}}'), "latin1"), -32700],
+      ["null", -32600],
       ['{"jsonrpc":"2.0"}', -32600],
     ] as const) {
       const headers = { ...JSON_TYPE, accept: "application/json, text/event-stream" };
       const { status, text } = await ask(service.port, { method: "POST", path: "/mcp", headers }, body);
       assert.equal(status, 400, text);
       assert.equal(JSON.parse(text).error.code, code, text);
+      assert.equal(JSON.parse(text).id, null, text);
     }
   });
 

@@ -4,11 +4,11 @@ import type { Settings } from "../../contract/settings.ts";
 import type { HttpApp } from "../http/server/http-app.ts";
 import { publicOrigin } from "../http/server/public-origin.ts";
 import { requestAbort } from "../http/server/request-abort.ts";
-import { readBodiesAsText } from "../http/server/request-bodies.ts";
+import { readBodiesAsBytes } from "../http/server/request-bodies.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { ToolOperations } from "./call-tool.ts";
-import { withConfigTexts } from "./config-texts.ts";
 import { type McpServerParts, mcpServer } from "./mcp-server.ts";
+import { readMessage } from "./read-message.ts";
 
 interface McpOptions {
   readonly operations: ToolOperations;
@@ -33,13 +33,17 @@ export function registerMcp(app: HttpApp, { operations, settings, log }: McpOpti
     { onerror: (error) => log.warn({ err: error }, "an MCP request was refused") },
   );
   void app.register(async (group) => {
-    readBodiesAsText(group as HttpApp);
+    readBodiesAsBytes(group as HttpApp);
     group.post("/mcp", { config: { access: "read" }, schema: { hide: true } }, async (request, reply) => {
-      const text = (request.body as string | undefined) ?? "";
+      const read = readMessage(request.body instanceof Buffer ? request.body : Buffer.alloc(0));
+      if ("refused" in read) {
+        log.warn({ reason: read.refused.error.message }, "an MCP request was refused");
+        return reply.code(400).send(read.refused);
+      }
+      // Without the body: the SDK, which parses JSON by rules of its own, gets the message alone.
       const asked = new Request(`http://${request.headers.host}/mcp`, {
         method: "POST",
         headers: headersOf(request),
-        body: text,
         signal: requestAbort(reply, closing.signal),
       });
       const { caller, watched } = request;
@@ -49,23 +53,13 @@ export function registerMcp(app: HttpApp, { operations, settings, log }: McpOpti
         scopes: [...caller!.scopes],
         extra: { caller, address: publicOrigin(settings, request), traceparent: watched?.traceparent },
       };
-      return reply.send(await handler.fetch(asked, { authInfo, ...parsedBody(text) }));
+      return reply.send(await handler.fetch(asked, { authInfo, parsedBody: read.message }));
     });
   });
 }
 
 function callerOf({ authInfo }: McpRequestContext) {
   return authInfo!.extra as Pick<McpServerParts, "caller" | "address" | "traceparent">;
-}
-
-/** Empty for a text that is not JSON, which the handler answers by its protocol. */
-function parsedBody(text: string): { parsedBody?: unknown } {
-  try {
-    return { parsedBody: withConfigTexts(text) };
-  } catch (error) {
-    if (error instanceof SyntaxError) return {};
-    throw error;
-  }
 }
 
 function headersOf({ headers }: FastifyRequest): Headers {

@@ -1,19 +1,17 @@
 import { type Readable, Transform, type TransformCallback, type Writable } from "node:stream";
 import { finished } from "node:stream/promises";
-import { StringDecoder } from "node:string_decoder";
 import {
   INVALID_REQUEST,
   isJSONRPCNotification,
   isJSONRPCRequest,
   isJSONRPCResponse,
-  PARSE_ERROR,
 } from "@modelcontextprotocol/server";
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Caller } from "../operations/operations.ts";
 import type { ToolOperations } from "./call-tool.ts";
-import { withConfigTexts } from "./config-texts.ts";
 import { mcpServer } from "./mcp-server.ts";
+import { type RefusedMessage, readMessage, refused } from "./read-message.ts";
 
 interface StdioParts {
   readonly operations: ToolOperations;
@@ -50,22 +48,17 @@ export async function serveMcpOnStdio(
 
 /** The longest line that the SDK's own transport takes. */
 const LONGEST_LINE = 10 * 2 ** 20;
-
-/** The answer of JSON-RPC 2.0 to a line that is no message. */
-interface RefusedMessage {
-  readonly jsonrpc: "2.0";
-  readonly id: string | number | null;
-  readonly error: { readonly code: number; readonly message: string };
-}
+const NEWLINE = 0x0a;
+const SPACES = new Set(Buffer.from(" \t\r"));
 
 /**
  * Reads messages of MCP over stdio, one a line, and writes them on with the config of a tool call as its JSON text. Writes the
  * messages of a batch one by one. Answers lines that are no messages, which the transport would leave without an answer.
  */
 class ConfigTextLines extends Transform {
-  readonly #decoder = new StringDecoder("utf8");
   readonly #refuse: (answer: RefusedMessage) => void;
-  #rest = "";
+  #rest: Buffer[] = [];
+  #restBytes = 0;
 
   constructor(refuse: (answer: RefusedMessage) => void) {
     super();
@@ -73,25 +66,33 @@ class ConfigTextLines extends Transform {
   }
 
   override _transform(bytes: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
-    const lines = (this.#rest + this.#decoder.write(bytes)).split("\n");
-    this.#rest = lines.pop()!;
-    for (const line of lines) this.#take(line);
-    done(this.#rest.length > LONGEST_LINE ? tooLong() : null);
+    let start = 0;
+    for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, start)) {
+      this.#take(bytes.subarray(start, end));
+      start = end + 1;
+    }
+    this.#rest.push(bytes.subarray(start));
+    this.#restBytes += bytes.length - start;
+    done(this.#restBytes > LONGEST_LINE ? tooLong() : null);
   }
 
   override _flush(done: TransformCallback): void {
-    this.#take(this.#rest);
+    this.#take(Buffer.alloc(0));
     done();
   }
 
-  #take(line: string): void {
-    if (line.trim() === "") return;
-    const read = parsed(line);
-    if (read === undefined) {
-      this.#refuse(refused(null, PARSE_ERROR, "this line is no JSON"));
+  /** @param end of the line that `#rest` begins. */
+  #take(end: Buffer): void {
+    const line = Buffer.concat([...this.#rest, end]);
+    this.#rest = [];
+    this.#restBytes = 0;
+    if (line.every((byte) => SPACES.has(byte))) return;
+    const read = readMessage(line);
+    if ("refused" in read) {
+      this.#refuse(read.refused);
       return;
     }
-    const batch = Array.isArray(read) ? read : [read];
+    const batch = Array.isArray(read.message) ? read.message : [read.message];
     if (batch.length === 0)
       this.#refuse(refused(null, INVALID_REQUEST, "a batch holds at least one message"));
     for (const message of batch) {
@@ -99,10 +100,6 @@ class ConfigTextLines extends Transform {
       else this.#refuse(refused(idOf(message), INVALID_REQUEST, "this is no message of JSON-RPC 2.0"));
     }
   }
-}
-
-function refused(id: string | number | null, code: number, message: string): RefusedMessage {
-  return { jsonrpc: "2.0", id, error: { code, message } };
 }
 
 function isJSONRPCMessage(message: unknown): boolean {
@@ -119,14 +116,4 @@ function tooLong(): MucastError {
     "too_large",
     "a message is longer than 10 MB; put large data where a URL can name it",
   );
-}
-
-/** Undefined for a line that is not JSON. */
-function parsed(line: string): unknown {
-  try {
-    return withConfigTexts(line);
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
 }

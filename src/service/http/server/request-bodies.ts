@@ -7,13 +7,22 @@ const SLOWEST_BODY_MILLISECONDS = 30_000;
 
 /** Makes the routes of a group take a JSON body as text, so that numbers keep their spelling. */
 export function readBodiesAsText(app: HttpApp): void {
+  readBodies(app, decoded);
+}
+
+/** Makes the routes of a group take a JSON body as its bytes. */
+export function readBodiesAsBytes(app: HttpApp): void {
+  readBodies(app, (body) => body);
+}
+
+function readBodies(app: HttpApp, read: (body: Buffer) => string | Buffer): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser<Buffer>(
     JSON_TYPE,
     { parseAs: "buffer" },
     async (request: FastifyRequest, body: Buffer) => {
       checkEncoding(request);
-      return decoded(body);
+      return read(body);
     },
   );
 }

@@ -1,0 +1,47 @@
+import { PARSE_ERROR } from "@modelcontextprotocol/server";
+import { withConfigTexts } from "./config-texts.ts";
+
+/** The answer of JSON-RPC 2.0 to what is no message. */
+export interface RefusedMessage {
+  readonly jsonrpc: "2.0";
+  readonly id: string | number | null;
+  readonly error: { readonly code: number; readonly message: string };
+}
+
+/**
+ * Reads a message of JSON-RPC, or a batch, with the config of a tool call as its JSON text. A byte order mark is refused:
+ * RFC 8259 forbids a sender of JSON to add one.
+ *
+ * @returns `refused`, the parse error of JSON-RPC, where the bytes are no JSON in UTF-8.
+ */
+export function readMessage(
+  bytes: Uint8Array,
+): { readonly message: unknown } | { readonly refused: RefusedMessage } {
+  const text = utf8(bytes);
+  if (text === undefined) return { refused: parseError("the message is not valid UTF-8") };
+  if (text.startsWith("\uFEFF"))
+    return { refused: parseError("the message begins with a byte order mark; send it without") };
+  try {
+    return { message: withConfigTexts(text) };
+  } catch (error) {
+    if (error instanceof SyntaxError) return { refused: parseError("the message is no JSON") };
+    throw error;
+  }
+}
+
+export function refused(id: string | number | null, code: number, message: string): RefusedMessage {
+  return { jsonrpc: "2.0", id, error: { code, message } };
+}
+
+function parseError(message: string): RefusedMessage {
+  return refused(null, PARSE_ERROR, message);
+}
+
+function utf8(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch (error) {
+    if (error instanceof TypeError) return undefined;
+    throw error;
+  }
+}
