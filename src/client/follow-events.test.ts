@@ -70,10 +70,29 @@ test("a reader may begin after an event that it knows", () =>
     assert.equal(asked[0]!.headers["last-event-id"], "2");
   }));
 
-test("a snapshot of an operation that has ended is the end", () =>
-  against([stream(sent(7, "snapshot", SUCCEEDED))], async (client) => {
-    assert.deepEqual(await typesOf(client, 3), ["snapshot"]);
-  }));
+test("a snapshot stands for events that are gone, and those that are kept follow to the final one", () =>
+  against(
+    [
+      stream("retry: 1", sent(7, "snapshot", SUCCEEDED)),
+      stream("retry: 1", sent(8, "epochs", { points: [] }), sent(9, "succeeded", SUCCEEDED)),
+    ],
+    async (client, { asked }) => {
+      assert.deepEqual(await typesOf(client, 3), ["snapshot", "epochs", "succeeded"]);
+      assert.deepEqual(
+        asked.map(({ headers }) => headers["last-event-id"]),
+        ["3", "7"],
+      );
+    },
+  ));
+
+test("a snapshot of an operation that has ended is the end where an older service has nothing after it", () =>
+  against(
+    [
+      stream("retry: 1", sent(7, "snapshot", SUCCEEDED)),
+      (_asked, response) => void response.writeHead(204).end(),
+    ],
+    async (client) => assert.deepEqual(await typesOf(client, 3), ["snapshot"]),
+  ));
 
 test("there is nothing after the final event", () =>
   against([(_asked, response) => void response.writeHead(204).end()], async (client, { asked }) => {

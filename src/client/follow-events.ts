@@ -20,7 +20,7 @@ const FAILURES_IN_A_ROW = 8;
 
 /**
  * The events of an operation, up to and with the final one, over as many connections as it takes: each goes on after
- * the last event seen. Where events were missed that are no longer kept, a `snapshot` stands for them.
+ * the last event seen. A `snapshot` stands in the place of events that are no longer kept; those that are kept follow it.
  *
  * @throws MucastApiError such as not_found; the last failure where eight connections in a row could not be opened or
  *   ended soon and brought no event; TypeError where one is no stream of events, or brings nothing, as behind a proxy
@@ -61,7 +61,7 @@ export async function* followEvents(
   }
 }
 
-/** The operation as it has ended, where an event says that. */
+/** The operation as it has ended, where an event is the final one. Events that are kept may follow a snapshot. */
 export function endedBy(event: StoredEvent | Snapshot): OperationView | undefined {
   switch (event.type) {
     case "succeeded":
@@ -69,7 +69,6 @@ export function endedBy(event: StoredEvent | Snapshot): OperationView | undefine
     case "canceled":
       return event.data;
     case "snapshot":
-      return hasEnded(event.data) ? event.data : undefined;
     case "queued":
     case "started":
     case "progress":

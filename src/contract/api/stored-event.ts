@@ -54,8 +54,8 @@ export type StoredEvent = z.infer<typeof storedEventSchema>;
 export type StoredEventType = StoredEvent["type"];
 
 /**
- * Sent to a reader that asks for events which retention has removed: the operation in its present state. The events
- * after `seq` follow.
+ * Sent in the place of events which retention has removed: the operation in its present state. The events after `seq`
+ * that are kept follow, up to the final one.
  */
 export const snapshotSchema = z
   .strictObject({ ...numbered, type: z.literal("snapshot"), data: operationSchema })

@@ -131,8 +131,9 @@ export class FakeOperations implements Operations {
     const entry = this.#entry(caller, id);
     let seq = after;
     while (!signal.aborted) {
+      const newest = isEnded(entry.view.status) ? entry.events.length - 1 : entry.events.length;
       if (seq < entry.pruned || seq > entry.events.length) {
-        seq = entry.events.length;
+        seq = seq < entry.pruned ? entry.pruned : newest;
         yield { seq, operation_id: id, time: new Date().toISOString(), type: "snapshot", data: entry.view };
       }
       for (const event of entry.events.slice(seq)) {

@@ -19,32 +19,53 @@ interface FollowParts {
   readonly read: () => Promise<OperationRow>;
 }
 
-/** Yields the events after `after` as they come, up to the final one. Yields a snapshot first where retention removed such events. */
+/**
+ * Yields the events after `after` as they come, up to the final one. A snapshot stands in the place of events that
+ * retention has removed. Its number is the last one before the next event, so a reader that resumes after it misses none.
+ */
 export async function* followEvents(parts: FollowParts): AsyncGenerator<StoredEvent | Snapshot, void> {
   const { database, notifications, signal, read } = parts;
   let { after } = parts;
+  /** The removed events up to this number need no further snapshot. */
+  let covered = 0;
   while (!signal.aborted) {
-    const row = await read();
-    if (after < row.pruned_seq || after > row.last_seq) {
-      after = row.last_seq;
-      yield snapshotOf(row);
+    let row = await read();
+    if (after > row.last_seq) {
+      after = isEnded(row.status) ? row.last_seq - 1 : row.last_seq;
+      yield snapshotOf(row, after);
     }
     const next = notifications.next(row.id, POLL_MILLISECONDS, signal);
     const events = await readEvents(database, row.id, after, PORTION);
+    // Retention may have removed events between the two reads. A later row counts them.
+    if (hasGap(events, after)) row = await read();
     for (const event of events) {
+      if (event.seq > after + 1 && row.pruned_seq > Math.max(after, covered)) {
+        covered = row.pruned_seq;
+        yield snapshotOf(row, event.seq - 1);
+      }
       yield event;
       after = event.seq;
       if (isFinal(event.type)) return;
     }
     if (events.length > 0) continue;
+    if (row.pruned_seq > Math.max(after, covered)) {
+      // The reads above have found no event from `after` to this number.
+      after = row.last_seq;
+      yield snapshotOf(row, after);
+    }
     if (isEnded(row.status) && after >= row.last_seq) return;
     await next;
   }
 }
 
-function snapshotOf(row: OperationRow): Snapshot {
+function hasGap(events: readonly StoredEvent[], after: number): boolean {
+  return events.length > 0 && events.at(-1)!.seq - after > events.length;
+}
+
+/** @param seq the events after it follow. */
+function snapshotOf(row: OperationRow, seq: number): Snapshot {
   return {
-    seq: Math.max(1, row.last_seq),
+    seq: Math.max(1, seq),
     operation_id: row.id,
     time: new Date().toISOString(),
     type: "snapshot",

@@ -290,7 +290,7 @@ function followingSuite(open: OpenOperations): void {
     assert.deepEqual(await eventsOf(operations, caller, id, 3), []);
   });
 
-  test("a reader of events that are gone, or are still to come, gets a snapshot first", async (t) => {
+  test("a reader of events that are gone, or are still to come, gets a snapshot and then those that are kept", async (t) => {
     const { operations, start, end, prune } = await open(t);
     const caller = newCaller();
     const { id } = (await operations.submit(caller, submission())).operation;
@@ -299,18 +299,23 @@ function followingSuite(open: OpenOperations): void {
     const { signal } = new AbortController();
     const reader = operations.follow(caller, id, 0, signal);
     const snapshot = (await reader.next()).value!;
-    assert.deepEqual([snapshot.type, snapshot.seq], ["snapshot", 2]);
+    assert.deepEqual([snapshot.type, snapshot.seq], ["snapshot", 1]);
     assert.deepEqual(snapshot.data, await operations.get(caller, id));
+    const kept = (await reader.next()).value!;
+    assert.deepEqual([kept.type, kept.seq], ["started", 2]);
     const next = reader.next();
     await end(id, "Succeeded");
     const last = (await next).value!;
     assert.deepEqual([last.type, last.seq], ["succeeded", 3]);
-    assert.deepEqual(typesOf(await eventsOf(operations, caller, id)), ["snapshot"]);
+    assert.deepEqual(typesOf(await eventsOf(operations, caller, id)), ["snapshot", "started", "succeeded"]);
     assert.deepEqual(typesOf(await eventsOf(operations, caller, id, 1)), ["started", "succeeded"]);
     const ahead = await eventsOf(operations, caller, id, 4);
     assert.deepEqual(
       ahead.map(({ type, seq }) => [type, seq]),
-      [["snapshot", 3]],
+      [
+        ["snapshot", 2],
+        ["succeeded", 3],
+      ],
     );
   });
 

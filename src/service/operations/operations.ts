@@ -59,8 +59,8 @@ export interface Operations {
   /** Waits until the operation has ended, for at most `seconds`. @throws MucastError not_found. */
   wait(caller: Caller, id: string, seconds: number, signal?: AbortSignal): Promise<OperationView>;
   /**
-   * Yields the events after `after` (0: all of them), then each as it happens, up to the final one. Yields a snapshot first
-   * where retention removed such events. @throws MucastError not_found, before the first event.
+   * Yields the events after `after` (0: all of them), then each as it happens, up to the final one. A snapshot stands in the
+   * place of events that retention has removed. @throws MucastError not_found, before the first event.
    */
   follow(
     caller: Caller,

@@ -132,30 +132,68 @@ onEachDatabase((tested) => {
     }
   });
 
-  test("a reader of removed progress events gets a snapshot first", async (t) => {
+  test("a snapshot stands where events were removed, and every event that is kept comes once", async (t) => {
     const tried = await startQueue(tested, t, { events_kept: 10 });
     const caller = newCaller();
     const { id } = await tried.submit(caller);
     const execution = await tried.executor.next();
     const { recordProgress } = await import("../store/record-progress.ts");
     for (let done = 1; done <= 30; done++) {
-      const batch = { ...NO_PROGRESS, progress: { stage: "fit", done, total: 30 } } as const;
+      const epochs = { points: [{ ticker: "A", epoch: done, train_loss: 1, validation_loss: 1 }] };
+      const batch = {
+        ...NO_PROGRESS,
+        progress: { stage: "fit", done, total: 30 },
+        ...(done % 10 === 0 ? { epochs } : {}),
+      } as const;
       const { webhooks, database } = tried.parts;
       await recordProgress(database, { id, attempt: 1 }, batch, { events: 10, webhooks });
     }
     execution.end({ kind: "succeeded", record: recordOf(id) });
-    await tried.ended(caller, id);
-    const events = await tried.events(caller, id, 3);
-    assert.deepEqual([events[0]!.type, events.length], ["snapshot", 1]);
+    const ended = await tried.ended(caller, id);
+    const all = await tried.events(caller, id);
     const { rows } = await tested
       .database()
-      .query<{ type: string }>("select type from events where operation_id = $1 order by seq", [id]);
-    const types = rows.map(({ type }) => type);
-    assert.deepEqual(types, ["queued", "started", ...Array(7).fill("progress"), "succeeded"]);
-    const late = await tried.events(caller, id, events[0]!.seq - 2);
-    assert.deepEqual(
-      late.map(({ type }) => type),
-      ["progress", "succeeded"],
-    );
+      .query<{ seq: number; type: string }>(
+        "select seq, type from events where operation_id = $1 order by seq",
+        [id],
+      );
+    const kept = all.filter(({ type }) => type !== "snapshot").map(({ seq, type }) => ({ seq, type }));
+    assert.deepEqual(kept, rows);
+    const [queued, started, snapshot] = all;
+    assert.deepEqual([queued!.type, started!.type, snapshot!.type], ["queued", "started", "snapshot"]);
+    assert.deepEqual(snapshot!.data, ended);
+    assert.equal(all.length, rows.length + 1, "one snapshot stands for all that was removed");
+    assert.equal(Object.groupBy(all, ({ type }) => type).epochs?.length, 3);
+    for (const [at, { seq }] of all.entries()) {
+      if (at > 0) assert.ok(seq > all[at - 1]!.seq, "the numbers rise");
+      const resumed = await tried.events(caller, id, seq);
+      assert.deepEqual(
+        resumed.filter(({ type }) => type !== "snapshot"),
+        all.slice(at + 1).filter(({ type }) => type !== "snapshot"),
+        `a reader that breaks off at ${seq} misses none`,
+      );
+      if (all[at + 1]?.seq === seq + 1) assert.notEqual(resumed[0]!.type, "snapshot");
+    }
+  });
+
+  test("a reader gets a snapshot where no later event is kept", async (t) => {
+    const tried = await startQueue(tested, t, { events_kept: 10 });
+    const caller = newCaller();
+    const { id } = await tried.submit(caller);
+    await tried.executor.next();
+    for await (const { type } of tried.operations.follow(caller, id, 0, AbortSignal.timeout(60_000)))
+      if (type === "started") break;
+    const { webhooks, database } = tried.parts;
+    const others = Array.from({ length: 10 }, () => EXAMPLES.warning);
+    const types = [...others, EXAMPLES.progress].map((make) => make({} as OperationView));
+    const last = await appendEvents(database, id, types, webhooks);
+    await pruneEvents(database, id, last, 10);
+    const reader = tried.operations.follow(caller, id, last - 1, AbortSignal.timeout(60_000));
+    const { value } = await reader.next();
+    assert.deepEqual([value?.type, value?.seq], ["snapshot", last]);
+    const next = reader.next();
+    await appendEvents(database, id, [EXAMPLES.warning({} as OperationView)], webhooks);
+    assert.deepEqual([(await next).value?.type, (await next).value?.seq], ["warning", last + 1]);
+    await reader.return();
   });
 });

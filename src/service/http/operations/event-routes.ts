@@ -13,8 +13,8 @@ import { EVENT_STREAM_TYPE, eventText, pumpEvents, type SentEvent } from "./even
 
 const DESCRIPTION =
   "Server-sent events, numbered from 1 (`id`), each with its type (`event`) and an Event as one line of JSON (`data`). " +
-  "A connection that broke resumes after `Last-Event-ID`; where events after that are no longer kept, a `snapshot` " +
-  "with the operation comes first. A comment every 15 s keeps the connection open. The stream ends with " +
+  "A connection that broke resumes after `Last-Event-ID`; in the place of events after that which are no longer kept, a " +
+  "`snapshot` with the operation comes, and those that are kept follow. A comment every 15 s keeps the connection open. The stream ends with " +
   "the final event: succeeded, failed or canceled, or once its API key is revoked; asked for what comes after that, the answer is 204.";
 
 /** OpenAPI 3.1 describes a stream as text; `contentSchema` describes the events in it. */
