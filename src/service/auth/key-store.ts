@@ -100,7 +100,7 @@ export class DatabaseKeyStore implements KeyStore {
   async recordUse(id: string): Promise<void> {
     await this.#database.query(
       `update api_keys set last_used_at = now()
-       where id = $1 and (last_used_at is null or last_used_at < now() - interval '1 minute')`,
+       where id = $1 and (last_used_at is null or last_used_at not between now() - interval '1 minute' and now())`,
       [id],
     );
   }

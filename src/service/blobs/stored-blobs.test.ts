@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { onEachDatabase } from "../database/databases.testing.ts";
 import type { Caller } from "../operations/operations.ts";
 import { recordBlob } from "../store/blob-records.ts";
+import { UPLOAD_LEASE_SECONDS } from "../store/blob-uploads.ts";
 import { blobFixture, isCode, NAME, newCaller, QUOTA } from "./blob-fixture.testing.ts";
 import { spaceOf } from "./blobs.ts";
 
@@ -176,6 +177,21 @@ onEachDatabase((tested) => {
     assert.deepEqual(await used(caller), { bytes: 45, blobs: 2 });
     assert.ok(await alive.find(caller, "feature_engine_new.json"));
     await put(alive, caller, "feature_engine_none.json", 55);
+  });
+
+  test("an interrupted upload keeps its room no longer because the database's clock was set back", async () => {
+    const [dead, caller] = [service(), newCaller()];
+    await dead.beginUpload(caller, NAME, 30);
+    await fixture.database.query(
+      "update blob_uploads set lease_until = now() + interval '1 day' where caller = $1",
+      [caller.subject],
+    );
+    await reconcile(service());
+    const { rows } = await fixture.database.query<{ seconds: number }>(
+      "select extract(epoch from lease_until - now())::float8 as seconds from blob_uploads where caller = $1",
+      [caller.subject],
+    );
+    assert.ok(rows[0]!.seconds <= UPLOAD_LEASE_SECONDS, "it has the time of a new lease, since it may go on");
   });
 
   test("a job whose output would not fit is refused", async () => {

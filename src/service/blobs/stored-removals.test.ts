@@ -173,6 +173,23 @@ onEachDatabase((tested) => {
     await broken;
   });
 
+  test("an interrupted removal waits no longer because the database's clock was set back", async () => {
+    const caller = newCaller();
+    const blobs = service();
+    await put(blobs, caller, NAME, 10);
+    const failing = service({ store: storeThat(fail) });
+    await assert.rejects(failing.remove(caller, NAME), isCode("storage_failed"));
+    await fixture.database.query("update blobs set removed_at = now() + interval '1 day' where caller = $1", [
+      caller.subject,
+    ]);
+    await reconcile(blobs);
+    const { rows } = await fixture.database.query<{ begun: boolean }>(
+      "select removed_at <= clock_timestamp() as begun from blobs where caller = $1",
+      [caller.subject],
+    );
+    assert.deepEqual(rows, [{ begun: true }], "it counts as begun now, since it may go on");
+  });
+
   test("a blob that the storage refuses holds up the reconciliation of no other", async () => {
     const caller = newCaller();
     const stuck = storeThat((key, own) => (key.endsWith("_0.json") ? fail() : own.remove(key)));

@@ -92,7 +92,8 @@ export async function markRemovalBroken(statements: Queryable, { caller, name }:
 }
 
 /**
- * Claims the next failed or interrupted removal, in the order of caller and name.
+ * Claims the next failed or interrupted removal, in the order of caller and name. One that began in the future did so
+ * before the database's clock was set back: it counts as begun now.
  * @param alone no other service uses the database: every removal that is not in `ongoing` was interrupted, however recent.
  * @param ongoing removals in progress in this service. @param after the record before it; undefined for the first.
  * @returns undefined where there is none.
@@ -104,10 +105,14 @@ export async function claimRemoval(
   after: RecordKey | undefined,
 ): Promise<BlobRecord | undefined> {
   const { rows } = await statements.query<BlobRecord>(
-    `update blobs set removed_at = clock_timestamp()
+    `with begun_anew as (
+       update blobs set removed_at = clock_timestamp() where removed_at > now() and not $1
+     )
+     update blobs set removed_at = clock_timestamp()
      where (caller, name) = (
        select caller, name from blobs
-       where removed_at is not null and ($1 or removed_at < now() - make_interval(secs => $2))
+       where removed_at is not null
+         and ($1 or removed_at < now() - make_interval(secs => $2))
          and (caller, name) > ($3, $4) and (caller, name) not in (select * from unnest($5::text[], $6::text[]))
        order by caller, name limit 1 for update skip locked
      )

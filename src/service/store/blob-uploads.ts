@@ -159,7 +159,8 @@ export async function renewUploads(statements: Queryable, ids: readonly string[]
 const BATCH = 100;
 
 /**
- * The next interrupted uploads, in the order of their ids.
+ * The next interrupted uploads, in the order of their ids. A lease that is longer than a new one was stored before the
+ * database's clock was set back: it becomes a new one, which lapses unless the upload's service renews it.
  * @param alone no other service uses the database: every upload that is not in `ongoing` is interrupted, whatever its lease.
  * @param ongoing ids of the uploads of this service. @param after undefined for the first batch.
  */
@@ -170,9 +171,13 @@ export async function brokenUploads(
   after: UploadRow | undefined,
 ): Promise<UploadRow[]> {
   const { rows } = await statements.query<UploadRow>(
-    `select id, caller, name, space, bytes::float8 as bytes from blob_uploads
+    `with shortened as (
+       update blob_uploads set lease_until = now() + make_interval(secs => $5)
+       where lease_until > now() + make_interval(secs => $5)
+     )
+     select id, caller, name, space, bytes::float8 as bytes from blob_uploads
      where ($1 or lease_until < now()) and id <> all($2::text[]) and id > $3 order by id limit $4`,
-    [alone, ongoing, after?.id ?? "", BATCH],
+    [alone, ongoing, after?.id ?? "", BATCH, UPLOAD_LEASE_SECONDS],
   );
   return rows;
 }

@@ -19,13 +19,25 @@ interface ClaimedRow extends Omit<DueDelivery, "event"> {
   readonly created_at: Date | null;
 }
 
+interface Claim {
+  readonly target: string;
+  readonly most: number;
+  readonly leaseSeconds: number;
+  /** The longest that a delivery waits after so many attempts, from none on; the last one holds for more. */
+  readonly longestWaits: readonly number[];
+}
+
+/** A statement may see a time that was stored a moment after its own now(). */
+const MARGIN_SECONDS = 5;
+
 /**
  * Claims due deliveries of a target, the longest due first. No other service claims them for `leaseSeconds`; after that they
- * are due again, unless their outcome was stored.
+ * are due again, unless their outcome was stored. A delivery that would wait longer than `longestWaits` is due, since its
+ * time was stored before the database's clock was set back.
  */
 export async function claimDeliveries(
   statements: Queryable,
-  { target, most, leaseSeconds }: { target: string; most: number; leaseSeconds: number },
+  { target, most, leaseSeconds, longestWaits }: Claim,
 ): Promise<DueDelivery[]> {
   const { rows } = await statements.query<ClaimedRow>(
     `with claimed as (
@@ -33,7 +45,12 @@ export async function claimDeliveries(
        set attempts = attempts + 1, next_at = now() + make_interval(secs => $3)
        where id in (
          select id from webhook_deliveries
-         where target = $1 and next_at <= now() and delivered_at is null and failed_at is null
+         where target = $1 and delivered_at is null and failed_at is null and (
+           next_at <= now()
+           or next_at > now() + make_interval(
+             secs => ($4::float8[])[least(attempts + 1, cardinality($4::float8[]))] + $5
+           )
+         )
          order by next_at, id limit $2 for update skip locked
        )
        returning id, operation_id, seq, attempts
@@ -41,7 +58,7 @@ export async function claimDeliveries(
      select claimed.*, events.type, events.data, events.created_at
      from claimed left join events on events.operation_id = claimed.operation_id and events.seq = claimed.seq
      order by claimed.id`,
-    [target, most, leaseSeconds],
+    [target, most, leaseSeconds, longestWaits, MARGIN_SECONDS],
   );
   return rows.map(({ type, data, created_at, ...row }) => ({
     ...row,

@@ -30,8 +30,8 @@ export interface Pace {
   readonly timeoutMilliseconds: number;
   /** How long deliveries in progress may take when the service closes. */
   readonly closeMilliseconds: number;
-  /** Seconds until the next attempt, after so many. */
-  readonly retryDelay: (attempts: number) => number;
+  /** Seconds until the next attempt, after so many; the longest such delay where `random` is 1. */
+  readonly retryDelay: (attempts: number, random?: number) => number;
 }
 
 /** Concurrent deliveries to one target. */
@@ -101,13 +101,21 @@ export class TargetDeliverer {
     // Twice the time of an attempt, so that no other service begins the delivery meanwhile.
     const leaseSeconds = (2 * this.#pace.timeoutMilliseconds) / 1_000;
     try {
-      const due = await claimDeliveries(database, { target, most: room, leaseSeconds });
+      const longestWaits = this.#longestWaits(leaseSeconds);
+      const due = await claimDeliveries(database, { target, most: room, leaseSeconds, longestWaits });
       for (const delivery of due) this.#begin(delivery);
       return due.length;
     } catch (error) {
       this.#parts.log.warn({ err: error, target }, "deliveries could not be looked for");
       return 0;
     }
+  }
+
+  /** Seconds, by the attempts begun. */
+  #longestWaits(leaseSeconds: number): number[] {
+    return Array.from({ length: MOST_ATTEMPTS + 1 }, (_, attempts) =>
+      attempts === 0 ? 0 : Math.max(leaseSeconds, this.#pace.retryDelay(attempts, 1)),
+    );
   }
 
   /** Runs beside the other deliveries, so that a slow one holds up none of them. */
