@@ -219,8 +219,7 @@ async function startBackgroundWork(
     runningJobs: () => dispatcher.runningJobs,
     coresTaken: () => dispatcher.coresTaken,
   });
-  const { retention_days: days } = settings;
-  resources.add(startRetention({ database, store, days, log }));
+  resources.add(startRetention({ database, store, days: settings.retention_days, log }));
   const source = settings.public_url ?? "urn:mucast:service";
   const deliverer = startDeliverer({ database, targets: settings.webhooks, source, log, telemetry });
   resources.add(() => deliverer.close());
