@@ -1,7 +1,6 @@
 /**
- * What becomes of operations when the service ends under them, by kill -9 or by SIGTERM: all of it on the embedded database,
- * which ends with the service, and the main cases on PostgreSQL. Jobs are met in the middle by a storage that holds their
- * blobs, never by a clock.
+ * What becomes of operations when the service ends under them, by kill -9 or by SIGTERM, on both databases. Jobs are
+ * met in the middle by a storage that holds their blobs, never by a clock.
  */
 import assert from "node:assert/strict";
 import { readdirSync, watch } from "node:fs";
@@ -137,9 +136,6 @@ for (const database of DATABASES) {
       assert.deepEqual([ended.status, ended.error?.code], ["Canceled", "canceled"]);
       assert.deepEqual(filesOf(id), []);
     });
-
-    // The tests of the queue hold what follows on both databases. Here the kill ends the embedded database too.
-    if (database.name === "PostgreSQL") return;
 
     test("kill -9 right after a job was taken: it runs after the restart", async () => {
       const { id } = await api.submit(payload(serving.url, "small"), { "idempotency-key": "before" });
