@@ -32,6 +32,8 @@ export async function serveMcpOnStdio(
   { operations, address, input, output, onError }: StdioParts,
   signal: AbortSignal,
 ): Promise<void> {
+  // The SDK listens for the drain once for each answer that waits for it.
+  output.setMaxListeners(0);
   const lines = input.pipe(new ConfigTextLines((answer) => output.write(`${JSON.stringify(answer)}\n`)));
   const served = serveStdio(() => mcpServer({ operations, caller: PARENT, address, onDefect: onError }), {
     transport: new StdioServerTransport(lines, output),
