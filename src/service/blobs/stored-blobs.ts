@@ -4,7 +4,9 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import type { Database } from "../database/database.ts";
 import type { Caller } from "../operations/operations.ts";
 import { findBlob, ownerOf, recordOf, type StorageKey } from "../store/blob-records.ts";
+import { beingUploaded } from "../store/blob-removals.ts";
 import {
+  isUploaded,
   type Quota,
   quotaExceeded,
   renewUploads,
@@ -110,7 +112,9 @@ export class StoredBlobs implements Blobs {
     const record = await recordOf(database, subject, name);
     const found =
       record ?? (await findBlob(database, subject, name)) ?? (await this.#unrecorded(subject, name));
-    return found !== undefined && this.#removals.remove(subject, found, record !== undefined);
+    if (found !== undefined) return this.#removals.remove(subject, found, record !== undefined);
+    if (await isUploaded(database, subject, name)) throw beingUploaded(name);
+    return false;
   }
 
   /** Finds a blob without a record that the caller may remove. */

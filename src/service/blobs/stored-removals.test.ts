@@ -173,6 +173,14 @@ onEachDatabase((tested) => {
     await broken;
   });
 
+  test("a name whose first upload goes on is in use", async () => {
+    const [blobs, caller] = [service(), newCaller()];
+    const upload = (await blobs.beginUpload(caller, NAME, 10))!;
+    await assert.rejects(service().remove(caller, NAME), isCode("blob_in_use"));
+    await upload.discard();
+    assert.equal(await blobs.remove(caller, NAME), false);
+  });
+
   test("an interrupted removal waits no longer because the database's clock was set back", async () => {
     const caller = newCaller();
     const blobs = service();

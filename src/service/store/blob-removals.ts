@@ -144,6 +144,7 @@ function inUse(name: string, operations: readonly string[]): MucastError {
   return new MucastError("blob_in_use", message, { path: "name", operations });
 }
 
-function beingUploaded(name: string): MucastError {
+/** The error of a removal during an upload. */
+export function beingUploaded(name: string): MucastError {
   return new MucastError("blob_in_use", `${name} is being uploaded`, { path: "name" });
 }
