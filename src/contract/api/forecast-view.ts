@@ -5,6 +5,7 @@ import {
   metricsSchema,
   outputBlobSchema,
 } from "../output/output-blob.ts";
+import { queryCount } from "./query-count.ts";
 
 /** Most tickers of one answer, and how many there are where none are asked for. */
 export const FORECAST_LIMITS = { tickers: 50, default: 20 } as const;
@@ -77,11 +78,7 @@ const query = {
     .max(FORECAST_LIMITS.tickers)
     .optional()
     .describe("These tickers, in this order."),
-  limit: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(FORECAST_LIMITS.tickers)
+  limit: queryCount(FORECAST_LIMITS.tickers)
     .optional()
     .describe(
       `So many tickers, the largest |mu| first; ${FORECAST_LIMITS.default} where no tickers are named.`,

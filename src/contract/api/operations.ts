@@ -7,6 +7,7 @@ import { payloadSchema } from "../config/payload.ts";
 import { MODELS } from "../model-params/models.ts";
 import { forecastInput, forecastViewSchema } from "./forecast-view.ts";
 import { OPERATION_STATUSES, operationPageSchema, operationSchema } from "./operation-view.ts";
+import { queryCount } from "./query-count.ts";
 
 /** One operation of the API. The HTTP routes, the OpenAPI document and the MCP tools are made from this table. */
 export interface ApiOperation {
@@ -40,7 +41,7 @@ const byId = z.strictObject({
 const listInput = z.strictObject({
   status: z.enum(OPERATION_STATUSES).optional().describe("Only operations in this state."),
   operation: z.enum(JOB_OPERATIONS).optional().describe("Only operations of this job."),
-  limit: z.coerce.number().int().min(1).max(100).default(20).describe("Operations on a page."),
+  limit: queryCount(100).default(20).describe("Operations on a page."),
   cursor: z.string().max(200).optional().describe("next_cursor of the page before."),
 });
 

@@ -6,6 +6,7 @@ import {
   type ApiOperationName,
   idempotencyKeySchema,
 } from "../../contract/api/operations.ts";
+import { keepDefault } from "../../contract/schema/keep-default.ts";
 import { openSchema } from "../../contract/schema/open-schema.ts";
 
 type JsonSchema = Readonly<Record<string, unknown>>;
@@ -20,7 +21,7 @@ function wholeSchema(schema: z.ZodType, io: "input" | "output"): JsonSchema {
     $schema: _,
     $defs: definitions = {},
     ...root
-  } = z.toJSONSchema(io === "output" ? openSchema(schema) : schema, { io }) as {
+  } = z.toJSONSchema(io === "output" ? openSchema(schema) : schema, { io, override: keepDefault }) as {
     $schema?: string;
     $defs?: Record<string, JsonSchema>;
   };

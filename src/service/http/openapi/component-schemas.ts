@@ -9,6 +9,7 @@ import { outputBlobSchema } from "../../../contract/output/output-blob.ts";
 import { resultRecordSchema } from "../../../contract/output/result-record.ts";
 import { problemSchema } from "../../../contract/problems/problem.ts";
 import { warningSchema } from "../../../contract/problems/warnings.ts";
+import { keepDefault } from "../../../contract/schema/keep-default.ts";
 import { openSchema } from "../../../contract/schema/open-schema.ts";
 import { inputBlobSchema, uploadedBlobSchema } from "../blobs/blob-docs.ts";
 import { JOB_PAYLOADS } from "../operations/job-routes.ts";
@@ -68,7 +69,8 @@ function converted(schema: z.ZodType, direction: Direction): JsonSchema {
     direction === "output" ? openSchema(schema) : schema,
     {
       io: direction,
-      override: ({ jsonSchema }) => {
+      override: ({ zodSchema, jsonSchema }) => {
+        keepDefault({ zodSchema, jsonSchema });
         // `format: date-time` says the same as the pattern.
         if (jsonSchema.format === "date-time") delete jsonSchema.pattern;
       },

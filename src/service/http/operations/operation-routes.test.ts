@@ -67,7 +67,9 @@ test("a forecast takes tickers or limit, and the fault of a wrong query names it
     assert.deepEqual([view.id, view.count], [id, count], query);
   }
   for (const [query, fault] of [
-    ["?limit=0", "query.limit"],
+    ...["0", "0x3", "%2B3", "%203", "3.0", "3e0", ""].map(
+      (limit) => [`?limit=${limit}`, "query.limit"] as const,
+    ),
     ["?tickers=A&limit=1", "query.limit"],
     ["?tickers=", "query.tickers[0]"],
     [`?${"tickers=A&".repeat(51)}`, "query.tickers"],
@@ -122,6 +124,7 @@ test("an unknown or invalid query key is refused, with the nearest right name", 
     ["status=Runing", "query.status", "Running"],
     ["limit=101", "query.limit", undefined],
     ["limit=x", "query.limit", undefined],
+    ["limit=0x3", "query.limit", undefined],
     ["limit=1&limit=2", "query.limit", undefined],
   ] as const) {
     const answer = await get(`/v1/operations?${query}`);
