@@ -203,6 +203,17 @@ test("bytes that are no request, broken escapes and headers that are too long ge
   }
 });
 
+test("a client of HTTP/1.0 gets no 100 Continue, and CONNECT gets a problem", async () => {
+  const head = `Host: 127.0.0.1:${service.port}\r\nExpect: 100-continue\r\nConnection: close\r\n`;
+  for (const [line, more, status] of [
+    ["POST /v1/operations/one/cancel", "Content-Length: 2\r\n\r\n{}", 404],
+    ["PUT /data/feature_engine_old.json", "Content-Length: 2\r\n\r\n{}", 201],
+  ] as const)
+    assert.match(await raw(`${line} HTTP/1.0\r\n${head}${more}`), new RegExp(`^HTTP/1.1 ${status} `));
+  const answer = await raw(`CONNECT example.org:443 HTTP/1.1\r\nHost: example.org:443\r\n\r\nbytes`);
+  assert.match(answer, /^HTTP\/1.1 405 [\s\S]*"code":"method_not_allowed"/);
+});
+
 test("bytes that are no request close a connection whose answer has begun, and add nothing to the answer", async (t) => {
   const host = `Host: 127.0.0.1:${service.port}\r\n`;
   const url = "/data/feature_engine_large.json";

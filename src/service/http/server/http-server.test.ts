@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { connect, type Socket } from "node:net";
+import { type AddressInfo, connect, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
+import { openLog } from "../../telemetry/log.ts";
 import { ask, eventually, listenFor } from "../listening.testing.ts";
 import { ML_PAYLOAD } from "../openapi/examples.ts";
+import { HttpServer } from "./http-server.ts";
 
 test("a service closes although clients keep connections open, and answers the requests in progress", async (t) => {
   const service = await listenFor(t);
@@ -31,6 +33,42 @@ test("a service closes although clients keep connections open, and answers the r
   await service.app.close();
   await closed;
   assert.match(answer, /^HTTP\/1.1 202 /);
+});
+
+test("the requests of one connection are handled one after the other, and none after it has closed", async () => {
+  const log: string[] = [];
+  const http = new HttpServer(
+    async (request, response) => {
+      log.push(`begin ${request.method} ${request.url}`);
+      for (let turn = 0; turn < 50; turn++) await new Promise(setImmediate);
+      log.push(`end ${request.url}`);
+      if (request.url === "/last") response.setHeader("connection", "close");
+      response.end(request.url);
+    },
+    {
+      connections: 10,
+      log: openLog({ level: "error", destination: { write: () => undefined } }),
+      onMore: () => undefined,
+    },
+  );
+  http.server.listen(0, "127.0.0.1");
+  await once(http.server, "listening");
+  const socket = connect((http.server.address() as AddressInfo).port, "127.0.0.1").setEncoding("utf8");
+  const send = (method: string, path: string) => `${method} ${path} HTTP/1.1\r\nHost: a\r\n\r\n`;
+  socket.write(send("DELETE", "/1") + send("GET", "/2") + send("DELETE", "/last") + send("DELETE", "/never"));
+  let answers = "";
+  socket.on("data", (piece: string) => {
+    answers += piece;
+  });
+  await once(socket, "close");
+  http.server.close();
+  http.close();
+  await once(http.server, "close");
+  assert.deepEqual(log, [
+    ...["begin DELETE /1", "end /1", "begin GET /2", "end /2"],
+    ...["begin DELETE /last", "end /last"],
+  ]);
+  assert.equal(answers.split("HTTP/1.1 200").length - 1, 3);
 });
 
 /** Opens connections without a request. The list keeps those that the server closes. */

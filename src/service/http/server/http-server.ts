@@ -1,9 +1,15 @@
-import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http";
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from "node:http";
 import type { Socket } from "node:net";
 import { MucastError } from "../../../contract/errors/errors.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { PROBLEM_TYPE, problemAnswer } from "./problem-answer.ts";
-import { SAFE_HEADERS } from "./send-problem.ts";
+import { endWithProblem, SAFE_HEADERS } from "./send-problem.ts";
 
 const HEADERS_MILLISECONDS = 15_000;
 const HEADERS_CHECK_MILLISECONDS = 5_000;
@@ -30,6 +36,8 @@ interface HttpServerOptions {
 export class HttpServer {
   readonly server: Server;
   readonly #connections: OpenConnections;
+  /** The answer to the newest request of each connection. */
+  readonly #last = new WeakMap<Socket, ServerResponse>();
 
   constructor(handler: RequestListener, options: HttpServerOptions) {
     const { connections, log, onMore, headersMilliseconds = HEADERS_MILLISECONDS } = options;
@@ -43,16 +51,17 @@ export class HttpServer {
         // The guard checks Host and refuses with a problem.
         requireHostHeader: false,
       },
-      (request, response) => {
-        if (this.#connections.isSpare(request.socket)) {
-          response.shouldKeepAlive = false;
-          if (!HEALTH.test(request.url ?? "")) {
-            refuse(response, connections);
-            return;
+      (request, response) =>
+        this.#inTurn(request, response, () => {
+          if (this.#connections.isSpare(request.socket)) {
+            response.shouldKeepAlive = false;
+            if (!HEALTH.test(request.url ?? "")) {
+              refuse(response, connections);
+              return;
+            }
           }
-        }
-        handler(request, response);
-      },
+          handler(request, response);
+        }),
     );
     // A connection that cannot be accepted emits an error, which would end the process without a listener. Before the
     // server listens, listen() rejects with the error.
@@ -64,6 +73,11 @@ export class HttpServer {
     this.server.on("checkContinue", (request, response) => this.server.emit("request", request, response));
     // The guard refuses other expectations with a problem.
     this.server.on("checkExpectation", (request, response) => this.server.emit("request", request, response));
+    this.server.on("connect", (_request, socket: Socket) => {
+      if (this.#connections.isIdle(socket)) refuseConnect(socket);
+      // The client would read the refusal as the answer to an earlier request.
+      else socket.destroy();
+    });
     let warnedAt = Number.NEGATIVE_INFINITY;
     this.#connections = new OpenConnections(this.server, connections, () => {
       onMore();
@@ -71,6 +85,21 @@ export class HttpServer {
       warnedAt = performance.now();
       log.warn({ connections }, "as many connections are open as may be; others are refused");
     });
+  }
+
+  /**
+   * Handles a request once the earlier ones of its connection are answered. Clients may send requests without waiting for
+   * answers, and RFC 9112 (9.3.2) lets a server handle only safe ones at the same time. Where the connection has closed
+   * meanwhile, the request is not handled.
+   */
+  #inTurn(request: IncomingMessage, response: ServerResponse, handle: () => void): void {
+    const { socket } = request;
+    const before = this.#last.get(socket);
+    this.#last.set(socket, response);
+    // RFC 9110 (10.1.1): a client of HTTP/1.0 does not know "100 Continue".
+    if (request.httpVersion === "1.0") delete request.headers.expect;
+    if (before === undefined || before.closed) handle();
+    else before.once("close", () => socket.writable && handle());
   }
 
   /** Whether the server has sent a part of an answer on a connection and not all of it. */
@@ -93,6 +122,13 @@ function refuse(response: ServerResponse, connections: number): void {
     ...headers,
   });
   response.end(JSON.stringify(problem));
+}
+
+/** Node leaves a socket with CONNECT to the service, without any listener. */
+function refuseConnect(socket: Socket): void {
+  socket.on("error", () => undefined).resume();
+  const message = "this service is no proxy, and CONNECT is not allowed";
+  endWithProblem(socket, new MucastError("method_not_allowed", message, { allow: [] }));
 }
 
 /** When the server closes, answers have this long to end. */
@@ -150,6 +186,11 @@ class OpenConnections {
   /** Whether a connection is beyond the limit. */
   isSpare(socket: Socket): boolean {
     return this.#spare.has(socket);
+  }
+
+  /** Whether every request of a connection is answered. */
+  isIdle(socket: Socket): boolean {
+    return (this.#active.get(socket)?.size ?? 0) === 0;
   }
 
   /** Whether an answer has begun on a connection and the handler has not written all of it. */

@@ -99,13 +99,19 @@ export function answerClientError(
     return;
   }
   refused.add(socket);
+  endWithProblem(socket, refusal(error.code));
+}
+
+/** Answers with a problem on a socket that has no response, and closes the connection. */
+export function endWithProblem(socket: Socket, error: MucastError): void {
   // A caller that still sends would lose the answer if the service closed the connection at once.
   const timer = setTimeout(() => socket.destroy(), LINGER_MILLISECONDS).unref();
   socket.once("close", () => clearTimeout(timer));
-  const { problem } = problemAnswer(refusal(error.code));
+  const { problem, headers: more } = problemAnswer(error);
   const body = JSON.stringify(problem);
   const headers = {
     ...SAFE_HEADERS,
+    ...more,
     "content-type": PROBLEM_TYPE,
     "content-length": Buffer.byteLength(body),
     connection: "close",
