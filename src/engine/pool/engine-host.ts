@@ -65,6 +65,11 @@ export class EngineHost {
     this.#process.stop();
   }
 
+  /** Kills the process, and so its workers. */
+  kill(): void {
+    this.#process.kill();
+  }
+
   /**
    * Releases a warm host for another pool, once `idle` has shown that it has no worker.
    * @returns false where the host is the pool's own, has ended, takes too long or is not taken back; `close` it then.

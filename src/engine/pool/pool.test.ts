@@ -222,6 +222,21 @@ describe("an aborted task", linux, () => {
     await pool.run(fixture.task(QUICK));
   });
 
+  test("has its worker killed although the host is stopped, and the pool works on with another host", async () => {
+    const pool = fixture.start({ workers: 1, killGraceMilliseconds: 50 });
+    const stop = new AbortController();
+    const reason = new Error("no longer wanted");
+    const running = assert.rejects(pool.run(fixture.task(ENDLESS), { signal: stop.signal }), reason);
+    const pid = await worker();
+    const [host] = engineProcesses(fixture.folder).hosts;
+    process.kill(host!, "SIGSTOP");
+    stop.abort(reason);
+    await running;
+    assert.equal(isRunning(host!), false);
+    await until(() => !isRunning(pid) || undefined);
+    await pool.run(fixture.task(QUICK));
+  });
+
   test("that waits rejects at once, and one aborted before is never started", async () => {
     const pool = fixture.start({ workers: 1 });
     const busy = rejection(pool.run(fixture.task(ENDLESS)));

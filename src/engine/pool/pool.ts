@@ -23,6 +23,8 @@ export interface PoolOptions {
    * is killed, or the pool fails (Linux).
    */
   readonly memoryLimitBytes?: number;
+  /** How long the host may take to kill a worker, before this process does that, and as long again for the host; 4 s. */
+  readonly killGraceMilliseconds?: number;
   /** How the host starts workers, where the engine should not decide. */
   readonly start?: "fork" | "spawn";
   /**
@@ -64,13 +66,18 @@ export class EnginePool {
   #failure: MucastError | undefined;
   #closing: Promise<void> | undefined;
 
-  private constructor({ workers, memoryLimitBytes, log = () => undefined, ...options }: PoolOptions) {
+  private constructor(given: PoolOptions) {
+    const { workers, memoryLimitBytes, killGraceMilliseconds, log = () => undefined, ...options } = given;
     this.#python = options.python;
     this.#log = log;
     this.greeting = this.#greeted.promise;
     this.greeting.catch(() => undefined); // The promise of every task rejects as well.
-    const limit = Math.max(1, workers ?? availableParallelism());
-    this.#workers = new Workers(limit, (request, task) => this.#host.send(request, task));
+    this.#workers = new Workers({
+      limit: Math.max(1, workers ?? availableParallelism()),
+      send: (request, task) => this.#host.send(request, task),
+      killHost: () => this.#host.kill(),
+      killGraceMilliseconds,
+    });
     this.#host = new EngineHost({
       ...options,
       log,

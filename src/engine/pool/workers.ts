@@ -10,6 +10,8 @@ export interface Worker {
   busy?: { readonly id: number; readonly task: PendingTask };
   /** The host has been asked to kill it. */
   killed?: true;
+  /** Runs until the host reports the end of a worker that it was asked to kill. */
+  impatience?: NodeJS.Timeout;
   /** Set where the memory watch had it killed. */
   overMemory?: OverMemory;
 }
@@ -22,22 +24,37 @@ export interface OverMemory {
   readonly isTooLarge: boolean;
 }
 
+interface WorkersOptions {
+  readonly limit: number;
+  /** Writes a request to the host that runs now. */
+  readonly send: (request: EngineRequest, task?: object) => void;
+  /** Kills the host that runs now. */
+  readonly killHost: () => void;
+  /** How long the host may take to report the end of a worker that it was asked to kill. */
+  readonly killGraceMilliseconds?: number | undefined;
+}
+
+const KILL_GRACE_MILLISECONDS = 4_000;
+
 /**
  * The workers of the present host and the task that each works on. There are never more than the limit, and a worker
  * has one task at a time.
  */
 export class Workers {
   readonly #limit: number;
-  readonly #send: (request: EngineRequest, task?: object) => void;
+  readonly #send: WorkersOptions["send"];
+  readonly #killHost: () => void;
+  readonly #killGrace: number;
   readonly #byNumber = new Map<number, Worker>();
   /** The last number of a worker, or id of an attempt, that was given out. */
   #counter = 0;
   #onNone: (() => void) | undefined;
 
-  /** @param send writes a request to the host that runs now. */
-  constructor(limit: number, send: (request: EngineRequest, task?: object) => void) {
+  constructor({ limit, send, killHost, killGraceMilliseconds = KILL_GRACE_MILLISECONDS }: WorkersOptions) {
     this.#limit = limit;
     this.#send = send;
+    this.#killHost = killHost;
+    this.#killGrace = killGraceMilliseconds;
   }
 
   [Symbol.iterator](): IterableIterator<Worker> {
@@ -85,10 +102,28 @@ export class Workers {
     return task;
   }
 
+  /**
+   * Has the host kill a worker and whatever it started. Where the host does not report its end within the grace, as one
+   * that was stopped, this process kills them itself, and the host after another such time.
+   */
   kill(worker: Worker, overMemory?: OverMemory): void {
     worker.killed = true;
     if (overMemory !== undefined) worker.overMemory = overMemory;
     this.#send({ op: "kill", worker: worker.number });
+    worker.impatience ??= this.#unlessEnded(worker, () => {
+      if (worker.pid !== undefined) killGroup(worker.pid);
+      worker.impatience = this.#unlessEnded(worker, this.#killHost);
+    });
+  }
+
+  /** Does `act` after the grace, unless the host has reported the end of the worker by then. */
+  #unlessEnded(worker: Worker, act: () => void): NodeJS.Timeout {
+    // What the host has written while this process did not run is read before an immediate.
+    const later = () =>
+      setImmediate(() => {
+        if (this.#byNumber.get(worker.number) === worker) act();
+      });
+    return setTimeout(later, this.#killGrace);
   }
 
   killAll(): void {
@@ -111,6 +146,7 @@ export class Workers {
   onExited(number: number): Worker | undefined {
     const worker = this.#byNumber.get(number);
     this.#byNumber.delete(number);
+    clearTimeout(worker?.impatience);
     if (this.#byNumber.size === 0) this.#onNone?.();
     return worker;
   }
@@ -118,6 +154,7 @@ export class Workers {
   /** The host has ended, and its workers with it. @returns the tasks that they worked on. */
   onHostEnd(): PendingTask[] {
     const tasks = [...this].flatMap(({ busy }) => busy?.task ?? []);
+    for (const { impatience } of this) clearTimeout(impatience);
     this.#byNumber.clear();
     return tasks;
   }
@@ -133,5 +170,14 @@ export class Workers {
   #find(wanted: (worker: Worker) => boolean): Worker | undefined {
     for (const worker of this) if (wanted(worker)) return worker;
     return undefined;
+  }
+}
+
+/** Workers lead process groups of their own. */
+function killGroup(pid: number): void {
+  try {
+    process.kill(-pid, "SIGKILL");
+  } catch {
+    // It has ended.
   }
 }
