@@ -1,14 +1,17 @@
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { type FuzzReport, fuzzJobs } from "./fuzz-jobs.ts";
+import { STRUCTURAL_PAIRS } from "./structural-parameters.ts";
 import { MOST_BYTES, MOST_SECONDS } from "./watched-engine.ts";
 
-const CASES = "3000";
+/** All pairs of structural parameters, and about as many cases of made-up values. */
+const CASES = String(2 * STRUCTURAL_PAIRS.length);
 const LANES = 2;
 
 /**
- * Made-up `model_params` of every model as whole jobs on two tiny tickers, `--cases N` of them (3,000) from `--seed S` (a new
- * one each time, which is printed), or the one that `--case N` names again.
+ * Made-up `model_params` of every model as whole jobs on two tiny tickers, `--cases N` of them (twice as many as there are
+ * pairs of structural parameters) from `--seed S` (a new one each time, which is printed), or the one that `--case N` names
+ * again.
  * @returns whether no worker died, no job took more than its time and memory, and nothing left a file or opened a socket.
  */
 export async function fuzzModelParams(args: readonly string[]): Promise<boolean> {

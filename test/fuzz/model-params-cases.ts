@@ -2,11 +2,12 @@
 import { MucastError } from "../../src/contract/errors/errors.ts";
 import { rawNumbers } from "../../src/contract/json/json-text.ts";
 import { type Parameter, parametersOf } from "../../src/contract/model-params/catalogue.ts";
-import { MODELS, type Model } from "../../src/contract/model-params/models.ts";
+import { findModel, MODELS, type Model } from "../../src/contract/model-params/models.ts";
 import { resolveModelParams } from "../../src/contract/model-params/resolve.ts";
 import { MOST_ROUNDS, valueRule } from "../../src/contract/model-params/value-rules.ts";
 import { Seeded } from "../end-to-end/seeded.ts";
 import { MadeUpValues } from "./made-up-values.ts";
+import { STRUCTURAL_PAIRS } from "./structural-parameters.ts";
 
 export interface FuzzCase {
   readonly seed: number;
@@ -17,13 +18,40 @@ export interface FuzzCase {
 }
 
 /**
- * Every model and every one of its parameters gets its turn, beside up to six others. Of two cases in three, arguments
- * are drawn again where a rule speaks against them, and left out where one always does, so that they come to the library.
+ * Every second case is a pair of structural parameters, in an order of the seed's own: twice as many cases as there are
+ * pairs have all of them. The other cases are of made-up values.
  */
 export function caseOf(seed: number, number: number): FuzzCase {
   // Far apart, so that the cases of two seeds share nothing.
   const mixed = Math.imul(seed + 1, 0x9e3779b1) ^ Math.imul(number + 1, 0x85ebca6b);
   const values = new MadeUpValues(new Seeded(mixed));
+  const turn = Math.floor(number / 2);
+  const [model, texts] = number % 2 === 1 ? pairOf(seed, turn) : madeUpArguments(turn, values);
+  const rounds = QUICK[model.library];
+  const isGiven = texts.some((text) => text.startsWith(`"${rounds}"`));
+  if (parametersOf(model.name).byName.has(rounds) && !isGiven) texts.push(`"${rounds}": ${LEAST_ROUNDS}`);
+  const scaler = values.pick(["none", "none", "standard", "minmax"]);
+  const config = `{"ML params": {"model": "${model.name}", "n_splits": 1, "cv_test_size": 5, "scaler": "${scaler}", "model_params": {${texts.join(", ")}}}}`;
+  return { seed, number, model: model.name, config };
+}
+
+/** A model with its arguments, each the JSON text `"name": value`. */
+type Arguments = readonly [Model, string[]];
+
+function pairOf(seed: number, turn: number): Arguments {
+  if (pairOrder?.seed !== seed) pairOrder = { seed, pairs: new Seeded(seed).shuffle(STRUCTURAL_PAIRS) };
+  const { model, texts } = pairOrder.pairs[turn % STRUCTURAL_PAIRS.length]!;
+  return [findModel(model), [...texts]];
+}
+
+/** Of the seed asked for last. */
+let pairOrder: { readonly seed: number; readonly pairs: typeof STRUCTURAL_PAIRS } | undefined;
+
+/**
+ * Every model and every one of its parameters gets its turn, beside up to six others. Of two cases in three, arguments
+ * are drawn again where a rule speaks against them, and left out where one always does, so that they come to the library.
+ */
+function madeUpArguments(number: number, values: MadeUpValues): Arguments {
   const [model, turn] = TURNS[(number * STRIDE) % TURNS.length]!;
   const parameters = [...parametersOf(model.name).byName.values()];
   const chosen = new Map([[turn.name, turn]]);
@@ -37,13 +65,7 @@ export function caseOf(seed: number, number: number): FuzzCase {
     const text = madeUp(model, parameter, values, isToCome ? texts : undefined);
     if (text !== undefined) texts.push(text);
   }
-  const rounds = QUICK[model.library];
-  if (parametersOf(model.name).byName.has(rounds) && !chosen.has(rounds)) {
-    texts.push(`"${rounds}": ${LEAST_ROUNDS}`);
-  }
-  const scaler = values.pick(["none", "none", "standard", "minmax"]);
-  const config = `{"ML params": {"model": "${model.name}", "n_splits": 1, "cv_test_size": 5, "scaler": "${scaler}", "model_params": {${texts.join(", ")}}}}`;
-  return { seed, number, model: model.name, config };
+  return [model, texts];
 }
 
 const DRAWS = 8;

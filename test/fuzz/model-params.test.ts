@@ -2,9 +2,12 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
-import type { Estimator } from "../../src/contract/model-params/resolve.ts";
+import { rawNumbers } from "../../src/contract/json/json-text.ts";
+import { findModel } from "../../src/contract/model-params/models.ts";
+import { type Estimator, resolveModelParams } from "../../src/contract/model-params/resolve.ts";
 import { fuzzJobs } from "./fuzz-jobs.ts";
 import { caseOf } from "./model-params-cases.ts";
+import { STRUCTURAL_PAIRS } from "./structural-parameters.ts";
 import { type Watched, WatchedEngine } from "./watched-engine.ts";
 
 const linux = { skip: process.platform !== "linux" && "looks into /proc", timeout: 600_000 };
@@ -14,6 +17,27 @@ test("the case of a seed and a number is always the same, and another for anothe
   const configs = (seed: number) => Array.from({ length: 50 }, (_, number) => caseOf(seed, number).config);
   assert.deepEqual(configs(1), configs(1));
   assert.equal(new Set([...configs(1), ...configs(2)]).size, 100);
+});
+
+test("twice as many cases as there are pairs of structural parameters have every pair, in an order of the seed's own", () => {
+  const order = (seed: number) =>
+    STRUCTURAL_PAIRS.map((_, turn) => {
+      const { config } = caseOf(seed, 2 * turn + 1);
+      const [, model, params] = /"model": "(\w+)".*"model_params": \{(.*)\}\}\}$/.exec(config)!;
+      return `${model} ${params!.replace(/, "(?:n_estimators|iterations)": 3$/, "")}`;
+    });
+  const all = STRUCTURAL_PAIRS.map(({ model, texts }) => `${model} ${texts.join(", ")}`);
+  assert.deepEqual(order(1).toSorted(), all.toSorted());
+  assert.notDeepEqual(order(1), order(2));
+});
+
+test("every structural parameter is one of its model, and no rule speaks against its values alone", () => {
+  for (const { model, texts } of STRUCTURAL_PAIRS) {
+    for (const text of texts) {
+      const rawParams = rawNumbers(`{${text}}`);
+      assert.doesNotThrow(() => resolveModelParams({ model: findModel(model), rawParams }), text);
+    }
+  }
 });
 
 test(

@@ -6,6 +6,7 @@ import type { Parameter } from "./catalogue.ts";
 import { type AcceptedType, hasType, inWords, jsonType, stringsOf } from "./json-types.ts";
 import type { Model } from "./models.ts";
 import { isAllowedObjective, isOneQuantile, objectivesOf } from "./objectives.ts";
+import { pairFaults } from "./pair-rules.ts";
 import { valueRule } from "./value-rules.ts";
 
 /** The path of an argument, by the constructor's own name. */
@@ -51,7 +52,11 @@ function limitFaults(model: Model, { name }: Parameter, raw: unknown, path: stri
  * @param params arguments by the constructor's own names; `pathOf` the path of each.
  */
 export function ruleFaults(model: Model, params: ReadonlyMap<string, unknown>, pathOf: PathOf): Fault[] {
-  return [...objectiveFaults(model, params, pathOf), ...libraryFaults(model, params, pathOf)];
+  return [
+    ...objectiveFaults(model, params, pathOf),
+    ...libraryFaults(model, params, pathOf),
+    ...pairFaults(model.library, params, pathOf),
+  ];
 }
 
 function objectiveFaults(model: Model, params: ReadonlyMap<string, unknown>, pathOf: PathOf): Fault[] {
