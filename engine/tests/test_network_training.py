@@ -12,9 +12,11 @@ from torch import Tensor, nn
 from training_twin import Trained, check_weights, loss_of, seed_for, standardised, train_plainly, window
 
 from mucast_engine.arrays import ArrayStore, Matrix, Message
+from mucast_engine.failure import TaskError
 from mucast_engine.networks import train_network
 from mucast_engine.networks.architectures import build_network
 from mucast_engine.networks.seeds import generator_for
+from mucast_engine.networks.tasks import run_network_task
 
 TRAIN, FITTED = PARTS["train"], PARTS["train"] + PARTS["validate"]
 CHANGES: list[dict[str, Any]] = [
@@ -129,3 +131,24 @@ def test_the_best_epochs_weights_make_the_predictions(
     result, _ = check(ticker_task(tmp_path, architecture, training=training), store, networks)
     assert 1 < result["best_epoch"] < len(result["epochs"]) < 40
     assert len(result["epochs"]) == result["best_epoch"] + 3
+
+
+def outcome(task: Task, store: ArrayStore) -> tuple[str, list[Message]]:
+    """Code and message of the task's error, or "", and the epochs before it."""
+    epochs: list[Message] = []
+    try:
+        run_network_task(task, store, epochs.append)
+    except TaskError as error:
+        return f"{error.code}: {error.message}", epochs
+    return "", epochs
+
+
+@pytest.mark.parametrize("name", ["learning_rate", "weight_decay", "grad_clip"])
+@pytest.mark.parametrize("optimizer", ["adam", "sgd", "rmsprop"])
+def test_a_number_that_json_writes_without_a_fraction_is_the_same_number(
+    optimizer: str, name: str, tmp_path: Path, store: ArrayStore
+) -> None:
+    def outcome_of(value: float) -> tuple[str, list[Message]]:
+        return outcome(ticker_task(tmp_path, "mlp", training={"optimizer": optimizer, name: value}), store)
+
+    assert outcome_of(10**20) == outcome_of(1e20)

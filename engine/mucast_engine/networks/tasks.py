@@ -13,6 +13,9 @@ from mucast_engine.networks.train_network import train_network
 
 NetworkTaskKind = Literal["device", "train_network", "train_stack", "train_joint"]
 
+# Of a task, the numbers that may have a fraction.
+FRACTIONS = {"network": ("dropout",), "training": ("learning_rate", "weight_decay", "grad_clip")}
+
 # PyTorch's message on a CPU, where it has no exception type for it.
 NO_MEMORY = "can't allocate memory"
 
@@ -20,12 +23,25 @@ NO_MEMORY = "can't allocate memory"
 def run_network_task(task: Message, store: ArrayStore, progress: Callable[[Message], None]) -> Message:
     """Raises TaskError of the task; `fit_failed` where the memory does not suffice."""
     try:
-        return _run(task, store, progress)
+        return _run(_with_floats(task), store, progress)
     except (MemoryError, RuntimeError) as error:
         if isinstance(error, MemoryError | torch.OutOfMemoryError) or NO_MEMORY in str(error):
             advice = "lower batch_size, lookback or the sizes of the network"
             raise TaskError("fit_failed", f"the memory of {task['device']} does not suffice; {advice}") from error
         raise
+
+
+def _with_floats(task: Message) -> Message:
+    """`task` with floats where numbers may have a fraction.
+
+    JSON writes 1.0 as `1` and 1e19 as `10000000000000000000`, Python reads both as int, and PyTorch takes none that is
+    longer than 64 bits.
+    """
+    read = {**task, "networks": [_with_floats(own) for own in task["networks"]]} if "networks" in task else {**task}
+    for part, names in FRACTIONS.items():
+        if part in task:
+            read[part] = task[part] | {name: float(task[part][name]) for name in names}
+    return read
 
 
 def _run(task: Message, store: ArrayStore, progress: Callable[[Message], None]) -> Message:

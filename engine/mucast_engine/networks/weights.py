@@ -56,7 +56,7 @@ class Optimiser:
 
     def __init__(self, weights: FlatWeights, training: dict[str, Any]) -> None:
         self._values, self._gradients = weights.values, weights.gradients
-        self._clip = float(training["grad_clip"])
+        self._clip: float = training["grad_clip"]
         self._common = {"lr": training["learning_rate"], "weight_decay": training["weight_decay"], "maximize": False}
         self._move = self._rule(training["optimizer"])
         self._mean, self._square = torch.zeros_like(self._values), torch.zeros_like(self._values)

@@ -23,8 +23,8 @@ class StackOptimiser:
 
     def __init__(self, values: Tensor, training: dict[str, Any]) -> None:
         self._values = values
-        self._rate, self._decay = float(training["learning_rate"]), float(training["weight_decay"])
-        self._clip = float(training["grad_clip"])
+        self._rate, self._decay = training["learning_rate"], training["weight_decay"]
+        self._clip: float = training["grad_clip"]
         kind: OptimiserName = training["optimizer"]
         self._move = self._rule(kind)
         self._mean = torch.zeros_like(values, requires_grad=False) if kind == "adam" else values.new_zeros(0)
