@@ -9,14 +9,29 @@ import { readdirSync, readFileSync } from "node:fs";
  */
 export function processOf(pid) {
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-    // The name stands in parentheses and may hold anything.
-    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    const fields = fieldsOf(pid);
     return /[ZX]/i.test(fields[0]) ? undefined : { pid, parent: Number(fields[1]), start: fields[19] };
   } catch (error) {
     if (error.code === "ENOENT" || error.code === "ESRCH") return undefined;
     throw error;
   }
+}
+
+/** The fields of /proc/pid/stat after the program's name; 0 is the state. */
+function fieldsOf(pid) {
+  const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+  // The name stands in parentheses and may hold anything.
+  return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+}
+
+/**
+ * Whether the group of this process is the one that its terminal sends Ctrl-C to.
+ * @returns {boolean | undefined} undefined where the system has no /proc
+ */
+export function isInForeground() {
+  if (process.platform !== "linux") return undefined;
+  const [, , group, , , foreground] = fieldsOf("self");
+  return group === foreground;
 }
 
 /** All that descend from a process, now; none where the system has no /proc. */

@@ -6,7 +6,7 @@ import { constants } from "node:os";
 import { isatty } from "node:tty";
 import { fileURLToPath } from "node:url";
 import { whenParentEnds } from "./parent.mjs";
-import { descendantsOf, processOf } from "./process-stat.mjs";
+import { descendantsOf, isInForeground, processOf } from "./process-stat.mjs";
 import { ensureSetup, orExplain } from "./setup.mjs";
 
 const JOB_NEEDS = new Map([
@@ -38,8 +38,11 @@ let isAsked = false;
 /** What FILE had started when it was first asked to end. */
 let started = [];
 
-// A terminal's Ctrl-C reaches the child too; a signal to this process alone is passed on.
-process.on("SIGINT", () => undefined);
+// A terminal's Ctrl-C reaches the child too, which would take another SIGINT for a second Ctrl-C. Without a terminal the child
+// takes the SIGTERM for the same request, where it has had SIGINT itself.
+process.on("SIGINT", () => {
+  if (!(isInForeground() ?? hasTerminal)) end("SIGTERM");
+});
 process.on("SIGTERM", () => end("SIGTERM"));
 process.on("SIGHUP", () => {
   if (hasTerminal) end("SIGHUP");

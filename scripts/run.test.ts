@@ -5,6 +5,7 @@ import { once } from "node:events";
 import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { after, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { eventually, eventuallyTrue } from "../test/service/eventually.testing.ts";
@@ -124,4 +125,63 @@ test("what a program has started ends with it, where it is asked to end", async 
   });
   runner.kill("SIGTERM");
   await eventuallyTrue("all of it ends", () => stillRunning(tree).length === 0);
+});
+
+/** Says each SIGINT and SIGTERM that it gets, and ends by SIGTERM. */
+const SAYS_SIGNALS = `
+  process.on("SIGINT", () => console.log("SIGINT"));
+  process.on("SIGTERM", () => { console.log("SIGTERM"); process.exit(7); });
+  setInterval(() => {}, 1000);
+  console.log("begun");`;
+
+/** Gives a program a terminal, in which it has Ctrl-C pressed for each line of stdin. */
+const IN_TERMINAL = `
+import os, pty, sys
+output = os.dup(1)
+pid, terminal = pty.fork()
+if pid == 0:
+    os.dup2(output, 1)
+    os.execv(sys.argv[1], sys.argv[1:])
+print(pid, flush=True)
+for _ in sys.stdin:
+    os.write(terminal, b"\\x03")
+os.waitpid(pid, 0)`;
+
+describe("SIGINT", { timeout: 600_000 }, () => {
+  const folder = mkdtempSync(join(tmpdir(), "mucast-run-"));
+  const program = join(folder, "program.mjs");
+  writeFileSync(program, SAYS_SIGNALS);
+  after(() => rmSync(folder, { recursive: true, force: true }));
+  const command = [process.execPath, "scripts/run.mjs", program] as const;
+
+  test("without a terminal, to what runs a program, asks the program to end", async () => {
+    const runner = spawn(command[0], command.slice(1), {
+      cwd: ROOT,
+      detached: true,
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    const lines = createInterface(runner.stdout)[Symbol.asyncIterator]();
+    assert.equal((await lines.next()).value, "begun");
+    const exited = once(runner, "exit");
+    runner.kill("SIGINT");
+    assert.equal((await lines.next()).value, "SIGTERM");
+    assert.deepEqual(await exited, [7, null]);
+  });
+
+  test("by Ctrl-C in a terminal reaches the program once", async () => {
+    const terminal = spawn("python3", ["-c", IN_TERMINAL, ...command], {
+      cwd: ROOT,
+      stdio: ["pipe", "pipe", "inherit"],
+    });
+    const lines = createInterface(terminal.stdout)[Symbol.asyncIterator]();
+    const runner = Number((await lines.next()).value);
+    assert.equal((await lines.next()).value, "begun");
+    terminal.stdin.write("\n");
+    assert.equal((await lines.next()).value, "SIGINT");
+    // The kernel delivers the SIGINT of the terminal before this, so what is passed on of it comes before, too.
+    process.kill(runner, "SIGTERM");
+    assert.equal((await lines.next()).value, "SIGTERM");
+    terminal.stdin.end();
+    assert.equal((await lines.next()).value, undefined);
+  });
 });
