@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -107,6 +107,14 @@ test("removed files of the database are reported, and so is a data folder that c
   mkdirSync(join(inTheWay, "full"), { recursive: true });
   assert.deepEqual(await failing(), ["data_folder"]);
   rmSync(inTheWay, { recursive: true });
+  // So does a file in place of the folder in which the database makes files.
+  const temporary = join(dataDir, "database/base/pgsql_tmp");
+  renameSync(temporary, `${temporary}.away`);
+  writeFileSync(temporary, "");
+  assert.deepEqual(await failing(), ["database"]);
+  rmSync(temporary);
+  renameSync(`${temporary}.away`, temporary);
+  assert.deepEqual(await failing(), []);
   renameSync(dataDir, `${dataDir}.away`);
   assert.deepEqual(await failing(), ["data_folder", "database", "storage"]);
   renameSync(`${dataDir}.away`, dataDir);

@@ -75,10 +75,19 @@ async function writeIn(folder: string, pinned: PinnedPath): Promise<void> {
   }
 }
 
-/** Writes a message to PostgreSQL's write-ahead log, which the commit syncs. It takes a hundred bytes until the log is recycled. */
+/**
+ * Writes a message to PostgreSQL's write-ahead log, which the commit syncs: a hundred bytes until the log is recycled. An
+ * embedded database also makes a temporary file of 68 KiB and removes it, as operations may need a new file at any time.
+ */
 async function writeToDatabase(database: Database, control: PinnedPath | undefined): Promise<void> {
   control?.check();
   await database.query("select pg_logical_emit_message(true, 'mucast', 'readiness')");
+  if (database.kind !== "pglite") return;
+  await database.transaction(async (statements) => {
+    // The least that PostgreSQL allows; more rows than that go to a file.
+    await statements.query("set local work_mem = '64kB'");
+    await statements.query("select count(*) from generate_series(1, 5000)");
+  });
 }
 
 async function writeBlob(store: BlobStore, folder: PinnedPath | undefined): Promise<void> {

@@ -9,7 +9,7 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const CACHE = join(ROOT, "node_modules/.cache/mucast");
 /** What decides how a new database looks. */
 const SOURCES = [
-  "src/service/database/pglite.ts",
+  "src/service/database/pglite-cluster.ts",
   "src/service/database/schema.ts",
   "node_modules/@electric-sql/pglite/package.json",
 ];

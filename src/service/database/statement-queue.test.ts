@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { StatementQueue } from "./pglite.ts";
+import { StatementQueue } from "./statement-queue.ts";
 
 test("statements run in order, each after the end of the one before", async () => {
   const turns = new StatementQueue();

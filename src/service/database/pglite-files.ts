@@ -1,0 +1,77 @@
+import type { PGlite } from "@electric-sql/pglite";
+import { NodeFS } from "@electric-sql/pglite/nodefs";
+
+type Options = Parameters<NodeFS["init"]>[1];
+
+interface Stream {
+  readonly fd: number;
+  /** The descriptor of this process. */
+  readonly nfd?: number;
+}
+
+/** The part of Emscripten's file systems, in PGlite 0.5, that PGlite's types leave out. */
+interface FileSystems {
+  readonly FS: {
+    readonly streams: readonly (Stream | null | undefined)[];
+    lookupNode(parent: unknown, name: string): unknown;
+    destroyNode(node: unknown): void;
+    close(stream: Stream): void;
+    closeStream(fd: number): void;
+  };
+  readonly NODEFS: {
+    readonly node_ops: { mknod(parent: unknown, name: string, mode: number, device: number): unknown };
+    readonly stream_ops: { open(stream: Stream): void };
+  };
+}
+
+/**
+ * The files of a PGlite in a folder. A file that could not be made or opened (no room, no inode, no descriptor, no right)
+ * leaves nothing behind in memory, so that PostgreSQL can make or open it once the fault has passed.
+ */
+export class DatabaseFiles extends NodeFS {
+  #systems: FileSystems | undefined;
+
+  override async init(lite: PGlite, options: Options): ReturnType<NodeFS["init"]> {
+    const { emscriptenOpts } = await super.init(lite, options);
+    const forget = (module: unknown) => {
+      this.#systems = module as FileSystems;
+      forgetFailures(this.#systems);
+    };
+    return { emscriptenOpts: { ...emscriptenOpts, preRun: [...(emscriptenOpts.preRun ?? []), forget] } };
+  }
+
+  /** Closes the descriptors of a database that has stopped without closing them. */
+  release(): void {
+    for (const stream of this.#systems?.FS.streams ?? []) {
+      if (stream?.nfd === undefined) continue;
+      try {
+        this.#systems!.FS.close(stream);
+      } catch {
+        // It is closed for this process, also where the system reports a failed write.
+      }
+    }
+  }
+}
+
+function forgetFailures({ FS, NODEFS }: FileSystems): void {
+  const { mknod } = NODEFS.node_ops;
+  // Emscripten adds a name to its table before it makes the file, and would find that name for ever: `File exists`.
+  NODEFS.node_ops.mknod = (parent, name, mode, device) => {
+    try {
+      return mknod(parent, name, mode, device);
+    } catch (error) {
+      FS.destroyNode(FS.lookupNode(parent, name));
+      throw error;
+    }
+  };
+  const { open } = NODEFS.stream_ops;
+  // Emscripten counts a file as open before it opens it, and allows 4,096 of them.
+  NODEFS.stream_ops.open = (stream) => {
+    try {
+      open(stream);
+    } catch (error) {
+      FS.closeStream(stream.fd);
+      throw error;
+    }
+  };
+}

@@ -1,0 +1,61 @@
+import { PGlite } from "@electric-sql/pglite";
+import { DatabaseFiles } from "./pglite-files.ts";
+
+const SEARCH_PATH = "create schema if not exists mucast; set search_path to mucast, public;";
+
+/** The exit status with which PostgreSQL in PGlite jumps out of a statement that failed. */
+const LONG_JUMP = 100;
+
+/** PostgreSQL inside this process, until it is closed or crashes. */
+export interface PgliteInstance {
+  readonly lite: PGlite;
+  /** Whether PostgreSQL has panicked, as where it cannot write its log. Then every statement throws. */
+  readonly crashed: () => boolean;
+  /** Closes the files of a crashed one, as the end of its process would. */
+  readonly release: () => void;
+}
+
+/** Starts PostgreSQL on the files of a folder; it recovers from its log what an instance before it has committed. */
+export async function startInstance(folder: string): Promise<PgliteInstance> {
+  const files = new DatabaseFiles(folder);
+  try {
+    const lite = await PGlite.create({ fs: files });
+    const crashed = stopAtCrash(lite);
+    await lite.exec(SEARCH_PATH);
+    return { lite, crashed, release: () => files.release() };
+  } catch (error) {
+    files.release();
+    throw error;
+  }
+}
+
+/**
+ * PGlite catches whatever ends a statement, and goes on until PostgreSQL has read all of its message: after a panic, which
+ * ends the process of a server, it would run PostgreSQL in a broken state, or for ever without reading anything. This makes
+ * every statement after a panic throw.
+ * @returns whether it has panicked.
+ */
+function stopAtCrash(lite: PGlite): () => boolean {
+  const module = lite.Module;
+  const { _PostgresMainLoopOnce: runOnce, _PostgresMainLongJmp: longJump } = module;
+  let crash: { readonly cause: unknown } | undefined;
+  module._PostgresMainLoopOnce = () => {
+    // PGlite answers a long jump with the function below, whose errors it does not catch.
+    if (crash) throw { status: LONG_JUMP };
+    try {
+      runOnce();
+    } catch (cause) {
+      if (!isLongJump(cause)) crash = { cause };
+      throw cause;
+    }
+  };
+  module._PostgresMainLongJmp = () => {
+    if (crash) throw new Error("PostgreSQL has crashed", crash);
+    longJump();
+  };
+  return () => crash !== undefined;
+}
+
+function isLongJump(error: unknown): boolean {
+  return typeof error === "object" && error !== null && "status" in error && error.status === LONG_JUMP;
+}
