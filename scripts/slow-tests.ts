@@ -52,6 +52,8 @@ export const STARTING: readonly string[] = [
   "src/service/blobs/stored-blobs.test.ts",
   "src/service/blobs/stored-removals.test.ts",
   "src/service/database/database.test.ts",
+  "src/service/database/pglite-faults.test.ts",
+  "src/service/database/pglite-files.test.ts",
   "src/service/database/pglite.test.ts",
   "src/service/database/postgres.test.ts",
   "src/service/database/statement-queue.test.ts",
