@@ -99,8 +99,8 @@ class EmbeddedDatabase implements Database {
         return answer;
       } catch (cause) {
         if (!instance.crashed()) throw diskError(cause);
-        instance.release();
         this.#instance = undefined;
+        instance.release();
         throw notWritten(cause);
       }
     });
