@@ -47,18 +47,19 @@ def _one_fit(task: Message, fit: Message, x: Matrix, y: Matrix) -> tuple[Matrix,
         raise TaskError("internal", f"rows {fit} lie outside the {len(x)} rows of x or the {len(y)} of y")
     # Copies: the file is mapped read-only, and a library that works in place must not change the rows of the next fit.
     train_x, train_y, score_x = np.array(x[a:b]), np.array(y[a:b]), np.array(x[c:d])
+    doing = f"training on {b - a} rows"
     try:
         scaler = make_scaler(task["scaler"])
         if scaler is not None:
             train_x = scaler.fit_transform(train_x)
-            score_x = scaler.transform(score_x) if d > c else score_x
         model = make_estimator(task["estimator"], task["estimator"]["params"])
         model.fit(train_x, train_y)
-        raw = model.predict(score_x) if d > c else np.empty(0)
+        doing = f"predicting {d - c} rows"
+        raw = model.predict(score_x if scaler is None else scaler.transform(score_x)) if d > c else np.empty(0)
     except TaskError:
         raise
     except Exception as error:
-        raise TaskError("fit_failed", f"training on {b - a} rows: {sentence_of(error)}", _rows(fit)) from error
+        raise TaskError("fit_failed", f"{doing}: {sentence_of(error)}", _rows(fit)) from error
     predicted = _usable(raw, d - c, fit)
     if not fit.get("diagnose"):
         return predicted, None

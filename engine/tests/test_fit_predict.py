@@ -134,12 +134,28 @@ def test_predictions_stand_in_the_order_of_the_fits(
     np.testing.assert_array_equal(run(task, store)[0], plain_loop(regressor, params, task, x, y))
 
 
+@pytest.mark.parametrize("scaler", ["none", "standard"])
+def test_what_a_library_raises_while_it_predicts_is_said_of_predicting(
+    make_task: Callable[..., Task], store: ArrayStore, tmp_path: Path, x: Matrix, scaler: str
+) -> None:
+    x[250] = np.nan
+    task = make_task(
+        spec_of("Ridge"),
+        x=save(tmp_path, "x.npy", x),
+        scaler=scaler,
+        fits=[{"train": [0, 200], "predict": [200, 300]}],
+    )
+    with pytest.raises(TaskError, match=r"^predicting 100 rows: Input X contains NaN") as raised:
+        run(task, store)
+    assert raised.value.code == "fit_failed"
+
+
 def test_what_a_library_raises_is_fit_failed_with_its_words_and_the_rows(
     make_task: Callable[..., Task], store: ArrayStore, tmp_path: Path, y: Matrix
 ) -> None:
     y[7] = np.nan
     task = make_task(spec_of("Ridge"), y=save(tmp_path, "y.npy", y))
-    with pytest.raises(TaskError, match="Input y contains NaN") as raised:
+    with pytest.raises(TaskError, match=r"^training on 200 rows: Input y contains NaN") as raised:
         run(task, store)
     assert raised.value.code == "fit_failed"
     assert raised.value.data["train"] == [0, 200]
