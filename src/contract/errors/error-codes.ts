@@ -110,7 +110,8 @@ export const ERROR_TABLE = {
     status: 500,
     exit: 4,
     title: "Processes of the engine died",
-    advice: "Look at the machine's memory; where a ticker is named, it was being fitted.",
+    advice:
+      "The message says how: after SIGKILL look at the machine's memory; after SIGSEGV or SIGABRT change the parameters of the model, or the data of the ticker that is named, since a library failed at them.",
   },
   out_of_memory: {
     status: 500,

@@ -25,7 +25,7 @@ export function crashError(pending: PendingTask): MucastError {
 export function startError(python: string, { reason, signal, stderrTail }: HostEnd): MucastError {
   const data = { source: python, stderr: stderrTail };
   if (signal !== null) {
-    const message = `the engine was ended by ${signal}${killHint(signal)} while it started with ${python}`;
+    const message = `the engine was ended by ${signal}${signalHint(signal)} while it started with ${python}`;
     return new MucastError("engine_crashed", message, data);
   }
   // `-P`, which keeps foreign modules out, is as old as the oldest Python that mucast takes.
@@ -57,11 +57,21 @@ export function hostError({ reason, stderrTail }: HostEnd): MucastError {
 export function endOf({ signal, exit_code }: WorkerEnd): string {
   if (signal === null) return `it ended with exit code ${exit_code}`;
   const name = signalName(signal);
-  return `it was ended by ${name}${killHint(name)}`;
+  return `it was ended by ${name}${signalHint(name)}`;
 }
 
-function killHint(signal: string): string {
-  return signal === "SIGKILL" ? ", as happens where the machine's memory runs out" : "";
+/** What is known of a process that this signal ended, as a clause behind its name; signal(7). */
+const SIGNAL_HINTS: Readonly<Record<string, string>> = {
+  SIGKILL: "as happens where the machine's memory runs out",
+  SIGSEGV: "as happens where a library uses memory that is not its own",
+  SIGABRT: "as happens where a library gives up at an error that it does not handle",
+  SIGBUS: "as happens where a file that it has mapped was cut, or its disk is full",
+  SIGILL: "as happens where the processor lacks an instruction that a library was built for",
+};
+
+function signalHint(signal: string): string {
+  const hint = Object.hasOwn(SIGNAL_HINTS, signal) ? SIGNAL_HINTS[signal] : undefined;
+  return hint === undefined ? "" : `, ${hint}`;
 }
 
 function signalName(signal: number): string {

@@ -1,0 +1,19 @@
+import assert from "node:assert/strict";
+import { constants } from "node:os";
+import { test } from "node:test";
+import { endOf } from "./engine-errors.ts";
+
+const ended = (signal: number | null, exit_code: number | null = null) =>
+  endOf({ pid: 1, signal, exit_code, max_rss_bytes: 0 });
+
+test("the end of a worker by a signal says what is known of that signal, and of memory only where it may be that", () => {
+  const { SIGKILL, SIGSEGV, SIGABRT, SIGTERM } = constants.signals;
+  assert.match(ended(SIGKILL), /^it was ended by SIGKILL, as happens where the machine's memory runs out$/);
+  assert.match(
+    ended(SIGSEGV),
+    /^it was ended by SIGSEGV, as happens where a library uses memory that is not/,
+  );
+  assert.match(ended(SIGABRT), /^it was ended by SIGABRT, as happens where a library gives up at an error/);
+  assert.equal(ended(SIGTERM), "it was ended by SIGTERM");
+  assert.equal(ended(null, 3), "it ended with exit code 3");
+});
