@@ -224,7 +224,7 @@ describe("a data-extraction blob", () => {
     await refused({ dates: ["20200102"], prices: { A: [1] } }, /midnight UTC/);
     await refused(
       { dates: [E1, E2 + 3_600_000], prices: { A: [1, 2] } },
-      /dates\[1\] 1578013200000 .*midnight UTC/,
+      /dates\[1\] "1578013200000" .*midnight UTC/,
     );
     await refused({ dates: [null], prices: { A: [1] } }, /dates\[0\] is null/);
     await refused({ dates: [D1, D2, D1], prices: { A: [1, 2, 3] } }, /dates has the date 2020-01-02 twice/);
@@ -254,6 +254,28 @@ describe("a data-extraction blob", () => {
       "A",
     );
     await refused({ dates: { start: D1 }, prices: { A: [1] } }, /"A" has no dates/, "A");
+  });
+
+  it("refuses a date with something behind it that is no time", async () => {
+    for (const date of ["2021-01-04T25:00:00Z", "2021-01-04 garbage"]) {
+      const message = new RegExp(`"${date}",? (?:which )?is no date: YYYY-MM-DD, optionally with a time`);
+      await refused({ dates: [D1, date], prices: { A: [1, 2] } }, message);
+      await refused({ start: date, dates: [D1], prices: { A: [1] } }, message);
+      await refused({ A: [{ date, close: 1 }] }, message, "A");
+      await refused({ A: { close: { [D1]: 1, [date]: 1 } } }, message, "A");
+    }
+  });
+
+  it("shows a number that is no date as the blob writes it, where it is beyond float64 too", async () => {
+    await refused(`{"dates":[${E1},1e400],"prices":{"A":[1,2]}}`, /dates\[1\] "1e400" is no date/);
+    await refused(`{"dates":["${D1}"],"prices":{"A":[1]},"end":-1e400}`, /end "-1e400" is no date/);
+    await refused('{"A":[{"date":1e400,"close":1}]}', /A.date "1e400" is no date/, "A");
+    await refused('{"A":[{"date":NaN,"close":1}]}', /A.date "NaN" is no date/, "A");
+    await refused(
+      `{"A":{"columns":["close"],"index":[${E1},1e400],"data":[[1],[2]]}}`,
+      /null, or a number that is not finite, is no date/,
+      "A",
+    );
   });
 
   it("refuses prices that are no numbers, with their position", async () => {

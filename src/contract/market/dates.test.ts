@@ -25,8 +25,56 @@ test("days agree with the calendar of Date", () => {
 
 test("a date-time counts as its first ten characters, whatever its offset", () => {
   const expected = parseDay("2024-02-29");
-  for (const text of ["2024-02-29T00:00:00+09:00", "2024-02-29 23:59:59", "2024-02-29T00:00:00.000Z"]) {
-    assert.equal(parseDay(text), expected);
+  for (const time of [
+    ...[
+      "T00:00:00+09:00",
+      " 23:59:59",
+      "T00:00:00.000Z",
+      "T00:00:00.000000000",
+      " 00:00:00.123456-0500",
+      "T23:59:60Z",
+    ],
+    ...[
+      "T16",
+      " 16:00",
+      " 9:30",
+      " 4:00 PM",
+      " 16:00 EST",
+      " 00:00:00 UTC",
+      " 00:00:00 +0000",
+      "T00:00+09",
+      "T23:00:00,5Z",
+    ],
+  ]) {
+    assert.equal(parseDay(`2024-02-29${time}`), expected, time);
+  }
+});
+
+test("a date with something behind it that is no time is no date", () => {
+  for (const rest of [
+    ...[
+      " garbage",
+      "T",
+      " ",
+      "T25:00:00Z",
+      "T24:00:00Z",
+      "T23:60",
+      "T12:00:61",
+      "T12:00:00 +25:00",
+      "T12:00:00+09:60",
+    ],
+    ...[
+      "T00:00:00Zebra",
+      " 12:00 in Tokyo",
+      "T12:00:00Z ",
+      " 2024-02-29",
+      "T12:3",
+      "T120000",
+      "\n",
+      "T00:00:00\n",
+    ],
+  ]) {
+    assert.equal(parseDay(`2024-02-29${rest}`), undefined, JSON.stringify(rest));
   }
 });
 

@@ -1,7 +1,7 @@
 import { MILLISECONDS_PER_DAY } from "../../contract/market/dates.ts";
 import { invalid, type Position, quote } from "../blob-errors.ts";
 import { Doubles } from "../json/doubles.ts";
-import { Token } from "../json/json-reader.ts";
+import { type JsonReader, Token } from "../json/json-reader.ts";
 import { nameOf, pathOf, positionOf, type Reading, type Steps } from "../reading.ts";
 import { Calendar } from "./calendar.ts";
 import { dayOfEpoch, whyNoDate } from "./date-text.ts";
@@ -39,7 +39,7 @@ export class DateList {
       if (token === Token.more) token = yield* json.wait();
       if (token === Token.arrayEnd) return;
       if (token === Token.string) this.addText(json.text, json.day, json.offset);
-      else if (token === Token.number) this.addNumber(json.number, json.offset);
+      else if (token === Token.number) this.#addRead(json);
       else {
         this.addFault(`is ${nameOf(token)}; a date is expected`, json.offset);
         yield* json.skip(depth);
@@ -52,9 +52,19 @@ export class DateList {
     else this.#add(day * MILLISECONDS_PER_DAY, offset);
   }
 
+  /** @param time NaN where a list of numbers has null, or a number that is not finite. */
   addNumber(time: number, offset: number): void {
-    if (Number.isNaN(dayOfEpoch(time))) this.addFault(`${time} ${whyNoDate(time)}`, offset);
+    const shown = Number.isNaN(time) ? "null, or a number that is not finite," : String(time);
+    if (Number.isNaN(dayOfEpoch(time))) this.addFault(`${shown} ${whyNoDate(time)}`, offset);
     else this.#add(time, offset);
+  }
+
+  /** Adds the number that was just read. */
+  #addRead(json: JsonReader): void {
+    const { number, offset } = json;
+    if (Number.isNaN(dayOfEpoch(number))) {
+      this.addFault(`${quote(json.numberText)} ${whyNoDate(number)}`, offset);
+    } else this.#add(number, offset);
   }
 
   addFault(what: string, offset: number): void {

@@ -54,8 +54,10 @@ export class WindowBounds {
       throw invalid(position, `is ${nameOf(token)}; a date is expected`);
     }
     const day = token === Token.number ? dayOfEpoch(json.number) : json.day;
-    const shown = token === Token.number ? json.number : json.text;
-    if (Number.isNaN(day)) throw invalid(position, `${quote(String(shown))} ${whyNoDate(shown)}`);
+    if (Number.isNaN(day)) {
+      const [shown, value] = token === Token.number ? [json.numberText, json.number] : [json.text, json.text];
+      throw invalid(position, `${quote(shown)} ${whyNoDate(value)}`);
+    }
     const other = this.#days.get(bound);
     if (other !== undefined && other.day !== day) {
       throw invalid(position, `is ${formatDay(day)}, but ${quote(other.name)} is ${formatDay(other.day)}`);

@@ -85,6 +85,12 @@ export class JsonReader {
     return this.#number[0]!;
   }
 
+  /** The last number as the blob writes it; only until the next token is asked for. */
+  get numberText(): string {
+    const { bytes, position } = this.#window;
+    return Buffer.from(bytes.subarray(this.offset - this.#window.offset(0), position)).toString("latin1");
+  }
+
   /** Makes `next` return the last token once more. */
   unread(token: Token): void {
     this.#held = token;

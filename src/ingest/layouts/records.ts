@@ -2,7 +2,7 @@ import { type Day, formatDay } from "../../contract/market/dates.ts";
 import { invalid, quote } from "../blob-errors.ts";
 import type { ColumnRole } from "../column-names.ts";
 import { dayOfEpoch, whyNoDate } from "../dates/date-text.ts";
-import { Token } from "../json/json-reader.ts";
+import { type JsonReader, Token } from "../json/json-reader.ts";
 import { checkColumnCount, nameOf, pathOf, positionOf, type Reading, type Steps } from "../reading.ts";
 import type { RowTable } from "./row-table.ts";
 
@@ -13,7 +13,7 @@ interface Cell {
   token: Token;
   /** The number, or NaN. */
   value: number;
-  /** The string, or "". */
+  /** The string, the number that is to be a date and is none, or "". */
   text: string;
   day: Day;
   offset: number;
@@ -95,7 +95,7 @@ export class BlobRecord {
     const value = token === Token.number ? json.number : Number.NaN;
     if (role.role === "ticker" && token === Token.string) json.checkName();
     // In another column a string is a fault, whose message does not quote it.
-    const text = token === Token.string && role.role !== "value" ? json.text : "";
+    const text = role.role === "value" ? "" : textOf(json, token, role);
     const day = token === Token.string ? json.day : Number.NaN;
     const { offset } = json;
     checkColumnCount(this.#reading, this.#length, offset);
@@ -148,8 +148,9 @@ export class BlobRecord {
       throw invalid(position, `is ${nameOf(token)}; a date is expected`);
     }
     const day = token === Token.number ? dayOfEpoch(value) : dayOfText;
-    const shown = token === Token.number ? value : text;
-    if (Number.isNaN(day)) throw invalid(position, `${quote(String(shown))} ${whyNoDate(shown)}`);
+    if (Number.isNaN(day)) {
+      throw invalid(position, `${quote(text)} ${whyNoDate(token === Token.number ? value : text)}`);
+    }
     if (expected === undefined || day === expected) return day;
     throw invalid(position, `is ${formatDay(day)} in the record of ${formatDay(expected)}`);
   }
@@ -157,4 +158,11 @@ export class BlobRecord {
   #positionOf(name: string, offset: number) {
     return positionOf(this.#reading, offset, this.ticker, pathOf(this.ticker, formatDay(this.day), name));
   }
+}
+
+/** The string that was just read, or the number that is to be a date and is none; "" for any other token. */
+function textOf(json: JsonReader, token: Token, { role }: ColumnRole): string {
+  if (token === Token.string) return json.text;
+  const isFault = token === Token.number && role === "date" && Number.isNaN(dayOfEpoch(json.number));
+  return isFault ? json.numberText : "";
 }

@@ -6,6 +6,7 @@ import {
   formatDay,
   MILLISECONDS_PER_DAY,
   parseDay,
+  TIME_PATTERN,
 } from "../../contract/market/dates.ts";
 
 /** A text and the line of its first occurrence. */
@@ -24,7 +25,7 @@ interface Undecided {
 const MONTHS = "january february march april may june july august september october november december".split(
   " ",
 );
-const TIME = "(?:[T ].*)?$";
+const TIME = `(?:${TIME_PATTERN})?$`;
 const COMPACT = new RegExp(`^(\\d{4})(\\d{2})(\\d{2})${TIME}`);
 const YEAR_FIRST = new RegExp(`^(\\d{4})[-/.](\\d{1,2})[-/.](\\d{1,2})${TIME}`);
 const YEAR_LAST = new RegExp(`^(\\d{1,2})[-/.](\\d{1,2})[-/.](\\d{4})${TIME}`);
