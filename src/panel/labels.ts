@@ -1,4 +1,5 @@
 import { LONGEST_GAP_DAYS } from "../contract/market/price-gaps.ts";
+import { logOfRatio, naturalLog } from "./natural-log.ts";
 
 /** Stands in `labelDays` where a row has no label (there `y` is NaN too). Earlier than any date. */
 export const NO_LABEL_DAY = -2_147_483_648;
@@ -36,8 +37,8 @@ export function labelPrices(days: Int32Array, prices: Float64Array): Labels {
   return { y, labelDays, longGaps };
 }
 
+/** ln of the float64 next / price, correctly rounded; of the exact ratio where that leaves the range of a float64. */
 function logReturn(price: number, next: number): number {
-  const value = Math.log(next / price);
-  // The ratio of two absurd prices can leave the range of a float64 though its logarithm does not.
-  return Number.isFinite(value) ? value : Math.log(next) - Math.log(price);
+  const ratio = next / price;
+  return ratio > 0 && Number.isFinite(ratio) ? naturalLog(ratio) : logOfRatio(next, price);
 }

@@ -1,3 +1,4 @@
+import { naturalLog } from "../../src/panel/natural-log.ts";
 import type { Quotes } from "./market.ts";
 
 /** A row as the slow twin of the panel keeps it. */
@@ -23,7 +24,7 @@ const MILLISECONDS_A_DAY = 24 * 60 * 60 * 1000;
 
 /**
  * The rows of one ticker, the slow and obvious way: dates are texts, rows are objects, every question is asked again
- * for every row. Knows nothing of the code it checks.
+ * for every row. Knows nothing of the code it checks, but for the logarithm, which Python checks.
  */
 export function slowPanel(quotes: Quotes, start: string, end: string, cut: string): TwinPanel {
   const inside = [...quotes.prices].filter(([date]) => start <= date && date <= end).sort();
@@ -39,7 +40,7 @@ export function slowPanel(quotes: Quotes, start: string, end: string, cut: strin
       const distance = (Date.parse(next[0]) - Date.parse(date)) / MILLISECONDS_A_DAY;
       if (distance > 10) longGaps++;
       else {
-        label = Math.log(next[1] / price);
+        label = naturalLog(next[1] / price);
         labelDate = next[0];
       }
     }
