@@ -1,6 +1,7 @@
 /** `npm run bench [-- NAME …]` measures everything, or what is named. Ratios are measured side by side in one run. */
 import { cpus, totalmem } from "node:os";
 import { table } from "../src/cli/table.ts";
+import { benchIntervals } from "./intervals/intervals.ts";
 import { benchSteps } from "./jobs/steps.ts";
 import { benchWholeJob } from "./jobs/whole-job.ts";
 import { benchNetworkMemory } from "./networks/network-memory.ts";
@@ -19,6 +20,7 @@ const BENCHES: Record<string, () => Promise<readonly Table[]>> = {
   dl: benchNetworks,
   "dl-memory": benchNetworkMemory,
   planted: benchPlanted,
+  intervals: benchIntervals,
   service: benchService,
   downloads: async () => [await benchUnreadDownloads()],
   streams: async () => [await benchUnreadStreams()],

@@ -56,7 +56,20 @@ type Baseline = Metrics["baselines"]["zero"];
 const baseline = object<Baseline>({ score: metricsTable, out_of_fold: optional(metricsTable) });
 
 type Intervals = NonNullable<Metrics["intervals"]>;
-const coverage = object<Intervals["pooled"]>({ n: count, coverage: maybe, mean_width: maybe });
+type Evidence = Intervals["pooled"];
+const COVERAGE = { n: count, coverage: maybe, mean_width: maybe, interval_score: optional(maybe) };
+const coverage = object<NonNullable<Evidence["high_volatility"]>>(COVERAGE);
+const evidence = object<Evidence>({
+  ...COVERAGE,
+  by_year: optional(recordOf(coverage)),
+  high_volatility: optional(coverage),
+  worst_250: optional(maybe),
+  prequential: optional(
+    nullable(object<NonNullable<Evidence["prequential"]>>({ n: count, coverage: maybe })),
+  ),
+});
+const INTERVAL_TABLE = { pooled: evidence, by_ticker: recordOf(evidence) };
+type OtherMethod = NonNullable<Intervals["other_methods"]>[string];
 
 const metrics = object<Metrics>({
   score: metricsTable,
@@ -64,10 +77,12 @@ const metrics = object<Metrics>({
   baselines: object<Metrics["baselines"]>({ zero: baseline, mean: baseline }),
   intervals: nullable(
     object<Intervals>({
+      method: optional(name()),
       alpha: number,
       bound: oneOf<Intervals["bound"]>({ both: true, lower: true, upper: true }),
-      pooled: coverage,
-      by_ticker: recordOf(coverage),
+      constants: optional(recordOf(number)),
+      ...INTERVAL_TABLE,
+      other_methods: optional(recordOf(object<OtherMethod>({ ...INTERVAL_TABLE, score_ratio: maybe }))),
     }),
   ),
 });

@@ -8,10 +8,11 @@ import {
   type Bound,
   conformalQuantile,
   conformalRank,
-  conformityScores,
+  conformityScore,
   intervalsAround,
   intervalUnsupported,
   smallestAlpha,
+  splitIntervals,
 } from "./conformal.ts";
 import { type CoverageTable, coverageTable } from "./coverage.ts";
 
@@ -37,11 +38,10 @@ test("the quantile is a score that enough others do not exceed", () => {
 });
 
 test("scores look at the side that is bounded, and bounds stand on that side only", () => {
-  const realised = Float64Array.of(1, -1);
-  const predicted = Float64Array.of(0.5, 0.5);
-  assert.deepEqual([...conformityScores(realised, predicted, "both")], [0.5, 1.5]);
-  assert.deepEqual([...conformityScores(realised, predicted, "lower")], [-0.5, 1.5]);
-  assert.deepEqual([...conformityScores(realised, predicted, "upper")], [0.5, -1.5]);
+  const scores = (bound: Bound) => [0.5, -1.5].map((miss) => conformityScore(miss, bound));
+  assert.deepEqual(scores("both"), [0.5, 1.5]);
+  assert.deepEqual(scores("lower"), [-0.5, 1.5]);
+  assert.deepEqual(scores("upper"), [0.5, -1.5]);
   const ends = (bound: Bound) => {
     const { lower, upper } = intervalsAround(Float64Array.of(1, 2), 0.25, bound);
     return [[...lower], [...upper]];
@@ -94,8 +94,14 @@ function calibrate(
   alpha: number,
   bound: Bound,
 ) {
-  const quantile = conformalQuantile(conformityScores(past.realised, past.predicted, bound), alpha);
-  return { ticker, realised: next.realised, ...intervalsAround(next.predicted, quantile, bound) };
+  const n = next.realised.length;
+  return {
+    ticker,
+    ...next,
+    days: new Int32Array(n),
+    volatility: new Float64Array(n),
+    ...splitIntervals(past, next.predicted, alpha, bound),
+  };
 }
 
 /** Four standard errors of a share estimated from n trials: a fixed seed passes or fails for good. */
@@ -116,6 +122,7 @@ function simulate(m: number, alpha: number, bound: Bound): CoverageTable {
         const next = { realised: Float64Array.of(draw()), predicted: new Float64Array(1) };
         return calibrate(`T${trial}`, past, next, alpha, bound);
       }),
+      alpha,
     ),
   );
 }
@@ -165,7 +172,7 @@ test("residuals of a walk-forward mean on independent returns cover the next ret
       };
       return calibrate(`T${trial}`, past, next, alpha, bound);
     });
-    const { coverage } = atOnce(coverageTable(rows)).pooled;
+    const { coverage } = atOnce(coverageTable(rows, alpha)).pooled;
     assert.ok(coverage! >= 1 - alpha - tolerance(1 - alpha, trials), `${bound}: ${coverage}`);
     assert.ok(coverage! <= 1 - alpha + 0.01 + tolerance(1 - alpha, trials), `${bound}: ${coverage}`);
   }

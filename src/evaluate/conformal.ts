@@ -1,6 +1,7 @@
 import type { Intervals } from "../contract/config/intervals.ts";
 import { counted } from "../contract/errors/wording.ts";
 import type { Warning } from "../contract/problems/warnings.ts";
+import type { Residuals } from "./interval-rows.ts";
 
 /** Which side of a forecast is bounded. */
 export type Bound = Intervals["bound"];
@@ -20,17 +21,9 @@ const BOUNDS: Readonly<
   upper: { size: (miss) => miss, lower: false, upper: true },
 };
 
-/**
- * How far a forecast missed on the side that is bounded: |y - p| for both, p - y for lower, y - p for upper.
- * @param realised shape (m), labels of rows that the forecasts were not learned from; `predicted` likewise.
- */
-export function conformityScores(
-  realised: Float64Array,
-  predicted: Float64Array,
-  bound: Bound,
-): Float64Array {
-  const { size } = BOUNDS[bound];
-  return realised.map((y, i) => size(y - predicted[i]!));
+/** How far a forecast missed on the side that is bounded. @param miss y - p. */
+export function conformityScore(miss: number, bound: Bound): number {
+  return BOUNDS[bound].size(miss);
 }
 
 /** Keeps rounding from raising an (m + 1)(1 - alpha) that is whole to the next rank. */
@@ -54,22 +47,61 @@ export function conformalQuantile(scores: Float64Array, alpha: number): number |
 }
 
 /**
+ * Split conformal intervals: one distance around all forecasts, the conformal quantile of the residuals.
+ * @param predicted shape (n): forecasts of the score rows.
+ */
+export function splitIntervals(
+  residuals: Residuals,
+  predicted: Float64Array,
+  alpha: number,
+  bound: Bound,
+): Bounds {
+  const scores = residuals.realised.map((y, i) => conformityScore(y - residuals.predicted[i]!, bound));
+  return intervalsAround(predicted, conformalQuantile(scores, alpha), bound);
+}
+
+/**
  * Puts the interval around forecasts: [p - q, p + q] for both, [p - q, none] for lower, [none, p + q] for upper.
  * @param quantile undefined for no interval.
  */
 export function intervalsAround(predicted: Float64Array, quantile: number | undefined, bound: Bound): Bounds {
-  const none = new Float64Array(predicted.length).fill(Number.NaN);
-  if (quantile === undefined) return { lower: none, upper: none };
+  const none = noBounds(predicted.length);
+  if (quantile === undefined) return none;
   const { lower, upper } = BOUNDS[bound];
   return {
-    lower: lower ? predicted.map((p) => endAt(p - quantile)) : none,
-    upper: upper ? predicted.map((p) => endAt(p + quantile)) : none,
+    lower: lower ? predicted.map((p) => endAt(p - quantile)) : none.lower,
+    upper: upper ? predicted.map((p) => endAt(p + quantile)) : none.upper,
   };
+}
+
+/** Whether a row has no interval. */
+export function hasNoEnds({ lower, upper }: Bounds, row: number): boolean {
+  return Number.isNaN(lower[row]!) && Number.isNaN(upper[row]!);
+}
+
+/** The ends of no interval on n rows. */
+export function noBounds(n: number): Bounds {
+  return { lower: new Float64Array(n).fill(Number.NaN), upper: new Float64Array(n).fill(Number.NaN) };
 }
 
 /** An end beyond the range of a float64 is none: JSON has no infinity. */
 function endAt(value: number): number {
   return Number.isFinite(value) ? value : Number.NaN;
+}
+
+/** The ends of one row at a distance from its forecast, NaN on a side without one. */
+export interface Ends {
+  readonly lower: number;
+  readonly upper: number;
+}
+
+/** @returns undefined where an end would leave the range of a float64: such a row has no interval at all. */
+export function endsAt(predicted: number, distance: number, bound: Bound): Ends | undefined {
+  const { lower, upper } = BOUNDS[bound];
+  const low = predicted - distance;
+  const high = predicted + distance;
+  if ((lower && !Number.isFinite(low)) || (upper && !Number.isFinite(high))) return undefined;
+  return { lower: lower ? low : Number.NaN, upper: upper ? high : Number.NaN };
 }
 
 /**

@@ -1,17 +1,41 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { atOnce } from "../contract/machine/pausable.ts";
-import { coverageTable } from "./coverage.ts";
+import { parseDay } from "../contract/market/dates.ts";
+import { type CoveredRows, coverageTable, scoreRatio } from "./coverage.ts";
 
 const NONE = Number.NaN;
 
-function rows(ticker: string, triples: readonly (readonly [number, number, number])[]) {
+/** Rows from 2020-12-30 on, a day apart, from their lower end, label and upper end. */
+function rows(
+  ticker: string,
+  triples: readonly (readonly [number, number, number])[],
+  more: Partial<CoveredRows> = {},
+): CoveredRows {
+  const first = parseDay("2020-12-30")!;
   return {
     ticker,
+    days: Int32Array.from(triples, (_, i) => first + i),
     lower: Float64Array.from(triples, (triple) => triple[0]),
     realised: Float64Array.from(triples, (triple) => triple[1]),
     upper: Float64Array.from(triples, (triple) => triple[2]),
+    predicted: Float64Array.from(triples, ([low, , high]) => (low + high) / 2),
+    volatility: new Float64Array(triples.length),
+    ...more,
   };
+}
+
+/** Of the members that outputs always had. */
+function short({
+  n,
+  coverage,
+  mean_width,
+}: {
+  n: number;
+  coverage: number | null;
+  mean_width: number | null;
+}) {
+  return { n, coverage, mean_width };
 }
 
 test("a label on an end is covered, and rows without a label do not count", () => {
@@ -23,35 +47,152 @@ test("a label on an end is covered, and rows without a label do not count", () =
     [0, NONE, 9],
   ]);
   const one = rows("A", [[1, 2, 5]]);
-  const { pooled, by_ticker } = atOnce(coverageTable([two, one]));
+  const { pooled, by_ticker } = atOnce(coverageTable([two, one], 0.1));
   assert.deepEqual([...by_ticker.keys()], ["A", "B"]);
-  assert.deepEqual(by_ticker.get("B"), { n: 4, coverage: 0.5, mean_width: 2 });
-  assert.deepEqual(by_ticker.get("A"), { n: 1, coverage: 1, mean_width: 4 });
-  assert.deepEqual(pooled, { n: 5, coverage: 0.6, mean_width: 2.4 });
+  assert.deepEqual(short(by_ticker.get("B")!), { n: 4, coverage: 0.5, mean_width: 2 });
+  assert.deepEqual(short(by_ticker.get("A")!), { n: 1, coverage: 1, mean_width: 4 });
+  assert.deepEqual(short(pooled), { n: 5, coverage: 0.6, mean_width: 2.4 });
 });
 
-test("a one-sided interval has no width", () => {
-  const lower = rows("A", [
-    [0, 1, NONE],
-    [0, -1, NONE],
-  ]);
-  assert.deepEqual(atOnce(coverageTable([lower])).pooled, { n: 2, coverage: 0.5, mean_width: null });
-  const upper = rows("A", [
-    [NONE, 1, 2],
-    [NONE, 3, 2],
-  ]);
-  assert.deepEqual(atOnce(coverageTable([upper])).pooled, { n: 2, coverage: 0.5, mean_width: null });
+test("an interval score is the width, and 2 / alpha times the distance of a miss", () => {
+  const table = atOnce(
+    coverageTable(
+      [
+        rows("A", [
+          [0, 1, 2],
+          [0, 2.5, 2],
+          [0, -1, 2],
+        ]),
+      ],
+      0.25,
+    ),
+  );
+  assert.equal(table.pooled.interval_score, (2 + (2 + 8 * 0.5) + (2 + 8 * 1)) / 3);
+});
+
+test("a one-sided interval has no width, and a score from its distance", () => {
+  const predicted = Float64Array.of(1, 1);
+  const lower = rows(
+    "A",
+    [
+      [0, 1, NONE],
+      [0, -1, NONE],
+    ],
+    { predicted },
+  );
+  const below = atOnce(coverageTable([lower], 0.5)).pooled;
+  assert.deepEqual(short(below), { n: 2, coverage: 0.5, mean_width: null });
+  assert.equal(below.interval_score, (1 + (1 + 2 * 1)) / 2);
+  const upper = rows(
+    "A",
+    [
+      [NONE, 1, 2],
+      [NONE, 3, 2],
+    ],
+    { predicted },
+  );
+  const above = atOnce(coverageTable([upper], 0.5)).pooled;
+  assert.deepEqual(short(above), { n: 2, coverage: 0.5, mean_width: null });
+  assert.equal(above.interval_score, (1 + (1 + 2 * 1)) / 2);
+});
+
+test("each calendar year has its rows, in ascending order", () => {
+  const { by_year, n } = atOnce(
+    coverageTable(
+      [
+        rows(
+          "B",
+          Array.from({ length: 5 }, () => [0, 1, 2] as const),
+        ),
+        rows("A", [
+          [0, 3, 2],
+          [0, 1, 2],
+        ]),
+      ],
+      0.1,
+    ),
+  ).pooled;
+  assert.deepEqual(
+    Object.entries(by_year!).map(([year, tally]) => [year, tally.n, tally.coverage]),
+    [
+      ["2020", 4, 0.75],
+      ["2021", 3, 1],
+    ],
+  );
+  assert.equal(n, 7);
+});
+
+test("days of high volatility are the tenth of a ticker's labelled rows with the largest, of equal ones the earlier", () => {
+  const volatility = Float64Array.from({ length: 25 }, (_, i) => (i === 3 || i === 9 || i === 20 ? 5 : NONE));
+  // Row 3 has no label; rows 9 and 20 are the two of 24.
+  const triples = Array.from({ length: 25 }, (_, i) => [0, i === 3 ? NONE : i === 20 ? 7 : 1, 2] as const);
+  const { high_volatility } = atOnce(coverageTable([rows("A", triples, { volatility })], 0.1)).pooled;
+  assert.deepEqual([high_volatility!.n, high_volatility!.coverage], [2, 0.5]);
+  const equal = new Float64Array(25).fill(1);
+  const first = atOnce(coverageTable([rows("A", triples, { volatility: equal })], 0.1)).pooled;
+  assert.deepEqual([first.high_volatility!.n, first.high_volatility!.coverage], [2, 1]);
+  const few = atOnce(coverageTable([rows("A", triples.slice(0, 9), { volatility: equal })], 0.1)).pooled;
+  assert.equal(few.high_volatility!.n, 0);
+});
+
+test("the worst 250 successive rows of one ticker are told, null for fewer rows", () => {
+  const missing = new Set([100, 101, 300, 301, 302, 549, 551]);
+  const triples = Array.from({ length: 600 }, (_, i) => [0, missing.has(i) ? 3 : 1, 2] as const);
+  const table = atOnce(coverageTable([rows("A", triples), rows("B", triples.slice(0, 249))], 0.1));
+  // Rows 100 to 349 hold five misses, and no others more.
+  assert.equal(table.by_ticker.get("A")!.worst_250, (250 - 5) / 250);
+  assert.equal(table.by_ticker.get("B")!.worst_250, null);
+  assert.equal(table.pooled.worst_250, (250 - 5) / 250);
+});
+
+test("residuals that test their intervals count those with ends", () => {
+  const prequential = {
+    realised: Float64Array.of(1, 1, 5),
+    predicted: Float64Array.of(0, 0, 0),
+    lower: Float64Array.of(NONE, 0, 0),
+    upper: Float64Array.of(NONE, 2, 2),
+  };
+  const { pooled, by_ticker } = atOnce(
+    coverageTable([rows("A", [], { prequential }), rows("B", [], { prequential: undefined })], 0.1),
+  );
+  assert.deepEqual(by_ticker.get("A")!.prequential, { n: 2, coverage: 0.5 });
+  assert.equal(by_ticker.get("B")!.prequential, null);
+  assert.deepEqual(pooled.prequential, { n: 2, coverage: 0.5 });
 });
 
 test("without intervals or without rows coverage is null, and the ticker is still listed", () => {
-  const { pooled, by_ticker } = atOnce(coverageTable([rows("A", [[NONE, 1, NONE]]), rows("B", [])]));
-  const none = { n: 0, coverage: null, mean_width: null };
-  assert.deepEqual(pooled, none);
+  const { pooled, by_ticker } = atOnce(coverageTable([rows("A", [[NONE, 1, NONE]]), rows("B", [])], 0.1));
+  const none = { n: 0, coverage: null, mean_width: null, interval_score: null };
+  const nothing = { ...none, by_year: {}, high_volatility: none, worst_250: null };
+  assert.deepEqual(pooled, nothing);
   assert.deepEqual(
     [...by_ticker],
     [
-      ["A", none],
-      ["B", none],
+      ["A", nothing],
+      ["B", nothing],
     ],
   );
+});
+
+test("a ratio of scores is the mean over tickers of the tickers' ratios, on rows on which both have ends", () => {
+  const narrow = rows("A", [
+    [0, 1, 2],
+    [NONE, 1, NONE],
+  ]);
+  const wide = rows("A", [
+    [-1, 1, 3],
+    [0, 1, 9],
+  ]);
+  assert.equal(scoreRatio([[narrow, wide]], 0.1), 0.5);
+  assert.equal(
+    scoreRatio(
+      [
+        [narrow, wide],
+        [wide, wide],
+      ],
+      0.1,
+    ),
+    0.75,
+  );
+  assert.equal(scoreRatio([[rows("A", []), rows("A", [])]], 0.1), null);
 });

@@ -1,65 +1,229 @@
 import type { Pausable } from "../contract/machine/pausable.ts";
-import type { Coverage } from "../contract/output/output-blob.ts";
-import type { Bounds } from "./conformal.ts";
+import { type Day, dayOfCivil, formatDay } from "../contract/market/dates.ts";
+import type { Coverage, IntervalEvidence, PrequentialCoverage } from "../contract/output/output-blob.ts";
+import { type Bounds, hasNoEnds } from "./conformal.ts";
 import { inTickerOrder } from "./forecast-rows.ts";
+import type { IntervalRows, Residuals } from "./interval-rows.ts";
 import { finiteOrNull } from "./statistics.ts";
 
-/** Score rows of one ticker: shape (n) each, NaN where a label or an end does not exist. */
-interface IntervalRows extends Bounds {
+/** Score rows of one ticker with the ends of one method. */
+export interface CoveredRows extends Omit<IntervalRows, "labelDays">, Bounds {
   readonly ticker: string;
-  readonly realised: Float64Array;
+  /**
+   * Residuals with the ends that they have from the residuals before them, undefined where they are too few. Absent for a method that
+   * cannot be tested on residuals alone.
+   */
+  readonly prequential?: (Bounds & Residuals) | undefined;
 }
 
 /** Tickers ascend by code point. */
 export interface CoverageTable {
-  readonly pooled: Coverage;
-  readonly by_ticker: ReadonlyMap<string, Coverage>;
+  readonly pooled: IntervalEvidence;
+  readonly by_ticker: ReadonlyMap<string, IntervalEvidence>;
 }
 
-interface Tally {
-  n: number;
-  inside: number;
-  twoSided: number;
-  width: number;
+/** Successive rows whose lowest coverage is told. */
+const WORST_ROWS = 250;
+
+/** The share of a ticker's labelled rows that count as days of high volatility. */
+const HIGH_VOLATILITY_SHARE = 0.1;
+
+/**
+ * How often labels fell inside their intervals, ends included, and what the intervals cost, per ticker and pooled: over
+ * the score rows with a label and ends, by calendar year, on days of high volatility, and at worst.
+ * @param rows tickers in any order; the table is the same, byte for byte.
+ */
+export function* coverageTable(rows: readonly CoveredRows[], alpha: number): Pausable<CoverageTable> {
+  const by_ticker = new Map<string, IntervalEvidence>();
+  const isTested = rows.some((row) => "prequential" in row);
+  const pooled = new Evidence(isTested);
+  for (const row of inTickerOrder(rows)) {
+    const evidence = evidenceOf(row, alpha);
+    pooled.add(evidence);
+    by_ticker.set(row.ticker, evidence.told());
+    yield 0;
+  }
+  return { pooled: pooled.told(), by_ticker };
+}
+
+/** Rows of one kind, in sums. */
+class Tally {
+  private n = 0;
+  private inside = 0;
+  private twoSided = 0;
+  private width = 0;
+  private score = 0;
+
+  /** @param score the interval score of the row; `width` undefined for a one-sided interval. */
+  count(isInside: boolean, score: number, width: number | undefined): void {
+    this.n++;
+    if (isInside) this.inside++;
+    this.score += score;
+    if (width === undefined) return;
+    this.twoSided++;
+    this.width += width;
+  }
+
+  add(other: Tally): void {
+    this.n += other.n;
+    this.inside += other.inside;
+    this.twoSided += other.twoSided;
+    this.width += other.width;
+    this.score += other.score;
+  }
+
+  told(): Coverage {
+    const { n, inside, twoSided, width, score } = this;
+    return {
+      n,
+      coverage: finiteOrNull(inside / n),
+      mean_width: finiteOrNull(width / twoSided),
+      interval_score: finiteOrNull(score / n),
+    };
+  }
+}
+
+/** What is known of the intervals of one ticker, or of all. */
+class Evidence {
+  readonly all = new Tally();
+  readonly byYear = new Map<string, Tally>();
+  readonly highVolatility = new Tally();
+  readonly prequential = new Tally();
+  private readonly isTested: boolean;
+  worst: number | null = null;
+
+  constructor(isTested: boolean) {
+    this.isTested = isTested;
+  }
+
+  year(name: string): Tally {
+    const known = this.byYear.get(name);
+    if (known !== undefined) return known;
+    const tally = new Tally();
+    this.byYear.set(name, tally);
+    return tally;
+  }
+
+  add(other: Evidence): void {
+    this.all.add(other.all);
+    for (const [name, tally] of other.byYear) this.year(name).add(tally);
+    this.highVolatility.add(other.highVolatility);
+    this.prequential.add(other.prequential);
+    if (other.worst !== null && !(this.worst !== null && this.worst <= other.worst)) this.worst = other.worst;
+  }
+
+  told(): IntervalEvidence {
+    const years = [...this.byYear].sort(([a], [b]) => (a < b ? -1 : 1));
+    return {
+      ...this.all.told(),
+      by_year: Object.fromEntries(years.map(([year, tally]) => [year, tally.told()])),
+      high_volatility: this.highVolatility.told(),
+      worst_250: this.worst,
+      ...(this.isTested ? { prequential: tested(this.prequential.told()) } : {}),
+    };
+  }
+}
+
+function tested({ n, coverage }: Coverage): PrequentialCoverage | null {
+  return n === 0 ? null : { n, coverage };
+}
+
+function evidenceOf(rows: CoveredRows, alpha: number): Evidence {
+  const evidence = new Evidence("prequential" in rows);
+  const labelled = Int32Array.from(rows.days.keys()).filter((i) => !Number.isNaN(rows.realised[i]!));
+  const high = new Set(mostVolatile(labelled, rows.volatility));
+  const misses: boolean[] = [];
+  let year = new Year(0);
+  for (const i of labelled) {
+    if (hasNoEnds(rows, i)) continue;
+    const counted = scored(rows, i, alpha);
+    const day = rows.days[i]!;
+    if (!year.holds(day)) year = new Year(day);
+    evidence.all.count(...counted);
+    evidence.year(year.name).count(...counted);
+    if (high.has(i)) evidence.highVolatility.count(...counted);
+    misses.push(!counted[0]);
+  }
+  evidence.worst = worstCoverage(misses);
+  const { prequential } = rows;
+  for (let i = 0; prequential !== undefined && i < prequential.realised.length; i++) {
+    if (!hasNoEnds(prequential, i)) evidence.prequential.count(...scored(prequential, i, alpha));
+  }
+  return evidence;
 }
 
 /**
- * How often labels fell inside their intervals, ends included, per ticker and pooled: a reader compares it with the
- * 1 - alpha asked for. `n` counts score rows with a label and an interval; the mean width is a log-return, null for
- * one-sided intervals.
- * @param rows tickers in any order; the table is the same, byte for byte.
+ * One row's part of a tally. Its score is that of Winkler (1972): the width, and 2 / alpha times the distance of a miss; for a one-sided
+ * interval the distance of its end from the forecast, and 1 / alpha times the distance of a miss (Gneiting and Raftery 2007).
  */
-export function* coverageTable(rows: readonly IntervalRows[]): Pausable<CoverageTable> {
-  const by_ticker = new Map<string, Coverage>();
-  const pooled: Tally = { n: 0, inside: 0, twoSided: 0, width: 0 };
-  for (const row of inTickerOrder(rows)) {
-    const tally = tallyOf(row);
-    pooled.n += tally.n;
-    pooled.inside += tally.inside;
-    pooled.twoSided += tally.twoSided;
-    pooled.width += tally.width;
-    by_ticker.set(row.ticker, coverageOf(tally));
-    yield 0;
-  }
-  return { pooled: coverageOf(pooled), by_ticker };
+function scored(rows: Bounds & Residuals, i: number, alpha: number): Parameters<Tally["count"]> {
+  const y = rows.realised[i]!;
+  const p = rows.predicted[i]!;
+  const low = rows.lower[i]!;
+  const high = rows.upper[i]!;
+  const below = y < low ? low - y : 0;
+  const above = y > high ? y - high : 0;
+  const isInside = below === 0 && above === 0;
+  if (Number.isNaN(low)) return [isInside, high - p + above / alpha, undefined];
+  if (Number.isNaN(high)) return [isInside, p - low + below / alpha, undefined];
+  return [isInside, high - low + (2 / alpha) * (below + above), high - low];
 }
 
-function tallyOf({ realised, lower, upper }: IntervalRows): Tally {
-  const tally: Tally = { n: 0, inside: 0, twoSided: 0, width: 0 };
-  for (let i = 0; i < realised.length; i++) {
-    const y = realised[i]!;
-    const low = lower[i]!;
-    const high = upper[i]!;
-    if (Number.isNaN(y) || (Number.isNaN(low) && Number.isNaN(high))) continue;
-    tally.n++;
-    if (!(y < low) && !(y > high)) tally.inside++;
-    if (Number.isNaN(low) || Number.isNaN(high)) continue;
-    tally.twoSided++;
-    tally.width += high - low;
-  }
-  return tally;
+/** The rows of the highest volatility, a tenth of those given, rounded down; of equal ones the earlier. */
+function mostVolatile(rows: Int32Array, volatility: Float64Array): Int32Array {
+  const known = rows.filter((i) => !Number.isNaN(volatility[i]!));
+  const ordered = known.sort((a, b) => volatility[b]! - volatility[a]! || a - b);
+  return ordered.subarray(0, Math.floor(rows.length * HIGH_VOLATILITY_SHARE));
 }
 
-function coverageOf({ n, inside, twoSided, width }: Tally): Coverage {
-  return { n, coverage: finiteOrNull(inside / n), mean_width: finiteOrNull(width / twoSided) };
+/** @returns null for fewer than WORST_ROWS rows. */
+function worstCoverage(misses: readonly boolean[]): number | null {
+  if (misses.length < WORST_ROWS) return null;
+  let missed = 0;
+  let most = 0;
+  for (const [i, miss] of misses.entries()) {
+    if (miss) missed++;
+    if (i >= WORST_ROWS && misses[i - WORST_ROWS]) missed--;
+    if (i >= WORST_ROWS - 1) most = Math.max(most, missed);
+  }
+  return (WORST_ROWS - most) / WORST_ROWS;
+}
+
+/** The calendar year of a day, found once for all its days. */
+class Year {
+  readonly name: string;
+  private readonly first: Day;
+  private readonly last: Day;
+
+  constructor(day: Day) {
+    this.name = formatDay(day).slice(0, 4);
+    this.first = dayOfCivil(Number(this.name), 1, 1)!;
+    this.last = dayOfCivil(Number(this.name), 12, 31)!;
+  }
+
+  holds(day: Day): boolean {
+    return this.first <= day && day <= this.last;
+  }
+}
+
+/**
+ * The interval score of a method relative to another's on the rows on which both have ends: the mean over tickers of the tickers'
+ * ratios, null where no ticker has one.
+ * @param pairs of one ticker each.
+ */
+export function scoreRatio(
+  pairs: readonly (readonly [method: CoveredRows, other: CoveredRows])[],
+  alpha: number,
+): number | null {
+  const ratios: number[] = [];
+  for (const [method, other] of pairs) {
+    let [own, others] = [0, 0];
+    for (let i = 0; i < method.days.length; i++) {
+      if (Number.isNaN(method.realised[i]!) || hasNoEnds(method, i) || hasNoEnds(other, i)) continue;
+      own += scored(method, i, alpha)[1];
+      others += scored(other, i, alpha)[1];
+    }
+    if (Number.isFinite(own / others)) ratios.push(own / others);
+  }
+  return finiteOrNull(ratios.reduce((sum, ratio) => sum + ratio, 0) / ratios.length);
 }

@@ -79,7 +79,8 @@ export function finiteOrNull(value: number): number | null {
   return Number.isFinite(value) ? value : null;
 }
 
-function largestMagnitude(values: Float64Array): number {
+/** Largest absolute value, 0 for no values. */
+export function largestMagnitude(values: Float64Array): number {
   let largest = 0;
   for (let i = 0; i < values.length; i++) largest = Math.max(largest, Math.abs(values[i]!));
   return largest;

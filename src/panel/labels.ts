@@ -37,6 +37,26 @@ export function labelPrices(days: Int32Array, prices: Float64Array): Labels {
   return { y, labelDays, longGaps };
 }
 
+/** Returns whose deviation is a ticker's volatility: about a month of trading days. */
+const VOLATILITY_RETURNS = 20;
+
+/**
+ * Standard deviation (ddof 0) of the last VOLATILITY_RETURNS returns that are known at the close of price date i: those
+ * of the price dates before it, whose labels are out by then.
+ * @param y shape (m), as `labelPrices` gives it.
+ * @returns NaN where there are fewer returns.
+ */
+export function recentVolatility(y: Float64Array, i: number): number {
+  const known: number[] = [];
+  for (let j = i - 1; j >= 0 && known.length < VOLATILITY_RETURNS; j--) {
+    if (!Number.isNaN(y[j]!)) known.unshift(y[j]!);
+  }
+  if (known.length < VOLATILITY_RETURNS) return Number.NaN;
+  const mean = known.reduce((sum, value) => sum + value, 0) / VOLATILITY_RETURNS;
+  const squares = known.reduce((sum, value) => sum + (value - mean) * (value - mean), 0);
+  return Math.sqrt(squares / VOLATILITY_RETURNS);
+}
+
 /** ln of the float64 next / price, correctly rounded; of the exact ratio where that leaves the range of a float64. */
 function logReturn(price: number, next: number): number {
   const ratio = next / price;

@@ -4,7 +4,7 @@ import type { Day } from "../contract/market/dates.ts";
 import { sparseGapDays, sparsePrices } from "../contract/market/price-gaps.ts";
 import type { TickerFeatures, TickerPrices } from "../contract/market/ticker-series.ts";
 import type { Warning } from "../contract/problems/warnings.ts";
-import { labelPrices, NO_LABEL_DAY } from "./labels.ts";
+import { labelPrices, NO_LABEL_DAY, recentVolatility } from "./labels.ts";
 import { priceDates } from "./price-dates.ts";
 import { describeCounts, type RowCounts, rowWarnings } from "./row-counts.ts";
 import { columnsWithValues, completeRows, gatherRowMajor, joinRows } from "./rows.ts";
@@ -29,6 +29,8 @@ export interface TickerPanel {
   readonly y: Float64Array;
   /** Shape (rows): when the label is known, NO_LABEL_DAY where there is none. */
   readonly labelDays: Int32Array;
+  /** Shape (rows): standard deviation of the ticker's last 20 returns known at the date, NaN where there are fewer. */
+  readonly volatility: Float64Array;
   /** Ascending row indices to learn from: labels known by the cut. */
   readonly fit: Int32Array;
   /** Ascending row indices to predict: every row dated after the last fit row, labelled or not. */
@@ -111,6 +113,7 @@ export function buildTickerPanel({ ticker, prices, features, window }: TickerInp
     ),
     y: Float64Array.from(rowPrice, (p) => labels.y[p]!),
     labelDays,
+    volatility: Float64Array.from(rowPrice, (p) => recentVolatility(labels.y, p)),
     fit,
     score,
     lastPriceDay: priced.days.at(-1)!,

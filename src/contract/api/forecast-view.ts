@@ -1,7 +1,7 @@
 import { z } from "zod";
 import {
-  coverageSchema,
   crossSectionSchema,
+  intervalEvidenceSchema,
   metricsSchema,
   outputBlobSchema,
 } from "../output/output-blob.ts";
@@ -9,6 +9,11 @@ import { queryCount } from "./query-count.ts";
 
 /** Most tickers of one answer, and how many there are where none are asked for. */
 export const FORECAST_LIMITS = { tickers: 50, default: 20 } as const;
+
+/** How often intervals held, without the tables of an output. */
+const coverageViewSchema = intervalEvidenceSchema
+  .omit({ by_year: true, high_volatility: true })
+  .meta({ id: "CoverageView" });
 
 /** Quality of the forecasts of all tickers together. */
 const qualitySchema = z.strictObject({ pooled: metricsSchema, cross_section: crossSectionSchema });
@@ -18,7 +23,7 @@ const tickerForecastSchema = z
     ticker: z.string(),
     mu: z.number().describe("Next-day log-return at window.as_of."),
     metrics: metricsSchema.nullable().describe("Over the ticker's score rows."),
-    coverage: coverageSchema.nullable().describe("Of its intervals; null where the job had none."),
+    coverage: coverageViewSchema.nullable().describe("Of its intervals; null where the job had none."),
   })
   .meta({ id: "TickerForecast" });
 
@@ -56,7 +61,11 @@ export const forecastViewSchema = z
       out_of_fold: qualitySchema.optional(),
       baselines: z.strictObject({ zero: metricsSchema, mean: metricsSchema }),
     }),
-    intervals: metrics.shape.intervals.unwrap().omit({ by_ticker: true }).nullable(),
+    intervals: metrics.shape.intervals
+      .unwrap()
+      .pick({ method: true, alpha: true, bound: true })
+      .extend({ pooled: coverageViewSchema })
+      .nullable(),
   })
   .meta({ id: "Forecast", title: "Forecast" });
 

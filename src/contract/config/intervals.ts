@@ -3,6 +3,10 @@ import { z } from "zod";
 /** Which side of a forecast has a bound. */
 export const INTERVAL_BOUNDS = ["both", "lower", "upper"] as const;
 
+/** How the intervals are made: `adaptive` follows the ticker's volatility, `split` keeps one width. Ours. */
+export const INTERVAL_METHODS = ["adaptive", "split"] as const;
+export type IntervalMethod = (typeof INTERVAL_METHODS)[number];
+
 /** Conformal prediction intervals. Giving the object, even empty, switches them on. */
 export const intervalsSchema = z
   .strictObject({
@@ -14,6 +18,12 @@ export const intervalsSchema = z
       .default(0.1)
       .describe("Miscoverage asked for: 0.1 asks that 90 % of the realised returns fall inside."),
     bound: z.enum(INTERVAL_BOUNDS).default("both"),
+    method: z
+      .enum(INTERVAL_METHODS)
+      .default("adaptive")
+      .describe(
+        "adaptive: the width follows the ticker's volatility and its misses. split: one width for all rows.",
+      ),
   })
   .meta({ id: "Intervals" });
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { INTERVAL_BOUNDS } from "../config/intervals.ts";
+import { INTERVAL_BOUNDS, INTERVAL_METHODS } from "../config/intervals.ts";
 import { JOB_OPERATIONS } from "../config/job-operations.ts";
 import { failureSchema } from "../problems/failures.ts";
 import { warningSchema } from "../problems/warnings.ts";
@@ -38,10 +38,42 @@ export const crossSectionSchema = z
   })
   .meta({ id: "CrossSection" });
 
-/** Realised coverage of the intervals over the score rows that have labels. */
+/** Realised coverage of intervals over n rows that have labels and ends. */
 export const coverageSchema = z
-  .strictObject({ n: count, coverage: maybe, mean_width: maybe })
+  .strictObject({
+    n: count,
+    coverage: maybe,
+    mean_width: maybe.describe("Log-return; null for one-sided intervals."),
+    interval_score: maybe
+      .optional()
+      .describe("Winkler: the width, and 2 / alpha times the distance of a miss. Less is better."),
+  })
   .meta({ id: "Coverage" });
+
+const prequentialCoverageSchema = z
+  .strictObject({ n: count, coverage: maybe })
+  .describe(
+    "Coverage of residuals by intervals from the residuals before them: evidence before any label is out.",
+  );
+
+/** Outputs of versions before 0.2 have none of what is optional. */
+export const intervalEvidenceSchema = z
+  .strictObject({
+    ...coverageSchema.shape,
+    by_year: z.record(z.string(), coverageSchema).optional().describe("By calendar year of the row."),
+    high_volatility: coverageSchema
+      .optional()
+      .describe(
+        "Over the tenth of each ticker's labelled rows with the largest deviation of the last 20 returns known.",
+      ),
+    worst_250: maybe.optional().describe("The lowest coverage of 250 successive rows of one ticker."),
+    prequential: prequentialCoverageSchema.nullable().optional(),
+  })
+  .meta({ id: "IntervalEvidence" });
+
+const intervalTableSchema = z
+  .strictObject({ pooled: intervalEvidenceSchema, by_ticker: byTicker(intervalEvidenceSchema) })
+  .meta({ id: "IntervalTable" });
 
 const metricsTableSchema = z
   .strictObject({
@@ -111,10 +143,23 @@ export const outputBlobSchema = z
       baselines: z.strictObject({ zero: baselineSchema, mean: baselineSchema }),
       intervals: z
         .strictObject({
+          method: mayGrow(z.enum(INTERVAL_METHODS)).optional(),
           alpha: z.number(),
           bound: z.enum(INTERVAL_BOUNDS),
-          pooled: coverageSchema,
-          by_ticker: byTicker(coverageSchema),
+          constants: z.record(z.string(), z.number()).optional().describe("Of the method; empty for split."),
+          ...intervalTableSchema.shape,
+          other_methods: z
+            .record(
+              z.string(),
+              z.strictObject({
+                ...intervalTableSchema.shape,
+                score_ratio: maybe.describe(
+                  "The interval score of the method asked for over this one's, the mean of the tickers' ratios.",
+                ),
+              }),
+            )
+            .optional()
+            .describe("What the other methods would have given on the same rows, by name."),
         })
         .nullable(),
     }),
@@ -138,4 +183,6 @@ export const outputBlobSchema = z
 export type Metrics = z.infer<typeof metricsSchema>;
 export type CrossSection = z.infer<typeof crossSectionSchema>;
 export type Coverage = z.infer<typeof coverageSchema>;
+export type PrequentialCoverage = z.infer<typeof prequentialCoverageSchema>;
+export type IntervalEvidence = z.infer<typeof intervalEvidenceSchema>;
 export type OutputBlob = z.infer<typeof outputBlobSchema>;

@@ -49,6 +49,8 @@ const TICKER: TrainedTicker = {
   score: {
     days: Int32Array.of(97, 98, 99, 100),
     labels: Float64Array.of(0.5, 0.4, 0.2, Number.NaN),
+    labelDays: Int32Array.of(98, 99, 100, 101),
+    volatility: new Float64Array(4),
     predicted: Float64Array.of(0.45, 0.1, 0.2, 0.3),
   },
   warnings: [],
@@ -91,7 +93,10 @@ test("forecasts stand beside their training, and no table is out of fold", () =>
 });
 
 test("intervals come from the calibration part, and their coverage from labelled score rows", () => {
-  const { metrics, forecasts } = outputOf({ "current option": "mlp", intervals: { alpha: 0.4 } }, [TICKER]);
+  const { metrics, forecasts } = outputOf(
+    { "current option": "mlp", intervals: { alpha: 0.4, method: "split" } },
+    [TICKER],
+  );
   const { lower, upper } = forecasts["10"]!;
   assert.ok(Math.abs(upper[3]! - 0.4) < 1e-12 && Math.abs(lower[3]! - 0.2) < 1e-12);
   assert.equal(metrics.intervals!.pooled.n, 3);
@@ -101,7 +106,7 @@ test("intervals come from the calibration part, and their coverage from labelled
 test("a ticker without a row in the calibration part has no interval and the warning interval_unsupported", () => {
   const none = { realised: new Float64Array(), predicted: new Float64Array() };
   const { warnings, tickers } = atOnce(
-    evaluateDl([{ ...TICKER, residuals: none }], { alpha: 0.1, bound: "both" }),
+    evaluateDl([{ ...TICKER, residuals: none }], { method: "split", alpha: 0.1, bound: "both" }),
   );
   assert.deepEqual(
     warnings.map(({ code, ticker, count }) => [code, ticker, count]),

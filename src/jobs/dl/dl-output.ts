@@ -2,7 +2,7 @@ import type { DlSettings } from "../../contract/config/dl-settings.ts";
 import type { Pausable } from "../../contract/machine/pausable.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { withoutResiduals } from "../../evaluate/conformal.ts";
-import type { IntervalChoice } from "../../evaluate/score-bounds.ts";
+import type { IntervalChoice } from "../../evaluate/ticker-intervals.ts";
 import { type DocumentParts, jobDocument, plain, recordedIntervals } from "../shared/job-document.ts";
 import type { OrderedJson } from "../shared/ordered-json.ts";
 import {
@@ -29,7 +29,7 @@ export function* evaluateDl(
 ): Pausable<DlEvaluation> {
   const tickers: ScoredTicker[] = [];
   for (const ticker of trained) {
-    tickers.push(scoreTicker(ticker, intervals));
+    tickers.push(yield* scoreTicker(ticker, intervals));
     yield 1;
   }
   const without = trained.filter(({ residuals }) => intervals && residuals.realised.length === 0);

@@ -5,7 +5,7 @@ import type { Failure } from "../../contract/problems/failures.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { type ArrayRef, writeNpy } from "../../engine/npy.ts";
 import type { SampleParts, TrainJointTask, TrainNetworkTask } from "../../engine/pool/network-protocol.ts";
-import type { Residuals } from "../../evaluate/score-bounds.ts";
+import type { Residuals } from "../../evaluate/interval-rows.ts";
 import { datesOf, type PanelDates } from "../../panel/as-of.ts";
 import { fitLabels, type PanelRows } from "../../panel/ticker-panel.ts";
 import type { Inputs } from "../shared/read-inputs.ts";
@@ -109,6 +109,8 @@ export function trainedTicker(
     score: {
       days: Int32Array.from(rows.score, (row) => panel.days[row]!),
       labels: labelsAt(panel, rows.score),
+      labelDays: Int32Array.from(rows.score, (row) => panel.labelDays[row]!),
+      volatility: Float64Array.from(rows.score, (row) => panel.volatility[row]!),
       predicted: predicted.score,
     },
     warnings,

@@ -165,6 +165,8 @@ function fittedTicker(
     score: {
       days: Int32Array.from(panel.score, (row) => days[row]!),
       labels: Float64Array.from(panel.score, (row) => panel.y[row]!),
+      labelDays: Int32Array.from(panel.score, (row) => panel.labelDays[row]!),
+      volatility: Float64Array.from(panel.score, (row) => panel.volatility[row]!),
       predicted: predicted.subarray(tested),
     },
     warnings: [

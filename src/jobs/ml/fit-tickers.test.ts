@@ -24,6 +24,7 @@ test("a fault of the engine aborts the reading, also while its blob stalls, and 
     x: new Float64Array(40),
     y: new Float64Array(40),
     labelDays: days,
+    volatility: new Float64Array(40),
     fit: days.subarray(0, 30),
     score: days.subarray(30),
     lastPriceDay: 39,

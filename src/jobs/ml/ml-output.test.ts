@@ -50,7 +50,12 @@ test("the model is recorded with every default filled in, old names resolved", (
 
 test("intervals are recorded where they are on, and null where they are off", () => {
   const on = outputOf('{"ML params": {"model": "ridge", "intervals": {"bound": "lower"}}}');
-  assert.deepEqual(on.model.intervals, { enabled: true, alpha: 0.1, bound: "lower" });
+  assert.deepEqual(on.model.intervals, {
+    enabled: true,
+    method: "adaptive",
+    alpha: 0.1,
+    bound: "lower",
+  });
   assert.equal(on.metrics.intervals?.bound, "lower");
   const off = outputOf('{"ML params": {"model": "ridge", "intervals": {"enabled": false}}}');
   assert.deepEqual([off.model.intervals, off.metrics.intervals], [null, null]);
@@ -72,13 +77,19 @@ const FITTED: FittedTicker = {
   ],
   fit: { days: Int32Array.of(1, 2, 3, 4, 5, 6), labels: Float64Array.of(0, 1, 2, 3, 4, 5) },
   outOfFold: Float64Array.of(2 + 1, 3 - 2, 4 + 3, 5 - 4),
-  score: { days: Int32Array.of(7), labels: Float64Array.of(Number.NaN), predicted: Float64Array.of(10) },
+  score: {
+    days: Int32Array.of(7),
+    labels: Float64Array.of(Number.NaN),
+    labelDays: Int32Array.of(8),
+    predicted: Float64Array.of(10),
+    volatility: Float64Array.of(1),
+  },
   warnings: [],
 };
 
 /** The ends of the one score row. */
 const ends = (alpha: number, bound: "both" | "lower" | "upper") => {
-  const { lower, upper } = atOnce(evaluateMl([FITTED], { alpha, bound })).tickers[0]!.bounds;
+  const { lower, upper } = atOnce(evaluateMl([FITTED], { method: "split", alpha, bound })).tickers[0]!.bounds;
   return [lower[0], upper[0]];
 };
 
@@ -90,7 +101,7 @@ test("the bound that is asked for decides the scores and the side", () => {
 });
 
 test("an alpha that four residuals do not support gives no end and one warning", () => {
-  const { tickers, warnings } = atOnce(evaluateMl([FITTED], { alpha: 0.1, bound: "both" }));
+  const { tickers, warnings } = atOnce(evaluateMl([FITTED], { method: "split", alpha: 0.1, bound: "both" }));
   assert.ok(Number.isNaN(tickers[0]!.bounds.lower[0]) && Number.isNaN(tickers[0]!.bounds.upper[0]));
   assert.deepEqual(
     warnings.map(({ code, count }) => [code, count]),

@@ -6,7 +6,7 @@ import type { Warning } from "../../contract/problems/warnings.ts";
 import { outOfFoldMeans } from "../../evaluate/baselines.ts";
 import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
 import { metrics } from "../../evaluate/metrics.ts";
-import type { IntervalChoice } from "../../evaluate/score-bounds.ts";
+import type { IntervalChoice } from "../../evaluate/ticker-intervals.ts";
 import type { Fold } from "../../panel/folds.ts";
 import { type DocumentParts, dateTexts, jobDocument, recordedIntervals } from "../shared/job-document.ts";
 import type { OrderedJson } from "../shared/ordered-json.ts";
@@ -42,7 +42,7 @@ export function* evaluateMl(
 ): Pausable<MlEvaluation> {
   const tickers: EvaluatedTicker[] = [];
   for (const ticker of fitted) {
-    tickers.push(evaluateTicker(ticker, intervals));
+    tickers.push(yield* evaluateTicker(ticker, intervals));
     yield 1;
   }
   const outOfFold = tickers.map((ticker) => ticker.outOfFold);
@@ -55,7 +55,7 @@ export function mlEvaluationUnits(tickers: number): number {
   return evaluationUnits(tickers, 2);
 }
 
-function evaluateTicker(fitted: FittedTicker, intervals: IntervalChoice): EvaluatedTicker {
+function* evaluateTicker(fitted: FittedTicker, intervals: IntervalChoice): Pausable<EvaluatedTicker> {
   const { ticker, dates, folds, fit, score } = fitted;
   const tested = folds.flatMap(({ testStart, testEnd }) => range(testStart, testEnd));
   const outOfFold: ForecastRows = {
@@ -67,7 +67,7 @@ function evaluateTicker(fitted: FittedTicker, intervals: IntervalChoice): Evalua
   };
   const facts = { dates, fitLabels: fit.labels, score, residuals: outOfFold };
   return {
-    ...scoreTicker(facts, intervals),
+    ...(yield* scoreTicker(facts, intervals)),
     fitted,
     outOfFold,
     foldMetrics: metricsByFold(outOfFold, folds),

@@ -6,7 +6,8 @@ import { OUTPUT_SCHEMA_NAME, type OutputBlob } from "../../contract/output/outpu
 import type { Failure } from "../../contract/problems/failures.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { MUCAST_VERSION } from "../../contract/version.ts";
-import type { IntervalChoice } from "../../evaluate/score-bounds.ts";
+import type { IntervalTables } from "../../evaluate/interval-tables.ts";
+import { type IntervalChoice, METHOD_CONSTANTS } from "../../evaluate/ticker-intervals.ts";
 import { muRow } from "../../panel/as-of.ts";
 import type { ResolvedWindow } from "../../panel/window.ts";
 import type { OrderedJson } from "./ordered-json.ts";
@@ -87,16 +88,25 @@ function forecastOf({ score, bounds }: ScoredTicker): OrderedJson {
 }
 
 function metricsOf(tables: ScoreTables, intervals: IntervalChoice): OrderedJson {
-  const { score, outOfFold, baselines, coverage } = tables;
+  const { score, outOfFold, baselines } = tables;
   return {
     score: plain(score),
     ...(outOfFold === undefined ? {} : { out_of_fold: plain(outOfFold) }),
     baselines: plain(baselines),
-    intervals:
-      coverage === undefined || intervals === undefined
-        ? null
-        : { ...intervals, pooled: plain(coverage.pooled), by_ticker: plain(coverage.by_ticker) },
+    intervals: intervalsOf(tables.intervals, intervals),
   } satisfies Members<Omit<OutputBlob["metrics"], "out_of_fold">>;
+}
+
+function intervalsOf(tables: IntervalTables | undefined, intervals: IntervalChoice): OrderedJson {
+  if (tables === undefined || intervals === undefined) return null;
+  const { pooled, by_ticker, others } = tables;
+  return {
+    ...intervals,
+    constants: plain(METHOD_CONSTANTS[intervals.method]),
+    pooled: plain(pooled),
+    by_ticker: plain(by_ticker),
+    other_methods: plain(others),
+  } satisfies Members<NonNullable<OutputBlob["metrics"]["intervals"]>>;
 }
 
 /** Intervals as the resolved configuration records them. */

@@ -29,13 +29,19 @@ function fitted(index: number): FittedTicker {
     folds: [{ trainEnd: 40, testStart: 40, testEnd: 60 }],
     fit: { days: days(0, 60), labels: values(60, 2) },
     outOfFold: values(20, 3),
-    score: { days: days(60, ROWS), labels: values(ROWS, 5), predicted: values(ROWS, 7) },
+    score: {
+      days: days(60, ROWS),
+      labels: values(ROWS, 5),
+      labelDays: days(61, ROWS),
+      predicted: values(ROWS, 7),
+      volatility: values(ROWS, 9),
+    },
     warnings: [],
   };
 }
 
 const ALL = Array.from({ length: TICKERS }, (_, i) => fitted(i));
-const INTERVALS = { alpha: 0.1, bound: "both" } as const;
+const INTERVALS = { method: "adaptive", alpha: 0.1, bound: "both" } as const;
 
 function done(events: readonly JobEvent[]): (number | undefined)[] {
   return events.map((event) => (event.kind === "progress" ? event.done : undefined));

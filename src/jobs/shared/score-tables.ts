@@ -2,10 +2,15 @@ import { inTurns, type Pausable } from "../../contract/machine/pausable.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { type Baselines, baselines, scoreMeans } from "../../evaluate/baselines.ts";
 import type { Bounds } from "../../evaluate/conformal.ts";
-import { type CoverageTable, coverageTable } from "../../evaluate/coverage.ts";
 import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
 import { type ForecastTable, forecastTable } from "../../evaluate/forecast-table.ts";
-import { type IntervalChoice, type Residuals, scoreBounds } from "../../evaluate/score-bounds.ts";
+import type { Residuals } from "../../evaluate/interval-rows.ts";
+import { type IntervalTables, intervalTables } from "../../evaluate/interval-tables.ts";
+import {
+  type IntervalChoice,
+  type TickerIntervals,
+  tickerIntervals,
+} from "../../evaluate/ticker-intervals.ts";
 import type { PanelDates } from "../../panel/as-of.ts";
 import type { JobContext } from "./job.ts";
 import { timed } from "./timings.ts";
@@ -16,6 +21,10 @@ export interface ScoreRows {
   readonly days: Int32Array;
   /** Shape (n): next-day log-return, NaN where the next price is not known yet. */
   readonly labels: Float64Array;
+  /** Shape (n): the date at whose close the label is known. */
+  readonly labelDays: Int32Array;
+  /** Shape (n): deviation of the last returns known at the date. */
+  readonly volatility: Float64Array;
   /** Shape (n): next-day log-return. */
   readonly predicted: Float64Array;
 }
@@ -25,6 +34,8 @@ export interface ScoredTicker {
   readonly dates: PanelDates;
   readonly score: ForecastRows;
   readonly bounds: Bounds;
+  /** Absent where no intervals were asked for. */
+  readonly intervals?: TickerIntervals;
   /** Of its intervals. */
   readonly warnings: readonly Warning[];
 }
@@ -36,14 +47,14 @@ export interface ScoreTables {
   readonly outOfFold?: ForecastTable;
   readonly baselines: Baselines;
   /** Absent where no intervals were asked for. */
-  readonly coverage?: CoverageTable;
+  readonly intervals?: IntervalTables;
 }
 
 /**
  * Puts the historical mean and the intervals beside a ticker's forecasts.
  * @param facts `fitLabels`: labels of all its fit rows; `residuals`: of rows that the model did not learn from.
  */
-export function scoreTicker(
+export function* scoreTicker(
   facts: {
     readonly dates: PanelDates;
     readonly fitLabels: Float64Array;
@@ -51,14 +62,14 @@ export function scoreTicker(
     readonly residuals: Residuals;
   },
   intervals: IntervalChoice,
-): ScoredTicker {
+): Pausable<ScoredTicker> {
   const { dates, fitLabels, residuals } = facts;
-  const { days, labels, predicted } = facts.score;
+  const { days, labels, labelDays, predicted, volatility } = facts.score;
   const { ticker } = dates;
   const trainingMean = scoreMeans(fitLabels, days.length);
-  const { bounds, warnings } = scoreBounds(ticker, predicted, residuals, intervals);
   const score = { ticker, days, predicted, realised: labels, trainingMean };
-  return { dates, score, bounds, warnings };
+  const rows = { days, labelDays, realised: labels, predicted, volatility };
+  return { dates, score, ...(yield* tickerIntervals(ticker, rows, residuals, intervals)) };
 }
 
 /** The tables of all tickers. @param outOfFold absent where there are no folds. */
@@ -68,15 +79,18 @@ export function* scoreTables(
   outOfFold?: readonly ForecastRows[],
 ): Pausable<ScoreTables> {
   const rows = tickers.map((ticker) => ticker.score);
-  const coverage =
-    intervals === undefined ? {} : { coverage: yield* coverageTable(tickers.map(intervalRows)) };
+  const covered =
+    intervals === undefined
+      ? {}
+      : {
+          intervals: yield* intervalTables(
+            tickers.flatMap((ticker) => ticker.intervals ?? []),
+            intervals.alpha,
+          ),
+        };
   const score = yield* forecastTable(rows);
   const folds = outOfFold === undefined ? {} : { outOfFold: yield* forecastTable(outOfFold) };
-  return { score, ...folds, baselines: yield* baselines(rows, outOfFold), ...coverage };
-}
-
-function intervalRows({ score, bounds }: ScoredTicker) {
-  return { ticker: score.ticker, realised: score.realised, ...bounds };
+  return { score, ...folds, baselines: yield* baselines(rows, outOfFold), ...covered };
 }
 
 /**

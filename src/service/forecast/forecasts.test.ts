@@ -15,7 +15,16 @@ const CROSS = Object.fromEntries(
   ),
 );
 const TABLE = { pooled: METRICS, by_ticker: {}, cross_section: { dates: 8, ...CROSS } };
-const COVERAGE = { n: 8, coverage: 0.875, mean_width: 0.03 };
+const COVERAGE = {
+  n: 8,
+  coverage: 0.875,
+  mean_width: 0.03,
+  interval_score: 0.05,
+  worst_250: null,
+  prequential: { n: 20, coverage: 0.9 },
+};
+/** As an output has it: with the tables that an answer leaves out. */
+const EVIDENCE = { ...COVERAGE, by_year: { "2024": { n: 8 } }, high_volatility: { n: 1 } };
 
 /** The text of an output with this `mu` in this order, also for names like `10` and `__proto__`. */
 function output(mu: readonly (readonly [string, number])[], more: Record<string, unknown> = {}): string {
@@ -34,7 +43,15 @@ function output(mu: readonly (readonly [string, number])[], more: Record<string,
       score: { ...TABLE, by_ticker: "METRICS" },
       out_of_fold: TABLE,
       baselines: { zero: { score: TABLE, out_of_fold: TABLE }, mean: { score: TABLE } },
-      intervals: { alpha: 0.2, bound: "both", pooled: COVERAGE, by_ticker: "COVERAGE" },
+      intervals: {
+        method: "adaptive",
+        alpha: 0.2,
+        bound: "both",
+        constants: { fast_decay: 0.9 },
+        pooled: EVIDENCE,
+        by_ticker: "EVIDENCE",
+        other_methods: { split: { pooled: EVIDENCE, by_ticker: {}, score_ratio: 0.9 } },
+      },
     },
     model: { name: "ridge", mu: [{}] },
     warnings: [],
@@ -45,7 +62,7 @@ function output(mu: readonly (readonly [string, number])[], more: Record<string,
     .replace('"MU"', () => `{${mu.map(([ticker, value]) => `${JSON.stringify(ticker)}:${value}`).join(",")}}`)
     .replace('"FORECASTS"', () => byTicker({ dates: ["2024-03-25"], predicted: [0.1], realised: [null] }))
     .replace('"METRICS"', () => byTicker(METRICS))
-    .replace('"COVERAGE"', () => byTicker(COVERAGE));
+    .replace('"EVIDENCE"', () => byTicker(EVIDENCE));
 }
 
 /** A fake store of one output, in pieces of a few bytes. */
@@ -93,7 +110,7 @@ describe("a forecast", () => {
     assert.deepEqual(view.metrics.score, { pooled: METRICS, cross_section: TABLE.cross_section });
     assert.deepEqual(view.metrics.out_of_fold, view.metrics.score);
     assert.deepEqual(view.metrics.baselines, { zero: METRICS, mean: METRICS });
-    assert.deepEqual(view.intervals, { alpha: 0.2, bound: "both", pooled: COVERAGE });
+    assert.deepEqual(view.intervals, { method: "adaptive", alpha: 0.2, bound: "both", pooled: COVERAGE });
     assert.equal((await ask(output(mu))).forecasts.length, 4);
   });
 

@@ -6,6 +6,9 @@ import { eachElement, eachMember, type Scalar, scalar, scalars } from "./json-pa
 
 type Scalars = Record<string, Scalar> | null;
 
+/** The numbers of a ticker's intervals, or of all, and those of the residuals. */
+type CoverageParts = Record<string, Scalar | Scalars> | null;
+
 /** The wanted tickers: named ones, or so many of the largest |mu|. */
 export type Wanted = { readonly tickers: readonly string[] } | { readonly largest: number };
 
@@ -18,13 +21,13 @@ export interface OutputParts {
   /** `mu` of the wanted tickers that have one: in the order of the names, or the largest |mu| first. */
   mu: ReadonlyMap<string, number>;
   readonly metrics: Map<string, Scalars>;
-  readonly coverage: Map<string, Scalars>;
+  readonly coverage: Map<string, CoverageParts>;
   /** Metrics of all tickers: `pooled` and `cross_section`. */
   readonly score: Map<string, Scalars>;
   /** The same of the folds; empty where the job had none. */
   readonly outOfFold: Map<string, Scalars>;
   readonly baselines: Map<string, Scalars>;
-  intervals: Record<string, Scalar | Scalars> | null;
+  intervals: Record<string, Scalar | CoverageParts> | null;
   /** Why a wanted ticker has no `mu`: the first of its failures and warnings. */
   readonly reasons: Map<string, { readonly code: string; readonly message: string }>;
 }
@@ -127,6 +130,22 @@ function byTicker(json: JsonReader, { mu }: OutputParts, into: Map<string, Scala
   return eachMember(json, (ticker) => (mu.has(ticker) ? keep(json, into, ticker) : undefined));
 }
 
+function coverageByTicker(json: JsonReader, { mu, coverage }: OutputParts): Waiting<unknown> {
+  return eachMember(json, (ticker) => {
+    if (!mu.has(ticker)) return undefined;
+    return readCoverage(json, (found) => coverage.set(ticker, found));
+  });
+}
+
+function* readCoverage(json: JsonReader, keep: (found: CoverageParts) => void): Waiting<void> {
+  const found: Record<string, Scalar | Scalars> = {};
+  const isObject = yield* eachMember(json, function* (key) {
+    const value = key === "prequential" ? yield* scalars(json) : yield* scalar(json);
+    if (value !== undefined) found[key] = value;
+  });
+  keep(isObject ? found : null);
+}
+
 function* readBaselines(json: JsonReader, { baselines }: OutputParts): Waiting<void> {
   yield* eachMember(json, (name) =>
     eachMember(json, (part) => {
@@ -141,14 +160,23 @@ function* readBaselines(json: JsonReader, { baselines }: OutputParts): Waiting<v
 }
 
 function* readIntervals(json: JsonReader, parts: OutputParts): Waiting<void> {
-  const found: Record<string, Scalar | Scalars> = {};
-  const isObject = yield* eachMember(json, function* (key) {
-    if (key === "by_ticker") yield* byTicker(json, parts, parts.coverage);
-    else if (key === "pooled") found.pooled = yield* scalars(json);
-    else if (key === "alpha" || key === "bound") found[key] = (yield* scalar(json)) ?? null;
-    else yield* scalar(json);
+  const found: Record<string, Scalar | CoverageParts> = {};
+  const isObject = yield* eachMember(json, (key) => {
+    if (key === "by_ticker") return coverageByTicker(json, parts);
+    if (key === "pooled") return readCoverage(json, (pooled) => Object.assign(found, { pooled }));
+    if (key === "method" || key === "alpha" || key === "bound") return keepScalar(json, found, key);
+    return undefined;
   });
   parts.intervals = isObject ? found : null;
+}
+
+function* keepScalar(
+  json: JsonReader,
+  into: Record<string, Scalar | CoverageParts>,
+  key: string,
+): Waiting<void> {
+  const value = yield* scalar(json);
+  if (value !== undefined) into[key] = value;
 }
 
 function* readReasons(

@@ -1,0 +1,167 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { seededRandom } from "../../test/twins/random.ts";
+import { atOnce } from "../contract/machine/pausable.ts";
+import { ADAPTIVE_CONSTANTS, adaptiveIntervals, prequentialIntervals } from "./adaptive-intervals.ts";
+import type { Bound } from "./conformal.ts";
+import type { IntervalRows, Residuals } from "./interval-rows.ts";
+
+const NONE = Number.NaN;
+
+interface Case {
+  readonly residuals: Residuals;
+  readonly rows: IntervalRows;
+  readonly alpha: number;
+  readonly bound: Bound;
+}
+
+/** A ticker with volatility in clusters: some labels missing, some out several rows late, the last one open. */
+function made(
+  seed: number,
+  { m = 60, n = 80, alpha = 0.1, bound = "both" as Bound, scale = 0.01 } = {},
+): Case {
+  const random = seededRandom(seed);
+  let volatility = scale;
+  const draw = () => {
+    volatility = Math.max(scale / 9, volatility * (1 + 0.3 * random.normal()));
+    return volatility * random.normal();
+  };
+  const series = (length: number) => Float64Array.from({ length }, draw);
+  const days = Int32Array.from({ length: n }, (_, i) => 100 + 2 * i);
+  const realised = series(n).map((y, i) => (i === n - 1 || random.below(12) === 0 ? NONE : y));
+  const labelDays = days.map((day) => day + 2 + (random.below(7) === 0 ? random.below(6) : 0));
+  for (let i = 1; i < n; i++) labelDays[i] = Math.max(labelDays[i]!, labelDays[i - 1]!);
+  return {
+    residuals: { realised: series(m), predicted: series(m).map((p) => p / 5) },
+    rows: {
+      days,
+      labelDays,
+      realised,
+      predicted: series(n).map((p) => p / 5),
+      volatility: new Float64Array(n),
+    },
+    alpha,
+    bound,
+  };
+}
+
+function intervals({ residuals, rows, alpha, bound }: Case) {
+  return atOnce(adaptiveIntervals(residuals, rows, alpha, bound));
+}
+
+const CASES = fc.record({
+  seed: fc.nat(1_000_000),
+  m: fc.integer({ min: 1, max: 90 }),
+  n: fc.integer({ min: 1, max: 120 }),
+  alpha: fc.constantFrom(0.01, 0.05, 0.1, 0.2, 0.5, 0.99),
+  bound: fc.constantFrom<Bound>("both", "lower", "upper"),
+});
+
+test("misses are alpha times the rows learned, but for what the feedback holds and clipping added", () => {
+  const property = fc.property(CASES, ({ seed, ...shape }) => {
+    const { misses, learned, feedback, clipped } = intervals(made(seed, shape));
+    const identity = shape.alpha * learned + (feedback - clipped) / ADAPTIVE_CONSTANTS.feedback;
+    assert.ok(Math.abs(misses - identity) < 1e-9 * (1 + learned), `${misses} is not ${identity}`);
+    assert.ok(clipped >= 0);
+    if (shape.bound !== "both") assert.equal(clipped, 0);
+  });
+  fc.assert(property, { seed: 1, numRuns: 400 });
+});
+
+test("labels that are not out by the close of a row move none of its ends, nor any before", () => {
+  const property = fc.property(CASES, fc.nat(119), ({ seed, ...shape }, pick) => {
+    const whole = made(seed, shape);
+    const row = pick % shape.n;
+    const day = whole.rows.days[row]!;
+    const changed = whole.rows.realised.map((y, i) => (whole.rows.labelDays[i]! > day ? y * -37 + 1 : y));
+    const before = intervals(whole);
+    const after = intervals({ ...whole, rows: { ...whole.rows, realised: changed } });
+    assert.deepEqual(after.lower.subarray(0, row + 1), before.lower.subarray(0, row + 1));
+    assert.deepEqual(after.upper.subarray(0, row + 1), before.upper.subarray(0, row + 1));
+  });
+  fc.assert(property, { seed: 2, numRuns: 300 });
+});
+
+test("returns 1,024 times as large have intervals 1,024 times as wide, to the bit", () => {
+  const property = fc.property(CASES, ({ seed, ...shape }) => {
+    const one = made(seed, shape);
+    const times = (values: Float64Array) => values.map((value) => 1024 * value);
+    const { residuals, rows } = one;
+    const large = {
+      ...one,
+      residuals: { realised: times(residuals.realised), predicted: times(residuals.predicted) },
+      rows: { ...rows, realised: times(rows.realised), predicted: times(rows.predicted) },
+    };
+    assert.deepEqual(intervals(large).lower, times(intervals(one).lower));
+    assert.deepEqual(intervals(large).upper, times(intervals(one).upper));
+  });
+  fc.assert(property, { seed: 3, numRuns: 200 });
+});
+
+test("without residuals no row has an interval", () => {
+  const { lower, upper, learned } = intervals(made(1, { m: 0 }));
+  assert.ok([...lower, ...upper].every(Number.isNaN));
+  assert.equal(learned, 0);
+});
+
+test("18 residuals hold no interval at 0.05 until the next label is out; 19 do", () => {
+  const shape = { alpha: 0.05, n: 6 };
+  const late = made(7, { ...shape, m: 18 });
+  const rows = { ...late.rows, realised: late.rows.realised.map((y) => (Number.isNaN(y) ? 0.01 : y)) };
+  const labelDays = Int32Array.from(rows.days, (day) => day + 4);
+  const { lower } = intervals({ ...late, rows: { ...rows, labelDays } });
+  assert.deepEqual(Array.from(lower, Number.isNaN), [true, true, false, false, false, false]);
+  assert.ok(!Number.isNaN(intervals(made(7, { ...shape, m: 19 })).lower[0]!));
+});
+
+test("a price that stands still has an interval of width 0, and one as soon as it jumps", () => {
+  const still = made(1, { m: 30, n: 5 });
+  const zero = new Float64Array(30);
+  const rows = {
+    ...still.rows,
+    realised: Float64Array.of(0, 0, 0.2, 0, NONE),
+    predicted: new Float64Array(5),
+    labelDays: still.rows.days.map((day) => day + 2),
+  };
+  const { lower, upper, misses, clipped } = intervals({
+    ...still,
+    residuals: { realised: zero, predicted: zero },
+    rows,
+  });
+  assert.deepEqual([...lower.subarray(0, 3), ...upper.subarray(0, 3)], [0, 0, 0, 0, 0, 0]);
+  assert.equal(misses, 1);
+  assert.ok(clipped > 0);
+  assert.ok(upper[3]! > 0 && lower[3]! < 0);
+});
+
+test("one-sided quantiles below zero put the end on the far side of the forecast", () => {
+  const m = 40;
+  const residuals = { realised: new Float64Array(m).fill(0.01), predicted: new Float64Array(m) };
+  const rows = made(1, { n: 3 }).rows;
+  const { lower } = atOnce(adaptiveIntervals(residuals, rows, 0.1, "lower"));
+  assert.ok(lower.every((end, i) => end > rows.predicted[i]!));
+});
+
+test("an end beyond the range of a float64 leaves the row without an interval", () => {
+  const huge = 1.7e308;
+  const residuals = { realised: new Float64Array(20).fill(huge), predicted: new Float64Array(20) };
+  const rows = { ...made(1, { n: 2 }).rows, predicted: Float64Array.of(-huge, 0) };
+  const { lower, upper, learned } = atOnce(adaptiveIntervals(residuals, rows, 0.1, "both"));
+  assert.ok(Number.isNaN(lower[0]!) && Number.isNaN(upper[0]!));
+  assert.equal(learned, 0);
+});
+
+test("residuals test their own intervals from the 21st on, each with the labels before it", () => {
+  const { residuals } = made(5, { m: 41 });
+  const { lower } = atOnce(prequentialIntervals(residuals, 0.1, "both"))!;
+  assert.ok(lower.subarray(0, 20).every(Number.isNaN));
+  assert.ok(!lower.subarray(20).some(Number.isNaN));
+  const later = { ...residuals, realised: residuals.realised.with(40, 99) };
+  assert.deepEqual(atOnce(prequentialIntervals(later, 0.1, "both"))!.lower, lower);
+  const few = {
+    realised: residuals.realised.subarray(0, 39),
+    predicted: residuals.predicted.subarray(0, 39),
+  };
+  assert.equal(atOnce(prequentialIntervals(few, 0.1, "both")), undefined);
+});

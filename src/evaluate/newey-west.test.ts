@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { seededRandom } from "../../test/twins/random.ts";
+import { NEWEY_WEST_LAG, neweyWestT } from "./newey-west.ts";
+
+test("the t is the mean over the error that all weighted pairs of days give", () => {
+  const random = seededRandom(11);
+  let last = 0;
+  const values = Float64Array.from({ length: 200 }, () => {
+    last = 0.6 * last + random.normal();
+    return last + 0.1;
+  });
+  const n = values.length;
+  const mean = values.reduce((a, b) => a + b) / n;
+  let variance = 0;
+  for (let i = 0; i < n; i++) {
+    for (let j = 0; j < n; j++) {
+      const weight = Math.max(0, 1 - Math.abs(i - j) / (NEWEY_WEST_LAG + 1));
+      variance += (weight * (values[i]! - mean) * (values[j]! - mean)) / n ** 2;
+    }
+  }
+  assert.ok(Math.abs(neweyWestT(values)! - mean / Math.sqrt(variance)) < 1e-9);
+});
+
+test("a t is that of the plain error where values do not correlate, and lower where they do", () => {
+  const random = seededRandom(3);
+  const independent = Float64Array.from({ length: 20_000 }, () => random.normal() + 0.05);
+  const plain = (values: Float64Array) => {
+    const mean = values.reduce((a, b) => a + b) / values.length;
+    const square = values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / values.length;
+    return mean / Math.sqrt(square / values.length);
+  };
+  assert.ok(Math.abs(neweyWestT(independent)! / plain(independent) - 1) < 0.05);
+  const slow = independent.map((_, i) => independent[i - (i % 5)]!);
+  assert.ok(neweyWestT(slow)! < 0.7 * plain(slow));
+});
+
+test("one value, none, and values that are all the same have no t", () => {
+  assert.equal(neweyWestT(new Float64Array(0)), null);
+  assert.equal(neweyWestT(Float64Array.of(1)), null);
+  assert.equal(neweyWestT(Float64Array.of(2, 2, 2)), null);
+});

@@ -1,0 +1,82 @@
+import { INTERVAL_METHODS, type IntervalMethod, type Intervals } from "../contract/config/intervals.ts";
+import type { Pausable } from "../contract/machine/pausable.ts";
+import type { Warning } from "../contract/problems/warnings.ts";
+import { ADAPTIVE_CONSTANTS, adaptiveIntervals, prequentialIntervals } from "./adaptive-intervals.ts";
+import { type Bound, type Bounds, intervalUnsupported, noBounds, splitIntervals } from "./conformal.ts";
+import type { IntervalRows, Residuals } from "./interval-rows.ts";
+
+/** The settings of intervals that are on; undefined where a job makes none. */
+export type IntervalChoice = Intervals | undefined;
+
+/** The intervals of one method around a ticker's forecasts. */
+export interface MethodIntervals {
+  readonly method: IntervalMethod;
+  /** Shape (n). */
+  readonly bounds: Bounds;
+  /** Of a method that can be tested on residuals alone: these and their ends, undefined where they are too few. */
+  readonly prequential?: (Bounds & Residuals) | undefined;
+}
+
+/** The intervals of one ticker: of the method asked for, and of every other on the same rows. */
+export interface TickerIntervals {
+  readonly ticker: string;
+  readonly rows: IntervalRows;
+  readonly asked: MethodIntervals;
+  readonly others: readonly MethodIntervals[];
+}
+
+type Method = (
+  residuals: Residuals,
+  rows: IntervalRows,
+  alpha: number,
+  bound: Bound,
+) => Pausable<Omit<MethodIntervals, "method">>;
+
+const METHODS: Readonly<Record<IntervalMethod, Method>> = {
+  *adaptive(residuals, rows, alpha, bound) {
+    const { lower, upper } = yield* adaptiveIntervals(residuals, rows, alpha, bound);
+    const tested = yield* prequentialIntervals(residuals, alpha, bound);
+    return { bounds: { lower, upper }, prequential: tested && { ...residuals, ...tested } };
+  },
+  *split(residuals, rows, alpha, bound) {
+    yield 0;
+    return { bounds: splitIntervals(residuals, rows.predicted, alpha, bound) };
+  },
+};
+
+/** The numbers that a method works with, as the output records them. */
+export const METHOD_CONSTANTS: Readonly<Record<IntervalMethod, Readonly<Record<string, number>>>> = {
+  adaptive: ADAPTIVE_CONSTANTS,
+  split: {},
+};
+
+/**
+ * Intervals around one ticker's forecasts, from its own residuals.
+ * @returns the ends of every score row, all NaN where no intervals are asked for or the residuals support none, the
+ *   latter with a warning; the intervals of each method where they are asked for.
+ */
+export function* tickerIntervals(
+  ticker: string,
+  rows: IntervalRows,
+  residuals: Residuals,
+  intervals: IntervalChoice,
+): Pausable<{
+  readonly bounds: Bounds;
+  readonly intervals?: TickerIntervals;
+  readonly warnings: readonly Warning[];
+}> {
+  if (intervals === undefined) return { bounds: noBounds(rows.days.length), warnings: [] };
+  const { method, alpha, bound, ...unused } = intervals;
+  unused satisfies Record<string, never>; // A new setting of intervals does not compile until it is used here.
+  const made: MethodIntervals[] = [];
+  for (const name of INTERVAL_METHODS) {
+    made.push({ method: name, ...(yield* METHODS[name](residuals, rows, alpha, bound)) });
+  }
+  const asked = made.find((one) => one.method === method)!;
+  const unsupported = intervalUnsupported(ticker, residuals.realised.length, alpha);
+  return {
+    bounds: asked.bounds,
+    intervals: { ticker, rows, asked, others: made.filter((one) => one !== asked) },
+    warnings: unsupported === undefined ? [] : [unsupported],
+  };
+}
