@@ -74,6 +74,15 @@ def mahalanobis(p: Matrix, y: Matrix, s: Matrix) -> float:
     return sum(dates) / len(dates)
 
 
+def scale(p: Matrix, y: Matrix) -> float:
+    """What predictions that leave their size open are multiplied by."""
+    pairs = [(prediction, label) for prediction, label, _ in cells(p, y)]
+    size = sum(prediction**2 for prediction, _ in pairs)
+    b = sum(prediction * label for prediction, label in pairs) / size
+    error = math.sqrt(sum((prediction * (label - b * prediction)) ** 2 for prediction, label in pairs)) / size
+    return max(0.0, min(1.0, b - error))
+
+
 def finite_differences(loss: Callable[[Matrix], float], p: Matrix, step: float = 1e-6) -> Matrix:
     """The gradient of `loss` at `p`, of its shape."""
     gradient = np.zeros_like(p)

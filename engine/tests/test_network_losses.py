@@ -162,13 +162,22 @@ def test_dates_with_many_sets_of_tickers_use_the_block_of_each() -> None:
         assert found == pytest.approx(loss_twins.mahalanobis(p, y, s), rel=1e-5)
 
 
-def test_predictions_of_open_size_are_scaled_by_least_squares() -> None:
+def test_predictions_of_open_size_are_scaled_by_least_squares_less_its_error() -> None:
     p, y = data(0.4)
     y = np.where(np.isnan(y), np.nan, y + p)
-    pairs = [(prediction, label) for prediction, label, _ in loss_twins.cells(p, y)]
-    expected = sum(a * b for a, b in pairs) / sum(a * a for a, _ in pairs)
-    assert expected > 0.5
+    expected = loss_twins.scale(p, y)
+    assert 0.2 < expected < 1
     assert prediction_scale(torch.from_numpy(p), labels_of(y)) == pytest.approx(expected)
+
+
+def test_predictions_that_are_too_small_are_not_enlarged() -> None:
+    y = np.array([0.5, -1.0, 2.0])
+    assert prediction_scale(torch.from_numpy(y / 3), labels_of(y)) == 1.0
+
+
+def test_a_scale_within_its_own_error_is_zero() -> None:
+    p, y = np.ones(4), np.array([1.0, -1.0, 1.0, 0.0])
+    assert prediction_scale(torch.from_numpy(p), labels_of(y)) == 0.0
 
 
 def test_predictions_against_the_returns_or_of_zero_are_scaled_to_zero() -> None:

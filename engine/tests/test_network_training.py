@@ -1,6 +1,7 @@
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import loss_twins
 import numpy as np
 import pytest
 import torch
@@ -63,7 +64,7 @@ def train_twin(task: Task) -> Plain:
     scale = 1.0
     if loss == "directional":
         p, watched = predicted[TRAIN:FITTED], y[TRAIN:].double().numpy()
-        scale = max(0.0, float((p * watched).sum() / (p * p).sum()))
+        scale = loss_twins.scale(p, watched)
     return Plain(trained, predicted[FITTED:] * scale * deviation, scale)
 
 

@@ -168,7 +168,7 @@ describe("a trained network has the rows, figures and early stop of a plain read
       assertStoppedRight(run, epochs, patience);
       for (const { prediction_scale: scale } of Object.values(run.output.training!)) {
         // Every other loss fixes the scale of a forecast by itself.
-        if (loss_type === "directional") assert.ok(scale! >= 0);
+        if (loss_type === "directional") assert.ok(scale! >= 0 && scale! <= 1);
         else assert.equal(scale, undefined);
       }
     });

@@ -15,7 +15,6 @@ import math
 import sys
 import warnings
 from datetime import date
-from decimal import Context, Decimal
 
 import numpy as np
 
@@ -33,14 +32,6 @@ def iso(ordinal):
 
 def is_number(value):
     return value is not None and math.isfinite(value)
-
-
-FORTY_DIGITS = Context(prec=40)
-
-
-def logarithm(ratio):
-    """ln of a float64, rounded once; Python's own is off by a unit in the last place now and then."""
-    return float(Decimal(ratio).ln(FORTY_DIGITS))
 
 
 # --- Rows -----------------------------------------------------------------------------------------------------
@@ -92,7 +83,7 @@ def rows_of(prices, features, feature_days, start, end, cut):
         if following - d > LONGEST_GAP:
             gaps += 1
             continue
-        label[d] = logarithm(inside[following] / inside[d])
+        label[d] = math.log(inside[following] / inside[d])
         label_day[d] = following
     if gaps:
         told.append({"code": "long_gap", "count": gaps})

@@ -77,10 +77,17 @@ def leaves_scale_open(name: LossName) -> bool:
 
 
 def prediction_scale(predictions: Tensor, labels: Labels) -> float:
-    """max(0, sum(y p) / sum(p^2)): the least-squares scale of predictions whose loss leaves it open."""
+    """The scale of predictions whose loss leaves it open: max(0, min(1, b - se)).
+
+    b is the least-squares scale and se its standard error, robust to changing volatility (White 1980).
+    """
     p, y = (predictions * labels.known).double(), labels.values.double()
     size = p.square().sum()
-    return max(0.0, float((p * y).sum() / size)) if size > 0 else 0.0
+    if not size > 0:
+        return 0.0
+    b = (p * y).sum() / size
+    error = (p * (y - b * p)).square().sum().sqrt() / size
+    return max(0.0, min(1.0, float(b - error)))
 
 
 class CellLoss:

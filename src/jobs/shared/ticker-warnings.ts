@@ -58,7 +58,7 @@ function remedy({ largest_alpha, min_child_samples, train_rows, prediction_scale
     return ` min_child_samples is ${min_child_samples} and there are ${train_rows} training rows; where no tree splits, lower it.`;
   }
   if (prediction_scale === 0) {
-    return " The loss directional leaves the size of forecasts open; on the validation part none above 0 was any good.";
+    return " The loss directional leaves the size of forecasts open; on the validation part none was better than 0 by more than its error.";
   }
   return "";
 }
