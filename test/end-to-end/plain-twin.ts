@@ -98,11 +98,7 @@ export function assertSameAsTwin(output: OutputBlob, twin: TwinResult, tolerance
   const { intervals, ...tables } = output.metrics;
   const { intervals: twinIntervals, ...twinTables } = twin.metrics;
   assertClose(tables, twinTables, METRIC_TOLERANCE, "metrics");
-  if (intervals === null || twinIntervals === null) assert.equal(intervals, twinIntervals);
-  else {
-    const { alpha: _, bound: __, ...coverage } = intervals;
-    assertClose(coverage, twinIntervals, METRIC_TOLERANCE, "metrics.intervals");
-  }
+  assertClose(intervals, twinIntervals, METRIC_TOLERANCE, "metrics.intervals");
   assertSameWarnings(output, twin);
   return largest;
 }

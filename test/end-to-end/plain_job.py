@@ -15,8 +15,10 @@ import math
 import sys
 import warnings
 from datetime import date
+from decimal import Context, Decimal
 
 import numpy as np
+from plain_intervals import ends_by_method, interval_metrics, quantile_of, score_rows, settings_of
 
 MINIMUM_FIT_ROWS = 30
 LONGEST_GAP = 10
@@ -32,6 +34,14 @@ def iso(ordinal):
 
 def is_number(value):
     return value is not None and math.isfinite(value)
+
+
+FORTY_DIGITS = Context(prec=40)
+
+
+def logarithm(ratio):
+    """ln of a float64, rounded once; Python's own is off by a unit in the last place now and then."""
+    return float(Decimal(ratio).ln(FORTY_DIGITS))
 
 
 # --- Rows -----------------------------------------------------------------------------------------------------
@@ -83,7 +93,7 @@ def rows_of(prices, features, feature_days, start, end, cut):
         if following - d > LONGEST_GAP:
             gaps += 1
             continue
-        label[d] = math.log(inside[following] / inside[d])
+        label[d] = logarithm(inside[following] / inside[d])
         label_day[d] = following
     if gaps:
         told.append({"code": "long_gap", "count": gaps})
@@ -112,6 +122,7 @@ def rows_of(prices, features, feature_days, start, end, cut):
         "score": score,
         "label": label,
         "label_day": label_day,
+        "price_days": price_days,
         "last_price": price_days[-1] if price_days else None,
         "warnings": told,
         "x": {d: [features[name][d] for name in columns] for d in whole},
@@ -192,35 +203,6 @@ def forecast(params, rows, train_days, test_days):
 def folds_of(n, test_size, n_splits):
     k = max(0, min(n_splits, (n - MINIMUM_FIT_ROWS) // test_size))
     return [(n - (k - j) * test_size, n - (k - j - 1) * test_size) for j in range(k)]
-
-
-# --- Intervals ------------------------------------------------------------------------------------------------
-
-
-def quantile_of(pairs, alpha, bound):
-    """The conformal quantile over (realised, predicted) pairs; None where no finite one exists."""
-    score = {"both": lambda y, p: abs(y - p), "lower": lambda y, p: p - y, "upper": lambda y, p: y - p}[bound]
-    ordered = sorted(score(y, p) for y, p in pairs)
-    rank = math.ceil((len(ordered) + 1) * (1 - alpha) - 1e-9)
-    return None if rank > len(ordered) else ordered[rank - 1]
-
-
-def bounds_of(predicted, q, bound):
-    lower = [None if q is None or bound == "upper" else p - q for p in predicted]
-    upper = [None if q is None or bound == "lower" else p + q for p in predicted]
-    return lower, upper
-
-
-def coverage(rows):
-    """Over (realised, lower, upper) of labelled rows that have a finite interval."""
-    kept = [r for r in rows if r[1] is not None or r[2] is not None]
-    hits = [(lo is None or lo <= y) and (up is None or y <= up) for y, lo, up in kept]
-    widths = [up - lo for _, lo, up in kept if lo is not None and up is not None]
-    return {
-        "n": len(kept),
-        "coverage": mean(hits),
-        "mean_width": mean(widths),
-    }
 
 
 # --- Metrics --------------------------------------------------------------------------------------------------
@@ -346,14 +328,17 @@ def run_ticker(params, rows):
         told.append({"code": "fewer_folds"})
     if len(predicted) >= 2 and max(predicted) == min(predicted):
         told.append({"code": "constant_predictions"})
-    intervals = params.get("intervals")
+    settings = settings_of(params.get("intervals"))
+    pairs = [(y, p) for _, y, p, _ in out_of_fold]
     lower, upper = [None] * len(score), [None] * len(score)
-    if intervals is not None and intervals.get("enabled", True):
-        pairs = [(y, p) for _, y, p, _ in out_of_fold]
-        q = quantile_of(pairs, intervals.get("alpha", 0.1), intervals.get("bound", "both"))
-        if q is None and pairs:  # Without any residual there is no alpha to name; fewer_folds says it.
+    entry = None
+    if settings is not None:
+        alpha, bound = settings["alpha"], settings["bound"]
+        if pairs and quantile_of(pairs, alpha, bound) is None:  # Without any residual fewer_folds says it.
             told.append({"code": "interval_unsupported"})
-        lower, upper = bounds_of(predicted, q, intervals.get("bound", "both"))
+        dated = score_rows(rows, list(zip(score, predicted)))
+        entry = {"pairs": pairs, "score": dated, "ends": ends_by_method(pairs, dated, alpha, bound)}
+        lower, upper = entry["ends"][settings["method"]]
     return {
         "forecast": {
             "dates": [iso(d) for d in score],
@@ -371,7 +356,7 @@ def run_ticker(params, rows):
         },
         "out_of_fold": out_of_fold,
         "score": [(d, label[d], p, training_mean) for d, p in zip(score, predicted) if d in label],
-        "covered": [(label[d], lo, up) for d, lo, up in zip(score, lower, upper) if d in label],
+        "intervals": entry,
         "warnings": told,
     }
 
@@ -405,7 +390,7 @@ def run(bounds, prices, features, feature_days, config):
     score = {ticker: result["score"] for ticker, result in fitted.items()}
     out_of_fold = {ticker: result["out_of_fold"] for ticker, result in fitted.items()}
     both = {"score": score, "out_of_fold": out_of_fold}
-    intervals = params.get("intervals")
+    settings = settings_of(params.get("intervals"))
     return {
         "window": {
             "start": iso(start),
@@ -423,11 +408,8 @@ def run(bounds, prices, features, feature_days, config):
                 "mean": {name: table(mean_baseline(rows)) for name, rows in both.items()},
             },
             "intervals": None
-            if intervals is None or not intervals.get("enabled", True)
-            else {
-                "pooled": coverage([r for result in fitted.values() for r in result["covered"]]),
-                "by_ticker": {ticker: coverage(result["covered"]) for ticker, result in fitted.items()},
-            },
+            if settings is None
+            else interval_metrics(settings, {ticker: result["intervals"] for ticker, result in fitted.items()}),
         },
         "warnings": told,
         "failures": failures,
