@@ -35,7 +35,7 @@ const MODELS: readonly (readonly [name: string, params: string])[] = [
   ["linear", '"n_splits": 4, "intervals": {"alpha": 0.05, "bound": "lower"}'],
   [
     "ridge",
-    '"model_params": {"alpha": 0.5}, "scaler": "standard", "n_splits": 4, "intervals": {"alpha": 0.25}',
+    '"model_params": {"alpha": 0.5}, "scaler": "standard", "n_splits": 4, "intervals": {"alpha": 0.25, "method": "split"}',
   ],
   ["lasso", '"model_params": {"alpha": 0.0002}, "scaler": "maxabs", "cv_test_size": 7, "n_splits": 12'],
   [

@@ -65,7 +65,7 @@ const VANISHED: readonly Case[] = [
     sections: {
       training: vanishing("r2"),
       data: { ...WHOLE, lookback: 4 },
-      intervals: { alpha: 0.2, bound: "lower" },
+      intervals: { alpha: 0.2, bound: "lower", method: "split" },
     },
   },
   {
@@ -96,7 +96,7 @@ const TRAINED: readonly Case[] = [
     learningEnd: true,
     sections: {
       training: { loss_type: "mae", epochs: 12, patience: 2, learning_rate: 0.02, optimizer: "rmsprop" },
-      intervals: { alpha: 0.01 },
+      intervals: { alpha: 0.01, method: "split" },
     },
   },
   {

@@ -125,7 +125,10 @@ def ratio_of(asked, other, alpha):
 
 
 def interval_metrics(settings, tickers):
-    """`metrics.intervals`; `tickers` maps names to {"pairs", "score", "ends"}, the ends by method."""
+    """`metrics.intervals`; `tickers` maps names to {"pairs", "score", "ends"}, the ends by method.
+
+    A method whose ends are unknown, since the predictions of the residuals are, is left out, and so is what residuals tell.
+    """
     method, alpha, bound = settings["method"], settings["alpha"], settings["bound"]
 
     def rows(name):
@@ -137,6 +140,9 @@ def interval_metrics(settings, tickers):
         return {ticker: prequential_of(entry["pairs"], alpha, bound) for ticker, entry in tickers.items()}
 
     asked = rows(method)
+    known = set.intersection(*(set(entry["ends"]) for entry in tickers.values()))
+    if known == {method}:
+        return {**settings, "constants": CONSTANTS[method], **table_of(asked, alpha, None)}
     others = {}
     for name in METHODS:
         if name == method:

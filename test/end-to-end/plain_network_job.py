@@ -15,13 +15,10 @@ import numpy as np
 from plain_job import (
     LONGEST_GAP,
     MINIMUM_FIT_ROWS,
-    bounds_of,
-    coverage,
     is_number,
     iso,
     mean,
     mean_baseline,
-    quantile_of,
     read_features,
     read_prices,
     resolve_window,
@@ -29,6 +26,8 @@ from plain_job import (
     table,
     zero_baseline,
 )
+from plain_intervals import ends_by_method, interval_metrics, quantile_of, score_rows
+from plain_intervals import settings_of as interval_settings_of
 
 LEAST_TRAINING_SAMPLES = 30
 JOINT = ("portfolio_lstm", "portfolio_transformer")
@@ -192,42 +191,46 @@ def union_of_features(panels, plans):
 
 
 def judge(rows, plan, forecast, intervals, vanishing):
-    """One ticker's entry in `forecasts` as it has to be, given its predictions."""
+    """One ticker's entry in `forecasts` as it has to be, given its predictions; the ends too where those of the residuals are known."""
     score, label = plan["score"], rows["label"]
     predicted = forecast["predicted"]
-    q = None
-    if intervals:
-        alpha, bound = intervals["alpha"], intervals["bound"]
-        pairs = [(y, 0.0) for y in plan["calibrate"].values()]
-        q = quantile_of(pairs, alpha, bound)
-        if q is not None and not vanishing:
-            q = width_of(forecast)
-        lower, upper = bounds_of(predicted, q, bound)
-    else:
-        lower, upper = bounds_of(predicted, None, "both")
     training_mean = mean(label[d] for d in rows["fit"])
-    return {
+    result = {
         "forecast": {
             "dates": [iso(d) for d in score],
             "predicted": predicted,
             "realised": [label.get(d) for d in score],
-            "lower": lower,
-            "upper": upper,
+            "lower": [None] * len(score),
+            "upper": [None] * len(score),
         },
-        "unsupported": bool(intervals) and q is None,
+        "unsupported": False,
         "score": [(d, label[d], p, training_mean) for d, p in zip(score, predicted) if d in label],
-        "covered": [(label[d], lo, up) for d, lo, up in zip(score, lower, upper) if d in label],
     }
+    if intervals is None:
+        return result
+    alpha, bound = intervals["alpha"], intervals["bound"]
+    pairs = [(y, 0.0) for y in plan["calibrate"].values()]
+    dated = score_rows(rows, list(zip(score, predicted)))
+    ends = ends_by_method(pairs, dated, alpha, bound)
+    if not vanishing:
+        ends = {intervals["method"]: given_ends(forecast, intervals)}
+    result["unsupported"] = quantile_of(pairs, alpha, bound) is None
+    result["intervals"] = {"pairs": pairs, "score": dated, "ends": ends}
+    lower, upper = ends[intervals["method"]]
+    result["forecast"].update(lower=lower, upper=upper)
+    return result
 
 
-def width_of(forecast):
-    """How far the first bound lies from its prediction; every other one has to lie as far."""
-    if not forecast["predicted"]:
-        return 0.0
-    p, lower, upper = (forecast[name][0] for name in ("predicted", "lower", "upper"))
-    if lower is None and upper is None:
-        raise SystemExit("an interval that the residuals support has a bound")
-    return p - lower if lower is not None else upper - p
+def given_ends(forecast, intervals):
+    """The ends that an output has, where they are possible: those of `split` all lie as far from their forecast."""
+    lower, upper = forecast["lower"], forecast["upper"]
+    distances = [p - end for p, end in zip(forecast["predicted"], lower) if end is not None]
+    distances += [end - p for p, end in zip(forecast["predicted"], upper) if end is not None]
+    if intervals["bound"] == "both" and any((low is None) != (high is None) for low, high in zip(lower, upper)):
+        raise SystemExit("a row has both ends or none")
+    if intervals["method"] == "split" and distances and max(distances) - min(distances) > 1e-12:
+        raise SystemExit(f"split intervals lie between {min(distances)} and {max(distances)} from their forecasts")
+    return lower, upper
 
 
 def settings_of(config):
@@ -235,15 +238,12 @@ def settings_of(config):
     params = json.loads(config)["NN params"]["Dot prediction"]
     option = params["current option"]
     loss = params.get("training_params", {}).get("loss_type", "r2")
-    intervals = params.get("intervals")
-    if intervals is not None:
-        intervals = {"alpha": 0.1, "bound": "both", **intervals} if intervals.get("enabled", True) else None
     return {
         "option": option,
         "joint": option in JOINT,
         "lookback": params.get("data_processing", {}).get("lookback", 10),
         "loss": loss if loss in LOSSES else "mse",
-        "intervals": intervals,
+        "intervals": interval_settings_of(params.get("intervals")),
         "network": params.get("models_params", {}).get(option, {}),
     }
 
@@ -317,14 +317,9 @@ def metrics_of(fitted, intervals):
             "zero": {"score": table(zero_baseline(score))},
             "mean": {"score": table(mean_baseline(score))},
         },
-        "intervals": {
-            "alpha": intervals["alpha"],
-            "bound": intervals["bound"],
-            "pooled": coverage([r for result in fitted.values() for r in result["covered"]]),
-            "by_ticker": {ticker: coverage(result["covered"]) for ticker, result in fitted.items()},
-        }
-        if intervals
-        else None,
+        "intervals": None
+        if intervals is None
+        else interval_metrics(intervals, {ticker: result["intervals"] for ticker, result in fitted.items()}),
     }
 
 

@@ -60,7 +60,7 @@ test("every field of the config reaches the settings", () => {
       loss_type: "mahalanobis",
     },
     models_params: { portfolio_lstm: { hidden_dims: [5], dropout: 0 } },
-    intervals: { alpha: 0.3, bound: "lower" },
+    intervals: { alpha: 0.3, bound: "lower", method: "split" },
   });
   assert.deepEqual(settings, {
     enabled: false,
@@ -79,7 +79,7 @@ test("every field of the config reaches the settings", () => {
     lookback: 21,
     device: "cuda:3",
     seed: 7,
-    intervals: { alpha: 0.3, bound: "lower" },
+    intervals: { alpha: 0.3, bound: "lower", method: "split" },
     joint: true,
   });
 });
@@ -124,7 +124,7 @@ test("the entry of another architecture is not used", () => {
 test("intervals are on where they are given, and off where they are switched off", () => {
   const intervals = (given: Section) =>
     parse({ "current option": "cnn", intervals: given }).settings.intervals;
-  assert.deepEqual(intervals({}), { alpha: 0.1, bound: "both" });
+  assert.deepEqual(intervals({}), { alpha: 0.1, bound: "both", method: "adaptive" });
   assert.equal(intervals({ enabled: false, alpha: 0.2 }), undefined);
 });
 

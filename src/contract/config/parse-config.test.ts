@@ -32,7 +32,7 @@ test("every default of run_ml_job is filled in", () => {
     model: "ridge",
     model_params: {},
     n_splits: 15,
-    intervals: { enabled: true, alpha: 0.1, bound: "both" },
+    intervals: { enabled: true, alpha: 0.1, bound: "both", method: "adaptive" },
     scaler: "none",
   });
 });
