@@ -11,14 +11,16 @@ from mucast_engine.arrays import ArrayStore, Matrix, Message
 from mucast_engine.constant import describe_constant
 from mucast_engine.estimator import make_estimator, make_scaler
 from mucast_engine.failure import TaskError, sentence_of
+from mucast_engine.importances import largest_importances
 
 
 def fit_predict(task: Message, store: ArrayStore, progress: Callable[[Message], None]) -> Message:
     """Runs the fits of `task` in order and writes their predictions, concatenated, as one array.
 
     `task["fits"]` is a list of `{"train": [a, b], "predict": [c, d], "diagnose"?: true}`, half-open row ranges of
-    `x` (n, k) and `y` (m), m <= n. Returns `{"predictions": ref, "seconds": [...], "unconverged_fits": count}` and,
-    where a fit marked `diagnose` predicts one constant for at least two rows, `"constant": {...}`.
+    `x` (n, k) and `y` (m), m <= n. Returns `{"predictions": ref, "seconds": [...], "unconverged_fits": count}` and, of
+    a fit marked `diagnose`, `"importances": [[column, value], ...]` where its library has them, and `"constant": {...}`
+    where it predicts one constant for at least two rows.
     Raises TaskError `fit_failed` where the library raises or its predictions cannot be used.
     """
     x, y = store.read(task["x"]), store.read(task["y"])
@@ -29,19 +31,18 @@ def fit_predict(task: Message, store: ArrayStore, progress: Callable[[Message], 
         started = time.perf_counter()
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            predicted, constant = _one_fit(task, fit, x, y)
+            predicted, diagnosis = _one_fit(task, fit, x, y)
         result["unconverged_fits"] += any(w.category.__name__ == "ConvergenceWarning" for w in caught)
         seconds.append(time.perf_counter() - started)
         predictions.append(predicted)
-        if constant is not None:
-            result["constant"] = constant
+        result |= diagnosis
         progress({"fit": index, "seconds": seconds[-1]})
     result["predictions"] = store.write(task["predictions"]["ref"], np.concatenate(predictions))
     result["seconds"] = seconds
     return result
 
 
-def _one_fit(task: Message, fit: Message, x: Matrix, y: Matrix) -> tuple[Matrix, Message | None]:
+def _one_fit(task: Message, fit: Message, x: Matrix, y: Matrix) -> tuple[Matrix, Message]:
     (a, b), (c, d) = fit["train"], fit["predict"]
     if not (0 <= a < b <= len(y) and 0 <= c <= d <= len(x)):
         raise TaskError("internal", f"rows {fit} lie outside the {len(x)} rows of x or the {len(y)} of y")
@@ -62,8 +63,12 @@ def _one_fit(task: Message, fit: Message, x: Matrix, y: Matrix) -> tuple[Matrix,
         raise TaskError("fit_failed", f"{doing}: {sentence_of(error)}", _rows(fit)) from error
     predicted = _usable(raw, d - c, fit)
     if not fit.get("diagnose"):
-        return predicted, None
-    return predicted, describe_constant(task["estimator"], train_x, train_y, predicted)
+        return predicted, {}
+    diagnosis = {
+        "constant": describe_constant(task["estimator"], train_x, train_y, predicted),
+        "importances": largest_importances(model, train_x.shape[1]),
+    }
+    return predicted, {name: found for name, found in diagnosis.items() if found is not None}
 
 
 def _usable(raw: Any, rows: int, fit: Message) -> Matrix:

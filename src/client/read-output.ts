@@ -95,6 +95,19 @@ const forecast = object<ByTicker<"forecasts">>({
   upper: listOf(maybe),
 });
 
+type Fit = ByTicker<"fits">;
+type Splits = NonNullable<Fit["splits"]>;
+const dateSpan = nullable(object<NonNullable<Splits["train"]>>({ start: date, end: date }));
+const fit = object<Fit>({
+  fit_rows: count,
+  features: count,
+  label_mean: number,
+  importances: optional(
+    listOf(object<NonNullable<Fit["importances"]>[number]>({ feature: text, importance: number })),
+  ),
+  splits: optional(object<Splits>({ train: dateSpan, validate: dateSpan, calibrate: dateSpan })),
+});
+
 type CrossValidation = ByTicker<"cross_validation">;
 const crossValidation = object<CrossValidation>({
   folds: listOf(
@@ -131,9 +144,12 @@ const output = object<OutputBlob>({
     end: date,
     learning_end: nullable(date),
     as_of: date,
+    median_spacing_days: optional(maybe),
   }),
   mu: recordOf(number),
+  mu_dates: optional(recordOf(date)),
   forecasts: recordOf(forecast),
+  fits: optional(recordOf(fit)),
   cross_validation: optional(recordOf(crossValidation)),
   training: optional(recordOf(training)),
   metrics,

@@ -90,11 +90,112 @@ test("tickers that can be forecast have their rows and folds, and no error follo
       ["GAMA", 46, 9, 5, true],
     ],
   );
-  assert.deepEqual(codes(understanding), [
-    "missing_features ALFA",
-    "missing_features BETA",
-    "missing_features GAMA",
-  ]);
+  assert.deepEqual(codes(understanding), ["warm_up_rows"]);
+  assert.deepEqual(understanding.warnings[0], {
+    code: "warm_up_rows",
+    count: 3,
+    message:
+      "At the start of 3 tickers 15 rows wait for the window of a feature and are left out; most of ALFA, 5, for ret_5.",
+  });
+  assert.equal(understanding.window.median_spacing_days, 1);
+});
+
+/** Takes the prices of a ticker away, but for those that stay. */
+const keepPrices =
+  (ticker: string, stays: (row: number) => boolean) =>
+  ({ prices }: Blobs) => {
+    const values = prices.prices[ticker]!;
+    prices.prices[ticker] = values.map((value, row) => (stays(row) ? value : null));
+  };
+
+test("a ticker whose mu would be older than the forecasts is told of", async () => {
+  const { warnings, tickers, window } = await validate(keepPrices("BETA", (row) => row < 58));
+  assert.deepEqual(
+    tickers.map(({ mu }) => mu),
+    [true, true, true],
+  );
+  assert.equal(window.as_of, "2024-03-25");
+  assert.deepEqual(
+    warnings.filter(({ code }) => code === "older_forecast"),
+    [
+      {
+        code: "older_forecast",
+        count: 1,
+        message: "The mu of 1 ticker is older than as_of: BETA (2024-03-21).",
+      },
+    ],
+  );
+});
+
+test("nothing of a config that is switched off is older than the forecasts", async () => {
+  const drop = keepPrices("BETA", (row) => row < 58);
+  const told = await validate(drop, networks("mlp", { data_processing: { lookback: 5 } }));
+  assert.ok(codes(told).includes("older_forecast"));
+  const off = await validate(drop, networks("mlp", { status: false, data_processing: { lookback: 5 } }));
+  assert.ok(!codes(off).includes("older_forecast"));
+});
+
+/** Dates every seventh day. */
+const weekly = ({ prices, features }: Blobs) => {
+  const dates = prices.dates.map((date, row) => {
+    const day = Date.parse(prices.dates[0]!) + 7 * row * 86_400_000;
+    assert.equal(features.dates[row], date);
+    return new Date(day).toISOString().slice(0, 10);
+  });
+  const moved = { ...prices, dates, start: dates[0]!, end: dates.at(-1)! };
+  Object.assign(prices, moved, { Learning_end: dates[50] });
+  Object.assign(features, { dates });
+};
+
+test("weekly prices are told not to be daily", async () => {
+  const { warnings, window } = await validate(weekly);
+  assert.equal(window.median_spacing_days, 7);
+  const [told] = warnings.filter(({ code }) => code === "not_daily");
+  assert.equal(told!.count, 3);
+  assert.match(told!.message, /: ALFA \(7\), BETA \(7\), GAMA \(7\)\.$/);
+});
+
+/** Gives every ticker the features that `more` makes of its first one. */
+const addFeatures =
+  (more: (values: readonly (number | null)[]) => Readonly<Record<string, (number | null)[]>>) =>
+  ({ features }: Blobs) => {
+    for (const columns of Object.values(features.features)) {
+      Object.assign(columns, more(Object.values(columns)[0]!));
+    }
+  };
+
+test("few rows for many features are told of, in the folds and in all", async () => {
+  const copies = (count: number) =>
+    addFeatures((values) =>
+      Object.fromEntries(Array.from({ length: count }, (_, i) => [`c${i}`, [...values]])),
+    );
+  const told = async (count: number) => {
+    const { warnings, tickers } = await validate(copies(count));
+    return [tickers[0]!.features, warnings.find(({ code }) => code === "few_rows")?.count];
+  };
+  // 46 fit rows; the five folds of 3 train on 31, 34, 37, 40 and 43.
+  const own = (await told(0))[0]!;
+  assert.deepEqual(await told(6 - own), [6, undefined]);
+  assert.deepEqual(await told(7 - own), [7, 3], "two of the five folds train on fewer than 35 rows");
+  assert.deepEqual(await told(10 - own), [10, 3]);
+});
+
+test("features of different scales are told of where a penalty picks by scale, and where no scaler is set", async () => {
+  const large = addFeatures((values) => ({
+    large: values.map((value) => (value === null ? null : 1e6 * value)),
+  }));
+  const told = async (params: object, change = large) => {
+    const config = JSON.stringify({ "ML params": { cv_test_size: 3, n_splits: 5, ...params } });
+    return (await validate(change, config)).warnings.filter(({ code }) => code === "unscaled_features");
+  };
+  const [warning] = await told({ model: "ridge" });
+  assert.equal(warning!.count, 3);
+  assert.match(warning!.message, /: ALFA \(1(\.\d)?e\+6 times\), BETA/);
+  assert.equal((await told({ model: "lasso" })).length, 1);
+  assert.equal((await told({ model: "elastic_net" })).length, 1);
+  assert.deepEqual(await told({ model: "ridge", scaler: "standard" }), []);
+  assert.deepEqual(await told({ model: "linear" }), []);
+  assert.deepEqual(await told({ model: "ridge" }, () => undefined), []);
 });
 
 test("features that end a day early are the no_forecast that the job would end with", async () => {
@@ -136,17 +237,13 @@ test("a history that is too short for every ticker is insufficient_history", asy
 
 test("an alpha that the folds cannot support is warned about before anything is fitted", async () => {
   const understanding = await validate(undefined, CONFIG.replace("0.2", "0.01").replace("5,", "9,"));
-  assert.deepEqual(codes(understanding).slice(0, 3), [
-    "missing_features ALFA",
-    "fewer_folds ALFA",
-    "interval_unsupported ALFA",
-  ]);
-  assert.match(understanding.warnings[2]!.message, /15 residuals .* they support is 0\.0625\./);
+  assert.deepEqual(codes(understanding).slice(0, 2), ["fewer_folds ALFA", "interval_unsupported ALFA"]);
+  assert.match(understanding.warnings[1]!.message, /15 residuals .* they support is 0\.0625\./);
 });
 
 test("without a fold there is no interval either, and fewer_folds is the only warning", async () => {
   const understanding = await validate(undefined, CONFIG.replace('"cv_test_size": 3', '"cv_test_size": 40'));
-  assert.deepEqual(codes(understanding).slice(0, 2), ["missing_features ALFA", "fewer_folds ALFA"]);
+  assert.equal(codes(understanding)[0], "fewer_folds ALFA");
   assert.ok(!codes(understanding).includes("interval_unsupported ALFA"));
 });
 
@@ -186,13 +283,11 @@ test("a joint network is previewed over the dates of all tickers, with what a ti
     [32, 32, 32],
   );
   assert.deepEqual(codes(understanding), [
-    "missing_features ALFA",
     "interval_unsupported ALFA",
-    "missing_features BETA",
     "feature_absent BETA",
     "interval_unsupported BETA",
-    "missing_features GAMA",
     "interval_unsupported GAMA",
+    "warm_up_rows",
   ]);
 });
 

@@ -37,15 +37,20 @@ export function describeCounts(counts: RowCounts, cut: Day): string {
 
 const NAMES_SHOWN = 20;
 
-/** The warnings of one ticker's rows, in the order of the steps that gave them. */
+/**
+ * The warnings of one ticker's rows, in the order of the steps that gave them.
+ * @param facts `warmUpRows` wait for the window of a feature; the job counts those of all tickers in one warning.
+ */
 export function rowWarnings(facts: {
   readonly ticker: string;
   readonly counts: RowCounts;
   readonly emptyNames: readonly string[];
   readonly columns: readonly string[];
+  readonly warmUpRows: number;
   readonly missingByColumn: Int32Array;
 }): Warning[] {
-  const { ticker, counts, emptyNames, columns, missingByColumn } = facts;
+  const { ticker, counts, emptyNames, columns, warmUpRows, missingByColumn } = facts;
+  const lacking = counts.rowsWithMissing - warmUpRows;
   const warnings: Warning[] = [];
   const warn = (code: Warning["code"], count: number, message: string): void => {
     if (count > 0) warnings.push({ code, message, ticker, count });
@@ -68,8 +73,8 @@ export function rowWarnings(facts: {
   const worst = missingByColumn.indexOf(missingByColumn.reduce((most, count) => Math.max(most, count), 0));
   warn(
     "missing_features",
-    counts.rowsWithMissing,
-    `${ticker}: ${counts.rowsWithMissing === 1 ? "1 row lacks a feature and is" : `${counts.rowsWithMissing} rows lack a feature and are`} left out; ` +
+    lacking,
+    `${ticker}: ${lacking === 1 ? "1 row lacks a feature and is" : `${lacking} rows lack a feature and are`} left out; ` +
       `${columns[worst]} is missing most often, on ${counted(missingByColumn[worst]!, "row")}.`,
   );
   return warnings;

@@ -41,11 +41,18 @@ export function columnsWithValues(features: FeatureColumns, dates: Int32Array): 
   return kept;
 }
 
-/** Which rows have every feature, and how many rows lack each feature. */
+/** Which rows have every feature, and why the others have not. */
 interface Completeness {
   /** Shape (r): positions of the rows without a missing value. */
   readonly complete: Int32Array;
-  /** Shape (columns): rows on which that column is missing. */
+  /**
+   * How many of the other rows only wait for the window of a feature: every feature that is missing there has been missing
+   * since the first row.
+   */
+  readonly warmUpRows: number;
+  /** The index of the column that is missing on most of the first rows, the first of equals; undefined where none is. */
+  readonly slowest: number | undefined;
+  /** Shape (columns): rows on which that column is missing, those that wait for a window left out. */
   readonly missingByColumn: Int32Array;
 }
 
@@ -57,24 +64,44 @@ export function completeRows(
 ): Completeness {
   const { values, n } = features;
   const broken = new Uint8Array(dates.length);
-  const missingByColumn = new Int32Array(columns.length);
+  /** 1 where a feature is missing that had a value before. */
+  const torn = new Uint8Array(dates.length);
+  const leading = new Int32Array(columns.length);
+  const missingLater = new Int32Array(columns.length);
   for (let c = 0; c < columns.length; c++) {
     const base = columns[c]! * n;
-    let missing = 0;
-    for (let r = 0; r < dates.length; r++) {
-      const value = values[base + dates[r]!]!;
-      // NaN and both infinities, and nothing else, differ from themselves when subtracted.
-      if (value - value !== 0) {
-        broken[r] = 1;
-        missing++;
-      }
+    let r = 0;
+    for (; r < dates.length && !isPresent(values[base + dates[r]!]!); r++) broken[r] = 1;
+    leading[c] = r;
+    for (; r < dates.length; r++) {
+      if (isPresent(values[base + dates[r]!]!)) continue;
+      broken[r] = torn[r] = 1;
+      missingLater[c]!++;
     }
-    missingByColumn[c] = missing;
   }
+  const tornBefore = runningCount(torn);
   const complete = new Int32Array(dates.length);
   let kept = 0;
   for (let r = 0; r < dates.length; r++) if (broken[r] === 0) complete[kept++] = r;
-  return { complete: complete.slice(0, kept), missingByColumn };
+  const most = leading.reduce((a, b) => Math.max(a, b), 0);
+  return {
+    complete: complete.slice(0, kept),
+    warmUpRows: dates.length - kept - tornBefore[dates.length]!,
+    slowest: most === 0 ? undefined : leading.indexOf(most),
+    missingByColumn: missingLater.map((later, c) => later + tornBefore[leading[c]!]!),
+  };
+}
+
+/** NaN and both infinities, and nothing else, differ from themselves when subtracted. */
+function isPresent(value: number): boolean {
+  return value - value === 0;
+}
+
+/** Shape (n + 1): how many of the first 0, 1, … marks are set. */
+function runningCount(marks: Uint8Array): Int32Array {
+  const counts = new Int32Array(marks.length + 1);
+  for (let i = 0; i < marks.length; i++) counts[i + 1] = counts[i]! + marks[i]!;
+  return counts;
 }
 
 /** Rows of a block are written together, so that the block stays in the processor's cache for every column. */

@@ -37,11 +37,24 @@ function dateAt(quotes: Quotes, share: number): string {
 
 const SHARE = fc.integer({ min: 0, max: 100 }).map((percent) => percent / 100);
 
+/** How many rows each feature waits for its window. */
+const WINDOWS = fc.array(fc.constantFrom(0, 0, 1, 3, 20), { minLength: 4, maxLength: 4 });
+
+function withWindows(quotes: Quotes, windows: readonly number[]): Quotes {
+  const rows = [...quotes.features];
+  const features = rows.map(
+    ([date, values], row) =>
+      [date, values.map((value, c) => (row < windows[c]! ? Number.NaN : value))] as const,
+  );
+  return { ...quotes, features: new Map(features) };
+}
+
 test("rows, labels, fit and score agree with the slow twin on faulty histories", () => {
   let fitted = 0;
   let refused = 0;
-  const property = fc.property(FAULTS, SHARE, SHARE, (faults, startShare, cutShare) => {
-    const quotes = faultyQuotes(faults);
+  let both = 0;
+  const property = fc.property(FAULTS, WINDOWS, SHARE, SHARE, (faults, windows, startShare, cutShare) => {
+    const quotes = withWindows(faultyQuotes(faults), windows);
     const start = dateAt(quotes, 0.3 * startShare);
     const end = dateAt(quotes, 0.97);
     const cut = dateAt(quotes, 0.3 * startShare + (0.97 - 0.3 * startShare) * Math.sqrt(cutShare));
@@ -60,10 +73,14 @@ test("rows, labels, fit and score agree with the slow twin on faulty histories",
     assert.equal(countOf(panel.warnings, "nonpositive_price"), expected.nonpositive);
     assert.equal(countOf(panel.warnings, "long_gap"), expected.longGaps);
     assert.equal(countOf(panel.warnings, "empty_feature"), expected.emptyColumns.length);
-    assert.equal(countOf(panel.warnings, "missing_features"), expected.rowsWithMissing);
+    const { rowsWithMissing, warmUpRows } = expected;
+    assert.equal(countOf(panel.warnings, "missing_features"), rowsWithMissing - warmUpRows);
+    assert.equal(panel.warmUp.rows, warmUpRows);
+    if (warmUpRows > 0 && warmUpRows < rowsWithMissing) both++;
   });
   fc.assert(property, { numRuns: 600, seed: 7 });
   assert.ok(fitted > 100 && refused > 20, `both outcomes must occur: ${fitted} fitted, ${refused} refused`);
+  assert.ok(both > 20, `rows that wait and rows that lack something else must occur together: ${both}`);
 });
 
 /** Forty weekdays and every fault of the numeric contract at once, each put in by hand. */
@@ -227,6 +244,50 @@ test("of two features missing equally often the first is named", () => {
     .set(dates[6]!, [1, 1, 1, Number.NaN]);
   const panel = build({ ...quotes, features }, dates[0]!, dates[59]!, dates[59]!);
   assert.match(panel.warnings[0]!.message, /2 rows lack a feature .*; 10 is missing most often, on 1 row\./);
+});
+
+/** A clean history in which the named features lack the rows given. */
+function lacking(missing: Readonly<Record<string, readonly number[]>>): TickerPanel {
+  const { quotes, dates } = clean(60);
+  const features = new Map(
+    [...quotes.features].map(([date, values]) => {
+      const row = dates.indexOf(date);
+      return [
+        date,
+        values.map((value, c) =>
+          Object.hasOwn(missing, quotes.names[c]!) && missing[quotes.names[c]!]!.includes(row)
+            ? Number.NaN
+            : value,
+        ),
+      ];
+    }),
+  );
+  return build({ ...quotes, features }, dates[0]!, dates[59]!, dates[59]!);
+}
+
+test("rows that wait for the window of a feature are counted beside the warning of the others", () => {
+  const waiting = lacking({ mom: [0, 1, 2], vol: [0, 1, 2, 3, 4] });
+  assert.deepEqual(waiting.warmUp, { rows: 5, feature: "vol" });
+  assert.deepEqual(waiting.warnings, []);
+  assert.equal(waiting.counts.rowsWithMissing, 5);
+
+  // On row 1 mom is missing after it was there, so that row lacks something besides what it waits for.
+  const torn = lacking({ mom: [1, 30], vol: [0, 1, 2, 3, 4] });
+  assert.deepEqual(torn.warmUp, { rows: 4, feature: "vol" });
+  assert.deepEqual(
+    torn.warnings.map(({ code, count, message }) => [code, count, message]),
+    [
+      [
+        "missing_features",
+        2,
+        "AAA: 2 rows lack a feature and are left out; mom is missing most often, on 2 rows.",
+      ],
+    ],
+  );
+
+  const none = lacking({ mom: [30] });
+  assert.deepEqual(none.warmUp, { rows: 0, feature: undefined });
+  assert.equal(countOf(none.warnings, "missing_features"), 1);
 });
 
 test("permuting the features permutes only the columns of the matrix", () => {

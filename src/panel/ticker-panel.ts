@@ -39,8 +39,16 @@ export interface TickerPanel {
   readonly lastPriceDay: Day;
   /** The ticker's last feature date in the window; undefined where it has none. */
   readonly lastFeatureDay: Day | undefined;
+  readonly warmUp: WarmUp;
   readonly warnings: readonly Warning[];
   readonly counts: RowCounts;
+}
+
+/** Rows that were left out since they wait for the window of a feature. */
+export interface WarmUp {
+  readonly rows: number;
+  /** The feature that waits longest, the first of equals; undefined where no row waits. */
+  readonly feature: string | undefined;
 }
 
 /** A panel without its features, which lie on disk or are not needed: thousands of these fit into memory. */
@@ -78,7 +86,8 @@ export function buildTickerPanel({ ticker, prices, features, window }: TickerInp
 
   const columnar = { columns: features.columns, values: features.values, n: features.days.length };
   const kept = columnsWithValues(columnar, candidates);
-  const { complete, missingByColumn } = completeRows(columnar, kept, joined.feature);
+  const completeness = completeRows(columnar, kept, joined.feature);
+  const { complete, warmUpRows, missingByColumn } = completeness;
 
   const rowPrice = complete.map((r) => joined.price[r]!);
   const labelDays = rowPrice.map((p) => labels.labelDays[p]!);
@@ -118,7 +127,8 @@ export function buildTickerPanel({ ticker, prices, features, window }: TickerInp
     score,
     lastPriceDay: priced.days.at(-1)!,
     lastFeatureDay: features.days.findLast((day) => day >= window.start && day <= window.end),
-    warnings: rowWarnings({ ticker, counts, emptyNames, columns, missingByColumn }),
+    warmUp: { rows: warmUpRows, feature: warmUpRows === 0 ? undefined : columns[completeness.slowest!] },
+    warnings: rowWarnings({ ticker, counts, emptyNames, columns, warmUpRows, missingByColumn }),
     counts,
   };
 }

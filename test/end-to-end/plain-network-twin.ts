@@ -16,7 +16,7 @@ interface ZeroLosses {
 }
 
 export interface NetworkTwin
-  extends Pick<TwinResult, "window" | "mu" | "forecasts" | "metrics" | "failures"> {
+  extends Pick<TwinResult, "window" | "mu" | "mu_dates" | "forecasts" | "fits" | "metrics" | "failures"> {
   readonly training: Readonly<Record<string, ZeroLosses>>;
   readonly warnings: readonly TwinWarning[];
 }
@@ -57,6 +57,8 @@ export function assertJudgedRight({ run, vanishing }: JudgedRun, twin: NetworkTw
     twin.failures,
   );
   assertClose(output.mu, twin.mu, 0, "mu");
+  assert.deepEqual(output.mu_dates, twin.mu_dates);
+  assertClose(output.fits, twin.fits, METRIC_TOLERANCE, "fits");
   assertClose(output.forecasts, twin.forecasts, vanishing ? VANISHED : 1e-12, "forecasts");
   assertSameMetrics(output, twin, vanishing);
   assertSameTraining(output, twin, vanishing);

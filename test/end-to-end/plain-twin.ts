@@ -19,9 +19,12 @@ export interface TwinWarning {
   readonly features?: readonly string[];
   /** The bound of the window that was made up. */
   readonly bound?: string;
+  /** What the list of a warning about several tickers has; at most 20 are shown. */
+  readonly names?: readonly string[];
 }
 
-export interface TwinResult extends Pick<OutputBlob, "window" | "mu" | "forecasts" | "cross_validation"> {
+export interface TwinResult
+  extends Pick<OutputBlob, "window" | "mu" | "mu_dates" | "forecasts" | "fits" | "cross_validation"> {
   readonly metrics: OutputBlob["metrics"];
   readonly warnings: readonly TwinWarning[];
   readonly failures: readonly { readonly ticker: string; readonly code: string }[];
@@ -79,6 +82,8 @@ export function assertSameAsTwin(output: OutputBlob, twin: TwinResult, tolerance
     largest = Math.max(largest, difference);
   };
   assertClose(output.mu, twin.mu, tolerance, "mu", see);
+  assert.deepEqual(output.mu_dates, twin.mu_dates);
+  assertClose(output.fits, twin.fits, METRIC_TOLERANCE, "fits");
   assertClose(output.forecasts, twin.forecasts, tolerance, "forecasts", see);
   const folds = (of: OutputBlob["cross_validation"]) =>
     Object.fromEntries(
@@ -114,10 +119,10 @@ export function assertSameWarnings(
   const codes = (of: readonly { code: string; ticker?: string | undefined }[]) =>
     [...new Set(of.map(short))].sort();
   assert.deepEqual(codes(output.warnings), codes(twin.warnings));
-  for (const { code, ticker, count, feature, features, bound } of twin.warnings) {
+  for (const { code, ticker, count, feature, features, bound, names = [] } of twin.warnings) {
     const found = output.warnings.filter((warning) => warning.code === code && warning.ticker === ticker);
     if (count !== undefined) assert.deepEqual([found[0]!.count, ticker], [count, ticker], code);
-    const named = [feature, bound].filter((name) => name !== undefined);
+    const named = [feature, bound, ...names.slice(0, 20)].filter((name) => name !== undefined);
     for (const name of named) {
       assert.ok(
         found.some(({ message }) => message.includes(name)),

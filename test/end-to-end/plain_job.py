@@ -19,6 +19,7 @@ from decimal import Context, Decimal
 
 import numpy as np
 from plain_intervals import ends_by_method, interval_metrics, quantile_of, score_rows, settings_of
+from plain_warnings import fit_entry, importances_of, median_spacing, told_of_all
 
 MINIMUM_FIT_ROWS = 30
 LONGEST_GAP = 10
@@ -107,12 +108,16 @@ def rows_of(prices, features, feature_days, start, end, cut):
         else:
             told.append({"code": "empty_feature", "feature": name})
 
-    missing = {name: sum(1 for d in row_days if not is_number(features[name][d])) for name in columns}
-    whole = [d for d in row_days if all(is_number(features[name][d]) for name in columns)]
-    if len(whole) < len(row_days):
-        worst = max(missing.values())
-        costliest = [name for name in columns if missing[name] == worst]
-        told.append({"code": "missing_features", "count": len(row_days) - len(whole), "features": costliest})
+    lacked = {d: [name for name in columns if not is_number(features[name][d])] for d in row_days}
+    whole = [d for d in row_days if not lacked[d]]
+    warm_up = [
+        d for d in row_days if lacked[d] and all(name in lacked[e] for name in lacked[d] for e in row_days if e < d)
+    ]
+    torn = [d for d in row_days if lacked[d] and d not in warm_up]
+    if torn:
+        missing = {name: sum(1 for d in torn if name in lacked[d]) for name in columns}
+        costliest = [name for name in columns if missing[name] == max(missing.values())]
+        told.append({"code": "missing_features", "count": len(torn), "features": costliest})
 
     fit = [d for d in candidates if d in whole]
     score = [d for d in whole if fit and d > fit[-1]]
@@ -124,6 +129,7 @@ def rows_of(prices, features, feature_days, start, end, cut):
         "label_day": label_day,
         "price_days": price_days,
         "last_price": price_days[-1] if price_days else None,
+        "warm_up": len(warm_up),
         "warnings": told,
         "x": {d: [features[name][d] for name in columns] for d in whole},
     }
@@ -189,15 +195,14 @@ def scaled(scaler, train, test):
 
 
 def forecast(params, rows, train_days, test_days):
-    if not test_days:
-        return []
+    """Forecasts of the test days, and the model that made them."""
     train = np.array([rows["x"][d] for d in train_days], dtype=np.float64)
-    test = np.array([rows["x"][d] for d in test_days], dtype=np.float64)
+    test = np.array([rows["x"][d] for d in test_days or train_days], dtype=np.float64)
     y = np.array([rows["label"][d] for d in train_days], dtype=np.float64)
     train, test = scaled(params.get("scaler", "none"), train, test)
     model = regressor(params["model"], params.get("model_params", {}))
     model.fit(train, y)
-    return [float(value) for value in model.predict(test)]
+    return [float(value) for value in model.predict(test)][: len(test_days)], model
 
 
 def folds_of(n, test_size, n_splits):
@@ -308,7 +313,7 @@ def run_ticker(params, rows):
     for test_start, test_end in folds_of(len(fit), test_size, n_splits):
         train, test = fit[:test_start], fit[test_start:test_end]
         training_mean = mean(label[d] for d in train)
-        predicted = forecast(params, rows, train, test)
+        predicted, _ = forecast(params, rows, train, test)
         part = [(d, label[d], p, training_mean) for d, p in zip(test, predicted)]
         out_of_fold += part
         folds.append(
@@ -321,7 +326,7 @@ def run_ticker(params, rows):
                 **metrics(part),
             }
         )
-    predicted = forecast(params, rows, fit, score)
+    predicted, model = forecast(params, rows, fit, score)
     training_mean = mean(label[d] for d in fit)
     told = list(rows["warnings"])
     if len(folds) < n_splits:
@@ -357,6 +362,7 @@ def run_ticker(params, rows):
         "out_of_fold": out_of_fold,
         "score": [(d, label[d], p, training_mean) for d, p in zip(score, predicted) if d in label],
         "intervals": entry,
+        "fit": {**fit_entry(rows), "importances": importances_of(model, rows["columns"])},
         "warnings": told,
     }
 
@@ -372,20 +378,28 @@ def run(bounds, prices, features, feature_days, config):
     told += [{"code": "no_prices", "ticker": t} for t in sorted(features) if t not in prices]
     told += [{"code": "no_features", "ticker": t} for t in sorted(prices) if t not in features]
 
-    fitted, failures, mu = {}, [], {}
+    fitted, failures, mu, mu_dates, panels = {}, [], {}, {}, {}
     for ticker in sorted(t for t in prices if t in features):
         rows = rows_of(prices[ticker], features[ticker], feature_days, start, end, cut)
         if len(rows["fit"]) < MINIMUM_FIT_ROWS or not rows["columns"]:  # No feature: nothing to learn from.
             failures.append({"ticker": ticker, "code": "insufficient_history"})
             continue
         result = run_ticker(params, rows)
-        fitted[ticker] = result
+        fitted[ticker], panels[ticker] = result, rows
         told += [{**warning, "ticker": ticker} for warning in result["warnings"]]
         score = rows["score"]
         if score and score[-1] == rows["last_price"] and as_of - score[-1] <= LONGEST_GAP:
             mu[ticker] = result["forecast"]["predicted"][-1]
+            mu_dates[ticker] = score[-1]
         else:
             told.append({"code": "stale_ticker", "ticker": ticker})
+
+    folds = {
+        ticker: [(fold["train_rows"], fold["n"]) for fold in result["cross_validation"]["folds"]]
+        for ticker, result in fitted.items()
+    }
+    penalised = params["model"].lower() in ("ridge", "lasso", "elastic_net") and params.get("scaler", "none") == "none"
+    told += told_of_all(panels, mu_dates, as_of, folds, penalised)
 
     score = {ticker: result["score"] for ticker, result in fitted.items()}
     out_of_fold = {ticker: result["out_of_fold"] for ticker, result in fitted.items()}
@@ -397,8 +411,11 @@ def run(bounds, prices, features, feature_days, config):
             "end": iso(end),
             "learning_end": None if learning_end is None else iso(learning_end),
             "as_of": iso(as_of),
+            "median_spacing_days": median_spacing(panels),
         },
         "mu": mu,
+        "mu_dates": {ticker: iso(d) for ticker, d in mu_dates.items()},
+        "fits": {ticker: result["fit"] for ticker, result in fitted.items()},
         "forecasts": {ticker: result["forecast"] for ticker, result in fitted.items()},
         "cross_validation": {ticker: result["cross_validation"] for ticker, result in fitted.items()},
         "metrics": {

@@ -28,6 +28,7 @@ from plain_job import (
 )
 from plain_intervals import ends_by_method, interval_metrics, quantile_of, score_rows
 from plain_intervals import settings_of as interval_settings_of
+from plain_warnings import fit_entry, listing, median_spacing, told_of_all
 
 LEAST_TRAINING_SAMPLES = 30
 JOINT = ("portfolio_lstm", "portfolio_transformer")
@@ -309,6 +310,11 @@ def forecast_in(output, ticker, plan):
     return forecast
 
 
+def splits_of(plan):
+    parts = {name: sorted(plan[name]) for name in ("train", "validate", "calibrate")}
+    return {name: {"start": iso(days[0]), "end": iso(days[-1])} if days else None for name, days in parts.items()}
+
+
 def metrics_of(fitted, intervals):
     score = {ticker: result["score"] for ticker, result in fitted.items()}
     return {
@@ -338,7 +344,7 @@ def run(bounds, prices, features, feature_days, request):
     panels, codes = panels_of(prices, features, feature_days, (start, end, learning_end))
     plans, left_out = plans_of(panels, settings)
     codes.update(left_out)
-    fitted, mu = {}, {}
+    fitted, mu, mu_dates = {}, {}, {}
     for ticker, plan in plans.items():
         forecast = forecast_in(output, ticker, plan)
         result = judge(panels[ticker], plan, forecast, settings["intervals"], request["vanishing"])
@@ -347,16 +353,26 @@ def run(bounds, prices, features, feature_days, request):
         score = plan["score"]
         if score and score[-1] == panels[ticker]["last_price"] and as_of - score[-1] <= LONGEST_GAP:
             mu[ticker] = result["forecast"]["predicted"][-1]
+            mu_dates[ticker] = score[-1]
         else:
             told.append({"code": "stale_ticker", "ticker": ticker})
+    trained = {ticker: panels[ticker] for ticker in fitted}
+    told += told_of_all(trained, mu_dates, as_of, {}, False)
+    early = [name for name, network in output["training"].items() if network["best_epoch"] == 1]
+    told += listing("chosen_early", early)
     return {
         "window": {
             "start": iso(start),
             "end": iso(end),
             "learning_end": None if learning_end is None else iso(learning_end),
             "as_of": iso(as_of),
+            "median_spacing_days": median_spacing(trained),
         },
         "mu": mu,
+        "mu_dates": {ticker: iso(d) for ticker, d in mu_dates.items()},
+        "fits": {
+            ticker: {**fit_entry(rows), "splits": splits_of(plans[ticker])} for ticker, rows in trained.items()
+        },
         "forecasts": {ticker: result["forecast"] for ticker, result in fitted.items()},
         "training": training_of(panels, plans, settings),
         "metrics": metrics_of(fitted, settings["intervals"]),

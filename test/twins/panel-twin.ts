@@ -18,6 +18,8 @@ export interface TwinPanel {
   readonly longGaps: number;
   readonly emptyColumns: readonly string[];
   readonly rowsWithMissing: number;
+  /** Of these, the rows that lack only what every row before them lacks too. */
+  readonly warmUpRows: number;
 }
 
 const MILLISECONDS_A_DAY = 24 * 60 * 60 * 1000;
@@ -55,6 +57,12 @@ export function slowPanel(quotes: Quotes, start: string, end: string, cut: strin
   const rows = labelled
     .map((row) => ({ ...row, features: row.features.filter((_, c) => hasValues(c)) }))
     .filter((row) => row.features.every((value) => Number.isFinite(value)));
+  const lacks = (row: TwinRow, c: number): boolean => hasValues(c) && !Number.isFinite(row.features[c]);
+  const lackedBy = (row: TwinRow): number[] => quotes.names.map((_, c) => c).filter((c) => lacks(row, c));
+  const waits = labelled.filter((row, i) => {
+    const lacked = lackedBy(row);
+    return lacked.length > 0 && lacked.every((c) => labelled.slice(0, i).every((before) => lacks(before, c)));
+  });
   const fit = rows.filter(isCandidate);
   return {
     columns,
@@ -65,5 +73,6 @@ export function slowPanel(quotes: Quotes, start: string, end: string, cut: strin
     longGaps,
     emptyColumns: quotes.names.filter((_, c) => !hasValues(c)),
     rowsWithMissing: labelled.length - rows.length,
+    warmUpRows: waits.length,
   };
 }

@@ -96,6 +96,30 @@ const forecastSchema = z.strictObject({
   upper: z.array(maybe),
 });
 
+const dateSpanSchema = z.strictObject({ start: date, end: date }).meta({ id: "DateSpan" });
+
+const fitSchema = z
+  .strictObject({
+    fit_rows: count,
+    features: count.describe("Those with a value on the dates to learn from."),
+    label_mean: z.number().describe("Of the fit rows, log-return."),
+    importances: z
+      .array(z.strictObject({ feature: z.string(), importance: z.number() }))
+      .optional()
+      .describe(
+        "Of the final fit, by the measure of its library: the 50 largest by absolute value, the largest first.",
+      ),
+    splits: z
+      .strictObject({
+        train: dateSpanSchema.nullable(),
+        validate: dateSpanSchema.nullable(),
+        calibrate: dateSpanSchema.nullable(),
+      })
+      .optional()
+      .describe("run_dl_job: the first and the last date of the ticker in each part."),
+  })
+  .meta({ id: "Fit", description: "What a ticker's model was fitted on." });
+
 const foldSchema = z.strictObject({
   train_start: date,
   train_end: date,
@@ -132,9 +156,21 @@ export const outputBlobSchema = z
     operation: mayGrow(z.enum(JOB_OPERATIONS)),
     id: z.string(),
     created_at: z.iso.datetime(),
-    window: z.strictObject({ start: date, end: date, learning_end: date.nullable(), as_of: date }),
+    window: z.strictObject({
+      start: date,
+      end: date,
+      learning_end: date.nullable(),
+      as_of: date,
+      median_spacing_days: maybe
+        .optional()
+        .describe(
+          "Calendar days from a row to its label date, the median of all fit rows: 1 of daily prices.",
+        ),
+    }),
     mu: byTicker(z.number()).describe("Next-day log-return at as_of, by ticker."),
+    mu_dates: byTicker(date).optional().describe("The date of the row that mu is forecast from, by ticker."),
     forecasts: byTicker(forecastSchema),
+    fits: byTicker(fitSchema).optional(),
     cross_validation: byTicker(crossValidationSchema).optional(),
     training: byTicker(trainingSchema).optional(),
     metrics: z.strictObject({

@@ -17,7 +17,12 @@ export const WARNING_TABLE = {
   },
   missing_features: {
     cause: "Rows with a missing or non-finite feature were left out; the costliest feature is named.",
-    cure: "Warm-up rows of a feature are normal; otherwise fill or drop the feature that is named.",
+    cure: "Fill or drop the feature that is named.",
+  },
+  warm_up_rows: {
+    cause:
+      "Rows at the start of tickers were left out: what they lack, they lack from the first row on, as a feature does that waits for its window.",
+    cure: "Nothing, if the window is that long; otherwise give the feature that is named from an earlier date on, or drop it.",
   },
   no_prices: {
     cause: "The ticker is in the feature blob only.",
@@ -30,6 +35,31 @@ export const WARNING_TABLE = {
   stale_ticker: {
     cause: "The ticker has no current forecast, so it has no mu; its earlier forecasts are kept.",
     cure: "Bring the blob that ends early for this ticker up to date.",
+  },
+  older_forecast: {
+    cause:
+      "The mu of the tickers listed is a forecast of an earlier date than as_of: their prices end before those of others.",
+    cure: "Bring their prices and features up to date; mu_dates has the date of each.",
+  },
+  not_daily: {
+    cause:
+      "The median label of the tickers listed spans 2 calendar days or more, as of weekly prices: mu is a return over such a span.",
+    cure: "Give daily prices, or read mu as a return to the next price and not to the next day.",
+  },
+  few_rows: {
+    cause:
+      "The tickers listed have fewer than 5 fit rows a feature, or a third of their out-of-fold rows or more come from folds that train on fewer: the model fits noise.",
+    cure: "Give a longer history or fewer features; for the folds alone, lower n_splits or cv_test_size.",
+  },
+  unscaled_features: {
+    cause:
+      "ridge, lasso or elastic_net without a scaler on features whose deviations differ more than tenfold: the penalty picks features by their units.",
+    cure: "Set scaler to standard.",
+  },
+  chosen_early: {
+    cause:
+      "The networks listed were best after their first epoch: what they learned later did not hold on the validation part.",
+    cure: "Lower learning_rate or the size of the network; where nothing helps, the features hold no signal for it.",
   },
   fewer_folds: {
     cause: "The history holds fewer walk-forward folds than asked.",

@@ -59,7 +59,7 @@ export interface FitPredictTask {
 export interface FitRows {
   readonly train: Rows;
   readonly predict: Rows;
-  /** Explains a constant prediction of this fit. */
+  /** Tells the importances of this fit's features, and explains a constant prediction. */
   readonly diagnose?: true;
 }
 
@@ -92,6 +92,8 @@ export interface FitPredictResult {
   readonly unconverged_fits: number;
   /** Present where a fit marked `diagnose` predicts one value for two rows or more. */
   readonly constant?: ConstantDescription;
+  /** Of a fit marked `diagnose`: the 50 largest by absolute value, the largest first; absent where the library has none. */
+  readonly importances?: readonly (readonly [column: number, importance: number])[];
 }
 
 type TrialResult = Record<string, never>;

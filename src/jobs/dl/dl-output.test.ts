@@ -53,7 +53,15 @@ const TICKER: TrainedTicker = {
     volatility: new Float64Array(4),
     predicted: Float64Array.of(0.45, 0.1, 0.2, 0.3),
   },
+  rows: {
+    fitRows: 2,
+    features: 3,
+    spans: Int32Array.of(0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0),
+    warmUp: { rows: 0, feature: undefined },
+  },
+  splits: { train: { start: 1, end: 50 }, validate: { start: 51, end: 96 }, calibrate: undefined },
   warnings: [],
+  listed: [],
 };
 
 test("the model is recorded in the sections of the request, every default filled in", () => {
@@ -83,6 +91,15 @@ test("forecasts stand beside their training, and no table is out of fold", () =>
   const output = outputOf(prediction, [TICKER], new Map([["10", record]]));
   assert.deepEqual(output.mu, { "10": 0.3 });
   assert.deepEqual(output.training, { "10": record });
+  assert.deepEqual([output.mu_dates, output.window.median_spacing_days], [{ "10": "1970-04-11" }, 1]);
+  const splits = {
+    train: { start: "1970-01-02", end: "1970-02-20" },
+    validate: { start: "1970-02-21", end: "1970-04-07" },
+    calibrate: null,
+  };
+  assert.deepEqual(output.fits, {
+    "10": { fit_rows: 2, features: 3, label_mean: (0.2 + 0.4) / 2, splits },
+  });
   assert.deepEqual(output.forecasts["10"]!.realised, [0.5, 0.4, 0.2, null]);
   assert.deepEqual([output.cross_validation, output.metrics.out_of_fold], [undefined, undefined]);
   assert.equal(output.metrics.baselines.mean.out_of_fold, undefined);

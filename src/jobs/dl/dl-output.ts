@@ -15,8 +15,13 @@ import {
 import type { TrainedTicker } from "./planned-network.ts";
 import type { TrainingRecord } from "./train-network.ts";
 
+/** The forecasts of one ticker, with their intervals. */
+interface EvaluatedTicker extends ScoredTicker {
+  readonly trained: TrainedTicker;
+}
+
 interface DlEvaluation {
-  readonly tickers: readonly ScoredTicker[];
+  readonly tickers: readonly EvaluatedTicker[];
   readonly tables: ScoreTables;
   /** Of the intervals. */
   readonly warnings: readonly Warning[];
@@ -27,9 +32,9 @@ export function* evaluateDl(
   trained: readonly TrainedTicker[],
   intervals: IntervalChoice,
 ): Pausable<DlEvaluation> {
-  const tickers: ScoredTicker[] = [];
+  const tickers: EvaluatedTicker[] = [];
   for (const ticker of trained) {
-    tickers.push(yield* scoreTicker(ticker, intervals));
+    tickers.push({ ...(yield* scoreTicker(ticker, intervals)), trained: ticker });
     yield 1;
   }
   const without = trained.filter(({ residuals }) => intervals && residuals.realised.length === 0);
@@ -61,6 +66,7 @@ export function dlOutput({ settings, evaluation, training, ...parts }: DlOutputP
     ...parts,
     operation: "run_dl_job",
     tickers: evaluation.tickers,
+    fits: evaluation.tickers.map(({ trained }) => ({ ...trained, labels: trained.fitLabels })),
     fitting: { training: plain(training) },
     tables: evaluation.tables,
     intervals: settings.intervals,

@@ -4,6 +4,8 @@ import { intervalUnsupported, withoutResiduals } from "../../evaluate/conformal.
 import type { PanelRows } from "../../panel/ticker-panel.ts";
 import type { WindowPlan } from "../../panel/window-plan.ts";
 import type { PlannedTicker, PreviewedConfig } from "../shared/job-preview.ts";
+import { listedOfRows } from "../shared/listed-warnings.ts";
+import { rowFacts } from "../shared/row-facts.ts";
 import { planJointWindows } from "./plan-joint-network.ts";
 import { planTickerWindows } from "./plan-ticker-networks.ts";
 import { DISABLED } from "./read-and-train.ts";
@@ -16,6 +18,7 @@ export function previewDl(config: string): PreviewedConfig {
     model: { name: architecture, params },
     warnings: settings.enabled ? warnings : [...warnings, DISABLED],
     trains: settings.enabled,
+    listed: () => [],
     plan: (panels) => (settings.joint ? planJoint(panels, settings) : planEach(panels, settings)),
   };
 }
@@ -60,5 +63,6 @@ function plannedTicker(
     panel,
     counts: { windows },
     warnings: unsupported === undefined ? warnings : [...warnings, unsupported],
+    listed: listedOfRows(ticker, rowFacts(panel)),
   };
 }

@@ -38,6 +38,7 @@ function panel(
     x: Float64Array.from({ length: rows * columns.length }, (_, at) => at / columns.length),
     y,
     labelDays: days.map((day) => day + 1),
+    volatility: new Float64Array(rows),
     fit: index.subarray(0, rows - 3),
     score: index.subarray(rows - 3),
     lastPriceDay: days.at(-1)!,
@@ -95,13 +96,19 @@ test("the task of a ticker names its rows, where its windows end, and the labels
 
 test("of what a ticker's network predicted, the first part makes the intervals of the rest", async () => {
   const work = newFolder();
-  const settings = settingsOf("mlp", { intervals: { alpha: 0.5 } });
+  const settings = settingsOf("mlp", { intervals: { alpha: 0.5, method: "split" } });
   const { networks } = atOnce(
     planTickerNetworks(await onDisk(work, panel("AAA", 0, 106, ["f"])), settings, work),
   );
   // On calibration rows 88 to 102 the network misses by 0.001, 0.002, ... 0.015; then three score rows.
   const misses = range(88, 103).map((row, i) => row / 1000 + (i + 1) / 1000);
   const trained = atOnce(networks[0]!.forecasts(Float64Array.from([...misses, 1, 2, 3])));
+  // The rows of a panel here are dated by their number.
+  assert.deepEqual(trained[0]!.splits, {
+    train: { start: 3, end: 72 },
+    validate: { start: 73, end: 87 },
+    calibrate: { start: 88, end: 102 },
+  });
   const [scored] = atOnce(evaluateDl(trained, settings.intervals)).tickers;
   assert.deepEqual([...scored!.score.predicted], [1, 2, 3]);
   assert.deepEqual([...scored!.score.days], [103, 104, 105]);
@@ -161,6 +168,11 @@ test("of a joint network's predictions each ticker keeps its own, with what it l
       ["B", [99, 100, 101], [10, 11, 12]],
     ],
   );
+  assert.deepEqual(trained[1]!.splits, {
+    train: { start: 3, end: 80 },
+    validate: { start: 81, end: 98 },
+    calibrate: undefined,
+  });
   assert.deepEqual(
     trained.map(({ warnings }) => warnings.map(({ code, count }) => [code, count])),
     [[["feature_absent", 1]], []],

@@ -8,8 +8,12 @@ import type { SampleParts, TrainJointTask, TrainNetworkTask } from "../../engine
 import type { Residuals } from "../../evaluate/interval-rows.ts";
 import { datesOf, type PanelDates } from "../../panel/as-of.ts";
 import { fitLabels, type PanelRows } from "../../panel/ticker-panel.ts";
+import type { WindowPlan } from "../../panel/window-plan.ts";
+import { type Listed, listedOfRows } from "../shared/listed-warnings.ts";
 import type { Inputs } from "../shared/read-inputs.ts";
+import { type RowFacts, rowFacts } from "../shared/row-facts.ts";
 import type { ScoreRows } from "../shared/score-tables.ts";
+import type { DateSpan, Splits } from "../shared/ticker-fits.ts";
 
 /** A panel whose features lie in the work folder: with thousands of tickers only the small parts stay in memory. */
 export type PanelOnDisk = PanelRows & {
@@ -91,16 +95,20 @@ export interface TrainedTicker {
   /** The calibration part; empty without intervals. */
   readonly residuals: Residuals;
   readonly score: ScoreRows;
+  readonly rows: RowFacts;
+  readonly splits: Splits;
   readonly warnings: readonly Warning[];
+  readonly listed: readonly Listed[];
 }
 
 /** Puts the forecasts of a network beside the rows of their ticker. */
 export function trainedTicker(
   panel: PanelOnDisk,
-  rows: { readonly calibrate: Int32Array; readonly score: Int32Array },
+  rows: WindowPlan,
   predicted: { readonly calibrate: Float64Array; readonly score: Float64Array },
   warnings: readonly Warning[] = panel.warnings,
 ): TrainedTicker {
+  const facts = rowFacts(panel);
   return {
     ticker: panel.ticker,
     dates: datesOf(panel),
@@ -113,8 +121,20 @@ export function trainedTicker(
       volatility: Float64Array.from(rows.score, (row) => panel.volatility[row]!),
       predicted: predicted.score,
     },
+    rows: facts,
+    splits: {
+      train: spanOf(panel, rows.train),
+      validate: spanOf(panel, rows.validate),
+      calibrate: spanOf(panel, rows.calibrate),
+    },
     warnings,
+    listed: listedOfRows(panel.ticker, facts),
   };
+}
+
+/** @param rows ascending. */
+function spanOf({ days }: Pick<PanelOnDisk, "days">, rows: Int32Array): DateSpan | undefined {
+  return rows.length === 0 ? undefined : { start: days[rows[0]!]!, end: days[rows.at(-1)!]! };
 }
 
 /** Shape (rows): labels, NaN where there is none. */

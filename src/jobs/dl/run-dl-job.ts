@@ -4,6 +4,7 @@ import { networkLibraries } from "../../engine/environment/libraries.ts";
 import { type JobContext, type JobRequest, withEngine, withMemoryGuard } from "../shared/job.ts";
 import { provenance } from "../shared/job-document.ts";
 import { openJobOutput } from "../shared/job-output.ts";
+import { chosenEarly } from "../shared/listed-warnings.ts";
 import { evaluateInTurns } from "../shared/score-tables.ts";
 import { tickerWarnings } from "../shared/ticker-warnings.ts";
 import { timed } from "../shared/timings.ts";
@@ -35,7 +36,7 @@ async function trainEvaluateWrite(request: JobRequest, context: JobContext): Pro
     dlEvaluationUnits(trained.length),
     context,
   );
-  const aboutTickers = tickerWarnings(inputs, trained, evaluation.warnings);
+  const aboutTickers = tickerWarnings(inputs, trained, evaluation.warnings, chosenEarly(training));
   const document = dlOutput({
     id: request.id,
     createdAt: new Date(),

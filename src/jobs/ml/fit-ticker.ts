@@ -13,10 +13,13 @@ import { concatenate } from "../../evaluate/forecast-rows.ts";
 import { datesOf, type PanelDates } from "../../panel/as-of.ts";
 import type { Fold } from "../../panel/folds.ts";
 import { fitLabels, type PanelRows, type TickerPanel } from "../../panel/ticker-panel.ts";
+import { type Listed, listedOfRows } from "../shared/listed-warnings.ts";
+import { type RowFacts, rowFacts } from "../shared/row-facts.ts";
 import type { ScoreRows } from "../shared/score-tables.ts";
+import type { Importance } from "../shared/ticker-fits.ts";
 import { constantWarning } from "../shared/ticker-warnings.ts";
 import type { FitTimings } from "../shared/timings.ts";
-import { cutFits, type FitPlan, type PlannedFit, planWarnings } from "./plan-fits.ts";
+import { cutFits, type FitPlan, listedOfFeatures, type PlannedFit, planWarnings } from "./plan-fits.ts";
 
 /** The forecasts of one ticker, without the features that they were made from. */
 export interface FittedTicker {
@@ -28,7 +31,11 @@ export interface FittedTicker {
   /** Shape (sum of the folds' test rows): forecasts out of fold, in time order. */
   readonly outOfFold: Float64Array;
   readonly score: ScoreRows;
+  readonly rows: RowFacts;
+  /** Of the final fit, the largest first; absent where its library has none. */
+  readonly importances?: readonly Importance[];
   readonly warnings: readonly Warning[];
+  readonly listed: readonly Listed[];
 }
 
 export interface FitOptions {
@@ -59,8 +66,9 @@ export function fitTicker(
   onFit: () => void,
 ): Promise<FittedTicker | Failure> {
   const matrix = writeTickerMatrix(panel, options.workFolder, index);
+  const listed = listedOfFeatures(panel, options.settings);
   const { x: _, ...rows } = panel;
-  return fitMatrix(rows, matrix, plan, index, options, onFit);
+  return fitMatrix({ ...rows, listed }, matrix, plan, index, options, onFit);
 }
 
 /** A ticker's rows as the engine maps them: the fit rows followed by the score rows, both in date order. */
@@ -82,8 +90,11 @@ function writeTickerMatrix(panel: TickerPanel, workFolder: string, index: number
   };
 }
 
+/** A panel without its features, and what these show. */
+type FitRows = PanelRows & { readonly listed: readonly Listed[] };
+
 async function fitMatrix(
-  panel: PanelRows,
+  panel: FitRows,
   matrix: TickerMatrix,
   plan: FitPlan,
   index: number,
@@ -147,15 +158,16 @@ function fitTask(
 }
 
 function fittedTicker(
-  panel: PanelRows,
+  panel: FitRows,
   folds: readonly Fold[],
   results: readonly FitPredictResult[],
   settings: MlSettings,
 ): FittedTicker {
   const predicted = concatenate(results.map((result) => readNpy(result.predictions)));
   const tested = folds.reduce((sum, fold) => sum + fold.testEnd - fold.testStart, 0);
-  const { ticker, days } = panel;
-  const constant = results.at(-1)?.constant;
+  const { ticker, days, columns } = panel;
+  const { constant, importances } = results.at(-1)!;
+  const rows = rowFacts(panel);
   return {
     ticker,
     dates: datesOf(panel),
@@ -169,11 +181,16 @@ function fittedTicker(
       volatility: Float64Array.from(panel.score, (row) => panel.volatility[row]!),
       predicted: predicted.subarray(tested),
     },
+    rows,
+    ...(importances && {
+      importances: importances.map(([column, importance]) => ({ feature: columns[column]!, importance })),
+    }),
     warnings: [
       ...planWarnings(panel, folds, settings),
       ...(constant === undefined ? [] : [constantWarning(ticker, constant)]),
       ...convergenceWarnings(ticker, results),
     ],
+    listed: [...listedOfRows(ticker, rows, folds), ...panel.listed],
   };
 }
 

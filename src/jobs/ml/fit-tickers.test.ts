@@ -29,6 +29,7 @@ test("a fault of the engine aborts the reading, also while its blob stalls, and 
     score: days.subarray(30),
     lastPriceDay: 39,
     lastFeatureDay: 39,
+    warmUp: { rows: 0, feature: undefined },
     warnings: [],
     counts: {} as TickerPanel["counts"],
   };

@@ -11,17 +11,17 @@ import { evaluateMl, mlOutput } from "./ml-output.ts";
 
 const SHA = "0".repeat(64);
 
-/** The output of a job without tickers: what does not depend on them. */
-function outputOf(config: string) {
+/** The output of a job; without tickers what does not depend on them. */
+function outputOf(config: string, fitted: readonly FittedTicker[] = [], asOf = 100) {
   const { settings } = parseMlSettings(config);
   const blob = (name: string) => ({ name, sha256: SHA });
   const parts = {
     id: "1",
     createdAt: new Date(0),
     window: { start: 0, end: 100, cut: 100 },
-    asOf: 100,
+    asOf,
     settings,
-    evaluation: atOnce(evaluateMl([], settings.intervals)),
+    evaluation: atOnce(evaluateMl(fitted, settings.intervals)),
     warnings: [],
     failures: [],
     provenance: provenance({
@@ -84,7 +84,18 @@ const FITTED: FittedTicker = {
     predicted: Float64Array.of(10),
     volatility: Float64Array.of(1),
   },
+  rows: {
+    fitRows: 6,
+    features: 2,
+    spans: Int32Array.of(0, 4, 1, 1, 0, 0, 0, 0, 0, 0, 0),
+    warmUp: { rows: 0, feature: undefined },
+  },
+  importances: [
+    { feature: "10", importance: -0.75 },
+    { feature: "f", importance: 0.5 },
+  ],
   warnings: [],
+  listed: [],
 };
 
 /** The ends of the one score row. */
@@ -120,4 +131,34 @@ test("each out-of-fold row is compared with the mean of its own fold's training 
       [2, 3.5],
     ],
   );
+});
+
+const RIDGE = '{"ML params": {"model": "ridge"}}';
+
+test("mu stands beside the date of its row, and neither stands for a ticker whose row is too old", () => {
+  const later = { ...FITTED, ticker: "BBB", dates: { ...FITTED.dates, ticker: "BBB" } };
+  const { mu, mu_dates, window } = outputOf(RIDGE, [FITTED, later], 9);
+  assert.deepEqual(mu, { AAA: 10, BBB: 10 });
+  assert.deepEqual([mu_dates, window.as_of], [{ AAA: "1970-01-08", BBB: "1970-01-08" }, "1970-01-10"]);
+  const old = outputOf(RIDGE, [FITTED], 100);
+  assert.deepEqual([old.mu, old.mu_dates], [{}, {}]);
+});
+
+test("fits has the rows, the mean of the labels and the importances of each ticker, in their order", () => {
+  const { importances: _, ...without } = { ...FITTED, ticker: "BBB" };
+  const { fits } = outputOf(RIDGE, [FITTED, without]);
+  assert.deepEqual(fits, {
+    AAA: { fit_rows: 6, features: 2, label_mean: 2.5, importances: FITTED.importances },
+    BBB: { fit_rows: 6, features: 2, label_mean: 2.5 },
+  });
+});
+
+test("the median spacing is that of the labels of all tickers, null without a ticker", () => {
+  const weekly = {
+    ...FITTED,
+    rows: { ...FITTED.rows, spans: Int32Array.of(0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0) },
+  };
+  assert.equal(outputOf(RIDGE, [FITTED]).window.median_spacing_days, 1);
+  assert.equal(outputOf(RIDGE, [FITTED, weekly]).window.median_spacing_days, 7);
+  assert.equal(outputOf(RIDGE).window.median_spacing_days, null);
 });

@@ -105,6 +105,7 @@ export function mlOutput({ settings, evaluation, ...parts }: MlOutputParts): Ord
     ...parts,
     operation: "run_ml_job",
     tickers,
+    fits: tickers.map(({ fitted }) => ({ ...fitted, labels: fitted.fit.labels })),
     fitting: {
       cross_validation: new Map(
         tickers.map((ticker) => [ticker.score.ticker, () => crossValidationOf(ticker)]),

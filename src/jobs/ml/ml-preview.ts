@@ -3,7 +3,9 @@ import type { Failure } from "../../contract/problems/failures.ts";
 import { intervalUnsupported } from "../../evaluate/conformal.ts";
 import type { PanelRows } from "../../panel/ticker-panel.ts";
 import type { PlannedTicker, PreviewedConfig } from "../shared/job-preview.ts";
-import { planFits, planWarnings, refusedColumns } from "./plan-fits.ts";
+import { listedOfRows } from "../shared/listed-warnings.ts";
+import { rowFacts } from "../shared/row-facts.ts";
+import { listedOfFeatures, planFits, planWarnings, refusedColumns } from "./plan-fits.ts";
 
 /** The config of run_ml_job, and the fits that the job would plan. @throws MucastError as run_ml_job does. */
 export function previewMl(config: string): PreviewedConfig {
@@ -12,6 +14,7 @@ export function previewMl(config: string): PreviewedConfig {
     model: { name: settings.model.name, params: settings.resolvedParams },
     warnings,
     trains: true,
+    listed: (panel) => listedOfFeatures(panel, settings),
     plan: (panels) => planTickers(panels, settings),
   };
 }
@@ -41,5 +44,6 @@ function planTicker(panel: PanelRows, settings: MlSettings): PlannedTicker {
     panel,
     counts: { folds: folds.length },
     warnings: unsupported === undefined ? warnings : [...warnings, unsupported],
+    listed: listedOfRows(panel.ticker, rowFacts(panel), folds),
   };
 }

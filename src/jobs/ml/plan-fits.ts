@@ -2,8 +2,10 @@ import type { MlSettings } from "../../contract/config/ml-settings.ts";
 import { unmetDemands } from "../../contract/model-params/column-demands.ts";
 import type { Failure } from "../../contract/problems/failures.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
+import { featureSpread } from "../../panel/feature-spread.ts";
 import { type Fold, fewerFolds, walkForwardFolds } from "../../panel/folds.ts";
-import type { PanelRows } from "../../panel/ticker-panel.ts";
+import type { PanelRows, TickerPanel } from "../../panel/ticker-panel.ts";
+import type { Listed } from "../shared/listed-warnings.ts";
 
 /** Half-open row range of a ticker's matrix, whose rows are the fit rows followed by the score rows. */
 type RowRange = readonly [from: number, to: number];
@@ -12,7 +14,7 @@ type RowRange = readonly [from: number, to: number];
 export interface PlannedFit {
   readonly train: RowRange;
   readonly predict: RowRange;
-  /** Set for the final fit: the engine explains a constant forecast. */
+  /** Set for the final fit: the engine tells the importances of its features, and explains a constant forecast. */
   readonly diagnose?: true;
 }
 
@@ -44,6 +46,24 @@ export function planWarnings(
 ): readonly Warning[] {
   const fewer = fewerFolds({ ticker, fitRows: fit.length, testSize, asked, got: folds.length });
   return fewer === undefined ? warnings : [...warnings, fewer];
+}
+
+/** Models whose penalty weighs all coefficients alike, whatever the units of their features. */
+const PENALISED: ReadonlySet<string> = new Set<MlSettings["model"]["name"]>([
+  "ridge",
+  "lasso",
+  "elastic_net",
+]);
+
+/** Deviations that differ no more still count as one scale. */
+const LARGEST_SPREAD = 10;
+
+/** Lists a ticker for what its features show before anything is fitted. */
+export function listedOfFeatures(panel: TickerPanel, { model, scaler }: MlSettings): Listed[] {
+  if (!PENALISED.has(model.name) || scaler !== "none") return [];
+  const spread = featureSpread(panel);
+  if (spread <= LARGEST_SPREAD) return [];
+  return [{ code: "unscaled_features", ticker: panel.ticker, detail: `${spread.toPrecision(2)} times` }];
 }
 
 /** Tasks that a worker gets over a job: enough that at the end no worker waits long for the last task of another. */

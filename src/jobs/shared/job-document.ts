@@ -13,6 +13,7 @@ import type { ResolvedWindow } from "../../panel/window.ts";
 import type { OrderedJson } from "./ordered-json.ts";
 import type { Inputs } from "./read-inputs.ts";
 import type { ScoredTicker, ScoreTables } from "./score-tables.ts";
+import { fitOf, medianSpacing, type TickerFit } from "./ticker-fits.ts";
 
 /** How the models were fitted, by ticker: `cross_validation` of run_ml_job, `training` of run_dl_job. */
 type Fitting = Members<Pick<OutputBlob, "cross_validation" | "training">>;
@@ -26,6 +27,8 @@ export interface DocumentParts {
   readonly asOf: number;
   /** Ascending by code point. */
   readonly tickers: readonly ScoredTicker[];
+  /** Of the same tickers. */
+  readonly fits: readonly TickerFit[];
   readonly fitting: Partial<Fitting>;
   readonly tables: ScoreTables;
   readonly intervals: IntervalChoice;
@@ -40,7 +43,7 @@ type Members<Part> = Readonly<Record<keyof Part, OrderedJson>>;
 
 /** The output blob, members in the order of the published schema, tickers ascending by code point. */
 export function jobDocument(parts: DocumentParts): OrderedJson {
-  const { window, tickers } = parts;
+  const { window, tickers, fits } = parts;
   return {
     schema: OUTPUT_SCHEMA_NAME,
     operation: parts.operation,
@@ -51,9 +54,11 @@ export function jobDocument(parts: DocumentParts): OrderedJson {
       end: formatDay(window.end),
       learning_end: window.learningEnd === undefined ? null : formatDay(window.learningEnd),
       as_of: formatDay(parts.asOf),
+      median_spacing_days: medianSpacing(fits),
     } satisfies Members<OutputBlob["window"]>,
-    mu: muOf(tickers, parts.asOf),
+    ...muOf(tickers, parts.asOf),
     forecasts: new Map(tickers.map((ticker) => [ticker.score.ticker, () => forecastOf(ticker)])),
+    fits: new Map(fits.map((fit) => [fit.ticker, () => fitOf(fit)])),
     ...parts.fitting,
     metrics: metricsOf(parts.tables, parts.intervals),
     model: parts.model,
@@ -68,13 +73,17 @@ function withoutSecrets(warning: Warning): Warning {
   return { ...warning, message: withoutSignature(warning.message) };
 }
 
-/** Next-day log-return at `asOf` of each ticker that has one. */
-function muOf(tickers: readonly ScoredTicker[], asOf: number): OrderedJson {
+/** Next-day log-return at `asOf` of each ticker that has one, and the date of the row that it is forecast from. */
+function muOf(tickers: readonly ScoredTicker[], asOf: number) {
   const mu = new Map<string, number>();
+  const dated = new Map<string, string>();
   for (const { dates, score } of tickers) {
-    if (muRow(dates, asOf).row !== undefined) mu.set(score.ticker, score.predicted.at(-1)!);
+    const { row } = muRow(dates, asOf);
+    if (row === undefined) continue;
+    mu.set(score.ticker, score.predicted.at(-1)!);
+    dated.set(score.ticker, formatDay(dates.days[row]!));
   }
-  return mu;
+  return { mu, mu_dates: dated } satisfies Members<Pick<OutputBlob, "mu" | "mu_dates">>;
 }
 
 function forecastOf({ score, bounds }: ScoredTicker): OrderedJson {

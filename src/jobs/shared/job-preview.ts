@@ -2,18 +2,23 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import { inTurns, type Pausable } from "../../contract/machine/pausable.ts";
 import { formatDay } from "../../contract/market/dates.ts";
 import { compareCodePoints } from "../../contract/market/ticker-order.ts";
+import type { OutputBlob } from "../../contract/output/output-blob.ts";
 import type { Failure } from "../../contract/problems/failures.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { datesOf, muRow } from "../../panel/as-of.ts";
-import type { PanelRows } from "../../panel/ticker-panel.ts";
+import type { PanelRows, TickerPanel } from "../../panel/ticker-panel.ts";
 import type { WindowPlan } from "../../panel/window-plan.ts";
+import type { Listed } from "./listed-warnings.ts";
 import type { Inputs } from "./read-inputs.ts";
 import { requireCurrentTicker, requireForecasts } from "./require-forecasts.ts";
+import { rowFacts } from "./row-facts.ts";
+import { medianSpacing } from "./ticker-fits.ts";
+import { tickerWarnings } from "./ticker-warnings.ts";
 
 /** What a job would make of its request, without training. Counts are rows; dates are `YYYY-MM-DD`. */
 export interface JobPreview {
   readonly model: { readonly name: string; readonly params: unknown };
-  readonly window: { start: string; end: string; learning_end: string | null; as_of: string };
+  readonly window: OutputBlob["window"];
   /** Ascending by code point. */
   readonly tickers: readonly TickerPreview[];
   readonly failures: readonly Failure[];
@@ -44,6 +49,8 @@ export interface PreviewedConfig {
   readonly warnings: readonly Warning[];
   /** False for a config that is switched off: its job forecasts nothing, so that it cannot lack a forecast. */
   readonly trains: boolean;
+  /** The warnings of the job that list a ticker for what its features show. */
+  listed(panel: TickerPanel): readonly Listed[];
   /**
    * Plans the tickers that were read, in any order.
    * @throws MucastError as the job would before it trains.
@@ -59,6 +66,8 @@ export interface PlannedTicker {
   readonly counts: Pick<TickerPreview, "folds" | "windows">;
   /** Of its rows and its plan. */
   readonly warnings: readonly Warning[];
+  /** The warnings of the job that list it for these. */
+  readonly listed: readonly Listed[];
 }
 
 /** Reads every panel and plans it as the job would. @throws MucastError as reading and planning do. */
@@ -68,7 +77,7 @@ export async function previewJob(
   signal: AbortSignal,
 ): Promise<JobPreview> {
   const { start, end, learningEnd } = inputs.window;
-  const read = await readRows(inputs);
+  const read = await readRows(inputs, config);
   const planned = await inTurns(config.plan(read.panels), signal);
   const tickers = planned.tickers.toSorted((a, b) => byTicker(a.panel, b.panel));
   const failures = [...read.failures, ...planned.failures];
@@ -80,38 +89,51 @@ export async function previewJob(
       end: formatDay(end),
       learning_end: learningEnd === undefined ? null : formatDay(learningEnd),
       as_of: formatDay(inputs.asOf),
+      median_spacing_days: medianSpacing(tickers.map(({ panel }) => ({ rows: rowFacts(panel) }))),
     },
     tickers: tickers.map((ticker) => previewTicker(ticker, config, inputs.asOf)),
     failures: failures.toSorted(byTicker),
     warnings: [
       ...config.warnings,
       ...inputs.warnings,
-      ...inputs.unpaired(),
-      ...tickers.flatMap(({ panel, warnings }) => {
-        const stale = muRow(panel, inputs.asOf).warning;
-        return stale === undefined ? warnings : [...warnings, stale];
-      }),
+      ...tickerWarnings(inputs, tickers.map(toldOf(read.listed)), []).filter(
+        // What is switched off forecasts nothing that could be old.
+        ({ code }) => config.trains || code !== "older_forecast",
+      ),
     ],
     ...(error === undefined ? {} : { error }),
   };
+}
+
+/** A planned ticker as the job warns of it. @param shown by ticker: what its features show. */
+function toldOf(shown: ReadonlyMap<string, readonly Listed[]>) {
+  return ({ panel, warnings, listed }: PlannedTicker) => ({
+    ticker: panel.ticker,
+    dates: datesOf(panel),
+    rows: panel,
+    warnings,
+    listed: [...listed, ...(shown.get(panel.ticker) ?? [])],
+  });
 }
 
 function byTicker(a: { readonly ticker: string }, b: { readonly ticker: string }): number {
   return compareCodePoints(a.ticker, b.ticker);
 }
 
-/** Drops the features of every panel: no plan reads their values. */
-async function readRows(inputs: Inputs) {
+/** Drops the features of every panel: no plan reads their values. `listed` is what they show, by ticker. */
+async function readRows(inputs: Inputs, config: PreviewedConfig) {
   const panels: PanelRows[] = [];
   const failures: Failure[] = [];
+  const listed = new Map<string, readonly Listed[]>();
   for await (const panel of inputs.panels()) {
     if ("code" in panel) failures.push(panel);
     else {
       const { x: _, ...rows } = panel;
       panels.push(rows);
+      listed.set(panel.ticker, config.listed(panel));
     }
   }
-  return { panels, failures };
+  return { panels, failures, listed };
 }
 
 function errorBeforeTraining(

@@ -36,7 +36,14 @@ function fitted(index: number): FittedTicker {
       predicted: values(ROWS, 7),
       volatility: values(ROWS, 9),
     },
+    rows: {
+      fitRows: 60,
+      features: 1,
+      spans: Int32Array.of(0, 60, 0, 0, 0, 0, 0, 0, 0, 0, 0),
+      warmUp: { rows: 0, feature: undefined },
+    },
     warnings: [],
+    listed: [],
   };
 }
 

@@ -1,25 +1,33 @@
 import type { Warning } from "../../contract/problems/warnings.ts";
 import type { ConstantDescription } from "../../engine/pool/protocol.ts";
 import { muRow, type PanelDates } from "../../panel/as-of.ts";
+import { type Listed, listedWarnings, olderForecast, warmUpWarning } from "./listed-warnings.ts";
 import type { Inputs } from "./read-inputs.ts";
+import type { RowFacts } from "./row-facts.ts";
 
 /** A ticker that has its forecasts. */
 interface ForecastTicker {
   readonly ticker: string;
   readonly dates: PanelDates;
+  readonly rows: Pick<RowFacts, "warmUp">;
   /** Of its rows, its plan and its model. */
   readonly warnings: readonly Warning[];
+  /** The warnings of the job that list it. */
+  readonly listed: readonly Listed[];
 }
 
 /**
  * The warnings that a job knows once every ticker is done. Their order does not depend on which ticker was done first:
- * tickers in one blob only, then each ticker's own, in the order given.
+ * tickers in one blob only, then each ticker's own, in the order given, then those that list tickers.
+ * @param done ascending by code point.
  * @param evaluated warnings of the intervals.
+ * @param listed what is listed besides.
  */
 export function tickerWarnings(
-  inputs: Inputs,
+  inputs: Pick<Inputs, "asOf" | "unpaired">,
   done: readonly ForecastTicker[],
   evaluated: readonly Warning[],
+  listed: readonly Listed[] = [],
 ): readonly Warning[] {
   const byTicker = Map.groupBy(evaluated, (warning) => warning.ticker);
   return [
@@ -28,6 +36,12 @@ export function tickerWarnings(
       const stale = muRow(dates, inputs.asOf).warning;
       return [...warnings, ...(byTicker.get(ticker) ?? []), ...(stale === undefined ? [] : [stale])];
     }),
+    ...warmUpWarning(done),
+    ...listedWarnings([
+      ...done.flatMap(({ dates }) => olderForecast(dates, inputs.asOf)),
+      ...done.flatMap((ticker) => ticker.listed),
+      ...listed,
+    ]),
   ];
 }
 

@@ -1,0 +1,71 @@
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import Task
+from regressors import NAMES, REGRESSORS, spec_of
+from sklearn.preprocessing import StandardScaler
+from xgboost import XGBRegressor
+
+from mucast_engine.arrays import ArrayStore, Matrix
+from mucast_engine.fit_predict import fit_predict
+from mucast_engine.importances import MOST, largest_importances
+
+FINAL = [{"train": [0, 200], "predict": [200, 240]}, {"train": [0, 280], "predict": [280, 300], "diagnose": True}]
+
+
+def told(task: Task, store: ArrayStore) -> Any:
+    return fit_predict(task, store, lambda _: None).get("importances")
+
+
+@pytest.mark.parametrize(("library", "regressor", "params"), REGRESSORS, ids=NAMES)
+def test_the_fit_that_is_diagnosed_tells_the_importances_of_its_library_on_scaled_features(
+    library: str,
+    regressor: type,
+    params: dict[str, Any],
+    make_task: Callable[..., Task],
+    store: ArrayStore,
+    x: Matrix,
+    y: Matrix,
+) -> None:
+    spec = {"library": library, "class": regressor.__name__, "params": params}
+    importances = told(make_task(spec, scaler="standard", fits=FINAL), store)
+    model = regressor(**params).fit(StandardScaler().fit_transform(x[:280]), y[:280])
+    expected = model.coef_ if regressor.__module__.startswith("sklearn.linear_model") else model.feature_importances_
+    assert sorted(column for column, _ in importances) == list(range(x.shape[1]))
+    for column, value in importances:
+        assert value == float(expected[column])
+    sizes = [abs(value) for _, value in importances]
+    assert sizes == sorted(sizes, reverse=True)
+
+
+def test_a_fit_that_is_not_diagnosed_tells_none(make_task: Callable[..., Task], store: ArrayStore) -> None:
+    assert told(make_task(spec_of("Ridge"), fits=FINAL[:1]), store) is None
+
+
+class Fitted:
+    """A fake: a model that was fitted."""
+
+    def __init__(self, values: Any) -> None:
+        self.coef_ = values
+
+
+def test_of_many_features_the_largest_are_told_and_of_equals_the_first() -> None:
+    values = np.zeros(MOST + 30)
+    values[[70, 3, 60]] = [-2.0, 1.0, 2.0]
+    largest = largest_importances(Fitted(values), len(values))
+    assert largest is not None
+    assert largest[:4] == [(60, 2.0), (70, -2.0), (3, 1.0), (0, 0.0)]
+    assert [column for column, _ in largest[3:]] == [i for i in range(MOST - 2) if i != 3]
+    assert len(largest) == MOST
+
+
+@pytest.mark.parametrize("values", [None, [1.0], [[1.0, 2.0]], [1.0, float("nan")], [1.0, float("inf")]])
+def test_importances_of_another_shape_or_not_finite_are_not_told(values: Any) -> None:
+    assert largest_importances(Fitted(values), 2) is None
+
+
+def test_a_library_that_has_none_for_its_arguments_costs_no_fit(x: Matrix, y: Matrix) -> None:
+    model = XGBRegressor(booster="gblinear", importance_type="gain", n_estimators=2).fit(x, y)
+    assert largest_importances(model, x.shape[1]) is None

@@ -1,0 +1,100 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { walkForwardFolds } from "../../panel/folds.ts";
+import {
+  chosenEarly,
+  type Listed,
+  listedOfRows,
+  listedWarnings,
+  olderForecast,
+  warmUpWarning,
+} from "./listed-warnings.ts";
+import type { RowFacts } from "./row-facts.ts";
+
+const NONE = { rows: 0, feature: undefined };
+
+/** A ticker of so many fit rows, each label `span` days after its row. */
+function facts(fitRows: number, features: number, span = 1): RowFacts {
+  const spans = new Int32Array(11);
+  spans[span] = fitRows;
+  return { fitRows, features, spans, warmUp: NONE };
+}
+
+const codes = (listed: readonly Listed[]) => listed.map(({ code }) => code);
+
+test("a mu of an earlier date than as_of is listed with its date, one of as_of and none at all are not", () => {
+  const dates = (ticker: string, last: number) => ({
+    ticker,
+    days: Int32Array.of(1, last),
+    lastPriceDay: last,
+    lastFeatureDay: last,
+  });
+  const listed = [dates("A", 18), dates("B", 20), dates("C", 9), dates("D", 10)].flatMap((ticker) =>
+    olderForecast(ticker, 20),
+  );
+  assert.deepEqual(listedWarnings(listed), [
+    {
+      code: "older_forecast",
+      count: 2,
+      message: "The mu of 2 tickers is older than as_of: A (1970-01-19), D (1970-01-11).",
+    },
+  ]);
+});
+
+test("labels of two days and more are not daily, those of one are", () => {
+  assert.deepEqual(codes(listedOfRows("A", facts(100, 3, 1))), []);
+  assert.deepEqual(codes(listedOfRows("A", facts(100, 3, 2))), ["not_daily"]);
+  const [weekly] = listedWarnings(listedOfRows("A", facts(100, 3, 7)));
+  assert.match(weekly!.message, /^Half of the labels of 1 ticker or more .*: A \(7\)\.$/);
+  const halves = facts(100, 3, 1);
+  halves.spans[3] = 100;
+  assert.deepEqual(codes(listedOfRows("A", halves)), ["not_daily"], "1 and 3 days: the median is 2");
+});
+
+test("few rows for the features are listed with both numbers, also where only folds have them", () => {
+  assert.deepEqual(codes(listedOfRows("A", facts(130, 26))), []);
+  const [few] = listedWarnings(listedOfRows("A", facts(38, 26)));
+  assert.match(few!.message, /: A \(38 fit rows, 26 features\)\.$/);
+  assert.deepEqual(codes(listedOfRows("A", facts(60, 8), walkForwardFolds(60, 5, 6))), ["few_rows"]);
+});
+
+test("networks whose first epoch was the best are listed by their name", () => {
+  const training = new Map([
+    ["AAA", { best_epoch: 1 }],
+    ["BBB", { best_epoch: 2 }],
+  ]);
+  assert.deepEqual(listedWarnings(chosenEarly(training)), [
+    {
+      code: "chosen_early",
+      count: 1,
+      message: "The first epoch was the best by the validation loss, for 1 network: AAA.",
+    },
+  ]);
+});
+
+test("a code is one warning, whatever the number of tickers, and its message is bounded", () => {
+  const listed = Array.from({ length: 5_000 }, (_, i): Listed => ({ code: "few_rows", ticker: `T${i}` }));
+  const [warning, ...others] = listedWarnings([...listed, { code: "not_daily", ticker: "T0", detail: "7" }]);
+  assert.deepEqual([warning!.code, others[0]!.code, others.length], ["not_daily", "few_rows", 1]);
+  assert.deepEqual([others[0]!.count, others[0]!.ticker], [5_000, undefined]);
+  assert.match(others[0]!.message, /T19 and 4980 more\.$/);
+});
+
+test("rows that wait for a window are one warning with the ticker and the feature that wait longest", () => {
+  const ticker = (name: string, rows: number, feature?: string) => ({
+    ticker: name,
+    rows: { warmUp: { rows, feature } },
+  });
+  assert.deepEqual(
+    warmUpWarning([ticker("A", 0), ticker("B", 5, "x"), ticker("C", 9, "y"), ticker("D", 9, "z")]),
+    [
+      {
+        code: "warm_up_rows",
+        count: 3,
+        message:
+          "At the start of 3 tickers 23 rows wait for the window of a feature and are left out; most of C, 9, for y.",
+      },
+    ],
+  );
+  assert.deepEqual(warmUpWarning([ticker("A", 0)]), []);
+});

@@ -1,0 +1,102 @@
+import { counted } from "../../contract/errors/wording.ts";
+import { type Day, formatDay } from "../../contract/market/dates.ts";
+import type { Warning } from "../../contract/problems/warnings.ts";
+import { muRow, type PanelDates } from "../../panel/as-of.ts";
+import { hasFewRows } from "../../panel/few-rows.ts";
+import type { Fold } from "../../panel/folds.ts";
+import { medianSpan } from "../../panel/label-spans.ts";
+import { listNames } from "../../panel/row-counts.ts";
+import type { RowFacts } from "./row-facts.ts";
+
+/** A warning that a job gives once, with a list of tickers: one of them. */
+export interface Listed {
+  readonly code: keyof typeof SENTENCES;
+  /** Or the name of a network. */
+  readonly ticker: string;
+  /** What stands beside the ticker in the list. */
+  readonly detail?: string;
+}
+
+/** What stands before the list of a warning, in the order in which a job gives them. */
+const SENTENCES = {
+  older_forecast: (tickers) => `The mu of ${tickers} is older than as_of`,
+  not_daily: (tickers) =>
+    `Half of the labels of ${tickers} or more span 2 calendar days or more; their mu is no next-day return, the median span is in days`,
+  few_rows: (tickers) =>
+    `Fewer than 5 rows a feature to learn from, in all or in the folds of a third of the out-of-fold rows, for ${tickers}`,
+  unscaled_features: (tickers) =>
+    `No scaler is set, so that the penalty picks features by their units; deviations of features differ more than tenfold for ${tickers}`,
+  chosen_early: (networks) => `The first epoch was the best by the validation loss, for ${networks}`,
+} as const satisfies Partial<Record<Warning["code"], (count: string) => string>>;
+
+/** What the names of a list are, where they are not tickers. */
+const COUNTED: Partial<Record<keyof typeof SENTENCES, string>> = { chosen_early: "network" };
+
+/** One warning for each code that lists a ticker. @param listed tickers ascending within each code. */
+export function listedWarnings(listed: readonly Listed[]): Warning[] {
+  const byCode = Map.groupBy(listed, ({ code }) => code);
+  return (Object.keys(SENTENCES) as (keyof typeof SENTENCES)[]).flatMap((code) => {
+    const found = byCode.get(code);
+    if (found === undefined) return [];
+    const names = found.map(({ ticker, detail }) =>
+      detail === undefined ? ticker : `${ticker} (${detail})`,
+    );
+    const sentence = SENTENCES[code](counted(found.length, COUNTED[code] ?? "ticker"));
+    return [{ code, count: found.length, message: `${sentence}: ${listNames(names)}.` }];
+  });
+}
+
+/** Lists a ticker that has a `mu` of a date before `asOf`. */
+export function olderForecast(dates: PanelDates, asOf: Day): Listed[] {
+  const { row } = muRow(dates, asOf);
+  if (row === undefined || dates.days[row]! === asOf) return [];
+  return [{ code: "older_forecast", ticker: dates.ticker, detail: formatDay(dates.days[row]!) }];
+}
+
+/** Lists the networks whose first epoch was the best. @param training by the network's name. */
+export function chosenEarly(training: ReadonlyMap<string, { readonly best_epoch: number }>): Listed[] {
+  const early = [...training].filter(([, { best_epoch }]) => best_epoch === 1);
+  return early.map(([ticker]) => ({ code: "chosen_early", ticker }));
+}
+
+/** A median label of so many calendar days is no next-day return. */
+const NOT_DAILY_DAYS = 2;
+
+/** Lists a ticker for what its rows show before anything is fitted. @param folds none for networks. */
+export function listedOfRows(
+  ticker: string,
+  { spans, fitRows, features }: RowFacts,
+  folds: readonly Fold[] = [],
+): Listed[] {
+  const listed: Listed[] = [];
+  const span = medianSpan(spans);
+  if (span !== null && span >= NOT_DAILY_DAYS)
+    listed.push({ code: "not_daily", ticker, detail: String(span) });
+  if (hasFewRows(fitRows, features, folds)) {
+    const detail = `${counted(fitRows, "fit row")}, ${counted(features, "feature")}`;
+    listed.push({ code: "few_rows", ticker, detail });
+  }
+  return listed;
+}
+
+/** The one warning about the rows of all tickers that wait for the window of a feature. */
+export function warmUpWarning(
+  tickers: readonly { readonly ticker: string; readonly rows: Pick<RowFacts, "warmUp"> }[],
+): Warning[] {
+  const waiting = tickers.flatMap(({ ticker, rows: { warmUp } }) =>
+    warmUp.rows > 0 ? [{ ticker, ...warmUp }] : [],
+  );
+  if (waiting.length === 0) return [];
+  const rows = waiting.reduce((sum, one) => sum + one.rows, 0);
+  const longest = waiting.reduce((a, b) => (b.rows > a.rows ? b : a));
+  const what = rows === 1 ? "1 row waits" : `${rows} rows wait`;
+  return [
+    {
+      code: "warm_up_rows",
+      count: waiting.length,
+      message:
+        `At the start of ${counted(waiting.length, "ticker")} ${what} for the window of a feature and ${rows === 1 ? "is" : "are"} left out; ` +
+        `most of ${longest.ticker}, ${longest.rows}, for ${longest.feature}.`,
+    },
+  ];
+}

@@ -1,0 +1,16 @@
+import { type LabelSpans, labelSpans } from "../../panel/label-spans.ts";
+import type { PanelRows, WarmUp } from "../../panel/ticker-panel.ts";
+
+/** What a job keeps of a ticker's rows to tell of them, once all tickers are done. */
+export interface RowFacts {
+  readonly fitRows: number;
+  /** Those that are not empty. */
+  readonly features: number;
+  readonly spans: LabelSpans;
+  readonly warmUp: WarmUp;
+}
+
+export function rowFacts(panel: PanelRows): RowFacts {
+  const { fit, columns, warmUp } = panel;
+  return { fitRows: fit.length, features: columns.length, spans: labelSpans(panel), warmUp };
+}

@@ -1,0 +1,67 @@
+import { type Day, formatDay } from "../../contract/market/dates.ts";
+import type { OutputBlob } from "../../contract/output/output-blob.ts";
+import { mean } from "../../evaluate/statistics.ts";
+import { medianSpan, pooledSpans } from "../../panel/label-spans.ts";
+import type { OrderedJson } from "./ordered-json.ts";
+import type { RowFacts } from "./row-facts.ts";
+
+/** What a ticker's model was fitted on, and what it makes of the features. */
+export interface TickerFit {
+  readonly ticker: string;
+  readonly rows: RowFacts;
+  /** Shape (n): labels of all fit rows. */
+  readonly labels: Float64Array;
+  /** Of run_ml_job's final fit, the largest first; absent where its library has none. */
+  readonly importances?: readonly Importance[];
+  /** Of run_dl_job. */
+  readonly splits?: Splits;
+}
+
+/** How much a feature weighs in a model, by its library's own measure. */
+export interface Importance {
+  readonly feature: string;
+  readonly importance: number;
+}
+
+/** The first and the last date of a ticker's windows in each part; undefined where a part has none. */
+export type Splits = Readonly<Record<"train" | "validate" | "calibrate", DateSpan | undefined>>;
+
+export interface DateSpan {
+  readonly start: Day;
+  readonly end: Day;
+}
+
+type Fit = NonNullable<OutputBlob["fits"]>[string];
+
+/** The entry of a ticker in the output's `fits`. */
+export function fitOf({ rows, labels, importances, splits }: TickerFit): OrderedJson {
+  const counts = {
+    fit_rows: rows.fitRows,
+    features: rows.features,
+    label_mean: mean(labels),
+  } satisfies Record<keyof Omit<Fit, "importances" | "splits">, OrderedJson>;
+  return {
+    ...counts,
+    ...(importances && {
+      importances: importances.map(({ feature, importance }) => ({ feature, importance })),
+    }),
+    ...(splits && { splits: splitsOf(splits) }),
+  };
+}
+
+function splitsOf({ train, validate, calibrate }: Splits): OrderedJson {
+  return {
+    train: dated(train),
+    validate: dated(validate),
+    calibrate: dated(calibrate),
+  } satisfies Record<keyof NonNullable<Fit["splits"]>, OrderedJson>;
+}
+
+function dated(span: DateSpan | undefined): OrderedJson {
+  return span === undefined ? null : { start: formatDay(span.start), end: formatDay(span.end) };
+}
+
+/** The median calendar days that the labels of all tickers span; null without a ticker. */
+export function medianSpacing(tickers: readonly { readonly rows: RowFacts }[]): number | null {
+  return medianSpan(pooledSpans(tickers.map(({ rows }) => rows.spans)));
+}

@@ -1,0 +1,43 @@
+import { LONGEST_GAP_DAYS } from "../contract/market/price-gaps.ts";
+import type { TickerPanel } from "./ticker-panel.ts";
+
+/** Shape (LONGEST_GAP_DAYS + 1): how many labels are known 0, 1, 2, … calendar days after the date of their row. */
+export type LabelSpans = Int32Array;
+
+/** The spans of the labels that a ticker learns from. */
+export function labelSpans({
+  days,
+  labelDays,
+  fit,
+}: Pick<TickerPanel, "days" | "labelDays" | "fit">): LabelSpans {
+  const spans = new Int32Array(LONGEST_GAP_DAYS + 1);
+  for (const row of fit) spans[labelDays[row]! - days[row]!]!++;
+  return spans;
+}
+
+/** The labels of all tickers together. */
+export function pooledSpans(each: Iterable<LabelSpans>): LabelSpans {
+  const pooled = new Int32Array(LONGEST_GAP_DAYS + 1);
+  for (const spans of each) for (const [span, labels] of spans.entries()) pooled[span]! += labels;
+  return pooled;
+}
+
+/**
+ * The median span, in calendar days: 1 of daily prices, 7 of weekly ones. Of an even number of labels the mean of the two
+ * in the middle.
+ * @returns null where there is no label.
+ */
+export function medianSpan(spans: LabelSpans): number | null {
+  const labels = spans.reduce((sum, count) => sum + count, 0);
+  if (labels === 0) return null;
+  return (spanAt(spans, (labels - 1) >> 1) + spanAt(spans, labels >> 1)) / 2;
+}
+
+/** The span at a position of all labels in ascending order, counted from 0. */
+function spanAt(spans: LabelSpans, position: number): number {
+  let before = 0;
+  return spans.findIndex((labels) => {
+    before += labels;
+    return before > position;
+  });
+}

@@ -1,0 +1,72 @@
+"""The slow, obvious twin of what a job tells of all its tickers in one warning, and of the entries of its `fits`.
+
+It shares no code with mucast or its engine. A ticker's rows are those of `rows_of` in plain_job.py.
+"""
+
+import statistics
+from datetime import date
+
+import numpy as np
+
+LEAST_ROWS_A_FEATURE = 5
+MOST_IMPORTANCES = 50
+
+
+def spans(rows):
+    """Calendar days from each fit row to its label's date."""
+    return [rows["label_day"][d] - d for d in rows["fit"]]
+
+
+def median_spacing(panels):
+    every = [span for rows in panels.values() for span in spans(rows)]
+    return statistics.median(every) if every else None
+
+
+def is_learned_from_few(rows, folds):
+    """Over folds as (training rows, test rows)."""
+    least = LEAST_ROWS_A_FEATURE * len(rows["columns"])
+    tested = sum(test for _, test in folds)
+    poor = sum(test for train, test in folds if train < least)
+    return len(rows["fit"]) < least or (tested > 0 and poor / tested >= 1 / 3 - 1e-12)
+
+
+def is_unscaled(rows):
+    x = np.array([rows["x"][d] for d in rows["fit"]])
+    constant = np.ptp(x, axis=0) <= 1e-15 * np.abs(x).max(axis=0)
+    deviations = x.std(axis=0)[~constant]
+    return len(deviations) > 0 and deviations.max() / deviations.min() > 10
+
+
+def listing(code, tickers):
+    return [{"code": code, "count": len(tickers), "names": tickers}] if tickers else []
+
+
+def told_of_all(panels, mu_dates, as_of, folds, penalised):
+    """The warnings that list tickers. `folds` by ticker; `penalised`: a penalty and no scaler."""
+    waiting = [ticker for ticker, rows in panels.items() if rows["warm_up"] > 0]
+    waiting_rows = sum(rows["warm_up"] for rows in panels.values())
+    told = [{**warning, "names": [f" {waiting_rows} row"]} for warning in listing("warm_up_rows", waiting)]
+    old = [f"{t} ({date.fromordinal(d).isoformat()})" for t, d in mu_dates.items() if d < as_of]
+    told += listing("older_forecast", old)
+    told += listing("not_daily", [t for t, rows in panels.items() if statistics.median(spans(rows)) >= 2])
+    told += listing("few_rows", [t for t, rows in panels.items() if is_learned_from_few(rows, folds.get(t, []))])
+    if penalised:
+        told += listing("unscaled_features", [t for t, rows in panels.items() if is_unscaled(rows)])
+    return told
+
+
+def fit_entry(rows):
+    labels = [rows["label"][d] for d in rows["fit"]]
+    return {
+        "fit_rows": len(labels),
+        "features": len(rows["columns"]),
+        "label_mean": sum(labels) / len(labels),
+    }
+
+
+def importances_of(model, columns):
+    """The largest by absolute value, of equals the first column."""
+    values = model.feature_importances_ if hasattr(model, "feature_importances_") else model.coef_
+    pairs = [(float(value), name) for value, name in zip(values, columns)]
+    ordered = sorted(pairs, key=lambda pair: -abs(pair[0]))
+    return [{"feature": name, "importance": value} for value, name in ordered[:MOST_IMPORTANCES]]
