@@ -58,7 +58,8 @@ function warningsPage(): string {
 Generated from \`src/contract/problems/warnings.ts\`; do not edit.
 
 A warning never stops a job. It stands on stderr and in the output's \`warnings\`, as
-\`{ "code", "message", "ticker"?, "count"? }\`; the message names the values of the case at hand.
+\`{ "code", "message", "ticker"?, "count"? }\`; the message names the values of the case at hand. A warning that lists tickers
+comes once a job and has no \`ticker\`: \`count\` is their number, and the message names the first 20.
 
 | code | cause | cure |
 |---|---|---|

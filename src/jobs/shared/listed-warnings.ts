@@ -21,7 +21,7 @@ export interface Listed {
 const SENTENCES = {
   older_forecast: (tickers) => `The mu of ${tickers} is older than as_of`,
   not_daily: (tickers) =>
-    `Half of the labels of ${tickers} or more span 2 calendar days or more; their mu is no next-day return, the median span is in days`,
+    `Labels of ${tickers} span more than a day, so that mu is no next-day return; the median in calendar days`,
   few_rows: (tickers) =>
     `Fewer than 5 rows a feature to learn from, in all or in the folds of a third of the out-of-fold rows, for ${tickers}`,
   unscaled_features: (tickers) =>
@@ -42,7 +42,7 @@ export function listedWarnings(listed: readonly Listed[]): Warning[] {
       detail === undefined ? ticker : `${ticker} (${detail})`,
     );
     const sentence = SENTENCES[code](counted(found.length, COUNTED[code] ?? "ticker"));
-    return [{ code, count: found.length, message: `${sentence}: ${listNames(names)}.` }];
+    return [{ code, message: `${sentence}: ${listNames(names)}.`, count: found.length }];
   });
 }
 
@@ -93,10 +93,10 @@ export function warmUpWarning(
   return [
     {
       code: "warm_up_rows",
-      count: waiting.length,
       message:
         `At the start of ${counted(waiting.length, "ticker")} ${what} for the window of a feature and ${rows === 1 ? "is" : "are"} left out; ` +
         `most of ${longest.ticker}, ${longest.rows}, for ${longest.feature}.`,
+      count: waiting.length,
     },
   ];
 }
