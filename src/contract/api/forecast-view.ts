@@ -22,6 +22,10 @@ const tickerForecastSchema = z
   .strictObject({
     ticker: z.string(),
     mu: z.number().describe("Next-day log-return at window.as_of."),
+    mu_date: outputBlobSchema.shape.mu_dates
+      .unwrap()
+      .valueType.optional()
+      .describe("The date of the row that mu is forecast from."),
     metrics: metricsSchema.nullable().describe("Over the ticker's score rows."),
     coverage: coverageViewSchema.nullable().describe("Of its intervals; null where the job had none."),
   })

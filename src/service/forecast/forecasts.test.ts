@@ -88,6 +88,21 @@ async function refusal(attempt: Promise<unknown>): Promise<MucastError> {
 }
 
 describe("a forecast", () => {
+  test("has the date of each mu where the output has it", async () => {
+    const mu = [
+      ["A", 0.001],
+      ["B", -0.003],
+    ] as const;
+    const view = await ask(output(mu, { mu_dates: { A: "2024-03-25", B: "2024-03-21" } }), { limit: 1 });
+    forecastViewSchema.parse(view);
+    assert.deepEqual(
+      view.forecasts.map(({ ticker, mu_date }) => [ticker, mu_date]),
+      [["B", "2024-03-21"]],
+    );
+    const [older] = (await ask(output(mu), { limit: 1 })).forecasts;
+    assert.ok(!Object.hasOwn(older!, "mu_date"));
+  });
+
   test("has the largest |mu| first, with metrics, coverage and baselines", async () => {
     const mu = [
       ["A", 0.001],

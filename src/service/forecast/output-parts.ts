@@ -20,6 +20,8 @@ export interface OutputParts {
   count: number | undefined;
   /** `mu` of the wanted tickers that have one: in the order of the names, or the largest |mu| first. */
   mu: ReadonlyMap<string, number>;
+  /** The dates of these; outputs of versions before 0.2 have none. */
+  readonly muDates: Map<string, Scalar>;
   readonly metrics: Map<string, Scalars>;
   readonly coverage: Map<string, CoverageParts>;
   /** Metrics of all tickers: `pooled` and `cross_section`. */
@@ -45,6 +47,7 @@ export function* readParts(json: JsonReader, wanted: Wanted): Waiting<OutputPart
     window: null,
     count: undefined,
     mu: new Map(),
+    muDates: new Map(),
     metrics: new Map(),
     coverage: new Map(),
     score: new Map(),
@@ -58,6 +61,7 @@ export function* readParts(json: JsonReader, wanted: Wanted): Waiting<OutputPart
     if (key === "schema" || key === "id" || key === "operation") return readPlain(json, parts, key);
     if (key === "window") return readWindow(json, parts);
     if (key === "mu") return readMu(json, parts, wanted);
+    if (key === "mu_dates") return readMuDates(json, parts);
     if (key === "metrics") return readMetrics(json, parts);
     if (key === "failures") return readReasons(json, parts, asked, () => true);
     if (key === "warnings") return readReasons(json, parts, asked, (code) => REASONS.has(code));
@@ -95,6 +99,16 @@ function* readMu(json: JsonReader, parts: OutputParts, wanted: Wanted): Waiting<
     "largest" in wanted
       ? new Map(largest.entries())
       : new Map([...asked].flatMap((ticker) => (found.has(ticker) ? [[ticker, found.get(ticker)!]] : [])));
+}
+
+function* readMuDates(json: JsonReader, { mu, muDates }: OutputParts): Waiting<void> {
+  yield* eachMember(json, (ticker) => {
+    if (!mu.has(ticker)) return undefined;
+    return (function* () {
+      const date = yield* scalar(json);
+      if (date !== undefined) muDates.set(ticker, date);
+    })();
+  });
 }
 
 function notOutput(what: string): MucastError {

@@ -49,6 +49,7 @@ function forecastView(parts: OutputParts, wanted: Wanted, outputName: string): F
   const forecasts = [...parts.mu].map(([ticker, mu]) => ({
     ticker,
     mu,
+    ...(parts.muDates.has(ticker) && { mu_date: parts.muDates.get(ticker) }),
     metrics: parts.metrics.get(ticker) ?? null,
     coverage: parts.coverage.get(ticker) ?? null,
   }));

@@ -106,12 +106,19 @@ export const FORECAST: ForecastView = {
   id: ID,
   operation: "run_ml_job",
   output_name: `ml_engine_${ID}.json`,
-  window: { start: "2020-01-02", end: "2026-01-05", learning_end: "2024-12-31", as_of: "2026-01-05" },
+  window: {
+    start: "2020-01-02",
+    end: "2026-01-05",
+    learning_end: "2024-12-31",
+    as_of: "2026-01-05",
+    median_spacing_days: 1,
+  },
   count: 20,
   forecasts: [
     {
       ticker: "AAPL",
       mu: 0.00123,
+      mu_date: "2026-01-05",
       metrics: METRICS,
       coverage: {
         n: 252,
