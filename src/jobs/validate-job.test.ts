@@ -190,7 +190,7 @@ test("features of different scales are told of where a penalty picks by scale, a
   };
   const [warning] = await told({ model: "ridge" });
   assert.equal(warning!.count, 3);
-  assert.match(warning!.message, /: ALFA \(1(\.\d)?e\+6 times\), BETA/);
+  assert.match(warning!.message, /: ALFA \(1\d{6} times\), BETA/);
   assert.equal((await told({ model: "lasso" })).length, 1);
   assert.equal((await told({ model: "elastic_net" })).length, 1);
   assert.deepEqual(await told({ model: "ridge", scaler: "standard" }), []);

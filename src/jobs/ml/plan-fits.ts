@@ -63,7 +63,9 @@ export function listedOfFeatures(panel: TickerPanel, { model, scaler }: MlSettin
   if (!PENALISED.has(model.name) || scaler !== "none") return [];
   const spread = featureSpread(panel);
   if (spread <= LARGEST_SPREAD) return [];
-  return [{ code: "unscaled_features", ticker: panel.ticker, detail: `${spread.toPrecision(2)} times` }];
+  return [
+    { code: "unscaled_features", ticker: panel.ticker, detail: `${Number(spread.toPrecision(2))} times` },
+  ];
 }
 
 /** Tasks that a worker gets over a job: enough that at the end no worker waits long for the last task of another. */
