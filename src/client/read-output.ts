@@ -30,6 +30,8 @@ const METRICS = {
   rmse: maybe,
   mae: maybe,
   hit_rate: maybe,
+  up_share: optional(maybe),
+  hit_rate_se: optional(maybe),
   r2_zero: maybe,
   r2_mean: maybe,
   correlation: maybe,
@@ -40,15 +42,18 @@ const metricsTable = object<Table>({
   by_ticker: recordOf(object<Table["pooled"]>(METRICS)),
   cross_section: object<Table["cross_section"]>({
     dates: count,
+    mean_tickers: optional(maybe),
     ic_mean: maybe,
     ic_std: maybe,
     icir: maybe,
     ic_t: maybe,
+    ic_t_newey_west: optional(maybe),
     rank_ic_mean: maybe,
     rank_ic_std: maybe,
     rank_icir: maybe,
     rank_ic_t: maybe,
   }),
+  r2_zero_median: optional(maybe),
 });
 
 type Metrics = Member<"metrics">;

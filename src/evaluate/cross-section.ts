@@ -1,7 +1,9 @@
 import type { Pausable } from "../contract/machine/pausable.ts";
 import type { CrossSection } from "../contract/output/output-blob.ts";
 import type { ForecastRows } from "./forecast-rows.ts";
+import { neweyWestT } from "./newey-west.ts";
 import { averageRanks } from "./rank.ts";
+import { eachDate, sortedByDate } from "./rows-by-date.ts";
 import { correlation, finiteOrNull, mean, sampleDeviation } from "./statistics.ts";
 
 /** A correlation across fewer tickers is noise: two always correlate by 1 or -1. */
@@ -28,7 +30,8 @@ export function dateCorrelations(
 /**
  * How well forecasts order the tickers of a date, over the dates that count. IC is the Pearson correlation of
  * forecast and label across the tickers of a date, RankIC the same with ranks, ties averaged (Spearman); std has
- * ddof 1, ICIR = mean / std per date and not annualised, t = ICIR sqrt(dates).
+ * ddof 1, ICIR = mean / std per date and not annualised, t = ICIR sqrt(dates), which takes the dates for independent; the t
+ * of Newey and West does not.
  *
  * @param rows labelled rows, tickers in the order in which the sums of a date run.
  * @returns sums over dates in ascending order. Without a date all are null, with one date all but the means;
@@ -37,21 +40,26 @@ export function dateCorrelations(
 export function* crossSection(rows: readonly ForecastRows[]): Pausable<CrossSection> {
   const ics: number[] = [];
   const rankIcs: number[] = [];
-  for (const { predicted, realised } of datesOf(yield* sortedByDate(rows))) {
+  let tickers = 0;
+  for (const { predicted, realised } of eachDate(yield* sortedByDate(rows))) {
     yield 0;
     const found = dateCorrelations(predicted, realised);
     if (found === undefined) continue;
+    tickers += predicted.length;
     ics.push(found.ic);
     rankIcs.push(found.rankIc);
   }
-  const ic = overDates(Float64Array.from(ics));
+  const byDate = Float64Array.from(ics);
+  const ic = overDates(byDate);
   const rankIc = overDates(Float64Array.from(rankIcs));
   return {
     dates: ics.length,
+    mean_tickers: finiteOrNull(tickers / ics.length),
     ic_mean: ic.mean,
     ic_std: ic.std,
     icir: ic.ratio,
     ic_t: ic.t,
+    ic_t_newey_west: ic.t === null ? null : neweyWestT(byDate),
     rank_ic_mean: rankIc.mean,
     rank_ic_std: rankIc.std,
     rank_icir: rankIc.ratio,
@@ -76,51 +84,4 @@ function overDates(values: Float64Array): {
   }
   const std = sampleDeviation(values);
   return { mean: centre, std, ratio: centre / std, t: (centre / std) * Math.sqrt(values.length) };
-}
-
-interface SortedRows {
-  /** Rows of the date number d lie in [starts[d], starts[d + 1]). */
-  readonly starts: Int32Array;
-  readonly predicted: Float64Array;
-  readonly realised: Float64Array;
-}
-
-/** The rows of all tickers by date, which ascend, made by a counting sort. */
-function* sortedByDate(rows: readonly ForecastRows[]): Pausable<SortedRows> {
-  const first = rows.reduce((day, ticker) => Math.min(day, ticker.days[0] ?? day), Number.POSITIVE_INFINITY);
-  const last = rows.reduce((day, ticker) => Math.max(day, ticker.days.at(-1) ?? day), first);
-  const none = new Float64Array(0);
-  if (first === Number.POSITIVE_INFINITY)
-    return { starts: new Int32Array(1), predicted: none, realised: none };
-  const starts = new Int32Array(last - first + 2);
-  for (const ticker of rows) {
-    for (const day of ticker.days) starts[day - first + 1]!++;
-    yield 0;
-  }
-  for (let d = 1; d < starts.length; d++) starts[d]! += starts[d - 1]!;
-  const next = starts.slice();
-  const predicted = new Float64Array(starts.at(-1)!);
-  const realised = new Float64Array(starts.at(-1)!);
-  for (const ticker of rows) {
-    for (let i = 0; i < ticker.days.length; i++) {
-      const to = next[ticker.days[i]! - first]!++;
-      predicted[to] = ticker.predicted[i]!;
-      realised[to] = ticker.realised[i]!;
-    }
-    yield 0;
-  }
-  return { starts, predicted, realised };
-}
-
-/** The rows of each date that has any. */
-function* datesOf({
-  starts,
-  predicted,
-  realised,
-}: SortedRows): Generator<Pick<SortedRows, "predicted" | "realised">> {
-  for (let d = 0; d + 1 < starts.length; d++) {
-    const from = starts[d]!;
-    const to = starts[d + 1]!;
-    if (from < to) yield { predicted: predicted.subarray(from, to), realised: realised.subarray(from, to) };
-  }
 }

@@ -37,11 +37,14 @@ function slowMetrics(all: readonly Entry[]): Twin {
   const aroundMean = squares((row) => row.y - row.benchmark);
   const meanSquare = average(rows.map((row) => (row.y - row.p) ** 2));
   const signed = rows.filter((row) => row.y !== 0 && row.p !== 0);
+  const hitRate = average(signed.map((row) => (Math.sign(row.y) === Math.sign(row.p) ? 1 : 0)));
   return {
     n: rows.length,
     rmse: meanSquare === null ? null : Math.sqrt(meanSquare),
     mae: average(rows.map((row) => Math.abs(row.y - row.p))),
-    hit_rate: average(signed.map((row) => (Math.sign(row.y) === Math.sign(row.p) ? 1 : 0))),
+    hit_rate: hitRate,
+    up_share: average(signed.map((row) => (row.y > 0 ? 1 : 0))),
+    hit_rate_se: hitRate === null ? null : Math.sqrt((hitRate * (1 - hitRate)) / signed.length),
     r2_zero: aroundZero === 0 ? null : 1 - sse / aroundZero,
     r2_mean: aroundMean === 0 ? null : 1 - sse / aroundMean,
     correlation: slowCorrelation(rows.map((row) => [row.y, row.p])),
@@ -56,6 +59,22 @@ function slowRanks(values: readonly number[]): number[] {
   );
 }
 
+/** The variance of a mean from all pairs of dates, those further than 5 apart taken for uncorrelated. */
+function slowNeweyWest(values: readonly number[]): number | null {
+  const mean = average(values)!;
+  const pairs = values.flatMap((a, i) =>
+    values.map((b, j) => Math.max(0, 1 - Math.abs(i - j) / 6) * (a - mean) * (b - mean)),
+  );
+  return mean / Math.sqrt(sum(pairs) / values.length ** 2);
+}
+
+function slowMedian(values: readonly number[]): number | null {
+  const above = (value: number) => values.filter((other) => other > value).length;
+  const below = (value: number) => values.filter((other) => other < value).length;
+  const middle = values.filter((value) => Math.max(above(value), below(value)) <= values.length / 2);
+  return values.length === 0 ? null : (Math.min(...middle) + Math.max(...middle)) / 2;
+}
+
 /** IC and RankIC date by date, from a Map of dates. */
 function slowCrossSection(all: readonly Entry[]): Twin {
   const dates = new Map<number, Entry[]>();
@@ -64,11 +83,13 @@ function slowCrossSection(all: readonly Entry[]): Twin {
   }
   const ics: number[] = [];
   const rankIcs: number[] = [];
-  for (const rows of dates.values()) {
+  const counts: number[] = [];
+  for (const [, rows] of [...dates].sort(([a], [b]) => a - b)) {
     if (rows.length < 3) continue;
     const ic = slowCorrelation(rows.map((row) => [row.p, row.y]));
     if (ic === null) continue;
     ics.push(ic);
+    counts.push(rows.length);
     const ranksOfY = slowRanks(rows.map((row) => row.y));
     rankIcs.push(
       slowCorrelation(slowRanks(rows.map((row) => row.p)).map((rank, i) => [rank, ranksOfY[i]!]))!,
@@ -85,10 +106,12 @@ function slowCrossSection(all: readonly Entry[]): Twin {
   const rank = summed(rankIcs);
   return {
     dates: ics.length,
+    mean_tickers: average(counts),
     ic_mean: ic.mean,
     ic_std: ic.std,
     icir: ic.ratio,
     ic_t: ic.t,
+    ic_t_newey_west: ic.t === null ? null : slowNeweyWest(ics),
     rank_ic_mean: rank.mean,
     rank_ic_std: rank.std,
     rank_icir: rank.ratio,
@@ -148,9 +171,12 @@ function entriesOf(rows: readonly ForecastRows[]): Entry[] {
 function assertTable(table: ForecastTable, entries: readonly Entry[]): void {
   assertClose(table.pooled, slowMetrics(entries), "pooled");
   assertClose(table.cross_section, slowCrossSection(entries), "cross section");
+  const skills: number[] = [];
   for (const [ticker, found] of table.by_ticker) {
     assertClose(found, slowMetrics(entries.filter((entry) => entry.ticker === ticker)), ticker);
+    if (found.r2_zero !== null) skills.push(found.r2_zero);
   }
+  assertClose({ median: table.r2_zero_median }, { median: slowMedian(skills) }, "median");
 }
 
 const SIZES = [fc.nat(), fc.integer({ min: 0, max: 7 }), fc.integer({ min: 0, max: 12 })] as const;
@@ -222,9 +248,10 @@ function table(rows: { ticker: string; p: number[]; y: number[] }[]): ForecastTa
 }
 
 test("without rows every metric is null and the counts are zero", () => {
-  const { pooled, by_ticker, cross_section } = table([]);
-  assert.deepEqual(Object.values(pooled), [0, null, null, null, null, null, null]);
-  assert.deepEqual(Object.values(cross_section), [0, null, null, null, null, null, null, null, null]);
+  const { pooled, by_ticker, cross_section, r2_zero_median } = table([]);
+  assert.deepEqual(Object.values(pooled), [0, ...new Array(8).fill(null)]);
+  assert.deepEqual(Object.values(cross_section), [0, ...new Array(10).fill(null)]);
+  assert.equal(r2_zero_median, null);
   assert.equal(by_ticker.size, 0);
 });
 
@@ -271,7 +298,10 @@ test("the same IC on every date has no ratio and no t", () => {
 test("a hit needs two signs: zero labels and zero forecasts do not count", () => {
   const { pooled } = table([{ ticker: "A", p: [1, -1, 0, 2, -0], y: [2, 3, 1, 0, -1] }]);
   assert.equal(pooled.hit_rate, 0.5);
-  assert.equal(table([{ ticker: "A", p: [0, 0], y: [1, 2] }]).pooled.hit_rate, null);
+  assert.equal(pooled.up_share, 1);
+  assert.equal(pooled.hit_rate_se, Math.sqrt(0.125));
+  const { hit_rate, up_share, hit_rate_se } = table([{ ticker: "A", p: [0, 0], y: [1, 2] }]).pooled;
+  assert.deepEqual([hit_rate, up_share, hit_rate_se], [null, null, null]);
 });
 
 test("a perfect forecast and the benchmarks themselves get exact skills", () => {

@@ -3,6 +3,7 @@ import type { CrossSection, Metrics } from "../contract/output/output-blob.ts";
 import { crossSection } from "./cross-section.ts";
 import { concatenate, type ForecastRows, inTickerOrder, labelled } from "./forecast-rows.ts";
 import { metrics, metricsInSteps } from "./metrics.ts";
+import { median } from "./statistics.ts";
 
 /** One table of the output's `metrics`. A Map because a plain object would move tickers such as `10`. */
 export interface ForecastTable {
@@ -10,6 +11,8 @@ export interface ForecastTable {
   /** Every ticker given, ascending by code point, also those without a labelled row. */
   readonly by_ticker: ReadonlyMap<string, Metrics>;
   readonly cross_section: CrossSection;
+  /** Median of the tickers' r2_zero that exist: one volatile ticker can decide the pooled one. */
+  readonly r2_zero_median: number | null;
 }
 
 /**
@@ -30,7 +33,8 @@ export function* forecastTable(rows: readonly ForecastRows[]): Pausable<Forecast
     by_ticker.set(ticker.ticker, metrics(ticker));
     yield 1;
   }
-  return { pooled, by_ticker, cross_section };
+  const skills = [...by_ticker.values()].flatMap(({ r2_zero }) => r2_zero ?? []);
+  return { pooled, by_ticker, cross_section, r2_zero_median: median(Float64Array.from(skills)) };
 }
 
 function* pooledMetrics(known: readonly ForecastRows[]): Pausable<Metrics> {

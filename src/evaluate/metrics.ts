@@ -23,7 +23,8 @@ export function metrics(rows: LabelledForecasts): Metrics {
 export function* metricsInSteps({ predicted, realised, trainingMean }: LabelledForecasts): Pausable<Metrics> {
   const n = realised.length;
   if (n === 0) {
-    return { n, rmse: null, mae: null, hit_rate: null, r2_zero: null, r2_mean: null, correlation: null };
+    const signs = { hit_rate: null, up_share: null, hit_rate_se: null };
+    return { n, rmse: null, mae: null, ...signs, r2_zero: null, r2_mean: null, correlation: null };
   }
   const errors = realised.map((y, i) => y - predicted[i]!);
   yield 0;
@@ -31,7 +32,7 @@ export function* metricsInSteps({ predicted, realised, trainingMean }: LabelledF
   yield 0;
   const mae = finiteOrNull(mean(errors.map(Math.abs)));
   yield 0;
-  const hit_rate = hitRate(realised, predicted);
+  const signs = signAgreement(realised, predicted);
   yield 0;
   const r2_zero = skill(rmse, rootMeanSquare(realised));
   yield 0;
@@ -43,7 +44,7 @@ export function* metricsInSteps({ predicted, realised, trainingMean }: LabelledF
     n,
     rmse: finiteOrNull(rmse),
     mae,
-    hit_rate,
+    ...signs,
     r2_zero,
     r2_mean,
     correlation: yield* correlationInSteps(realised, predicted),
@@ -55,15 +56,23 @@ function skill(rmse: number, benchmarkRmse: number): number | null {
   return finiteOrNull(1 - (rmse / benchmarkRmse) ** 2);
 }
 
-function hitRate(realised: Float64Array, predicted: Float64Array): number | null {
+/** Over the rows where neither side is 0; null without such a row. */
+function signAgreement(
+  realised: Float64Array,
+  predicted: Float64Array,
+): Pick<Metrics, "hit_rate" | "up_share" | "hit_rate_se"> {
   let signed = 0;
   let hits = 0;
+  let ups = 0;
   for (let i = 0; i < realised.length; i++) {
     const y = realised[i]!;
     const p = predicted[i]!;
     if (y === 0 || p === 0) continue;
     signed++;
+    if (y > 0) ups++;
     if (y > 0 === p > 0) hits++;
   }
-  return signed === 0 ? null : hits / signed;
+  if (signed === 0) return { hit_rate: null, up_share: null, hit_rate_se: null };
+  const rate = hits / signed;
+  return { hit_rate: rate, up_share: ups / signed, hit_rate_se: Math.sqrt((rate * (1 - rate)) / signed) };
 }

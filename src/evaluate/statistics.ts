@@ -74,6 +74,15 @@ export function sampleDeviation(values: Float64Array): number {
   return rootMeanSquare(centred(values)) * Math.sqrt(n / (n - 1));
 }
 
+/** The middle value, or the mean of the two middle ones; null for no values. */
+export function median(values: Float64Array): number | null {
+  if (values.length === 0) return null;
+  const sorted = values.slice().sort();
+  const half = Math.floor(sorted.length / 2);
+  const upper = sorted[half]!;
+  return sorted.length % 2 === 1 ? upper : finiteOrNull(sorted[half - 1]! / 2 + upper / 2);
+}
+
 /** What a table shows for a number that does not exist, or that a float64 cannot hold. */
 export function finiteOrNull(value: number): number | null {
   return Number.isFinite(value) ? value : null;

@@ -246,6 +246,8 @@ def metrics(rows):
         "rmse": math.sqrt(sse / len(rows)) if rows else None,
         "mae": mean(abs(a - b) for a, b in zip(y, p)),
         "hit_rate": mean(signed),
+        "up_share": mean(a > 0 for a, b in zip(y, p) if a != 0 and b != 0),
+        "hit_rate_se": math.sqrt(mean(signed) * (1 - mean(signed)) / len(signed)) if signed else None,
         "r2_zero": 1 - sse / around_zero if around_zero > 0 else None,
         "r2_mean": 1 - sse / around_mean if around_mean > 0 else None,
         "correlation": pearson(p, y),
@@ -257,7 +259,7 @@ def cross_section(by_ticker):
     for rows in by_ticker.values():
         for r in rows:
             by_day.setdefault(r[0], []).append(r)
-    ic, rank_ic = [], []
+    ic, rank_ic, counts = [], [], []
     for d in sorted(by_day):
         there = by_day[d]
         if len(there) < 3:
@@ -267,7 +269,27 @@ def cross_section(by_ticker):
             continue
         ic.append(pearson(p, y))
         rank_ic.append(pearson(ranks(p), ranks(y)))
-    return {"dates": len(ic), **summary("ic", ic), **summary("rank_ic", rank_ic)}
+        counts.append(len(there))
+    return {
+        "dates": len(ic),
+        "mean_tickers": mean(counts),
+        **summary("ic", ic),
+        "ic_t_newey_west": newey_west_t(ic),
+        **summary("rank_ic", rank_ic),
+    }
+
+
+def newey_west_t(values, lag=5):
+    """The t of a mean whose values correlate over time; None where there is none."""
+    n = len(values)
+    if n < 2 or max(values) == min(values):
+        return None
+    centre = mean(values)
+    variance = 0.0
+    for i in range(n):
+        for j in range(max(0, i - lag), min(n, i + lag + 1)):
+            variance += (1 - abs(i - j) / (lag + 1)) * (values[i] - centre) * (values[j] - centre)
+    return centre / math.sqrt(variance / n / n)
 
 
 def summary(name, values):
@@ -286,10 +308,13 @@ def summary(name, values):
 
 
 def table(by_ticker):
+    own = {ticker: metrics(rows) for ticker, rows in by_ticker.items()}
+    skills = [m["r2_zero"] for m in own.values() if m["r2_zero"] is not None]
     return {
         "pooled": metrics([r for rows in by_ticker.values() for r in rows]),
-        "by_ticker": {ticker: metrics(rows) for ticker, rows in by_ticker.items()},
+        "by_ticker": own,
         "cross_section": cross_section(by_ticker),
+        "r2_zero_median": float(np.median(skills)) if skills else None,
     }
 
 

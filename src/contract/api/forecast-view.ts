@@ -1,8 +1,8 @@
 import { z } from "zod";
 import {
-  crossSectionSchema,
   intervalEvidenceSchema,
   metricsSchema,
+  metricsTableSchema,
   outputBlobSchema,
 } from "../output/output-blob.ts";
 import { queryCount } from "./query-count.ts";
@@ -16,7 +16,7 @@ const coverageViewSchema = intervalEvidenceSchema
   .meta({ id: "CoverageView" });
 
 /** Quality of the forecasts of all tickers together. */
-const qualitySchema = z.strictObject({ pooled: metricsSchema, cross_section: crossSectionSchema });
+const qualitySchema = metricsTableSchema.omit({ by_ticker: true });
 
 const tickerForecastSchema = z
   .strictObject({

@@ -17,6 +17,10 @@ export const metricsSchema = z
     rmse: maybe.describe("Root mean squared error, log-return."),
     mae: maybe.describe("Mean absolute error, log-return."),
     hit_rate: maybe.describe("Share of rows with the right sign, over rows where neither side is 0."),
+    up_share: maybe.optional().describe("Share of those rows with a return above 0."),
+    hit_rate_se: maybe
+      .optional()
+      .describe("Binomial standard error of the hit rate, as if rows were independent."),
     r2_zero: maybe.describe("1 - SSE / sum y^2: against the zero forecast."),
     r2_mean: maybe.describe("1 - SSE / sum (y - mean of the training labels)^2."),
     correlation: maybe.describe("Pearson."),
@@ -27,10 +31,12 @@ export const metricsSchema = z
 export const crossSectionSchema = z
   .strictObject({
     dates: count,
+    mean_tickers: maybe.optional().describe("Mean number of tickers of a date that counts."),
     ic_mean: maybe,
     ic_std: maybe,
     icir: maybe,
     ic_t: maybe,
+    ic_t_newey_west: maybe.optional().describe("Allows for correlation over time, up to a lag of 5 dates."),
     rank_ic_mean: maybe,
     rank_ic_std: maybe,
     rank_icir: maybe,
@@ -75,11 +81,12 @@ const intervalTableSchema = z
   .strictObject({ pooled: intervalEvidenceSchema, by_ticker: byTicker(intervalEvidenceSchema) })
   .meta({ id: "IntervalTable" });
 
-const metricsTableSchema = z
+export const metricsTableSchema = z
   .strictObject({
     pooled: metricsSchema,
     by_ticker: byTicker(metricsSchema),
     cross_section: crossSectionSchema,
+    r2_zero_median: maybe.optional().describe("The median of the tickers' r2_zero."),
   })
   .meta({ id: "MetricsTable" });
 

@@ -8,13 +8,19 @@ import type { Caller } from "../operations/operations.ts";
 import { Forecasts } from "./forecasts.ts";
 
 const ANN = { subject: "key:ann", scopes: new Set(["read"] as const) };
-const METRICS = { n: 8, rmse: 0.01, mae: 0.008, hit_rate: null, r2_zero: 0.1, r2_mean: 0, correlation: 0.4 };
+const OLDER = { n: 8, rmse: 0.01, mae: 0.008, hit_rate: null, r2_zero: 0.1, r2_mean: 0, correlation: 0.4 };
+const METRICS = { ...OLDER, hit_rate: 0.5, up_share: 0.6, hit_rate_se: 0.17 };
 const CROSS = Object.fromEntries(
   ["ic_mean", "ic_std", "icir", "ic_t", "rank_ic_mean", "rank_ic_std", "rank_icir", "rank_ic_t"].map(
     (name) => [name, 0.1],
   ),
 );
-const TABLE = { pooled: METRICS, by_ticker: {}, cross_section: { dates: 8, ...CROSS } };
+const TABLE = {
+  pooled: METRICS,
+  by_ticker: {},
+  cross_section: { dates: 8, mean_tickers: 4.5, ic_t_newey_west: 1.2, ...CROSS },
+  r2_zero_median: 0.07,
+};
 const COVERAGE = {
   n: 8,
   coverage: 0.875,
@@ -122,11 +128,20 @@ describe("a forecast", () => {
     );
     assert.deepEqual([view.forecasts[0]!.metrics, view.forecasts[0]!.coverage], [METRICS, COVERAGE]);
     assert.deepEqual([view.count, view.left_out, view.missing], [4, 0, []]);
-    assert.deepEqual(view.metrics.score, { pooled: METRICS, cross_section: TABLE.cross_section });
+    const { by_ticker: _, ...quality } = TABLE;
+    assert.deepEqual(view.metrics.score, quality);
     assert.deepEqual(view.metrics.out_of_fold, view.metrics.score);
     assert.deepEqual(view.metrics.baselines, { zero: METRICS, mean: METRICS });
     assert.deepEqual(view.intervals, { method: "adaptive", alpha: 0.2, bound: "both", pooled: COVERAGE });
     assert.equal((await ask(output(mu))).forecasts.length, 4);
+  });
+
+  test("of an older output lacks the figures that it lacks", async () => {
+    const table = { pooled: OLDER, by_ticker: {}, cross_section: { dates: 8, ...CROSS } };
+    const metrics = { score: table, baselines: { zero: { score: table }, mean: { score: table } } };
+    const view = await ask(output([["A", 0.001]], { metrics: { ...metrics, intervals: null } }));
+    assert.deepEqual(view.metrics.score, { pooled: OLDER, cross_section: table.cross_section });
+    assert.deepEqual(view.metrics.baselines.zero, OLDER);
   });
 
   test("has the named tickers in their order, and says why others have none", async () => {

@@ -6,6 +6,9 @@ import { eachElement, eachMember, type Scalar, scalar, scalars } from "./json-pa
 
 type Scalars = Record<string, Scalar> | null;
 
+/** The members of a table of metrics. */
+type Quality = Map<string, Scalars | Scalar>;
+
 /** The numbers of a ticker's intervals, or of all, and those of the residuals. */
 type CoverageParts = Record<string, Scalar | Scalars> | null;
 
@@ -24,10 +27,10 @@ export interface OutputParts {
   readonly muDates: Map<string, Scalar>;
   readonly metrics: Map<string, Scalars>;
   readonly coverage: Map<string, CoverageParts>;
-  /** Metrics of all tickers: `pooled` and `cross_section`. */
-  readonly score: Map<string, Scalars>;
+  /** Metrics of all tickers: a table without its tickers. */
+  readonly score: Quality;
   /** The same of the folds; empty where the job had none. */
-  readonly outOfFold: Map<string, Scalars>;
+  readonly outOfFold: Quality;
   readonly baselines: Map<string, Scalars>;
   intervals: Record<string, Scalar | CoverageParts> | null;
   /** Why a wanted ticker has no `mu`: the first of its failures and warnings. */
@@ -125,19 +128,21 @@ function* readMetrics(json: JsonReader, parts: OutputParts): Waiting<void> {
   });
 }
 
-function* readTable(
-  json: JsonReader,
-  quality: Map<string, Scalars>,
-  tickers?: () => Waiting<unknown>,
-): Waiting<void> {
+function* readTable(json: JsonReader, quality: Quality, tickers?: () => Waiting<unknown>): Waiting<void> {
   yield* eachMember(json, (key) => {
     if (key === "pooled" || key === "cross_section") return keep(json, quality, key);
+    if (key === "r2_zero_median") return keepMedian(json, quality, key);
     return key === "by_ticker" ? tickers?.() : undefined;
   });
 }
 
-function* keep(json: JsonReader, into: Map<string, Scalars>, key: string): Waiting<void> {
+function* keep(json: JsonReader, into: Map<string, Scalars | Scalar>, key: string): Waiting<void> {
   into.set(key, yield* scalars(json));
+}
+
+function* keepMedian(json: JsonReader, into: Quality, key: string): Waiting<void> {
+  const value = yield* scalar(json);
+  if (value !== undefined) into.set(key, value);
 }
 
 function byTicker(json: JsonReader, { mu }: OutputParts, into: Map<string, Scalars>): Waiting<unknown> {

@@ -114,7 +114,7 @@ for (const [mode, revision] of [
       assert.deepEqual(value, { ...FORECAST, id, count: 2 });
       assert.match(
         text,
-        /^run_ml_job \S+ as of 2026-01-05: 1 of 2 tickers with a mu\.\n"AAPL" mu 0\.00123, hit rate 0\.5139/,
+        /^run_ml_job \S+ as of 2026-01-05: 1 of 2 tickers with a mu\.\n"AAPL" mu 0\.00123, hit rate 0\.5139 ± 0\.0315 \(0\.5321 of the returns were up\)/,
       );
       const both = await refused(client, "get_forecast", { id, tickers: [], limit: 51 });
       assert.deepEqual((both.faults as { path: string }[]).map(({ path }) => path).sort(), [

@@ -75,15 +75,20 @@ function forecastText(view: ForecastView): string {
     ...forecasts.map(tickerLine),
     ...missing.map(({ ticker, message }) => `${show(ticker)} has no mu: ${printable(message)}`),
     ...(left_out === 0 ? [] : [`${left_out} more did not fit into this answer; ask for them by name.`]),
-    `All tickers: hit rate ${rounded(pooled.hit_rate)}; RMSE of the model, the zero forecast, the mean: ${compared}.`,
+    `All tickers: hit rate ${hitRate(pooled)}; RMSE of the model, the zero forecast, the mean: ${compared}.`,
   ].join("\n");
 }
 
 function tickerLine({ ticker, mu, metrics, coverage }: TickerForecast): string {
-  const hit =
-    metrics === null ? "" : `, hit rate ${rounded(metrics.hit_rate)}, RMSE ${rounded(metrics.rmse)}`;
+  const hit = metrics === null ? "" : `, hit rate ${hitRate(metrics)}, RMSE ${rounded(metrics.rmse)}`;
   const covered = coverage === null ? "" : `, coverage ${rounded(coverage.coverage)}`;
   return `${show(ticker)} mu ${mu}${hit}${covered}`;
+}
+
+/** With its error and the share of up days, where the output has them. */
+function hitRate({ hit_rate, hit_rate_se, up_share }: ForecastView["metrics"]["score"]["pooled"]): string {
+  if (hit_rate === null || hit_rate_se == null || up_share == null) return rounded(hit_rate);
+  return `${rounded(hit_rate)} ± ${rounded(hit_rate_se)} (${rounded(up_share)} of the returns were up)`;
 }
 
 const DIGITS = 4;
