@@ -26,17 +26,25 @@ export interface PlantedRun {
   readonly size?: MarketSize;
 }
 
-/**
- * For each signal the IC of the forecasts: correlation of predicted and realised over the score rows of a ticker,
- * averaged over the tickers. A constant forecast counts as 0.
- */
-export async function plantedIcs(train: Train, planned: PlantedRun): Promise<Map<SignalName, number>> {
+/** What forecasts found of a signal. */
+export interface Found {
+  /**
+   * Correlation of predicted and realised over the score rows of a ticker, averaged over the tickers. A constant forecast
+   * counts as 0.
+   */
+  readonly ic: number;
+  /** Codes of the warnings of a job that has the tickers of the signal alone. */
+  readonly warnings: readonly string[];
+}
+
+/** What the forecasts found, by signal. */
+export async function plantedRun(train: Train, planned: PlantedRun): Promise<Map<SignalName, Found>> {
   const folder = mkdtempSync(join(tmpdir(), "mucast-planted-"));
   try {
     const markets = planned.signals.map((signal) => plantedMarket(signal, planned.seed, planned.size));
     const blobs = writePlantedBlobs(markets, folder);
     const trained = await train({ ...blobs, config: configOf(planned), workers: 1 });
-    return new Map(planned.signals.map((signal, i) => [signal, meanIc(trained, markets[i]!)]));
+    return new Map(planned.signals.map((signal, i) => [signal, foundBy(trained, markets[i]!)]));
   } finally {
     rmSync(folder, { recursive: true });
   }
@@ -54,16 +62,19 @@ function configOf({ option, seed, loss }: PlantedRun): object {
   };
 }
 
-function meanIc({ outcome }: ReadAndTrained, { tickers, dates, learningEnd }: PlantedMarket): number {
+function foundBy({ inputs, outcome }: ReadAndTrained, { tickers, dates, learningEnd }: PlantedMarket): Found {
   const scored = dates.length - 1 - dates.indexOf(learningEnd);
-  const metrics = atOnce(evaluateDl(outcome.trained, undefined)).tables.score.by_ticker;
+  const trained = outcome.trained.filter(({ ticker }) => tickers.includes(ticker));
+  const { tables, warnings } = atOnce(evaluateDl(trained, { shrinkage: "none" }, inputs.asOf));
+  const metrics = tables.score.by_ticker;
   const ics = tickers.map((ticker) => {
     const metric = metrics.get(ticker);
     if (metric?.n !== scored)
       throw new Error(`${ticker} has ${metric?.n} scored rows: ${JSON.stringify(outcome.failures)}`);
     return metric.correlation ?? 0;
   });
-  return ics.reduce((sum, ic) => sum + ic, 0) / ics.length;
+  const ic = ics.reduce((sum, value) => sum + value, 0) / ics.length;
+  return { ic, warnings: warnings.map(({ code }) => code) };
 }
 
 /** Does `work` on each item, two at a time; results in the order of the items. */

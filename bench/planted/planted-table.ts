@@ -9,7 +9,7 @@ import { LOSS_TYPES } from "../../src/contract/config/networks.ts";
 import { type Train, withEngine } from "../networks/shared-engine.ts";
 import type { Table } from "../table.ts";
 import { isJoint, MINIMA, OPTIONS } from "./planted-minima.ts";
-import { type PlantedRun, plantedIcs, twoAtATime } from "./planted-runs.ts";
+import { type PlantedRun, plantedRun, twoAtATime } from "./planted-runs.ts";
 import { SIGNALS, type SignalName } from "./planted-signals.ts";
 
 const NAMES = Object.keys(SIGNALS) as SignalName[];
@@ -64,15 +64,15 @@ async function lossTable(seeds: number): Promise<Table> {
 async function allIcs(runs: readonly PlantedRun[]): Promise<Map<string, number[]>> {
   const found = new Map<string, number[]>();
   const inTurn = (train: Train) => async (run: PlantedRun, i: number) => {
-    const icOf = await plantedIcs(train, run);
-    const found = [...icOf].map(([signal, ic]) => `${signal} ${ic.toFixed(3)}`).join(", ");
+    const icOf = await plantedRun(train, run);
+    const found = [...icOf].map(([signal, { ic }]) => `${signal} ${ic.toFixed(3)}`).join(", ");
     const name = [run.option, run.loss, `seed ${run.seed}`].filter((part) => part !== undefined).join(", ");
     process.stderr.write(`${i + 1} of ${runs.length}: ${name}: ${found}\n`);
     return icOf;
   };
   const ics = await withEngine(2, ["torch", "sklearn"], (train) => twoAtATime(runs, inTurn(train)));
   for (const [i, { option, loss }] of runs.entries()) {
-    for (const [signal, ic] of ics[i]!) {
+    for (const [signal, { ic }] of ics[i]!) {
       const key = [option, signal, loss].filter((part) => part !== undefined).join(" ");
       found.set(key, [...(found.get(key) ?? []), ic]);
     }

@@ -147,11 +147,17 @@ def make(folder: Path, architecture: str, **changes: Any) -> Task:
     return (joint_task if architecture in JOINT else ticker_task)(folder, architecture, **changes)
 
 
-def run(task: Task, store: ArrayStore) -> tuple[Matrix, Message, list[Message]]:
-    """Predictions, result and progress of a task."""
+def run_whole(task: Task, store: ArrayStore) -> tuple[Matrix, Message, list[Message]]:
+    """Predictions (validate + predict, of each ticker of a joint task), result and progress of a task."""
     reported: list[Message] = []
     result = run_network_task(task, store, reported.append)
     return np.load(result["predictions"]["ref"]), result, reported
+
+
+def run(task: Task, store: ArrayStore) -> tuple[Matrix, Message, list[Message]]:
+    """As `run_whole`, without the predictions of the samples that validate."""
+    predicted, result, reported = run_whole(task, store)
+    return predicted[task["parts"]["validate"] * len(task.get("tickers", [None])) :], result, reported
 
 
 def seeded(seed: int) -> torch.Generator:

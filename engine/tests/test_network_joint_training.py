@@ -8,7 +8,7 @@ import pytest
 import torch
 from conftest import Task, save
 from dropout_twin import mask_twins
-from network_tasks import FEATURES, JOINT, LOOKBACK, LOSSES, PARTS, TICKERS, joint_data, joint_task, run
+from network_tasks import FEATURES, JOINT, LOOKBACK, LOSSES, PARTS, TICKERS, joint_data, joint_task, run, run_whole
 from network_twins import twin_of
 from torch import Tensor, nn
 from training_twin import Trained, check_weights, loss_of, seed_for, standardised, train_plainly, window
@@ -67,8 +67,8 @@ class Market:
         return torch.stack(terms).mean()
 
 
-def train_twin(market: Market) -> tuple[Trained, Matrix]:
-    """The task's network, trained and used by the plain script."""
+def train_twin(market: Market) -> tuple[Trained, Matrix, float]:
+    """The network by the plain script, predictions of the dates that validate and of the rest, and their scale."""
     task, spec = market.task, market.spec
     network = build_joint_network(spec, FEATURES, LOOKBACK, generator_for(task["seed"], "portfolio", "weights"))
     twin = twin_of(network, spec, FEATURES, LOOKBACK)
@@ -103,11 +103,14 @@ def train_twin(market: Market) -> tuple[Trained, Matrix]:
 
     order = seed_for(task["seed"], "portfolio", "order")
     trained = train_plainly(twin, task["training"], TRAIN, order, batch_loss, validation_loss)
-    predicted = np.full((PARTS["predict"], TICKERS), np.nan)
+    predicted = np.full((PARTS["validate"] + PARTS["predict"], TICKERS), np.nan)
     with torch.no_grad():
-        for place in range(PARTS["predict"]):
-            predicted[place, market.present(FITTED + place)] = twin(market.windows(FITTED + place)).numpy()
-    return trained, predicted * market.deviations
+        for place in range(len(predicted)):
+            predicted[place, market.present(TRAIN + place)] = twin(market.windows(TRAIN + place)).numpy()
+    scale = 1.0
+    if task["training"]["loss"] == "directional":
+        scale = loss_twins.scale(predicted[: PARTS["validate"]], market.labels[TRAIN:].double().numpy())
+    return trained, predicted * scale * market.deviations, scale
 
 
 @pytest.fixture
@@ -125,15 +128,14 @@ def networks(monkeypatch: pytest.MonkeyPatch) -> list[nn.Module]:
 
 def check(task: Task, store: ArrayStore, networks: list[nn.Module]) -> None:
     """Trains both ways and compares losses, weights and predictions."""
-    predicted, result, _ = run(task, store)
-    trained, expected = train_twin(Market(task))
+    predicted, result, _ = run_whole(task, store)
+    trained, expected, scale = train_twin(Market(task))
     losses = [(epoch["train_loss"], epoch["validation_loss"]) for epoch in result["epochs"]]
     np.testing.assert_allclose(losses, trained.epochs, rtol=1e-5, atol=1e-6)
     assert result["best_epoch"] == trained.best_epoch
     check_weights(networks[-1], trained.weights)
-    np.testing.assert_allclose(
-        predicted.reshape(expected.shape), expected * result.get("prediction_scale", 1), atol=1e-7
-    )
+    assert result.get("prediction_scale", 1.0) == pytest.approx(scale, rel=1e-4)
+    np.testing.assert_allclose(predicted.reshape(expected.shape), expected, atol=1e-7)
 
 
 @pytest.mark.parametrize("optimizer", ["adam", "sgd", "rmsprop"])

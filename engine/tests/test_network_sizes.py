@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from network_tasks import ALONE, FEATURES, JOINT, LOOKBACK, PARTS, SPECS, TICKERS, make, run, seeded
+from network_tasks import ALONE, FEATURES, JOINT, LOOKBACK, PARTS, SPECS, TICKERS, make, run_whole, seeded
 
 from mucast_engine.arrays import ArrayStore
 from mucast_engine.networks.architectures import build_joint_network, build_network, parameter_count
@@ -92,9 +92,9 @@ def test_every_ticker_of_every_date_gets_one_return(architecture: str) -> None:
 def test_a_task_counts_the_numbers_that_were_learned_and_forecasts_every_sample(
     architecture: str, tmp_path: Path, store: ArrayStore
 ) -> None:
-    predicted, result, reported = run(make(tmp_path, architecture, training={"epochs": 1}), store)
+    predicted, result, reported = run_whole(make(tmp_path, architecture, training={"epochs": 1}), store)
     assert result["parameters"] == counted(SPECS[architecture], FEATURES, LOOKBACK)
-    assert predicted.shape == (PARTS["predict"] * (TICKERS if architecture in JOINT else 1),)
+    assert predicted.shape == ((PARTS["validate"] + PARTS["predict"]) * (TICKERS if architecture in JOINT else 1),)
     assert np.unique(predicted[~np.isnan(predicted)]).size > 20
     assert [update["epoch"] for update in reported] == [1]
     assert result["epochs"] == [{name: reported[0][name] for name in ("train_loss", "validation_loss")}]

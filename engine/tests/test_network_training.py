@@ -7,7 +7,7 @@ import pytest
 import torch
 from conftest import Task
 from dropout_twin import mask_twins
-from network_tasks import ALONE, FEATURES, LOOKBACK, LOSSES, PARTS, run, ticker_task
+from network_tasks import ALONE, FEATURES, LOOKBACK, LOSSES, PARTS, run_whole, ticker_task
 from network_twins import twin_of
 from torch import Tensor, nn
 from training_twin import Trained, check_weights, loss_of, seed_for, standardised, train_plainly, window
@@ -33,6 +33,7 @@ CHANGES: list[dict[str, Any]] = [
 class Plain(NamedTuple):
     trained: Trained
     predictions: Matrix
+    """Of the windows that validate and of the rest."""
     prediction_scale: float
 
 
@@ -65,7 +66,7 @@ def train_twin(task: Task) -> Plain:
     if loss == "directional":
         p, watched = predicted[TRAIN:FITTED], y[TRAIN:].double().numpy()
         scale = loss_twins.scale(p, watched)
-    return Plain(trained, predicted[FITTED:] * scale * deviation, scale)
+    return Plain(trained, predicted[TRAIN:] * scale * deviation, scale)
 
 
 @pytest.fixture
@@ -83,7 +84,7 @@ def networks(monkeypatch: pytest.MonkeyPatch) -> list[nn.Module]:
 
 def check(task: Task, store: ArrayStore, networks: list[nn.Module]) -> tuple[Message, Plain]:
     """Trains both ways and compares losses, weights and predictions."""
-    predicted, result, reported = run(task, store)
+    predicted, result, reported = run_whole(task, store)
     plain = train_twin(task)
     losses = [(epoch["train_loss"], epoch["validation_loss"]) for epoch in result["epochs"]]
     np.testing.assert_allclose(losses, plain.trained.epochs, rtol=1e-5, atol=1e-6)

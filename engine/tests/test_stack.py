@@ -51,12 +51,12 @@ def test_tickers_beyond_the_memory_are_in_a_stack_of_their_own(
     assert [update["ticker"] for update in reported] == ["LONG"] * 3 + ["FEWER"] * 3 + ["SHORT"] * 3
 
 
-def test_a_ticker_may_have_nothing_to_predict(tmp_path: Path, store: ArrayStore) -> None:
+def test_a_ticker_may_have_nothing_to_predict_but_what_validates(tmp_path: Path, store: ArrayStore) -> None:
     parts = {"train": 39, "validate": 10, "predict": 0}
     usual, without = own_task(tmp_path, "FEWER", "cnn"), own_task(tmp_path, "FEWER", "cnn", parts=parts)
     (expected, result), _ = stacked([usual, without], store)
     assert result["epochs"] == expected["epochs"]
-    assert result["predictions"]["shape"] == [0]
+    assert result["predictions"]["shape"] == [10]
 
 
 def test_every_epoch_of_every_ticker_is_reported(tmp_path: Path, store: ArrayStore) -> None:

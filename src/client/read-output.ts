@@ -76,10 +76,14 @@ const evidence = object<Evidence>({
 const INTERVAL_TABLE = { pooled: evidence, by_ticker: recordOf(evidence) };
 type OtherMethod = NonNullable<Intervals["other_methods"]>[string];
 
+type Shrinkage = NonNullable<Metrics["shrinkage"]>;
+const shrinkage = object<Shrinkage["pooled"]>({ n: count, b: maybe, se: maybe, s: number });
+
 const metrics = object<Metrics>({
   score: metricsTable,
   out_of_fold: optional(metricsTable),
   baselines: object<Metrics["baselines"]>({ zero: baseline, mean: baseline }),
+  shrinkage: optional(object<Shrinkage>({ pooled: shrinkage, by_ticker: recordOf(shrinkage) })),
   intervals: nullable(
     object<Intervals>({
       method: optional(name()),

@@ -1,7 +1,7 @@
 import { compareCodePoints } from "../contract/market/ticker-order.ts";
 
-/** Forecasts of one ticker beside the realised returns: either its score rows or its out-of-fold rows. */
-export interface ForecastRows {
+/** Forecasts of one ticker beside the realised returns. */
+export interface DatedForecasts {
   readonly ticker: string;
   /** Shape (n), ascending: the market date of each forecast. */
   readonly days: Int32Array;
@@ -9,6 +9,10 @@ export interface ForecastRows {
   readonly predicted: Float64Array;
   /** Shape (n): the label, NaN where it is not known yet. */
   readonly realised: Float64Array;
+}
+
+/** The forecasts that a table of metrics is about: either score rows or out-of-fold rows. */
+export interface ForecastRows extends DatedForecasts {
   /**
    * Shape (n): mean of the labels the model had learned from at that row: of the fold's own training rows out of
    * fold, of all fit rows on score rows.

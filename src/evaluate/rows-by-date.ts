@@ -1,5 +1,5 @@
 import type { Pausable } from "../contract/machine/pausable.ts";
-import type { ForecastRows } from "./forecast-rows.ts";
+import type { DatedForecasts } from "./forecast-rows.ts";
 
 /** The rows of all tickers, date after date; those of a date in the order of the tickers given. */
 export interface RowsByDate {
@@ -10,7 +10,7 @@ export interface RowsByDate {
 }
 
 /** Sorts by counting. */
-export function* sortedByDate(rows: readonly ForecastRows[]): Pausable<RowsByDate> {
+export function* sortedByDate(rows: readonly DatedForecasts[]): Pausable<RowsByDate> {
   const first = rows.reduce((day, ticker) => Math.min(day, ticker.days[0] ?? day), Number.POSITIVE_INFINITY);
   const last = rows.reduce((day, ticker) => Math.max(day, ticker.days.at(-1) ?? day), first);
   const none = new Float64Array(0);

@@ -14,6 +14,7 @@ export function mean(values: Float64Array): number {
 
 /** Root of the mean square; NaN for no values. */
 export function rootMeanSquare(values: Float64Array): number {
+  if (values.length === 0) return Number.NaN;
   const scale = largestMagnitude(values);
   if (scale === 0) return 0;
   let sum = 0;
@@ -72,6 +73,11 @@ function* unitCentred(values: Float64Array): Pausable<Float64Array> {
 export function sampleDeviation(values: Float64Array): number {
   const n = values.length;
   return rootMeanSquare(centred(values)) * Math.sqrt(n / (n - 1));
+}
+
+/** Standard deviation (ddof 0); NaN for no values. */
+export function deviation(values: Float64Array): number {
+  return rootMeanSquare(centred(values));
 }
 
 /** The middle value, or the mean of the two middle ones; null for no values. */

@@ -71,18 +71,24 @@ function positions(rows: Int32Array, days: Int32Array, dates: Int32Array): Int32
 
 /** The indices of a ticker's own forecasts in the predicted dates of a joint network. */
 interface OwnSamples {
+  /** Shape (validate rows of the ticker). */
+  readonly validate: Int32Array;
   /** Shape (calibrate rows of the ticker). */
   readonly calibrate: Int32Array;
   /** Shape (score rows of the ticker). */
   readonly score: Int32Array;
 }
 
-/** A ticker is predicted on every date on which it has a window; its own are its calibration and score rows. */
+/** A ticker is predicted on every date on which it has a window; its own are those of its parts. */
 export function ownSamples({ dates }: JointPlan, member: JointMember): OwnSamples {
   const { days } = member.panel;
+  const calibrate = positions(member.calibrate, days, dates.calibrate);
   const score = positions(member.score, days, dates.score);
+  const calibrateFrom = dates.validate.length;
+  const scoreFrom = calibrateFrom + dates.calibrate.length;
   return {
-    calibrate: positions(member.calibrate, days, dates.calibrate),
-    score: score.map((at) => dates.calibrate.length + at),
+    validate: positions(member.validate, days, dates.validate),
+    calibrate: calibrate.map((at) => calibrateFrom + at),
+    score: score.map((at) => scoreFrom + at),
   };
 }

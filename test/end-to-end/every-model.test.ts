@@ -18,7 +18,7 @@ const TOLERANCE = 1e-9;
 const MODELS: readonly (readonly [name: string, params: string])[] = [
   [
     "random_forest",
-    '"model_params": {"n_estimators": 12, "max_depth": 5, "max_features": 1, "min_samples_leaf": 3}, "n_splits": 4, "intervals": {}',
+    '"model_params": {"n_estimators": 12, "max_depth": 5, "max_features": 1, "min_samples_leaf": 3}, "n_splits": 4, "shrinkage": "own", "intervals": {}',
   ],
   [
     "xgboost",
@@ -35,7 +35,7 @@ const MODELS: readonly (readonly [name: string, params: string])[] = [
   ["linear", '"n_splits": 4, "intervals": {"alpha": 0.05, "bound": "lower"}'],
   [
     "ridge",
-    '"model_params": {"alpha": 0.5}, "scaler": "standard", "n_splits": 4, "intervals": {"alpha": 0.25, "method": "split"}',
+    '"model_params": {"alpha": 0.5}, "scaler": "standard", "n_splits": 4, "shrinkage": "own", "intervals": {"alpha": 0.25, "method": "split"}',
   ],
   ["lasso", '"model_params": {"alpha": 0.0002}, "scaler": "maxabs", "cv_test_size": 7, "n_splits": 12'],
   [

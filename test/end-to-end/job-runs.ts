@@ -88,6 +88,13 @@ export async function runJob(
   return { text, output: JSON.parse(text), events };
 }
 
+const JUDGEMENTS: ReadonlySet<string> = new Set(["no_skill", "wild_forecast"]);
+
+/** Without the warnings that judge forecasts, which on a small market of noise may be anything. */
+export function unjudged(warnings: OutputBlob["warnings"]): OutputBlob["warnings"] {
+  return warnings.filter(({ code }) => !JUDGEMENTS.has(code));
+}
+
 /** The output's text without what names the run: id and time. */
 export function withoutIdentity(text: string): string {
   return text.replace(/"id":"[^"]*"/, '"id":""').replace(/"created_at":"[^"]*"/, '"created_at":""');

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { dirname, join } from "node:path";
 import type { OutputBlob } from "../../src/contract/output/output-blob.ts";
 import { findEnvironment } from "../../src/engine/environment/environment.ts";
-import type { BlobPair, JobRun } from "./job-runs.ts";
+import { type BlobPair, type JobRun, unjudged } from "./job-runs.ts";
 import { askTwin, assertClose, assertSameWarnings, type TwinResult, type TwinWarning } from "./plain-twin.ts";
 
 interface ZeroLosses {
@@ -18,6 +18,8 @@ interface ZeroLosses {
 export interface NetworkTwin
   extends Pick<TwinResult, "window" | "mu" | "mu_dates" | "forecasts" | "fits" | "metrics" | "failures"> {
   readonly training: Readonly<Record<string, ZeroLosses>>;
+  /** By ticker, how many rows tell what its forecasts are worth. */
+  readonly held_out: Readonly<Record<string, number>>;
   readonly warnings: readonly TwinWarning[];
 }
 
@@ -66,11 +68,28 @@ export function assertJudgedRight({ run, vanishing }: JudgedRun, twin: NetworkTw
 }
 
 function assertSameMetrics(output: OutputBlob, twin: NetworkTwin, vanishing: boolean): void {
-  const { intervals, ...tables } = output.metrics;
+  const { intervals, shrinkage, ...tables } = output.metrics;
   const { intervals: twinIntervals, ...twinTables } = twin.metrics;
   assertClose(tables, twinTables, METRIC_TOLERANCE, "metrics");
+  assertPossibleShrinkage(shrinkage!, twin.held_out);
   if (vanishing) assertClose(intervals, twinIntervals, 1e-3, "metrics.intervals");
   else assertClose(withoutResiduals(intervals), twinIntervals, METRIC_TOLERANCE, "metrics.intervals");
+}
+
+/** The forecasts that the slopes are made of are not in the output: what is known is how many they are. */
+function assertPossibleShrinkage(
+  { pooled, by_ticker }: NonNullable<OutputBlob["metrics"]["shrinkage"]>,
+  heldOut: NetworkTwin["held_out"],
+): void {
+  const counts = Object.entries(by_ticker).map(([ticker, { n }]) => [ticker, n]);
+  assert.deepEqual(Object.fromEntries(counts), heldOut);
+  assert.equal(
+    pooled.n,
+    Object.values(heldOut).reduce((sum, n) => sum + n, 0),
+  );
+  for (const { b, se, s } of [pooled, ...Object.values(by_ticker)]) {
+    assert.equal(s, b === null ? 0 : Math.max(0, Math.min(1, b - se!)));
+  }
 }
 
 /** What is known without the forecasts of the residuals. */
@@ -95,11 +114,11 @@ function assertSameTraining(output: OutputBlob, twin: NetworkTwin, vanishing: bo
   }
 }
 
-/** The warnings but for those of tickers that failed, and of forecasts that are constant since all weights are 0. */
+/** The warnings but for those of tickers that failed, and of forecasts, which are constant where all weights are 0. */
 function toldOfTrained({ warnings, failures }: OutputBlob): Pick<OutputBlob, "warnings"> {
   const failed = new Set(failures.map(({ ticker }) => ticker));
   return {
-    warnings: warnings.filter(
+    warnings: unjudged(warnings).filter(
       ({ code, ticker }) => code !== "constant_predictions" && (ticker === undefined || !failed.has(ticker)),
     ),
   };

@@ -20,6 +20,7 @@ from decimal import Context, Decimal
 import numpy as np
 from plain_intervals import ends_by_method, interval_metrics, quantile_of, score_rows, settings_of
 from plain_warnings import fit_entry, importances_of, median_spacing, told_of_all
+from plain_worth import is_wild, newey_west_t, shrinkage_table, slope_of, warnings_of
 
 MINIMUM_FIT_ROWS = 30
 LONGEST_GAP = 10
@@ -279,19 +280,6 @@ def cross_section(by_ticker):
     }
 
 
-def newey_west_t(values, lag=5):
-    """The t of a mean whose values correlate over time; None where there is none."""
-    n = len(values)
-    if n < 2 or max(values) == min(values):
-        return None
-    centre = mean(values)
-    variance = 0.0
-    for i in range(n):
-        for j in range(max(0, i - lag), min(n, i + lag + 1)):
-            variance += (1 - abs(i - j) / (lag + 1)) * (values[i] - centre) * (values[j] - centre)
-    return centre / math.sqrt(variance / n / n)
-
-
 def summary(name, values):
     centre = mean(values)
     spread = None
@@ -352,14 +340,17 @@ def run_ticker(params, rows):
             }
         )
     predicted, model = forecast(params, rows, fit, score)
+    constant = len(predicted) >= 2 and max(predicted) == min(predicted)
+    share = slope_of([(y, p) for _, y, p, _ in out_of_fold])["s"] if params.get("shrinkage") == "own" else 1.0
+    predicted = [share * p for p in predicted]
     training_mean = mean(label[d] for d in fit)
     told = list(rows["warnings"])
     if len(folds) < n_splits:
         told.append({"code": "fewer_folds"})
-    if len(predicted) >= 2 and max(predicted) == min(predicted):
+    if constant:
         told.append({"code": "constant_predictions"})
     settings = settings_of(params.get("intervals"))
-    pairs = [(y, p) for _, y, p, _ in out_of_fold]
+    pairs = [(y, share * p) for _, y, p, _ in out_of_fold]
     lower, upper = [None] * len(score), [None] * len(score)
     entry = None
     if settings is not None:
@@ -385,6 +376,7 @@ def run_ticker(params, rows):
             **metrics(out_of_fold),
         },
         "out_of_fold": out_of_fold,
+        "pairs": pairs,
         "score": [(d, label[d], p, training_mean) for d, p in zip(score, predicted) if d in label],
         "intervals": entry,
         "fit": {**fit_entry(rows), "importances": importances_of(model, rows["columns"])},
@@ -403,7 +395,7 @@ def run(bounds, prices, features, feature_days, config):
     told += [{"code": "no_prices", "ticker": t} for t in sorted(features) if t not in prices]
     told += [{"code": "no_features", "ticker": t} for t in sorted(prices) if t not in features]
 
-    fitted, failures, mu, mu_dates, panels = {}, [], {}, {}, {}
+    fitted, failures, mu, mu_dates, panels, wild = {}, [], {}, {}, {}, []
     for ticker in sorted(t for t in prices if t in features):
         rows = rows_of(prices[ticker], features[ticker], feature_days, start, end, cut)
         if len(rows["fit"]) < MINIMUM_FIT_ROWS or not rows["columns"]:  # No feature: nothing to learn from.
@@ -418,6 +410,9 @@ def run(bounds, prices, features, feature_days, config):
             mu_dates[ticker] = score[-1]
         else:
             told.append({"code": "stale_ticker", "ticker": ticker})
+        labels = [rows["label"][d] for d in rows["fit"]]
+        if is_wild(labels, result["pairs"], result["forecast"]["predicted"], mu.get(ticker)):
+            wild.append(ticker)
 
     folds = {
         ticker: [(fold["train_rows"], fold["n"]) for fold in result["cross_validation"]["folds"]]
@@ -429,6 +424,7 @@ def run(bounds, prices, features, feature_days, config):
     score = {ticker: result["score"] for ticker, result in fitted.items()}
     out_of_fold = {ticker: result["out_of_fold"] for ticker, result in fitted.items()}
     both = {"score": score, "out_of_fold": out_of_fold}
+    told += warnings_of(out_of_fold, wild)
     settings = settings_of(params.get("intervals"))
     return {
         "window": {
@@ -449,6 +445,9 @@ def run(bounds, prices, features, feature_days, config):
                 "zero": {name: table(zero_baseline(rows)) for name, rows in both.items()},
                 "mean": {name: table(mean_baseline(rows)) for name, rows in both.items()},
             },
+            "shrinkage": shrinkage_table(
+                {ticker: [(y, p) for _, y, p, _ in rows] for ticker, rows in out_of_fold.items()}
+            ),
             "intervals": None
             if settings is None
             else interval_metrics(settings, {ticker: result["intervals"] for ticker, result in fitted.items()}),

@@ -376,6 +376,7 @@ def run(bounds, prices, features, feature_days, request):
         "forecasts": {ticker: result["forecast"] for ticker, result in fitted.items()},
         "training": training_of(panels, plans, settings),
         "metrics": metrics_of(fitted, settings["intervals"]),
+        "held_out": {ticker: len(plan["calibrate"] or plan["validate"]) for ticker, plan in plans.items()},
         "warnings": told,
         "failures": [{"ticker": ticker, "code": codes[ticker]} for ticker in sorted(codes)],
     }

@@ -19,9 +19,9 @@ from mucast_engine.networks.windows import Windows
 
 
 def train_network(task: Message, store: ArrayStore, progress: Callable[[Message], None]) -> Message:
-    """Trains on the first `parts.train` of `ends`, stops by the next `parts.validate`, predicts the rest.
+    """Trains on the first `parts.train` of `ends`, stops by the next `parts.validate`, predicts these and the rest.
 
-    Writes predictions (predict), log-returns. Raises TaskError `diverged` or `constant_target`.
+    Writes predictions (validate + predict), log-returns. Raises TaskError `diverged` or `constant_target`.
     """
     started = time.perf_counter()
     torch.set_num_threads(1)
@@ -44,7 +44,10 @@ def train_network(task: Message, store: ArrayStore, progress: Callable[[Message]
     )
     history = train(objective, task["training"], generator_for(*seed, "order"), progress)
     result: Message = {**history._asdict(), "parameters": parameter_count(network)}
-    predicted = objective.predict(slice(parts["train"] + parts["validate"], None)).double()
+    # Each part by itself: a prediction can depend, in its last bit, on its place among those made at once.
+    watched = objective.predict(slice(parts["train"], parts["train"] + parts["validate"]))
+    rest = objective.predict(slice(parts["train"] + parts["validate"], None))
+    predicted = torch.cat([watched, rest]).double()
     if leaves_scale_open(task["training"]["loss"]):
         result["prediction_scale"] = objective.prediction_scale()
         predicted = predicted * result["prediction_scale"]

@@ -8,6 +8,7 @@ import {
   NETWORKS,
   trainingParamsSchema,
 } from "./networks.ts";
+import { shrinkageSchema } from "./shrinkage.ts";
 
 type Entries = { [A in Architecture]: z.ZodOptional<(typeof NETWORKS)[A]["entry"]> };
 
@@ -56,6 +57,7 @@ export const dotPredictionSchema = z.strictObject({
   training_params: trainingParamsSchema.prefault({}),
   models_params: modelsParamsSchema.prefault({}),
   intervals: intervalsSchema.optional(),
+  shrinkage: shrinkageSchema,
 });
 
 /** Config of run_dl_job. Sections of other services beside `Dot prediction` are ignored, with a warning. */

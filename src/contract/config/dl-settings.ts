@@ -16,6 +16,7 @@ import {
   transformerSchema,
 } from "./networks.ts";
 import { type NoField, parseConfig } from "./parse-config.ts";
+import type { ShrinkageChoice } from "./shrinkage.ts";
 
 /** A config of run_dl_job with every default filled in. */
 export interface DlSettings {
@@ -31,6 +32,7 @@ export interface DlSettings {
   readonly seed: number;
   /** Absent where the job makes no intervals. */
   readonly intervals?: Intervals;
+  readonly shrinkage: ShrinkageChoice;
   /** True: one network learns from all tickers. False: one network a ticker. */
   readonly joint: boolean;
 }
@@ -53,6 +55,7 @@ export function parseDlSettings(text: string): { settings: DlSettings; warnings:
     "current option": architecture,
     models_params: entries,
     intervals,
+    shrinkage,
     ...sections
   } = prediction;
   const { global_settings, data_processing, training_params, ...otherSections } = sections;
@@ -72,6 +75,7 @@ export function parseDlSettings(text: string): { settings: DlSettings; warnings:
     device,
     seed,
     ...intervalsAskedFor(intervals),
+    shrinkage,
     joint: NETWORKS[architecture].joint,
   };
   checkNetworkSize(settings, LEAST_FEATURES);

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { MODEL_NAMES } from "../model-params/models.ts";
 import { intervalsSchema, SCALERS } from "./intervals.ts";
 import { LIMITS } from "./limits.ts";
+import { shrinkageSchema } from "./shrinkage.ts";
 
 /** `ML params` of run_ml_job's config, as the caller writes it. docs/config.md has a row for each field. */
 export const mlParamsSchema = z
@@ -24,6 +25,7 @@ export const mlParamsSchema = z
       .enum(SCALERS)
       .default("none")
       .describe("Feature scaler, fitted on the training rows of each fit alone."),
+    shrinkage: shrinkageSchema,
   })
   .refine((params) => !conflicting(params), {
     path: ["test_size"],

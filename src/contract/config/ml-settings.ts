@@ -7,6 +7,7 @@ import type { Warning } from "../problems/warnings.ts";
 import { type Intervals, intervalsAskedFor, type ScalerName } from "./intervals.ts";
 import { DEFAULT_CV_TEST_SIZE, mlConfigSchema } from "./ml-config.ts";
 import { type NoField, parseConfig } from "./parse-config.ts";
+import type { ShrinkageChoice } from "./shrinkage.ts";
 
 /** A config of run_ml_job with every default filled in. */
 export interface MlSettings {
@@ -22,6 +23,7 @@ export interface MlSettings {
   /** Absent where the job makes no intervals. */
   readonly intervals?: Intervals;
   readonly scaler: ScalerName;
+  readonly shrinkage: ShrinkageChoice;
 }
 
 /**
@@ -34,7 +36,7 @@ export function parseMlSettings(text: string): { settings: MlSettings; warnings:
     found.length === 0 ? [] : modelFaults(rawNumbers(text)),
   );
   const { model: name, model_params: _, ...params } = value["ML params"];
-  const { cv_test_size, test_size, n_splits, intervals, scaler, ...rest } = params;
+  const { cv_test_size, test_size, n_splits, intervals, scaler, shrinkage, ...rest } = params;
   rest satisfies NoField;
   const model = findModel(name);
   const resolved = resolveModelParams({
@@ -51,6 +53,7 @@ export function parseMlSettings(text: string): { settings: MlSettings; warnings:
       nSplits: n_splits,
       ...intervalsAskedFor(intervals),
       scaler,
+      shrinkage,
     },
     warnings: [...warnings, ...resolved.warnings],
   };

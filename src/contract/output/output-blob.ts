@@ -90,6 +90,15 @@ export const metricsTableSchema = z
   })
   .meta({ id: "MetricsTable" });
 
+const shrinkageSchema = z
+  .strictObject({
+    n: count,
+    b: maybe.describe("Slope of labels on forecasts, through 0: sum y p / sum p^2."),
+    se: maybe.describe("Its standard error, robust to changing volatility."),
+    s: z.number().describe("max(0, min(1, b - se)); 0 without a forecast other than 0."),
+  })
+  .meta({ id: "Shrinkage" });
+
 const baselineSchema = z.strictObject({
   score: metricsTableSchema,
   out_of_fold: metricsTableSchema.optional(),
@@ -184,6 +193,12 @@ export const outputBlobSchema = z
       score: metricsTableSchema,
       out_of_fold: metricsTableSchema.optional(),
       baselines: z.strictObject({ zero: baselineSchema, mean: baselineSchema }),
+      shrinkage: z
+        .strictObject({ pooled: shrinkageSchema, by_ticker: byTicker(shrinkageSchema) })
+        .optional()
+        .describe(
+          "What the model's own forecasts are worth as sizes, on out-of-fold rows; of networks on the calibration part, or else the validation part.",
+        ),
       intervals: z
         .strictObject({
           method: mayGrow(z.enum(INTERVAL_METHODS)).optional(),

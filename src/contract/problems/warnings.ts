@@ -73,6 +73,16 @@ export const WARNING_TABLE = {
     cause: "The model predicts one constant on the score rows: it learned nothing from the features.",
     cure: "Loosen the regularisation that the message names; a network may need another loss or learning_rate.",
   },
+  no_skill: {
+    cause:
+      "On rows that the models did not learn from (out of fold, or the validation part of networks), the forecasts were not better than 0 by more than chance.",
+    cure: "Do not trade on mu as it is. Try other features or a simpler model; shrinkage own pulls forecasts towards 0.",
+  },
+  wild_forecast: {
+    cause:
+      "Forecasts of some tickers are far larger than their returns warrant: out of sample, on the score rows, or in mu.",
+    cure: "Regularise the model, scale the features and look for outliers among them, or set shrinkage to own.",
+  },
   not_converged: {
     cause: "The library stopped some fits at its largest number of iterations, before they had converged.",
     cure: "Raise max_iter or alpha, loosen tol, or set scaler.",

@@ -22,7 +22,7 @@ interface NetworkTask {
 export interface SampleParts {
   readonly train: number;
   readonly validate: number;
-  /** Calibration and score together: the engine only predicts them. */
+  /** Calibration and score together: the engine neither learns from them nor watches them. */
   readonly predict: number;
 }
 
@@ -95,7 +95,10 @@ interface EpochLosses {
 }
 
 export interface TrainResult {
-  /** Log-returns. train_network: shape (predict). train_joint: shape (predict * tickers), row-major, NaN where no window. */
+  /**
+   * Log-returns of the samples that validate, then of those that the engine only predicts. train_network: shape (validate +
+   * predict). train_joint: shape ((validate + predict) * tickers), row-major, NaN where no window.
+   */
   readonly predictions: ArrayRef;
   /** One for each epoch that was run, in order. */
   readonly epochs: readonly EpochLosses[];

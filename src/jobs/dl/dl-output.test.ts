@@ -5,6 +5,7 @@ import { atOnce } from "../../contract/machine/pausable.ts";
 import { outputBlobSchema } from "../../contract/output/output-blob.ts";
 import { provenance } from "../shared/job-document.ts";
 import { orderedPieces } from "../shared/ordered-json.ts";
+import type { ScoreSettings } from "../shared/score-tables.ts";
 import { dlOutput, evaluateDl } from "./dl-output.ts";
 import type { TrainedTicker } from "./planned-network.ts";
 import type { TrainingRecord } from "./train-network.ts";
@@ -25,7 +26,7 @@ function outputOf(
     window: { start: 0, end: 100, cut: 100 },
     asOf: 100,
     settings,
-    evaluation: atOnce(evaluateDl(trained, settings.intervals)),
+    evaluation: atOnce(evaluateDl(trained, settings, 100)),
     training,
     warnings,
     failures: [],
@@ -40,12 +41,22 @@ function outputOf(
   return outputBlobSchema.parse(JSON.parse([...orderedPieces(document)].join("")));
 }
 
+function rows(days: number[], realised: number[], predicted: number[]) {
+  return {
+    ticker: "10",
+    days: Int32Array.from(days),
+    realised: Float64Array.from(realised),
+    predicted: Float64Array.from(predicted),
+  };
+}
+
 /** Four score rows, the last without a label; two residuals, both 0.1 above the forecast. */
 const TICKER: TrainedTicker = {
   ticker: "10",
   dates: { ticker: "10", days: Int32Array.of(97, 98, 99, 100), lastPriceDay: 100, lastFeatureDay: 100 },
   fitLabels: Float64Array.of(0.2, 0.4),
-  residuals: { realised: Float64Array.of(0.1, 0.2), predicted: Float64Array.of(0, 0.1) },
+  validation: rows([80, 81, 82], [0.3, -0.1, 0.2], [0.2, -0.2, 0]),
+  calibration: rows([90, 91], [0.1, 0.2], [0, 0.1]),
   score: {
     days: Int32Array.of(97, 98, 99, 100),
     labels: Float64Array.of(0.5, 0.4, 0.2, Number.NaN),
@@ -82,6 +93,7 @@ test("the model is recorded in the sections of the request, every default filled
     },
     model_params: { d_model: 64, nhead: 4, num_layers: 2, dim_feedforward: 256, dropout: 0.1 },
     intervals: null,
+    shrinkage: "none",
   });
 });
 
@@ -121,16 +133,50 @@ test("intervals come from the calibration part, and their coverage from labelled
 });
 
 test("a ticker without a row in the calibration part has no interval and the warning interval_unsupported", () => {
-  const none = { realised: new Float64Array(), predicted: new Float64Array() };
-  const { warnings, tickers } = atOnce(
-    evaluateDl([{ ...TICKER, residuals: none }], { method: "split", alpha: 0.1, bound: "both" }),
-  );
+  const alone = [{ ...TICKER, calibration: rows([], [], []) }];
+  const unsupported = (settings: ScoreSettings) =>
+    atOnce(evaluateDl(alone, settings, 100)).warnings.filter(({ code }) => code === "interval_unsupported");
+  const intervals = { method: "split", alpha: 0.1, bound: "both" } as const;
   assert.deepEqual(
-    warnings.map(({ code, ticker, count }) => [code, ticker, count]),
-    [["interval_unsupported", "10", 0]],
+    unsupported({ intervals, shrinkage: "none" }).map(({ ticker, count }) => [ticker, count]),
+    [["10", 0]],
   );
+  const { tickers } = atOnce(evaluateDl(alone, { intervals, shrinkage: "none" }, 100));
   assert.ok(tickers[0]!.bounds.lower.every(Number.isNaN));
-  assert.deepEqual(atOnce(evaluateDl([{ ...TICKER, residuals: none }], undefined)).warnings, []);
+  assert.deepEqual(unsupported({ shrinkage: "none" }), []);
+});
+
+test("what forecasts are worth shows on the calibration part, and without one on the validation part", () => {
+  const worth = (prediction: object, ticker: TrainedTicker) =>
+    outputOf({ "current option": "mlp", ...prediction }, [ticker]).metrics.shrinkage!;
+  const calibrated = worth({ intervals: {} }, TICKER);
+  assert.deepEqual(calibrated.by_ticker["10"], { n: 2, b: 2, se: 0, s: 1 });
+  assert.deepEqual(calibrated.pooled, calibrated.by_ticker["10"]);
+  const validated = worth({}, { ...TICKER, calibration: rows([], [], []) });
+  assert.equal(validated.pooled.n, 3);
+  // y p sums to 0.08 and p² to 0.08; what is left of y is 0.1, 0.1 and 0.2, on forecasts of 0.2, -0.2 and 0.
+  assert.ok(Math.abs(validated.pooled.b! - 1) < 1e-12);
+  assert.ok(Math.abs(validated.pooled.se! - Math.sqrt(2 * 0.02 ** 2) / 0.08) < 1e-12);
+});
+
+test("shrunk forecasts, mu among them, are their share of the network's, and so are their residuals", () => {
+  const prediction = { "current option": "mlp", intervals: { alpha: 0.4, method: "split" } };
+  // The slope is a half: sum y p is 0.1, sum p² 0.2, and the labels lie exactly on it.
+  const halved = { ...TICKER, calibration: rows([90, 91], [0.05, 0.2], [0.1, 0.4]) };
+  const own = outputOf({ ...prediction, shrinkage: "own" }, [halved]);
+  assert.equal(own.model.shrinkage, "own");
+  assert.ok(Math.abs(own.metrics.shrinkage!.pooled.s - 0.5) < 1e-12);
+  const near = (found: readonly (number | null)[], expected: readonly number[]) => {
+    for (const [i, value] of found.entries()) assert.ok(Math.abs(value! - expected[i]!) < 1e-12);
+  };
+  near([own.mu["10"]!], [0.15]);
+  const { predicted, lower, upper } = own.forecasts["10"]!;
+  near(predicted, [0.225, 0.05, 0.1, 0.15]);
+  near(lower, predicted);
+  near(upper, predicted);
+  const none = outputOf(prediction, [halved]);
+  assert.deepEqual([none.mu, none.forecasts["10"]!.predicted], [{ "10": 0.3 }, [0.45, 0.1, 0.2, 0.3]]);
+  assert.deepEqual(none.metrics.shrinkage, own.metrics.shrinkage);
 });
 
 test("no warning carries the signature of a URL into the output", () => {

@@ -1,13 +1,15 @@
 import type { DlSettings } from "../../contract/config/dl-settings.ts";
 import type { Pausable } from "../../contract/machine/pausable.ts";
+import type { Day } from "../../contract/market/dates.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { withoutResiduals } from "../../evaluate/conformal.ts";
-import type { IntervalChoice } from "../../evaluate/ticker-intervals.ts";
+import { noSkill } from "../shared/forecast-warnings.ts";
 import { type DocumentParts, jobDocument, plain, recordedIntervals } from "../shared/job-document.ts";
 import type { OrderedJson } from "../shared/ordered-json.ts";
 import {
   evaluationUnits,
   type ScoredTicker,
+  type ScoreSettings,
   type ScoreTables,
   scoreTables,
   scoreTicker,
@@ -23,24 +25,34 @@ interface EvaluatedTicker extends ScoredTicker {
 interface DlEvaluation {
   readonly tickers: readonly EvaluatedTicker[];
   readonly tables: ScoreTables;
-  /** Of the intervals. */
+  /** Of the intervals and of the forecasts. */
   readonly warnings: readonly Warning[];
 }
 
-/** Intervals, metrics and baselines of all tickers; the order given is kept. */
+/**
+ * Intervals, metrics, baselines and the worth of the forecasts of all tickers; the order given is kept.
+ * @param asOf the date of the forecasts.
+ */
 export function* evaluateDl(
   trained: readonly TrainedTicker[],
-  intervals: IntervalChoice,
+  settings: ScoreSettings,
+  asOf: Day,
 ): Pausable<DlEvaluation> {
+  const { intervals } = settings;
   const tickers: EvaluatedTicker[] = [];
   for (const ticker of trained) {
-    tickers.push({ ...(yield* scoreTicker(ticker, intervals)), trained: ticker });
+    const { validation, calibration } = ticker;
+    const heldOut = calibration.days.length > 0 ? calibration : validation;
+    const facts = { ...ticker, heldOut, residuals: calibration };
+    tickers.push({ ...(yield* scoreTicker(facts, settings, asOf)), trained: ticker });
     yield 1;
   }
-  const without = trained.filter(({ residuals }) => intervals && residuals.realised.length === 0);
+  const validation = trained.map((ticker) => ticker.validation);
+  const without = trained.filter(({ calibration }) => intervals && calibration.days.length === 0);
   const warnings = [
     ...tickers.flatMap((ticker) => ticker.warnings),
     ...without.map(({ ticker }) => withoutResiduals(ticker)),
+    ...(yield* noSkill(validation, "in the validation part")),
   ];
   return { tickers, tables: yield* scoreTables(tickers, intervals), warnings };
 }
@@ -76,7 +88,8 @@ export function dlOutput({ settings, evaluation, training, ...parts }: DlOutputP
 
 /** The resolved configuration in the sections of the request: what was trained, every default filled in. */
 function modelOf(settings: DlSettings): OrderedJson {
-  const { enabled, network, training, scaler, lookback, device, seed, intervals, ...rest } = settings;
+  const { enabled, network, training, scaler, lookback, device, seed, intervals, shrinkage, ...rest } =
+    settings;
   const { joint: _, ...unrecorded } = rest; // It follows from the network.
   unrecorded satisfies Record<string, never>; // A new setting does not compile until it is recorded here.
   const { architecture, ...params } = network;
@@ -89,5 +102,6 @@ function modelOf(settings: DlSettings): OrderedJson {
     training_params: { ...trainingParams, loss_type: loss },
     model_params: plain(params),
     intervals: recordedIntervals(intervals),
+    shrinkage,
   };
 }

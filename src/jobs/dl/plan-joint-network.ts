@@ -116,7 +116,7 @@ function* memberForecasts(
     const at = (samples: Int32Array) => Float64Array.from(samples, (i) => predictions[i * width + j]!);
     const { panel } = member;
     const warnings = [...panel.warnings, ...(absent.get(panel.ticker) ?? [])];
-    const predicted = { calibrate: at(own.calibrate), score: at(own.score) };
+    const predicted = { validate: at(own.validate), calibrate: at(own.calibrate), score: at(own.score) };
     trained.push(trainedTicker(panel, member, predicted, warnings));
   }
   return trained;

@@ -99,9 +99,12 @@ function tickerNetwork(
     },
     *forecasts(predictions) {
       yield 0;
+      const calibrateFrom = validate.length;
+      const scoreFrom = calibrateFrom + calibrate.length;
       const predicted = {
-        calibrate: predictions.subarray(0, calibrate.length),
-        score: predictions.subarray(calibrate.length),
+        validate: predictions.subarray(0, calibrateFrom),
+        calibrate: predictions.subarray(calibrateFrom, scoreFrom),
+        score: predictions.subarray(scoreFrom),
       };
       return [trainedTicker(panel, windows, predicted)];
     },

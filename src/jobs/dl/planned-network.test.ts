@@ -7,12 +7,13 @@ import { parseDlSettings } from "../../contract/config/dl-settings.ts";
 import { atOnce } from "../../contract/machine/pausable.ts";
 import { readNpy } from "../../engine/npy.ts";
 import type { TrainJointTask, TrainNetworkTask } from "../../engine/pool/network-protocol.ts";
+import type { DatedForecasts } from "../../evaluate/forecast-rows.ts";
 import type { TickerPanel } from "../../panel/ticker-panel.ts";
 import type { Inputs } from "../shared/read-inputs.ts";
 import { evaluateDl } from "./dl-output.ts";
 import { planJointNetwork } from "./plan-joint-network.ts";
 import { planTickerNetworks } from "./plan-ticker-networks.ts";
-import { type PanelOnDisk, writePanels } from "./planned-network.ts";
+import { type PanelOnDisk, type TrainedTicker, writePanels } from "./planned-network.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-networks-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -94,7 +95,7 @@ test("the task of a ticker names its rows, where its windows end, and the labels
   );
 });
 
-test("of what a ticker's network predicted, the first part makes the intervals of the rest", async () => {
+test("of what a ticker's network predicted, the second part makes the intervals of the rest", async () => {
   const work = newFolder();
   const settings = settingsOf("mlp", { intervals: { alpha: 0.5, method: "split" } });
   const { networks } = atOnce(
@@ -102,14 +103,22 @@ test("of what a ticker's network predicted, the first part makes the intervals o
   );
   // On calibration rows 88 to 102 the network misses by 0.001, 0.002, ... 0.015; then three score rows.
   const misses = range(88, 103).map((row, i) => row / 1000 + (i + 1) / 1000);
-  const trained = atOnce(networks[0]!.forecasts(Float64Array.from([...misses, 1, 2, 3])));
+  const watched = range(73, 88).map((row) => row / 10);
+  const trained = atOnce(networks[0]!.forecasts(Float64Array.from([...watched, ...misses, 1, 2, 3])));
+  const [{ validation, calibration }] = trained as [TrainedTicker];
+  assert.deepEqual([[...validation.days], [...validation.predicted]], [range(73, 88), watched]);
+  assert.deepEqual(
+    [...validation.realised],
+    range(73, 88).map((row) => row / 1000),
+  );
+  assert.deepEqual([[...calibration.days], [...calibration.predicted]], [range(88, 103), misses]);
   // The rows of a panel here are dated by their number.
   assert.deepEqual(trained[0]!.splits, {
     train: { start: 3, end: 72 },
     validate: { start: 73, end: 87 },
     calibrate: { start: 88, end: 102 },
   });
-  const [scored] = atOnce(evaluateDl(trained, settings.intervals)).tickers;
+  const [scored] = atOnce(evaluateDl(trained, settings, 105)).tickers;
   assert.deepEqual([...scored!.score.predicted], [1, 2, 3]);
   assert.deepEqual([...scored!.score.days], [103, 104, 105]);
   assert.deepEqual([...scored!.score.realised], [0.103, 0.104, Number.NaN]);
@@ -160,7 +169,16 @@ test("of a joint network's predictions each ticker keeps its own, with what it l
   const { task } = await networks[0]!.task(ALONE);
   // B's score rows begin a day earlier, so there are four dates: A's on the last three, B's on the first three.
   assert.equal(task.parts.predict, 4);
-  const trained = atOnce(networks[0]!.forecasts(Float64Array.of(0, 10, 1, 11, 2, 12, 3, 13)));
+  // Days 81 to 99 validate.
+  const watched = range(81, 100).flatMap((day) => [day, -day]);
+  const trained = atOnce(networks[0]!.forecasts(Float64Array.from([...watched, 0, 10, 1, 11, 2, 12, 3, 13])));
+  const [a, b] = trained.map(({ validation }) => validation) as [DatedForecasts, DatedForecasts];
+  assert.deepEqual([[...a.days], [...a.predicted]], [range(81, 100), range(81, 100)]);
+  assert.deepEqual([[...b.days], [...b.predicted]], [range(81, 99), range(81, 99).map((day) => -day)]);
+  assert.deepEqual(
+    [...b.realised],
+    range(81, 99).map((day) => day / 1000),
+  );
   assert.deepEqual(
     trained.map(({ ticker, score }) => [ticker, [...score.days], [...score.predicted]]),
     [

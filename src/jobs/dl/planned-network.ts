@@ -5,7 +5,7 @@ import type { Failure } from "../../contract/problems/failures.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { type ArrayRef, writeNpy } from "../../engine/npy.ts";
 import type { SampleParts, TrainJointTask, TrainNetworkTask } from "../../engine/pool/network-protocol.ts";
-import type { Residuals } from "../../evaluate/interval-rows.ts";
+import type { DatedForecasts } from "../../evaluate/forecast-rows.ts";
 import { datesOf, type PanelDates } from "../../panel/as-of.ts";
 import { fitLabels, type PanelRows } from "../../panel/ticker-panel.ts";
 import type { WindowPlan } from "../../panel/window-plan.ts";
@@ -92,8 +92,10 @@ export interface TrainedTicker {
   readonly dates: PanelDates;
   /** Shape (n): labels of all fit rows. */
   readonly fitLabels: Float64Array;
+  /** The rows whose labels early stopping watched. */
+  readonly validation: DatedForecasts;
   /** The calibration part; empty without intervals. */
-  readonly residuals: Residuals;
+  readonly calibration: DatedForecasts;
   readonly score: ScoreRows;
   readonly rows: RowFacts;
   readonly splits: Splits;
@@ -101,21 +103,33 @@ export interface TrainedTicker {
   readonly listed: readonly Listed[];
 }
 
+/** The parts of a ticker's rows that its network forecasts. */
+type ForecastPart = "validate" | "calibrate" | "score";
+
 /** Puts the forecasts of a network beside the rows of their ticker. */
 export function trainedTicker(
   panel: PanelOnDisk,
   rows: WindowPlan,
-  predicted: { readonly calibrate: Float64Array; readonly score: Float64Array },
+  predicted: Readonly<Record<ForecastPart, Float64Array>>,
   warnings: readonly Warning[] = panel.warnings,
 ): TrainedTicker {
+  const { ticker } = panel;
   const facts = rowFacts(panel);
+  const daysOf = (part: ForecastPart) => Int32Array.from(rows[part], (row) => panel.days[row]!);
+  const held = (part: ForecastPart): DatedForecasts => ({
+    ticker,
+    days: daysOf(part),
+    predicted: predicted[part],
+    realised: labelsAt(panel, rows[part]),
+  });
   return {
-    ticker: panel.ticker,
+    ticker,
     dates: datesOf(panel),
     fitLabels: fitLabels(panel),
-    residuals: { realised: labelsAt(panel, rows.calibrate), predicted: predicted.calibrate },
+    validation: held("validate"),
+    calibration: held("calibrate"),
     score: {
-      days: Int32Array.from(rows.score, (row) => panel.days[row]!),
+      days: daysOf("score"),
       labels: labelsAt(panel, rows.score),
       labelDays: Int32Array.from(rows.score, (row) => panel.labelDays[row]!),
       volatility: Float64Array.from(rows.score, (row) => panel.volatility[row]!),
@@ -161,7 +175,8 @@ export function writeSamples(
 /** The settings that every training task carries. */
 export function trainingOf(settings: DlSettings) {
   const { network, training, scaler, lookback, seed, ...rest } = settings;
-  const { enabled: _, device: __, intervals: ___, joint: ____, ...unused } = rest; // The job itself uses these.
+  // The job itself uses these.
+  const { enabled: _, device: __, intervals: ___, joint: ____, shrinkage: _____, ...unused } = rest;
   unused satisfies Record<string, never>; // A new setting does not compile until it is in one of the two lists.
   return { network, training, scaler, lookback, seed };
 }

@@ -1,6 +1,7 @@
 import { type DlSettings, parseDlSettings } from "../../contract/config/dl-settings.ts";
 import type { ResultRecord } from "../../contract/output/result-record.ts";
 import { networkLibraries } from "../../engine/environment/libraries.ts";
+import { wildForecasts } from "../shared/forecast-warnings.ts";
 import { type JobContext, type JobRequest, withEngine, withMemoryGuard } from "../shared/job.ts";
 import { provenance } from "../shared/job-document.ts";
 import { openJobOutput } from "../shared/job-output.ts";
@@ -32,11 +33,12 @@ async function trainEvaluateWrite(request: JobRequest, context: JobContext): Pro
     : { ...(await readDisabled(request, context)), versions: {} };
   const { trained, training, failures } = outcome;
   const evaluation = await evaluateInTurns(
-    evaluateDl(trained, settings.intervals),
+    evaluateDl(trained, settings, inputs.asOf),
     dlEvaluationUnits(trained.length),
     context,
   );
-  const aboutTickers = tickerWarnings(inputs, trained, evaluation.warnings, chosenEarly(training));
+  const listed = [...wildForecasts(evaluation.tickers), ...chosenEarly(training)];
+  const aboutTickers = tickerWarnings(inputs, trained, evaluation.warnings, listed);
   const document = dlOutput({
     id: request.id,
     createdAt: new Date(),

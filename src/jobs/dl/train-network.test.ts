@@ -31,7 +31,7 @@ after(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** Plans the network of one ticker over so many windows, of which 10 validate and 5 are predicted. */
+/** Plans the network of one ticker over so many windows, of which 10 validate and 5 are score windows. */
 function network(name: string, windows: number, label = (i: number) => Math.sin(i * i)): PlannedNetwork {
   const parts = { train: windows - 15, validate: 10, predict: 5 };
   const file = (kind: string) => join(folder, `${kind}-${name}.npy`);
@@ -116,7 +116,7 @@ test("tickers in a stack are trained as each is alone, a failed one fails alone,
       assert.ok(Math.abs(validation_loss - expected[index]!.validation_loss) < NEAR);
     }
     const predicted = alone.trained.find(({ ticker }) => ticker === name)!.score.predicted;
-    assert.equal(predicted.length, 5);
+    assert.equal(predicted.length, 15);
     for (const [index, value] of trained.tickers[0]!.score.predicted.entries())
       assert.ok(Math.abs(value - predicted[index]!) < NEAR);
   }

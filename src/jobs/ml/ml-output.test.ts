@@ -1,10 +1,14 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
+import type { Intervals } from "../../contract/config/intervals.ts";
 import { parseMlSettings } from "../../contract/config/ml-settings.ts";
+import type { ShrinkageChoice } from "../../contract/config/shrinkage.ts";
 import { atOnce } from "../../contract/machine/pausable.ts";
 import { outputBlobSchema } from "../../contract/output/output-blob.ts";
+import { wildForecasts } from "../shared/forecast-warnings.ts";
 import { provenance } from "../shared/job-document.ts";
+import { listedWarnings } from "../shared/listed-warnings.ts";
 import { orderedPieces } from "../shared/ordered-json.ts";
 import type { FittedTicker } from "./fit-ticker.ts";
 import { evaluateMl, mlOutput } from "./ml-output.ts";
@@ -21,7 +25,7 @@ function outputOf(config: string, fitted: readonly FittedTicker[] = [], asOf = 1
     window: { start: 0, end: 100, cut: 100 },
     asOf,
     settings,
-    evaluation: atOnce(evaluateMl(fitted, settings.intervals)),
+    evaluation: atOnce(evaluateMl(fitted, settings, asOf)),
     warnings: [],
     failures: [],
     provenance: provenance({
@@ -44,6 +48,7 @@ test("the model is recorded with every default filled in, old names resolved", (
     cv_test_size: 7,
     n_splits: 15,
     scaler: "none",
+    shrinkage: "none",
     intervals: null,
   });
 });
@@ -98,9 +103,12 @@ const FITTED: FittedTicker = {
   listed: [],
 };
 
+const evaluated = (intervals?: Intervals, shrinkage: ShrinkageChoice = "none", ticker = FITTED) =>
+  atOnce(evaluateMl([ticker], { ...(intervals && { intervals }), shrinkage }, 7));
+
 /** The ends of the one score row. */
 const ends = (alpha: number, bound: "both" | "lower" | "upper") => {
-  const { lower, upper } = atOnce(evaluateMl([FITTED], { method: "split", alpha, bound })).tickers[0]!.bounds;
+  const { lower, upper } = evaluated({ method: "split", alpha, bound }).tickers[0]!.bounds;
   return [lower[0], upper[0]];
 };
 
@@ -112,16 +120,16 @@ test("the bound that is asked for decides the scores and the side", () => {
 });
 
 test("an alpha that four residuals do not support gives no end and one warning", () => {
-  const { tickers, warnings } = atOnce(evaluateMl([FITTED], { method: "split", alpha: 0.1, bound: "both" }));
+  const { tickers, warnings } = evaluated({ method: "split", alpha: 0.1, bound: "both" });
   assert.ok(Number.isNaN(tickers[0]!.bounds.lower[0]) && Number.isNaN(tickers[0]!.bounds.upper[0]));
   assert.deepEqual(
-    warnings.map(({ code, count }) => [code, count]),
+    warnings.filter(({ ticker }) => ticker === "AAA").map(({ code, count }) => [code, count]),
     [["interval_unsupported", 4]],
   );
 });
 
 test("each out-of-fold row is compared with the mean of its own fold's training labels", () => {
-  const { outOfFold, foldMetrics } = atOnce(evaluateMl([FITTED], undefined)).tickers[0]!;
+  const { outOfFold, foldMetrics } = evaluated().tickers[0]!;
   assert.deepEqual([...outOfFold.trainingMean], [0.5, 0.5, 1.5, 1.5]);
   assert.deepEqual([...outOfFold.days], [3, 4, 5, 6]);
   assert.deepEqual(
@@ -161,4 +169,79 @@ test("the median spacing is that of the labels of all tickers, null without a ti
   assert.equal(outputOf(RIDGE, [FITTED]).window.median_spacing_days, 1);
   assert.equal(outputOf(RIDGE, [FITTED, weekly]).window.median_spacing_days, 7);
   assert.equal(outputOf(RIDGE).window.median_spacing_days, null);
+});
+
+/** A ticker with these labels of its fit rows; its forecasts out of fold are 3, 1, 7 and 1, and its mu is 10. */
+const shareOf = (labels: readonly number[], shrinkage: ShrinkageChoice, openLabel = Number.NaN) => {
+  const fit = { ...FITTED.fit, labels: Float64Array.from(labels) };
+  const score = { ...FITTED.score, labels: Float64Array.of(openLabel) };
+  const { tickers, tables } = evaluated(undefined, shrinkage, { ...FITTED, fit, score });
+  const { score: published, outOfFold } = tickers[0]!;
+  return {
+    mu: published.predicted[0]!,
+    outOfFold: [...outOfFold.predicted],
+    worth: tables.shrinkage.by_ticker.get("AAA")!,
+  };
+};
+
+test("shrunk forecasts are s times the model's, and those out of fold stay", () => {
+  const labels = [0, 1, 2, 0.5, 2, 0.5];
+  const [none, own] = [shareOf(labels, "none"), shareOf(labels, "own")];
+  // Forecasts 3, 1, 7, 1 of labels 2, 0.5, 2, 0.5.
+  const b = (3 * 2 + 0.5 + 7 * 2 + 0.5) / 60;
+  const misses = [3 * (2 - 3 * b), 0.5 - b, 7 * (2 - 7 * b), 0.5 - b];
+  const se = Math.sqrt(misses.reduce((sum, miss) => sum + miss ** 2, 0)) / 60;
+  assert.ok(Math.abs(own.worth.s - (b - se)) < 1e-12 && own.worth.s > 0.2 && own.worth.s < 0.4);
+  assert.deepEqual([none.mu, own.mu], [10, own.worth.s * 10]);
+  assert.deepEqual([own.outOfFold, own.worth], [none.outOfFold, none.worth]);
+  assert.deepEqual(own.outOfFold, [3, 1, 7, 1]);
+});
+
+test("the residuals of intervals are those of the shrunk forecasts", () => {
+  const intervals = { method: "split", alpha: 0.4, bound: "both" } as const;
+  const { score, bounds, heldOut } = evaluated(intervals, "own").tickers[0]!;
+  const s = score.predicted[0]! / 10;
+  assert.ok(s > 0 && s < 1);
+  const misses = heldOut.realised.map((y, i) => Math.abs(y - s * heldOut.predicted[i]!)).sort();
+  assert.deepEqual([bounds.lower[0], bounds.upper[0]], [s * 10 - misses[2]!, s * 10 + misses[2]!]);
+});
+
+test("the label of a score row has no part in what forecasts are worth", () => {
+  const labels = [0, 1, 2, 0.5, 2, 0.5];
+  assert.deepEqual(shareOf(labels, "own", 99), shareOf(labels, "own"));
+});
+
+test("a ticker without folds has nothing to show, so its shrunk forecasts are 0", () => {
+  const alone = { ...FITTED, folds: [], outOfFold: new Float64Array() };
+  const { tickers, tables, warnings } = evaluated(undefined, "own", alone);
+  assert.deepEqual([...tickers[0]!.score.predicted], [0]);
+  assert.deepEqual(tables.shrinkage.pooled, { n: 0, b: null, se: null, s: 0 });
+  assert.deepEqual(
+    warnings.map(({ code }) => code),
+    ["no_skill"],
+  );
+});
+
+test("the warnings of forecasts come once a job, with the first names of those that they are about", () => {
+  const wild = Array.from({ length: 40 }, (_, i) => {
+    const ticker = `T${i + 10}`;
+    const wrong = FITTED.outOfFold.map((value) => -value);
+    return { ...FITTED, ticker, dates: { ...FITTED.dates, ticker }, outOfFold: wrong };
+  });
+  const evaluation = atOnce(evaluateMl(wild, { shrinkage: "none" }, 7));
+  const warnings = [...evaluation.warnings, ...listedWarnings(wildForecasts(evaluation.tickers))];
+  assert.deepEqual(
+    warnings.map(({ code, ticker, count }) => [code, ticker, count]),
+    [
+      ["no_skill", undefined, undefined],
+      ["wild_forecast", undefined, 40],
+    ],
+  );
+  assert.match(warnings[0]!.message, /out of fold: the t of what they gained is -?\d+\.\d\d over 4 dates/);
+  assert.match(warnings[1]!.message, /: T10, T11, .* more\.$/);
+  assert.ok(warnings[1]!.message.length < 500);
+});
+
+test("a job without a ticker warns of nothing", () => {
+  assert.deepEqual(atOnce(evaluateMl([], { shrinkage: "none" }, 7)).warnings, []);
 });

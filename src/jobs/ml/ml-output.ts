@@ -1,18 +1,19 @@
 import type { MlSettings } from "../../contract/config/ml-settings.ts";
 import type { Pausable } from "../../contract/machine/pausable.ts";
-import { formatDay } from "../../contract/market/dates.ts";
+import { type Day, formatDay } from "../../contract/market/dates.ts";
 import type { Metrics } from "../../contract/output/output-blob.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { outOfFoldMeans } from "../../evaluate/baselines.ts";
 import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
 import { metrics } from "../../evaluate/metrics.ts";
-import type { IntervalChoice } from "../../evaluate/ticker-intervals.ts";
 import type { Fold } from "../../panel/folds.ts";
+import { noSkill } from "../shared/forecast-warnings.ts";
 import { type DocumentParts, dateTexts, jobDocument, recordedIntervals } from "../shared/job-document.ts";
 import type { OrderedJson } from "../shared/ordered-json.ts";
 import {
   evaluationUnits,
   type ScoredTicker,
+  type ScoreSettings,
   type ScoreTables,
   scoreTables,
   scoreTicker,
@@ -31,23 +32,30 @@ interface EvaluatedTicker extends ScoredTicker {
 interface MlEvaluation {
   readonly tickers: readonly EvaluatedTicker[];
   readonly tables: ScoreTables;
-  /** Of the intervals. */
+  /** Of the intervals and of the forecasts. */
   readonly warnings: readonly Warning[];
 }
 
-/** Intervals, metrics and baselines of all fitted tickers; the order given is kept. */
+/**
+ * Intervals, metrics, baselines and the worth of the forecasts of all fitted tickers; the order given is kept.
+ * @param asOf the date of the forecasts.
+ */
 export function* evaluateMl(
   fitted: readonly FittedTicker[],
-  intervals: IntervalChoice,
+  settings: ScoreSettings,
+  asOf: Day,
 ): Pausable<MlEvaluation> {
   const tickers: EvaluatedTicker[] = [];
   for (const ticker of fitted) {
-    tickers.push(yield* evaluateTicker(ticker, intervals));
+    tickers.push(yield* evaluateTicker(ticker, settings, asOf));
     yield 1;
   }
   const outOfFold = tickers.map((ticker) => ticker.outOfFold);
-  const warnings = tickers.flatMap((ticker) => ticker.warnings);
-  return { tickers, tables: yield* scoreTables(tickers, intervals, outOfFold), warnings };
+  const warnings = [
+    ...tickers.flatMap((ticker) => ticker.warnings),
+    ...(yield* noSkill(outOfFold, "out of fold")),
+  ];
+  return { tickers, tables: yield* scoreTables(tickers, settings.intervals, outOfFold), warnings };
 }
 
 /** The units of progress of `evaluateMl`. */
@@ -55,7 +63,11 @@ export function mlEvaluationUnits(tickers: number): number {
   return evaluationUnits(tickers, 2);
 }
 
-function* evaluateTicker(fitted: FittedTicker, intervals: IntervalChoice): Pausable<EvaluatedTicker> {
+function* evaluateTicker(
+  fitted: FittedTicker,
+  settings: ScoreSettings,
+  asOf: Day,
+): Pausable<EvaluatedTicker> {
   const { ticker, dates, folds, fit, score } = fitted;
   const tested = folds.flatMap(({ testStart, testEnd }) => range(testStart, testEnd));
   const outOfFold: ForecastRows = {
@@ -65,9 +77,9 @@ function* evaluateTicker(fitted: FittedTicker, intervals: IntervalChoice): Pausa
     realised: Float64Array.from(tested, (row) => fit.labels[row]!),
     trainingMean: outOfFoldMeans(fit.labels, folds),
   };
-  const facts = { dates, fitLabels: fit.labels, score, residuals: outOfFold };
+  const facts = { dates, fitLabels: fit.labels, score, heldOut: outOfFold, residuals: outOfFold };
   return {
-    ...(yield* scoreTicker(facts, intervals)),
+    ...(yield* scoreTicker(facts, settings, asOf)),
     fitted,
     outOfFold,
     foldMetrics: metricsByFold(outOfFold, folds),
@@ -137,7 +149,7 @@ function crossValidationOf({ fitted, outOfFold, foldMetrics, oofMetrics }: Evalu
 
 /** The resolved configuration: what was fitted, every default filled in. */
 function modelOf(settings: MlSettings): OrderedJson {
-  const { model, resolvedParams, cvTestSize, nSplits, intervals, scaler, ...rest } = settings;
+  const { model, resolvedParams, cvTestSize, nSplits, intervals, scaler, shrinkage, ...rest } = settings;
   const { estimator: _, columnDemands: __, ...unrecorded } = rest; // Both follow from the parameters.
   unrecorded satisfies Record<string, never>; // A new setting does not compile until it is recorded here.
   return {
@@ -148,6 +160,7 @@ function modelOf(settings: MlSettings): OrderedJson {
     cv_test_size: cvTestSize,
     n_splits: nSplits,
     scaler,
+    shrinkage,
     intervals: recordedIntervals(intervals),
   };
 }

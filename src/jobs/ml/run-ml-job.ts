@@ -5,6 +5,7 @@ import type { Failure } from "../../contract/problems/failures.ts";
 import { regressorLibraries } from "../../engine/environment/libraries.ts";
 import { datesOf, type PanelDates } from "../../panel/as-of.ts";
 import type { TickerPanel } from "../../panel/ticker-panel.ts";
+import { wildForecasts } from "../shared/forecast-warnings.ts";
 import {
   type JobContext,
   type JobEngine,
@@ -42,11 +43,12 @@ async function fitEvaluateWrite(request: JobRequest, context: JobContext): Promi
     const { inputs, outcome } = await readAndFit(request, context, settings, engine);
     const { fitted, failures } = outcome;
     const evaluation = await evaluateInTurns(
-      evaluateMl(fitted, settings.intervals),
+      evaluateMl(fitted, settings, inputs.asOf),
       mlEvaluationUnits(fitted.length),
       context,
     );
-    const aboutTickers = tickerWarnings(inputs, fitted, evaluation.warnings);
+    const listed = wildForecasts(evaluation.tickers);
+    const aboutTickers = tickerWarnings(inputs, fitted, evaluation.warnings, listed);
     const { versions } = await engine.pool.greeting;
     const document = mlOutput({
       id: request.id,

@@ -97,11 +97,12 @@ function forecastOf({ score, bounds }: ScoredTicker): OrderedJson {
 }
 
 function metricsOf(tables: ScoreTables, intervals: IntervalChoice): OrderedJson {
-  const { score, outOfFold, baselines } = tables;
+  const { score, outOfFold, baselines, shrinkage } = tables;
   return {
     score: plain(score),
     ...(outOfFold === undefined ? {} : { out_of_fold: plain(outOfFold) }),
     baselines: plain(baselines),
+    shrinkage: plain(shrinkage),
     intervals: intervalsOf(tables.intervals, intervals),
   } satisfies Members<Omit<OutputBlob["metrics"], "out_of_fold">>;
 }

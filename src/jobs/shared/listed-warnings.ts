@@ -26,6 +26,7 @@ const SENTENCES = {
     `Fewer than 5 rows a feature to learn from, in all or in the folds of a third of the out-of-fold rows, for ${tickers}`,
   unscaled_features: (tickers) =>
     `No scaler is set, so that the penalty picks features by their units; deviations of features differ more than tenfold for ${tickers}`,
+  wild_forecast: (tickers) => `Forecasts of ${tickers} are far larger than the returns warrant`,
   chosen_early: (networks) => `The first epoch was the best by the validation loss, for ${networks}`,
 } as const satisfies Partial<Record<Warning["code"], (count: string) => string>>;
 

@@ -49,6 +49,7 @@ function fitted(index: number): FittedTicker {
 
 const ALL = Array.from({ length: TICKERS }, (_, i) => fitted(i));
 const INTERVALS = { method: "adaptive", alpha: 0.1, bound: "both" } as const;
+const SETTINGS = { intervals: INTERVALS, shrinkage: "none" } as const;
 
 function done(events: readonly JobEvent[]): (number | undefined)[] {
   return events.map((event) => (event.kind === "progress" ? event.done : undefined));
@@ -58,15 +59,15 @@ test("progress grows to all units, and the tables are those made at once", async
   slow(t);
   const events: JobEvent[] = [];
   const total = mlEvaluationUnits(TICKERS);
-  const evaluation = await evaluateInTurns(evaluateMl(ALL, INTERVALS), total, {
+  const evaluation = await evaluateInTurns(evaluateMl(ALL, SETTINGS, 100), total, {
     signal: new AbortController().signal,
     report: (event) => events.push(event),
   });
-  assert.deepEqual(evaluation, atOnce(evaluateMl(ALL, INTERVALS)));
+  assert.deepEqual(evaluation, atOnce(evaluateMl(ALL, SETTINGS, 100)));
   const counts = done(events);
   assert.equal(counts.at(-1), total);
   assert.ok(counts.length > 1 && counts.every((count, i) => i === 0 || count! >= counts[i - 1]!));
-  const units = [...evaluateMl(ALL, INTERVALS)].reduce((sum, unit) => sum + unit, 0);
+  const units = [...evaluateMl(ALL, SETTINGS, 100)].reduce((sum, unit) => sum + unit, 0);
   assert.equal(units, total);
 });
 
@@ -75,7 +76,7 @@ test("a job that is aborted while it evaluates its forecasts ends at once", asyn
   const controller = new AbortController();
   const reason = new Error("cancelled");
   const events: JobEvent[] = [];
-  const evaluation = evaluateInTurns(evaluateMl(ALL, INTERVALS), mlEvaluationUnits(TICKERS), {
+  const evaluation = evaluateInTurns(evaluateMl(ALL, SETTINGS, 100), mlEvaluationUnits(TICKERS), {
     signal: controller.signal,
     report: (event) => {
       events.push(event);

@@ -1,17 +1,21 @@
+import type { ShrinkageChoice } from "../../contract/config/shrinkage.ts";
 import { inTurns, type Pausable } from "../../contract/machine/pausable.ts";
+import type { Day } from "../../contract/market/dates.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { type Baselines, baselines, scoreMeans } from "../../evaluate/baselines.ts";
 import type { Bounds } from "../../evaluate/conformal.ts";
-import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
+import type { DatedForecasts, ForecastRows } from "../../evaluate/forecast-rows.ts";
 import { type ForecastTable, forecastTable } from "../../evaluate/forecast-table.ts";
 import type { Residuals } from "../../evaluate/interval-rows.ts";
 import { type IntervalTables, intervalTables } from "../../evaluate/interval-tables.ts";
+import { type ShrinkageTable, shrinkage, shrinkageTable } from "../../evaluate/shrinkage.ts";
 import {
   type IntervalChoice,
   type TickerIntervals,
   tickerIntervals,
 } from "../../evaluate/ticker-intervals.ts";
-import type { PanelDates } from "../../panel/as-of.ts";
+import { isWild } from "../../evaluate/wild-forecast.ts";
+import { muRow, type PanelDates } from "../../panel/as-of.ts";
 import type { JobContext } from "./job.ts";
 import { timed } from "./timings.ts";
 
@@ -29,10 +33,21 @@ export interface ScoreRows {
   readonly predicted: Float64Array;
 }
 
+/** What a job makes of its models' forecasts. */
+export interface ScoreSettings {
+  readonly intervals?: IntervalChoice;
+  readonly shrinkage: ShrinkageChoice;
+}
+
 /** The forecasts of one ticker with their intervals. */
 export interface ScoredTicker {
   readonly dates: PanelDates;
+  /** As they are published: with shrinkage `own`, s times the model's. */
   readonly score: ForecastRows;
+  /** The model's own forecasts of the rows by which they were judged, all labelled. */
+  readonly heldOut: DatedForecasts;
+  /** Whether the published forecasts are too large to be believed. */
+  readonly isWild: boolean;
   readonly bounds: Bounds;
   /** Absent where no intervals were asked for. */
   readonly intervals?: TickerIntervals;
@@ -40,36 +55,62 @@ export interface ScoredTicker {
   readonly warnings: readonly Warning[];
 }
 
-/** How good the forecasts are: the model's tables, those of the baselines, and the coverage of the intervals. */
+/**
+ * How good the forecasts are: the model's tables, those of the baselines, their worth as sizes, and the coverage of the
+ * intervals.
+ */
 export interface ScoreTables {
   readonly score: ForecastTable;
   /** Absent where there are no folds. */
   readonly outOfFold?: ForecastTable;
   readonly baselines: Baselines;
+  readonly shrinkage: ShrinkageTable;
   /** Absent where no intervals were asked for. */
   readonly intervals?: IntervalTables;
 }
 
 /**
- * Puts the historical mean and the intervals beside a ticker's forecasts.
- * @param facts `fitLabels`: labels of all its fit rows; `residuals`: of rows that the model did not learn from.
+ * Multiplies a ticker's forecasts by what they proved to be worth, where that is asked for, and puts the historical mean
+ * and the intervals beside them. Labels of score rows have no part in what forecasts are worth.
+ * @param facts `fitLabels`: labels of all its fit rows; `heldOut`: labelled rows that the model did not learn from, which
+ *   tell what its forecasts are worth; `residuals`: those that make the intervals.
+ * @param asOf the date of the forecasts.
  */
 export function* scoreTicker(
   facts: {
     readonly dates: PanelDates;
     readonly fitLabels: Float64Array;
     readonly score: ScoreRows;
+    readonly heldOut: DatedForecasts;
     readonly residuals: Residuals;
   },
-  intervals: IntervalChoice,
+  { intervals, shrinkage: choice }: ScoreSettings,
+  asOf: Day,
 ): Pausable<ScoredTicker> {
-  const { dates, fitLabels, residuals } = facts;
-  const { days, labels, labelDays, predicted, volatility } = facts.score;
+  const { dates, fitLabels, heldOut } = facts;
+  const { days, labels, labelDays, volatility } = facts.score;
   const { ticker } = dates;
+  const published = choice === "own" ? scaledBy(shrinkage(heldOut.realised, heldOut.predicted).s) : asItIs;
+  const { predicted } = published(facts.score);
   const trainingMean = scoreMeans(fitLabels, days.length);
   const score = { ticker, days, predicted, realised: labels, trainingMean };
   const rows = { days, labelDays, realised: labels, predicted, volatility };
-  return { dates, score, ...(yield* tickerIntervals(ticker, rows, residuals, intervals)) };
+  const mu = muRow(dates, asOf).row === undefined ? undefined : predicted.at(-1);
+  return {
+    dates,
+    score,
+    heldOut,
+    isWild: isWild({ fitLabels, heldOut: published(heldOut), score: predicted, mu }),
+    ...(yield* tickerIntervals(ticker, rows, published(facts.residuals), intervals)),
+  };
+}
+
+type Published = <T extends { readonly predicted: Float64Array }>(rows: T) => T;
+
+const asItIs: Published = (rows) => rows;
+
+function scaledBy(s: number): Published {
+  return (rows) => ({ ...rows, predicted: rows.predicted.map((value) => s * value) });
 }
 
 /** The tables of all tickers. @param outOfFold absent where there are no folds. */
@@ -90,7 +131,8 @@ export function* scoreTables(
         };
   const score = yield* forecastTable(rows);
   const folds = outOfFold === undefined ? {} : { outOfFold: yield* forecastTable(outOfFold) };
-  return { score, ...folds, baselines: yield* baselines(rows, outOfFold), ...covered };
+  const worth = yield* shrinkageTable(tickers.map((ticker) => ticker.heldOut));
+  return { score, ...folds, baselines: yield* baselines(rows, outOfFold), shrinkage: worth, ...covered };
 }
 
 /**

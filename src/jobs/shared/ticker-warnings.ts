@@ -18,9 +18,10 @@ interface ForecastTicker {
 
 /**
  * The warnings that a job knows once every ticker is done. Their order does not depend on which ticker was done first:
- * tickers in one blob only, then each ticker's own, in the order given, then those that list tickers.
+ * tickers in one blob only, then each ticker's own, in the order given, then those of all tickers together and those that
+ * list tickers.
  * @param done ascending by code point.
- * @param evaluated warnings of the intervals.
+ * @param evaluated warnings of the intervals and of the forecasts.
  * @param listed what is listed besides.
  */
 export function tickerWarnings(
@@ -36,6 +37,7 @@ export function tickerWarnings(
       const stale = muRow(dates, inputs.asOf).warning;
       return [...warnings, ...(byTicker.get(ticker) ?? []), ...(stale === undefined ? [] : [stale])];
     }),
+    ...(byTicker.get(undefined) ?? []),
     ...warmUpWarning(done),
     ...listedWarnings([
       ...done.flatMap(({ dates }) => olderForecast(dates, inputs.asOf)),

@@ -27,9 +27,9 @@ NAME = "portfolio"
 
 
 def train_joint(task: Message, store: ArrayStore, progress: Callable[[Message], None]) -> Message:
-    """Trains on the first `parts.train` dates, stops by the next `parts.validate`, predicts the rest.
+    """Trains on the first `parts.train` dates, stops by the next `parts.validate`, predicts these and the rest.
 
-    Writes predictions (predict * tickers), log-returns, NaN where a ticker has no window. Raises TaskError
+    Writes predictions ((validate + predict) * tickers), log-returns, NaN where a ticker has no window. Raises TaskError
     `diverged` or `constant_target`.
     """
     started = time.perf_counter()
@@ -50,12 +50,15 @@ def train_joint(task: Message, store: ArrayStore, progress: Callable[[Message], 
     ) as objective:
         history = train(objective, task["training"], generator_for(*seed, "order"), progress)
         result: Message = {**history._asdict(), "parameters": parameter_count(network)}
-        predicted = objective.predict(slice(parts["train"] + parts["validate"], None)).double()
+        fitted = parts["train"] + parts["validate"]
+        # Each part by itself, as in train_network.
+        watched, rest = objective.predict(slice(parts["train"], fitted)), objective.predict(slice(fitted, None))
+        predicted = torch.cat([watched, rest]).double()
         if leaves_scale_open(task["training"]["loss"]):
             result["prediction_scale"] = objective.prediction_scale()
             predicted = predicted * result["prediction_scale"]
     returns = predicted.cpu().numpy() * panel.scales
-    absent = panel.ends[-len(returns) or len(panel.ends) :].cpu().numpy() == ABSENT
+    absent = panel.ends[parts["train"] :].cpu().numpy() == ABSENT
     finite(returns[~absent])
     result["predictions"] = store.write(task["predictions"]["ref"], np.where(absent, np.nan, returns).ravel())
     return {**result, "seconds": time.perf_counter() - started}

@@ -82,9 +82,11 @@ def _train(
         device=device,
     )
     histories = train_stacked(objective, tickers, shared["training"], progress)
+    watched = objective.predict([ticker.train for ticker in tickers], [ticker.validate for ticker in tickers])
     begins = [ticker.train + ticker.validate for ticker in tickers]
     counts = [len(ticker.ends) - begin for ticker, begin in zip(tickers, begins, strict=True)]
-    predictions = objective.predict(begins, counts)
+    rest = objective.predict(begins, counts)
+    predictions = [torch.cat(parts) for parts in zip(watched, rest, strict=True)]
     is_open = leaves_scale_open(shared["training"]["loss"])
     scales = objective.prediction_scales() if is_open else [None] * len(tickers)
     common = {"parameters": parameter_count(network), "seconds": time.perf_counter() - started}

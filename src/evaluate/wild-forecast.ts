@@ -1,0 +1,45 @@
+import type { Residuals } from "./interval-rows.ts";
+import { shrinkage } from "./shrinkage.ts";
+import { deviation } from "./statistics.ts";
+
+/** A slope of labels on forecasts below it says that forecasts are at least twice as large as they ought to be. */
+const LEAST_SLOPE = 0.5;
+
+/** Of a ticker's label deviation: returns are mostly noise, so good forecasts move far less than labels. */
+const WIDE = 0.5;
+const FAR = 1;
+const ABSURD = 2;
+
+/** Fewer score rows say little about how far forecasts spread. */
+const LEAST_SCORE_ROWS = 20;
+
+/** Forecasts on score rows may spread so much wider than those that were tested. */
+const WIDENING = 3;
+
+/** The forecasts of one ticker as its readers get them. */
+export interface SizedForecasts {
+  /** Shape (n): labels of the fit rows. */
+  readonly fitLabels: Float64Array;
+  /** Rows that the model did not learn from, with their labels. */
+  readonly heldOut: Residuals;
+  /** Shape (m): of the score rows. */
+  readonly score: Float64Array;
+  /** Undefined where the ticker has none. */
+  readonly mu: number | undefined;
+}
+
+/**
+ * Whether forecasts are too large to be believed, by deviations (ddof 0) against that of the fit labels: out of sample
+ * they spread above half of it while their slope is below 0.5; or on 20 score rows or more above half of it and above 3
+ * times as far as out of sample; or |mu| is above 2 of it, or above 1 while the slope is below 0.5. Without a slope there
+ * is no evidence, and it counts as 0.
+ */
+export function isWild({ fitLabels, heldOut, score, mu = 0 }: SizedForecasts): boolean {
+  const label = deviation(fitLabels);
+  const isSteep = (shrinkage(heldOut.realised, heldOut.predicted).b ?? 0) < LEAST_SLOPE;
+  const tested = deviation(heldOut.predicted);
+  if (tested > WIDE * label && isSteep) return true;
+  const scored = deviation(score);
+  if (score.length >= LEAST_SCORE_ROWS && scored > WIDE * label && scored > WIDENING * tested) return true;
+  return Math.abs(mu) > (isSteep ? FAR : ABSURD) * label;
+}
