@@ -40,6 +40,7 @@ test("every default is filled in", () => {
     lookback: 10,
     device: "auto",
     seed: 42,
+    shrinkage: "none",
     joint: false,
   });
 });
@@ -61,6 +62,7 @@ test("every field of the config reaches the settings", () => {
     },
     models_params: { portfolio_lstm: { hidden_dims: [5], dropout: 0 } },
     intervals: { alpha: 0.3, bound: "lower", method: "split" },
+    shrinkage: "own",
   });
   assert.deepEqual(settings, {
     enabled: false,
@@ -77,6 +79,7 @@ test("every field of the config reaches the settings", () => {
     },
     scaler: "minmax",
     lookback: 21,
+    shrinkage: "own",
     device: "cuda:3",
     seed: 7,
     intervals: { alpha: 0.3, bound: "lower", method: "split" },

@@ -34,6 +34,7 @@ test("every default of run_ml_job is filled in", () => {
     n_splits: 15,
     intervals: { enabled: true, alpha: 0.1, bound: "both", method: "adaptive" },
     scaler: "none",
+    shrinkage: "none",
   });
 });
 
@@ -54,6 +55,7 @@ test("every default of run_dl_job is filled in", () => {
       loss_type: "r2",
     },
     models_params: {},
+    shrinkage: "none",
   });
 });
 
