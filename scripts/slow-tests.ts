@@ -96,6 +96,7 @@ export const STARTING: readonly string[] = [
   "test/openapi/",
   "test/package.test.ts",
   "test/planted-signals.test.ts",
+  "test/planted-warnings.test.ts",
   "test/servers/",
   "test/service/",
 ];
@@ -114,6 +115,7 @@ export const COMPUTING: readonly string[] = [
 export const LONGEST: readonly string[] = [
   "test/package.test.ts",
   "test/planted-signals.test.ts",
+  "test/planted-warnings.test.ts",
   "src/executors/process/warm-process.test.ts",
   "src/service/queue/lease-recovery.test.ts",
   "src/engine/pool/pool.test.ts",

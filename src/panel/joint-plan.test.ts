@@ -101,14 +101,15 @@ test("the plan does not depend on the order of the tickers", () => {
   fc.assert(property, { seed: 9, numRuns: 50 });
 });
 
-test("a ticker's own forecasts stand where its calibration and score rows are predicted", () => {
+test("a ticker's own forecasts stand where its validation, calibration and score rows are predicted", () => {
   const property = fc.property(MARKET, ({ panels, options }) => {
     const plan = atOnce(planJoint(panels, options));
     const { ends, parts } = atOnce(jointSamples(plan, options.lookback));
     for (const [j, member] of plan.members.entries()) {
       const predictedRow = (sample: number) =>
-        ends[(parts.train + parts.validate + sample) * plan.members.length + j];
+        ends[(parts.train + sample) * plan.members.length + j];
       const own = ownSamples(plan, member);
+      assert.deepEqual(Array.from(own.validate, predictedRow), Array.from(member.validate));
       assert.deepEqual(Array.from(own.calibrate, predictedRow), Array.from(member.calibrate));
       assert.deepEqual(Array.from(own.score, predictedRow), Array.from(member.score));
     }
