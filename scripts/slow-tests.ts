@@ -115,7 +115,6 @@ export const COMPUTING: readonly string[] = [
 export const LONGEST: readonly string[] = [
   "test/package.test.ts",
   "test/planted-signals.test.ts",
-  "test/planted-warnings.test.ts",
   "src/executors/process/warm-process.test.ts",
   "src/service/queue/lease-recovery.test.ts",
   "src/engine/pool/pool.test.ts",
