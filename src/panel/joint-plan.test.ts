@@ -106,8 +106,7 @@ test("a ticker's own forecasts stand where its validation, calibration and score
     const plan = atOnce(planJoint(panels, options));
     const { ends, parts } = atOnce(jointSamples(plan, options.lookback));
     for (const [j, member] of plan.members.entries()) {
-      const predictedRow = (sample: number) =>
-        ends[(parts.train + sample) * plan.members.length + j];
+      const predictedRow = (sample: number) => ends[(parts.train + sample) * plan.members.length + j];
       const own = ownSamples(plan, member);
       assert.deepEqual(Array.from(own.validate, predictedRow), Array.from(member.validate));
       assert.deepEqual(Array.from(own.calibrate, predictedRow), Array.from(member.calibrate));
