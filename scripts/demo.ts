@@ -83,11 +83,15 @@ function columnOf({ output, seconds }: Run): [label: string, value: string][] {
     [`IC (mean of ${across.dates} dates)`, figure(across.ic_mean)],
     ["RankIC", figure(across.rank_ic_mean)],
     ["hit rate", percent(pooled.hit_rate)],
+    ["  its standard error", percent(pooled.hit_rate_se)],
+    ["  share of up days", percent(pooled.up_share)],
     ["  of the historical mean", percent(mean.score.pooled.hit_rate)],
     ["RMSE", figure(pooled.rmse)],
     ["  of the zero forecast", figure(zero.score.pooled.rmse)],
     ["coverage asked", percent(intervals && 1 - intervals.alpha)],
     ["  got", percent(intervals?.pooled.coverage)],
+    ["  got by split intervals", percent(intervals?.other_methods?.split?.pooled.coverage)],
+    ["says no_skill", output.warnings.some(({ code }) => code === "no_skill") ? "yes" : "no"],
     ["time", `${seconds.toFixed(1)} s`],
   ];
 }
