@@ -88,6 +88,19 @@ test("migrations may take long, also while another service migrates", async () =
   );
 });
 
+test("services that start at the same moment on a new database all find its schema", async () => {
+  for (let round = 0; round < 4; round++) {
+    const own = await server.newDatabase();
+    const starts = Array.from({ length: 8 }, () => openPostgres(own, { connections: 1 }));
+    const ends = await Promise.allSettled(starts);
+    opened.push(...ends.flatMap((end) => (end.status === "fulfilled" ? [end.value] : [])));
+    assert.deepEqual(
+      ends.flatMap((end) => (end.status === "rejected" ? [String(end.reason)] : [])),
+      [],
+    );
+  }
+});
+
 test("two services on a server with few connections wait for one and lose no request", async () => {
   await operator.query("create role few login password 'few' connection limit 5");
   await operator.query(`grant create on database ${new URL(url).pathname.slice(1)} to few`);

@@ -68,13 +68,20 @@ export async function openPostgres(
     close: () => pool.end(),
   };
   try {
-    await database.exec("create schema if not exists mucast");
+    // Two sessions that make a schema at once may both find it missing, and the second one then fails.
+    await database.transaction(async ({ query }) => {
+      await query("select pg_advisory_xact_lock($1)", [SCHEMA_LOCK]);
+      await query("create schema if not exists mucast");
+    });
   } catch (error) {
     await pool.end();
     throw error instanceof MucastError ? error : refused(error);
   }
   return database;
 }
+
+/** The lock of the schema; that of migrations may be held for minutes. The number is arbitrary. */
+const SCHEMA_LOCK = 7_283_115_002;
 
 /** @throws MucastError invalid_request, in which no part of the URL is shown. */
 function checkUrl(config: pg.ClientConfig): void {
