@@ -150,7 +150,17 @@ onEachDatabase((tested) => {
     const tried = new TestedQueue(tested.database());
     const secondBegun = Promise.withResolvers<void>();
     const database = tried.parts.database;
-    const parts = { ...tried.parts, database: { ...database } };
+    const parts = {
+      ...tried.parts,
+      database: {
+        kind: database.kind,
+        query: database.query.bind(database),
+        exec: database.exec.bind(database),
+        transaction: database.transaction.bind(database),
+        listen: database.listen.bind(database),
+        close: database.close.bind(database),
+      },
+    };
     let isLate = true;
     parts.database.query = async (text, params) => {
       const answer = await database.query(text, params);
