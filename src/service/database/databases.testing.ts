@@ -15,6 +15,21 @@ export interface TestDatabase {
   another(): Promise<Database>;
 }
 
+/** The database with another `query`, which can ask the database itself by `ask`. */
+export function withQuery(
+  database: Database,
+  query: (ask: Database["query"], text: string, params?: readonly unknown[]) => Promise<{ rows: never[] }>,
+): Database {
+  return {
+    kind: database.kind,
+    query: (text, params) => query(database.query.bind(database), text, params),
+    exec: (text) => database.exec(text),
+    transaction: (body, time) => database.transaction(body, time),
+    listen: (channel, onNotification, onMissed) => database.listen(channel, onNotification, onMissed),
+    close: () => database.close(),
+  };
+}
+
 /** Declares the same tests for PGlite and for a real PostgreSQL server. */
 export function onEachDatabase(declare: (tested: TestDatabase) => void): void {
   describe("on PGlite", () => {

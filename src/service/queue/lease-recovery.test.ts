@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { beforeEach, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { onEachDatabase } from "../database/databases.testing.ts";
+import { onEachDatabase, withQuery } from "../database/databases.testing.ts";
 import { claimOperation, renewLeases } from "../store/claim-operation.ts";
 import { readOperation } from "../store/operation-rows.ts";
 import { Dispatcher } from "./dispatcher.ts";
@@ -149,27 +149,15 @@ onEachDatabase((tested) => {
   test("the dispatcher runs the next attempt although the end of the one before was stored late", async (t) => {
     const tried = new TestedQueue(tested.database());
     const secondBegun = Promise.withResolvers<void>();
-    const database = tried.parts.database;
-    const parts = {
-      ...tried.parts,
-      database: {
-        kind: database.kind,
-        query: database.query.bind(database),
-        exec: database.exec.bind(database),
-        transaction: database.transaction.bind(database),
-        listen: database.listen.bind(database),
-        close: database.close.bind(database),
-      },
-    };
     let isLate = true;
-    parts.database.query = async (text, params) => {
-      const answer = await database.query(text, params);
-      if (!isLate || !text.includes("set status = 'NotStarted'")) return answer as never;
+    const database = withQuery(tested.database(), async (ask, text, params) => {
+      const answer = await ask<never>(text, params);
+      if (!isLate || !text.includes("set status = 'NotStarted'")) return answer;
       isLate = false;
       await secondBegun.promise;
       throw new MucastError("unavailable", "the answer was lost");
-    };
-    const dispatcher = new Dispatcher(parts);
+    });
+    const dispatcher = new Dispatcher({ ...tried.parts, database });
     await tried.start({ dispatch: false });
     await dispatcher.start(tried.notifications, false);
     t.after(async () => {
@@ -228,7 +216,7 @@ onEachDatabase((tested) => {
     const caller = newCaller();
     const { id } = await first.submit(caller);
     await first.executor.next();
-    const { query } = tested.database();
+    const query = tested.database().query.bind(tested.database());
     const away = t.mock.method(
       tested.database(),
       "query",

@@ -11,8 +11,7 @@ import { problemOf } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { countCodes, SIZES } from "../../contract/schema/answer-limits.ts";
 import { requireForecasts } from "../../jobs/shared/require-forecasts.ts";
-import type { Database } from "../database/database.ts";
-import { onEachDatabase } from "../database/databases.testing.ts";
+import { onEachDatabase, withQuery } from "../database/databases.testing.ts";
 import { followEvents } from "../operations/follow-events.ts";
 import { OperationNotifications } from "../queue/operation-notifications.ts";
 import { NO_PROGRESS, newCaller, TestedQueue } from "../queue/queue.testing.ts";
@@ -215,14 +214,11 @@ onEachDatabase((tested) => {
       const points = Array.from({ length: 500 }, (_, n) => pointOf(n + 1));
       for (let i = 0; i < 30; i++) await record(id, { epochs: { points } });
       let largest = 0;
-      const database: Database = {
-        ...tested.database(),
-        query: async (...asked) => {
-          const answer = await tested.database().query<never>(...asked);
-          largest = Math.max(largest, jsonBytes(answer.rows));
-          return answer;
-        },
-      };
+      const database = withQuery(tested.database(), async (ask, text, params) => {
+        const answer = await ask<never>(text, params);
+        largest = Math.max(largest, jsonBytes(answer.rows));
+        return answer;
+      });
       const read = async () => (await readOperation(tested.database(), id))!;
       const { last_seq } = await read();
       const { signal } = new AbortController();
