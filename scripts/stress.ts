@@ -1,17 +1,21 @@
 /**
  * Runs test files again and again beside busy loops, and says which failed: `npm run stress -- [FILE …]`. Without names it
- * runs all that start something. --times is 20, --loops is 2.
+ * runs all that start something. --times is 20, --loops is 2, and --lanes, how many files run at a time, is 1.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { parseArgs } from "node:util";
 import { startsSomething, testFiles } from "./slow-tests.ts";
-import { runTestFile } from "./test-files.ts";
+import { runConcurrently, runTestFile } from "./test-files.ts";
 
 const MINUTES_AT_MOST = 30;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { times: { type: "string", default: "20" }, loops: { type: "string", default: "2" } },
+  options: {
+    times: { type: "string", default: "20" },
+    loops: { type: "string", default: "2" },
+    lanes: { type: "string", default: "1" },
+  },
 });
 const times = Number(values.times);
 const files = positionals.length > 0 ? positionals : testFiles().slow.filter(startsSomething);
@@ -25,7 +29,7 @@ const loops = Array.from(
 );
 const failures = new Map<string, number>();
 try {
-  for (const file of files) {
+  await runConcurrently(files, Number(values.lanes), async (file) => {
     for (let time = 1; time <= times; time++) {
       const run = await runTestFile([file], AbortSignal.timeout(MINUTES_AT_MOST * 60_000));
       if (run.passed) continue;
@@ -33,7 +37,7 @@ try {
       process.stdout.write(`${run.said}# ${file}: FAILED, run ${time} of ${times}\n`);
     }
     process.stdout.write(`# ${file}: ${failures.get(file) ?? 0} of ${times} runs failed\n`);
-  }
+  });
 } finally {
   for (const loop of loops) loop.kill();
 }
