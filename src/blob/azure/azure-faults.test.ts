@@ -38,14 +38,20 @@ after(() => azurite.stop());
 
 const pass = alter(() => ({}));
 
+/** For faults that are silence. On a busy machine an answer that comes may take longer too, so there are tries enough. */
+const IMPATIENT = { attempts: 100, idleMs: 500 };
+
 let blobs = 0;
 
 /** A store behind a proxy of its own, and the key of a blob that is not there yet. */
-async function behindProxy(use: (store: JobStore, proxy: FaultyProxy, key: string) => Promise<void>) {
+async function behindProxy(
+  use: (store: JobStore, proxy: FaultyProxy, key: string) => Promise<void>,
+  { attempts = 3, idleMs = 60_000 } = {},
+) {
   const proxy = await startFaultyProxy(azurite.origin);
   const blobUrl = azurite.containerUrl("models").replace(azurite.origin, proxy.origin);
   const policy = policyOf({ allowed: [], privateOrigins: [proxy.origin], blobUrl });
-  const limits = { attempts: 3, backoffMs: 1, idleMs: 500, rangeBytes: 100_000 };
+  const limits = { attempts, backoffMs: 1, idleMs, rangeBytes: 100_000 };
   const store = await openStore(`${blobUrl}?${sas}`, { policy, env: {}, limits });
   try {
     await use(store, proxy, `data/blob-${++blobs}.json`);
@@ -85,7 +91,7 @@ test("reading goes on where it broke: refused for a while, silent, cut off withi
     proxy.plan("GET", refuse(429), truncate(10));
     const part = await bytesOf(store.read(key, { start: 120_000, end: 130_000 }));
     assert.ok(part.equals(SMALL.subarray(120_000, 130_000)));
-  });
+  }, IMPATIENT);
 });
 
 test("a request to a storage that goes on failing is an error after the attempts that the limits say", async () => {
@@ -149,7 +155,7 @@ test("a write is tried again where the storage fails for a while, in one block a
       for (const kind of kinds) proxy.plan(kind, refuse(503), stall);
       await store.create(key, content);
       await isStored(key, content);
-    });
+    }, IMPATIENT);
   }
 });
 
@@ -173,14 +179,17 @@ test("a last step that was done although its answer was lost is a success, writt
 });
 
 test("a block that is damaged on its way is not stored, and nothing becomes visible", async () => {
-  await behindProxy(async (store, proxy, key) => {
-    proxy.plan("PUT block", ...Array(3).fill(stall));
-    assert.match(
-      (await failure("output_failed", store.create(key, LARGE))).message,
-      /no answer.*tried 3 times/,
-    );
-    await isMissing(key);
-  });
+  await behindProxy(
+    async (store, proxy, key) => {
+      proxy.plan("PUT block", ...Array(3).fill(stall));
+      assert.match(
+        (await failure("output_failed", store.create(key, LARGE))).message,
+        /no answer.*tried 3 times/,
+      );
+      await isMissing(key);
+    },
+    { idleMs: 500 },
+  );
   await behindProxy(async (store, proxy, key) => {
     proxy.plan("PUT blocklist", refuse(403));
     assert.match((await failure("output_failed", store.create(key, LARGE))).message, /403.*right/);
