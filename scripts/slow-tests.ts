@@ -115,6 +115,7 @@ export const COMPUTING: readonly string[] = [
 export const LONGEST: readonly string[] = [
   "test/package.test.ts",
   "test/planted-signals.test.ts",
+  "test/end-to-end/every-model.test.ts",
   "src/executors/process/warm-process.test.ts",
   "src/service/queue/lease-recovery.test.ts",
   "src/engine/pool/pool.test.ts",
@@ -129,20 +130,51 @@ export const LONGEST: readonly string[] = [
   "test/service/killed-jobs.test.ts",
 ];
 
+/**
+ * Slow files that share a process, and in it what takes longer to start than most of their tests: the engines of
+ * test/end-to-end/shared-engines.ts. Their `before` and `after` outside of a `describe` are those of the whole process.
+ */
+export const TOGETHER: readonly (readonly string[])[] = [
+  [
+    "test/end-to-end/every-model.test.ts",
+    "test/end-to-end/every-network.test.ts",
+    "test/end-to-end/failing-tickers.test.ts",
+    "test/end-to-end/joint-networks.test.ts",
+    "test/end-to-end/network-bytes.test.ts",
+    "test/end-to-end/network-scalers.test.ts",
+    "test/end-to-end/networks-see-no-future.test.ts",
+    "test/end-to-end/warned-jobs.test.ts",
+    "test/end-to-end/what-changes-nothing.test.ts",
+    "test/planted-warnings.test.ts",
+  ],
+];
+
 export function startsSomething(file: string): boolean {
   return isListed(file, STARTING);
 }
 
-/** @throws Error where a list names what is not there. */
-export function testFiles(): { readonly fast: readonly string[]; readonly slow: readonly string[] } {
+/** The slow files by process. @throws Error where a list names what is not there. */
+export function testFiles(): {
+  readonly fast: readonly string[];
+  readonly slow: readonly (readonly string[])[];
+} {
   const all = globSync(["src/**/*.test.ts", "test/**/*.test.ts", "scripts/**/*.test.ts"]).sort();
   const listed = [...STARTING, ...COMPUTING];
-  const missing = [...listed, ...LONGEST].filter((entry) => !all.some((file) => isListed(file, [entry])));
+  const missing = [...listed, ...LONGEST, ...TOGETHER.flat()].filter(
+    (entry) => !all.some((file) => isListed(file, [entry])),
+  );
   if (missing.length > 0) throw new Error(`scripts/slow-tests.ts names no test file by ${missing}`);
   return {
     fast: all.filter((file) => !isListed(file, listed)),
-    slow: longestFirst(all.filter((file) => isListed(file, listed))),
+    slow: byProcess(longestFirst(all.filter((file) => isListed(file, listed)))),
   };
+}
+
+/** In the order of the first file of each process. */
+function byProcess(files: readonly string[]): readonly (readonly string[])[] {
+  const groupOf = (file: string) => TOGETHER.find((group) => group.includes(file)) ?? [file];
+  const groups = new Map(files.map((file) => [groupOf(file).join(), groupOf(file)]));
+  return [...groups.values()];
 }
 
 function longestFirst(files: readonly string[]): readonly string[] {

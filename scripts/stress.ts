@@ -18,7 +18,7 @@ const { values, positionals } = parseArgs({
   },
 });
 const times = Number(values.times);
-const files = positionals.length > 0 ? positionals : testFiles().slow.filter(startsSomething);
+const files = positionals.length > 0 ? positionals : testFiles().slow.flat().filter(startsSomething);
 
 // Each ends with this process, also where that is killed: its stdin is closed then.
 const busy =

@@ -26,6 +26,7 @@ export type Starts = "refuse" | "allow";
 export interface FileRun {
   /** Several, where they share a process. */
   readonly files: readonly string[];
+  readonly starts: Starts;
   readonly passed: boolean;
   /** What it printed, and whether it was killed. */
   readonly said: string;
@@ -101,7 +102,7 @@ export async function runTestFile(
   if (overdue.aborted)
     said += `${files} did not end in its time and was killed, with all that it had started\n`;
   const { processorSeconds } = report === "" ? {} : JSON.parse(report);
-  return { files, passed, said, seconds: (performance.now() - began) / 1_000, processorSeconds };
+  return { files, starts, passed, said, seconds: (performance.now() - began) / 1_000, processorSeconds };
 }
 
 const LOOKS_AT_MOST = 500;

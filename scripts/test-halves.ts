@@ -23,7 +23,7 @@ export async function runSlowHalf(): Promise<string[]> {
   const failed: string[] = [];
   const spent = { processorSeconds: 0 };
   const checks = engineChecks().map((check) => () => runChecks([check], 1));
-  const files = testFiles().slow.map((file) => () => runFiles([[file]], 1, "allow", spent));
+  const files = testFiles().slow.map((group) => () => runFiles([group], 1, "allow", spent));
   // The checks are the longest, so they come first.
   await runConcurrently([...checks, ...files], SLOW_AT_A_TIME, async (run) => {
     failed.push(...(await run()));
@@ -61,7 +61,7 @@ function tellSpent({ processorSeconds }: Spent): void {
   process.stdout.write(`# these tests took ${processorSeconds.toFixed(0)} processor seconds\n`);
 }
 
-/** Of a run that failed, what it printed; of one of many files the failing tests alone. */
+/** Of a run that failed, what it printed; of one of several files the failing tests alone. */
 function tell(run: FileRun): void {
   const { files, passed, seconds, processorSeconds } = run;
   const failing = files.length > 1 ? run.said.lastIndexOf("failing tests:") : 0;
@@ -71,8 +71,9 @@ function tell(run: FileRun): void {
   process.stdout.write(`${passed ? "" : said}# ${nameOf(run)}: ${end}\n`);
 }
 
-function nameOf({ files }: FileRun): string {
-  return files.length === 1 ? files[0]! : `${files.length} fast test files`;
+/** Fast files are named by their number: there are hundreds. */
+function nameOf({ files, starts }: FileRun): string {
+  return files.length === 1 || starts === "allow" ? files.join(", ") : `${files.length} fast test files`;
 }
 
 /** Into as many hands as there are. */
