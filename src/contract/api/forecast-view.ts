@@ -4,6 +4,7 @@ import {
   metricsSchema,
   metricsTableSchema,
   outputBlobSchema,
+  shrinkageSchema,
 } from "../output/output-blob.ts";
 import { queryCount } from "./query-count.ts";
 
@@ -28,6 +29,9 @@ const tickerForecastSchema = z
       .describe("The date of the row that mu is forecast from."),
     metrics: metricsSchema.nullable().describe("Over the ticker's score rows."),
     coverage: coverageViewSchema.nullable().describe("Of its intervals; null where the job had none."),
+    shrinkage: shrinkageSchema
+      .optional()
+      .describe("What the model's own forecasts of the ticker are worth as sizes."),
   })
   .meta({ id: "TickerForecast" });
 
@@ -64,6 +68,7 @@ export const forecastViewSchema = z
       score: qualitySchema,
       out_of_fold: qualitySchema.optional(),
       baselines: z.strictObject({ zero: metricsSchema, mean: metricsSchema }),
+      shrinkage: shrinkageSchema.optional().describe("Of all tickers together."),
     }),
     intervals: metrics.shape.intervals
       .unwrap()

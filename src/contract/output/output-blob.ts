@@ -90,7 +90,7 @@ export const metricsTableSchema = z
   })
   .meta({ id: "MetricsTable" });
 
-const shrinkageSchema = z
+export const shrinkageSchema = z
   .strictObject({
     n: count,
     b: maybe.describe("Slope of labels on forecasts, through 0: sum y p / sum p^2."),

@@ -29,6 +29,7 @@ const COVERAGE = {
   worst_250: null,
   prequential: { n: 20, coverage: 0.9 },
 };
+const SHRINKAGE = { n: 8, b: 0.4, se: 0.3, s: 0.1 };
 /** As an output has it: with the tables that an answer leaves out. */
 const EVIDENCE = { ...COVERAGE, by_year: { "2024": { n: 8 } }, high_volatility: { n: 1 } };
 
@@ -49,6 +50,7 @@ function output(mu: readonly (readonly [string, number])[], more: Record<string,
       score: { ...TABLE, by_ticker: "METRICS" },
       out_of_fold: TABLE,
       baselines: { zero: { score: TABLE, out_of_fold: TABLE }, mean: { score: TABLE } },
+      shrinkage: { pooled: { ...SHRINKAGE, n: 16 }, by_ticker: "SHRINKAGE" },
       intervals: {
         method: "adaptive",
         alpha: 0.2,
@@ -68,6 +70,7 @@ function output(mu: readonly (readonly [string, number])[], more: Record<string,
     .replace('"MU"', () => `{${mu.map(([ticker, value]) => `${JSON.stringify(ticker)}:${value}`).join(",")}}`)
     .replace('"FORECASTS"', () => byTicker({ dates: ["2024-03-25"], predicted: [0.1], realised: [null] }))
     .replace('"METRICS"', () => byTicker(METRICS))
+    .replace('"SHRINKAGE"', () => byTicker(SHRINKAGE))
     .replace('"EVIDENCE"', () => byTicker(EVIDENCE));
 }
 
@@ -132,6 +135,8 @@ describe("a forecast", () => {
     assert.deepEqual(view.metrics.score, quality);
     assert.deepEqual(view.metrics.out_of_fold, view.metrics.score);
     assert.deepEqual(view.metrics.baselines, { zero: METRICS, mean: METRICS });
+    assert.deepEqual(view.metrics.shrinkage, { ...SHRINKAGE, n: 16 });
+    assert.ok(view.forecasts.every(({ shrinkage }) => shrinkage?.b === SHRINKAGE.b));
     assert.deepEqual(view.intervals, { method: "adaptive", alpha: 0.2, bound: "both", pooled: COVERAGE });
     assert.equal((await ask(output(mu))).forecasts.length, 4);
   });
@@ -142,6 +147,7 @@ describe("a forecast", () => {
     const view = await ask(output([["A", 0.001]], { metrics: { ...metrics, intervals: null } }));
     assert.deepEqual(view.metrics.score, { pooled: OLDER, cross_section: table.cross_section });
     assert.deepEqual(view.metrics.baselines.zero, OLDER);
+    assert.ok(!Object.hasOwn(view.metrics, "shrinkage") && !Object.hasOwn(view.forecasts[0]!, "shrinkage"));
   });
 
   test("has the named tickers in their order, and says why others have none", async () => {

@@ -27,6 +27,9 @@ export interface OutputParts {
   readonly muDates: Map<string, Scalar>;
   readonly metrics: Map<string, Scalars>;
   readonly coverage: Map<string, CoverageParts>;
+  /** What forecasts are worth; outputs of versions before 0.2 have none. */
+  readonly shrinkage: Map<string, Scalars>;
+  pooledShrinkage: Scalars;
   /** Metrics of all tickers: a table without its tickers. */
   readonly score: Quality;
   /** The same of the folds; empty where the job had none. */
@@ -53,6 +56,8 @@ export function* readParts(json: JsonReader, wanted: Wanted): Waiting<OutputPart
     muDates: new Map(),
     metrics: new Map(),
     coverage: new Map(),
+    shrinkage: new Map(),
+    pooledShrinkage: null,
     score: new Map(),
     outOfFold: new Map(),
     baselines: new Map(),
@@ -123,6 +128,7 @@ function* readMetrics(json: JsonReader, parts: OutputParts): Waiting<void> {
     if (key === "score") return readTable(json, parts.score, () => byTicker(json, parts, parts.metrics));
     if (key === "out_of_fold") return readTable(json, parts.outOfFold);
     if (key === "baselines") return readBaselines(json, parts);
+    if (key === "shrinkage") return readShrinkage(json, parts);
     if (key === "intervals") return readIntervals(json, parts);
     return undefined;
   });
@@ -176,6 +182,16 @@ function* readBaselines(json: JsonReader, { baselines }: OutputParts): Waiting<v
       })();
     }),
   );
+}
+
+function* readShrinkage(json: JsonReader, parts: OutputParts): Waiting<void> {
+  yield* eachMember(json, (key) => {
+    if (key === "by_ticker") return byTicker(json, parts, parts.shrinkage);
+    if (key !== "pooled") return undefined;
+    return (function* () {
+      parts.pooledShrinkage = yield* scalars(json);
+    })();
+  });
 }
 
 function* readIntervals(json: JsonReader, parts: OutputParts): Waiting<void> {

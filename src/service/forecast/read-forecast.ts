@@ -52,6 +52,7 @@ function forecastView(parts: OutputParts, wanted: Wanted, outputName: string): F
     ...(parts.muDates.has(ticker) && { mu_date: parts.muDates.get(ticker) }),
     metrics: parts.metrics.get(ticker) ?? null,
     coverage: parts.coverage.get(ticker) ?? null,
+    ...(parts.shrinkage.has(ticker) && { shrinkage: parts.shrinkage.get(ticker) }),
   }));
   const missing = "tickers" in wanted ? missingOf(wanted.tickers, parts) : [];
   const fitting = {
@@ -70,6 +71,7 @@ function forecastView(parts: OutputParts, wanted: Wanted, outputName: string): F
       score: Object.fromEntries(parts.score),
       ...(parts.outOfFold.size === 0 ? {} : { out_of_fold: Object.fromEntries(parts.outOfFold) }),
       baselines: Object.fromEntries(parts.baselines),
+      ...(parts.pooledShrinkage !== null && { shrinkage: parts.pooledShrinkage }),
     },
     intervals: parts.intervals,
   });

@@ -116,6 +116,8 @@ for (const [mode, revision] of [
         text,
         /^run_ml_job \S+ as of 2026-01-05: 1 of 2 tickers with a mu\.\n"AAPL" mu 0\.00123, hit rate 0\.5139 ± 0\.0315 \(0\.5321 of the returns were up\)/,
       );
+      assert.match(text, /, coverage 0\.897, shrinkage 0\.14 \(slope 0\.41 ± 0\.27\)\n/);
+      assert.match(text, /\nAll tickers: .*; shrinkage 0\.11 \(slope 0\.19 ± 0\.08\)\.$/);
       const both = await refused(client, "get_forecast", { id, tickers: [], limit: 51 });
       assert.deepEqual((both.faults as { path: string }[]).map(({ path }) => path).sort(), [
         "arguments.limit",

@@ -75,14 +75,21 @@ function forecastText(view: ForecastView): string {
     ...forecasts.map(tickerLine),
     ...missing.map(({ ticker, message }) => `${show(ticker)} has no mu: ${printable(message)}`),
     ...(left_out === 0 ? [] : [`${left_out} more did not fit into this answer; ask for them by name.`]),
-    `All tickers: hit rate ${hitRate(pooled)}; RMSE of the model, the zero forecast, the mean: ${compared}.`,
+    `All tickers: hit rate ${hitRate(pooled)}; RMSE of the model, the zero forecast, the mean: ${compared}${shrinkageText(metrics.shrinkage)}.`,
   ].join("\n");
 }
 
-function tickerLine({ ticker, mu, metrics, coverage }: TickerForecast): string {
+function tickerLine({ ticker, mu, metrics, coverage, shrinkage }: TickerForecast): string {
   const hit = metrics === null ? "" : `, hit rate ${hitRate(metrics)}, RMSE ${rounded(metrics.rmse)}`;
   const covered = coverage === null ? "" : `, coverage ${rounded(coverage.coverage)}`;
-  return `${show(ticker)} mu ${mu}${hit}${covered}`;
+  return `${show(ticker)} mu ${mu}${hit}${covered}${shrinkageText(shrinkage, ",")}`;
+}
+
+/** The share of a forecast that its past supports; nothing where the output does not have it. */
+function shrinkageText(shrinkage: TickerForecast["shrinkage"], mark = ";"): string {
+  if (shrinkage === undefined) return "";
+  const { s, b, se } = shrinkage;
+  return `${mark} shrinkage ${rounded(s)} (slope ${rounded(b)}${se === null ? "" : ` ± ${rounded(se)}`})`;
 }
 
 /** With its error and the share of up days, where the output has them. */

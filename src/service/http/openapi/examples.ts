@@ -130,6 +130,7 @@ export const FORECAST: ForecastView = {
         worst_250: 0.884,
         prequential: { n: 205, coverage: 0.902 },
       },
+      shrinkage: { n: 225, b: 0.41, se: 0.27, s: 0.14 },
     },
   ],
   missing: [],
@@ -155,6 +156,7 @@ export const FORECAST: ForecastView = {
       zero: { ...METRICS, hit_rate: null, up_share: null, hit_rate_se: null, correlation: null },
       mean: METRICS,
     },
+    shrinkage: { n: 4500, b: 0.19, se: 0.08, s: 0.11 },
   },
   intervals: {
     method: "adaptive",
