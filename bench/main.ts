@@ -12,6 +12,7 @@ import { benchService } from "./service/service.ts";
 import { benchUnreadDownloads } from "./service/unread-downloads.ts";
 import { benchUnreadStreams } from "./service/unread-streams.ts";
 import type { Table } from "./table.ts";
+import { benchWarnings } from "./warnings/warnings.ts";
 
 const BENCHES: Record<string, () => Promise<readonly Table[]>> = {
   reading: benchReading,
@@ -21,6 +22,7 @@ const BENCHES: Record<string, () => Promise<readonly Table[]>> = {
   "dl-memory": benchNetworkMemory,
   planted: benchPlanted,
   intervals: benchIntervals,
+  warnings: benchWarnings,
   service: benchService,
   downloads: async () => [await benchUnreadDownloads()],
   streams: async () => [await benchUnreadStreams()],

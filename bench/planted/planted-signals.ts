@@ -127,7 +127,7 @@ function byName(columns: readonly Float64Array[]): Record<string, readonly numbe
 }
 
 /** From 100 on; as many as there are returns, so the last return is not in them. */
-function pricesOf(returns: Float64Array): number[] {
+export function pricesOf(returns: Float64Array): number[] {
   let logPrice = Math.log(100);
   return Array.from(returns, (value) => {
     const price = Math.exp(logPrice);
