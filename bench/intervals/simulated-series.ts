@@ -56,7 +56,7 @@ export function seriesIntervals(series: Series) {
       labelDays: days.map((day) => day + 1),
       realised: score,
       predicted: new Float64Array(SCORE_ROWS),
-      volatility: Float64Array.from(score, (_, i) => recentVolatility(returns, RESIDUALS + i)),
+      volatility: recentVolatility(returns).subarray(RESIDUALS),
     };
     const residuals = { realised: known, predicted: new Float64Array(RESIDUALS) };
     const settings = { method: "adaptive", alpha: 0.1, bound: "both" } as const;

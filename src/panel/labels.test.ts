@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import fc from "fast-check";
 import { formatDay, parseDay } from "../contract/market/dates.ts";
-import { labelPrices, NO_LABEL_DAY } from "./labels.ts";
+import { labelPrices, NO_LABEL_DAY, recentVolatility } from "./labels.ts";
 import { priceDates } from "./price-dates.ts";
 import { joinRows } from "./rows.ts";
 
@@ -49,4 +50,33 @@ test("rows are met by date and never shifted", () => {
   assert.deepEqual([...price], [1, 2, 4]);
   assert.deepEqual([...feature], [1, 3, 4]);
   assert.deepEqual(joinRows(Int32Array.of(), Int32Array.of(1)).price, new Int32Array());
+});
+
+/** The deviation of the last 20 returns before price date i, written out. */
+function volatilityAt(y: readonly number[], i: number): number {
+  const known = y.slice(0, i).filter((value) => !Number.isNaN(value));
+  const last = known.slice(-20);
+  if (last.length < 20) return Number.NaN;
+  const mean = last.reduce((sum, value) => sum + value, 0) / 20;
+  return Math.sqrt(last.reduce((sum, value) => sum + (value - mean) * (value - mean), 0) / 20);
+}
+
+test("the volatility at a date is that of the last 20 returns known at its close", () => {
+  const label = fc.oneof(
+    { weight: 4, arbitrary: fc.double({ min: -1, max: 1, noNaN: true }) },
+    fc.constant(Number.NaN),
+  );
+  const property = fc.property(fc.array(label, { maxLength: 80 }), (y) => {
+    const expected = y.map((_, i) => volatilityAt(y, i));
+    assert.deepEqual([...recentVolatility(Float64Array.from(y))], expected);
+  });
+  fc.assert(property);
+});
+
+test("long gaps between prices cost no more than short ones: a search back from each date would take minutes here", () => {
+  const y = new Float64Array(300_000).fill(Number.NaN);
+  y.fill(0.25, 0, 19);
+  assert.ok(recentVolatility(y).every(Number.isNaN));
+  y[19] = 0.25;
+  assert.deepEqual([...recentVolatility(y).subarray(19, 22)], [Number.NaN, 0, 0]);
 });

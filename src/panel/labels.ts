@@ -41,19 +41,31 @@ export function labelPrices(days: Int32Array, prices: Float64Array): Labels {
 const VOLATILITY_RETURNS = 20;
 
 /**
- * Standard deviation (ddof 0) of the last VOLATILITY_RETURNS returns that are known at the close of price date i: those
- * of the price dates before it, whose labels are out by then.
+ * Standard deviation (ddof 0) of the last VOLATILITY_RETURNS returns that are known at the close of each price date: those
+ * of the price dates before it, whose labels are out by then. The work grows with the dates alone, also where long gaps leave
+ * few returns.
  * @param y shape (m), as `labelPrices` gives it.
- * @returns NaN where there are fewer returns.
+ * @returns shape (m), NaN where there are fewer returns.
  */
-export function recentVolatility(y: Float64Array, i: number): number {
-  const known: number[] = [];
-  for (let j = i - 1; j >= 0 && known.length < VOLATILITY_RETURNS; j--) {
-    if (!Number.isNaN(y[j]!)) known.unshift(y[j]!);
-  }
-  if (known.length < VOLATILITY_RETURNS) return Number.NaN;
-  const mean = known.reduce((sum, value) => sum + value, 0) / VOLATILITY_RETURNS;
-  const squares = known.reduce((sum, value) => sum + (value - mean) * (value - mean), 0);
+export function recentVolatility(y: Float64Array): Float64Array {
+  const returns = y.filter((value) => !Number.isNaN(value));
+  let known = 0;
+  return y.map((value) => {
+    const volatility = deviationOfLast(returns, known);
+    if (!Number.isNaN(value)) known++;
+    return volatility;
+  });
+}
+
+/** Of the VOLATILITY_RETURNS returns before the number `end`. */
+function deviationOfLast(returns: Float64Array, end: number): number {
+  const start = end - VOLATILITY_RETURNS;
+  if (start < 0) return Number.NaN;
+  let sum = 0;
+  for (let i = start; i < end; i++) sum += returns[i]!;
+  const mean = sum / VOLATILITY_RETURNS;
+  let squares = 0;
+  for (let i = start; i < end; i++) squares += (returns[i]! - mean) * (returns[i]! - mean);
   return Math.sqrt(squares / VOLATILITY_RETURNS);
 }
 

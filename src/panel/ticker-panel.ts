@@ -79,6 +79,7 @@ export interface TickerInput {
 export function buildTickerPanel({ ticker, prices, features, window }: TickerInput): TickerPanel {
   const priced = priceDates(prices, window);
   const labels = labelPrices(priced.days, priced.prices);
+  const volatility = recentVolatility(labels.y);
   const joined = joinRows(priced.days, features.days);
   const candidates = joined.feature.filter((_, r) =>
     isCandidate(labels.labelDays[joined.price[r]!]!, window),
@@ -122,7 +123,7 @@ export function buildTickerPanel({ ticker, prices, features, window }: TickerInp
     ),
     y: Float64Array.from(rowPrice, (p) => labels.y[p]!),
     labelDays,
-    volatility: Float64Array.from(rowPrice, (p) => recentVolatility(labels.y, p)),
+    volatility: Float64Array.from(rowPrice, (p) => volatility[p]!),
     fit,
     score,
     lastPriceDay: priced.days.at(-1)!,
