@@ -54,3 +54,20 @@ test("the pieces may be longer together than a string can be", () => {
   for (const piece of orderedPieces({ forecasts: tickers })) length += piece.length;
   assert.ok(length > 2 ** 29, String(length));
 });
+
+test("a ticker is one piece at whatever depth it stands, and so is a warning", () => {
+  const entry = { n: 1, by_year: { "2020": { n: 1 } }, dates: ["2020-01-02"] };
+  const tickers = new Map(["A", "B", "C"].map((ticker) => [ticker, entry]));
+  const document = {
+    forecasts: new Map([["A", () => entry]]),
+    metrics: {
+      intervals: { by_ticker: tickers, other_methods: new Map([["split", { by_ticker: tickers }]]) },
+    },
+    warnings: [entry, entry],
+  };
+  const text = JSON.stringify(entry);
+  const pieces = [...orderedPieces(document)];
+  assert.equal(pieces.filter((piece) => piece === text).length, 1 + 2 * 3 + 2);
+  assert.ok(pieces.every((piece) => piece.length <= text.length));
+  assert.deepEqual(JSON.parse(pieces.join("")).warnings, [entry, entry]);
+});

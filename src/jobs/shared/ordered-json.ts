@@ -19,32 +19,39 @@ export type OrderedJson =
 /** Made when it is printed, so that the whole document is never in memory at once. */
 type LaterJson = () => OrderedJson;
 
-/** Levels of objects whose members are pieces of their own: the document, and its parts, so that each ticker is a piece. */
-const LEVELS_IN_PIECES = 2;
-
 /**
  * Prints `value` piece by piece: the output of a thousand tickers can be longer than a string may be (2^29 - 24
- * characters), that of one ticker never is. Numbers are printed shortest round-trip, members that are undefined are left
- * out.
+ * characters), that of one ticker never is. Each member of a Map, such as a ticker, is a piece of its own, and so is each
+ * element of a list, such as a warning, unless the list is inside such a piece. Numbers are printed shortest round-trip, members that
+ * are undefined are left out.
  * @throws TypeError where a number is NaN or infinite: that is a defect of the caller, and no null replaces it.
  */
-export function* orderedPieces(value: OrderedJson, levels = LEVELS_IN_PIECES): Generator<string> {
-  if (typeof value === "function") {
-    yield* orderedPieces(value(), levels);
-    return;
-  }
-  if (levels === 0 || !hasMembers(value)) {
-    yield stringifyOrdered(value);
-    return;
-  }
+export function* orderedPieces(value: OrderedJson): Generator<string> {
+  if (typeof value === "function") yield* orderedPieces(value());
+  else if (holdsMap(value)) yield* memberPieces(membersOf(value));
+  else if (Array.isArray(value) && value.length > 0) yield* elementPieces(value);
+  else yield stringifyOrdered(value);
+}
+
+function* memberPieces(members: Iterable<[string, OrderedJson | undefined]>): Generator<string> {
   let mark = "{";
-  for (const [key, member] of membersOf(value)) {
+  for (const [key, member] of members) {
     if (member === undefined) continue;
     yield `${mark}${JSON.stringify(key)}:`;
-    yield* orderedPieces(member, levels - 1);
+    yield* orderedPieces(member);
     mark = ",";
   }
   yield mark === "{" ? "{}" : "}";
+}
+
+function* elementPieces(elements: readonly OrderedJson[]): Generator<string> {
+  let mark = "[";
+  for (const element of elements) {
+    yield mark;
+    yield* orderedPieces(element);
+    mark = ",";
+  }
+  yield "]";
 }
 
 /** The text of `value` in one string. */
@@ -65,6 +72,12 @@ type WithMembers = Extract<
 function hasMembers(value: OrderedJson): value is WithMembers {
   const isObject = value !== null && typeof value === "object" && !isRawNumber(value);
   return isObject && !Array.isArray(value) && !(value instanceof Float64Array);
+}
+
+/** Whether `value` is a Map, or has one inside its objects. */
+function holdsMap(value: OrderedJson | undefined): value is WithMembers {
+  if (value === undefined || !hasMembers(value)) return false;
+  return value instanceof Map || Object.values(value).some(holdsMap);
 }
 
 function membersOf(value: WithMembers): Iterable<[string, OrderedJson | undefined]> {
