@@ -39,6 +39,7 @@ async function run(name: string, limit: string, script: string): Promise<Record<
   await copyNewDatabase(dataDir);
   const node = [
     process.execPath,
+    "--expose-gc",
     "--input-type=module",
     "-e",
     BEGIN + script + END,
@@ -103,11 +104,25 @@ test("a database that cannot write its log refuses, and is opened again once it 
     ];
     told.refused = [...(await refusals()), ...(await refusals())];
     told.meanwhile = descriptors();
+    const held = async () => {
+      for (let turn = 0; turn < 3; turn++) {
+        await new Promise(setImmediate);
+        gc();
+      }
+      return Math.round(process.memoryUsage().external / 2 ** 20);
+    };
+    told.held = [await held()];
+    let now = performance.now();
+    performance.now = () => now;
+    for (let tries = 0; tries < 3; tries++) {
+      now += 60_000;
+      await answer(count);
+    }
+    told.held.push(await held());
     spawnSync("prlimit", ["--pid", String(process.pid), "--fsize=unlimited"]);
     // The database is not tried again at once.
     told.soon = await answer(count);
-    const now = performance.now();
-    performance.now = () => now + 60_000;
+    now += 60_000;
     told.rows = await answer(count);
     told.logged = await answer(log);
     told.schema = await answer("select current_schema() as name");
@@ -118,7 +133,7 @@ test("a database that cannot write its log refuses, and is opened again once it 
     told.heard = [missed, ...heard];
   `,
   );
-  const { before, meanwhile, after, refused, soon, ...rest } = told as Record<string, unknown>;
+  const { before, meanwhile, after, held, refused, soon, ...rest } = told as Record<string, unknown>;
   for (const answer of [...(refused as string[]), String(soon)]) assert.match(answer, /^unavailable/);
   assert.deepEqual(rest, {
     rows: [{ rows: 2000 }],
@@ -126,6 +141,9 @@ test("a database that cannot write its log refuses, and is opened again once it 
     schema: [{ name: "mucast" }],
     heard: [1, "again"],
   });
+  // Each try takes 190 MiB, and lets them go where it fails.
+  const [first, later] = held as [number, number];
+  assert.ok(later < first + 100, `${first} MiB, and ${later} MiB after three more tries`);
   // A database has about 60 files open, and closes those of a crashed one.
   const counts = [before, meanwhile, after].map(Number) as [number, number, number];
   assert.ok(counts[1] < counts[0] - 30 && counts[2] < counts[0] + 30, counts.join());

@@ -18,18 +18,19 @@ export interface PgliteInstance {
 /** Starts PostgreSQL on the files of a folder; it recovers from its log what an instance before it has committed. */
 export async function startInstance(folder: string): Promise<PgliteInstance> {
   const files = new DatabaseFiles(folder);
+  const lite = new PGlite({ fs: files });
+  const release = () => {
+    files.release();
+    // As the first step of PGlite's own close. Without it, Node keeps the 140 MiB of each crashed one.
+    lite.Module?._pgl_setPGliteActive?.(0);
+  };
   try {
-    const lite = await PGlite.create({ fs: files });
+    await lite.waitReady;
     const crashed = stopAtCrash(lite);
     await lite.exec(SEARCH_PATH);
-    const release = () => {
-      files.release();
-      // As the first step of PGlite's own close. Without it, Node keeps the 140 MiB of each crashed one.
-      lite.Module._pgl_setPGliteActive(0);
-    };
     return { lite, crashed, release };
   } catch (error) {
-    files.release();
+    release();
     throw error;
   }
 }
