@@ -71,6 +71,40 @@ test("the requests of one connection are handled one after the other, and none a
   assert.equal(answers.split("HTTP/1.1 200").length - 1, 3);
 });
 
+test("a connection on which more than a hundred requests wait is closed, and none of them is handled", async () => {
+  const handled: string[] = [];
+  const aborted = Promise.withResolvers<void>();
+  const http = new HttpServer(
+    ({ url = "" }, response) => {
+      handled.push(url);
+      response.once("close", aborted.resolve);
+    },
+    {
+      connections: 10,
+      log: openLog({ level: "error", destination: { write: () => undefined } }),
+      onMore: () => undefined,
+    },
+  );
+  http.server.listen(0, "127.0.0.1");
+  await once(http.server, "listening");
+  const socket = connect((http.server.address() as AddressInfo).port, "127.0.0.1");
+  const lost = once(socket, "close");
+  let seen = 0;
+  http.server.on("request", () => seen++);
+  socket.on("error", () => undefined).resume();
+  const send = (path: string) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`;
+  socket.write(send("/first"));
+  for (let i = 0; i < 100; i++) socket.write(send(`/${i}`));
+  await eventually(() => seen === 101);
+  assert.equal(socket.closed, false, "a hundred may wait");
+  socket.write(send("/more"));
+  await Promise.all([lost, aborted.promise]);
+  http.server.close();
+  http.close();
+  await once(http.server, "close");
+  assert.deepEqual(handled, ["/first"]);
+});
+
 /** Opens connections without a request. The list keeps those that the server closes. */
 async function openIdle(t: TestContext, port: number, count: number): Promise<Socket[]> {
   const sockets: Socket[] = [];

@@ -22,6 +22,9 @@ const HEALTH = /^\/(healthz|readyz)(\?|$)/;
 /** Between two log lines about too many connections. */
 const WARNING_MILLISECONDS = 60_000;
 
+/** Requests of one connection that may be without an answer at the same time: the one in turn, and those that wait. */
+const MOST_UNANSWERED = 101;
+
 interface HttpServerOptions {
   /** Most connections at the same time. A few more may be open for health checks. */
   readonly connections: number;
@@ -74,7 +77,7 @@ export class HttpServer {
     // The guard refuses other expectations with a problem.
     this.server.on("checkExpectation", (request, response) => this.server.emit("request", request, response));
     this.server.on("connect", (_request, socket: Socket) => {
-      if (this.#connections.isIdle(socket)) refuseConnect(socket);
+      if (this.#connections.unanswered(socket) === 0) refuseConnect(socket);
       // The client would read the refusal as the answer to an earlier request.
       else socket.destroy();
     });
@@ -90,10 +93,14 @@ export class HttpServer {
   /**
    * Handles a request once the earlier ones of its connection are answered. Clients may send requests without waiting for
    * answers, and RFC 9112 (9.3.2) lets a server handle only safe ones at the same time. Where the connection has closed
-   * meanwhile, the request is not handled.
+   * meanwhile, the request is not handled. Closes a connection on which too many wait: Node reads on and keeps them all.
    */
   #inTurn(request: IncomingMessage, response: ServerResponse, handle: () => void): void {
     const { socket } = request;
+    if (this.#connections.unanswered(socket) > MOST_UNANSWERED) {
+      socket.destroy();
+      return;
+    }
     const before = this.#last.get(socket);
     this.#last.set(socket, response);
     // RFC 9110 (10.1.1): a client of HTTP/1.0 does not know "100 Continue".
@@ -188,9 +195,9 @@ class OpenConnections {
     return this.#spare.has(socket);
   }
 
-  /** Whether every request of a connection is answered. */
-  isIdle(socket: Socket): boolean {
-    return (this.#active.get(socket)?.size ?? 0) === 0;
+  /** How many requests of a connection have no whole answer yet. */
+  unanswered(socket: Socket): number {
+    return this.#active.get(socket)?.size ?? 0;
   }
 
   /** Whether an answer has begun on a connection and the handler has not written all of it. */
