@@ -127,7 +127,6 @@ export const LONGEST: readonly string[] = [
   "test/service/shared-database.test.ts",
   "test/end-to-end/network-command-line.test.ts",
   "test/end-to-end/command-line.test.ts",
-  "test/service/killed-jobs.test.ts",
 ];
 
 /**

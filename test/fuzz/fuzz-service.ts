@@ -14,8 +14,7 @@ import { endServices } from "../service/service.testing.ts";
 export async function fuzzService(more: readonly string[]): Promise<boolean> {
   const python = lockedPython("fuzz", "test/fuzz/requirements-schemathesis.txt");
   const core = await startCore(DATABASES[0]!, {
-    MUCAST_REQUESTS_PER_MINUTE: "10000000",
-    MUCAST_QUEUED_PER_CALLER: "1000000",
+    env: { MUCAST_REQUESTS_PER_MINUTE: "10000000", MUCAST_QUEUED_PER_CALLER: "1000000" },
   });
   try {
     const { url, logs } = core.serving;

@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import type { OperationView } from "../../src/contract/api/operation-view.ts";
+import { collect } from "./api.testing.ts";
 import type { Core } from "./core.testing.ts";
 
 /** Stopping jobs, in every state. */
@@ -19,28 +20,34 @@ export function cancelling(core: () => Core): void {
   describe("cancel", () => {
     test("ends at once what waits behind other jobs", async () => {
       const { api } = core();
-      const [one, other] = [await core().heldRunning(), await core().heldRunning()];
+      const running = [];
+      while (running.length < core().jobs) running.push(await core().heldRunning());
       const behind = await api.submit(core().own());
       assert.equal((await api.get(behind.id)).status, "NotStarted");
       const canceled = await api.cancel(behind.id);
       assertCanceled(canceled);
       assert.equal(canceled.started_at, null);
-      for (const { release, operation } of [one, other]) {
+      for (const { release, operation } of running) {
         release();
         assert.equal((await api.ended(operation.id)).status, "Succeeded");
       }
       assert.deepEqual(await api.get(behind.id), canceled);
     });
 
-    test("ends what runs once its job has stopped, asked for once or twice", async () => {
+    test("ends what runs once its job has stopped, asked for twice, and events tell that it was asked for", async () => {
       const { api } = core();
-      for (const times of [1, 2]) {
-        const { operation } = await core().heldRunning();
-        for (let i = 0; i < times; i++) {
-          assert.match((await api.cancel(operation.id)).status, /^(Running|Canceled)$/);
-        }
-        assertCanceled(await api.ended(operation.id));
+      const { operation } = await core().heldRunning();
+      for (let i = 0; i < 2; i++) {
+        assert.match((await api.cancel(operation.id)).status, /^(Running|Canceled)$/);
       }
+      const canceled = await api.ended(operation.id);
+      assertCanceled(canceled);
+      assert.deepEqual(await api.cancel(operation.id), canceled);
+      const types = (await collect(await api.events(operation.id))).map(({ type }) => type);
+      assert.deepEqual(
+        types.filter((type) => type !== "progress"),
+        ["queued", "started", "cancel_requested", "canceled"],
+      );
     });
 
     test("needs no body, whatever its content type", async () => {
@@ -64,22 +71,16 @@ export function cancelling(core: () => Core): void {
       const done = await api.submit(core().own(), { prefer: "wait=60" });
       assert.equal(done.status, "Succeeded");
       assert.deepEqual(await api.cancel(done.id), done);
-      const { operation } = await core().heldRunning();
-      await api.cancel(operation.id);
-      const canceled = await api.ended(operation.id);
-      assert.deepEqual(await api.cancel(operation.id), canceled);
     });
 
     test("racing with success ends in one of the two, whole", async () => {
       const { api } = core();
-      for (let i = 0; i < 5; i++) {
+      for (const stages of [/read|fit|evaluate|write/, /write/]) {
         const { operation, release } = await core().heldRunning();
         release();
-        const stages = ["read", "fit", "evaluate", "write"].slice(0, i);
         await api.once(
           operation.id,
-          ({ status, progress }) =>
-            status !== "Running" || i === 0 || (progress !== null && stages.includes(progress.stage)),
+          ({ status, progress }) => status !== "Running" || stages.test(progress?.stage ?? ""),
         );
         await api.cancel(operation.id);
         const ended = await api.ended(operation.id);

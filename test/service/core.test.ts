@@ -1,26 +1,40 @@
-/** What the service promises of every operation, on both databases. */
+/**
+ * What a service promises while it runs: of every operation on both databases, and what is the same on both on one of
+ * them, where the suites share a service that runs one job at a time.
+ */
 import { after, before, describe } from "node:test";
 import { cancelling } from "./cancelling.testing.ts";
+import { typedClient } from "./client.testing.ts";
 import { type Core, startCore } from "./core.testing.ts";
+import { blobs } from "./data.testing.ts";
 import { DATABASES } from "./databases.testing.ts";
 import { following } from "./following.testing.ts";
+import { killedJobs } from "./killed-jobs.testing.ts";
+import { limits } from "./limits.testing.ts";
 import { listing } from "./listing.testing.ts";
 import { endServices } from "./service.testing.ts";
+import { storageFaults } from "./storage-faults.testing.ts";
 import { submitting, trainingNetworks } from "./submitting.testing.ts";
 
+const OF_OPERATIONS = [submitting, listing, cancelling, following];
+
+const SUITES = {
+  PGlite: [...OF_OPERATIONS, trainingNetworks, blobs, typedClient, storageFaults, limits, killedJobs],
+  PostgreSQL: OF_OPERATIONS,
+};
+
 for (const database of DATABASES) {
-  describe(`on ${database.name}`, { timeout: 600_000 }, () => {
+  describe(`on ${database.name}`, { timeout: 900_000 }, () => {
     let core: Core;
     before(async () => {
       await database.begin();
-      core = await startCore(database, { MUCAST_EVENTS_KEPT: "10" });
+      core = await startCore(database, { jobs: database.name === "PGlite" ? 1 : 2, limited: true });
     });
     after(async () => {
       await endServices();
       await core?.storage.stop();
       await database.end();
     });
-    for (const suite of [submitting, listing, cancelling, following]) suite(() => core);
-    if (database === DATABASES[0]) trainingNetworks(() => core);
+    for (const suite of SUITES[database.name]) suite(() => core);
   });
 }

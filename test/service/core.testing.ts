@@ -6,14 +6,32 @@ import { FEATURES, PRICES, payload, putInputs, RIDGE } from "./inputs.testing.ts
 import { type Serving, startServe } from "./service.testing.ts";
 import { type FakeStorage, startFakeStorage } from "./storage.testing.ts";
 
+/** The largest upload where a core is limited: more than the system buffers of what a reader has not taken. */
+export const UPLOAD_BYTES = 2 ** 24;
+
+/** Bounds that a test meets in a moment, and that leave room for all other tests. */
+const LIMITED = {
+  MUCAST_EVENTS_KEPT: "10",
+  MUCAST_BODY_BYTES: "40000",
+  MUCAST_UPLOAD_BYTES: String(UPLOAD_BYTES),
+  MUCAST_QUEUED_PER_CALLER: "12",
+  MUCAST_BLOB_TICKERS: "50",
+};
+
+/** Few descriptors: 700 connections would use them all up. */
+const NARROW = ["sh", "-c", 'ulimit -n 512; exec "$@"', "sh"];
+
 export class Core {
   readonly serving: Serving;
   readonly storage: FakeStorage;
   readonly api: Api;
+  /** That the service runs at the same time. */
+  readonly jobs: number;
   #count = 0;
 
-  constructor(serving: Serving, storage: FakeStorage) {
+  constructor(serving: Serving, storage: FakeStorage, jobs = 1) {
     this.serving = serving;
+    this.jobs = jobs;
     this.storage = storage;
     this.api = new Api(serving.url);
   }
@@ -51,22 +69,32 @@ export function release(storage: FakeStorage, key: string): void {
   for (const kind of ["data_extractor", "feature_engine"]) storage.release(`${kind}_${key}.json`);
 }
 
-/** A service that runs two jobs at once, with the blobs `small` put. */
+interface CoreOptions {
+  /** That run at the same time; 2 by default. */
+  readonly jobs?: number;
+  /** With LIMITED, and few descriptors. */
+  readonly limited?: boolean;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** A service with the blobs `small` put. */
 export async function startCore(
   database: DatabaseChoice,
-  env: Readonly<Record<string, string>> = {},
+  { jobs = 2, limited = false, env = {} }: CoreOptions = {},
 ): Promise<Core> {
   const storage = await startFakeStorage();
   const serving = await startServe({
     env: {
       ...(await database.env()),
       ...storage.env,
-      MUCAST_CORES: "2",
-      MUCAST_CONCURRENT_JOBS: "2",
+      MUCAST_CORES: String(jobs),
+      MUCAST_CONCURRENT_JOBS: String(jobs),
+      ...(limited ? LIMITED : {}),
       ...env,
     },
+    through: limited ? NARROW : [],
   });
-  const core = new Core(serving, storage);
+  const core = new Core(serving, storage, jobs);
   await putInputs(core.api, "small");
   return core;
 }

@@ -70,17 +70,6 @@ export function following(core: () => Core): void {
       assert.equal((await api.events(id, String(all.length))).status, 204);
     });
 
-    test("of a cancelled operation tell that it was asked for", async () => {
-      const { api } = core();
-      const { operation } = await core().heldRunning();
-      await api.cancel(operation.id);
-      const types = (await collect(await api.events(operation.id))).map(({ type }) => type);
-      assert.deepEqual(
-        types.filter((type) => type !== "progress"),
-        ["queued", "started", "cancel_requested", "canceled"],
-      );
-    });
-
     test("that are no longer kept are stood for by a snapshot", async () => {
       const { api, storage } = core();
       storage.put("feature_engine_wide.json", featureBlob(wideMarket()));

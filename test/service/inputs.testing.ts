@@ -5,10 +5,6 @@ import type { Api } from "./api.testing.ts";
 /** A regressor that is fitted in a moment. */
 export const RIDGE = '{"ML params": {"model": "ridge", "n_splits": 2}}';
 
-/** Fits that last long enough to be met while they run. */
-export const SLOW =
-  '{"ML params": {"model": "catboost", "n_splits": 1, "model_params": {"iterations": 1500, "depth": 6}}}';
-
 /** The first `count` tickers of a market of five. */
 export function market(count = 2): Market {
   const whole = cleanMarket("2021-10-29");

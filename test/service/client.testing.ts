@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { before, describe, test } from "node:test";
+import { MucastApiError, MucastClient, type StoredEvent } from "../../src/client/index.ts";
+import { type Core, hold } from "./core.testing.ts";
+import { FEATURES, PRICES, payload, RIDGE } from "./inputs.testing.ts";
+
+/** The typed client on a real service. */
+export function typedClient(core: () => Core): void {
+  describe("the client", () => {
+    let client: MucastClient;
+    let urls: { feature_url: string; data_extractor_url: string };
+
+    before(async () => {
+      client = new MucastClient({ baseUrl: core().serving.url });
+      const put = async (name: string, text: string) => (await client.putBlob(name, text)).url;
+      urls = {
+        feature_url: await put("feature_engine_c.json", FEATURES),
+        data_extractor_url: await put("data_extractor_c.json", PRICES),
+      };
+    });
+
+    async function idsOfAll(): Promise<string[]> {
+      const ids = [];
+      for await (const { id } of client.allOperations({ limit: 5 })) ids.push(id);
+      return ids;
+    }
+
+    test("uploads, runs, follows and reads", async () => {
+      assert.equal((await client.putBlob("feature_engine_c.json", FEATURES)).created, false);
+      const types: string[] = [];
+      const onEvent = ({ type }: { type: string }) => types.push(type);
+      const { id, result, warnings } = await client.runAndWait(
+        "run_ml_job",
+        { ...urls, config: RIDGE },
+        { onEvent },
+      );
+      assert.deepEqual([types[0], types[1], types.at(-1)], ["queued", "started", "succeeded"]);
+      assert.ok(Array.isArray(warnings));
+      const { mu } = (await (await client.getBlob(result!.output_name)).json()) as {
+        mu: Record<string, number>;
+      };
+      assert.deepEqual(Object.keys(mu), ["AAPL", "MSFT"]);
+      const seqs: number[] = [];
+      for await (const { seq } of client.events(id, { lastEventId: 1 })) seqs.push(seq);
+      assert.deepEqual(
+        seqs,
+        seqs.map((_, index) => index + 2),
+      );
+      assert.equal((await client.events(id, { lastEventId: seqs.at(-1) }).next()).done, true);
+    });
+
+    test("submits the same job once under one key, in whatever way its config is given", async () => {
+      const before = await idsOfAll();
+      const submitted = await Promise.all([
+        client.runMlJob({ ...urls, config: RIDGE }, { idempotencyKey: "once" }),
+        client.runMlJob({ ...urls, config: JSON.parse(RIDGE) }, { idempotencyKey: "once" }),
+        client.runMlJob(payload(core().serving.url, "c"), { idempotencyKey: "once" }),
+      ]);
+      const ids = new Set(submitted.map(({ id }) => id));
+      assert.equal(ids.size, 1);
+      const ended = await client.runMlJob({ ...urls, config: RIDGE }, { idempotencyKey: "once", wait: 60 });
+      assert.equal(ended.status, "Succeeded");
+      assert.deepEqual(await idsOfAll(), [...ids, ...before]);
+    });
+
+    test("tells a refused payload by its problem", async () => {
+      const config = { "ML params": { model: "forest", n_split: 3 } };
+      await assert.rejects(client.runAndWait("run_ml_job", { ...urls, config }), (error) => {
+        assert.ok(error instanceof MucastApiError);
+        assert.equal(error.status, 400);
+        assert.match(JSON.stringify(error.problem.faults), /n_split/);
+        return true;
+      });
+    });
+
+    test("tells a job that was cancelled by its problem, with the operation", async () => {
+      const { storage } = core();
+      hold(storage, "canceled");
+      const running = Promise.withResolvers<string>();
+      const onEvent = ({ type, operation_id }: Pick<StoredEvent, "operation_id"> & { type: string }) => {
+        if (type === "started") running.resolve(operation_id);
+      };
+      const waiting = client.runAndWait("run_ml_job", payload(storage.url, "canceled"), { onEvent });
+      const refused = assert.rejects(waiting, (error) => {
+        assert.ok(error instanceof MucastApiError);
+        assert.deepEqual([error.code, error.operation?.status], ["canceled", "Canceled"]);
+        return true;
+      });
+      await client.cancelOperation(await running.promise);
+      await refused;
+    });
+  });
+}

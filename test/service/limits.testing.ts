@@ -1,0 +1,110 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { readdirSync } from "node:fs";
+import { request } from "node:http";
+import { connect } from "node:net";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { problemOf } from "./api.testing.ts";
+import { type Core, UPLOAD_BYTES } from "./core.testing.ts";
+import { eventuallyTrue } from "./eventually.testing.ts";
+import { FEATURES, payload } from "./inputs.testing.ts";
+
+/** Sends a body piece by piece, without telling its length before. @returns the status. */
+function sendPieces(url: string, piece: Buffer, pieces: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const sent = request(url, { method: "PUT", headers: { "transfer-encoding": "chunked" } }, (answer) => {
+      answer.resume();
+      resolve(answer.statusCode!);
+    });
+    // The service may answer and close before it has read all.
+    sent.on("error", (error: NodeJS.ErrnoException) => {
+      if (error.code !== "EPIPE" && error.code !== "ECONNRESET") reject(error);
+    });
+    for (let i = 0; i < pieces; i++) sent.write(piece);
+    sent.end();
+  });
+}
+
+/** Every limit a caller can run into says which one it is, and the service goes on; those of time in limits.test.ts. */
+export function limits(core: () => Core): void {
+  describe("limits", () => {
+    test("of a request's body", async () => {
+      const body = core()
+        .own()
+        .replace("{", `{${" ".repeat(50_000)}`);
+      problemOf(await core().api.post("run_ml_job", body), 413, "too_large");
+    });
+
+    test("of an upload, told before or met on the way: nothing is left, what was there stays", async () => {
+      const { api, serving } = core();
+      const names = () => readdirSync(join(serving.dataDir, "blobs/data")).toSorted();
+      const before = names();
+      const large = Buffer.alloc(UPLOAD_BYTES + 1, 32);
+      problemOf(await api.put("feature_engine_over.json", large), 413, "too_large");
+      problemOf(await api.put("feature_engine_small.json", large), 413, "too_large");
+      const url = `${serving.url}/data/feature_engine_over.json`;
+      assert.equal(await sendPieces(url, Buffer.alloc(UPLOAD_BYTES / 4), 5), 413);
+      assert.deepEqual(names(), before);
+      assert.equal((await api.ask("GET", "/data/feature_engine_small.json")).text, FEATURES);
+      const right = Buffer.alloc(UPLOAD_BYTES, 32);
+      assert.equal((await api.put("feature_engine_over.json", right)).status, 201);
+    });
+
+    test("of operations that wait: rate_limited with Retry-After, until some have gone", async () => {
+      const { api } = core();
+      const held = await core().heldRunning();
+      await eventuallyTrue(
+        "nothing waits",
+        async () => (await api.list("?status=NotStarted")).operations.length === 0,
+      );
+      const waiting = [];
+      for (let i = 0; i < 12; i++) waiting.push(await api.submit(core().own()));
+      const refused = await api.post("run_ml_job", core().own());
+      problemOf(refused, 429, "rate_limited");
+      assert.match(refused.headers.get("retry-after") ?? "", /^[1-9]\d*$/);
+      for (const { id } of waiting.slice(0, 10)) await api.cancel(id);
+      await api.submit(core().own());
+      held.release();
+      for (const { id } of waiting.slice(10)) assert.equal((await api.ended(id)).status, "Succeeded");
+    });
+
+    test("of the tickers of a blob, also where a job process reads it", async () => {
+      const { api, storage } = core();
+      storage.put("feature_engine_many.json", FEATURES);
+      const prices = Array.from({ length: 51 }, (_, i) => [`T${i}`, { dates: [], close: [] }]);
+      storage.put("data_extractor_many.json", JSON.stringify(Object.fromEntries(prices)));
+      const { id } = await api.submit(payload(storage.url, "many"));
+      const { error } = await api.ended(id);
+      assert.deepEqual([error?.code, error?.ticker], ["too_large", "T50"]);
+      assert.match(error!.detail, /one more than the 50 tickers .*MUCAST_BLOB_TICKERS/);
+    });
+
+    test("of descriptors: idle connections that would use them all up cost the service nothing", async (t) => {
+      const { api, serving } = core();
+      const sockets = Array.from({ length: 700 }, () => connect(serving.port, "127.0.0.1"));
+      t.after(() => {
+        for (const socket of sockets) socket.destroy();
+      });
+      await Promise.all(
+        sockets.map((socket) =>
+          once(
+            socket.on("error", () => undefined),
+            "connect",
+          ),
+        ),
+      );
+      for (let i = 0; i < 20; i++) assert.equal((await api.ask("GET", "/readyz")).status, 200);
+      for (const socket of sockets) socket.destroy();
+      await eventuallyTrue(
+        "it serves again",
+        async () => (await api.ask("GET", "/v1/operations")).status === 200,
+      );
+      const done = await api.submit(core().own(), { prefer: "wait=60" });
+      assert.equal(done.status, "Succeeded", JSON.stringify(done.error));
+      assert.doesNotMatch(serving.logs(), /EMFILE/);
+      const { text } = await api.ask("GET", "/metrics");
+      assert.match(text, /^mucast_http_connections_refused_total [1-9]/m);
+    });
+  });
+}
