@@ -6,18 +6,127 @@ import assert from "node:assert/strict";
 import { readdirSync, watch } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { MucastClient } from "../../src/client/index.ts";
 import type { OperationView } from "../../src/contract/api/operation-view.ts";
 import { claimPort } from "../servers/port.testing.ts";
 import { Api, collect, problemOf } from "./api.testing.ts";
 import { hold, release } from "./core.testing.ts";
-import { DATABASES } from "./databases.testing.ts";
+import { DATABASES, type DatabaseChoice } from "./databases.testing.ts";
 import { eventuallyTrue } from "./eventually.testing.ts";
 import { payload, putInputs } from "./inputs.testing.ts";
 import { endServices, type Serving, serviceFolder, startServe, untilNoneRuns } from "./service.testing.ts";
 import { type FakeStorage, startFakeStorage } from "./storage.testing.ts";
 
-/** Of the first service of each database, which the first test ends. */
-const DRAINING = { MUCAST_DRAIN_SECONDS: "600" };
+/** One service after the other: on the same folder, database and port. */
+class Restarted {
+  readonly storage: FakeStorage;
+  readonly #folder: string;
+  readonly #port: number;
+  readonly #env: Readonly<Record<string, string>>;
+  #serving: Serving | undefined;
+
+  private constructor(
+    storage: FakeStorage,
+    folder: string,
+    port: number,
+    env: Readonly<Record<string, string>>,
+  ) {
+    this.storage = storage;
+    this.#folder = folder;
+    this.#port = port;
+    this.#env = env;
+  }
+
+  /** The first service of a database, with the blobs `small` put. */
+  static async start(database: DatabaseChoice, env: Record<string, string> = {}): Promise<Restarted> {
+    await database.begin();
+    const storage = await startFakeStorage();
+    const folder = await serviceFolder();
+    const own = { ...(await database.env()), ...storage.env };
+    const restarted = new Restarted(storage, folder, await claimPort(), own);
+    await restarted.start(1, env);
+    await putInputs(restarted.api, "small");
+    return restarted;
+  }
+
+  /** The next service, which runs so many jobs at the same time. */
+  async start(jobs: number, env: Record<string, string> = {}): Promise<void> {
+    const limits = { MUCAST_CORES: String(jobs), MUCAST_CONCURRENT_JOBS: String(jobs) };
+    const options = { folder: this.#folder, port: this.#port, env: { ...this.#env, ...limits, ...env } };
+    this.#serving = await startServe(options);
+  }
+
+  get serving(): Serving {
+    return this.#serving!;
+  }
+
+  get api(): Api {
+    return new Api(this.serving.url);
+  }
+
+  get blobs(): string {
+    return join(this.serving.dataDir, "blobs/data");
+  }
+
+  /** The payload of a job that waits for nothing. */
+  get small(): string {
+    return payload(this.serving.url, "small");
+  }
+
+  /** A job that runs and waits for its blobs. @returns its id. */
+  async heldRunning(key: string): Promise<string> {
+    hold(this.storage, key);
+    const { id } = await this.api.submit(payload(this.storage.url, key));
+    await this.api.running(id);
+    await this.isRead(key, 1);
+    assert.ok(this.serving.processes().length > 1, "a job process runs beside the service");
+    return id;
+  }
+
+  /** Once so many attempts wait for the blobs. */
+  async isRead(key: string, times: number): Promise<void> {
+    await this.storage.asked(`data_extractor_${key}.json`, times);
+  }
+
+  /**
+   * Ends the service as the kernel would, and waits for all that it had started to end by itself.
+   * @param last while all job processes are stopped, so that no job ends before its service.
+   */
+  async kill9(last?: () => Promise<void>): Promise<void> {
+    const seen = this.serving.processes();
+    const jobs = last === undefined ? [] : seen.filter(({ parent }) => parent === this.serving.pid);
+    for (const { pid } of jobs) process.kill(pid, "SIGSTOP");
+    await last?.();
+    await this.serving.kill9();
+    for (const { pid } of jobs) process.kill(pid, "SIGCONT");
+    await untilNoneRuns(seen);
+  }
+
+  filesOf(id: string): string[] {
+    return readdirSync(this.blobs).filter((name) => name.includes(id));
+  }
+
+  async succeeded(id: string): Promise<OperationView> {
+    const ended = await this.api.ended(id);
+    assert.equal(ended.status, "Succeeded", JSON.stringify(ended.error));
+    assert.deepEqual(this.filesOf(id), [`ml_engine_${id}.json`]);
+    assert.equal((await this.api.ask("GET", ended.result!.output_url)).status, 200);
+    return ended;
+  }
+
+  async endedWithout(id: string, status: string, code: string): Promise<void> {
+    const ended = await this.api.ended(id);
+    assert.deepEqual([ended.status, ended.error?.code], [status, code]);
+    assert.deepEqual(this.filesOf(id), []);
+  }
+
+  async attemptsOf(id: string): Promise<unknown[]> {
+    const events = await collect(await this.api.events(id));
+    return events
+      .filter(({ type }) => type === "started")
+      .map(({ data }) => (data as { data: { attempt: number } }).data.attempt);
+  }
+}
 
 /** Resolves the moment a file of that name is in the folder. */
 function appears(folder: string, name: string): Promise<void> {
@@ -30,174 +139,139 @@ function appears(folder: string, name: string): Promise<void> {
   });
 }
 
+/** Follows a job by the typed client, from its start to its end. */
+function follow(url: string, body: string) {
+  const started = Promise.withResolvers<string>();
+  const seqs: number[] = [];
+  const onEvent = ({ seq, type, operation_id }: { seq: number; type: string; operation_id: string }) => {
+    seqs.push(seq);
+    if (type === "started") started.resolve(operation_id);
+  };
+  const ended = new MucastClient({ baseUrl: url }).runAndWait("run_ml_job", body, { onEvent });
+  ended.catch(started.reject);
+  return { started: started.promise, ended, seqs };
+}
+
+const DRAINING = { MUCAST_DRAIN_SECONDS: "600" };
+
+describe("SIGTERM", { timeout: 600_000 }, () => {
+  let storage: FakeStorage | undefined;
+  after(async () => {
+    await endServices();
+    await storage?.stop();
+  });
+
+  test("lets what runs end within the time for it, takes nothing new, and leaves what waits", async () => {
+    const service = await Restarted.start(DATABASES[0]!, DRAINING);
+    storage = service.storage;
+    const { api, serving, small } = service;
+    const id = await service.heldRunning("drained");
+    const behind = await api.submit(small);
+    const seen = serving.processes();
+    serving.signal("SIGTERM");
+    await eventuallyTrue("it drains", async () => (await api.ask("GET", "/readyz")).status === 503);
+    problemOf(await api.post("run_ml_job", small), 503, "unavailable");
+    release(storage, "drained");
+    assert.deepEqual(await serving.exited, { code: 0, signal: null });
+    await untilNoneRuns(seen);
+    assert.deepEqual(service.filesOf(id), [`ml_engine_${id}.json`]);
+    await service.start(1);
+    await service.succeeded(id);
+    assert.deepEqual(await service.attemptsOf(id), [1]);
+    await service.succeeded(behind.id);
+  });
+});
+
 for (const database of DATABASES) {
-  describe(`on ${database.name}`, { timeout: 600_000 }, () => {
-    let [storage, folder, port, env]: [FakeStorage?, string?, number?, Record<string, string>?] = [];
-    let serving: Serving;
-    let api: Api;
+  describe(`kill -9 on ${database.name}`, { timeout: 600_000 }, () => {
+    let service: Restarted;
+    let [released, canceled, lost, taken, written] = ["", "", "", "", ""];
+    let waiting: string[];
+    let followed: ReturnType<typeof follow>;
+    const keyed = { "idempotency-key": "before" };
 
-    /** The same service again: folder, database, port. */
-    async function start(more: Record<string, string> = {}): Promise<void> {
-      serving = await startServe({ folder: folder!, port: port!, env: { ...env, ...more } });
-      api = new Api(serving.url);
-    }
-
+    /** By SIGTERM, then twice by kill -9; the tests look at what the last service tells. */
     before(async () => {
-      await database.begin();
-      storage = await startFakeStorage();
-      folder = await serviceFolder();
-      port = await claimPort();
-      env = { ...(await database.env()), ...storage.env, MUCAST_CORES: "1", MUCAST_CONCURRENT_JOBS: "1" };
-      await start(DRAINING);
-      await putInputs(api, "small");
+      service = await Restarted.start(database);
+      const { storage, small } = service;
+      released = await service.heldRunning("released");
+      const seen = service.serving.processes();
+      assert.deepEqual(await service.serving.terminate(), { code: 0, signal: null });
+      await untilNoneRuns(seen);
+
+      await service.start(4);
+      await service.isRead("released", 2);
+      hold(storage, "followed");
+      followed = follow(service.serving.url, payload(storage.url, "followed"));
+      await followed.started;
+      await service.isRead("followed", 1);
+      canceled = await service.heldRunning("canceled");
+      lost = await service.heldRunning("lost");
+      waiting = (await Promise.all([1, 2].map(() => service.api.submit(small)))).map(({ id }) => id);
+      await service.kill9(async () => {
+        await service.api.cancel(canceled);
+        taken = (await service.api.submit(small, keyed)).id;
+      });
+      for (const key of ["released", "followed", "canceled"]) release(storage, key);
+
+      await service.start(2);
+      await service.isRead("lost", 2);
+      await followed.ended;
+      for (const id of [released, taken, ...waiting]) await service.api.ended(id);
+      written = await service.heldRunning("written");
+      const isWritten = appears(service.blobs, `ml_engine_${written}.json`);
+      release(storage, "written");
+      await isWritten;
+      await service.kill9();
+      await service.start(1);
     });
     after(async () => {
       await endServices();
-      await storage?.stop();
+      await service?.storage.stop();
       await database.end();
     });
 
-    /** A job that runs and waits for its blobs. */
-    async function heldRunning(key: string): Promise<OperationView> {
-      hold(storage!, key);
-      const { id } = await api.submit(payload(storage!.url, key));
-      const running = await api.running(id);
-      await storage!.asked(`data_extractor_${key}.json`);
-      assert.ok(serving.processes().length > 1, "a job process runs beside the service");
-      return running;
-    }
-
-    /** Ends the service as the kernel would, and waits for all that it had started to end by itself. */
-    async function kill9(): Promise<void> {
-      const seen = serving.processes();
-      await serving.kill9();
-      await untilNoneRuns(seen);
-    }
-
-    function filesOf(id: string): string[] {
-      return readdirSync(join(serving.dataDir, "blobs/data")).filter((name) => name.includes(id));
-    }
-
-    async function succeeded(id: string): Promise<OperationView> {
-      const ended = await api.ended(id);
-      assert.equal(ended.status, "Succeeded", JSON.stringify(ended.error));
-      assert.deepEqual(filesOf(id), [`ml_engine_${id}.json`]);
-      assert.equal((await api.ask("GET", ended.result!.output_url)).status, 200);
-      return ended;
-    }
-
-    async function attemptsOf(id: string): Promise<unknown[]> {
-      const events = await collect(await api.events(id));
-      return events
-        .filter(({ type }) => type === "started")
-        .map(({ data }) => (data as { data: { attempt: number } }).data.attempt);
-    }
-
-    test("SIGTERM lets what runs end within the time for it, takes nothing new, and leaves what waits", async () => {
-      const { id } = await heldRunning("drained");
-      const behind = await api.submit(payload(serving.url, "small"));
-      const seen = serving.processes();
-      serving.signal("SIGTERM");
-      await eventuallyTrue("it drains", async () => (await api.ask("GET", "/readyz")).status === 503);
-      problemOf(await api.post("run_ml_job", payload(serving.url, "small")), 503, "unavailable");
-      release(storage!, "drained");
-      assert.deepEqual(await serving.exited, { code: 0, signal: null });
-      await untilNoneRuns(seen);
-      assert.deepEqual(filesOf(id), [`ml_engine_${id}.json`]);
-      await start();
-      await succeeded(id);
-      assert.deepEqual(await attemptsOf(id), [1]);
-      await succeeded(behind.id);
+    test("while a job runs and others wait: all end, each with one output", async () => {
+      const { id } = await followed.ended;
+      for (const one of [...waiting, id]) await service.succeeded(one);
+      assert.deepEqual(await service.attemptsOf(id), [1, 2]);
     });
 
-    test("kill -9 while a job runs and others wait: all end, each with one output", async () => {
-      const { id } = await heldRunning("killed");
-      const waiting = await Promise.all([1, 2, 3].map(() => api.submit(payload(serving.url, "small"))));
-      await kill9();
-      release(storage!, "killed");
-      await start();
-      for (const operation of [...waiting, { id }]) await succeeded(operation.id);
-      assert.deepEqual(await attemptsOf(id), [1, 2]);
-    });
-
-    test("a cancellation that was asked for is not forgotten by kill -9", async () => {
-      const { id } = await heldRunning("canceled");
-      const seen = serving.processes();
-      // Stopped, so that the job cannot end before its service is killed.
-      const jobs = seen.filter(({ parent }) => parent === serving.pid);
-      for (const { pid } of jobs) process.kill(pid, "SIGSTOP");
-      await api.cancel(id);
-      await serving.kill9();
-      for (const { pid } of jobs) process.kill(pid, "SIGCONT");
-      await untilNoneRuns(seen);
-      release(storage!, "canceled");
-      await start();
-      const ended = await api.ended(id);
-      assert.deepEqual([ended.status, ended.error?.code], ["Canceled", "canceled"]);
-      assert.deepEqual(filesOf(id), []);
-    });
-
-    test("kill -9 right after a job was taken: it runs after the restart", async () => {
-      const { id } = await api.submit(payload(serving.url, "small"), { "idempotency-key": "before" });
-      await kill9();
-      await start();
-      await succeeded(id);
-    });
-
-    test("an idempotency key still gives the same operation after restarts", async () => {
-      const answer = await api.post("run_ml_job", payload(serving.url, "small"), {
-        "idempotency-key": "before",
-      });
-      assert.equal(answer.status, 202, answer.text);
-      const { id } = JSON.parse(answer.text);
-      assert.equal(answer.headers.get("operation-location"), `${serving.url}/v1/operations/${id}`);
-      await succeeded(id);
-      assert.equal(
-        problemOf(
-          await api.post("run_ml_job", payload(serving.url, "other"), { "idempotency-key": "before" }),
-          422,
-          "idempotency_conflict",
-        ).status,
-        422,
+    test("while a client waits: it waits on, and gets each event once", async () => {
+      assert.equal((await followed.ended).status, "Succeeded");
+      assert.deepEqual(
+        followed.seqs,
+        followed.seqs.map((_, index) => index + 1),
       );
     });
 
-    test("kill -9 the moment the output is there: Succeeded, with that output", async () => {
-      const { id } = await heldRunning("written");
-      const written = appears(join(serving.dataDir, "blobs/data"), `ml_engine_${id}.json`);
-      release(storage!, "written");
-      await written;
-      await kill9();
-      await start();
-      const { result } = await succeeded(id);
-      assert.equal(result!.output_url, `${serving.url}/data/ml_engine_${id}.json`);
+    test("right after a job was taken: it runs, and an idempotency key still gives the same operation", async () => {
+      await service.succeeded(taken);
+      const answer = await service.api.post("run_ml_job", service.small, keyed);
+      assert.equal(answer.status, 202, answer.text);
+      assert.equal(JSON.parse(answer.text).id, taken);
+      const { url } = service.serving;
+      assert.equal(answer.headers.get("operation-location"), `${url}/v1/operations/${taken}`);
+      const other = await service.api.post("run_ml_job", payload(url, "other"), keyed);
+      problemOf(other, 422, "idempotency_conflict");
     });
 
-    test("kill -9 under both attempts: Failed, execution_lost, no output", async () => {
-      const { id } = await heldRunning("lost");
-      await kill9();
-      await start();
-      await api.running(id);
-      await storage!.asked("data_extractor_lost.json", 2);
-      await kill9();
-      await start();
-      const ended = await api.ended(id);
-      assert.deepEqual([ended.status, ended.error?.code], ["Failed", "execution_lost"]);
-      assert.deepEqual(filesOf(id), []);
+    test("after a cancellation was asked for: it is not forgotten", async () => {
+      await service.endedWithout(canceled, "Canceled", "canceled");
     });
 
-    test("SIGTERM releases a job that does not end in time, as often as it comes", async () => {
-      const { id } = await heldRunning("handed");
-      for (let times = 2; times <= 3; times++) {
-        const seen = serving.processes();
-        assert.deepEqual(await serving.terminate(), { code: 0, signal: null });
-        await untilNoneRuns(seen);
-        await start();
-        await api.running(id);
-        await storage!.asked("data_extractor_handed.json", times);
-      }
-      release(storage!, "handed");
-      await succeeded(id);
+    test("the moment the output is there: Succeeded, with that output", async () => {
+      const { result } = await service.succeeded(written);
+      assert.equal(result!.output_url, `${service.serving.url}/data/ml_engine_${written}.json`);
+    });
+
+    test("under both attempts: Failed, execution_lost, no output", async () => {
+      await service.endedWithout(lost, "Failed", "execution_lost");
+    });
+
+    test("after SIGTERM released a job: that was no lost attempt, and it runs a third time", async () => {
+      await service.succeeded(released);
+      assert.equal((await service.attemptsOf(released)).length, 3);
     });
   });
 }
