@@ -4,21 +4,35 @@ import { onEachDatabase } from "../database/databases.testing.ts";
 import { claimOperation, recordStart } from "./claim-operation.ts";
 import { releaseOperation } from "./end-operation.ts";
 import { readEvents, webhookTypes } from "./events.ts";
-import { insertOperation } from "./insert-operation.ts";
+import { type Inserted, insertOperation } from "./insert-operation.ts";
 import { readOperation } from "./operation-rows.ts";
 
 const NONE = webhookTypes([]);
 
 onEachDatabase((tested) => {
-  beforeEach(async () => {
-    await tested.database().exec("truncate operations cascade");
+  /** Submits a job under the key `one`. */
+  function insert(id: string): Promise<Inserted> {
     const urls = { featureUrl: "", dataExtractorUrl: "" };
     const job = { operation: "run_ml_job", config: "{}", configSha256: "", bodySha256: "" } as const;
-    const asked = { id: "op", caller: "local", idempotencyKey: undefined, traceparent: undefined };
+    const asked = { id, caller: "local", idempotencyKey: "one", traceparent: undefined };
     const stored = { space: "", blobs: [] };
     const allowance = { queued: 10, quota: { bytes: 1_000, blobs: 10 } };
-    await insertOperation(tested.database(), { ...asked, ...job, ...urls, ...stored }, allowance, NONE);
+    return insertOperation(tested.database(), { ...asked, ...job, ...urls, ...stored }, allowance, NONE);
+  }
+
+  beforeEach(async () => {
+    await tested.database().exec("truncate operations cascade");
+    await insert("op");
   });
+
+  if (tested.kind === "postgres")
+    test("a submission does not wait for a transaction that ends the operation of its key, which waits for the caller's usage", async () => {
+      await tested.database().transaction(async (ending) => {
+        await ending.query("update operations set status = 'Canceled', finished_at = now() where id = 'op'");
+        const again = await insert("another");
+        assert.deepEqual([again.kind, "row" in again && again.row.id], ["exists", "op"]);
+      });
+    });
 
   test("a refusal that is stored twice changes no later attempt", async () => {
     const database = tested.database();

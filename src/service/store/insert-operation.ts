@@ -49,12 +49,16 @@ export function insertOperation(
   webhooks: WebhookTypes,
 ): Promise<Inserted> {
   return database.transaction(async (statements) => {
+    // Locks the caller's usage, so no other submission of the caller is open.
     const used = await overQuota(statements, operation.caller, allowance.quota);
-    if (used) return (await sameKey(statements, operation)) ?? { kind: "over quota", used };
+    // A read, since an insert would wait for a transaction that ends the key's operation, and that waits for the usage.
+    const before = await sameKey(statements, operation);
+    if (before) return before;
+    if (used) return { kind: "over quota", used };
     const blob = await missingOf(statements, operation);
-    if (blob) return (await sameKey(statements, operation)) ?? { kind: "missing", blob };
+    if (blob) return { kind: "missing", blob };
     const row = await insert(statements, operation, allowance.queued);
-    if (!row) return (await sameKey(statements, operation)) ?? { kind: "full" };
+    if (!row) return { kind: "full" };
     const queued = { type: "queued", data: { operation: row.operation } } as const;
     await appendEvents(statements, row.id, [queued], webhooks);
     return { kind: "created", row };
@@ -76,7 +80,7 @@ async function missingOf(
   return undefined;
 }
 
-/** @returns undefined where the key is taken, or where too many operations of the caller wait. */
+/** @returns undefined where too many operations of the caller wait. */
 async function insert(
   statements: Queryable,
   o: NewOperation,
@@ -87,7 +91,6 @@ async function insert(
        idempotency_key, body_sha256, traceparent, space)
      select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $12
      where (select count(*) from operations where caller = $2 and status = 'NotStarted') < $11::int
-     on conflict (caller, idempotency_key) where idempotency_key is not null do nothing
      returning *`,
     [
       o.id,
