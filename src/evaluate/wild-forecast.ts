@@ -36,10 +36,10 @@ export interface SizedForecasts {
  */
 export function isWild({ fitLabels, heldOut, score, mu = 0 }: SizedForecasts): boolean {
   const label = deviation(fitLabels);
-  const isSteep = (shrinkage(heldOut.realised, heldOut.predicted).b ?? 0) < LEAST_SLOPE;
+  const isOversized = (shrinkage(heldOut.realised, heldOut.predicted).b ?? 0) < LEAST_SLOPE;
   const tested = deviation(heldOut.predicted);
-  if (tested > WIDE * label && isSteep) return true;
+  if (tested > WIDE * label && isOversized) return true;
   const scored = deviation(score);
   if (score.length >= LEAST_SCORE_ROWS && scored > WIDE * label && scored > WIDENING * tested) return true;
-  return Math.abs(mu) > (isSteep ? FAR : ABSURD) * label;
+  return Math.abs(mu) > (isOversized ? FAR : ABSURD) * label;
 }

@@ -56,7 +56,7 @@ test("forty-four rows make no fold of fifteen and forty-five make one", () => {
 });
 
 test("fewer folds than asked are a warning with their number", () => {
-  const facts = { ticker: "AAA", fitRows: 50, testSize: 15, asked: 15 };
+  const facts = { ticker: "AAA", fitRows: 50, testSize: 15, asked: 15, shrinks: false };
   assert.equal(fewerFolds({ ...facts, got: 15 }), undefined);
   const one = fewerFolds({ ...facts, got: 1 });
   assert.deepEqual(one, {
@@ -65,5 +65,11 @@ test("fewer folds than asked are a warning with their number", () => {
     count: 1,
     message: "AAA: 50 fit rows hold 1 of 15 folds of 15 rows (the first trains on at least 30).",
   });
-  assert.match(fewerFolds({ ...facts, got: 0 })!.message, /no cross-validation and no interval/);
+  assert.match(fewerFolds({ ...facts, got: 0 })!.message, /no cross-validation and no interval\.$/);
+});
+
+test("where forecasts are shrunk by what they prove out of fold, a ticker without a fold is told that its own are 0", () => {
+  const facts = { ticker: "AAA", fitRows: 40, testSize: 15, asked: 15, shrinks: true };
+  assert.match(fewerFolds({ ...facts, got: 0 })!.message, /; with shrinkage own its forecasts are 0\.$/);
+  assert.doesNotMatch(fewerFolds({ ...facts, got: 1 })!.message, /shrinkage/);
 });

@@ -35,10 +35,13 @@ export function fewerFolds(facts: {
   readonly testSize: number;
   readonly asked: number;
   readonly got: number;
+  /** Whether forecasts are multiplied by what they proved to be worth in the folds. */
+  readonly shrinks: boolean;
 }): Warning | undefined {
-  const { ticker, fitRows, testSize, asked, got } = facts;
+  const { ticker, fitRows, testSize, asked, got, shrinks } = facts;
   if (got >= asked) return undefined;
-  const without = got === 0 ? "; it has no cross-validation and no interval" : "";
+  const zero = shrinks ? "; with shrinkage own its forecasts are 0" : "";
+  const without = got === 0 ? `; it has no cross-validation and no interval${zero}` : "";
   return {
     code: "fewer_folds",
     ticker,

@@ -42,9 +42,10 @@ export function planFits(
 export function planWarnings(
   { ticker, fit, warnings }: PanelRows,
   folds: readonly Fold[],
-  { cvTestSize: testSize, nSplits: asked }: MlSettings,
+  { cvTestSize: testSize, nSplits: asked, shrinkage }: MlSettings,
 ): readonly Warning[] {
-  const fewer = fewerFolds({ ticker, fitRows: fit.length, testSize, asked, got: folds.length });
+  const [fitRows, got] = [fit.length, folds.length];
+  const fewer = fewerFolds({ ticker, fitRows, testSize, asked, got, shrinks: shrinkage === "own" });
   return fewer === undefined ? warnings : [...warnings, fewer];
 }
 
