@@ -183,16 +183,11 @@ test("a ratio of scores is the mean over tickers of the tickers' ratios, on rows
     [-1, 1, 3],
     [0, 1, 9],
   ]);
-  assert.equal(scoreRatio([[narrow, wide]], 0.1), 0.5);
-  assert.equal(
-    scoreRatio(
-      [
-        [narrow, wide],
-        [wide, wide],
-      ],
-      0.1,
-    ),
-    0.75,
-  );
-  assert.equal(scoreRatio([[rows("A", []), rows("A", [])]], 0.1), null);
+  assert.equal(atOnce(scoreRatio([[narrow, wide]], 0.1)), 0.5);
+  const pairs = [
+    [narrow, wide],
+    [wide, wide],
+  ] as const;
+  assert.equal(atOnce(scoreRatio(pairs, 0.1)), 0.75);
+  assert.equal(atOnce(scoreRatio([[rows("A", []), rows("A", [])]], 0.1)), null);
 });

@@ -211,10 +211,10 @@ class Year {
  * ratios, null where no ticker has one.
  * @param pairs of one ticker each.
  */
-export function scoreRatio(
+export function* scoreRatio(
   pairs: readonly (readonly [method: CoveredRows, other: CoveredRows])[],
   alpha: number,
-): number | null {
+): Pausable<number | null> {
   const ratios: number[] = [];
   for (const [method, other] of pairs) {
     let [own, others] = [0, 0];
@@ -224,6 +224,7 @@ export function scoreRatio(
       others += scored(other, i, alpha)[1];
     }
     if (Number.isFinite(own / others)) ratios.push(own / others);
+    yield 0;
   }
   return finiteOrNull(ratios.reduce((sum, ratio) => sum + ratio, 0) / ratios.length);
 }

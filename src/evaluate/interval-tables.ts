@@ -16,10 +16,14 @@ export function* intervalTables(
   const asked = tickers.map((ticker) => coveredRows(ticker, ticker.asked));
   const others: [string, CoverageTable & { readonly score_ratio: number | null }][] = [];
   for (const [k, { method }] of (tickers[0]?.others ?? []).entries()) {
-    const other = tickers.map((ticker) => onSameRows(coveredRows(ticker, ticker.others[k]!), ticker.asked));
+    const other: CoveredRows[] = [];
+    for (const ticker of tickers) {
+      other.push(onSameRows(coveredRows(ticker, ticker.others[k]!), ticker.asked));
+      yield 0;
+    }
     const table = yield* coverageTable(other, alpha);
     const pairs = asked.map((rows, i) => [rows, other[i]!] as const);
-    others.push([method, { ...table, score_ratio: scoreRatio(pairs, alpha) }]);
+    others.push([method, { ...table, score_ratio: yield* scoreRatio(pairs, alpha) }]);
   }
   return { ...(yield* coverageTable(asked, alpha)), others: new Map(others) };
 }
