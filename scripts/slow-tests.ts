@@ -125,8 +125,6 @@ export const LONGEST: readonly string[] = [
   "test/service/keys-command.test.ts",
   "test/service/mcp-stdio.test.ts",
   "test/service/shared-database.test.ts",
-  "test/end-to-end/network-command-line.test.ts",
-  "test/end-to-end/command-line.test.ts",
 ];
 
 /**
@@ -142,6 +140,8 @@ export const TOGETHER: readonly (readonly string[])[] = [
     "test/end-to-end/network-bytes.test.ts",
     "test/end-to-end/network-scalers.test.ts",
     "test/end-to-end/networks-see-no-future.test.ts",
+    "test/end-to-end/refused-ml-jobs.test.ts",
+    "test/end-to-end/refused-network-jobs.test.ts",
     "test/end-to-end/warned-jobs.test.ts",
     "test/end-to-end/what-changes-nothing.test.ts",
     "test/planted-warnings.test.ts",

@@ -33,7 +33,7 @@ const MODELS = {
 } as const;
 
 async function warningsOf(blobs: BlobPair, model: object): Promise<OutputBlob["warnings"]> {
-  const { output } = await runJob(blobs, JSON.stringify({ "ML params": model }), 2);
+  const { output } = await runJob(blobs, JSON.stringify({ "ML params": model }));
   return output.warnings.filter(({ code }) => code === "no_skill" || code === "wild_forecast");
 }
 

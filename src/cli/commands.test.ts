@@ -29,3 +29,26 @@ test("serve takes the flag of every setting that has one, and the settings file"
     [...flags, SETTINGS_FILE.flag],
   );
 });
+
+test("the help names every command, and that of a job its flags", () => {
+  assert.match(createProgram().helpInformation(), /run_ml_job[\s\S]*run_dl_job/);
+  for (const name of ["run_ml_job", "run_dl_job"]) {
+    const help = commands.find((command) => command.name() === name)!.helpInformation();
+    for (const flag of ["--feature-url", "--data-extractor-url", "--config", "--blob-url", "--workers"]) {
+      assert.ok(help.includes(flag), `${name} ${flag}`);
+    }
+  }
+});
+
+test("a misspelt flag is told with the nearest, and where the help is", async () => {
+  let told = "";
+  const program = createProgram();
+  program.commands[0]!.configureOutput({
+    writeErr: (text) => {
+      told += text;
+    },
+  });
+  const words = ["node", "mucast", "run_ml_job", "--feature-urls", "x"];
+  await assert.rejects(program.parseAsync(words), { code: "commander.unknownOption" });
+  assert.match(told, /unknown option '--feature-urls'\s+\(Did you mean --feature-url\?\)\s+Run with --help/);
+});

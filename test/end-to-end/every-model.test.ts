@@ -18,19 +18,19 @@ const TOLERANCE = 1e-9;
 const MODELS: readonly (readonly [name: string, params: string])[] = [
   [
     "random_forest",
-    '"model_params": {"n_estimators": 12, "max_depth": 5, "max_features": 1, "min_samples_leaf": 3}, "n_splits": 4, "shrinkage": "own", "intervals": {}',
+    '"model_params": {"n_estimators": 6, "max_depth": 5, "max_features": 1, "min_samples_leaf": 3}, "n_splits": 4, "shrinkage": "own", "intervals": {}',
   ],
   [
     "xgboost",
-    '"model_params": {"n_estimators": 12, "max_depth": 3, "subsample": 0.8, "colsample_bytree": 0.7}, "n_splits": 4, "intervals": {"alpha": 0.05}',
+    '"model_params": {"n_estimators": 6, "max_depth": 3, "subsample": 0.8, "colsample_bytree": 0.7}, "n_splits": 4, "intervals": {"alpha": 0.05}',
   ],
   [
     "lightgbm",
-    '"model_params": {"n_estimators": 12, "num_leaves": 7, "min_child_samples": 5, "colsample_bytree": 0.7}, "n_splits": 4, "intervals": {"bound": "lower"}',
+    '"model_params": {"n_estimators": 6, "num_leaves": 7, "min_child_samples": 5, "colsample_bytree": 0.7}, "n_splits": 4, "intervals": {"bound": "lower"}',
   ],
   [
     "catboost",
-    '"model_params": {"iterations": 12, "depth": 3}, "n_splits": 4, "intervals": {"bound": "upper", "alpha": 0.2}',
+    '"model_params": {"iterations": 6, "depth": 3}, "n_splits": 4, "intervals": {"bound": "upper", "alpha": 0.2}',
   ],
   ["linear", '"n_splits": 4, "intervals": {"alpha": 0.05, "bound": "lower"}'],
   [

@@ -90,7 +90,8 @@ describe("a ticker that fails", { concurrency: 2 }, () => {
   });
 
   test("in several fits at once tells the first in time, whatever the number of workers", async () => {
-    const market = cleanMarket();
+    const whole = cleanMarket();
+    const market = { ...whole, features: new Map([...whole.features].slice(0, 2)) };
     // Known to fail: the slow first fold when it predicts, and every later one as soon as it begins.
     const spoilt = withFeatures(
       market,
