@@ -49,7 +49,7 @@ export function buildHttp(options: HttpOptions): HttpApp {
       routerOptions: { maxParamLength: LONGEST_PARAMETER },
       // While the service drains, the handler that cannot serve a request any more refuses it.
       return503OnClosing: false,
-      clientErrorHandler: (error, socket) => answerClientError(error, socket, http!.isAnswering(socket)),
+      clientErrorHandler: (error, socket) => answerClientError(error, socket, http!.owesAnswer(socket)),
       frameworkErrors: (error, request, reply) => {
         void reply.headers(SAFE_HEADERS);
         sendProblem(error, request, reply as FastifyReply, options.log);

@@ -28,6 +28,11 @@ test("a member has the text as written, and the last one of a repeated key count
   assert.equal(partTexts("[]").get(0), undefined);
 });
 
+test("a member of millions of escapes has its text", () => {
+  const escapes = `"${'\\\\\\"'.repeat(2_400_000)}"`;
+  assert.ok(partTexts(`{"a":${escapes},"b":1.0}`).get("a") === escapes);
+});
+
 test("only the config of a tool call becomes text, also in a batch", () => {
   const call =
     '{"method":"tools/call","params":{"name":"run_ml_job","arguments":{"config":{"a":1.0},"b":2}}}';

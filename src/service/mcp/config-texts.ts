@@ -64,7 +64,8 @@ export function partTexts(
   let key: string | number = 0;
   let start = -1;
   let end = 0;
-  for (const { 0: token, index } of text.matchAll(TOKEN)) {
+  for (const [index, after] of tokensOf(text)) {
+    const token = text[index];
     const closes = token === "}" || token === "]";
     if (depth === 1 && (token === "," || closes)) {
       if (start >= 0) {
@@ -82,9 +83,31 @@ export function partTexts(
     }
     if (token === "{" || token === "[") depth += 1;
     else if (closes) depth -= 1;
-    end = index + token.length;
+    end = after;
   }
   return found;
 }
 
-const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\]:,]|[^\s{}[\]:,"]+/g;
+const TOKEN = /["{}[\]:,]|[^\s{}[\]:,"]+/g;
+
+/** Where each token begins and ends. A pattern of whole strings would overflow its stack at millions of escapes. */
+function* tokensOf(text: string): Generator<readonly [index: number, end: number]> {
+  const token = new RegExp(TOKEN);
+  for (let found = token.exec(text); found; found = token.exec(text)) {
+    if (found[0] === '"') token.lastIndex = endOfString(text, token.lastIndex);
+    yield [found.index, token.lastIndex];
+  }
+}
+
+/** @param start after the opening quote. @returns after the closing one. */
+function endOfString(text: string, start: number): number {
+  let quote = text.indexOf('"', start);
+  while (isEscaped(text, quote)) quote = text.indexOf('"', quote + 1);
+  return quote + 1;
+}
+
+function isEscaped(text: string, index: number): boolean {
+  let backslashes = 0;
+  while (text[index - 1 - backslashes] === "\\") backslashes += 1;
+  return backslashes % 2 === 1;
+}

@@ -28,6 +28,8 @@ async function raw(text: string): Promise<string> {
   return answer;
 }
 
+const CHUNKED = "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n";
+
 const ROUTES = [
   "/",
   "/docs",
@@ -195,6 +197,7 @@ test("bytes that are no request, broken escapes and headers that are too long ge
     [`GET / HTTP/1.1\r\n${host}X: ${"x".repeat(20_000)}\r\n\r\n`, 431],
     [`GET /v1/operations/%zz HTTP/1.1\r\n${host}Connection: close\r\n\r\n`, 400],
     [`POST /v1/run_ml_job HTTP/1.1\r\n${host}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n`, 400],
+    [`POST /v1/run_ml_job HTTP/1.1\r\n${host}${CHUNKED}\r\nnonsense\r\n`, 400],
   ] as const) {
     const answer = await raw(text);
     assert.match(answer, new RegExp(`^HTTP/1.1 ${status} `), text.slice(0, 60));
@@ -236,6 +239,24 @@ test("bytes that are no request close a connection whose answer has begun, and a
     assert.ok(answer.length < body.length);
     assert.equal(answer.indexOf("HTTP/1.1 4"), -1);
   }
+});
+
+test("bytes that are no request close a connection on which a request waits, and are not taken for its answer", async (t) => {
+  const host = `Host: 127.0.0.1:${service.port}\r\n`;
+  const body = JSON.stringify(ML_PAYLOAD);
+  const job = `${host}Content-Type: application/json\r\nPrefer: wait=60\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+  const socket = connect(service.port, "127.0.0.1").on("error", () => undefined);
+  t.after(() => socket.destroy());
+  const listeners = service.operations.listeners;
+  socket.write(`POST /v1/run_ml_job HTTP/1.1\r\n${job}`);
+  await eventually(() => service.operations.listeners > listeners);
+  let answer = "";
+  socket.on("data", (piece) => {
+    answer += piece;
+  });
+  socket.write("nonsense\r\n\r\n");
+  await once(socket, "close");
+  assert.equal(answer, "");
 });
 
 test("every answer has the headers against sniffing and framing", async () => {

@@ -109,9 +109,9 @@ export class HttpServer {
     else before.once("close", () => socket.writable && handle());
   }
 
-  /** Whether the server has sent a part of an answer on a connection and not all of it. */
-  isAnswering(socket: Socket): boolean {
-    return this.#connections.isAnswering(socket);
+  /** Whether a client would read what is sent on a connection now as the answer to an earlier request, or as a part of it. */
+  owesAnswer(socket: Socket): boolean {
+    return this.#connections.owesAnswer(socket);
   }
 
   /** Closes the connections, so that the server itself can close within seconds. */
@@ -200,10 +200,12 @@ class OpenConnections {
     return this.#active.get(socket)?.size ?? 0;
   }
 
-  /** Whether an answer has begun on a connection and the handler has not written all of it. */
-  isAnswering(socket: Socket): boolean {
+  /** Whether a whole request of a connection waits for its answer, or an answer has begun that the handler still writes. */
+  owesAnswer(socket: Socket): boolean {
     const active = this.#active.get(socket) ?? new Set();
-    return [...active].some(({ headersSent, writableEnded }) => headersSent && !writableEnded);
+    return [...active].some(
+      ({ req, headersSent, writableEnded }) => !writableEnded && (headersSent || req.complete),
+    );
   }
 
   #addSpare(socket: Socket): void {

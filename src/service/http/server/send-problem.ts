@@ -86,15 +86,15 @@ const refused = new WeakSet<Socket>();
 /**
  * Answers bytes that are no HTTP request, or headers that are too long or too slow, and closes the connection.
  *
- * @param isAnswering whether an answer has begun on the connection. The client would read a problem as a part of it.
+ * @param owesAnswer whether the client would read a problem as the answer to an earlier request, or as a part of it.
  */
 export function answerClientError(
   error: Error & { code?: string },
   socket: Socket,
-  isAnswering: boolean,
+  owesAnswer: boolean,
 ): void {
   if (refused.has(socket) && error.code !== "ECONNRESET") return;
-  if (error.code === "ECONNRESET" || !socket.writable || isAnswering) {
+  if (error.code === "ECONNRESET" || !socket.writable || owesAnswer) {
     socket.destroy();
     return;
   }
