@@ -9,14 +9,14 @@ test("the largest alpha that keeps a coefficient is named, and alpha is not call
   const { message } = constantWarning("AAA", { ...CONSTANT, largest_alpha: 0.001 });
   assert.equal(
     message,
-    "AAA: every score row is predicted as 0.25. An alpha below 0.001 keeps a coefficient, and none is kept from there on.",
+    "AAA: the model predicts 0.25 for every score row. An alpha below 0.001 keeps a coefficient, and none is kept from there on.",
   );
 });
 
 test("where no alpha has that power the warning does not mention alpha", () => {
   // An l1_ratio of 0 leaves coefficients above zero at any alpha.
   const { message } = constantWarning("AAA", { ...CONSTANT, largest_alpha: null });
-  assert.equal(message, "AAA: every score row is predicted as 0.25.");
+  assert.equal(message, "AAA: the model predicts 0.25 for every score row.");
 });
 
 test("min_child_samples is named with the number of training rows", () => {
@@ -27,6 +27,6 @@ test("min_child_samples is named with the number of training rows", () => {
 
 test("of a network whose forecasts were scaled to 0 the loss is named", () => {
   const { message } = constantWarning("AAA", { value: 0, prediction_scale: 0 });
-  assert.match(message, /^AAA: every score row is predicted as 0\. The loss directional leaves the size/);
+  assert.match(message, /^AAA: the model predicts 0 for every score row\. The loss directional leaves the size/);
   assert.doesNotMatch(constantWarning("AAA", { value: 0.1, prediction_scale: 0.5 }).message, /directional/);
 });

@@ -62,7 +62,8 @@ export function constantWarning(ticker: string, constant: Constant): Warning {
   return {
     code: "constant_predictions",
     ticker,
-    message: `${ticker}: every score row is predicted as ${constant.value}.${remedy(constant)}`,
+    // With shrinkage own the forecasts of the output are s times that.
+    message: `${ticker}: the model predicts ${constant.value} for every score row.${remedy(constant)}`,
   };
 }
 
