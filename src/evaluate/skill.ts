@@ -4,7 +4,7 @@ import { neweyWestT } from "./newey-west.ts";
 import { eachDate, sortedByDate } from "./rows-by-date.ts";
 import { mean, rootMeanSquare } from "./statistics.ts";
 
-/** The t that forecasts without skill reach once in twenty times: the normal quantile of 0.95. */
+/** The normal quantile of 0.95: gains that are 0 on average reach it once in twenty times, over few dates more often. */
 export const SKILLED_T = 1.645;
 
 /** How far forecasts were better than 0. */
