@@ -27,6 +27,9 @@ test("min_child_samples is named with the number of training rows", () => {
 
 test("of a network whose forecasts were scaled to 0 the loss is named", () => {
   const { message } = constantWarning("AAA", { value: 0, prediction_scale: 0 });
-  assert.match(message, /^AAA: the model predicts 0 for every score row\. The loss directional leaves the size/);
+  assert.match(
+    message,
+    /^AAA: the model predicts 0 for every score row\. The loss directional leaves the size/,
+  );
   assert.doesNotMatch(constantWarning("AAA", { value: 0.1, prediction_scale: 0.5 }).message, /directional/);
 });
