@@ -122,7 +122,6 @@ export const LONGEST: readonly string[] = [
   "src/executors/process/job-deaths.test.ts",
   "test/end-to-end/azure-storage.test.ts",
   "test/service/core.test.ts",
-  "test/service/keys-command.test.ts",
   "test/service/mcp-stdio.test.ts",
   "test/service/shared-database.test.ts",
 ];

@@ -14,12 +14,22 @@ import { limits } from "./limits.testing.ts";
 import { listing } from "./listing.testing.ts";
 import { endServices } from "./service.testing.ts";
 import { storageFaults } from "./storage-faults.testing.ts";
+import { strangers } from "./strangers.testing.ts";
 import { submitting, trainingNetworks } from "./submitting.testing.ts";
 
 const OF_OPERATIONS = [submitting, listing, cancelling, following];
 
 const SUITES = {
-  PGlite: [...OF_OPERATIONS, trainingNetworks, blobs, typedClient, storageFaults, limits, killedJobs],
+  PGlite: [
+    ...OF_OPERATIONS,
+    trainingNetworks,
+    blobs,
+    typedClient,
+    storageFaults,
+    strangers,
+    limits,
+    killedJobs,
+  ],
   PostgreSQL: OF_OPERATIONS,
 };
 

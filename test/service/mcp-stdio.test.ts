@@ -1,18 +1,19 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, readdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { readdir } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import { after, describe, test } from "node:test";
+import { createProgram } from "../../src/cli/commands.ts";
 import { FakeService, json, operation } from "../../src/client/fake-service.testing.ts";
 import { API_OPERATIONS } from "../../src/contract/api/operations.ts";
+import { MucastError } from "../../src/contract/errors/errors.ts";
 import type { OutputBlob } from "../../src/contract/output/output-blob.ts";
 import { claimPort } from "../servers/port.testing.ts";
 import { Agent, endAgents, MAIN } from "./agent.testing.ts";
 import { Api } from "./api.testing.ts";
-import { FEATURES, PRICES, payload, putInputs } from "./inputs.testing.ts";
-import { endServices, serviceFolder, startServe, untilFolderIsUnused } from "./service.testing.ts";
+import { payload, putInputs } from "./inputs.testing.ts";
+import { endServices, startServe, untilFolderIsUnused } from "./service.testing.ts";
 
 after(async () => {
   await endAgents();
@@ -20,7 +21,7 @@ after(async () => {
 });
 
 describe("an agent over stdio", { timeout: 600_000 }, () => {
-  test("runs a job of the service that has the folder open, and one of its own after that has gone", async () => {
+  test("runs a job of the service that has the folder open; once that has gone, two start one for themselves, which ends with them", async () => {
     const serving = await startServe();
     await putInputs(new Api(serving.url), "one");
     const agent = await Agent.start(["--data-dir", serving.dataDir], { MUCAST_PORT: String(serving.port) });
@@ -44,29 +45,22 @@ describe("an agent over stdio", { timeout: 600_000 }, () => {
     assert.equal((await agent.refused("get_forecast", { id: "nothing" })).code, "not_found");
 
     await serving.kill9();
-    const again = await agent.call("run_ml_job", { ...args, idempotency_key: "one" });
+    const [again, second] = await Promise.all([
+      agent.call("run_ml_job", { ...args, idempotency_key: "one" }),
+      Agent.start(["--data-dir", serving.dataDir]),
+    ]);
     assert.equal(again.id, id, "its own service knows the operations of the one before");
-    const further = await agent.ended((await agent.call("run_ml_job", args)).id);
-    assert.equal(further.status, "Succeeded", JSON.stringify(further.error));
-    await agent.close();
-    await untilFolderIsUnused(serving.dataDir);
-  });
-
-  test("that finds no service starts one for itself, which ends with it", async () => {
-    const folder = await serviceFolder();
-    const blobs = join(folder, "data", "blobs", "data");
-    await mkdir(blobs, { recursive: true });
-    await writeFile(join(blobs, "feature_engine_a.json"), FEATURES);
-    await writeFile(join(blobs, "data_extractor_a.json"), PRICES);
-    const [first, second] = await Promise.all(
-      [1, 2].map(() => Agent.start(["--data-dir", join(folder, "data")])),
+    const further = await second.call("run_ml_job", JSON.parse(payload(addressIn(agent, second), "one")));
+    assert.equal(
+      (await agent.call("get_operation", { id: further.id })).id,
+      further.id,
+      "both use the same one",
     );
-    const { id } = await first!.call("run_ml_job", JSON.parse(payload(addressIn(first!, second!), "a")));
-    assert.equal((await second!.call("get_operation", { id })).id, id, "both talk to the same one");
-    assert.equal((await second!.ended(id)).status, "Succeeded");
-    await Promise.all([first!.close(), second!.close()]);
-    await untilFolderIsUnused(folder);
-    assert.ok(!(await readdir(join(folder, "data"))).includes("service.lock"));
+    const done = await agent.ended(further.id);
+    assert.equal(done.status, "Succeeded", JSON.stringify(done.error));
+    await Promise.all([agent.close(), second.close()]);
+    await untilFolderIsUnused(serving.dataDir);
+    assert.ok(!(await readdir(serving.dataDir)).includes("service.lock"));
   });
 
   test("leaves numbers, stdout and the key of a service elsewhere alone", async () => {
@@ -120,15 +114,16 @@ describe("an agent over stdio", { timeout: 600_000 }, () => {
     assert.match(String(asked!.headers["idempotency-key"]), /^[0-9a-f-]{36}$/);
   });
 
-  test("is not served where the URL is none, or a message has no end", () => {
-    const run = (args: readonly string[], input = "") =>
-      spawnSync(process.execPath, [MAIN, "mcp", ...args], { input, encoding: "utf8" });
+  test("is not served where the URL is none, or a message has no end", async () => {
     for (const url of ["", "nonsense", "ftp://127.0.0.1"]) {
-      const { status, stdout, stderr } = run(["--url", url]);
-      assert.deepEqual([status, stdout], [2, ""]);
-      assert.match(stderr, /--url: must be an http or https URL/);
+      await assert.rejects(createProgram().parseAsync(["node", "mucast", "mcp", "--url", url]), (error) => {
+        assert.ok(error instanceof MucastError);
+        assert.match(JSON.stringify([error.code, error.data]), /invalid_request.*--url/);
+        return true;
+      });
     }
-    const endless = run(["--url", "http://127.0.0.1:9"], "[".repeat(11 * 2 ** 20));
+    const words = [MAIN, "mcp", "--url", "http://127.0.0.1:9"];
+    const endless = spawnSync(process.execPath, words, { input: "[".repeat(11 * 2 ** 20), encoding: "utf8" });
     assert.notEqual(endless.status, 0);
     assert.match(endless.stderr, /longer than 10 MB/);
   });

@@ -1,41 +1,85 @@
 /** What keeps a service from starting is said in one message, without a stack and without a secret. */
 import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
+import { createServer, type Server } from "node:net";
 import { join } from "node:path";
+import { PassThrough } from "node:stream";
 import { after, before, describe, test } from "node:test";
+import { explain, Reporter } from "../../src/cli/reporter.ts";
+import { startService } from "../../src/service/service.ts";
+import { loadSettings, type SettingFlags } from "../../src/service/settings/load-settings.ts";
 import { type Postgres, startPostgres } from "../servers/postgres.testing.ts";
-import { endServices, launchServe, type ServeOptions, serviceFolder, startServe } from "./service.testing.ts";
+import { endServices, launchServe, type ServeOptions, serviceFolder } from "./service.testing.ts";
 
 const PASSWORD = "plantedPassword";
+/** The exit status of wrong settings, and that of all else. */
+const [INVALID, FAILED] = [2, 3];
 /** Keeps its process from ending by itself. */
 const HOLDER = "data:text/javascript,setInterval(()=>undefined,1e6)";
+
+interface Refusal {
+  readonly code: number | null;
+  readonly said: string;
+}
+
+interface Given {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly flags?: SettingFlags;
+}
 
 describe("a service that cannot start", { timeout: 600_000 }, () => {
   let postgres: Postgres;
   let folder: string;
+  let taken: Server;
+  let port: number;
   before(async () => {
     postgres = await startPostgres();
-    folder = await serviceFolder();
+    folder = await serviceFolder({ isFirstStart: true });
     writeFileSync(join(folder, "file"), "x");
     writeFileSync(join(folder, "settings.json"), `{"databse_url": "postgresql://u:${PASSWORD}@h/d"}`);
     mkdirSync(join(folder, "broken/data/database"), { recursive: true });
     writeFileSync(join(folder, "broken/data/database/PG_VERSION"), "17");
-    mkdirSync(join(folder, "locked/data"), { recursive: true });
-    writeFileSync(join(folder, "locked/data/service.lock"), "");
+    mkdirSync(join(folder, "locked"));
+    writeFileSync(join(folder, "locked/service.lock"), "");
+    taken = createServer();
+    await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
+    ({ port } = taken.address() as { port: number });
   });
   after(async () => {
     await endServices();
+    taken?.close();
     await postgres?.stop();
   });
 
-  async function assertRefused(options: ServeOptions, named: RegExp): Promise<void> {
-    const refused = await launchServe({ folder, ...options });
-    const { code } = await refused.exited;
-    const said = refused.logs();
-    assert.ok(code !== 0 && code !== null, said);
+  function assertTold({ code, said }: Refusal, named: RegExp): void {
+    assert.ok(code === INVALID || code === FAILED, said);
+    const isOfSettings = /^error: invalid_request/m.test(said);
+    assert.equal(code, isOfSettings ? INVALID : FAILED, said);
     assert.match(said, named);
     assert.doesNotMatch(said, /\n {4}at |\binternal\b/, "the fault is not ours");
     assert.ok(!said.includes(PASSWORD), said);
+  }
+
+  /** As a process ends that cannot start. */
+  async function refusedProcess(options: ServeOptions): Promise<Refusal> {
+    const refused = await launchServe(options);
+    const { code } = await refused.exited;
+    return { code, said: refused.logs() };
+  }
+
+  /** The same in this process, by the steps of `mucast serve`. */
+  async function refused({ env = {}, flags = {} }: Given): Promise<Refusal> {
+    const stream = new PassThrough();
+    const reporter = new Reporter({ format: "text", quiet: false, stream });
+    try {
+      const settings = loadSettings({ data_dir: join(folder, "data"), port: "0", ...flags }, env);
+      const service = await startService(settings, env);
+      await service.close();
+    } catch (error) {
+      const code = explain(error, reporter);
+      return { code, said: String(stream.read()) };
+    }
+    return assert.fail("it started");
   }
 
   const database = (change: (url: URL) => void) => {
@@ -44,24 +88,12 @@ describe("a service that cannot start", { timeout: 600_000 }, () => {
     return { env: { DATABASE_URL: url.href } };
   };
 
-  const cases: readonly (readonly [string, () => ServeOptions, RegExp])[] = [
-    [
-      "on an address of another machine",
-      () => ({ args: ["--host", "192.0.2.1"], env: { MUCAST_AUTH: "keys" } }),
-      /192\.0\.2\.1/,
-    ],
-    ["in a data folder that is a file", () => ({ args: ["--data-dir", join(folder, "file")] }), /\/file/],
+  const processes: readonly (readonly [string, () => ServeOptions, RegExp])[] = [
     [
       "with a database that is not whole, whatever that leaves open",
       () => ({ folder: join(folder, "broken"), env: { NODE_OPTIONS: `--import ${HOLDER}` } }),
       /\/broken\/data/,
     ],
-    [
-      "with a folder of blobs that cannot be made",
-      () => ({ env: { BLOB_URL: "/proc/x" } }),
-      /the blobs, \/proc\/x, could not be written/,
-    ],
-    ["with a lock that is not one", () => ({ folder: join(folder, "locked") }), /service\.lock/],
     [
       "with a wrong password of the database",
       () =>
@@ -70,6 +102,37 @@ describe("a service that cannot start", { timeout: 600_000 }, () => {
         }),
       /password/,
     ],
+  ];
+  for (const [what, options, named] of processes) {
+    test(`${what} says so`, async () => assertTold(await refusedProcess(options()), named));
+  }
+
+  const cases: readonly (readonly [string, () => Given, RegExp])[] = [
+    [
+      "on an address that others can reach, without auth,",
+      () => ({ flags: { host: "0.0.0.0" } }),
+      /auth is "none" and host is "0\.0\.0\.0"/,
+    ],
+    [
+      "on an address of another machine",
+      () => ({
+        flags: { host: "192.0.2.1" },
+        env: { MUCAST_AUTH: "keys", ...database(() => undefined).env },
+      }),
+      /192\.0\.2\.1/,
+    ],
+    [
+      "on a port that is taken",
+      () => ({ flags: { port: String(port) }, ...database(() => undefined) }),
+      /^error: cannot_listen: .*\n {2}cannot listen on 127\.0\.0\.1:\d+: another process listens there \(EADDRINUSE\)\n {2}Give another --port/m,
+    ],
+    ["in a data folder that is a file", () => ({ flags: { data_dir: join(folder, "file") } }), /\/file/],
+    [
+      "with a folder of blobs that cannot be made",
+      () => ({ env: { BLOB_URL: "/proc/x" } }),
+      /the blobs, \/proc\/x, could not be written/,
+    ],
+    ["with a lock that is not one", () => ({ flags: { data_dir: join(folder, "locked") } }), /service\.lock/],
     [
       "with a database that the server does not have",
       () =>
@@ -85,18 +148,13 @@ describe("a service that cannot start", { timeout: 600_000 }, () => {
     ],
     [
       "with a misspelt setting",
-      () => ({ args: ["--settings", join(folder, "settings.json")] }),
+      () => ({ flags: { settings: join(folder, "settings.json") } }),
       /databse_url.*database_url/s,
     ],
     ["with settings out of range", () => ({ env: { MUCAST_JOB_SECONDS: "0" } }), /MUCAST_JOB_SECONDS/],
     ["with OIDC but no issuer", () => ({ env: { MUCAST_AUTH: "oidc" } }), /oidc_issuer/],
   ];
-  for (const [what, options, named] of cases) {
-    test(`${what} says so`, () => assertRefused(options(), named));
+  for (const [what, given, named] of cases) {
+    test(`${what} says so`, async () => assertTold(await refused(given()), named));
   }
-
-  test("on a port that is taken says so", async () => {
-    const { port } = await startServe();
-    await assertRefused({ port }, new RegExp(`\\b${port}\\b`));
-  });
 });

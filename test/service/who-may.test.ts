@@ -1,92 +1,16 @@
-/** Who may ask: callers with keys see their own, web pages see nothing, and no service listens openly by mistake. */
+/** Callers with keys see their own, and an operator makes, lists and revokes the keys of a service that runs. */
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
-import { request } from "node:http";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { withKeys } from "../../src/cli/key-access.ts";
+import type { ApiKey } from "../../src/service/auth/key-store.ts";
 import type { Scope } from "../../src/service/operations/operations.ts";
 import { Api, problemOf } from "./api.testing.ts";
 import { FEATURES, PRICES, payload, putInputs } from "./inputs.testing.ts";
-import { endServices, launchServe, type Serving, serviceFolder, startServe } from "./service.testing.ts";
-
-/** A GET that says its Host and Origin as no fetch may. @returns the status. */
-function askAs(url: string, headers: Record<string, string>, method = "GET"): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const sent = request(url, { method, headers }, (answer) => {
-      answer.resume();
-      resolve(answer.statusCode!);
-    });
-    sent.once("error", reject);
-    sent.end();
-  });
-}
-
-describe("a service without auth", { timeout: 600_000 }, () => {
-  let serving: Serving;
-  before(async () => {
-    serving = await startServe();
-  });
-  after(endServices);
-
-  for (const host of ["0.0.0.0", "::"]) {
-    test(`does not start on ${host}, and says what to do`, async () => {
-      const refused = await launchServe({ folder: serving.folder, args: ["--host", host] });
-      const { code } = await refused.exited;
-      assert.equal(code, 2, refused.logs());
-      assert.match(refused.logs(), /auth/);
-    });
-  }
-
-  test("has its port for itself: another one ends with an error that says what to do", async () => {
-    const other = await launchServe({ port: serving.port });
-    const { code } = await other.exited;
-    assert.equal(code, 3, other.logs());
-    assert.match(
-      other.logs(),
-      /^error: cannot_listen: .*\n {2}cannot listen on 127\.0\.0\.1:\d+: another process listens there \(EADDRINUSE\)\n {2}Give another --port/m,
-    );
-  });
-
-  test("answers to loopback names alone, on every route", async () => {
-    const { url, port } = serving;
-    for (const path of [
-      "/v1/operations",
-      "/healthz",
-      "/openapi.json",
-      "/metrics",
-      "/data/feature_engine_a.json",
-    ]) {
-      for (const host of ["evil.example", `evil.example:${port}`, `127.0.0.1.evil.example:${port}`]) {
-        const status = await askAs(url + path, { host });
-        assert.ok(status >= 400 && status < 500 && status !== 404, `${path} as ${host}: ${status}`);
-      }
-      for (const host of [`localhost:${port}`, `127.0.0.1:${port}`, `[::1]:${port}`]) {
-        const status = await askAs(url + path, { host });
-        assert.ok(status === 200 || status === 404, `${path} as ${host}: ${status}`);
-      }
-    }
-  });
-
-  test("refuses what a foreign page sends, also to paths that do not exist", async () => {
-    const { url } = serving;
-    for (const origin of ["https://evil.example", "null", `http://127.0.0.1:${serving.port + 1}`]) {
-      for (const [method, path] of [
-        ["GET", "/v1/operations"],
-        ["POST", "/v1/run_ml_job"],
-        ["PUT", "/data/feature_engine_a.json"],
-        ["OPTIONS", "/v1/run_ml_job"],
-        ["POST", "/mcp"],
-        ["GET", "/nowhere"],
-      ] as const) {
-        const status = await askAs(url + path, { origin }, method);
-        assert.equal(status, 403, `${method} ${path} from ${origin}`);
-      }
-    }
-    assert.equal(await askAs(`${url}/v1/operations`, { origin: url }), 200);
-  });
-});
+import { assertNoKey, assertRevoked, keys as keysCommand, TOKEN } from "./keys-command.testing.ts";
+import { endServices, type Serving, serviceFolder, startServe } from "./service.testing.ts";
 
 /** Enough for the inputs and the output of one job, and no more than twice of that. */
 const STORED_BYTES = 200_000;
@@ -228,13 +152,37 @@ describe("a service with keys", { timeout: 600_000 }, () => {
     problemOf(await reader.put("feature_engine_r.json", "[]"), 403, "forbidden");
   });
 
-  test("refuses a revoked key at once", async () => {
-    const key = await newKey("gone");
-    const api = new Api(serving.url, { authorization: `Bearer ${key}` });
-    assert.equal((await api.ask("GET", "/v1/operations")).status, 200);
-    const id = key.split("_")[1]!;
-    const revoked = await withKeys({ dataDir: serving.dataDir }, (keys) => keys.revoke(id));
-    assert.equal(revoked?.id, id);
-    assert.equal((await api.ask("GET", "/v1/operations")).status, 401);
+  test("has its keys made, listed without their secrets and revoked at once by mucast keys", async () => {
+    const { dataDir, url } = serving;
+    const statusFor = async (token: string) => {
+      const api = new Api(url, { authorization: `Bearer ${token}` });
+      return (await api.ask("GET", "/v1/operations")).status;
+    };
+    const made = await keysCommand(dataDir, "create", "--name", "the optimizer", "--scopes", "read");
+    assert.equal(made.code, 0, made.stderr);
+    const [token, id] = TOKEN.exec(made.stdout)! as unknown as [string, string];
+    const secret = token.trim().slice(`mucast_${id}_`.length);
+    assert.ok(!made.stderr.includes(secret));
+    assert.equal(await statusFor(token.trim()), 200);
+
+    const second = JSON.parse((await keysCommand(dataDir, "create", "--name", "b", "--json")).stdout);
+    assert.deepEqual(second.key.scopes, ["read", "write"]);
+    assert.match(`${second.token}\n`, TOKEN);
+
+    const listed = await keysCommand(dataDir, "list");
+    assert.match(listed.stdout, new RegExp(`^${id} +the optimizer +read +\\S+Z +(never|\\S+Z) +-$`, "m"));
+
+    assertRevoked(id, await keysCommand(dataDir, "revoke", id));
+    assert.equal(await statusFor(token.trim()), 401);
+    const all = (await keysCommand(dataDir, "list", "--json")).stdout;
+    const found: ApiKey[] = JSON.parse(all).keys;
+    assert.deepEqual(
+      found.slice(0, 2).map((key) => key.id),
+      [second.key.id, id],
+    );
+    assert.equal(found.length, Object.keys(keys).length + 2);
+    assert.notEqual(found[1]!.revoked_at, null);
+    assert.doesNotMatch(all + listed.stdout, new RegExp(`${secret}|hash|[0-9a-f]{64}`));
+    assertNoKey(await keysCommand(dataDir, "revoke", "0123456789abcdef"));
   });
 });
