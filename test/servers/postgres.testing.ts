@@ -5,12 +5,13 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { randomBytes, randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { chown, cp, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { chown, cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Client } from "pg";
 import { claimPort } from "./port.testing.ts";
+import { template } from "./template.testing.ts";
 
 const NATIVE = fileURLToPath(
   new URL(
@@ -30,7 +31,7 @@ while [ -n "$pid" ] && [ "$(readlink "/proc/$pid/exe" 2>/dev/null)" ]; do sleep 
 rm -rf "$1"`;
 
 export interface Postgres {
-  /** Of the superuser; the database `postgres`. Its password is random. */
+  /** Of the superuser; the database `postgres`. Its password is random, and that of all servers of this checkout. */
   readonly url: string;
   /** @returns the URL of a new, empty database. */
   newDatabase(): Promise<string>;
@@ -66,8 +67,7 @@ export async function startPostgres(): Promise<Postgres> {
 
 async function startIn(folder: string, watcher: ChildProcess): Promise<Postgres> {
   const native = await readableBinaries(folder);
-  const password = randomBytes(12).toString("hex");
-  await initialise(native, folder, password);
+  const password = await copyNewCluster(native, folder);
   const port = await claimPort();
   const url = `postgresql://mucast:${password}@127.0.0.1:${port}/postgres`;
   let server: ChildProcess | undefined;
@@ -111,17 +111,40 @@ async function readableBinaries(folder: string): Promise<string> {
   return copy;
 }
 
-async function initialise(native: string, folder: string, password: string): Promise<void> {
+/** What decides how a new cluster looks. */
+const SOURCES = ["tools/test-servers/package.json", "test/servers/postgres.testing.ts"];
+
+/** Puts a new cluster into the folder as `data`; initdb takes a second of a processor. @returns its password. */
+async function copyNewCluster(native: string, folder: string): Promise<string> {
+  const kept = await template("postgres", SOURCES, async (staged) => {
+    const made = join(folder, "postgres");
+    await initialise(native, made);
+    copyAsItIs(made, staged);
+    await rm(made, { recursive: true });
+  });
+  copyAsItIs(join(kept, "data"), folder);
+  return readFile(join(kept, "password"), "utf8");
+}
+
+/** With its modes and its owner: the server wants them. */
+function copyAsItIs(from: string, into: string): void {
+  const done = spawnSync("cp", ["-a", from, into], { encoding: "utf8" });
+  if (done.status !== 0) throw new Error(`cp ended with ${done.status}: ${done.error ?? done.stderr}`);
+}
+
+/** Makes the files of a server as `data` in a new folder, and their random password beside them. */
+async function initialise(native: string, folder: string): Promise<void> {
+  await mkdir(folder);
   const passwordFile = join(folder, "password");
-  await writeFile(passwordFile, password, { mode: 0o600 });
-  if (asRoot) await chown(passwordFile, NOBODY, NOBODY);
+  await writeFile(passwordFile, randomBytes(12).toString("hex"), { mode: 0o600 });
+  for (const path of asRoot ? [folder, passwordFile] : []) await chown(path, NOBODY, NOBODY);
   const args = ["-D", join(folder, "data"), "-U", "mucast", "-E", "UTF8", "--no-locale", "--no-sync"];
   const done = spawnSync(
     join(native, "bin/initdb"),
-    [...args, "--auth=scram-sha-256", `--pwfile=${passwordFile}`],
+    // Small files of the log, which are made whole and copied.
+    [...args, "--wal-segsize=1", "--auth=scram-sha-256", `--pwfile=${passwordFile}`],
     { ...owner, cwd: "/", encoding: "utf8" },
   );
-  await rm(passwordFile);
   if (done.status !== 0) throw new Error(`initdb ended with ${done.status}: ${done.error ?? done.stderr}`);
 }
 
