@@ -1,4 +1,4 @@
-/** Writes the generated files: JSON Schemas and the catalogue of model parameters. `--check` compares instead. */
+/** Writes the generated files: JSON Schemas, pages of docs and the catalogue of model parameters. `--check` compares instead. */
 
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -10,6 +10,8 @@ import { findEnvironment } from "../src/engine/environment/environment.ts";
 import { makeDocument } from "../src/service/http/build-http.ts";
 import { configurationPage } from "../src/service/settings/configuration-page.ts";
 
+/** What `npm run bench -- warnings` measured, as a part of the page of warnings. */
+const MEASURED_WARNINGS = "bench/warnings/measured.md";
 const CATALOGUE = "src/contract/model-params/catalogue.json";
 
 async function generated(): Promise<Map<string, string>> {
@@ -55,7 +57,7 @@ function warningsPage(): string {
   );
   return `# Warnings
 
-Generated from \`src/contract/problems/warnings.ts\`; do not edit.
+Generated from \`src/contract/problems/warnings.ts\` and \`${MEASURED_WARNINGS}\`; do not edit.
 
 A warning never stops a job. It stands on stderr and in the output's \`warnings\`, as
 \`{ "code", "message", "ticker"?, "count"? }\`; the message names the values of the case at hand. A warning that lists tickers
@@ -64,7 +66,8 @@ comes once a job and has no \`ticker\`: \`count\` is their number, and the messa
 | code | cause | cure |
 |---|---|---|
 ${rows.join("\n")}
-`;
+
+${readFileSync(MEASURED_WARNINGS, "utf8")}`;
 }
 
 function catalogue(): string {
