@@ -95,12 +95,17 @@ describe("a job whose service reads its status", { concurrency: 2, timeout: 600_
     assert.match(stderr, /^warning: status\/op\.2\.json could not be written: /m);
   });
 
-  test("is refused where the attempt is no number", async () => {
-    const { blobUrl } = await newPlace();
-    const env = { OPERATION_ID: "op", MUCAST_STATUS_ATTEMPT: "two" };
-    const { code, stderr } = await mucast(jobArguments(pair, QUICK, "--blob-url", blobUrl), { env });
-    assert.equal(code, 2);
-    assert.match(stderr, /MUCAST_STATUS_ATTEMPT/);
-    assert.ok(!existsSync(join(blobUrl, "data")));
-  });
+  for (const [name, value] of [
+    ["MUCAST_STATUS_ATTEMPT", "two"],
+    ["MUCAST_BLOB_SPACE", "../x"],
+  ] as const) {
+    test(`is refused where ${name} is ${value}`, async () => {
+      const { blobUrl } = await newPlace();
+      const env = { OPERATION_ID: "op", [name]: value };
+      const { code, stderr } = await mucast(jobArguments(pair, QUICK, "--blob-url", blobUrl), { env });
+      assert.equal(code, 2);
+      assert.match(stderr, new RegExp(name));
+      assert.ok(!existsSync(join(blobUrl, "data")));
+    });
+  }
 });
