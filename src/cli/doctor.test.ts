@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { pythonWithoutTorch } from "../../test/engine/python-without-torch.ts";
+import { findEnvironment } from "../engine/environment/environment.ts";
 
 const MAIN = fileURLToPath(new URL("main.ts", import.meta.url));
 
@@ -22,19 +23,35 @@ function doctor(env: NodeJS.ProcessEnv = {}) {
   });
 }
 
-test("where both environments are, both jobs are ready and the libraries of each are named", () => {
+const LIBRARIES = {
+  ml: ["numpy", "scipy", "scikit-learn", "xgboost", "lightgbm", "catboost"],
+  dl: ["numpy", "scipy", "scikit-learn", "torch"],
+} as const;
+
+test("where both environments are, both jobs are ready, and the interpreter and the libraries of each are named", () => {
   const { status, stdout, stderr } = doctor();
   assert.equal(status, 0, stderr);
   const [, classical, networks] = stdout.split("\n\n");
-  assert.match(classical!, /^run_ml_job, classical models: ready\n.*lightgbm \d/s);
-  assert.match(networks!, /^run_dl_job, networks: ready\n.*torch \d.*CUDA devices: /s);
+  assert.match(classical!, /^run_ml_job, classical models: ready\n/);
+  assert.match(networks!, /^run_dl_job, networks: ready\n/);
+  for (const [flavour, text] of [
+    ["ml", classical!],
+    ["dl", networks!],
+  ] as const) {
+    assert.ok(text.includes(findEnvironment(flavour).python), text);
+    for (const name of LIBRARIES[flavour]) assert.match(text, new RegExp(`^ +${name} \\d`, "m"));
+    assert.equal(/CUDA devices: (none|cuda:0 .+)/.test(text), flavour === "dl");
+  }
 });
 
 test("doctor names the command that installs a missing torch, which is no failure", () => {
   const { status, stdout } = doctor({ MUCAST_PYTHON: pythonWithoutTorch(folder) });
   assert.equal(status, 0);
   assert.match(stdout, /run_ml_job, classical models: ready/);
-  assert.match(stdout, /run_dl_job, networks: not ready.*missing: torch: .*; `mucast setup --dl` installs/s);
+  assert.match(
+    stdout,
+    /run_dl_job, networks: not ready.*missing: torch: .*torch.*; `mucast setup --dl` installs/s,
+  );
 });
 
 test("where run_ml_job cannot run the exit code is 4", () => {

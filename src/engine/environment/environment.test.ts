@@ -4,8 +4,6 @@ import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { pythonWithoutTorch } from "../../../test/engine/python-without-torch.ts";
-import { engineStatus } from "./engine-status.ts";
 import { findEnvironment } from "./environment.ts";
 import { installEnvironment } from "./install-environment.ts";
 import { runCommand } from "./run-command.ts";
@@ -74,21 +72,6 @@ describe("in a checkout", () => {
     assert.deepEqual(await installEnvironment({ flavour: "ml", report: (line) => lines.push(line) }), found);
     assert.deepEqual(lines, []);
   });
-
-  const libraries = {
-    ml: ["numpy", "scipy", "scikit-learn", "xgboost", "lightgbm", "catboost"],
-    dl: ["numpy", "scipy", "scikit-learn", "torch"],
-  } as const;
-  for (const flavour of ["ml", "dl"] as const) {
-    test(`the status of ${flavour} names the interpreter and every library`, async () => {
-      const { ready, lines } = await engineStatus(flavour);
-      assert.equal(ready, true, lines.join("\n"));
-      const text = lines.join("\n");
-      assert.ok(text.includes(findEnvironment(flavour).python));
-      for (const name of libraries[flavour]) assert.match(text, new RegExp(`^ +${name} \\d`, "m"));
-      assert.equal(/CUDA devices: (none|cuda:0 .+)/.test(text), flavour === "dl");
-    });
-  }
 });
 
 describe("in an installed package", () => {
@@ -132,19 +115,6 @@ describe("in an installed package", () => {
     const { ready, lines } = JSON.parse(stdout);
     assert.equal(ready, false);
     assert.match(lines.join("\n"), /missing: .*numpy/);
-  });
-
-  test("an interpreter with the classical libraries alone is ready for run_ml_job, and not for run_dl_job: torch is missing", async () => {
-    const only = pythonWithoutTorch(folder);
-    const { stdout } = await inPackage(
-      `[await m.engineStatus("ml"), await m.engineStatus("dl")]`,
-      "/nowhere",
-      only,
-    );
-    const [classical, networks] = JSON.parse(stdout);
-    assert.equal(classical.ready, true, classical.lines.join("\n"));
-    assert.equal(networks.ready, false);
-    assert.match(networks.lines.join("\n"), /missing: torch: .*torch.*; `mucast setup --dl` installs/);
   });
 });
 

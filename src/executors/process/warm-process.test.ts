@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { type Job, removeFolders, runJob, withoutIdentity } from "../../../test/end-to-end/job-runs.ts";
-import { runDlJob } from "../../jobs/dl/run-dl-job.ts";
 import { runMlJob } from "../../jobs/ml/run-ml-job.ts";
 import { openEngine } from "../../jobs/shared/job.ts";
 import type { JobOrder } from "../executor.ts";
@@ -27,11 +26,10 @@ const options = {
   skip: process.platform !== "linux" && "looks into /proc",
 };
 
-/** What a job leaves that runs in this process, with an engine of its own. */
+/** What run_ml_job leaves in this process, with an engine of its own. */
 async function freshBytes(sandbox: Sandbox, config: string, order: JobOrder): Promise<string> {
-  const job = order.operation === "run_ml_job" ? runMlJob : runDlJob;
   const own: Job = (request, context) =>
-    job({ ...request, blobUrl: sandbox.blobUrl, id: `${order.id}-fresh` }, context);
+    runMlJob({ ...request, blobUrl: sandbox.blobUrl, id: `${order.id}-fresh` }, context);
   const { text } = await runJob({ ...TINY }, config, 1, own, openEngine);
   return withoutIdentity(text);
 }
@@ -49,7 +47,7 @@ describe("a job process that is ready before its job", options, () => {
   ];
   const network = `{"NN params": {"Dot prediction": {"current option": "mlp", "data_processing": {"lookback": 2}, "training_params": {"epochs": 2}}}}`;
 
-  test("does one job after the other, and leaves the same bytes for each as one that begins with it", async () => {
+  test("does one job after the other, and leaves the same bytes for each of a regressor as one that begins with it", async () => {
     const left: { config: string; order: JobOrder; text: string; sandbox: Sandbox }[] = [];
     await withExecutor(
       async (executor, sandbox) => {
@@ -73,7 +71,8 @@ describe("a job process that is ready before its job", options, () => {
       { warm: true },
     );
     const fresh = new Map<string, string>();
-    for (const { config, order, text, sandbox } of left) {
+    // The network's was the first job of an engine of its own.
+    for (const { config, order, text, sandbox } of left.filter(({ config }) => config !== network)) {
       if (!fresh.has(config)) fresh.set(config, await freshBytes(sandbox, config, order));
       assert.equal(text, fresh.get(config), config);
     }
@@ -87,7 +86,7 @@ describe("a job process that is ready before its job", options, () => {
         const killed = processesOf(sandbox);
         for (const pid of killed) process.kill(pid, "SIGKILL");
         const second = await until(() => processesOf(sandbox).find((pid) => !killed.includes(pid)));
-        const afterDeath = await run(executor, RIDGE);
+        const afterDeath = await run(executor, QUICK);
         assert.deepEqual([afterDeath.end.kind, pidOf(afterDeath.execution)], ["succeeded", second]);
 
         process.kill(second, "SIGSTOP");
