@@ -117,7 +117,10 @@ def joint_task(
     spec: dict[str, Any] | None = None,
     **changes: Any,
 ) -> Task:
-    """`joint_data` unless the keywords say otherwise; the scaler of each ticker sees up to its last training window."""
+    """`joint_data` unless the keywords say otherwise; the scaler of each ticker sees up to its last training window.
+
+    Two epochs, as each is of all tickers.
+    """
     own_rows, own_ends, own_labels = joint_data()
     rows, ends = own_rows if rows is None else rows, own_ends if ends is None else ends
     tickers = [
@@ -138,7 +141,7 @@ def joint_task(
         "parts": parts,
         "threads": 1,
         "predictions": {"ref": str(folder / "predictions.npy")},
-        **task_of(architecture, training or {}, spec or {}, changes),
+        **task_of(architecture, {"epochs": 2, **(training or {})}, spec or {}, changes),
     }
 
 

@@ -16,6 +16,8 @@ import pytest
 from conftest import Task
 from regressors import NAMES, REGRESSORS, spec_of
 
+from mucast_engine.arrays import Matrix
+
 ENGINE = Path(__file__).parent.parent
 # catboost, because its import is the shortest.
 QUICK = spec_of("CatBoostRegressor", iterations=2)
@@ -77,13 +79,22 @@ def start_host(tmp_path: Path) -> Iterator[Callable[..., HostUnderTest]]:
 
 
 @pytest.fixture(scope="module")
-def quick_host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostUnderTest]:
-    """For tests that need no host of their own; each has a worker, and ids of tasks, of its own."""
-    host = HostUnderTest("catboost", tmp_path_factory.getbasetemp(), "fork")
-    yield host
-    assert host.end_input() == 0
-    assert host.process.stdout is not None
-    host.process.stdout.close()
+def quick_hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, HostUnderTest]]:
+    """By how they start workers, for tests that need no host of their own.
+
+    Each such test has a worker, and ids of tasks, of its own. The hosts work until their input ends.
+    """
+    hosts = {start: HostUnderTest("catboost", tmp_path_factory.getbasetemp(), start) for start in ("fork", "spawn")}
+    yield hosts
+    for host in hosts.values():
+        assert host.end_input() == 0
+        assert host.process.stdout is not None
+        host.process.stdout.close()
+
+
+@pytest.fixture
+def quick_host(quick_hosts: dict[str, HostUnderTest]) -> HostUnderTest:
+    return quick_hosts["fork"]
 
 
 def until_gone(pid: int) -> None:
@@ -94,10 +105,11 @@ def until_gone(pid: int) -> None:
 
 
 @pytest.mark.parametrize("start", ["fork", "spawn"])
-def test_it_greets_with_versions_and_works_until_its_input_ends(
-    start: str, start_host: Callable[..., HostUnderTest], make_task: Callable[..., Task]
+def test_it_greets_with_versions_and_works(
+    start: str, quick_hosts: dict[str, HostUnderTest], make_task: Callable[..., Task]
 ) -> None:
-    host = start_host(start=start)
+    host = quick_hosts[start]
+    before = len(host.messages)
     host.send("start", 4)
     host.send("task", 4, make_task(QUICK), number=9)
     result = host.wait_for("result")
@@ -106,33 +118,10 @@ def test_it_greets_with_versions_and_works_until_its_input_ends(
     assert greeting["event"] == "ready"
     assert greeting["start"] == start
     assert {"python", "numpy", "scipy", "catboost"} <= greeting["versions"].keys()
-    assert [message["fit"] for message in host.messages if message["event"] == "progress"] == [0, 1, 2]
-    assert host.end_input() == 0
+    assert [message["fit"] for message in host.messages[before:] if message["event"] == "progress"] == [0, 1, 2]
 
 
-@pytest.mark.parametrize("name", ["RandomForestRegressor", "XGBRegressor", "LGBMRegressor", "CatBoostRegressor"])
-def test_every_library_fits_in_forked_workers_also_after_one_was_killed(
-    name: str, start_host: Callable[..., HostUnderTest], make_task: Callable[..., Task]
-) -> None:
-    library, regressor, params = REGRESSORS[NAMES.index(name)]
-    host = start_host(library)
-    task = make_task(spec_of(name))
-    predicted = []
-    for worker in (1, 2, 3):
-        host.send("start", worker)
-        host.send("task", worker, task, number=worker)
-        result = host.wait_for("result")["result"]
-        predicted.append(np.load(result["predictions"]["ref"]))
-        if worker == 1:
-            host.send("kill", worker)
-            assert host.wait_for("worker_exited")["signal"] == signal.SIGKILL
-    x, y = np.load(task["x"]["ref"]), np.load(task["y"]["ref"])
-    expected = regressor(**params).fit(x[:200], y[:200]).predict(x[200:240])
-    for values in predicted:
-        np.testing.assert_array_equal(values[:40], expected)
-
-
-def test_a_host_that_had_imported_others_fits_the_same_and_greets_with_the_versions_of_what_was_asked_for(
+def test_every_library_fits_in_forked_workers_also_after_one_was_killed_in_a_host_that_had_imported_others(
     start_host: Callable[..., HostUnderTest], make_task: Callable[..., Task]
 ) -> None:
     host = start_host("sklearn,xgboost,lightgbm")
@@ -145,30 +134,41 @@ def test_a_host_that_had_imported_others_fits_the_same_and_greets_with_the_versi
         assert greeting["versions"].keys() == {"python", "numpy", "scipy", "scikit-learn"} | own
         assert greeting["start"] == "fork"
         task = make_task(spec_of(name))
-        host.send("start", 1)
-        host.send("task", 1, task, number=1)
-        predicted = np.load(host.wait_for("result")["result"]["predictions"]["ref"])
-        # A host imports only while it has no worker.
+        predicted = [predictions_of(host, worker, task) for worker in (1, 2)]
         host.send("kill", 1)
-        host.wait_for("worker_exited")
+        assert host.wait_for("worker_exited")["signal"] == signal.SIGKILL
+        predicted.append(predictions_of(host, 3, task))
+        # A host imports only while it has no worker.
+        for worker in (2, 3):
+            host.send("kill", worker)
+            host.wait_for("worker_exited")
         x, y = np.load(task["x"]["ref"]), np.load(task["y"]["ref"])
         expected = regressor(**params).fit(x[:200], y[:200]).predict(x[200:240])
-        np.testing.assert_array_equal(predicted[:40], expected)
+        for values in predicted:
+            np.testing.assert_array_equal(values[:40], expected)
+
+
+def predictions_of(host: HostUnderTest, worker: int, task: Task) -> Matrix:
+    """By a worker that is started for it."""
+    host.send("start", worker)
+    host.send("task", worker, task, number=worker)
+    predicted: Matrix = np.load(host.wait_for("result")["result"]["predictions"]["ref"])
+    return predicted
 
 
 @pytest.mark.parametrize("start", ["fork", "spawn"])
 def test_a_worker_that_is_killed_amid_a_fit_is_reported_with_its_signal_and_memory(
-    start: str, start_host: Callable[..., HostUnderTest], make_task: Callable[..., Task]
+    start: str, quick_hosts: dict[str, HostUnderTest], make_task: Callable[..., Task]
 ) -> None:
-    host = start_host(start=start)
-    host.send("start", 1)
+    host = quick_hosts[start]
+    host.send("start", 61)
     pid = host.wait_for("worker_started")["pid"]
     fits = [{"train": [0, 50], "predict": [50, 60]}] * 100_000
-    host.send("task", 1, make_task(QUICK, fits=fits), number=1)
+    host.send("task", 61, make_task(QUICK, fits=fits), number=61)
     host.wait_for("progress")
     os.kill(pid, signal.SIGKILL)
     end = host.wait_for("worker_exited")
-    assert (end["worker"], end["pid"], end["signal"], end["exit_code"]) == (1, pid, signal.SIGKILL, None)
+    assert (end["worker"], end["pid"], end["signal"], end["exit_code"]) == (61, pid, signal.SIGKILL, None)
     assert end["max_rss_bytes"] > 2**20
 
 

@@ -8,47 +8,71 @@ from typing import Any
 import pytest
 from regressors import NAMES, REGRESSORS
 
+from mucast_engine.status import status
+
 ENGINE = Path(__file__).parent.parent
 
-# Imports one library as the host does, fits, and prints what that changed.
+# Imports one library as the host does, fits with one of its classes in a fork of its own each, and prints what that
+# changed.
 PROBE = """
-import json, sys
+import json, os, sys
 from pathlib import Path
 from mucast_engine.libraries import import_libraries
 import numpy, mucast_engine.worker
-library, name, params = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
+library, classes = sys.argv[1], json.loads(sys.argv[2])
 import_libraries([library])
 from mucast_engine.process import thread_count
 threads, modules, pandas = thread_count(), set(sys.modules), "pandas" in sys.modules
 from mucast_engine.estimator import make_estimator, make_scaler
-x = numpy.random.default_rng(0).standard_normal((200, 3))
-if library != "catboost":
-    x = make_scaler("robust").fit_transform(x)
-make_estimator({"library": library, "class": name}, params).fit(x, x[:, 0]).predict(x)
-print(json.dumps({"threads": threads, "late": sorted(set(sys.modules) - modules), "pandas": pandas}))
+for name, params in classes.items():
+    child = os.fork()
+    if child:
+        assert os.waitpid(child, 0)[1] == 0
+        continue
+    x = numpy.random.default_rng(0).standard_normal((200, 3))
+    if library != "catboost":
+        x = make_scaler("robust").fit_transform(x)
+    make_estimator({"library": library, "class": name}, params).fit(x, x[:, 0]).predict(x)
+    late = sorted(set(sys.modules) - modules)
+    print(json.dumps([name, {"threads": threads, "late": late, "pandas": pandas}]), flush=True)
+    os._exit(0)
 """
 
 
 @pytest.mark.parametrize(
-    "name", ["QuantileRegressor", "RandomForestRegressor", "XGBRegressor", "LGBMRegressor", "CatBoostRegressor"]
+    ("library", "names"),
+    [
+        ("sklearn", ["QuantileRegressor", "RandomForestRegressor"]),
+        ("xgboost", ["XGBRegressor"]),
+        ("lightgbm", ["LGBMRegressor"]),
+        ("catboost", ["CatBoostRegressor"]),
+    ],
 )
-def test_the_import_starts_no_thread_and_leaves_nothing_for_the_first_fit_to_import(name: str) -> None:
-    library, _, params = REGRESSORS[NAMES.index(name)]
-    command = [sys.executable, "-P", "-c", PROBE, library, name, json.dumps(params)]
+def test_the_import_starts_no_thread_and_leaves_nothing_for_the_first_fit_to_import(
+    library: str, names: list[str]
+) -> None:
+    classes = {name: REGRESSORS[NAMES.index(name)][2] for name in names}
+    command = [sys.executable, "-P", "-c", PROBE, library, json.dumps(classes)]
     env = {**os.environ, "PYTHONPATH": str(ENGINE)}
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
-    found = json.loads(done.stdout)
-    assert found == {"threads": 1, "late": [], "pandas": library == "catboost"}
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    assert found == [[name, {"threads": 1, "late": [], "pandas": library == "catboost"}] for name in names]
 
 
-# Imports PyTorch as the host does, trains one small network of each kind, and prints what that changed.
+# Imports PyTorch as the host does, trains one small network of each kind, and prints what that changed: in a fork with
+# a loss that needs no other library, then with the one that does.
 NETWORK_PROBE = """
-import json, sys
+import json, os, sys
 from pathlib import Path
 from mucast_engine.libraries import import_libraries
 import numpy, numpy.random, mucast_engine.worker
-folder, loss = Path(sys.argv[1]), sys.argv[2]
-import_libraries(["torch", "sklearn"] if loss == "mahalanobis" else ["torch"])
+folder, loss = Path(sys.argv[1]), "r2"
+import_libraries(["torch"])
+child = os.fork()
+if child:
+    assert os.waitpid(child, 0)[1] == 0
+    loss = "mahalanobis"
+    import_libraries(["torch", "sklearn"])
 from mucast_engine.process import thread_count
 threads, modules = thread_count(), set(sys.modules)
 from mucast_engine.arrays import ArrayStore
@@ -89,44 +113,37 @@ for name, spec in networks.items():
     run_network_task({**task, **kind, "network": network}, ArrayStore(folder), lambda update: None)
 late = sorted(set(sys.modules) - modules)
 cuda, pandas = torch.cuda.is_initialized(), "pandas" in modules
-print(json.dumps({"threads": threads, "late": late, "cuda": cuda, "pandas": pandas}))
+print(json.dumps([loss, {"threads": threads, "late": late, "cuda": cuda, "pandas": pandas}]), flush=True)
 """
 
 
-@pytest.mark.parametrize("loss", ["r2", "mahalanobis"])
-def test_the_import_of_torch_starts_no_thread_and_leaves_nothing_for_the_first_training(
-    loss: str, tmp_path: Path
-) -> None:
-    command = [sys.executable, "-P", "-c", NETWORK_PROBE, str(tmp_path), loss]
+def test_the_import_of_torch_starts_no_thread_and_leaves_nothing_for_the_first_training(tmp_path: Path) -> None:
+    command = [sys.executable, "-P", "-c", NETWORK_PROBE, str(tmp_path)]
     env = {**os.environ, "PYTHONPATH": str(ENGINE)}
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == {"threads": 1, "late": [], "cuda": False, "pandas": False}
+    expected = {"threads": 1, "late": [], "cuda": False, "pandas": False}
+    assert [json.loads(line) for line in done.stdout.splitlines()] == [["r2", expected], ["mahalanobis", expected]]
 
 
-@pytest.fixture(scope="module")
-def status() -> dict[str, Any]:
-    """Of every library, and of one that is none."""
-    names = ["nosuch", "sklearn", "xgboost", "lightgbm", "catboost", "torch"]
-    command = [sys.executable, "-P", "-m", "mucast_engine.status", *names]
-    env = {**os.environ, "PYTHONPATH": str(ENGINE)}
-    done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
-    answer: dict[str, Any] = json.loads(done.stdout)
-    return answer
-
-
-def test_the_status_has_the_version_of_every_library(status: dict[str, Any]) -> None:
-    libraries = {name: found for name, found in status["libraries"].items() if name != "nosuch"}
+def test_the_status_has_the_version_of_every_library() -> None:
+    libraries: dict[str, Any] = status(["sklearn", "xgboost", "lightgbm", "catboost", "torch"])["libraries"]
     assert set(libraries) == {"numpy", "scipy", "scikit-learn", "xgboost", "lightgbm", "catboost", "torch"}
     assert all(found["version"] for found in libraries.values())
 
 
-def test_the_status_lists_a_library_that_cannot_be_imported_with_the_others(status: dict[str, Any]) -> None:
-    assert "nosuch" in status["libraries"]["nosuch"]["fault"]
+def test_the_status_lists_a_library_that_cannot_be_imported_with_the_others() -> None:
+    command = [sys.executable, "-P", "-m", "mucast_engine.status", "nosuch", "catboost"]
+    env = {**os.environ, "PYTHONPATH": str(ENGINE)}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
+    libraries = json.loads(done.stdout)["libraries"]
+    assert "nosuch" in libraries["nosuch"]["fault"]
+    assert libraries["catboost"]["version"]
 
 
-def test_the_status_lists_the_devices_that_torch_sees(status: dict[str, Any]) -> None:
+def test_the_status_lists_the_devices_that_torch_sees() -> None:
     import torch
 
-    devices = status["devices"]
+    devices = status(["torch"])["devices"]
+    assert isinstance(devices, list)
     assert [device.split()[0] for device in devices] == [f"cuda:{n}" for n in range(torch.cuda.device_count())]

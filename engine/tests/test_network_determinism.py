@@ -74,7 +74,9 @@ def test_threads_change_no_byte_of_a_joint_network(
 ) -> None:
     found = []
     for threads in (1, 2, 4, 16):
-        task = joint_task(tmp_path, architecture, threads=threads, training={"loss": loss}, spec={"dropout": 0.2})
+        task = joint_task(
+            tmp_path, architecture, threads=threads, training={"epochs": 1, "loss": loss}, spec={"dropout": 0.2}
+        )
         predicted, result, _ = run(task, store)
         found.append((predicted.tobytes(), without_time(result)))
     assert found == [found[0]] * 4
@@ -104,12 +106,13 @@ def test_joint_forecasts_do_not_depend_on_later_dates_or_rows(
     architecture: str, tmp_path: Path, store: ArrayStore
 ) -> None:
     rows, ends, _ = joint_data()
-    whole, _, _ = run(joint_task(tmp_path, architecture), store)
+    training = {"epochs": 1}
+    whole, _, _ = run(joint_task(tmp_path, architecture, training=training), store)
     for kept in (0, 1, 3, 4, 5, 18):
         parts = {**PARTS, "predict": kept}
         last = ends[: FITTED + kept]
         cut = [x[: int(last[:, place].max()) + 1] for place, x in enumerate(rows)]
-        task = joint_task(tmp_path, architecture, rows=cut, ends=last, parts=parts)
+        task = joint_task(tmp_path, architecture, rows=cut, ends=last, parts=parts, training=training)
         np.testing.assert_array_equal(run(task, store)[0], whole[: kept * TICKERS])
 
 

@@ -32,7 +32,7 @@ def _synonyms() -> dict[str, list[str]]:
     return {"loss_function": ["objective"], **{canonical: rest for canonical, *rest in groups}}
 
 
-def _fitted(**arguments: Any) -> CatBoostRegressor:
+def _fitted(**arguments: Any) -> Any:
     fixed = {"iterations": 1, "thread_count": 1, "verbose": False, "allow_writing_files": False}
     if {"silent", "logging_level"} & set(arguments):
         del fixed["verbose"]
