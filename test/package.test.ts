@@ -1,20 +1,21 @@
 /** The npm package, installed as a stranger would, on the oldest Node it supports and on the one it is made with. */
 import assert from "node:assert/strict";
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { after, before, describe, test } from "node:test";
+import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import type { OutputBlob } from "../src/contract/output/output-blob.ts";
 import { resultRecordSchema } from "../src/contract/output/result-record.ts";
 import { findEnvironment } from "../src/engine/environment/environment.ts";
+import { installInto, packInto, run } from "./installed-package.testing.ts";
 
 const NODES = {
   "Node 22": resolve(`tools/node-22/node_modules/node-${process.platform}-${process.arch}/bin/node`),
   "the Node of development": process.execPath,
 };
-const REPOSITORY = resolve(".");
 /** catboost, because its import is the shortest. */
 const CONFIG = `{"ML params": {"model": "catboost", "n_splits": 2, "intervals": {"alpha": 0.2},
   "model_params": {"iterations": 2}}}`;
@@ -24,18 +25,13 @@ let mucast: string;
 
 before(() => {
   folder = mkdtempSync(join(tmpdir(), "mucast-package-"));
-  const [{ filename, files }] = JSON.parse(
-    run("npm", ["pack", "--json", "--pack-destination", folder], REPOSITORY).stdout,
-  );
+  const { archive, files } = packInto(folder);
   assert.deepEqual(
-    files.filter(({ path }: { path: string }) =>
-      /\.test(ing)?\.|__pycache__|\.npmrc|(^|\/)tests?\//.test(path),
-    ),
+    files.filter(({ path }) => /\.test(ing)?\.|__pycache__|\.npmrc|(^|\/)tests?\//.test(path)),
     [],
     "the package carries no tests and no leftovers",
   );
-  writeFileSync(join(folder, "package.json"), '{"private": true}');
-  run("npm", ["install", "--no-audit", "--no-fund", "--prefer-offline", join(folder, filename)], folder);
+  installInto(folder, archive);
   mucast = join(folder, "node_modules/mucast/bin/mucast.cjs");
   cpSync("examples/tiny", join(folder, "tiny"), { recursive: true });
 });
@@ -43,53 +39,48 @@ before(() => {
 after(() => rmSync(folder, { recursive: true, force: true }));
 
 for (const [name, node] of Object.entries(NODES)) {
-  describe(`the installed package on ${name}`, () => {
-    test("runs a job outside the repository", () => {
-      const { stdout } = mucastOn(node, ["run_ml_job", ...tinyJob()], {
-        MUCAST_PYTHON: findEnvironment("ml").python,
-      });
-      const record = resultRecordSchema.parse(JSON.parse(stdout));
-      const output = JSON.parse(readFileSync(fileURLToPath(record.output_url), "utf8"));
-      assert.equal(
-        output.provenance.versions.node,
-        name === "Node 22" ? nodeVersion(node) : process.versions.node,
-      );
-      assert.ok(Object.keys(output.mu).length > 0);
-    });
+  test(`the installed package brings the client on ${name}`, () => {
+    const used =
+      'import { MucastClient } from "mucast/client"; console.log(new MucastClient({ baseUrl: "http://h" }).events.name)';
+    assert.equal(run(node, ["--input-type=module", "-e", used], folder).stdout, "events\n");
+  });
 
-    test("names `mucast setup` where there is no environment, and downloads nothing", () => {
-      const cache = join(folder, "empty-cache");
-      const done = mucastOn(node, ["run_ml_job", ...tinyJob()], { XDG_CACHE_HOME: cache }, 4);
-      assert.match(done.stderr, /engine_unavailable/);
-      assert.match(done.stderr, /mucast setup/);
-      assert.equal(done.stdout, "");
-      assert.ok(!existsSync(cache));
-    });
-
-    test("names `mucast setup --dl` where there is no environment for networks", () => {
-      const config = '{"NN params": {"Dot prediction": {"current option": "mlp"}}}';
-      const done = mucastOn(
-        node,
-        ["run_dl_job", ...tinyJob().slice(0, -1), config],
-        { XDG_CACHE_HOME: join(folder, "empty-cache") },
-        4,
-      );
-      assert.match(done.stderr, /engine_unavailable/);
-      assert.match(done.stderr, /`mucast setup --dl` makes it/);
-    });
-
-    test("brings the client", () => {
-      const used =
-        'import { MucastClient } from "mucast/client"; console.log(new MucastClient({ baseUrl: "http://h" }).events.name)';
-      assert.equal(run(node, ["--input-type=module", "-e", used], folder).stdout, "events\n");
-    });
-
-    test("prints the schemas that the repository publishes", () => {
-      const { stdout } = mucastOn(node, ["schema", "output-blob"]);
-      assert.equal(stdout, readFileSync("schemas/output-blob.json", "utf8"));
-    });
+  test(`the installed package prints the schemas that the repository publishes on ${name}`, () => {
+    const { stdout } = mucastOn(node, ["schema", "output-blob"]);
+    assert.equal(stdout, readFileSync("schemas/output-blob.json", "utf8"));
   });
 }
+
+test("the installed package runs a job outside the repository on Node 22", () => {
+  const node = NODES["Node 22"];
+  const { stdout } = mucastOn(node, ["run_ml_job", ...tinyJob()], {
+    MUCAST_PYTHON: findEnvironment("ml").python,
+  });
+  const record = resultRecordSchema.parse(JSON.parse(stdout));
+  const output = JSON.parse(readFileSync(fileURLToPath(record.output_url), "utf8"));
+  assert.equal(
+    output.provenance.versions.node,
+    run(node, ["-p", "process.versions.node"], folder).stdout.trim(),
+  );
+  assert.ok(Object.keys(output.mu).length > 0);
+});
+
+test("where there is no environment, it names `mucast setup` and downloads nothing", () => {
+  const cache = join(folder, "empty-cache");
+  const done = mucastOn(NODES["Node 22"], ["run_ml_job", ...tinyJob()], { XDG_CACHE_HOME: cache }, 4);
+  assert.match(done.stderr, /engine_unavailable/);
+  assert.match(done.stderr, /mucast setup/);
+  assert.equal(done.stdout, "");
+  assert.ok(!existsSync(cache));
+});
+
+test("where there is no environment for networks, it names `mucast setup --dl`", () => {
+  const config = '{"NN params": {"Dot prediction": {"current option": "mlp"}}}';
+  const words = ["run_dl_job", ...tinyJob().slice(0, -1), config];
+  const done = mucastOn(NODES["Node 22"], words, { XDG_CACHE_HOME: join(folder, "empty-cache") }, 4);
+  assert.match(done.stderr, /engine_unavailable/);
+  assert.match(done.stderr, /`mucast setup --dl` makes it/);
+});
 
 test("the installed package brings the client's types", () => {
   writeFileSync(join(folder, "use.mts"), CLIENT_TYPES);
@@ -105,7 +96,9 @@ test("the installed package runs a job in a process of its own on Node 22, as it
   assert.equal(JSON.parse(stdout).kind, "succeeded", stdout);
 });
 
-test("the installed package serves, and its lines of curl run a job", { timeout: 600_000 }, async () => {
+test("the installed package serves on the Node of development, and its lines of curl run a job", {
+  timeout: 600_000,
+}, async () => {
   const env = { ...process.env, MUCAST_PYTHON: findEnvironment("ml").python };
   const words = [mucast, "serve", "--port", "0", "--data-dir", join(folder, "served")];
   const service = spawn(process.execPath, words, { cwd: folder, env, stdio: ["ignore", "pipe", "inherit"] });
@@ -117,7 +110,11 @@ test("the installed package serves, and its lines of curl run a job", { timeout:
       if (/^ {2}MCP /m.test(said)) break;
     }
     const lines = /^ {2}curl [\s\S]*?\n\n/m.exec(said)?.[0] ?? assert.fail(said);
-    assert.match(run("sh", ["-c", lines], folder).stdout, /"status":"Succeeded","output_url":/);
+    const { stdout } = run("sh", ["-c", lines], folder);
+    const url = /"status":"Succeeded","output_url":"([^"]+)"/.exec(stdout)?.[1] ?? assert.fail(stdout);
+    const { provenance, mu } = (await (await fetch(url)).json()) as OutputBlob;
+    assert.equal(provenance.versions.node, process.versions.node);
+    assert.ok(Object.keys(mu).length > 0);
   } finally {
     service.kill();
     await ended;
@@ -169,14 +166,4 @@ function tinyJob(): string[] {
 function mucastOn(node: string, args: readonly string[], extra: NodeJS.ProcessEnv = {}, status = 0) {
   const { MUCAST_PYTHON: _, ...env } = process.env;
   return run(node, [mucast, ...args], folder, { ...env, ...extra }, status);
-}
-
-function nodeVersion(node: string): string {
-  return run(node, ["-p", "process.versions.node"], folder).stdout.trim();
-}
-
-function run(command: string, args: readonly string[], cwd: string, env = process.env, status = 0) {
-  const done = spawnSync(command, args, { cwd, env, encoding: "utf8", maxBuffer: 64 * 1024 * 1024 });
-  assert.equal(done.status, status, `${command} ${args.join(" ")}: ${done.error ?? done.stderr}`);
-  return done;
 }

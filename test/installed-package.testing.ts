@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+
+/** A folder with the packed package, and what npm told of what it packed. */
+interface Packed {
+  readonly archive: string;
+  readonly files: readonly { readonly path: string }[];
+}
+
+/** Builds and packs the repository into `folder`. */
+export function packInto(folder: string): Packed {
+  const words = ["pack", "--json", "--pack-destination", folder];
+  const [{ filename, files }] = JSON.parse(run("npm", words, resolve(".")).stdout);
+  return { archive: join(folder, filename), files };
+}
+
+/**
+ * Makes `folder` a project that depends on the package of the archive alone, as npm resolves that for a stranger. Where that
+ * is what the repository has installed too, its direct dependencies are links to there: the files are the same, and
+ * to unpack 18,000 of them takes most of an installation. A module that the package imports and does not depend on is
+ * missing then. Anything else is installed whole.
+ */
+export function installInto(folder: string, archive: string): void {
+  writeFileSync(join(folder, "package.json"), '{"private": true}');
+  const install = ["install", "--no-audit", "--no-fund", "--prefer-offline"];
+  run("npm", [...install, "--package-lock-only", archive], folder);
+  const { mucast, ...resolved } = packagesOf(join(folder, "package-lock.json"));
+  assert.ok(mucast, "npm resolves the package");
+  const installed = packagesOf("node_modules/.package-lock.json");
+  const same = Object.entries(resolved).every(
+    ([name, versions]) => versions.difference(installed[name] ?? new Set()).size === 0,
+  );
+  if (same) unpack(folder, archive);
+  else run("npm", [...install, archive], folder);
+}
+
+function unpack(folder: string, archive: string): void {
+  const modules = join(folder, "node_modules");
+  mkdirSync(modules);
+  run("tar", ["-xzf", archive, "-C", modules], folder);
+  renameSync(join(modules, "package"), join(modules, "mucast"));
+  const { dependencies } = JSON.parse(readFileSync(join(modules, "mucast/package.json"), "utf8"));
+  for (const name of Object.keys(dependencies)) {
+    mkdirSync(dirname(join(modules, name)), { recursive: true });
+    symlinkSync(resolve("node_modules", name), join(modules, name));
+  }
+}
+
+/** The versions of each package in a lock file of npm. */
+function packagesOf(lockFile: string): Record<string, Set<string>> {
+  const { packages } = JSON.parse(readFileSync(lockFile, "utf8"));
+  const versions: Record<string, Set<string>> = {};
+  for (const [path, { version }] of Object.entries<{ version: string }>(packages)) {
+    const name = path.split("node_modules/").at(-1)!;
+    if (name !== "") versions[name] = (versions[name] ?? new Set()).add(version);
+  }
+  return versions;
+}
+
+/** @throws AssertionError where the command does not end with `status`. */
+export function run(command: string, args: readonly string[], cwd: string, env = process.env, status = 0) {
+  const done = spawnSync(command, args, { cwd, env, encoding: "utf8", maxBuffer: 64 * 1024 * 1024 });
+  assert.equal(done.status, status, `${command} ${args.join(" ")}: ${done.error ?? done.stderr}`);
+  return done;
+}
