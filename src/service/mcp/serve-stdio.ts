@@ -97,10 +97,17 @@ class ConfigTextLines extends Transform {
     const batch = Array.isArray(read.message) ? read.message : [read.message];
     if (batch.length === 0)
       this.#refuse(refused(null, INVALID_REQUEST, "a batch holds at least one message"));
-    for (const message of batch) {
-      if (isJSONRPCMessage(message)) this.push(`${JSON.stringify(message)}\n`);
-      else this.#refuse(refused(idOf(message), INVALID_REQUEST, "this is no message of JSON-RPC 2.0"));
-    }
+    for (const message of batch) this.#passOn(message);
+  }
+
+  #passOn(message: unknown): void {
+    const written = `${JSON.stringify(message)}\n`;
+    if (!isJSONRPCMessage(message))
+      this.#refuse(refused(idOf(message), INVALID_REQUEST, "this is no message of JSON-RPC 2.0"));
+    // A config as text has a backslash more before each of its quotes and backslashes.
+    else if (Buffer.byteLength(written) > LONGEST_LINE)
+      this.#refuse(refused(idOf(message), INVALID_REQUEST, TOO_LONG));
+    else this.push(written);
   }
 }
 
@@ -114,8 +121,7 @@ function idOf(message: unknown): string | number | null {
 }
 
 function tooLong(): MucastError {
-  return new MucastError(
-    "too_large",
-    "a message is longer than 10 MB; put large data where a URL can name it",
-  );
+  return new MucastError("too_large", TOO_LONG);
 }
+
+const TOO_LONG = "a message is longer than 10 MB; put large data where a URL can name it";
