@@ -44,4 +44,5 @@ test("rows that are not learned from do not count", () => {
 test("values at both ends of the range of a float64 have a deviation", () => {
   assert.ok(Math.abs(spreadOf([times(1e307), times(1e306)]) - 10) < 1e-9);
   assert.ok(Math.abs(spreadOf([times(1e-300), times(1e-299)]) - 10) < 1e-9);
+  assert.equal(spreadOf([times(1e300), times(1e-300)]), 1e300);
 });

@@ -3,10 +3,13 @@ import type { TickerPanel } from "./ticker-panel.ts";
 /** A feature whose values differ by no more, against the largest of them, is constant but for rounding. */
 const ROUNDING = 10 * Number.EPSILON;
 
+/** A ratio beyond it may be beyond a float64, and a message would have to call it infinite. */
+const MOST = 1e300;
+
 /**
  * How many times the largest standard deviation of a ticker's features over its fit rows is the smallest one. Constant
  * features do not count.
- * @returns at least 1; 1 where fewer than two features vary.
+ * @returns 1 to MOST; 1 where fewer than two features vary.
  */
 export function featureSpread({ columns, x, fit }: Pick<TickerPanel, "columns" | "x" | "fit">): number {
   const deviations = columns
@@ -15,7 +18,7 @@ export function featureSpread({ columns, x, fit }: Pick<TickerPanel, "columns" |
   if (deviations.length < 2) return 1;
   const least = deviations.reduce((a, b) => Math.min(a, b));
   const most = deviations.reduce((a, b) => Math.max(a, b));
-  return most / least;
+  return Math.min(most / least, MOST);
 }
 
 /** Standard deviation (ddof 0) of values from the whole range of a float64; 0 where they are constant but for rounding. */
