@@ -12,6 +12,7 @@ import { following } from "./following.testing.ts";
 import { killedJobs } from "./killed-jobs.testing.ts";
 import { limits } from "./limits.testing.ts";
 import { listing } from "./listing.testing.ts";
+import { quickStart } from "./quick-start.testing.ts";
 import { endServices } from "./service.testing.ts";
 import { storageFaults } from "./storage-faults.testing.ts";
 import { strangers } from "./strangers.testing.ts";
@@ -23,6 +24,7 @@ const SUITES = {
   PGlite: [
     ...OF_OPERATIONS,
     trainingNetworks,
+    quickStart,
     blobs,
     typedClient,
     storageFaults,
@@ -38,7 +40,7 @@ for (const database of DATABASES) {
     let core: Core;
     before(async () => {
       await database.begin();
-      core = await startCore(database, { jobs: database.name === "PGlite" ? 1 : 2, limited: true });
+      core = await startCore(database, { jobs: 1, limited: true });
     });
     after(async () => {
       await endServices();

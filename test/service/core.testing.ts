@@ -25,13 +25,10 @@ export class Core {
   readonly serving: Serving;
   readonly storage: FakeStorage;
   readonly api: Api;
-  /** That the service runs at the same time. */
-  readonly jobs: number;
   #count = 0;
 
-  constructor(serving: Serving, storage: FakeStorage, jobs = 1) {
+  constructor(serving: Serving, storage: FakeStorage) {
     this.serving = serving;
-    this.jobs = jobs;
     this.storage = storage;
     this.api = new Api(serving.url);
   }
@@ -94,7 +91,7 @@ export async function startCore(
     },
     through: limited ? NARROW : [],
   });
-  const core = new Core(serving, storage, jobs);
+  const core = new Core(serving, storage);
   await putInputs(core.api, "small");
   return core;
 }

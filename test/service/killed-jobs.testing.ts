@@ -10,7 +10,7 @@ import { executableOf, hasMapped, ownerOfPort, stillRunning } from "./processes.
 import { untilFolderIsUnused } from "./service.testing.ts";
 
 /** Fits that last long enough to be met while they run. */
-const SLOW = '{"ML params": {"model": "rf", "n_splits": 1, "model_params": {"n_estimators": 400}}}';
+const SLOW = '{"ML params": {"model": "rf", "n_splits": 1, "model_params": {"n_estimators": 200}}}';
 
 /** The last suite of its service, which it ends. */
 export function killedJobs(core: () => Core): void {

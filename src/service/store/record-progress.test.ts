@@ -22,6 +22,12 @@ import { readOperation, viewOf } from "./operation-rows.ts";
 import { type ProgressBatch, recordProgress } from "./record-progress.ts";
 
 const NONE = webhookTypes([]);
+/** Long names: what they are, and a mark that makes one. */
+const EMOJI = ["emoji", "😀".repeat(400)] as const;
+const LONG = ["long", "x".repeat(900)] as const;
+const ESCAPED = ["escaped to six bytes each", "\u0001".repeat(900)] as const;
+/** Of large epochs: somewhat more than is kept. */
+const BATCHES = 60;
 const ALL = { events: 10_000, bytes: 2 ** 30 };
 
 /** The error of a job of which every ticker has failed. */
@@ -131,7 +137,7 @@ onEachDatabase((tested) => {
     const { id } = await begin();
     // Random bytes, which the database cannot compress.
     const noise = () => randomBytes(96).toString("base64");
-    for (let sent = 0; sent < 70; sent++) {
+    for (let sent = 0; sent < BATCHES; sent++) {
       const points = Array.from({ length: 800 }, () => ({ ...pointAt(sent + 1), ticker: noise() }));
       await record(id, { epochs: { points } });
     }
@@ -141,15 +147,12 @@ onEachDatabase((tested) => {
         "select sum(pg_column_size(data))::int as bytes, max(seq) as newest from events where operation_id = $1",
         [id],
       );
-    assert.deepEqual([rows[0]!.bytes <= 8 * 2 ** 20 + 1_024, rows[0]!.newest], [true, 71]);
+    assert.deepEqual([rows[0]!.bytes <= 8 * 2 ** 20 + 1_024, rows[0]!.newest], [true, BATCHES + 1]);
     assert.ok(rows[0]!.bytes > 7 * 2 ** 20);
   });
 
-  for (const [what, mark] of [
-    ["long", "x".repeat(900)],
-    ["escaped to six bytes each", "\u0001".repeat(900)],
-    ["emoji", "😀".repeat(400)],
-  ] as const) {
+  // What a name becomes is measured before it comes to a database, of which PGlite is the slow one.
+  for (const [what, mark] of tested.kind === "pglite" ? [EMOJI] : [EMOJI, LONG, ESCAPED]) {
     test(`an operation, its events and a page stay within their sizes where names are ${what}`, async (t) => {
       const { begin, caller, operations } = await waiting(t);
       const problem = problemOf(allFailed(failuresOf(2_000, mark)));

@@ -1,13 +1,14 @@
 /** The lines that `mucast serve` prints and `/docs` shows, pasted into a shell. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { promisify } from "node:util";
 import { mucast } from "../end-to-end/command.ts";
+import type { Core } from "./core.testing.ts";
 import { eventually } from "./eventually.testing.ts";
-import { endServices, launchServe, type Serving } from "./service.testing.ts";
+import type { Serving } from "./service.testing.ts";
 
-/** What `serve` has said on a port that it chose itself, once it answers. */
+/** What `serve` has said once it has printed how to use it. */
 async function welcome(serving: Serving): Promise<{ url: string; said: string }> {
   return eventually("the service prints how to use it", async () => {
     const said = serving.logs();
@@ -26,45 +27,41 @@ async function shell(script: string, env: NodeJS.ProcessEnv = process.env): Prom
   return stdout;
 }
 
-describe("a fresh service", { timeout: 600_000 }, () => {
-  let printed: { url: string; said: string };
-  before(async () => {
-    printed = await welcome(await launchServe({ args: ["--port", "0"] }));
-  });
-  after(endServices);
+/** Of a service without auth. */
+export function quickStart(core: () => Core): void {
+  describe("a service tells a person", () => {
+    test("lines of curl that run a job, once more too", async () => {
+      const { url, said } = await welcome(core().serving);
+      assert.equal(url, core().serving.url);
+      for (const _ of ["first", "again"]) {
+        assert.match(await shell(curlLines(said)), /"status":"Succeeded","output_url":/);
+      }
+    });
 
-  test("prints lines of curl that run a job, once more too", async () => {
-    for (const _ of ["first", "again"]) {
-      const said = await shell(curlLines(printed.said));
-      assert.match(said, /"status":"Succeeded","output_url":/);
-    }
+    test("lines of curl at /docs that lead to the forecasts", async () => {
+      const { url, said: printed } = await welcome(core().serving);
+      const page = await (await fetch(`${url}/docs`)).text();
+      const steps = /<ol class="steps">([\s\S]*?)<\/ol>/.exec(page)![1]!;
+      const lines = [...steps.matchAll(/<code>(curl[\s\S]*?|ID=[\s\S]*?)<\/code>/g)].map(([, line]) =>
+        unescaped(line!),
+      );
+      assert.equal(lines.length, 5);
+      const said = await shell(lines.join("\n"));
+      assert.match(said, /"status":"Succeeded"[\s\S]*"mu":\{"ALFA":/);
+      for (const line of curlLines(printed).split("\n").slice(0, 2))
+        assert.ok(lines[0]!.includes(line.trim()));
+    });
   });
+}
 
-  test("shows lines of curl at /docs that lead to the forecasts", async () => {
-    const page = await (await fetch(`${printed.url}/docs`)).text();
-    const steps = /<ol class="steps">([\s\S]*?)<\/ol>/.exec(page)![1]!;
-    const lines = [...steps.matchAll(/<code>(curl[\s\S]*?|ID=[\s\S]*?)<\/code>/g)].map(([, line]) =>
-      unescaped(line!),
-    );
-    assert.equal(lines.length, 5);
-    const said = await shell(lines.join("\n"));
-    assert.match(said, /"status":"Succeeded"[\s\S]*"mu":\{"ALFA":/);
-    for (const line of curlLines(printed.said).split("\n").slice(0, 2))
-      assert.ok(lines[0]!.includes(line.trim()));
-  });
-});
-
-test("a service with keys prints how to make one, and its lines work with it", {
-  timeout: 600_000,
-}, async () => {
-  const serving = await launchServe({ args: ["--port", "0"], env: { MUCAST_AUTH: "keys" } });
+/** A service with keys prints how to make one, and its lines work with it. */
+export async function assertQuickStartWithKeys(serving: Serving): Promise<void> {
   const { said } = await welcome(serving);
   const words = /^ {2}export MUCAST_KEY=\$\(mucast (.*)\)$/m.exec(said)![1]!.replaceAll("'", "").split(" ");
   const { stdout } = await mucast(words);
   const answered = await shell(curlLines(said), { ...process.env, MUCAST_KEY: stdout.trim() });
   assert.match(answered, /"status":"Succeeded","output_url":/);
-  await endServices();
-});
+}
 
 function unescaped(text: string): string {
   const characters: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', "#39": "'" };
