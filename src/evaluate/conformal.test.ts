@@ -134,8 +134,8 @@ for (const [m, alpha, bound] of [
   [30, 0.05, "upper"],
   [75, 0.1, "lower"],
   [225, 0.05, "upper"],
-  [900, 0.1, "both"],
-  [1200, 0.05, "both"],
+  [300, 0.1, "both"],
+  [400, 0.05, "both"],
 ] as const) {
   test(`${bound} intervals from ${m} exchangeable residuals at alpha ${alpha} cover as often as promised`, () => {
     const { pooled } = simulate(m, alpha, bound);

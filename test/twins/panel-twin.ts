@@ -51,8 +51,9 @@ export function slowPanel(quotes: Quotes, start: string, end: string, cut: strin
   }
 
   const isCandidate = (row: TwinRow): boolean => row.labelDate !== null && row.labelDate <= cut;
-  const hasValues = (c: number): boolean =>
-    labelled.some((row) => isCandidate(row) && Number.isFinite(row.features[c]));
+  const candidates = labelled.filter(isCandidate);
+  const valued = quotes.names.map((_, c) => candidates.some((row) => Number.isFinite(row.features[c])));
+  const hasValues = (c: number): boolean => valued[c]!;
   const columns = quotes.names.filter((_, c) => hasValues(c));
   const rows = labelled
     .map((row) => ({ ...row, features: row.features.filter((_, c) => hasValues(c)) }))
