@@ -8,19 +8,12 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { open, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { fileURLToPath } from "node:url";
+import { findEnvironment } from "../../src/engine/environment/environment.ts";
+import { EnginePool } from "../../src/engine/pool/pool.ts";
 import { runMlJob } from "../../src/jobs/ml/run-ml-job.ts";
-import { openEngine } from "../../src/jobs/shared/job.ts";
-import {
-  type Ended,
-  jobArguments,
-  jsonLines,
-  mucast,
-  processesIn,
-  type Running,
-  startMucast,
-  until,
-} from "./command.ts";
+import { type OpenEngine, openEngine } from "../../src/jobs/shared/job.ts";
+import { openWorkFolder } from "../../src/jobs/shared/work-folder.ts";
+import { jobArguments, jsonLines, mucast, processesIn, type Running, startMucast, until } from "./command.ts";
 import {
   type BlobPair,
   type JobRun,
@@ -34,7 +27,7 @@ import { cleanMarket } from "./market.ts";
 
 /** Fits that last long enough to be met while they run, of two tickers. */
 const SLOW = `{"ML params": {"model": "catboost", "n_splits": 1, "intervals": {},
-  "model_params": {"iterations": 600, "depth": 6}}}`;
+  "model_params": {"iterations": 400, "depth": 6}}}`;
 
 const options = {
   concurrency: 2,
@@ -78,77 +71,94 @@ function leftIn(temporary: string): string[] {
   return readdirSync(temporary).flatMap((base) => readdirSync(join(temporary, base)));
 }
 
-function outputOf({ code, stdout, stderr }: Ended): string {
-  assert.equal(code, 0, stderr);
-  return readFileSync(fileURLToPath(JSON.parse(stdout).output_url), "utf8");
+/** Waits for a worker that fits the ticker with this number. @throws Error where the job has ended before. */
+type UntilFitting = (index: number) => Promise<number>;
+
+/** The job in this process, with one worker and an engine whose processes are in `temporary`, where `disturb` looks for them. */
+async function disturbed(disturb: (temporary: string, untilFitting: UntilFitting) => Promise<void>) {
+  const temporary = await newFolder();
+  let done = false;
+  const untilFitting: UntilFitting = (index) =>
+    until(async () => {
+      assert.equal(done, false, "the job has ended");
+      return (await fitting(temporary, index))[0];
+    });
+  const openHere: OpenEngine = ({ environment, libraries, workers }) => {
+    const { python } = findEnvironment(environment);
+    const work = openWorkFolder(join(temporary, "work"));
+    const pool = EnginePool.start({ python, libraries, workers, workFolder: work.path });
+    const close = async () => {
+      await pool.close();
+      work.remove();
+    };
+    return { pool, workFolder: work.path, close };
+  };
+  const job = runJob(pair, SLOW, 1, runMlJob, openHere).finally(() => {
+    done = true;
+  });
+  const [run] = await Promise.all([job, disturb(temporary, untilFitting)]);
+  assert.deepEqual([await processesIn(temporary), leftIn(temporary)], [[], []]);
+  return run;
 }
 
-describe("a killed worker", options, () => {
-  test("costs one attempt: the job succeeds with the same bytes", async () => {
-    const { job, temporary } = await startJob();
-    const [worker] = await until(async () => some(await fitting(temporary, 1)));
-    process.kill(worker!, "SIGKILL");
-    const text = outputOf(await job.ended);
-    assert.equal(withoutIdentity(text), withoutIdentity(undisturbed.text));
-    assert.deepEqual(leftIn(temporary), []);
+describe("a process of the engine that is killed", options, () => {
+  test("costs one attempt, a worker as its host: the job succeeds with the same bytes", async () => {
+    const run = await disturbed(async (temporary, untilFitting) => {
+      process.kill(await untilFitting(0), "SIGKILL");
+      const worker = await untilFitting(1);
+      const [host] = (await processesIn(temporary)).filter((pid) => pid !== worker);
+      process.kill(host!, "SIGKILL");
+    });
+    assert.equal(withoutIdentity(run.text), withoutIdentity(undisturbed.text));
   });
 
-  test("killed again on the same task costs the ticker, engine_crashed, and the job goes on", async () => {
-    const { job, temporary } = await startJob();
-    let running = true;
-    void job.ended.finally(() => {
-      running = false;
+  test("a worker that is killed again on the same task costs the ticker, engine_crashed, and the job goes on", async () => {
+    const { output } = await disturbed(async (temporary, untilFitting) => {
+      const first = await untilFitting(1);
+      process.kill(first, "SIGKILL");
+      await until(async () => ((await fitting(temporary, 1)).includes(first) ? undefined : true));
+      process.kill(await untilFitting(1), "SIGKILL");
     });
-    const killed = new Set<number>();
-    await until(async () => {
-      for (const pid of await fitting(temporary, 1)) {
-        if (!killed.has(pid)) process.kill(pid, "SIGKILL");
-        killed.add(pid);
-      }
-      return running ? undefined : true;
-    });
-    const output = JSON.parse(outputOf(await job.ended));
-    assert.ok(killed.size >= 2);
     assert.deepEqual(
-      output.failures.map(({ ticker, code }: { ticker: string; code: string }) => [ticker, code]),
+      output.failures.map(({ ticker, code }) => [ticker, code]),
       [["MSFT", "engine_crashed"]],
     );
     const { MSFT: _, ...others } = undisturbed.output.forecasts;
     assert.deepEqual(output.forecasts, others);
-    assert.deepEqual(leftIn(temporary), []);
   });
 });
 
-describe("a job that is stopped leaves no output, no temporary file and no process", options, () => {
-  for (const [signal, when] of [
-    ["SIGINT", "fitting"],
-    ["SIGTERM", "importing"],
-  ] as const) {
-    test(`${signal} while ${when}: exit code 130`, async () => {
-      const { job, temporary, blobUrl } = await startJob();
-      if (when === "fitting") {
-        await job.told(({ stage }) => stage === "fit");
-        await until(async () => some(await fitting(temporary, 0)));
-      } else {
-        await until(async () => some(await processesIn(temporary)));
-      }
-      job.child.kill(signal);
-      const { code, stdout, stderr } = await job.ended;
-      assert.deepEqual([code, stdout], [130, ""], stderr);
-      const problem = jsonLines(stderr).at(-1)!;
-      assert.equal(problem.code, "canceled");
-      assert.match(String(problem.detail), new RegExp(signal));
-      assert.deepEqual(await processesIn(temporary), []);
-      assert.deepEqual(leftIn(temporary), []);
-      assert.ok(!existsSync(blobUrl));
-    });
-  }
+/** Nothing that the job made is there any more. */
+async function assertCanceled(
+  { ended }: Running,
+  signal: NodeJS.Signals,
+  temporary: string,
+  blobUrl: string,
+): Promise<void> {
+  const { code, stdout, stderr } = await ended;
+  assert.deepEqual([code, stdout], [130, ""], stderr);
+  const problem = jsonLines(stderr).at(-1)!;
+  assert.equal(problem.code, "canceled");
+  assert.match(String(problem.detail), new RegExp(signal));
+  assert.deepEqual(await processesIn(temporary), []);
+  assert.deepEqual(leftIn(temporary), []);
+  assert.ok(!existsSync(blobUrl));
+}
 
-  for (const [written, when] of [
-    [undefined, "that no program writes to"],
-    [1_000, "whose writer stands still"],
+describe("a job that is stopped leaves no output, no temporary file and no process", options, () => {
+  test("SIGINT while fitting: exit code 130", async () => {
+    const { job, temporary, blobUrl } = await startJob();
+    await job.told(({ stage }) => stage === "fit");
+    await until(async () => some(await fitting(temporary, 0)));
+    job.child.kill("SIGINT");
+    await assertCanceled(job, "SIGINT", temporary, blobUrl);
+  });
+
+  for (const [signal, written, when] of [
+    ["SIGINT", undefined, "that no program writes to"],
+    ["SIGTERM", 1_000, "whose writer stands still"],
   ] as const) {
-    test(`SIGINT while it reads a pipe ${when}: it ends`, async () => {
+    test(`${signal} while its engine imports and it reads a pipe ${when}: it ends`, async () => {
       const [temporary, blobUrl] = [await newFolder(), join(await newFolder(), "blobs")];
       const prices = join(await newFolder(), "data_extractor_1.json");
       assert.equal(spawnSync("mkfifo", [prices]).status, 0);
@@ -157,14 +167,9 @@ describe("a job that is stopped leaves no output, no temporary file and no proce
       const writer = written === undefined ? undefined : await open(prices, "w");
       await writer?.write(readFileSync(pair.prices), 0, written);
       await until(async () => some(await processesIn(temporary)));
-      job.child.kill("SIGINT");
-      const { code, stdout, stderr } = await job.ended;
+      job.child.kill(signal);
+      await assertCanceled(job, signal, temporary, blobUrl);
       await writer?.close();
-      assert.equal(code, 130);
-      assert.equal(stdout, "");
-      assert.equal(jsonLines(stderr).at(-1)?.code, "canceled", stderr);
-      assert.deepEqual(leftIn(temporary), []);
-      assert.ok(!existsSync(blobUrl));
     });
   }
 
@@ -204,17 +209,6 @@ describe("a job that is stopped leaves no output, no temporary file and no proce
     assert.equal(leftIn(temporary).length, 1, "no process was there to remove the work folder");
     const args = ["validate", ...jobArguments(pair, SLOW).slice(1)];
     assert.equal((await mucast(args, { temporary })).code, 0);
-    assert.deepEqual(leftIn(temporary), []);
-  });
-
-  test("kill -9 of the engine's host: it is started again, and the job succeeds", async () => {
-    const { job, temporary } = await startJob();
-    const [worker] = await until(async () => some(await fitting(temporary, 1)));
-    const [host] = (await processesIn(temporary)).filter((pid) => pid !== worker);
-    process.kill(host!, "SIGKILL");
-    const text = outputOf(await job.ended);
-    assert.equal(withoutIdentity(text), withoutIdentity(undisturbed.text));
-    assert.deepEqual(await processesIn(temporary), []);
     assert.deepEqual(leftIn(temporary), []);
   });
 });

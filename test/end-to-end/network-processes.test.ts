@@ -1,26 +1,18 @@
 /**
  * Processes of run_dl_job die while a network trains: what the job writes, and which processes and files remain. The tests
- * wait for a line on stderr or for what processes do, never for a time.
+ * wait for what a job reports or for what processes do, never for a time.
  */
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readdirSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { runDlJob } from "../../src/jobs/dl/run-dl-job.ts";
-import { openEngine } from "../../src/jobs/shared/job.ts";
-import {
-  type Ended,
-  inputArguments,
-  jsonLines,
-  processesIn,
-  type Running,
-  startMucast,
-  until,
-} from "./command.ts";
+import type { OpenEngine } from "../../src/jobs/shared/job.ts";
+import { engineProcesses } from "../engine/pool-fixture.ts";
+import { inputArguments, jsonLines, processesIn, type Running, startMucast, until } from "./command.ts";
 import {
   type BlobPair,
-  type JobRun,
+  type Job,
   newFolder,
   removeFolders,
   runJob,
@@ -29,6 +21,7 @@ import {
 } from "./job-runs.ts";
 import { networkConfig } from "./network-jobs.ts";
 import { smallMarket, without } from "./network-market.ts";
+import { openSharedEngine } from "./shared-engines.ts";
 
 const options = {
   concurrency: 2,
@@ -43,11 +36,8 @@ const LSTM = networkConfig("lstm", { training: LONG, intervals: {} });
 const ENDLESS = networkConfig("lstm", { training: { epochs: 10_000, patience: 10_000 } });
 
 let pair: BlobPair;
-/** What the job leaves when nothing happens to it. */
-let undisturbed: JobRun;
 before(async () => {
   pair = await writeMarket(without(smallMarket(), "JPM", "KO"));
-  if (!options.skip) undisturbed = await runJob(pair, LSTM, 1, runDlJob, openEngine);
 });
 after(removeFolders);
 
@@ -61,43 +51,35 @@ async function startJob(config: string): Promise<{ job: Running; temporary: stri
 /** Resolves in the middle of training: the third epoch is done. */
 const training = (job: Running) => job.told(({ stage, epoch }) => stage === "fit" && Number(epoch) >= 3);
 
-/** Of a job's engine the processes that another one of it started: its workers. */
-async function workersIn(temporary: string): Promise<number[]> {
-  const pids = await processesIn(temporary);
-  return pids.filter((pid) => {
-    try {
-      // The fields of stat after the name in brackets: state, then the parent.
-      const [, parent] = readFileSync(`/proc/${pid}/stat`, "utf8")
-        .replace(/^.*\) /s, "")
-        .split(" ");
-      return pids.includes(Number(parent));
-    } catch {
-      return false;
-    }
-  });
-}
-
 function leftIn(temporary: string): string[] {
   return readdirSync(temporary).flatMap((base) => readdirSync(join(temporary, base)));
-}
-
-function outputOf({ code, stdout, stderr }: Ended): string {
-  assert.equal(code, 0, stderr);
-  return readFileSync(fileURLToPath(JSON.parse(stdout).output_url), "utf8");
 }
 
 test(
   "kill -9 of a worker while it trains costs one attempt: the job succeeds with the same bytes",
   options,
   async () => {
-    const { job, temporary } = await startJob(LSTM);
-    await training(job);
-    const workers = await workersIn(temporary);
-    assert.equal(workers.length, 1, "one worker");
-    process.kill(workers[0]!, "SIGKILL");
-    const text = outputOf(await job.ended);
-    assert.equal(withoutIdentity(text), withoutIdentity(undisturbed.text));
-    assert.deepEqual([leftIn(temporary), await processesIn(temporary)], [[], []]);
+    const undisturbed = await runJob(pair, LSTM, 1, runDlJob);
+    let folder = "";
+    const openHere: OpenEngine = (need) => {
+      const engine = openSharedEngine(need);
+      folder = dirname(engine.workFolder);
+      return engine;
+    };
+    const killed: number[] = [];
+    const job: Job = (request, context) =>
+      runDlJob(request, {
+        ...context,
+        report: (event) => {
+          context.report(event);
+          if (killed.length > 0 || event.kind !== "progress" || !(Number(event.epoch) >= 3)) return;
+          killed.push(...engineProcesses(folder).workers);
+          for (const pid of killed) process.kill(pid, "SIGKILL");
+        },
+      });
+    const disturbed = await runJob(pair, LSTM, 1, job, openHere);
+    assert.equal(killed.length, 1, "one worker");
+    assert.equal(withoutIdentity(disturbed.text), withoutIdentity(undisturbed.text));
   },
 );
 
