@@ -137,6 +137,8 @@ onEachDatabase((tested) => {
     const caller = newCaller();
     const { id } = await tried.submit(caller);
     const execution = await tried.executor.next();
+    // The dispatcher stores the start after the executor has begun.
+    await tried.stored(caller, id, "started");
     const { recordProgress } = await import("../store/record-progress.ts");
     for (let done = 1; done <= 30; done++) {
       const epochs = { points: [{ ticker: "A", epoch: done, train_loss: 1, validation_loss: 1 }] };
