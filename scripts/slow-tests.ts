@@ -115,6 +115,7 @@ export const COMPUTING: readonly string[] = [
 export const LONGEST: readonly string[] = [
   "test/package.test.ts",
   "test/planted-signals.test.ts",
+  "src/service/store/record-progress.test.ts",
   "test/end-to-end/every-model.test.ts",
   "src/executors/process/warm-process.test.ts",
   "src/service/queue/lease-recovery.test.ts",
@@ -127,8 +128,9 @@ export const LONGEST: readonly string[] = [
 ];
 
 /**
- * Slow files that share a process, and in it what takes longer to start than most of their tests: the engines of
- * test/end-to-end/shared-engines.ts. Their `before` and `after` outside of a `describe` are those of the whole process.
+ * Slow files that share a process, and in it what takes longer to start than most of their tests: the modules of the
+ * service, PGlite's compiled code, or the engines of test/end-to-end/shared-engines.ts. A path that ends with / is all
+ * slow files below that folder. Their `before` and `after` outside of a `describe` are those of the whole process.
  */
 export const TOGETHER: readonly (readonly string[])[] = [
   [
@@ -146,6 +148,24 @@ export const TOGETHER: readonly (readonly string[])[] = [
     "test/end-to-end/what-changes-nothing.test.ts",
     "test/planted-warnings.test.ts",
   ],
+  [
+    "src/service/auth/",
+    "src/service/blobs/",
+    "src/service/operations/",
+    "src/service/readiness.test.ts",
+    "src/service/store/",
+  ],
+  ["src/service/queue/dispatcher.test.ts", "src/service/webhooks/deliverer.test.ts"],
+  ["src/service/database/"],
+  ["src/service/http/"],
+  ["src/blob/folder/", "src/blob/open-blob.test.ts", "src/blob/remote/"],
+  [
+    "src/executors/container-apps/adopt-execution.test.ts",
+    "src/executors/container-apps/container-apps-executor.test.ts",
+    "src/executors/container-apps/start-execution.test.ts",
+    "src/executors/container-apps/watched-execution.test.ts",
+  ],
+  ["src/client/", "src/contract/", "src/engine/npy.test.ts", "src/jobs/shared/"],
 ];
 
 export function startsSomething(file: string): boolean {
@@ -171,9 +191,8 @@ export function testFiles(): {
 
 /** In the order of the first file of each process. */
 function byProcess(files: readonly string[]): readonly (readonly string[])[] {
-  const groupOf = (file: string) => TOGETHER.find((group) => group.includes(file)) ?? [file];
-  const groups = new Map(files.map((file) => [groupOf(file).join(), groupOf(file)]));
-  return [...groups.values()];
+  const processOf = (file: string) => TOGETHER.find((group) => isListed(file, group)) ?? file;
+  return [...Map.groupBy(files, processOf).values()];
 }
 
 function longestFirst(files: readonly string[]): readonly string[] {

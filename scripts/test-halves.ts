@@ -1,34 +1,66 @@
 import { availableParallelism } from "node:os";
-import { engineChecks, quickChecks, runChecks } from "./checks.ts";
+import { type Check, engineChecks, quickChecks, runChecks } from "./checks.ts";
 import { testFiles } from "./slow-tests.ts";
 import { type FileRun, runConcurrently, runTestFiles, type Starts } from "./test-files.ts";
 
 const CORES = availableParallelism();
 
-/** Files that start something wait about as often as they compute. */
-const SLOW_AT_A_TIME = CORES + 1;
+/** A file that starts something keeps half a core busy: the rest of the time it waits. */
+const AT_A_TIME = CORES + 2;
 
-/** The checks that take seconds, then the tests that start nothing. @returns the names of what failed. */
+/** A check, or the tests of a process. @returns the names of what failed. */
+type Work = () => Promise<string[]>;
+
+/** The tests that start nothing, and beside them the checks that take seconds. @returns the names of what failed. */
 export async function runQuickHalf(): Promise<string[]> {
-  const checks = await runChecks(quickChecks(), CORES);
-  const { fast } = testFiles();
   const spent = { processorSeconds: 0 };
-  const files = await runFiles(dealt(fast, CORES), CORES, "refuse", spent);
+  const failed = await runAll(quickWork(spent), CORES);
   tellSpent(spent);
-  return [...checks, ...files];
+  return failed;
 }
 
-/** The engine's checks, and beside them the tests that start something or compute long. @returns the names of what failed. */
-export async function runSlowHalf(): Promise<string[]> {
-  const failed: string[] = [];
+/**
+ * The quick half, then the engine's checks and the tests that start something or compute long, which begin where the
+ * quick half leaves a core. @param onQuick gets the names of what failed in the quick half, when that has ended.
+ * @returns the names of all that failed.
+ */
+export async function runBothHalves(onQuick: (failed: readonly string[]) => void): Promise<string[]> {
   const spent = { processorSeconds: 0 };
-  const checks = engineChecks().map((check) => () => runChecks([check], 1));
-  const files = testFiles().slow.map((group) => () => runFiles([group], 1, "allow", spent));
-  // The checks are the longest, so they come first.
-  await runConcurrently([...checks, ...files], SLOW_AT_A_TIME, async (run) => {
+  const quick = quickWork(spent);
+  const failedQuick: string[] = [];
+  let left = quick.length;
+  const told = quick.map((work) => async () => {
+    const failed = await work();
+    failedQuick.push(...failed);
+    if (--left === 0) onQuick(failedQuick);
+    return failed;
+  });
+  const failed = await runAll([...told, ...slowWork(spent)], AT_A_TIME);
+  tellSpent(spent);
+  return failed;
+}
+
+/** The longest first. */
+function quickWork(spent: Spent): Work[] {
+  const fast = dealt(testFiles().fast, CORES).map((files) => () => runFiles(files, "refuse", spent));
+  return [...fast, ...quickChecks().map(checked)];
+}
+
+/** The checks are the longest, so they come first. */
+function slowWork(spent: Spent): Work[] {
+  const files = testFiles().slow.map((group) => () => runFiles(group, "allow", spent));
+  return [...engineChecks().map(checked), ...files];
+}
+
+function checked(check: Check): Work {
+  return () => runChecks([check], 1);
+}
+
+async function runAll(work: readonly Work[], atATime: number): Promise<string[]> {
+  const failed: string[] = [];
+  await runConcurrently(work, atATime, async (run) => {
     failed.push(...(await run()));
   });
-  tellSpent(spent);
   return failed;
 }
 
@@ -42,14 +74,9 @@ interface Spent {
   processorSeconds: number;
 }
 
-async function runFiles(
-  groups: readonly (readonly string[])[],
-  atATime: number,
-  starts: Starts,
-  spent: Spent,
-): Promise<string[]> {
+async function runFiles(files: readonly string[], starts: Starts, spent: Spent): Promise<string[]> {
   const failed: string[] = [];
-  await runTestFiles(groups, atATime, starts, (run) => {
+  await runTestFiles([files], 1, starts, (run) => {
     if (!run.passed) failed.push(nameOf(run));
     spent.processorSeconds += run.processorSeconds ?? 0;
     tell(run);
