@@ -167,14 +167,19 @@ test("an upload that breaks off leaves the former blob", async () => {
   broken.sent.on("error", () => undefined);
   await broken.write("par");
   await eventually(async () => (await service.files()).length !== files.length);
+  const { uploads } = service.blobs;
+  const ended = uploads.length;
   broken.sent.destroy();
-  await eventually(async () => (await service.files()).length <= files.length);
+  await eventually(async () => uploads.length > ended);
+  assert.equal(uploads.at(-1), "discarded");
   assert.equal((await service.get(name)).text, "whole");
   assert.deepEqual(await service.files(), files);
 });
 
 test("an upload shorter than its Content-Length leaves no file", async () => {
   const name = freshName();
+  const { uploads } = service.blobs;
+  const ended = uploads.length;
   const files = await service.files();
   const socket = connect(service.port, "127.0.0.1");
   socket.on("error", () => undefined);
@@ -183,7 +188,9 @@ test("an upload shorter than its Content-Length leaves no file", async () => {
   );
   socket.resume();
   await once(socket, "close");
-  await eventually(async () => (await service.files()).length <= files.length);
+  await eventually(async () => uploads.length > ended);
+  assert.equal(uploads.at(-1), "discarded");
+  assert.deepEqual(await service.files(), files);
   assert.equal((await service.get(name)).status, 404);
 });
 
