@@ -38,6 +38,7 @@ async function opened(t: { after: (end: () => Promise<void>) => void }, name: st
     database,
     store: new FolderStore(blobFolder, "http://x"),
     blobFolder,
+    isOneCaller: true,
     dataDir,
     draining: () => draining,
   });
@@ -76,7 +77,8 @@ test("a working service is ready, and a draining one is not accepting", async (t
       ["accepting", true],
     ],
   );
-  assert.equal(await new FolderStore(blobFolder, "").stat("status/readiness.0.json"), undefined);
+  for (const place of ["data", "status"])
+    assert.equal(await new FolderStore(blobFolder, "").stat(`${place}/readiness.0.json`), undefined);
   drain();
   assert.deepEqual(await failing(), ["accepting"]);
 });
@@ -91,6 +93,18 @@ test("a blob folder that was moved away is reported, also where another one took
   assert.deepEqual(await failing(), ["storage"]);
   rmSync(blobFolder, { recursive: true });
   renameSync(`${blobFolder}.away`, blobFolder);
+  assert.deepEqual(await failing(), []);
+});
+
+test("a folder of inputs and outputs that cannot be written is reported", async (t) => {
+  const { failing, blobFolder } = await opened(t, "inputs");
+  assert.deepEqual(await failing(), []);
+  pass(t);
+  rmSync(join(blobFolder, "data"), { recursive: true, force: true });
+  // A file in its place stops the write, even for root.
+  writeFileSync(join(blobFolder, "data"), "");
+  assert.deepEqual(await failing(), ["storage"]);
+  rmSync(join(blobFolder, "data"));
   assert.deepEqual(await failing(), []);
 });
 

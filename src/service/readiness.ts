@@ -8,8 +8,8 @@ import { causeOf } from "../contract/errors/system-error.ts";
 import type { Database } from "./database/database.ts";
 import type { ReadyCheck } from "./http/server/http-app.ts";
 
-/** A key that only these checks use. */
-const PROBE_KEY = "status/readiness.0.json";
+/** A name that only these checks use. */
+const PROBE_NAME = "readiness.0.json";
 /** As large as the output of a small job. */
 const PROBE = new Uint8Array(64 * 2 ** 10);
 /** The checks write to the disk once in this time, however many probes come. */
@@ -21,6 +21,8 @@ interface ReadyParts {
   readonly store: BlobStore;
   /** The folder of the blobs; undefined in Azure. */
   readonly blobFolder: string | undefined;
+  /** Whether inputs and outputs are in `data` of the storage itself. With authentication each caller has a folder. */
+  readonly isOneCaller: boolean;
   /** The folder of the embedded database and the lock; undefined with PostgreSQL. */
   readonly dataDir: string | undefined;
   readonly draining: () => boolean;
@@ -32,15 +34,16 @@ interface ReadyParts {
  *   always current.
  */
 export function openReadiness(parts: ReadyParts): () => Promise<readonly ReadyCheck[]> {
-  const { dataDir, blobFolder, database, store, draining } = parts;
+  const { dataDir, blobFolder, isOneCaller, database, store, draining } = parts;
   const folder = dataDir === undefined ? undefined : new PinnedPath(dataDir, "the data folder");
   const control = dataDir && new PinnedPath(join(dataDir, "database/global/pg_control"), "the database");
   const blobs = blobFolder === undefined ? undefined : new PinnedPath(blobFolder, "the folder of the blobs");
+  const blobKeys = [...(isOneCaller ? ["data"] : []), "status"].map((place) => `${place}/${PROBE_NAME}`);
   const checks = cachedFor(FRESH_MILLISECONDS, () =>
     Promise.all([
       ...(dataDir === undefined ? [] : [check("data_folder", () => writeIn(dataDir, folder!))]),
       check("database", () => writeToDatabase(database, control || undefined)),
-      check("storage", () => writeBlob(store, blobs)),
+      check("storage", () => writeBlobs(store, blobKeys, blobs)),
     ]),
   );
   return async () => [...(await checks()), acceptance(draining())];
@@ -90,11 +93,13 @@ async function writeToDatabase(database: Database, control: PinnedPath | undefin
   });
 }
 
-async function writeBlob(store: BlobStore, folder: PinnedPath | undefined): Promise<void> {
+async function writeBlobs(store: BlobStore, keys: readonly string[], folder?: PinnedPath): Promise<void> {
   folder?.check();
-  await store.put(PROBE_KEY, PROBE);
-  // The storage may allow writes and no removals; then the next check replaces the blob.
-  await store.remove(PROBE_KEY).catch(() => undefined);
+  for (const key of keys) {
+    await store.put(key, PROBE);
+    // The storage may allow writes and no removals; then the next check replaces the blob.
+    await store.remove(key).catch(() => undefined);
+  }
   folder?.check();
 }
 

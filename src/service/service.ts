@@ -142,6 +142,7 @@ async function openService(parts: Parts, resources: OpenResources): Promise<Runn
     database,
     store: storage.store,
     blobFolder: storage.folder,
+    isOneCaller: settings.auth === "none",
     dataDir: parts.lock && settings.data_dir,
     draining: () => operations.draining,
   });
