@@ -105,6 +105,36 @@ test("a connection on which more than a hundred requests wait is closed, and non
   assert.deepEqual(handled, ["/first"]);
 });
 
+test("a connection on which requests with more than 512 KiB wait is closed, and none of them is handled", async () => {
+  const handled: string[] = [];
+  const http = new HttpServer(({ url = "" }) => void handled.push(url), {
+    connections: 10,
+    log: openLog({ level: "error", destination: { write: () => undefined } }),
+    onMore: () => undefined,
+  });
+  http.server.listen(0, "127.0.0.1");
+  await once(http.server, "listening");
+  const socket = connect((http.server.address() as AddressInfo).port, "127.0.0.1");
+  let seen = 0;
+  http.server.on("request", () => seen++);
+  socket.on("error", () => undefined).resume();
+  const body = "x".repeat(50_000);
+  const send = () =>
+    socket.write(`POST /more HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+  socket.write("GET /first HTTP/1.1\r\nHost: a\r\n\r\n");
+  for (let i = 0; i < 10; i++) send();
+  await eventually(() => seen === 11);
+  assert.equal(socket.closed, false, "ten of 50 kB may wait");
+  for (let i = 0; i < 20; i++) send();
+  await eventually(() => socket.closed || seen === 31);
+  assert.ok(seen < 15, `${seen} requests were kept`);
+  socket.destroy();
+  http.server.close();
+  http.close();
+  await once(http.server, "close");
+  assert.deepEqual(handled, ["/first"]);
+});
+
 /** Opens connections without a request. The list keeps those that the server closes. */
 async function openIdle(t: TestContext, port: number, count: number): Promise<Socket[]> {
   const sockets: Socket[] = [];

@@ -25,6 +25,9 @@ const WARNING_MILLISECONDS = 60_000;
 /** Requests of one connection that may be without an answer at the same time: the one in turn, and those that wait. */
 const MOST_UNANSWERED = 101;
 
+/** Bytes of such requests, headers and what Node has read of bodies, that a connection may hold. */
+const MOST_UNANSWERED_BYTES = 512 * 2 ** 10;
+
 interface HttpServerOptions {
   /** Most connections at the same time. A few more may be open for health checks. */
   readonly connections: number;
@@ -97,7 +100,10 @@ export class HttpServer {
    */
   #inTurn(request: IncomingMessage, response: ServerResponse, handle: () => void): void {
     const { socket } = request;
-    if (this.#connections.unanswered(socket) > MOST_UNANSWERED) {
+    if (
+      this.#connections.unanswered(socket) > MOST_UNANSWERED ||
+      this.#connections.unansweredBytes(socket) > MOST_UNANSWERED_BYTES
+    ) {
       socket.destroy();
       return;
     }
@@ -198,6 +204,15 @@ class OpenConnections {
   /** How many requests of a connection have no whole answer yet. */
   unanswered(socket: Socket): number {
     return this.#active.get(socket)?.size ?? 0;
+  }
+
+  /** How many bytes of such requests are in memory. Node reads up to 64 KiB of each body before it is asked for. */
+  unansweredBytes(socket: Socket): number {
+    const active = this.#active.get(socket) ?? new Set();
+    return [...active].reduce(
+      (sum, { req }) => sum + req.rawHeaders.join("").length + (req.url ?? "").length + req.readableLength,
+      0,
+    );
   }
 
   /** Whether a whole request of a connection waits for its answer, or an answer has begun that the handler still writes. */
