@@ -1,6 +1,7 @@
 /**
  * Runs test files again and again beside busy loops, and says which failed: `npm run stress -- [FILE …]`. Without names it
- * runs all that start something. --times is 20, --loops is 2, and --lanes, how many files run at a time, is 1.
+ * runs all that start something, in the processes of a whole run. --times is 20, --loops is 2, and --lanes, how many
+ * processes run at a time, is 1.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { parseArgs } from "node:util";
@@ -18,7 +19,10 @@ const { values, positionals } = parseArgs({
   },
 });
 const times = Number(values.times);
-const files = positionals.length > 0 ? positionals : testFiles().slow.flat().filter(startsSomething);
+const groups: readonly (readonly string[])[] =
+  positionals.length > 0
+    ? positionals.map((file) => [file])
+    : testFiles().slow.filter((files) => files.some(startsSomething));
 
 // Each ends with this process, also where that is killed: its stdin is closed then.
 const busy =
@@ -27,18 +31,28 @@ const loops = Array.from(
   { length: Number(values.loops) },
   (): ChildProcess => spawn(process.execPath, ["-e", busy], { stdio: ["pipe", "ignore", "inherit"] }),
 );
-const failures = new Map<string, number>();
+const rounds = Array.from({ length: times }, (_, round) =>
+  groups.map((files) => ({ files, round: round + 1 })),
+);
+const left = rounds.map((round) => round.length);
+const failed: string[] = [];
 try {
-  await runConcurrently(files, Number(values.lanes), async (file) => {
-    for (let time = 1; time <= times; time++) {
-      const run = await runTestFile([file], AbortSignal.timeout(MINUTES_AT_MOST * 60_000));
-      if (run.passed) continue;
-      failures.set(file, (failures.get(file) ?? 0) + 1);
-      process.stdout.write(`${run.said}# ${file}: FAILED, run ${time} of ${times}\n`);
+  await runConcurrently(rounds.flat(), Number(values.lanes), async ({ files, round }) => {
+    const run = await runTestFile(files, AbortSignal.timeout(MINUTES_AT_MOST * 60_000));
+    if (!run.passed) {
+      failed.push(`${files}`);
+      process.stdout.write(`${run.said}# ${files}: FAILED in round ${round}\n`);
     }
-    process.stdout.write(`# ${file}: ${failures.get(file) ?? 0} of ${times} runs failed\n`);
+    left[round - 1]! -= 1;
+    if (left[round - 1] === 0)
+      process.stdout.write(`# round ${round} of ${times}: ${failed.length} failed so far\n`);
   });
 } finally {
   for (const loop of loops) loop.kill();
 }
-process.exitCode = failures.size === 0 ? 0 : 1;
+for (const files of new Set(failed)) {
+  process.stdout.write(
+    `# ${files}: ${failed.filter((other) => other === files).length} of ${times} runs failed\n`,
+  );
+}
+process.exitCode = failed.length === 0 ? 0 : 1;
