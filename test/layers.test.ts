@@ -12,10 +12,11 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   engine: ["contract"],
   prepare: ["contract", "blob"],
   jobs: ["contract", "blob", "ingest", "panel", "evaluate", "engine"],
-  executors: ["contract", "blob", "engine", "jobs"],
-  service: ["contract", "blob", "ingest", "executors"],
+  audit: ["contract", "blob", "ingest", "panel", "evaluate", "engine", "prepare", "jobs"],
+  executors: ["contract", "blob", "engine", "jobs", "audit"],
+  service: ["contract", "blob", "ingest", "audit", "executors"],
   client: ["contract"],
-  cli: ["contract", "blob", "engine", "prepare", "jobs", "executors", "service", "client"],
+  cli: ["contract", "blob", "engine", "prepare", "jobs", "audit", "executors", "service", "client"],
 };
 
 /** The folders of src/contract, each with those that it may import: from codes and schemas up to the operations of the API. */

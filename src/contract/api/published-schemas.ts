@@ -2,6 +2,7 @@ import { z } from "zod";
 import { dlConfigSchema } from "../config/dl-config.ts";
 import { mlConfigSchema } from "../config/ml-config.ts";
 import { payloadSchema } from "../config/payload.ts";
+import { auditBlobSchema } from "../output/audit-blob.ts";
 import { outputBlobSchema } from "../output/output-blob.ts";
 import { resultRecordSchema } from "../output/result-record.ts";
 import { problemSchema } from "../problems/problem.ts";
@@ -18,6 +19,7 @@ export const PUBLISHED_SCHEMAS = {
   "dl-config": dlConfigSchema,
   "result-record": resultRecordSchema,
   "output-blob": openSchema(outputBlobSchema),
+  "audit-blob": openSchema(auditBlobSchema),
   warning: openSchema(warningSchema),
   problem: openSchema(problemSchema),
 } as const;

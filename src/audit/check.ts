@@ -1,0 +1,73 @@
+import type { Operation } from "../contract/config/job-operations.ts";
+import type { AuditCheckName, AuditFacts, Severity } from "../contract/output/audit-blob.ts";
+import type { JobContext, JobRequest } from "../jobs/shared/job.ts";
+
+/** What an audit looks at, and how hard. */
+export interface AuditInputs {
+  readonly request: JobRequest;
+  /** The job that the config is for. */
+  readonly operation: Operation;
+  /** An earlier day's blobs; both, one or none. */
+  readonly previous?: {
+    readonly featureUrl?: string | undefined;
+    readonly dataExtractorUrl?: string | undefined;
+  };
+  /** Features whose implausible skill a person has acknowledged. */
+  readonly accepted: ReadonlySet<string>;
+  /** How many dates the blobs are cut after, one after the other. */
+  readonly truncations: number;
+  /** Ridge, or a network of 2 epochs, in place of the config's own model. */
+  readonly quick: boolean;
+  /** How often the labels are permuted. */
+  readonly permutations: number;
+}
+
+/** One part of an audit. */
+export interface AuditCheck {
+  readonly name: AuditCheckName;
+  /** What it takes, for the person who waits: in jobs, or in readings of the blobs. */
+  cost(inputs: AuditInputs): string;
+  /** @throws MucastError of the blobs, of the config and of the job. */
+  run(inputs: AuditInputs, context: AuditContext): Promise<CheckResult>;
+}
+
+/** What a check may use. Its `report` gets the warnings of reading; a job that the check runs reports nothing. */
+export interface AuditContext extends JobContext {
+  /** Called as a check gets on: `done` of `total` units of its own work, such as jobs or tickers. */
+  readonly onStep?: ((done: number, total: number) => void) | undefined;
+}
+
+export interface CheckResult {
+  /** `found` where there is a finding above a note. */
+  readonly status: "clean" | "found" | "not_run";
+  /** Why it was not run. */
+  readonly reason?: string;
+  /** How many comparisons or statistical tests were made. */
+  readonly tests: number;
+  readonly findings: readonly Finding[];
+  /** The check's own figures, bounded whatever the blobs hold. */
+  readonly facts: AuditFacts;
+}
+
+export interface Finding {
+  readonly check: AuditCheckName;
+  readonly code: string;
+  readonly severity: Severity;
+  readonly feature?: string | undefined;
+  readonly ticker?: string | undefined;
+  readonly message: string;
+  /** Small: the figures that the message rests on. */
+  readonly evidence: AuditFacts;
+  readonly advice: string;
+}
+
+/** The result of a check that was run. */
+export function ranCheck(result: Pick<CheckResult, "tests" | "findings" | "facts">): CheckResult {
+  const isFound = result.findings.some(({ severity }) => severity !== "note");
+  return { status: isFound ? "found" : "clean", ...result };
+}
+
+/** The result of a check that has nothing to look at. */
+export function notRun(reason: string): CheckResult {
+  return { status: "not_run", reason, tests: 0, findings: [], facts: {} };
+}
