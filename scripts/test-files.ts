@@ -19,6 +19,8 @@ const IN_ONE_PROCESS = ["--test", "--test-isolation=none"];
 
 /** Several times what all fast files, or the longest slow one, take on a busy machine. */
 const MINUTES_AT_MOST: Readonly<Record<Starts, number>> = { refuse: 5, allow: 15 };
+/** For each further slow file of a process. */
+const MORE_MINUTES = 2;
 
 /** Whether the files may start processes, servers and databases: scripts/test-starts.mjs holds them to it. */
 export type Starts = "refuse" | "allow";
@@ -46,7 +48,9 @@ export async function runTestFiles(
   onEnd: (run: FileRun) => void,
 ): Promise<void> {
   await runConcurrently(groups, atATime, async (files) => {
-    onEnd(await runTestFile(files, AbortSignal.timeout(MINUTES_AT_MOST[starts] * 60_000), starts));
+    const further = starts === "allow" ? files.length - 1 : 0;
+    const minutes = MINUTES_AT_MOST[starts] + further * MORE_MINUTES;
+    onEnd(await runTestFile(files, AbortSignal.timeout(minutes * 60_000), starts));
   });
 }
 
