@@ -16,6 +16,7 @@ from typing import Literal, NamedTuple
 from mucast_engine.arrays import Message
 from mucast_engine.failure import unknown
 from mucast_engine.libraries import library_versions
+from mucast_engine.machine import machine_facts, thread_facts
 from mucast_engine.process import StartMethod
 from mucast_engine.worker_starters import WorkerStarter, starter_for
 
@@ -70,7 +71,7 @@ class Host:
                 os.waitpid(worker.pid, 0)
 
     def prepare(self, libraries: list[str]) -> None:
-        """Imports what is not imported yet, and greets with the versions of `libraries` alone."""
+        """Imports what is not imported yet, and greets with the facts of `libraries` alone."""
         assert not self._workers
         started = time.perf_counter()
         self._starter = starter_for(libraries, self._folder, self._method)
@@ -78,6 +79,8 @@ class Host:
             {
                 "event": "ready",
                 "versions": {"python": platform.python_version(), **library_versions(libraries)},
+                "threads": thread_facts(),
+                "machine": machine_facts(libraries),
                 "start": self._starter.method,
                 "import_seconds": time.perf_counter() - started,
             }

@@ -11,7 +11,7 @@ interface Schema {
   readonly const?: unknown;
   readonly enum?: readonly unknown[];
   readonly anyOf?: readonly Schema[];
-  readonly type?: string;
+  readonly type?: string | readonly [string, ...string[]];
   readonly format?: string;
   readonly pattern?: string;
   readonly exclusiveMinimum?: number;
@@ -28,6 +28,7 @@ function sample(schema: Schema = PUBLISHED): unknown {
   if (schema.const !== undefined) return schema.const;
   if (schema.enum !== undefined) return schema.enum[0];
   if (schema.anyOf !== undefined) return sample(schema.anyOf[0]);
+  if (typeof schema.type === "object") return sample({ ...schema, type: schema.type[0] });
   if (schema.type === "array") return [sample(schema.items)];
   if (schema.type === "object") return sampleObject(schema);
   if (schema.type === "string") return sampleText(schema);

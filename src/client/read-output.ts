@@ -143,11 +143,22 @@ const training = object<Training>({
   prediction_scale: optional(number),
 });
 
+type Machine = NonNullable<Member<"machine">>;
+const machine = object<Machine>({
+  processor: text,
+  numpy_dispatch: listOf(text),
+  torch_capability: nullable(text),
+  blas: recordOf(
+    object<Machine["blas"][string]>({ name: text, version: nullable(text), kernel: nullable(text) }),
+  ),
+});
+
 const output = object<OutputBlob>({
   schema: oneOf<OutputBlob["schema"]>({ "mucast.forecast/1": true }),
   operation: name(),
   id: text,
   created_at: moment,
+  machine: optional(nullable(machine)),
   window: object<Member<"window">>({
     start: date,
     end: date,
@@ -177,10 +188,14 @@ const output = object<OutputBlob>({
     data_extractor_url: text,
     feature_sha256: digest,
     data_extractor_sha256: digest,
+    config: optional(nullable(text)),
     config_sha256: digest,
     versions: recordOf(text),
+    lock_sha256: optional(nullable(digest)),
     seed: anything,
     threads_per_fit: positive,
+    threads: optional(nullable(recordOf(nullable(positive)))),
+    kernel_level: optional(nullable(text)),
     device: text,
   }),
 });

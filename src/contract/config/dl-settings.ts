@@ -15,6 +15,7 @@ import {
   type TrainingSpec,
   transformerSchema,
 } from "./networks.ts";
+import { SECTION_KEYS } from "./own-section.ts";
 import { type NoField, parseConfig } from "./parse-config.ts";
 import type { ShrinkageChoice } from "./shrinkage.ts";
 
@@ -37,8 +38,6 @@ export interface DlSettings {
   readonly joint: boolean;
 }
 
-const WANTED = ["NN params", "Dot prediction"];
-
 /** Columns of a ticker at least: a network that is too large with them is refused before a blob is read. */
 const LEAST_FEATURES = 1;
 
@@ -48,7 +47,7 @@ const LEAST_FEATURES = 1;
  * @throws MucastError invalid_request or too_large.
  */
 export function parseDlSettings(text: string): { settings: DlSettings; warnings: readonly Warning[] } {
-  const { value, warnings } = parseConfig(text, dlConfigSchema, WANTED, networkFaults);
+  const { value, warnings } = parseConfig(text, dlConfigSchema, SECTION_KEYS.run_dl_job, networkFaults);
   const prediction = value["NN params"]["Dot prediction"];
   const {
     status,

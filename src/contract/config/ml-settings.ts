@@ -6,6 +6,7 @@ import { type Estimator, type RawJson, type RawObject, resolveModelParams } from
 import type { Warning } from "../problems/warnings.ts";
 import { type Intervals, intervalsAskedFor, type ScalerName } from "./intervals.ts";
 import { DEFAULT_CV_TEST_SIZE, mlConfigSchema } from "./ml-config.ts";
+import { SECTION_KEYS } from "./own-section.ts";
 import { type NoField, parseConfig } from "./parse-config.ts";
 import type { ShrinkageChoice } from "./shrinkage.ts";
 
@@ -31,7 +32,7 @@ export interface MlSettings {
  * @throws MucastError invalid_request, unknown_model, invalid_model_params, device_unavailable or too_large.
  */
 export function parseMlSettings(text: string): { settings: MlSettings; warnings: readonly Warning[] } {
-  const { value, warnings } = parseConfig(text, mlConfigSchema, ["ML params"], (_config, found) =>
+  const { value, warnings } = parseConfig(text, mlConfigSchema, SECTION_KEYS.run_ml_job, (_config, found) =>
     // Where the model alone is at fault, findModel and resolveModelParams throw codes of their own.
     found.length === 0 ? [] : modelFaults(rawNumbers(text)),
   );

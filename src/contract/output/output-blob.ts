@@ -163,6 +163,33 @@ const trainingSchema = z.strictObject({
     .describe("Loss directional only: what the network's raw predictions were multiplied by."),
 });
 
+const blasSchema = z.strictObject({
+  name: z.string(),
+  version: z.string().nullable(),
+  kernel: z.string().nullable().describe("The processor that its kernels were written for, such as Haswell."),
+});
+
+/** What picks the kernels of the libraries, and so the last digits. */
+export const machineSchema = z
+  .strictObject({
+    processor: z
+      .string()
+      .describe("Architecture, vendor, family and model: `x86_64 AuthenticAMD family 25 model 17`."),
+    numpy_dispatch: z
+      .array(z.string())
+      .describe("The instruction sets beyond its baseline that NumPy picks kernels for."),
+    torch_capability: z
+      .string()
+      .nullable()
+      .describe("The one that PyTorch picks kernels for; null where the job does not use it."),
+    blas: z.record(z.string(), blasSchema).describe("The BLAS of numpy, and of scipy where the job uses it."),
+  })
+  .meta({ id: "Machine" });
+
+const threadsSchema = z
+  .record(z.string(), z.int().positive().nullable())
+  .describe("Threads of one fit, by the library that would start more.");
+
 export const OUTPUT_SCHEMA_NAME = "mucast.forecast/1";
 
 /** The blob that a job writes. The portfolio optimizer reads its `mu`. */
@@ -172,6 +199,12 @@ export const outputBlobSchema = z
     operation: mayGrow(z.enum(JOB_OPERATIONS)),
     id: z.string(),
     created_at: z.iso.datetime(),
+    machine: machineSchema
+      .nullable()
+      .optional()
+      .describe(
+        "What the libraries ran on; null where none ran. It is of the run, as are id and created_at.",
+      ),
     window: z.strictObject({
       start: date,
       end: date,
@@ -229,10 +262,33 @@ export const outputBlobSchema = z
       data_extractor_url: z.string(),
       feature_sha256: z.string().regex(/^[0-9a-f]{64}$/),
       data_extractor_sha256: z.string().regex(/^[0-9a-f]{64}$/),
+      config: z
+        .string()
+        .nullable()
+        .optional()
+        .describe(
+          "The JSON text of the config's section `ML params` or `NN params`, as the caller wrote it; null where it holds the signature of a URL.",
+        ),
       config_sha256: z.string().regex(/^[0-9a-f]{64}$/),
       versions: z.record(z.string(), z.string()),
+      lock_sha256: z
+        .string()
+        .regex(/^[0-9a-f]{64}$/)
+        .nullable()
+        .optional()
+        .describe(
+          "Of the lock that the Python environment was made of; null with an interpreter of the operator's.",
+        ),
       seed: z.unknown(),
       threads_per_fit: z.int().positive(),
+      threads: threadsSchema.nullable().optional(),
+      kernel_level: z
+        .string()
+        .nullable()
+        .optional()
+        .describe(
+          "The processor level that the kernels were pinned to, such as x86-64-v3; null where they were not.",
+        ),
       device: z.string(),
     }),
   })
@@ -243,4 +299,6 @@ export type CrossSection = z.infer<typeof crossSectionSchema>;
 export type Coverage = z.infer<typeof coverageSchema>;
 export type PrequentialCoverage = z.infer<typeof prequentialCoverageSchema>;
 export type IntervalEvidence = z.infer<typeof intervalEvidenceSchema>;
+export type Machine = z.infer<typeof machineSchema>;
+export type Threads = z.infer<typeof threadsSchema>;
 export type OutputBlob = z.infer<typeof outputBlobSchema>;

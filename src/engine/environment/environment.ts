@@ -36,11 +36,18 @@ export function lockFile(name: EnvironmentFlavour | "uv"): string {
  * another one. In a checkout that is the project's own folder, in an installed package the user's cache.
  */
 export function environmentFolder(name: EnvironmentFlavour | "uv"): string {
-  const hash = createHash("sha256")
+  return join(environmentsFolder(), `${name}-${digestOf(name).slice(0, 16)}`);
+}
+
+function digestOf(name: EnvironmentFlavour | "uv"): string {
+  return createHash("sha256")
     .update(readFileSync(lockFile(name)))
-    .digest("hex")
-    .slice(0, 16);
-  return join(environmentsFolder(), `${name}-${hash}`);
+    .digest("hex");
+}
+
+/** SHA-256 of the lock that the environment of a flavour is made of; null where MUCAST_PYTHON names another one. */
+export function lockSha256(flavour: EnvironmentFlavour): string | null {
+  return namedPython() === undefined ? digestOf(flavour) : null;
 }
 
 function environmentsFolder(): string {

@@ -1,6 +1,7 @@
 import type { ScalerName } from "../../contract/config/intervals.ts";
 import type { ErrorData } from "../../contract/errors/errors.ts";
 import type { Estimator } from "../../contract/model-params/resolve.ts";
+import type { Machine, Threads } from "../../contract/output/output-blob.ts";
 import type { ArrayRef } from "../npy.ts";
 import type {
   DeviceResult,
@@ -108,6 +109,9 @@ interface FitProgress {
 export interface Greeting {
   /** `python`, numpy, scipy, scikit-learn and the libraries asked for, by their own names. */
   readonly versions: Readonly<Record<string, string>> & { readonly python: string };
+  readonly threads: Threads;
+  /** What those libraries run on. */
+  readonly machine: Machine;
   /** How the host starts workers. */
   readonly start: "fork" | "spawn";
   readonly import_seconds: number;

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { parseDlSettings } from "../../contract/config/dl-settings.ts";
 import { atOnce } from "../../contract/machine/pausable.ts";
 import { outputBlobSchema } from "../../contract/output/output-blob.ts";
+import { NO_ENGINE } from "../shared/engine-facts.ts";
 import { provenance } from "../shared/job-document.ts";
 import { orderedPieces } from "../shared/ordered-json.ts";
 import type { ScoreSettings } from "../shared/score-tables.ts";
@@ -13,11 +14,12 @@ import type { TrainingRecord } from "./train-network.ts";
 const SHA = "0".repeat(64);
 
 function outputOf(
-  prediction: object,
+  prediction: object | string,
   trained: readonly TrainedTicker[] = [],
   training: ReadonlyMap<string, TrainingRecord> = new Map(),
 ) {
-  const config = JSON.stringify({ "NN params": { "Dot prediction": prediction } });
+  const own = typeof prediction === "string" ? prediction : JSON.stringify(prediction);
+  const config = `{"NN params":{"Dot prediction":${own}}}`;
   const { settings, warnings } = parseDlSettings(config);
   const blob = (name: string) => ({ name, sha256: SHA });
   const document = dlOutput({
@@ -30,10 +32,12 @@ function outputOf(
     training,
     warnings,
     failures: [],
+    machine: null,
     provenance: provenance({
+      operation: "run_dl_job",
       digests: { feature: blob("f.json"), dataExtractor: blob("p.json") },
       config,
-      engineVersions: { python: "3.12.0" },
+      engine: { ...NO_ENGINE, versions: { python: "3.12.0" } },
       seed: settings.seed,
       device: "cuda:1",
     }),
@@ -187,4 +191,16 @@ test("no warning carries the signature of a URL into the output", () => {
     ["unknown_loss_type"],
   );
   assert.doesNotMatch(JSON.stringify(warnings), /SECRET/);
+});
+
+test("provenance keeps no config with the signature of a URL, however that is spelt", () => {
+  const url = (name: string) => `https://store/c/d?${name}=hunter2`;
+  const text = (loss_type: string) =>
+    JSON.stringify({ "current option": "mlp", training_params: { loss_type } });
+  assert.equal(outputOf(JSON.parse(text("mae"))).provenance.config, `{"Dot prediction":${text("mae")}}`);
+  for (const spelt of [text(url("sig")), text(url("SIG")), text(url("sig")).replace("sig", "\\u0073ig")]) {
+    const output = outputOf(spelt);
+    assert.equal(output.provenance.config, null, spelt);
+    assert.doesNotMatch(JSON.stringify(output), /hunter2/);
+  }
 });

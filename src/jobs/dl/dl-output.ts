@@ -65,7 +65,7 @@ export function dlEvaluationUnits(tickers: number): number {
 /** What the output blob of run_dl_job is made of. */
 type DlOutputParts = Pick<
   DocumentParts,
-  "id" | "createdAt" | "window" | "asOf" | "warnings" | "failures" | "provenance"
+  "id" | "createdAt" | "window" | "asOf" | "warnings" | "failures" | "provenance" | "machine"
 > & {
   readonly settings: DlSettings;
   readonly evaluation: DlEvaluation;

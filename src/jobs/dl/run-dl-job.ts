@@ -1,6 +1,7 @@
 import { type DlSettings, parseDlSettings } from "../../contract/config/dl-settings.ts";
 import type { ResultRecord } from "../../contract/output/result-record.ts";
 import { networkLibraries } from "../../engine/environment/libraries.ts";
+import { type EngineFacts, engineFacts, NO_ENGINE } from "../shared/engine-facts.ts";
 import { wildForecasts } from "../shared/forecast-warnings.ts";
 import { type JobContext, type JobRequest, withEngine, withMemoryGuard } from "../shared/job.ts";
 import { provenance } from "../shared/job-document.ts";
@@ -28,9 +29,9 @@ async function trainEvaluateWrite(request: JobRequest, context: JobContext): Pro
   const warnings = settings.enabled ? aboutConfig : [...aboutConfig, DISABLED];
   for (const warning of warnings) context.report({ kind: "warning", warning });
   const output = await openJobOutput("run_dl_job", request, context);
-  const { inputs, outcome, versions, device } = settings.enabled
+  const { inputs, outcome, facts, device } = settings.enabled
     ? await trainInEngine(request, context, settings)
-    : { ...(await readDisabled(request, context)), versions: {} };
+    : { ...(await readDisabled(request, context)), facts: NO_ENGINE };
   const { trained, training, failures } = outcome;
   const evaluation = await evaluateInTurns(
     evaluateDl(trained, settings, inputs.asOf),
@@ -49,10 +50,12 @@ async function trainEvaluateWrite(request: JobRequest, context: JobContext): Pro
     training,
     warnings: [...warnings, ...inputs.warnings, ...aboutTickers],
     failures,
+    machine: facts.machine,
     provenance: provenance({
+      operation: "run_dl_job",
       digests: inputs.digests(),
       config: request.config,
-      engineVersions: versions,
+      engine: facts,
       seed: settings.seed,
       device,
     }),
@@ -65,11 +68,10 @@ function trainInEngine(
   request: JobRequest,
   context: JobContext,
   settings: DlSettings,
-): Promise<ReadAndTrained & { readonly versions: Readonly<Record<string, string>> }> {
+): Promise<ReadAndTrained & { readonly facts: EngineFacts }> {
   const need = { environment: "dl", libraries: networkLibraries(settings) } as const;
   return withEngine(need, context, async (engine) => {
     const trained = await readAndTrain(request, context, settings, engine);
-    const { versions } = await engine.pool.greeting;
-    return { ...trained, versions };
+    return { ...trained, facts: await engineFacts(engine.pool, "dl") };
   });
 }

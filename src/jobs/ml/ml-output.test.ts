@@ -6,6 +6,7 @@ import { parseMlSettings } from "../../contract/config/ml-settings.ts";
 import type { ShrinkageChoice } from "../../contract/config/shrinkage.ts";
 import { atOnce } from "../../contract/machine/pausable.ts";
 import { outputBlobSchema } from "../../contract/output/output-blob.ts";
+import { NO_ENGINE } from "../shared/engine-facts.ts";
 import { wildForecasts } from "../shared/forecast-warnings.ts";
 import { provenance } from "../shared/job-document.ts";
 import { listedWarnings } from "../shared/listed-warnings.ts";
@@ -28,10 +29,12 @@ function outputOf(config: string, fitted: readonly FittedTicker[] = [], asOf = 1
     evaluation: atOnce(evaluateMl(fitted, settings, asOf)),
     warnings: [],
     failures: [],
+    machine: null,
     provenance: provenance({
+      operation: "run_ml_job",
       digests: { feature: blob("f.json"), dataExtractor: blob("p.json") },
       config,
-      engineVersions: { python: "3.12.0" },
+      engine: { ...NO_ENGINE, versions: { python: "3.12.0" } },
       seed: null,
       device: "cpu",
     }),
@@ -244,4 +247,11 @@ test("the warnings of forecasts come once a job, with the first names of those t
 
 test("a job without a ticker warns of nothing", () => {
   assert.deepEqual(atOnce(evaluateMl([], { shrinkage: "none" }, 7)).warnings, []);
+});
+
+test("provenance keeps the text of the config's own section alone", () => {
+  const section = '{"model": "ridge",  "n_splits": 15}';
+  const { provenance } = outputOf(`{"keys": {"password": "hunter2"}, "ML params": ${section}}`);
+  assert.equal(provenance.config, section);
+  assert.doesNotMatch(JSON.stringify(provenance), /hunter2/);
 });

@@ -107,7 +107,7 @@ function range(from: number, to: number): number[] {
 /** What the output blob of run_ml_job is made of. */
 type MlOutputParts = Pick<
   DocumentParts,
-  "id" | "createdAt" | "window" | "asOf" | "warnings" | "failures" | "provenance"
+  "id" | "createdAt" | "window" | "asOf" | "warnings" | "failures" | "provenance" | "machine"
 > & { readonly settings: MlSettings; readonly evaluation: MlEvaluation };
 
 /** The output blob of run_ml_job. */

@@ -5,6 +5,7 @@ import type { Failure } from "../../contract/problems/failures.ts";
 import { regressorLibraries } from "../../engine/environment/libraries.ts";
 import { datesOf, type PanelDates } from "../../panel/as-of.ts";
 import type { TickerPanel } from "../../panel/ticker-panel.ts";
+import { engineFacts } from "../shared/engine-facts.ts";
 import { wildForecasts } from "../shared/forecast-warnings.ts";
 import {
   type JobContext,
@@ -49,7 +50,7 @@ async function fitEvaluateWrite(request: JobRequest, context: JobContext): Promi
     );
     const listed = wildForecasts(evaluation.tickers);
     const aboutTickers = tickerWarnings(inputs, fitted, evaluation.warnings, listed);
-    const { versions } = await engine.pool.greeting;
+    const facts = await engineFacts(engine.pool, "ml");
     const document = mlOutput({
       id: request.id,
       createdAt: new Date(),
@@ -59,10 +60,12 @@ async function fitEvaluateWrite(request: JobRequest, context: JobContext): Promi
       evaluation,
       warnings: [...warnings, ...inputs.warnings, ...aboutTickers],
       failures,
+      machine: facts.machine,
       provenance: provenance({
+        operation: "run_ml_job",
         digests: inputs.digests(),
         config: request.config,
-        engineVersions: versions,
+        engine: facts,
         seed: seedOf(settings),
         device: "cpu",
       }),

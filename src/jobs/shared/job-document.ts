@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import { withoutSignature } from "../../blob/policy.ts";
 import type { Operation } from "../../contract/config/job-operations.ts";
+import { ownSection } from "../../contract/config/own-section.ts";
 import { formatDay } from "../../contract/market/dates.ts";
-import { OUTPUT_SCHEMA_NAME, type OutputBlob } from "../../contract/output/output-blob.ts";
+import { type Machine, OUTPUT_SCHEMA_NAME, type OutputBlob } from "../../contract/output/output-blob.ts";
 import type { Failure } from "../../contract/problems/failures.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { MUCAST_VERSION } from "../../contract/version.ts";
@@ -10,6 +11,7 @@ import type { IntervalTables } from "../../evaluate/interval-tables.ts";
 import { type IntervalChoice, METHOD_CONSTANTS } from "../../evaluate/ticker-intervals.ts";
 import { muRow } from "../../panel/as-of.ts";
 import type { ResolvedWindow } from "../../panel/window.ts";
+import type { EngineFacts } from "./engine-facts.ts";
 import type { OrderedJson } from "./ordered-json.ts";
 import type { Inputs } from "./read-inputs.ts";
 import type { ScoredTicker, ScoreTables } from "./score-tables.ts";
@@ -36,6 +38,8 @@ export interface DocumentParts {
   readonly warnings: readonly Warning[];
   readonly failures: readonly Failure[];
   readonly provenance: OrderedJson;
+  /** What the libraries ran on; null where none ran. */
+  readonly machine: Machine | null;
 }
 
 /** Every member of a part of the published schema: one that the schema gains has to be given here. */
@@ -49,6 +53,7 @@ export function jobDocument(parts: DocumentParts): OrderedJson {
     operation: parts.operation,
     id: parts.id,
     created_at: parts.createdAt.toISOString(),
+    machine: parts.machine && plain(parts.machine),
     window: {
       start: formatDay(window.start),
       end: formatDay(window.end),
@@ -144,24 +149,37 @@ export function plain<T extends object>(value: T): T & OrderedJson {
  * worker count, host or path of the work folder.
  */
 export function provenance(facts: {
+  readonly operation: Operation;
   readonly digests: ReturnType<Inputs["digests"]>;
   readonly config: string;
-  /** Versions of Python and of each library, by name. */
-  readonly engineVersions: Readonly<Record<string, string>>;
+  readonly engine: Omit<EngineFacts, "machine">;
   readonly seed: OrderedJson;
   /** What the models were fitted on: `cpu` or `cuda:N`; `none` where no model was fitted. */
   readonly device: string;
 }): OrderedJson {
   const { feature, dataExtractor } = facts.digests;
+  const { versions, threads, lockSha256 } = facts.engine;
   return {
     feature_url: feature.name,
     data_extractor_url: dataExtractor.name,
     feature_sha256: feature.sha256,
     data_extractor_sha256: dataExtractor.sha256,
+    config: keptConfig(ownSection(facts.config, facts.operation)),
+    // A service looks for it in the last bytes of an output: nothing long comes behind it.
     config_sha256: createHash("sha256").update(facts.config).digest("hex"),
-    versions: { mucast: MUCAST_VERSION, node: process.versions.node, ...facts.engineVersions },
+    versions: { mucast: MUCAST_VERSION, node: process.versions.node, ...versions },
+    lock_sha256: lockSha256,
     seed: facts.seed,
     threads_per_fit: 1,
+    threads: threads && plain(threads),
+    kernel_level: null,
     device: facts.device,
   } satisfies Members<OutputBlob["provenance"]>;
+}
+
+/** Null where the text holds the signature of a URL, however its letters are escaped: without it it cannot run again. */
+function keptConfig(section: string): string | null {
+  const decoded = JSON.stringify(JSON.parse(section));
+  const isSecret = [section, decoded].some((text) => withoutSignature(text) !== text);
+  return isSecret ? null : section;
 }

@@ -1,0 +1,77 @@
+"""What the engine tells of the processor, the kernels and the threads, held against what the libraries use."""
+
+import json
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mucast_engine.machine import machine_facts, processor, thread_facts
+
+ENGINE = Path(__file__).parent.parent
+ASK = "import json; from mucast_engine.machine import machine_facts; print(json.dumps(machine_facts({libraries})))"
+
+needs_x86 = pytest.mark.skipif(
+    platform.machine() != "x86_64" or sys.platform != "linux", reason="x86-64 kernels of Linux wheels"
+)
+
+
+def facts_of(libraries: list[str], **variables: str) -> dict[str, Any]:
+    """The facts of an interpreter of its own that starts with `variables`."""
+    env = {**os.environ, **variables, "PYTHONPATH": str(ENGINE)}
+    done = subprocess.run(
+        [sys.executable, "-c", ASK.format(libraries=libraries)], env=env, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return dict(json.loads(done.stdout))
+
+
+@needs_x86
+def test_pinned_kernels_are_told() -> None:
+    pinned = facts_of(
+        ["torch", "sklearn"],
+        OPENBLAS_CORETYPE="Nehalem",
+        NPY_DISABLE_CPU_FEATURES="X86_V3 X86_V4 AVX512_ICL AVX512_SPR",
+        ATEN_CPU_CAPABILITY="default",
+    )
+    assert pinned["numpy_dispatch"] == []
+    assert pinned["torch_capability"] == "DEFAULT"
+    assert [blas["kernel"] for blas in pinned["blas"].values()] == ["Nehalem", "Nehalem"]
+    assert list(pinned["blas"]) == ["numpy", "scipy"]
+    assert pinned["blas"]["numpy"]["name"] == "openblas"
+    assert pinned["processor"] == machine_facts([])["processor"]
+
+
+def test_facts_depend_on_the_libraries_of_the_job_alone() -> None:
+    few = facts_of(["catboost"])
+    many = machine_facts(["catboost"])  # This process has imported more.
+    assert few == many
+    assert few["torch_capability"] is None
+    assert set(few["blas"]) <= {"numpy"}
+
+
+def test_numpy_dispatch_names_what_numpy_picks() -> None:
+    assert set(machine_facts([])["numpy_dispatch"]) <= set(np.show_config(mode="dicts")["SIMD Extensions"]["found"])  # type: ignore[index]
+
+
+def test_processors_by_their_own_words(tmp_path: Path) -> None:
+    cpuinfo = tmp_path / "cpuinfo"
+    cpuinfo.write_text(
+        "processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 143\nmodel name\t: X\n\n"
+    )
+    assert processor(cpuinfo) == f"{platform.machine()} GenuineIntel family 6 model 143"
+    cpuinfo.write_text("processor\t: 0\nFeatures\t: fp asimd\nCPU implementer\t: 0x41\nCPU part\t: 0xd40\n\n")
+    assert processor(cpuinfo) == f"{platform.machine()} implementer 0x41 part 0xd40"
+    assert processor(tmp_path / "none").startswith(platform.machine())
+
+
+def test_threads_as_the_process_was_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "12")
+    monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
+    assert thread_facts() == {"openmp": 1, "openblas": 12, "mkl": None}

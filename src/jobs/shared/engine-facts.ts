@@ -1,0 +1,28 @@
+import type { Machine, Threads } from "../../contract/output/output-blob.ts";
+import { lockSha256 } from "../../engine/environment/environment.ts";
+import type { EnginePool } from "../../engine/pool/pool.ts";
+import type { EngineNeed } from "./job.ts";
+
+/** What the engine of a job tells of itself, and what it was made of. */
+export interface EngineFacts {
+  /** Of Python and of each library, by name. */
+  readonly versions: Readonly<Record<string, string>>;
+  /** Threads of one fit, by library. */
+  readonly threads: Threads | null;
+  /** Digest of the lock of its environment; null with an interpreter of the operator's. */
+  readonly lockSha256: string | null;
+  /** What the libraries run on. */
+  readonly machine: Machine | null;
+}
+
+/** Of a job that needs no engine. */
+export const NO_ENGINE: EngineFacts = { versions: {}, threads: null, lockSha256: null, machine: null };
+
+/** The facts of a job's engine, once its libraries are imported. @throws MucastError engine_unavailable. */
+export async function engineFacts(
+  pool: Pick<EnginePool, "greeting">,
+  environment: EngineNeed["environment"],
+): Promise<EngineFacts> {
+  const { versions, threads, machine } = await pool.greeting;
+  return { versions, threads, machine, lockSha256: lockSha256(environment) };
+}
