@@ -46,7 +46,7 @@ export const FINDING_TABLE = {
   },
   ticker_changed: {
     check: "truncation",
-    severity: "high",
+    severity: "medium",
     meaning: "A ticker has forecasts with the blobs cut and none with the whole ones, or the other way.",
     advice: "Compare the failures of the two runs: which tickers take part must not depend on later dates.",
   },

@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { withoutSignature } from "../blob/policy.ts";
 import { MUCAST_VERSION } from "../contract/version.ts";
+import { addAudit } from "./audit.ts";
 import { addDoctor } from "./doctor.ts";
 import { addKeys } from "./keys.ts";
 import { addMcp } from "./mcp.ts";
@@ -16,6 +17,7 @@ const COMMANDS: readonly ((program: Command) => void)[] = [
   addRunMlJob,
   addRunDlJob,
   addValidate,
+  addAudit,
   addPrepare,
   addServe,
   addMcp,

@@ -34,8 +34,17 @@ export async function validateJob(request: JobRequest, context: JobContext): Pro
 
 /** run_dl_job where the config has `NN params` and no `ML params`, else run_ml_job. */
 function operationOf(text: string): Operation {
+  const operations = operationsOf(text);
+  return operations.length === 1 ? operations[0]! : "run_ml_job";
+}
+
+/** Whose sections a config has, by their keys alone. @throws MucastError invalid_request where it is no JSON text. */
+export function operationsOf(text: string): Operation[] {
   const config = parseJson(text);
   const has = (section: string) =>
     typeof config === "object" && config !== null && Object.hasOwn(config, section);
-  return has("NN params") && !has("ML params") ? "run_dl_job" : "run_ml_job";
+  return [
+    ...(has("ML params") ? (["run_ml_job"] as const) : []),
+    ...(has("NN params") ? (["run_dl_job"] as const) : []),
+  ];
 }

@@ -1,0 +1,5 @@
+import type { AuditCheck } from "./check.ts";
+import { truncation } from "./truncation/truncation.ts";
+
+/** Every check of an audit, in the order in which they run. */
+export const CHECKS: readonly AuditCheck[] = [truncation];

@@ -1,0 +1,33 @@
+import type { Operation } from "../../contract/config/job-operations.ts";
+import { type RawObject, rawNumber, rawNumbers } from "../../contract/json/json-text.ts";
+
+/** Epochs of a network in a quick audit. */
+const QUICK_EPOCHS = "2";
+
+/**
+ * The config that the audit runs, as JSON text; every number is the caller's own text. Networks train on the CPU, where
+ * equal inputs leave equal bits. A quick audit of run_ml_job takes a ridge regression with the caller's folds, intervals,
+ * scaler and shrinkage; one of run_dl_job the caller's network, alone and for 2 epochs.
+ * @param config a config that the job accepts.
+ */
+export function auditedConfig(config: string, operation: Operation, quick: boolean): string {
+  const given = rawNumbers(config) as RawObject;
+  return JSON.stringify(operation === "run_ml_job" ? mlConfig(given, quick) : dlConfig(given, quick));
+}
+
+function mlConfig(given: RawObject, quick: boolean): RawObject {
+  const params = given["ML params"] as RawObject;
+  return { "ML params": quick ? { ...params, model: "ridge", model_params: {} } : params };
+}
+
+function dlConfig(given: RawObject, quick: boolean): RawObject {
+  const dot = (given["NN params"] as RawObject)["Dot prediction"] as RawObject;
+  const { global_settings = {}, training_params = {} } = dot as Record<string, RawObject>;
+  const once = { epochs: rawNumber(QUICK_EPOCHS), ensemble: rawNumber("1") };
+  const audited = {
+    ...dot,
+    global_settings: { ...global_settings, device: "cpu" },
+    training_params: quick ? { ...training_params, ...once } : training_params,
+  };
+  return { "NN params": { "Dot prediction": audited } };
+}

@@ -1,0 +1,107 @@
+import { Turns } from "../../contract/machine/pausable.ts";
+import { compareCodePoints } from "../../contract/market/ticker-order.ts";
+import { compareParts, type Difference } from "./compare-parts.ts";
+import { DATED_PARTS, type OutputPart, outputParts, type ReadObject } from "./output-parts.ts";
+
+/** Two outputs on this machine: of the whole blobs, and of those that end after `date` (`YYYY-MM-DD`). */
+export interface OutputPair {
+  readonly whole: string;
+  readonly cut: string;
+  readonly date: string;
+}
+
+/** How much of the two was compared. */
+export interface Compared {
+  tickers: number;
+  /** Forecasts dated up to the cut. */
+  forecasts: number;
+  values: number;
+}
+
+/**
+ * Compares two outputs ticker by ticker.
+ * @param onDifference gets each value that they do not share, with its ticker.
+ * @throws MucastError of the files; the reason of the signal.
+ */
+export async function compareOutputs(
+  { whole, cut, date }: OutputPair,
+  onDifference: (ticker: string, difference: Difference) => void,
+  signal: AbortSignal,
+): Promise<Compared> {
+  const compared: Compared = { tickers: 0, forecasts: 0, values: 0 };
+  const mu = new CutMu();
+  const turns = new Turns(signal);
+  for await (const { a, b } of joined(outputParts(whole, signal), outputParts(cut, signal))) {
+    await turns.pauseIfOver();
+    const { part, ticker } = (a ?? b)!;
+    if (part === "mu" || part === "mu_dates") {
+      // That of the whole blobs is of another date.
+      if (b !== undefined) mu.add(b);
+      continue;
+    }
+    if (a === undefined || b === undefined) {
+      const [there, missing] = [a === undefined ? null : "there", b === undefined ? null : "there"];
+      onDifference(ticker, { code: "ticker_changed", at: part, whole: there, cut: missing });
+      continue;
+    }
+    const pair = { part, whole: a.value, cut: b.value, date };
+    for (const difference of compareParts(pair, (values) => (compared.values += values))) {
+      onDifference(ticker, difference);
+    }
+    if (part !== "forecasts") continue;
+    compared.tickers += 1;
+    compared.forecasts += ((b.value as ReadObject).dates as ArrayLike<string>).length;
+    const difference = mu.differenceOf(ticker, a.value as ReadObject);
+    if (difference !== undefined) onDifference(ticker, difference);
+  }
+  return compared;
+}
+
+/** `mu` of the cut blobs, which is the forecast of the whole ones at its date. */
+class CutMu {
+  readonly #mu = new Map<string, number>();
+  readonly #dates = new Map<string, string>();
+
+  add({ part, ticker, value }: OutputPart): void {
+    if (part === "mu") this.#mu.set(ticker, value as number);
+    else this.#dates.set(ticker, value as string);
+  }
+
+  differenceOf(ticker: string, whole: ReadObject): Difference | undefined {
+    const [mu, date] = [this.#mu.get(ticker), this.#dates.get(ticker)];
+    if (mu === undefined) return undefined;
+    const row = [...(whole.dates as readonly string[])].indexOf(date ?? "");
+    const forecast = (whole.predicted as ArrayLike<number>)[row] ?? null;
+    if (Object.is(mu, forecast)) return undefined;
+    return { code: "forecast_changed", at: `mu ${date}`, whole: forecast, cut: mu };
+  }
+}
+
+/** The parts of both outputs in their order; one side is missing where only one output has the ticker. */
+async function* joined(
+  whole: AsyncGenerator<OutputPart>,
+  cut: AsyncGenerator<OutputPart>,
+): AsyncGenerator<{ readonly a?: OutputPart | undefined; readonly b?: OutputPart | undefined }> {
+  try {
+    let [a, b] = [await next(whole), await next(cut)];
+    while (a !== undefined || b !== undefined) {
+      const order = orderOf(a, b);
+      yield { a: order <= 0 ? a : undefined, b: order >= 0 ? b : undefined };
+      if (order <= 0) a = await next(whole);
+      if (order >= 0) b = await next(cut);
+    }
+  } finally {
+    await Promise.all([whole.return(undefined), cut.return(undefined)]);
+  }
+}
+
+async function next(parts: AsyncGenerator<OutputPart>): Promise<OutputPart | undefined> {
+  const step = await parts.next();
+  return step.done === true ? undefined : step.value;
+}
+
+/** Below 0 where `a` comes first, above 0 where `b` does, 0 for the same part of the same ticker. */
+function orderOf(a: OutputPart | undefined, b: OutputPart | undefined): number {
+  if (a === undefined || b === undefined) return a === undefined ? 1 : -1;
+  return DATED_PARTS.indexOf(a.part) - DATED_PARTS.indexOf(b.part) || compareCodePoints(a.ticker, b.ticker);
+}

@@ -1,0 +1,85 @@
+import { openBlob } from "../../blob/open-blob.ts";
+import { type Day, formatDay } from "../../contract/market/dates.ts";
+import type { TickerFeatures, TickerPrices } from "../../contract/market/ticker-series.ts";
+import { readFeatures } from "../../ingest/read-features.ts";
+import type { JobContext, JobRequest } from "../../jobs/shared/job.ts";
+
+/** The window that a copy of a data-extraction blob names. */
+export interface CopiedWindow {
+  readonly start: Day;
+  readonly end: Day;
+  readonly learningEnd: Day;
+}
+
+/**
+ * The text of a copy of a data-extraction blob, columns by ticker with dates of their own: all values that it has up to
+ * `until`, in the order and to the bit as they were read. A ticker without any is left out.
+ */
+export function* cutPricesText(
+  window: CopiedWindow,
+  until: Day,
+  tickers: Iterable<TickerPrices>,
+): Generator<string> {
+  const bounds = { start: window.start, end: window.end, Learning_end: window.learningEnd };
+  for (const [name, day] of Object.entries(bounds))
+    yield `${name === "start" ? "{" : ","}"${name}":"${formatDay(day)}"`;
+  yield `,"prices":{`;
+  let separator = "\n";
+  for (const { ticker, days, prices } of tickers) {
+    const n = rowsUpTo(days, until);
+    if (n === 0) continue;
+    yield `${separator}${tickerText({ ticker, days, columns: ["price"], values: prices }, n)}`;
+    separator = ",\n";
+  }
+  yield "\n}}\n";
+}
+
+/** The text of a copy of a feature blob, likewise; tickers and columns stay in their order. */
+export async function* cutFeaturesText(
+  until: Day,
+  tickers: AsyncIterable<TickerFeatures>,
+): AsyncGenerator<string> {
+  yield `{"features":{`;
+  let separator = "\n";
+  for await (const features of tickers) {
+    const n = rowsUpTo(features.days, until);
+    if (n === 0) continue;
+    yield `${separator}${tickerText(features, n)}`;
+    separator = ",\n";
+  }
+  yield "\n}}\n";
+}
+
+/** The tickers of a feature blob. */
+export async function* featuresOf(
+  { featureUrl, blobUrl }: Pick<JobRequest, "featureUrl" | "blobUrl">,
+  { policy, signal }: JobContext,
+  workFolder: string,
+): AsyncGenerator<TickerFeatures> {
+  const blob = await openBlob(featureUrl, policy, { signal, blobUrl });
+  try {
+    yield* readFeatures(blob, { workFolder, signal, limits: policy.limits });
+  } finally {
+    await blob.close();
+  }
+}
+
+function rowsUpTo(days: Int32Array, until: Day): number {
+  const after = days.findIndex((day) => day > until);
+  return after < 0 ? days.length : after;
+}
+
+function tickerText({ ticker, days, columns, values }: TickerFeatures, n: number): string {
+  const dates = Array.from(days.subarray(0, n), (day) => `"${formatDay(day)}"`);
+  const cells = columns.map((name, c) => {
+    const from = c * days.length;
+    return `,${JSON.stringify(name)}:[${Array.from(values.subarray(from, from + n), numberText).join(",")}]`;
+  });
+  return `${JSON.stringify(ticker)}:{"dates":[${dates.join(",")}]${cells.join("")}}`;
+}
+
+/** The shortest text that reads back as the same float64. */
+function numberText(value: number): string {
+  if (Number.isNaN(value)) return "null";
+  return Object.is(value, -0) ? "-0" : String(value);
+}

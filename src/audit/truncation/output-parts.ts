@@ -1,0 +1,98 @@
+import { createReadStream } from "node:fs";
+import { ByteWindow } from "../../ingest/json/byte-window.ts";
+import { Doubles } from "../../ingest/json/doubles.ts";
+import { JsonReader, Token, type Waiting } from "../../ingest/json/json-reader.ts";
+
+/** The parts of an output that are kept by ticker and dated, in the order in which a job writes them. */
+export const DATED_PARTS = ["mu", "mu_dates", "forecasts", "fits", "cross_validation", "training"] as const;
+export type DatedPart = (typeof DATED_PARTS)[number];
+
+/** A value of JSON text as `outputParts` reads it: an array of numbers and nulls is one of float64, null as NaN. */
+export type ReadValue = null | boolean | string | number | Float64Array | readonly ReadValue[] | ReadObject;
+export interface ReadObject {
+  readonly [key: string]: ReadValue;
+}
+
+/** What an output has of one ticker in one part. */
+export interface OutputPart {
+  readonly part: DatedPart;
+  readonly ticker: string;
+  readonly value: ReadValue;
+}
+
+/**
+ * The dated parts of an output on this machine, one ticker at a time in the order of its bytes: memory grows with the
+ * largest ticker. Relies on the order in which every job writes: parts as in DATED_PARTS, tickers by code point.
+ */
+export async function* outputParts(path: string, signal: AbortSignal): AsyncGenerator<OutputPart> {
+  const bytes = new ByteWindow({ name: path, chunks: createReadStream(path) }, signal);
+  const steps = readParts(new JsonReader(bytes));
+  try {
+    for (let step = steps.next(); step.done !== true; step = steps.next()) {
+      if (step.value === undefined) await bytes.refill();
+      else yield step.value;
+    }
+  } finally {
+    await bytes.close();
+  }
+}
+
+function* readParts(json: JsonReader): Generator<OutputPart | undefined, void, void> {
+  yield* json.take();
+  for (let token = yield* json.take(); token !== Token.objectEnd; token = yield* json.take()) {
+    const part = DATED_PARTS.find((name) => name === json.text);
+    if (part === undefined) {
+      yield* json.skip();
+      continue;
+    }
+    yield* json.take();
+    for (let key = yield* json.take(); key !== Token.objectEnd; key = yield* json.take()) {
+      const ticker = json.text;
+      yield { part, ticker, value: yield* readValue(json) };
+    }
+  }
+}
+
+function* readValue(json: JsonReader): Waiting<ReadValue> {
+  switch (yield* json.take()) {
+    case Token.objectStart:
+      return yield* readObject(json);
+    case Token.arrayStart:
+      return yield* readArray(json);
+    case Token.string:
+      return json.text;
+    case Token.number:
+      return json.number;
+    case Token.true:
+      return true;
+    case Token.false:
+      return false;
+    default:
+      return null;
+  }
+}
+
+function* readObject(json: JsonReader): Waiting<ReadObject> {
+  const members: [string, ReadValue][] = [];
+  for (let token = yield* json.take(); token !== Token.objectEnd; token = yield* json.take()) {
+    const key = json.text;
+    members.push([key, yield* readValue(json)]);
+  }
+  return Object.fromEntries(members);
+}
+
+function* readArray(json: JsonReader): Waiting<Float64Array | readonly ReadValue[]> {
+  const numbers = new Doubles(16);
+  let token = json.numbers(numbers);
+  while (token === Token.more) {
+    yield;
+    token = json.numbers(numbers);
+  }
+  if (token === Token.arrayEnd) return numbers.copy();
+  const others: ReadValue[] = Array.from(numbers.view());
+  for (token = yield* json.take(); token !== Token.arrayEnd; token = yield* json.take()) {
+    json.unread(token);
+    others.push(yield* readValue(json));
+  }
+  return others;
+}

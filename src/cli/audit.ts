@@ -1,0 +1,185 @@
+import { type Command, InvalidArgumentError } from "commander";
+import type { AuditInputs } from "../audit/check.ts";
+import { CHECKS } from "../audit/checks.ts";
+import { runAudit } from "../audit/run-audit.ts";
+import { blobPolicy } from "../blob/policy.ts";
+import { JOB_OPERATIONS, type Operation } from "../contract/config/job-operations.ts";
+import { type Fault, MucastError } from "../contract/errors/errors.ts";
+import { invalidRequest } from "../contract/errors/faults.ts";
+import { printable } from "../contract/errors/wording.ts";
+import type { AuditBlob } from "../contract/output/audit-blob.ts";
+import { operationsOf } from "../jobs/validate-job.ts";
+import { type JobFlags, jobInputs, reporterOf, withJobFlags } from "./job-options.ts";
+import type { Reporter } from "./reporter.ts";
+import { untilSignal } from "./signals.ts";
+import { table } from "./table.ts";
+
+interface AuditFlags extends JobFlags {
+  readonly checks?: string;
+  readonly operation?: string;
+  readonly previousFeatureUrl?: string;
+  readonly previousDataExtractorUrl?: string;
+  readonly accept: readonly string[];
+  readonly truncations: number;
+  readonly permutations: number;
+  readonly quick?: boolean;
+}
+
+const NAMES = CHECKS.map(({ name }) => name).join(", ");
+
+/** The most cuts: each costs a job. */
+const MOST_TRUNCATIONS = 100;
+/** The most permutations: with 999 the least p-value is 0.001. */
+const MOST_PERMUTATIONS = 999;
+
+/** The exit code of an audit with a finding above a note. */
+const FOUND = 8;
+
+const HELP = `
+Examples:
+  mucast audit --feature-url data/feature_engine_1.json --data-extractor-url data/data_extractor_1.json \\
+      --config '{"ML params": {"model": "lightgbm"}}' --checks truncation --quick
+  mucast audit … --previous-feature-url yesterday/feature_engine_1.json \\
+      --previous-data-extractor-url yesterday/data_extractor_1.json
+
+stdout carries the verdict as one JSON object (schema mucast.audit/1); stderr tells it in a table. Takes the flags of the
+jobs. Exit codes: 0 clean, 8 a finding above a note, and those of the jobs where there is no verdict.`;
+
+export function addAudit(program: Command): void {
+  withJobFlags(program.command("audit"))
+    .description("look for signs of the future in both blobs, and for any in the job itself")
+    .option("--checks <list>", `only these of ${NAMES}, parted by commas`)
+    .option("--operation <job>", `${JOB_OPERATIONS.join(" or ")}, where the config holds both sections`)
+    .option("--previous-feature-url <location>", "the feature blob of an earlier day")
+    .option("--previous-data-extractor-url <location>", "the data-extraction blob of an earlier day")
+    .option(
+      "--accept <feature>",
+      "a feature whose high correlation is known to be honest; may be given again",
+      gathered,
+      [],
+    )
+    .option("--truncations <k>", "dates after which the blobs are cut", upTo(MOST_TRUNCATIONS), 5)
+    .option("--permutations <n>", "how often labels are permuted", upTo(MOST_PERMUTATIONS), 19)
+    .option("--quick", "run ridge, or the network for 2 epochs, in place of the config's own model")
+    .addHelpText("after", HELP)
+    .action(async (flags: AuditFlags) => {
+      const { workers, memoryBytes, ...request } = jobInputs(flags, process.env);
+      const checks = chosenChecks(flags.checks);
+      const inputs = auditInputs({ ...request, id: process.env.OPERATION_ID || "audit" }, flags);
+      const reporter = reporterOf(flags, { tickersShown: 3 });
+      try {
+        const policy = blobPolicy({ ...process.env, BLOB_URL: request.blobUrl });
+        const verdict = await untilSignal((signal) =>
+          runAudit(
+            inputs,
+            { workers, memoryBytes, policy, report: reporter.report, signal },
+            auditProgress(reporter, flags),
+            checks,
+          ),
+        );
+        reporter.finish();
+        process.stdout.write(`${JSON.stringify(verdict)}\n`);
+        if (flags.log === "text") process.stderr.write(asText(verdict));
+        if (verdict.verdict === "found") process.exitCode = FOUND;
+      } finally {
+        reporter.finish();
+      }
+    });
+}
+
+function gathered(value: string, before: readonly string[]): readonly string[] {
+  return [...before, value];
+}
+
+function upTo(most: number) {
+  return (value: string): number => {
+    if (/^[1-9]\d{0,5}$/.test(value) && Number(value) <= most) return Number(value);
+    throw new InvalidArgumentError(`must be an integer from 1 to ${most}`);
+  };
+}
+
+/** @throws MucastError invalid_request for a name that is no check's. */
+function chosenChecks(list: string | undefined): typeof CHECKS {
+  if (list === undefined) return CHECKS;
+  const names = list.split(",").map((name) => name.trim());
+  const faults: Fault[] = names
+    .filter((name) => !CHECKS.some((check) => check.name === name))
+    .map((name) => ({ path: "--checks", message: `${JSON.stringify(name)} is none of ${NAMES}` }));
+  if (faults.length > 0) throw invalidRequest(faults);
+  return CHECKS.filter(({ name }) => names.includes(name));
+}
+
+function auditInputs(request: AuditInputs["request"], flags: AuditFlags): AuditInputs {
+  const { previousFeatureUrl, previousDataExtractorUrl, truncations, permutations } = flags;
+  return {
+    request,
+    operation: operationOf(request.config, flags.operation),
+    previous: { featureUrl: previousFeatureUrl, dataExtractorUrl: previousDataExtractorUrl },
+    accepted: new Set(flags.accept),
+    truncations,
+    quick: flags.quick === true,
+    permutations,
+  };
+}
+
+/** @throws MucastError invalid_request where the config leaves it open, or does not have the section of the one given. */
+function operationOf(config: string, given: string | undefined): Operation {
+  const held = operationsOf(config);
+  const found = given === undefined && held.length < 2 ? held[0] : held.find((name) => name === given);
+  if (found !== undefined) return found;
+  if (held.length === 2) {
+    throw invalidRequest([
+      {
+        path: "--operation",
+        message: `must be ${JOB_OPERATIONS.join(" or ")}, since the config holds both sections`,
+      },
+    ]);
+  }
+  const message =
+    held.length === 0
+      ? 'has neither "ML params" nor "NN params"'
+      : `has no section of ${JSON.stringify(given)}; it is one of ${held[0]}`;
+  throw new MucastError("invalid_request", `config ${message}`, { path: "config" });
+}
+
+function auditProgress(reporter: Reporter, { quiet }: AuditFlags): Parameters<typeof runAudit>[2] {
+  let running: string | undefined;
+  return {
+    onCheck: (check, cost) => {
+      running = check;
+      if (quiet !== true) reporter.write({ level: "info", check, cost }, `${check}: ${cost}`);
+    },
+    onStep: (done, total) => {
+      if (quiet === true) return;
+      reporter.write({ level: "info", check: running, done, total }, `${running}: ${done} of ${total}`);
+    },
+  };
+}
+
+/** The table of checks, and a paragraph for each finding. */
+function asText({ verdict, checks, findings, finding_counts, blind_spots }: AuditBlob): string {
+  const ran = Object.entries(checks).flatMap(([name, check]) =>
+    check === undefined ? [] : [{ name, ...check }],
+  );
+  const rows = ran.map(({ name, status, tests }) => {
+    const listed = findings.filter((found) => found.check === name).length;
+    return [name, status.replace("_", " "), String(tests), String(listed)];
+  });
+  const all = Object.values(finding_counts).reduce((sum, count) => sum + count, 0);
+  const lines = [
+    table(["check", "result", "tests", "findings"], rows),
+    ...ran.flatMap(({ name, reason }) =>
+      reason === undefined ? [] : [printable(`${name} was not run: ${reason}`)],
+    ),
+    ...findings.flatMap(({ number, severity, code, message, advice }) => [
+      "",
+      printable(`${number}. ${severity} ${code}: ${message}`),
+      printable(`   ${advice}`),
+    ]),
+    ...(all > findings.length ? ["", `${all - findings.length} more findings are not listed`] : []),
+    "",
+    `verdict: ${verdict}. What no check here can see:`,
+    ...blind_spots.map((spot) => `- ${spot}`),
+  ];
+  return `${lines.join("\n")}\n`;
+}
