@@ -1,6 +1,7 @@
 /** `npm run bench [-- NAME …]` measures everything, or what is named. Ratios are measured side by side in one run. */
 import { cpus, totalmem } from "node:os";
 import { table } from "../src/cli/table.ts";
+import { benchAudit } from "./audit/audit.ts";
 import { benchIntervals } from "./intervals/intervals.ts";
 import { benchSteps } from "./jobs/steps.ts";
 import { benchWholeJob } from "./jobs/whole-job.ts";
@@ -15,6 +16,7 @@ import type { Table } from "./table.ts";
 import { benchWarnings } from "./warnings/warnings.ts";
 
 const BENCHES: Record<string, () => Promise<readonly Table[]>> = {
+  audit: benchAudit,
   reading: benchReading,
   steps: benchSteps,
   jobs: async () => [await benchWholeJob()],

@@ -7,7 +7,7 @@ import { eachDate, sortedByDate } from "./rows-by-date.ts";
 import { correlation, finiteOrNull, mean, sampleDeviation } from "./statistics.ts";
 
 /** A correlation across fewer tickers is noise: two always correlate by 1 or -1. */
-const LEAST_TICKERS = 3;
+export const LEAST_TICKERS = 3;
 
 /** IC and RankIC of one date, or undefined where the date does not count. */
 interface DateCorrelations {

@@ -5,21 +5,29 @@
  */
 export function averageRanks(values: Float64Array): Float64Array {
   const sorted = values.slice().sort();
-  // With `below` values smaller and `upTo` values no larger, the tied ranks are below + 1 ... upTo.
-  return values.map((value) => {
-    const below = countBefore(sorted, (other) => other < value);
-    const upTo = countBefore(sorted, (other) => other <= value);
-    return (below + 1 + upTo) / 2;
-  });
+  const ranks = ranksOfSorted(sorted);
+  const out = new Float64Array(values.length);
+  for (let i = 0; i < values.length; i++) out[i] = ranks[countBelow(sorted, values[i]!)]!;
+  return out;
 }
 
-/** How many leading entries of an ascending array satisfy a condition that holds for a prefix of it. */
-function countBefore(sorted: Float64Array, holds: (value: number) => boolean): number {
+/** Shape (n), ascending values in: with `below` values smaller and `upTo` no larger, tied ranks are below + 1 ... upTo. */
+function ranksOfSorted(sorted: Float64Array): Float64Array {
+  const ranks = new Float64Array(sorted.length);
+  for (let below = 0, upTo = 0; below < sorted.length; below = upTo) {
+    while (upTo < sorted.length && sorted[upTo]! === sorted[below]!) upTo++;
+    ranks.fill((below + 1 + upTo) / 2, below, upTo);
+  }
+  return ranks;
+}
+
+/** How many entries of an ascending array are smaller than a value. */
+function countBelow(sorted: Float64Array, value: number): number {
   let low = 0;
   let high = sorted.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (holds(sorted[middle]!)) low = middle + 1;
+    if (sorted[middle]! < value) low = middle + 1;
     else high = middle;
   }
   return low;

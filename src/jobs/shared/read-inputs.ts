@@ -24,6 +24,8 @@ export interface Inputs {
   /** How many tickers the data-extraction blob has. */
   readonly priceTickers: number;
   readonly warnings: readonly Warning[];
+  /** Prices and features of one ticker at a time, in the feature blob's order; those in both blobs. Either this or `panels`, once. */
+  pairs(): AsyncGenerator<TickerPair>;
   /** One ticker at a time, in the feature blob's order; a ticker without enough history comes as its failure. */
   panels(): AsyncGenerator<TickerPanel | Failure>;
   /** Tickers in one blob only; complete once `panels` has ended. */
@@ -31,6 +33,11 @@ export interface Inputs {
   /** Name and digest of each blob, for provenance; once `panels` has ended. */
   digests(): { readonly feature: InputDigest; readonly dataExtractor: InputDigest };
   close(): Promise<void>;
+}
+
+interface TickerPair {
+  readonly prices: TickerPrices;
+  readonly features: TickerFeatures;
 }
 
 interface InputDigest {
@@ -58,14 +65,18 @@ export async function openInputs(
     const priced = new Set(prices.tickers);
     const featured = new Set<string>();
     const resolved = await windowFromPrices(prices, priceBlob.name, signal);
+    async function* pairs() {
+      for await (const features of readFeatures(counted[1]!, reading)) {
+        featured.add(features.ticker);
+        if (priced.has(features.ticker)) yield { prices: prices.load(features.ticker), features };
+      }
+    }
     return {
       ...resolved,
       priceTickers: priced.size,
+      pairs,
       async *panels() {
-        for await (const features of readFeatures(counted[1]!, reading)) {
-          featured.add(features.ticker);
-          if (priced.has(features.ticker)) yield panelOf(features, prices, resolved.window);
-        }
+        for await (const pair of pairs()) yield panelOf(pair, resolved.window);
       },
       unpaired: () => unpairedTickers(priced, featured),
       digests: () => ({ feature: digestOf(featureBlob), dataExtractor: digestOf(priceBlob) }),
@@ -99,10 +110,10 @@ async function windowFromPrices(
 /** Codes of errors that cost one ticker and not the job. */
 const TICKER_CODES: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["insufficient_history", "sparse_prices"]);
 
-function panelOf(features: TickerFeatures, prices: PriceBlob, window: ResolvedWindow): TickerPanel | Failure {
+function panelOf({ prices, features }: TickerPair, window: ResolvedWindow): TickerPanel | Failure {
   const { ticker } = features;
   try {
-    return buildTickerPanel({ ticker, prices: prices.load(ticker), features, window });
+    return buildTickerPanel({ ticker, prices, features, window });
   } catch (error) {
     if (!(error instanceof MucastError && TICKER_CODES.has(error.code))) throw error;
     return { ticker, code: error.code, message: error.message };

@@ -1,0 +1,65 @@
+import { atOnce } from "../../src/contract/machine/pausable.ts";
+import { parseDay } from "../../src/contract/market/dates.ts";
+import type { TickerFeatures, TickerPrices } from "../../src/contract/market/ticker-series.ts";
+import { featuresOf } from "../../src/prepare/features/feature-set.ts";
+import { type Random, seededRandom } from "../../test/twins/random.ts";
+
+/** A market of which nothing can be forecast: every feature is made of the prices up to its date. */
+export interface Market {
+  readonly prices: readonly TickerPrices[];
+  readonly features: readonly TickerFeatures[];
+}
+
+export interface MarketSize {
+  readonly tickers: number;
+  readonly days: number;
+}
+
+const FIRST_DAY = parseDay("2018-01-02")!;
+
+/**
+ * Random walks with fat tails (t with 4 degrees of freedom), clustered volatility (GARCH) and a common factor, on weekdays,
+ * with the features of `mucast prepare`.
+ */
+export function cleanMarket(seed: number, { tickers, days }: MarketSize): Market {
+  const random = seededRandom(seed);
+  const dates = weekdays(days);
+  const factor = garchReturns(days, random);
+  const prices = Array.from({ length: tickers }, (_, t) => {
+    const own = garchReturns(days, random);
+    let price = 100;
+    return {
+      ticker: `S${String(t).padStart(2, "0")}`,
+      days: dates,
+      prices: own.map((value, i) => (price *= Math.exp(0.6 * factor[i]! + 0.8 * value))),
+    };
+  });
+  return { prices, features: [...atOnce(featuresOf(prices))] };
+}
+
+function weekdays(count: number): Int32Array {
+  const days = new Int32Array(count);
+  for (let day = FIRST_DAY, i = 0; i < count; day++) {
+    const weekday = (((day + 3) % 7) + 7) % 7;
+    if (weekday < 5) days[i++] = day;
+  }
+  return days;
+}
+
+const DEVIATION = 0.015;
+
+function garchReturns(n: number, random: Random): Float64Array {
+  let variance = DEVIATION ** 2;
+  return Float64Array.from({ length: n }, () => {
+    const value = Math.sqrt(variance) * fatTailed(random);
+    variance = 0.05 * DEVIATION ** 2 + 0.1 * value ** 2 + 0.85 * variance;
+    return value;
+  });
+}
+
+/** Student's t with 4 degrees of freedom, scaled to variance 1. */
+function fatTailed(random: Random): number {
+  let squares = 0;
+  for (let k = 0; k < 4; k++) squares += random.normal() ** 2;
+  return random.normal() / Math.sqrt(squares / 4) / Math.SQRT2;
+}

@@ -1,0 +1,93 @@
+import { MOST_LAG } from "./later-returns.ts";
+import { LEAST_PAIRS } from "./significance.ts";
+import type { FeatureColumn, TickerHistory } from "./ticker-history.ts";
+
+/** What a feature may be a copy of. */
+const QUANTITIES = {
+  price: ({ prices }, row, lag) => prices[row + lag],
+  return: ({ y }, row, lag) => y[row + lag - 1],
+  simple_return: ({ prices }, row, lag) => prices[row + lag]! / prices[row + lag - 1]! - 1,
+  return_over_days: ({ prices }, row, lag) => Math.log(prices[row + lag]! / prices[row]!),
+  simple_return_over_days: ({ prices }, row, lag) => prices[row + lag]! / prices[row]! - 1,
+} as const satisfies Record<string, (history: TickerHistory, row: number, lag: number) => number | undefined>;
+
+export type Quantity = keyof typeof QUANTITIES;
+
+/** A feature is `scale` times what it copies, plus `offset`. */
+export interface LaterCopy {
+  readonly of: Quantity;
+  /** How many price dates later that is known, 1 to MOST_LAG. */
+  readonly lag: number;
+  readonly scale: number;
+  readonly offset: number;
+  readonly n: number;
+}
+
+/** Against the spread of the feature. */
+const TOLERANCE = 1e-9;
+
+/**
+ * Whether a feature is, on each of its rows, a later price or return: to TOLERANCE, and also scaled and shifted. A feature
+ * that is a price or return known by then, too, as where prices rise by the same amount each day, is no copy of a later one.
+ */
+export function laterCopy(history: TickerHistory, column: FeatureColumn): LaterCopy | undefined {
+  const anchors = anchorsOf(history, column.x);
+  if (anchors === undefined) return undefined;
+  for (let lag = 1; lag <= MOST_LAG; lag++) {
+    for (const of of Object.keys(QUANTITIES) as Quantity[]) {
+      const copy = copyOf(history, column.x, anchors, of, lag);
+      if (copy !== undefined && !isKnown(history, column.x, anchors)) return copy;
+    }
+  }
+  return undefined;
+}
+
+function isKnown(history: TickerHistory, x: Float64Array, anchors: Anchors): boolean {
+  for (let lag = 0; lag >= -MOST_LAG; lag--) {
+    for (const of of Object.keys(QUANTITIES) as Quantity[])
+      if (copyOf(history, x, anchors, of, lag) !== undefined) return true;
+  }
+  return false;
+}
+
+/** The rows of the smallest and the largest value; what it copies has its extremes there, too. */
+interface Anchors {
+  readonly least: number;
+  readonly most: number;
+}
+
+/** Among the rows that have prices MOST_LAG + 1 dates before and MOST_LAG after. @returns undefined for a constant. */
+function anchorsOf({ priceRows, days }: TickerHistory, x: Float64Array): Anchors | undefined {
+  let least = -1;
+  let most = -1;
+  for (let i = 0; i < x.length; i++) {
+    const row = priceRows[i]!;
+    if (!Number.isFinite(x[i]!) || row <= MOST_LAG || row + MOST_LAG >= days.length) continue;
+    if (least < 0 || x[i]! < x[least]!) least = i;
+    if (most < 0 || x[i]! > x[most]!) most = i;
+  }
+  return least >= 0 && x[least]! < x[most]! ? { least, most } : undefined;
+}
+
+function copyOf(
+  history: TickerHistory,
+  x: Float64Array,
+  { least, most }: Anchors,
+  of: Quantity,
+  lag: number,
+): LaterCopy | undefined {
+  const { priceRows } = history;
+  const valueAt = (i: number) => QUANTITIES[of](history, priceRows[i]!, lag) ?? Number.NaN;
+  const spread = x[most]! - x[least]!;
+  const scale = spread / (valueAt(most) - valueAt(least));
+  const offset = x[least]! - scale * valueAt(least);
+  if (!Number.isFinite(scale) || !Number.isFinite(offset)) return undefined;
+  let n = 0;
+  for (let i = 0; i < x.length; i++) {
+    const value = valueAt(i);
+    if (!Number.isFinite(x[i]!) || !Number.isFinite(value)) continue;
+    if (!(Math.abs(x[i]! - (scale * value + offset)) <= TOLERANCE * spread)) return undefined;
+    n++;
+  }
+  return n >= LEAST_PAIRS ? { of, lag, scale, offset, n } : undefined;
+}

@@ -1,0 +1,78 @@
+import type { Pausable } from "../../contract/machine/pausable.ts";
+import type { ResolvedWindow } from "../../panel/window.ts";
+import { laterCopy } from "./equal-values.ts";
+import { missingnessTest } from "./missing-values.ts";
+import { LabelRanks, returnCorrelations } from "./return-correlations.ts";
+import { addValues, hasManyValues, isStandardAtEndOnly, noSums } from "./standardised.ts";
+import type { Suspects } from "./suspects.ts";
+import { columnValues, type FeatureColumn, featureColumn, type TickerHistory } from "./ticker-history.ts";
+import { unpricedRows, unpricedValues } from "./unpriced-values.ts";
+
+/** Fewer values that are filled from later ones may be chance. */
+const LEAST_FILLED = 3;
+
+/** What one ticker adds to the facts of the check. */
+export interface ExaminedTicker {
+  /** Features with a value on a date without a price, and how many such values there are. */
+  readonly unpricedFeatures: number;
+  readonly unpricedValues: number;
+}
+
+/**
+ * Puts every feature of one ticker through all tests, and adds what is suspected to `suspects`.
+ * Yields 1 after each feature.
+ */
+export function* examineTicker(
+  history: TickerHistory,
+  window: Pick<ResolvedWindow, "start" | "end">,
+  suspects: Suspects,
+): Pausable<ExaminedTicker> {
+  const labels = new LabelRanks(history);
+  const unpriced = unpricedRows(history, window);
+  let [features, values] = [0, 0];
+  for (const column of history.features.columns.keys()) {
+    const feature = featureColumn(history, column);
+    examineReturns(history, feature, labels, suspects);
+    examineStandardising(history, column, suspects);
+    const found = unpricedValues(history, column, unpriced);
+    if (found.values > 0) features++;
+    values += found.values;
+    const unexplained = found.values - found.fromEarlier;
+    if (found.fromLater >= LEAST_FILLED && 2 * found.fromLater > unexplained) {
+      const { ticker } = history;
+      suspects.add({ ticker, feature: feature.name, code: "filled_from_later", unpriced: found });
+    }
+    yield 1;
+  }
+  return { unpricedFeatures: features, unpricedValues: values };
+}
+
+function examineReturns(
+  history: TickerHistory,
+  feature: FeatureColumn,
+  labels: LabelRanks,
+  suspects: Suspects,
+): void {
+  const { ticker } = history;
+  const correlations = returnCorrelations(history, feature, labels);
+  const missingness = missingnessTest(history, feature);
+  suspects.countTests(correlations.tests + (missingness === undefined ? 0 : 1));
+  suspects.addCorrelations(ticker, feature.name, correlations);
+  suspects.addMissingness(ticker, feature.name, missingness);
+  const copy = laterCopy(history, feature);
+  if (copy !== undefined) suspects.add({ ticker, feature: feature.name, code: "equals_later_value", copy });
+}
+
+/** Over all of the column's values, and over those of its rows in the window. */
+function examineStandardising(history: TickerHistory, column: number, suspects: Suspects): void {
+  const name = history.features.columns[column]!;
+  for (const values of [columnValues(history, column), featureColumn(history, column).x]) {
+    const whole = noSums();
+    addValues(whole, values);
+    const firstHalf = noSums();
+    addValues(firstHalf, values, 0, Math.floor(values.length / 2));
+    if (!isStandardAtEndOnly(whole, firstHalf) || !hasManyValues(values)) continue;
+    suspects.add({ ticker: history.ticker, feature: name, code: "whole_sample_standardised", n: whole.n });
+    return;
+  }
+}

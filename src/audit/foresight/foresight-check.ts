@@ -1,0 +1,69 @@
+import { counted } from "../../contract/errors/wording.ts";
+import { inTurns } from "../../contract/machine/pausable.ts";
+import { type Inputs, openInputs } from "../../jobs/shared/read-inputs.ts";
+import { openWorkFolder } from "../../jobs/shared/work-folder.ts";
+import { type AuditCheck, type AuditContext, type CheckResult, type Finding, ranCheck } from "../check.ts";
+import { finding } from "../findings.ts";
+import { examineTicker } from "./examine-ticker.ts";
+import { foresightFindings } from "./foresight-findings.ts";
+import { Suspects } from "./suspects.ts";
+import { tickerHistory } from "./ticker-history.ts";
+
+/** Looks for features that know their label, ticker by ticker, while the feature blob is read once. */
+export const foresightCheck: AuditCheck = {
+  name: "foresight",
+  cost: () => "one reading of both blobs, and a millisecond for each feature of each ticker",
+  async run({ request, accepted }, context) {
+    const work = openWorkFolder();
+    try {
+      const inputs = await openInputs(request, context, work.path);
+      try {
+        return await examineInputs(inputs, accepted, context);
+      } finally {
+        await inputs.close();
+      }
+    } finally {
+      work.remove();
+    }
+  },
+};
+
+async function examineInputs(
+  inputs: Inputs,
+  accepted: ReadonlySet<string>,
+  { signal, onStep }: AuditContext,
+): Promise<CheckResult> {
+  const suspects = new Suspects();
+  let [tickers, features] = [0, 0];
+  const unpriced = { tickers: 0, features: 0, values: 0 };
+  for await (const pair of inputs.pairs()) {
+    const history = tickerHistory(pair.prices, pair.features, inputs.window);
+    const examined = await inTurns(examineTicker(history, inputs.window, suspects), signal);
+    features += history.features.columns.length;
+    if (examined.unpricedValues > 0) unpriced.tickers++;
+    unpriced.features += examined.unpricedFeatures;
+    unpriced.values += examined.unpricedValues;
+    onStep?.(++tickers, inputs.priceTickers);
+  }
+  return ranCheck({
+    tests: suspects.tests,
+    findings: [
+      ...foresightFindings(suspects.standing(), suspects.needed, accepted),
+      ...unpricedNote(unpriced),
+    ],
+    facts: {
+      tickers,
+      ticker_features: features,
+      needed_deviations: suspects.needed,
+      suspects_not_told: suspects.dropped,
+    },
+  });
+}
+
+/** One note for all features together: such rows are of no use and do no harm. */
+function unpricedNote(unpriced: Readonly<Record<"tickers" | "features" | "values", number>>): Finding[] {
+  if (unpriced.values === 0) return [];
+  const on = `${counted(unpriced.features, "feature")} of ${counted(unpriced.tickers, "ticker")}`;
+  const message = `${on} have ${counted(unpriced.values, "value")} on dates without a price.`;
+  return [finding("value_without_price", { message, evidence: { ...unpriced } })];
+}

@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Random, seededRandom } from "../../../test/twins/random.ts";
+import { slowSpearman } from "./foresight-twin.testing.ts";
+import { LATER_LIMIT, MOST_LAG } from "./later-returns.ts";
+import { LabelRanks, returnCorrelations } from "./return-correlations.ts";
+import { featureColumn, tickerHistory } from "./ticker-history.ts";
+
+const DAYS = 260;
+
+/** A ticker with gaps in its prices and features that hold a later return, ties and missing values. */
+function gappyHistory(random: Random) {
+  const days = Int32Array.from({ length: DAYS }, (_, i) => 18_000 + i + (i > 120 ? 30 : 0));
+  let price = 100;
+  const prices = Float64Array.from(days, () => {
+    price *= Math.exp(0.02 * random.normal());
+    return random.uniform() < 0.05 ? Number.NaN : price;
+  });
+  const lag = 1 + random.below(20);
+  const features = [
+    (i: number) => Math.log(prices[i + lag]! / prices[i + lag - 1]!) + 0.01 * random.normal(),
+    () => random.below(4),
+    (i: number) => prices[i + 1]!,
+  ];
+  const featureDays = days.filter((_, i) => i % 17 !== 3);
+  const values = features.flatMap((feature) =>
+    [...featureDays].map((day) => (random.uniform() < 0.03 ? Number.NaN : feature(days.indexOf(day)))),
+  );
+  const columns = ["later", "ties", "next"];
+  return tickerHistory(
+    { ticker: "S", days, prices },
+    { ticker: "S", days: featureDays, columns, values: Float64Array.from(values, (v) => v ?? Number.NaN) },
+    { start: days[0]!, end: days.at(-1)! },
+  );
+}
+
+function near(actual: { c: number; n: number } | undefined, expected: { c: number; n: number }): void {
+  assert.equal(actual?.n, expected.n);
+  assert.ok(Math.abs(actual!.c - expected.c) < 1e-12, `${actual!.c} is not ${expected.c}`);
+}
+
+for (const seed of [1, 2, 3]) {
+  test(`level, change, size and the strongest later return are those of plain loops, market ${seed}`, () => {
+    const history = gappyHistory(seededRandom(seed));
+    const { y, priceRows } = history;
+    const labels = new LabelRanks(history);
+    for (const column of history.features.columns.keys()) {
+      const feature = featureColumn(history, column);
+      const found = returnCorrelations(history, feature, labels);
+      const rows = [...feature.x.keys()];
+      const change = (i: number) => feature.x[i]! - (feature.x[i - 1] ?? Number.NaN);
+      const label = (i: number, lag = 1) => y[priceRows[i]! + lag - 1] ?? Number.NaN;
+      near(found.level, slowSpearman(rows.map((i) => [feature.x[i]!, label(i)] as const)));
+      near(found.change, slowSpearman(rows.map((i) => [change(i), label(i)] as const)));
+      near(found.size, slowSpearman(rows.map((i) => [change(i), Math.abs(label(i))] as const)));
+      const later = Array.from({ length: MOST_LAG - 1 }, (_, k) => ({
+        lag: k + 2,
+        ...slowSpearman(rows.map((i) => [change(i), label(i, k + 2)] as const)),
+      }));
+      const strength = ({ c, n }: { c: number; n: number }) => Math.atanh(Math.abs(c)) * Math.sqrt(n - 3);
+      const strong = later
+        .filter(({ c }) => Math.abs(c) > LATER_LIMIT)
+        .sort((a, b) => strength(b) - strength(a));
+      assert.equal(found.later?.lag, strong[0]?.lag);
+      if (strong[0] !== undefined) near(found.later, strong[0]);
+      assert.equal(found.tests, 3 + later.length);
+    }
+  });
+}
+
+test("a constant feature and one with fewer than 100 rows are not tested", () => {
+  const days = Int32Array.from({ length: 150 }, (_, i) => 18_000 + i);
+  const random = seededRandom(4);
+  const prices = Float64Array.from(days, () => 100 + random.uniform());
+  const late = [...days.keys()].map((i) => (i < 60 ? Number.NaN : random.normal()));
+  const values = Float64Array.from([...new Array(150).fill(3), ...late]);
+  const history = tickerHistory(
+    { ticker: "S", days, prices },
+    { ticker: "S", days, columns: ["constant", "late"], values },
+    { start: days[0]!, end: days.at(-1)! },
+  );
+  const labels = new LabelRanks(history);
+  for (const column of [0, 1]) {
+    const { level, change, size, later, tests } = returnCorrelations(
+      history,
+      featureColumn(history, column),
+      labels,
+    );
+    assert.deepEqual(
+      { level, change, size, later, tests },
+      { level: undefined, change: undefined, size: undefined, later: undefined, tests: 0 },
+    );
+  }
+});

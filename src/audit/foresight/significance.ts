@@ -1,0 +1,47 @@
+/** Fewer pairs than this are not tested. */
+export const LEAST_PAIRS = 100;
+
+/** A rank correlation over n pairs. */
+export interface RankCorrelation {
+  readonly c: number;
+  readonly n: number;
+}
+
+/** Fisher's transform is infinite at 1. */
+const MOST = 1 - 1e-12;
+
+/** How many standard deviations |c| lies from 0 where the pairs do not depend on one another (Fisher's transform). */
+export function deviationsFromZero({ c, n }: RankCorrelation): number {
+  return Math.atanh(Math.min(Math.abs(c), MOST)) * Math.sqrt(n - 3);
+}
+
+/** The share of chance findings in all tests of an audit together, each on one side. */
+const FAMILY_ERROR = 0.005;
+
+/** The deviations that none of m tests on noise reaches but once in a hundred audits (Bonferroni, both sides). */
+export function neededDeviations(tests: number): number {
+  return upperNormalQuantile(FAMILY_ERROR / Math.max(1, tests));
+}
+
+const HALVINGS = 60;
+
+/** z with P(Z > z) = p, for p from 1e-300 to 0.02: by halving, of a tail that falls all the way. */
+export function upperNormalQuantile(p: number): number {
+  let low = 2;
+  let high = 40;
+  for (let i = 0; i < HALVINGS; i++) {
+    const middle = (low + high) / 2;
+    if (upperNormalTail(middle) > p) low = middle;
+    else high = middle;
+  }
+  return (low + high) / 2;
+}
+
+const TERMS = 200;
+
+/** P(Z > z) for z >= 2: the density over Laplace's continued fraction z + 1 / (z + 2 / (z + 3 / ...)). */
+function upperNormalTail(z: number): number {
+  let fraction = z;
+  for (let k = TERMS; k > 0; k--) fraction = z + k / fraction;
+  return Math.exp(-(z * z) / 2) / Math.sqrt(2 * Math.PI) / fraction;
+}

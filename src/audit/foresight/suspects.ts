@@ -1,0 +1,99 @@
+import type { LaterCopy } from "./equal-values.ts";
+import type { MissingnessTest } from "./missing-values.ts";
+import type { ReturnCorrelations } from "./return-correlations.ts";
+import { deviationsFromZero, neededDeviations, type RankCorrelation } from "./significance.ts";
+import { type CorrelationCode, isSuspectMissingness, suspicionOf } from "./suspicion.ts";
+import type { UnpricedValues } from "./unpriced-values.ts";
+
+/** The evidence kept of one feature of one ticker. */
+type Correlations = Pick<ReturnCorrelations, "level" | "change" | "size" | "later">;
+
+/** One feature of one ticker that is suspected, with what was measured. */
+export type Suspect = { readonly ticker: string; readonly feature: string } & (
+  | { readonly code: CorrelationCode; readonly shown: RankCorrelation; readonly correlations: Correlations }
+  | {
+      readonly code: "missing_predicts_label";
+      readonly shown: RankCorrelation;
+      readonly missingness: MissingnessTest;
+    }
+  | { readonly code: "equals_later_value"; readonly copy: LaterCopy }
+  | { readonly code: "filled_from_later"; readonly unpriced: UnpricedValues }
+  | { readonly code: "whole_sample_standardised"; readonly n: number }
+);
+
+/** Pairs of ticker and feature beyond these are counted and not told one by one: about 10 MB. */
+const MOST_KEPT = 20_000;
+
+/**
+ * Gathers what is suspected ticker by ticker. The deviations that a correlation needs grow with the number of tests, so
+ * which suspicions stand is known once all tickers are read; those that fall short already are not kept.
+ */
+export class Suspects {
+  #tests = 0;
+  #dropped = 0;
+  #needed = neededDeviations(1);
+  readonly #kept: Suspect[] = [];
+
+  /** How many statistical tests were made. */
+  get tests(): number {
+    return this.#tests;
+  }
+
+  /** Suspects that were not kept since there were too many. */
+  get dropped(): number {
+    return this.#dropped;
+  }
+
+  /** The deviations that all tests made so far ask for. */
+  get needed(): number {
+    return this.#needed;
+  }
+
+  /** Counts the tests of a ticker, before its suspects are added. */
+  countTests(tests: number): void {
+    this.#tests += tests;
+    this.#needed = neededDeviations(this.#tests);
+  }
+
+  addCorrelations(ticker: string, feature: string, correlations: Correlations): void {
+    const suspicion = suspicionOf(correlations, this.#needed);
+    if (suspicion !== undefined) this.add({ ticker, feature, ...suspicion, correlations });
+  }
+
+  addMissingness(ticker: string, feature: string, missingness: MissingnessTest | undefined): void {
+    if (missingness === undefined || !isSuspectMissingness(missingness, this.#needed)) return;
+    this.add({ ticker, feature, code: "missing_predicts_label", shown: missingness, missingness });
+  }
+
+  add(suspect: Suspect): void {
+    if (this.#kept.length < MOST_KEPT) this.#kept.push(suspect);
+    else this.#dropped++;
+  }
+
+  /** Those that stand after all tests, judged anew: the gravest suspicion of a feature may have fallen. */
+  standing(): Suspect[] {
+    return this.#kept.flatMap((suspect): Suspect[] => {
+      if ("missingness" in suspect)
+        return isSuspectMissingness(suspect.missingness, this.#needed) ? [suspect] : [];
+      if (!("correlations" in suspect)) return [suspect];
+      const suspicion = suspicionOf(suspect.correlations, this.#needed);
+      return suspicion === undefined ? [] : [{ ...suspect, ...suspicion }];
+    });
+  }
+}
+
+/** Suspects of one code and feature, the clearest first. */
+export function groupSuspects(suspects: readonly Suspect[]): Suspect[][] {
+  const groups = new Map<string, Suspect[]>();
+  for (const suspect of suspects) {
+    const key = JSON.stringify([suspect.code, suspect.feature]);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [suspect]);
+    else group.push(suspect);
+  }
+  return [...groups.values()].map((group) => group.sort((a, b) => clarity(b) - clarity(a)));
+}
+
+function clarity(suspect: Suspect): number {
+  return "shown" in suspect ? deviationsFromZero(suspect.shown) : 0;
+}

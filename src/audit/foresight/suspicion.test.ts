@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { suspicionOf } from "./suspicion.ts";
+
+const NONE = { level: undefined, change: undefined, size: undefined, later: undefined };
+const at = (c: number, n = 2_000) => ({ c, n });
+const codeOf = (correlations: Partial<Parameters<typeof suspicionOf>[0]>, needed = 5) =>
+  suspicionOf({ ...NONE, ...correlations }, needed)?.code;
+
+const CASES = [
+  ["nothing beyond 0.2", { level: at(0.19), change: at(-0.19), size: at(0.24) }, undefined],
+  [
+    "a level beyond 0.2 is skill that a person has to explain",
+    { level: at(-0.3), change: at(0.2) },
+    "implausible_skill",
+  ],
+  ["a change that stays below 1.2 levels, too", { level: at(0.3), change: at(0.35) }, "implausible_skill"],
+  [
+    "a change beyond 1.2 levels knows the next price",
+    { level: at(0.3), change: at(-0.37) },
+    "knows_next_price",
+  ],
+  ["a change alone as well", { level: at(0.05), change: at(0.21) }, "knows_next_price"],
+  ["a level beyond 0.9 as well", { level: at(0.91), change: at(0.5) }, "knows_next_price"],
+  ["a change that goes with the size as well", { size: at(-0.26) }, "knows_next_price"],
+  ["a later return", { later: { ...at(0.21), lag: 9 } }, "knows_later_return"],
+  [
+    "the next price is graver than a later one",
+    { change: at(0.4), later: { ...at(0.6), lag: 9 } },
+    "knows_next_price",
+  ],
+  [
+    "a later one is graver than skill",
+    { level: at(0.3), later: { ...at(0.3), lag: 9 } },
+    "knows_later_return",
+  ],
+] as const;
+
+for (const [name, correlations, code] of CASES) {
+  test(`${name}: ${code ?? "no suspicion"}`, () => assert.equal(codeOf(correlations), code));
+}
+
+test("no correlation is suspected below the deviations that all tests ask for", () => {
+  assert.equal(codeOf({ level: at(0.95, 100), change: at(0.5, 100) }, 30), undefined);
+  assert.equal(codeOf({ level: at(0.3, 200), change: at(0.4, 200) }, 5), "knows_next_price");
+  assert.equal(codeOf({ level: at(0.3, 200), change: at(0.4, 150) }, 5.2), undefined);
+});

@@ -1,0 +1,91 @@
+import type { Pausable } from "../../contract/machine/pausable.ts";
+import { LEAST_TICKERS } from "../../evaluate/cross-section.ts";
+import { type DatedForecasts, inTickerOrder } from "../../evaluate/forecast-rows.ts";
+import { correlation, mean } from "../../evaluate/statistics.ts";
+import { BLOCK_DATES, blockPermutations, LEAST_BLOCKS } from "./block-permutations.ts";
+
+/** The information coefficient of forecasts among those that chance gives them. */
+export interface PermutedSkill {
+  /** Mean over dates of the correlation of forecast and label across tickers. */
+  readonly icMean: number;
+  readonly dates: number;
+  /** 1 where no permutation of the labels gave as high a mean. */
+  readonly rank: number;
+  readonly permutations: number;
+  /** rank / (permutations + 1): a chance forecast gets p or less in a share p of all cases. */
+  readonly p: number;
+  /** The highest mean of a permutation. */
+  readonly highestPermuted: number;
+}
+
+/** Shape (tickers, dates), NaN where a ticker has no labelled forecast. */
+interface ByDate {
+  readonly dates: number;
+  readonly predicted: readonly Float64Array[];
+  readonly realised: readonly Float64Array[];
+}
+
+/**
+ * Judges the forecasts as they are against labels whose blocks of dates have changed places, the same for all tickers: what
+ * tickers have in common and what volatility clusters stay. The model is not fitted again.
+ * @param rows labelled or not; those without a label do not count.
+ * @returns undefined for fewer than LEAST_BLOCKS blocks of dates, and where no date has LEAST_TICKERS tickers.
+ */
+export function* permutedSkill(
+  rows: readonly DatedForecasts[],
+  permutations: number,
+): Pausable<PermutedSkill | undefined> {
+  const byDate = onDates(rows);
+  if (byDate.dates <= (LEAST_BLOCKS - 1) * BLOCK_DATES) return undefined;
+  const own = yield* icMean(byDate, Int32Array.from(byDate.predicted[0]!.keys()));
+  if (own === undefined) return undefined;
+  let rank = 1;
+  let highest = -1;
+  for (const order of blockPermutations(byDate.dates, permutations)) {
+    const permuted = yield* icMean(byDate, order);
+    if (permuted === undefined) continue;
+    if (permuted >= own) rank++;
+    highest = Math.max(highest, permuted);
+  }
+  const p = rank / (permutations + 1);
+  return { icMean: own, dates: byDate.dates, rank, permutations, p, highestPermuted: highest };
+}
+
+/** Only the dates that have a labelled forecast of some ticker. */
+function onDates(rows: readonly DatedForecasts[]): ByDate {
+  const ordered = inTickerOrder(rows);
+  const isLabelled = (row: DatedForecasts, i: number) => !Number.isNaN(row.realised[i]!);
+  const days = new Set(ordered.flatMap((row) => [...row.days.filter((_, i) => isLabelled(row, i))]));
+  const positions = new Map([...days].sort((a, b) => a - b).map((day, at) => [day, at]));
+  const spread = (row: DatedForecasts, values: Float64Array) => {
+    const out = new Float64Array(positions.size).fill(Number.NaN);
+    for (const [i, day] of row.days.entries()) if (isLabelled(row, i)) out[positions.get(day)!] = values[i]!;
+    return out;
+  };
+  return {
+    dates: positions.size,
+    predicted: ordered.map((row) => spread(row, row.predicted)),
+    realised: ordered.map((row) => spread(row, row.realised)),
+  };
+}
+
+/** @param order shape (dates): the date whose labels stand at each date. @returns undefined where no date counts. */
+function* icMean({ dates, predicted, realised }: ByDate, order: Int32Array): Pausable<number | undefined> {
+  const ics: number[] = [];
+  const forecasts = new Float64Array(predicted.length);
+  const labels = new Float64Array(predicted.length);
+  for (let date = 0; date < dates; date++) {
+    yield 0;
+    let n = 0;
+    for (let t = 0; t < predicted.length; t++) {
+      const forecast = predicted[t]![date]!;
+      const label = realised[t]![order[date]!]!;
+      if (Number.isNaN(forecast) || Number.isNaN(label)) continue;
+      forecasts[n] = forecast;
+      labels[n++] = label;
+    }
+    const ic = n < LEAST_TICKERS ? null : correlation(forecasts.subarray(0, n), labels.subarray(0, n));
+    if (ic !== null) ics.push(ic);
+  }
+  return ics.length === 0 ? undefined : mean(Float64Array.from(ics));
+}
