@@ -1,5 +1,6 @@
 import type { AuditCheck } from "./check.ts";
+import { restatement } from "./restatement/restatement.ts";
 import { truncation } from "./truncation/truncation.ts";
 
 /** Every check of an audit, in the order in which they run. */
-export const CHECKS: readonly AuditCheck[] = [truncation];
+export const CHECKS: readonly AuditCheck[] = [truncation, restatement];

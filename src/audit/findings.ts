@@ -115,6 +115,107 @@ export const FINDING_TABLE = {
       "The information coefficient is not above that of the same forecasts judged against permuted labels.",
     advice: "Do not size positions by these forecasts. It is no fault of the blobs.",
   },
+  feature_rewritten: {
+    check: "restatement",
+    severity: "high",
+    meaning:
+      "A feature has other values today on dates that the earlier blob knows: a smoother or a centred window, a restated figure, or another way to compute it.",
+    advice:
+      "Give each date the value that was known on that date, as first published. Where the values near the earlier blob's end changed (a small reach_rows), look for a window that reaches past its date.",
+  },
+  feature_standardised_again: {
+    check: "restatement",
+    severity: "high",
+    meaning: "A feature was standardised with figures of the whole sample, which change with every new day.",
+    advice:
+      "Give the feature as it is and let the job scale it (its scalers are fitted on training rows), or standardise over a window that ends on each date.",
+  },
+  feature_rescaled: {
+    check: "restatement",
+    severity: "medium",
+    meaning:
+      "A feature was multiplied by a constant, as a level of adjusted prices or volumes is by a split or a dividend: earlier values then show what came later, and a model meets other levels than it learned.",
+    advice: "Use a ratio in place of the level, such as the price over its mean or the volume over its mean.",
+  },
+  feature_back_filled: {
+    check: "restatement",
+    severity: "high",
+    meaning: "A feature has values today on dates on which the earlier blob had none.",
+    advice: "Fill forward alone, and date each value by the day on which it was published.",
+  },
+  feature_erased: {
+    check: "restatement",
+    severity: "medium",
+    meaning: "A feature has no values today on dates on which the earlier blob had some.",
+    advice: "Find out why they went: what was known on a date should stay.",
+  },
+  feature_rows_added: {
+    check: "restatement",
+    severity: "high",
+    meaning: "A ticker has features today on dates on which the earlier blob had no row of it.",
+    advice:
+      "Leave out rows that were not there in time, and date each row by the day on which it was published.",
+  },
+  feature_rows_vanished: {
+    check: "restatement",
+    severity: "medium",
+    meaning: "A ticker has no features today on dates on which the earlier blob had a row of it.",
+    advice: "Keep the history of each ticker: what is left out after the fact is chosen with hindsight.",
+  },
+  feature_removed: {
+    check: "restatement",
+    severity: "note",
+    meaning: "A feature of the earlier blob is not in today's, so that it cannot be compared.",
+    advice: "Nothing, if it was dropped on purpose. A feature that was renamed was not compared.",
+  },
+  price_rewritten: {
+    check: "restatement",
+    severity: "high",
+    meaning: "Prices of dates that the earlier blob knows have changed, and labels with them.",
+    advice:
+      "Find out which of the two is right. Where an adjustment is meant, it has to multiply the whole history before its date by one factor.",
+  },
+  price_rescaled: {
+    check: "restatement",
+    severity: "note",
+    meaning: "A ticker's prices were multiplied by a constant, as for a split or a dividend.",
+    advice:
+      "Nothing for labels and for features that are ratios of prices. A feature that is a price level changes with it: use a ratio.",
+  },
+  price_back_filled: {
+    check: "restatement",
+    severity: "high",
+    meaning: "A ticker has prices today on dates on which the earlier blob had none.",
+    advice:
+      "Leave out prices that were not there in time, above all where they were filled in from later ones.",
+  },
+  price_arrived_late: {
+    check: "restatement",
+    severity: "note",
+    meaning:
+      "The earlier blob lacked the last prices of a ticker, as where markets close at different times.",
+    advice: "Nothing, or make the blobs once all prices are there.",
+  },
+  price_vanished: {
+    check: "restatement",
+    severity: "medium",
+    meaning: "A ticker has no prices today on dates on which the earlier blob had some.",
+    advice:
+      "Find out why they went, and keep them: what is left out after the fact is chosen with hindsight.",
+  },
+  ticker_vanished: {
+    check: "restatement",
+    severity: "high",
+    meaning: "A ticker is gone with its whole history, as when a universe keeps only those that survived.",
+    advice:
+      "Keep tickers that were delisted or left the index, with their history up to that day: without them the rest looks better than it was.",
+  },
+  ticker_appeared: {
+    check: "restatement",
+    severity: "note",
+    meaning: "A ticker is new with its whole history, as when it entered an index.",
+    advice: "Do not judge the past by it: it was chosen for what it became.",
+  },
 } as const satisfies Record<string, FindingKind>;
 
 export type FindingCode = keyof typeof FINDING_TABLE;

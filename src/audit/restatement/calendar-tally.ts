@@ -1,0 +1,96 @@
+import type { Day } from "../../contract/market/dates.ts";
+import { ChangedDays } from "./changed-days.ts";
+import { daysWithout } from "./common-days.ts";
+
+/** First and last day of a blob, over all tickers. */
+export interface BlobSpan {
+  first: Day;
+  last: Day;
+}
+
+/** Rows that tickers lost or got on days that both blobs cover. */
+export interface RowChanges {
+  readonly rows: number;
+  readonly tickers: readonly string[];
+  readonly days: ChangedDays;
+}
+
+interface TickerDays {
+  readonly ticker: string;
+  readonly days: Int32Array;
+  /** Last row of the ticker in the other history. */
+  readonly otherLast: Day;
+}
+
+/**
+ * Which rows tickers lost and got. Rows before the later of both first days, and after the previous blob's last one, are no
+ * change: the window moved on. These bounds are known once every ticker has come, so each ticker's days that only one
+ * blob has are kept till then, once where successive tickers have the same.
+ */
+export class CalendarTally {
+  readonly previous: BlobSpan = emptySpan();
+  readonly current: BlobSpan = emptySpan();
+  readonly #lost: TickerDays[] = [];
+  readonly #added: TickerDays[] = [];
+
+  /** @param previous, current days of one ticker, ascending; undefined where that blob lacks the ticker. */
+  add(ticker: string, previous: Int32Array | undefined, current: Int32Array | undefined): void {
+    if (previous !== undefined) widen(this.previous, previous);
+    if (current !== undefined) widen(this.current, current);
+    if (previous === undefined || current === undefined) return;
+    keep(this.#lost, ticker, previous, current);
+    keep(this.#added, ticker, current, previous);
+  }
+
+  /** Rows of the previous blob that the current one lacks. */
+  lost(): RowChanges {
+    return this.#within(this.#lost);
+  }
+
+  /** Rows of days that the previous blob covers, and that it lacked. */
+  added(): RowChanges {
+    return this.#within(this.#added);
+  }
+
+  /** Of `added`, rows after the ticker's last one in the previous blob and within `days` of that blob's end. */
+  addedLate(days: number): number {
+    let rows = 0;
+    for (const { days: added, otherLast } of this.#added)
+      for (const day of added)
+        if (day > otherLast && day <= this.previous.last && day > this.previous.last - days) rows++;
+    return rows;
+  }
+
+  #within(kept: readonly TickerDays[]): RowChanges {
+    const first = Math.max(this.previous.first, this.current.first);
+    const last = Math.min(this.previous.last, this.current.last);
+    const tickers: string[] = [];
+    const found = new ChangedDays();
+    let rows = 0;
+    for (const { ticker, days } of kept) {
+      const inside = days.filter((day) => day >= first && day <= last);
+      if (inside.length > 0) tickers.push(ticker);
+      rows += inside.length;
+      for (const day of inside) found.add(day);
+    }
+    return { rows, tickers, days: found };
+  }
+}
+
+function keep(kept: TickerDays[], ticker: string, days: Int32Array, others: Int32Array): void {
+  const only = daysWithout(days, others);
+  if (only.length === 0) return;
+  const last = kept.at(-1)?.days;
+  const isSame = last?.length === only.length && only.every((day, i) => day === last[i]);
+  kept.push({ ticker, days: isSame ? last : only, otherLast: others.at(-1) ?? Number.NEGATIVE_INFINITY });
+}
+
+function emptySpan(): BlobSpan {
+  return { first: Number.POSITIVE_INFINITY, last: Number.NEGATIVE_INFINITY };
+}
+
+function widen(span: BlobSpan, days: Int32Array): void {
+  if (days.length === 0) return;
+  span.first = Math.min(span.first, days[0]!);
+  span.last = Math.max(span.last, days.at(-1)!);
+}

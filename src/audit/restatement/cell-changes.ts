@@ -1,0 +1,80 @@
+/** What became of one value. */
+export const Change = {
+  same: 0,
+  /** Within ROUNDING: another way to compute or to print the same number. */
+  rounded: 1,
+  /** Another number. */
+  rewritten: 2,
+  /** It was missing and is a number now. */
+  filled: 3,
+  /** It was a number and is missing now. */
+  erased: 4,
+  /** Missing on one side at its beginning alone, where the histories begin on different days. */
+  warmUp: 5,
+} as const;
+export type Change = (typeof Change)[keyof typeof Change];
+
+/**
+ * The share of the larger magnitude, or of the deviation, that is no change: what float32 (6e-8) or a sum in another
+ * order leaves. Anything that helps a forecast is far larger.
+ */
+export const ROUNDING = 1e-7;
+
+/** Which history of a ticker begins first. One that begins later has its warm-up, of rolling windows, on other days. */
+export interface Beginnings {
+  readonly previous: number;
+  readonly current: number;
+}
+
+/**
+ * Compares one column on the days that both histories have.
+ * @param before, after shape (m), NaN where missing.
+ * @param deviation of `before`, for what is rounding.
+ * @param beginnings first day of each history.
+ * @returns shape (m), a `Change` for each; undefined where every value is the same, which is decided without allocating.
+ */
+export function cellChanges(
+  before: Float64Array,
+  after: Float64Array,
+  deviation: () => number,
+  beginnings: Beginnings,
+): Uint8Array | undefined {
+  const m = before.length;
+  const first = firstDifference(before, after);
+  if (first === m) return undefined;
+  const absolute = ROUNDING * finiteOr0(deviation());
+  const changes = new Uint8Array(m);
+  for (let i = first; i < m; i++) changes[i] = changeOf(before[i]!, after[i]!, absolute);
+  if (beginnings.previous < beginnings.current) markWarmUp(changes, after, Change.erased);
+  if (beginnings.current < beginnings.previous) markWarmUp(changes, before, Change.filled);
+  return changes;
+}
+
+function firstDifference(before: Float64Array, after: Float64Array): number {
+  const m = before.length;
+  for (let i = 0; i < m; i++) {
+    const a = before[i]!;
+    const b = after[i]!;
+    if (a !== b && !(Number.isNaN(a) && Number.isNaN(b))) return i;
+  }
+  return m;
+}
+
+function changeOf(before: number, after: number, absolute: number): Change {
+  if (Number.isNaN(before)) return Number.isNaN(after) ? Change.same : Change.filled;
+  if (Number.isNaN(after)) return Change.erased;
+  if (before === after) return Change.same;
+  const difference = Math.abs(after - before);
+  const relative = ROUNDING * Math.max(Math.abs(before), Math.abs(after));
+  return difference <= Math.max(absolute, relative) ? Change.rounded : Change.rewritten;
+}
+
+/** Changes of `kind` before the first value of the side that warms up. A side without any value does not warm up. */
+function markWarmUp(changes: Uint8Array, side: Float64Array, kind: Change): void {
+  const end = side.findIndex((value) => !Number.isNaN(value));
+  for (let i = 0; i < end; i++) if (changes[i] === kind) changes[i] = Change.warmUp;
+}
+
+function finiteOr0(value: number): number {
+  return Number.isFinite(value) ? value : 0;
+}

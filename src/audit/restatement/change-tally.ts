@@ -1,0 +1,97 @@
+import type { Day } from "../../contract/market/dates.ts";
+import { Change } from "./cell-changes.ts";
+import { ChangedDays } from "./changed-days.ts";
+import type { ColumnChange } from "./compare-ticker.ts";
+import type { FactorStep } from "./rescaling.ts";
+
+/** How a value of a feature changed, as a finding tells it. */
+export type TallyKind = "rewritten" | "rescaled" | "standardised" | "filled" | "erased";
+
+/** Tickers that a tally names. */
+const MOST_EXAMPLES = 5;
+
+/** The value that changed most. */
+export interface LargestChange {
+  readonly ticker: string;
+  readonly day: Day;
+  readonly before: number;
+  readonly after: number;
+  /** Of the ticker's earlier values of this feature, ddof 0. */
+  readonly deviation: number;
+}
+
+/** The changes of one kind of one feature, over all tickers. */
+export class ChangeTally {
+  values = 0;
+  tickers = 0;
+  readonly days = new ChangedDays();
+  /** The first few tickers, in the order in which they came. */
+  readonly examples: string[] = [];
+  /** The factors of the first few tickers, each with the day from which on it holds. */
+  readonly factors: {
+    readonly ticker: string;
+    readonly steps: readonly (FactorStep & { readonly day: Day })[];
+  }[] = [];
+  /** Sum of |after - before| over numbers, and in deviations of their ticker's column. */
+  absolute = 0;
+  deviations = 0;
+  largest: LargestChange | undefined;
+  /** Most rows from a ticker's first changed one to its last. */
+  reach = 0;
+
+  add(ticker: string, change: ColumnChange, kind: Change): void {
+    this.tickers++;
+    if (this.examples.length < MOST_EXAMPLES) this.examples.push(ticker);
+    this.reach = Math.max(this.reach, change.reach);
+    const { changes, days } = change;
+    for (let i = 0; i < changes.length; i++) {
+      if (changes[i] !== kind) continue;
+      this.values++;
+      this.days.add(days[i]!);
+      if (kind === Change.rewritten) this.#addSize(ticker, change, i);
+    }
+    const { rewriting } = change;
+    if (kind !== Change.rewritten || rewriting?.kind !== "rescaled") return;
+    if (this.factors.length === MOST_EXAMPLES) return;
+    this.factors.push({ ticker, steps: rewriting.steps.map((step) => ({ ...step, day: days[step.from]! })) });
+  }
+
+  #addSize(ticker: string, { before, after, days, deviation }: ColumnChange, i: number): void {
+    const size = Math.abs(after[i]! - before[i]!);
+    this.absolute += size;
+    this.deviations += size / deviation;
+    if (this.largest !== undefined && inDeviations(this.largest) >= size / deviation) return;
+    this.largest = { ticker, day: days[i]!, before: before[i]!, after: after[i]!, deviation };
+  }
+}
+
+function inDeviations({ before, after, deviation }: LargestChange): number {
+  return Math.abs(after - before) / deviation;
+}
+
+/** What happened to one feature over all tickers that both blobs have. */
+export class FeatureTally {
+  readonly kinds = new Map<TallyKind, ChangeTally>();
+  rounded = 0;
+  warmUp = 0;
+
+  add(ticker: string, change: ColumnChange): void {
+    const counts = new Int32Array(6);
+    for (const kind of change.changes) counts[kind]!++;
+    this.rounded += counts[Change.rounded]!;
+    this.warmUp += counts[Change.warmUp]!;
+    if (change.rewriting !== undefined)
+      this.#kind(change.rewriting.kind).add(ticker, change, Change.rewritten);
+    if (counts[Change.filled]! > 0) this.#kind("filled").add(ticker, change, Change.filled);
+    if (counts[Change.erased]! > 0) this.#kind("erased").add(ticker, change, Change.erased);
+  }
+
+  #kind(kind: TallyKind): ChangeTally {
+    let tally = this.kinds.get(kind);
+    if (tally === undefined) {
+      tally = new ChangeTally();
+      this.kinds.set(kind, tally);
+    }
+    return tally;
+  }
+}

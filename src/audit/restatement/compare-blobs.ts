@@ -1,0 +1,182 @@
+import { type Blob, openBlob } from "../../blob/open-blob.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { Turns } from "../../contract/machine/pausable.ts";
+import { formatDay } from "../../contract/market/dates.ts";
+import type { TickerFeatures } from "../../contract/market/ticker-series.ts";
+import type { AuditFacts } from "../../contract/output/audit-blob.ts";
+import { finiteOrNull, mean } from "../../evaluate/statistics.ts";
+import { readFeatures } from "../../ingest/read-features.ts";
+import { type PriceBlob, readPrices } from "../../ingest/read-prices.ts";
+import { priceDates } from "../../panel/price-dates.ts";
+import type { AuditContext } from "../check.ts";
+import { HistoryComparison } from "./history-comparison.ts";
+import type { PastReturns } from "./ticker-findings.ts";
+import { type TickerPair, tickerPairs } from "./ticker-pairs.ts";
+
+/** An earlier day's blob and today's, compared to their last bytes. */
+export interface ComparedBlobs {
+  readonly comparison: HistoryComparison;
+  readonly facts: AuditFacts;
+}
+
+export interface ComparedPrices extends ComparedBlobs {
+  readonly returns: PastReturns;
+}
+
+export interface CompareOptions {
+  readonly context: AuditContext;
+  /** An existing private folder. */
+  readonly workFolder: string;
+  /** BLOB_URL as the job was given it. */
+  readonly blobUrl?: string | undefined;
+}
+
+/** Names of features in the facts. */
+const MOST_NAMES = 10;
+
+/**
+ * Compares two feature blobs while both are read once, side by side.
+ * @throws MucastError of the blobs; invalid_data where the earlier one ends later.
+ */
+export async function compareFeatureBlobs(
+  previousUrl: string,
+  currentUrl: string,
+  options: CompareOptions,
+): Promise<ComparedBlobs> {
+  return withBlobs([previousUrl, currentUrl], options, async (previous, current) => {
+    const reading = readingOf(options);
+    const comparison = new HistoryComparison();
+    const pairs = tickerPairs(
+      readFeatures(previous, reading),
+      readFeatures(current, reading),
+      options.workFolder,
+    );
+    for await (const pair of pairs) comparison.add(pair);
+    return { comparison, facts: factsOf(comparison, previous, current) };
+  });
+}
+
+/**
+ * Compares the prices of two data-extraction blobs, on the dates that have one.
+ * @throws MucastError of the blobs; invalid_data where the earlier one ends later.
+ */
+export async function comparePriceBlobs(
+  previousUrl: string,
+  currentUrl: string,
+  options: CompareOptions,
+): Promise<ComparedPrices> {
+  return withBlobs([previousUrl, currentUrl], options, async (previous, current) => {
+    const before = await readPrices(previous, readingOf(options));
+    try {
+      const after = await readPrices(current, readingOf(options));
+      try {
+        const compared = await compareEvery(before, after, options.context.signal);
+        return { ...compared, facts: factsOf(compared.comparison, previous, current) };
+      } finally {
+        after.close();
+      }
+    } finally {
+      before.close();
+    }
+  });
+}
+
+async function compareEvery(before: PriceBlob, after: PriceBlob, signal: AbortSignal) {
+  const comparison = new HistoryComparison();
+  const returns = { vanished: [] as number[], kept: [] as number[] };
+  const turns = new Turns(signal);
+  for (const pair of pricePairs(before, after)) {
+    comparison.add(pair);
+    const { previous, current } = pair;
+    const past = previous === undefined ? undefined : pastReturn(previous.values);
+    if (past !== undefined) returns[current === undefined ? "vanished" : "kept"].push(past);
+    await turns.pauseIfOver();
+  }
+  const meanOf = (values: readonly number[]) => finiteOrNull(mean(Float64Array.from(values)));
+  return { comparison, returns: { vanished: meanOf(returns.vanished), kept: meanOf(returns.kept) } };
+}
+
+function* pricePairs(before: PriceBlob, after: PriceBlob): Generator<TickerPair> {
+  const there = new Set(after.tickers);
+  for (const ticker of before.tickers) {
+    const previous = pricesOf(before, ticker);
+    yield there.delete(ticker) ? { previous, current: pricesOf(after, ticker) } : { previous };
+  }
+  for (const ticker of there) yield { current: pricesOf(after, ticker) };
+}
+
+const EVERY_DAY = { start: Number.NEGATIVE_INFINITY, end: Number.POSITIVE_INFINITY };
+
+function pricesOf(blob: PriceBlob, ticker: string): TickerFeatures {
+  const { days, prices } = priceDates(blob.load(ticker), EVERY_DAY);
+  return { ticker, days, columns: ["price"], values: prices };
+}
+
+/** Log-return over the whole history; undefined for fewer than two prices. */
+function pastReturn(prices: Float64Array): number | undefined {
+  return prices.length < 2 ? undefined : Math.log(prices.at(-1)! / prices[0]!);
+}
+
+async function withBlobs<T>(
+  [previousUrl, currentUrl]: readonly [string, string],
+  { context, blobUrl }: CompareOptions,
+  body: (previous: Blob, current: Blob) => Promise<T>,
+): Promise<T> {
+  const options = { signal: context.signal, blobUrl };
+  const previous = await openBlob(previousUrl, context.policy, options);
+  try {
+    const current = await openBlob(currentUrl, context.policy, options);
+    try {
+      return await body(previous, current);
+    } finally {
+      await current.close();
+    }
+  } finally {
+    await previous.close();
+  }
+}
+
+function readingOf({ context: { signal, policy }, workFolder }: CompareOptions) {
+  return { workFolder, signal, limits: policy.limits };
+}
+
+/** What was compared. @throws MucastError invalid_data where the earlier blob ends later. */
+function factsOf(comparison: HistoryComparison, previous: Blob, current: Blob): AuditFacts {
+  const { calendar, tickers, columns, values, features, added } = comparison;
+  requireOrder(comparison, previous, current);
+  let [changed, rounded, warmUp] = [0, 0, 0];
+  for (const tally of features.values()) {
+    rounded += tally.rounded;
+    warmUp += tally.warmUp;
+    for (const kind of tally.kinds.values()) changed += kind.values;
+  }
+  return {
+    tickers,
+    columns,
+    values,
+    changed,
+    rounded,
+    warm_up: warmUp,
+    previous_end: dateOf(calendar.previous.last),
+    current_end: dateOf(calendar.current.last),
+    previous_start: dateOf(calendar.previous.first),
+    current_start: dateOf(calendar.current.first),
+    features_added: added.size,
+    added: [...added].slice(0, MOST_NAMES),
+  };
+}
+
+function requireOrder({ calendar }: HistoryComparison, previous: Blob, current: Blob): void {
+  const [last, end] = [calendar.previous.last, calendar.current.last];
+  if (last <= end || !Number.isFinite(end)) return;
+  throw new MucastError(
+    "invalid_data",
+    `the earlier blob ${previous.name} ends on ${formatDay(last)}, after today's ${current.name}, which ends on ` +
+      `${formatDay(end)}; were they exchanged?`,
+    { source: previous.name, end: formatDay(last), current: current.name, current_end: formatDay(end) },
+  );
+}
+
+function dateOf(day: number): string | null {
+  return Number.isFinite(day) ? formatDay(day) : null;
+}

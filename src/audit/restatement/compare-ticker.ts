@@ -1,0 +1,106 @@
+import type { TickerFeatures } from "../../contract/market/ticker-series.ts";
+import { deviation } from "../../evaluate/statistics.ts";
+import { type Beginnings, Change, cellChanges } from "./cell-changes.ts";
+import { commonDays, valuesOn } from "./common-days.ts";
+import { constantFactors, type FactorStep, linearMap } from "./rescaling.ts";
+
+/** What explains the rewritten values of a column. */
+export type Rewriting =
+  | { readonly kind: "rescaled"; readonly steps: readonly FactorStep[] }
+  | { readonly kind: "standardised"; readonly factor: number; readonly offset: number }
+  | { readonly kind: "rewritten" };
+
+/** A column of which some value changed, on the days that both histories have. */
+export interface ColumnChange {
+  readonly column: string;
+  /** Shape (m). */
+  readonly days: Int32Array;
+  /** Shape (m), NaN where missing. */
+  readonly before: Float64Array;
+  readonly after: Float64Array;
+  /** Shape (m), a `Change` for each. */
+  readonly changes: Uint8Array;
+  /** Of the numbers in `before`, ddof 0; NaN where there are none. */
+  readonly deviation: number;
+  /** Absent where no value was rewritten. */
+  readonly rewriting?: Rewriting;
+  /** Rows from the first changed one to the last of the previous history, both counted. */
+  readonly reach: number;
+}
+
+export interface TickerComparison {
+  /** Columns that both have. */
+  readonly columns: number;
+  /** Values compared: columns times days that both have. */
+  readonly values: number;
+  readonly changed: readonly ColumnChange[];
+  /** Columns that only one of them has. */
+  readonly removed: readonly string[];
+  readonly added: readonly string[];
+}
+
+/** Compares two histories of one ticker on the days, and in the columns, that both have. */
+export function compareTicker(previous: TickerFeatures, current: TickerFeatures): TickerComparison {
+  const common = commonDays(previous.days, current.days);
+  const days =
+    previous.days.length === common.length ? previous.days : pick(previous.days, common.previousRows);
+  const beginnings = { previous: previous.days[0] ?? 0, current: current.days[0] ?? 0 };
+  const places = new Map(current.columns.map((name, place) => [name, place]));
+  const changed: ColumnChange[] = [];
+  const removed: string[] = [];
+  for (const [place, column] of previous.columns.entries()) {
+    const there = places.get(column);
+    if (there === undefined) removed.push(column);
+    else {
+      const before = valuesOn(columnOf(previous, place), common.previousRows);
+      const after = valuesOn(columnOf(current, there), common.currentRows);
+      const change = compareColumn(before, after, beginnings);
+      if (change === undefined) continue;
+      const first = change.changes.findIndex((kind) => kind !== Change.same);
+      const reach = previous.days.length - common.previousRows[first]!;
+      changed.push({ column, days, before, after, ...change, reach });
+    }
+  }
+  const known = new Set(previous.columns);
+  const columns = previous.columns.length - removed.length;
+  return {
+    columns,
+    values: columns * common.length,
+    changed,
+    removed,
+    added: current.columns.filter((name) => !known.has(name)),
+  };
+}
+
+/** Compares one column on the days that both have. @returns undefined where every value is the same. */
+export function compareColumn(
+  before: Float64Array,
+  after: Float64Array,
+  beginnings: Beginnings,
+): Pick<ColumnChange, "changes" | "deviation" | "rewriting"> | undefined {
+  let spread: number | undefined;
+  const spreadOf = () => (spread ??= deviation(before.filter((value) => !Number.isNaN(value))));
+  const changes = cellChanges(before, after, spreadOf, beginnings);
+  if (changes === undefined) return undefined;
+  const isRewritten = changes.includes(Change.rewritten);
+  return {
+    changes,
+    deviation: spreadOf(),
+    ...(isRewritten ? { rewriting: rewritingOf(before, after) } : {}),
+  };
+}
+
+function rewritingOf(before: Float64Array, after: Float64Array): Rewriting {
+  const steps = constantFactors(before, after);
+  if (steps !== undefined) return { kind: "rescaled", steps };
+  const line = linearMap(before, after);
+  return line === undefined ? { kind: "rewritten" } : { kind: "standardised", ...line };
+}
+
+function columnOf({ values, days }: TickerFeatures, place: number): Float64Array {
+  return values.subarray(place * days.length, (place + 1) * days.length);
+}
+
+function pick(days: Int32Array, rows: Int32Array): Int32Array {
+  return rows.map((row) => days[row]!);
+}

@@ -1,0 +1,179 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { type Random, seededRandom } from "../../../test/twins/random.ts";
+import { constantFactors, linearMap, printedStep } from "./rescaling.ts";
+
+function walk(random: Random, length: number): Float64Array {
+  let price = 5 + 200 * random.uniform();
+  return Float64Array.from({ length }, () => {
+    price *= Math.exp(0.02 * random.normal());
+    return price;
+  });
+}
+
+function rounded(values: Float64Array, decimals: number): Float64Array {
+  return values.map((value) => Math.round(value * 10 ** decimals) / 10 ** decimals);
+}
+
+const cases = fc.record({
+  seed: fc.nat(),
+  length: fc.integer({ min: 20, max: 200 }),
+  factor: fc.constantFrom(0.25, 1 / 3, 0.5, 2, 10, 0.9931, 1.015),
+  decimals: fc.constantFrom(2, 4, undefined),
+});
+
+/** A history whose oldest values, at least 10 of them, were multiplied. */
+function adjusted({
+  seed,
+  length,
+  factor,
+  decimals,
+}: {
+  seed: number;
+  length: number;
+  factor: number;
+  decimals: number | undefined;
+}) {
+  const random = seededRandom(seed);
+  const until = 10 + random.below(length - 9);
+  const before = walk(random, length);
+  const after = before.map((value, i) => (i < until ? factor * value : value));
+  const print = (values: Float64Array) => (decimals === undefined ? values : rounded(values, decimals));
+  return { until, before: print(before), after: print(after) };
+}
+
+test("a factor on the oldest values is recognised, in prices of two or four decimals too", () => {
+  fc.assert(
+    fc.property(cases, (made) => {
+      const { until, before, after } = adjusted(made);
+      const steps = constantFactors(before, after);
+      assert.ok(steps !== undefined && steps[0]!.from === 0);
+      assert.ok(Math.abs(steps[0]!.factor / made.factor - 1) < 2e-3);
+      assert.equal(steps.at(-1)!.factor === 1, until < made.length);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test("factors of full precision are told to eight digits, with the row from which on each holds", () => {
+  const before = walk(seededRandom(1), 90);
+  const after = before.map((value, i) => value * (i < 30 ? 0.25 : i < 60 ? 0.5 : 1));
+  const steps = constantFactors(before, after)!;
+  assert.deepEqual(
+    steps.map(({ from, factor }) => [from, Math.round(factor * 1e8) / 1e8]),
+    [
+      [0, 0.25],
+      [30, 0.5],
+      [60, 1],
+    ],
+  );
+});
+
+test("a factor is that of every value: its slow twin tries the ratio of each", () => {
+  fc.assert(
+    fc.property(cases, fc.boolean(), (made, isDisturbed) => {
+      const { before, after } = adjusted({ ...made, decimals: undefined });
+      const until = after.findIndex((value, i) => value === before[i]);
+      const end = until < 0 ? after.length : until;
+      if (isDisturbed) after[made.seed % end]! *= 1.001;
+      const ratios = [...after.subarray(0, end)].map((value, i) => value / before[i]!);
+      const isConstant = ratios.some((ratio) => ratios.every((other) => Math.abs(other / ratio - 1) <= 2e-7));
+      assert.equal(constantFactors(before, after) !== undefined, isConstant);
+    }),
+  );
+});
+
+test("a restated stretch, noise, a shift and too few values are no factor", () => {
+  const before = walk(seededRandom(2), 100);
+  const refused: Record<string, Float64Array> = {
+    stretch: before.map((value, i) => (i >= 40 && i < 60 ? 1.01 * value : value)),
+    newest: before.map((value, i) => (i >= 60 ? 1.01 * value : value)),
+    "stretch between factors": before.map(
+      (value, i) => value * (i < 30 ? 0.5 : i < 50 ? 1 : i < 70 ? 0.5 : 1),
+    ),
+    few: before.map((value, i) => (i < 9 ? 2 * value : value)),
+    shift: before.map((value) => value + 1),
+    noise: before.map((value, i) => value * (1 + 0.01 * Math.sin(i * i))),
+    same: before,
+  };
+  for (const [name, after] of Object.entries(refused))
+    assert.equal(constantFactors(before, after), undefined, name);
+  const flags = Float64Array.from({ length: 100 }, (_, i) => i % 2);
+  assert.equal(
+    constantFactors(
+      flags,
+      flags.map((value) => 1 - value),
+    ),
+    undefined,
+  );
+  assert.equal(constantFactors(new Float64Array(0), new Float64Array(0)), undefined);
+});
+
+test("values far below one are no prices of few decimals", () => {
+  const before = walk(seededRandom(4), 60).map((value) => 1e-9 * value);
+  const after = before.map((value, i) => value * (2 + 0.005 * Math.sin(i * i)));
+  assert.equal(constantFactors(before, after), undefined);
+});
+
+test("missing values and zeros do not count", () => {
+  const before = walk(seededRandom(3), 40);
+  before[3] = Number.NaN;
+  before[4] = 0;
+  const after = before.map((value) => 3 * value);
+  after[7] = Number.NaN;
+  assert.equal(constantFactors(before, after)!.length, 1);
+  after[4] = 1e-9;
+  assert.equal(constantFactors(before, after), undefined);
+});
+
+test("a column that was standardised again is recognised, with its line", () => {
+  fc.assert(
+    fc.property(fc.nat(), fc.integer({ min: 14, max: 200 }), (seed, length) => {
+      const random = seededRandom(seed);
+      const before = Float64Array.from({ length }, () => random.normal());
+      const [factor, offset] = [0.5 + random.uniform(), random.normal()];
+      const after = before.map((value) => offset + factor * value);
+      before[0] = Number.NaN;
+      const line = linearMap(before, after);
+      assert.ok(line !== undefined);
+      assert.ok(Math.abs(line.factor - factor) < 1e-9 && Math.abs(line.offset - offset) < 1e-9);
+      const middle = before.findIndex((value, i) => i > 0 && Math.abs(value) < 3);
+      after[middle]! += 0.01;
+      assert.equal(linearMap(before, after), undefined);
+    }),
+  );
+});
+
+test("a column of two values, a constant one and a short one have no line", () => {
+  const flags = Float64Array.from({ length: 50 }, (_, i) => i % 2);
+  assert.equal(
+    linearMap(
+      flags,
+      flags.map((value) => 3 + value),
+    ),
+    undefined,
+  );
+  assert.equal(
+    linearMap(
+      flags.map(() => 2),
+      flags,
+    ),
+    undefined,
+  );
+  assert.equal(linearMap(Float64Array.of(1, 2, 3), Float64Array.of(3, 5, 7)), undefined);
+  assert.equal(linearMap(new Float64Array(0), new Float64Array(0)), undefined);
+});
+
+test("the last decimal that values are printed with", () => {
+  for (const [values, step] of [
+    [[1, 20, -3], 1],
+    [[1.5, 2], 0.1],
+    [[27.34, 0.1, 1234567.89], 0.01],
+    [[0.000001], 1e-6],
+    [[Math.PI], 0],
+    [[1e15], 0],
+    [[Number.NaN, 2.25], 0.01],
+  ] as const)
+    assert.equal(printedStep(Float64Array.from(values)), step, String(values));
+});

@@ -1,0 +1,132 @@
+/** A factor that holds from one row on, to the row before the next step. */
+export interface FactorStep {
+  /** Row of its first value. */
+  readonly from: number;
+  readonly factor: number;
+}
+
+/** Least numbers, zeros aside, that a factor has to fit: fewer may fit by accident. */
+const LEAST_VALUES = 10;
+/** Splits and dividends of one ticker between two blobs. */
+const MOST_STEPS = 8;
+/** What a number of 7 digits may be off. */
+const PRINTED = 1e-7;
+/** Largest share of a value that the printing of few decimals may explain. */
+const MOST_ROUNDED = 0.01;
+const MOST_DECIMALS = 6;
+
+/**
+ * Recognises a history that was multiplied by constants, as an adjustment for splits and dividends does: the oldest values
+ * have a factor, and no later ones but the newest have none. Both sides may be printed with few decimals.
+ * @param before, after shape (m); rows where either is NaN do not count.
+ * @returns the factors from the oldest on, the last of which may be 1; undefined where constants do not explain every value.
+ */
+export function constantFactors(before: Float64Array, after: Float64Array): FactorStep[] | undefined {
+  const [beforeStep, afterStep] = [printedStep(before), printedStep(after)];
+  const steps: OpenStep[] = [];
+  for (let i = 0; i < before.length; i++) {
+    const [x, y] = [before[i]!, after[i]!];
+    if (Number.isNaN(x) || Number.isNaN(y) || (x === 0 && y === 0)) continue;
+    if (x === 0) return undefined;
+    const printed = 0.5 * (afterStep + Math.abs(y / x) * beforeStep);
+    const slack = PRINTED * Math.abs(y) + Math.min(MOST_ROUNDED * Math.abs(y), printed);
+    const open = steps.at(-1);
+    if (open !== undefined && narrow(open, (y - slack) / x, (y + slack) / x)) continue;
+    if (steps.length === MOST_STEPS || (open !== undefined && open.count < LEAST_VALUES)) return undefined;
+    steps.push(openStep(i, (y - slack) / x, (y + slack) / x));
+  }
+  return areAdjustments(steps)
+    ? steps.map(({ from, low, high }) => ({ from, factor: within(low, high) }))
+    : undefined;
+}
+
+/** A step while values are added to it, with the bounds of its factor. */
+interface OpenStep {
+  readonly from: number;
+  low: number;
+  high: number;
+  /** Values that its factor explains. */
+  count: number;
+}
+
+function openStep(from: number, a: number, b: number): OpenStep {
+  return { from, low: Math.min(a, b), high: Math.max(a, b), count: 1 };
+}
+
+/** Adds a value whose factor lies between `a` and `b`. @returns false where the step's other values have another factor. */
+function narrow(step: OpenStep, a: number, b: number): boolean {
+  const low = Math.max(step.low, Math.min(a, b));
+  const high = Math.min(step.high, Math.max(a, b));
+  if (low > high) return false;
+  step.low = low;
+  step.high = high;
+  step.count++;
+  return true;
+}
+
+/** A restated stretch has unchanged values before it; an adjustment reaches back to the beginning. */
+function areAdjustments(steps: readonly OpenStep[]): boolean {
+  const newest = steps.at(-1);
+  if (newest === undefined) return false;
+  const isOne = ({ low, high }: OpenStep) => within(low, high) === 1;
+  return (
+    !steps.slice(0, Math.max(1, steps.length - 1)).some(isOne) &&
+    (newest.count >= LEAST_VALUES || isOne(newest))
+  );
+}
+
+/** A factor between the bounds: 1 where it may be 1. */
+function within(low: number, high: number): number {
+  return low <= 1 && high >= 1 ? 1 : (low + high) / 2;
+}
+
+/**
+ * Recognises a column that was standardised again: after = offset + factor * before for every value.
+ * @param before, after shape (m); rows where either is NaN do not count.
+ * @returns undefined where no such line fits, or fewer than 10 values lie between the extremes that it is drawn through.
+ */
+export function linearMap(
+  before: Float64Array,
+  after: Float64Array,
+): { readonly factor: number; readonly offset: number } | undefined {
+  let [least, most] = [-1, -1];
+  for (let i = 0; i < before.length; i++) {
+    if (Number.isNaN(before[i]!) || Number.isNaN(after[i]!)) continue;
+    if (least < 0 || before[i]! < before[least]!) least = i;
+    if (most < 0 || before[i]! > before[most]!) most = i;
+  }
+  if (least < 0) return undefined;
+  const [low, high] = [before[least]!, before[most]!];
+  const factor = (after[most]! - after[least]!) / (high - low);
+  if (!Number.isFinite(factor) || factor === 0) return undefined;
+  const offset = after[least]! - factor * low;
+  const spread = Math.abs(after[most]! - after[least]!);
+  const rounded = 2 * (printedStep(after) + Math.abs(factor) * printedStep(before));
+  const slack =
+    PRINTED * Math.max(spread, Math.abs(after[least]!)) + Math.min(MOST_ROUNDED * spread, rounded);
+  let between = 0;
+  for (let i = 0; i < before.length; i++) {
+    const [x, y] = [before[i]!, after[i]!];
+    if (Number.isNaN(x) || Number.isNaN(y)) continue;
+    if (Math.abs(y - (offset + factor * x)) > slack) return undefined;
+    if (x > low && x < high) between++;
+  }
+  return between < LEAST_VALUES ? undefined : { factor, offset };
+}
+
+/** The last decimal that all values are printed with, such as 0.01; 0 where they have more than 6 decimals. */
+export function printedStep(values: Float64Array): number {
+  let decimals = 0;
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i]!;
+    if (Number.isNaN(value)) continue;
+    while (!isWhole(value * 10 ** decimals)) if (++decimals > MOST_DECIMALS) return 0;
+  }
+  return 10 ** -decimals;
+}
+
+/** A decimal number times a power of ten is off by its last digits alone. */
+function isWhole(value: number): boolean {
+  const size = Math.abs(value);
+  return size < 1e12 && Math.abs(value - Math.round(value)) <= 8 * Number.EPSILON * size;
+}

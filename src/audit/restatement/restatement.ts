@@ -1,0 +1,67 @@
+import { openWorkFolder } from "../../jobs/shared/work-folder.ts";
+import {
+  type AuditCheck,
+  type AuditContext,
+  type AuditInputs,
+  type CheckResult,
+  notRun,
+  ranCheck,
+} from "../check.ts";
+import {
+  type ComparedBlobs,
+  type ComparedPrices,
+  compareFeatureBlobs,
+  comparePriceBlobs,
+} from "./compare-blobs.ts";
+import { featureFindings } from "./feature-findings.ts";
+import { priceFindings } from "./price-findings.ts";
+
+/**
+ * Compares an earlier day's blobs with today's: what both days know has to be the same. A value that was rewritten, a null that
+ * was filled in or a ticker that is gone was not so when a forecast had to be made, and a model that learns from it knows
+ * the future.
+ */
+export const restatement: AuditCheck = {
+  name: "restatement",
+  cost: () => "one reading of the earlier blobs and one of today's",
+  run: compareDays,
+};
+
+async function compareDays(
+  { request, previous = {} }: AuditInputs,
+  context: AuditContext,
+): Promise<CheckResult> {
+  const { featureUrl, dataExtractorUrl } = previous;
+  const pairs = [featureUrl, dataExtractorUrl].filter((url) => url !== undefined).length;
+  if (pairs === 0)
+    return notRun("no earlier blob was given (--previous-feature-url, --previous-data-extractor-url)");
+  const work = openWorkFolder();
+  const options = { context, workFolder: work.path, blobUrl: request.blobUrl };
+  try {
+    let prices: ComparedPrices | undefined;
+    if (dataExtractorUrl !== undefined) {
+      prices = await comparePriceBlobs(dataExtractorUrl, request.dataExtractorUrl, options);
+      context.onStep?.(1, pairs);
+    }
+    let features: ComparedBlobs | undefined;
+    if (featureUrl !== undefined) {
+      features = await compareFeatureBlobs(featureUrl, request.featureUrl, options);
+      context.onStep?.(pairs, pairs);
+    }
+    return resultOf(prices, features);
+  } finally {
+    work.remove();
+  }
+}
+
+function resultOf(prices: ComparedPrices | undefined, features: ComparedBlobs | undefined): CheckResult {
+  const priceFactors = prices?.comparison.rescaled ?? new Map();
+  return ranCheck({
+    tests: (prices?.comparison.columns ?? 0) + (features?.comparison.columns ?? 0),
+    findings: [
+      ...(prices === undefined ? [] : priceFindings(prices.comparison, prices.returns)),
+      ...(features === undefined ? [] : featureFindings(features.comparison, priceFactors)),
+    ],
+    facts: { data_extractor: prices?.facts ?? null, feature: features?.facts ?? null },
+  });
+}
