@@ -5,11 +5,13 @@ import type { Content } from "../../blob/content.ts";
 import { isWebUrl, writeOutput } from "../../blob/folder/output-folder.ts";
 import { openBlob } from "../../blob/open-blob.ts";
 import { parseDlSettings } from "../../contract/config/dl-settings.ts";
+import type { Operation } from "../../contract/config/job-operations.ts";
 import { parseMlSettings } from "../../contract/config/ml-settings.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { counted } from "../../contract/errors/wording.ts";
 import { inTurns } from "../../contract/machine/pausable.ts";
 import { type Day, formatDay } from "../../contract/market/dates.ts";
+import type { ResultRecord } from "../../contract/output/result-record.ts";
 import { type PriceBlob, readPrices } from "../../ingest/read-prices.ts";
 import { runDlJob } from "../../jobs/dl/run-dl-job.ts";
 import { runMlJob } from "../../jobs/ml/run-ml-job.ts";
@@ -31,23 +33,28 @@ import { type Compared, compareOutputs } from "./compare-outputs.ts";
 import { cutFeaturesText, cutPricesText, featuresOf } from "./cut-blobs.ts";
 import { type CutPlan, planCuts } from "./cut-plan.ts";
 
+type Jobs = Readonly<Record<Operation, (request: JobRequest, context: JobContext) => Promise<ResultRecord>>>;
+
 /**
  * Cuts both blobs after dates past the cut and runs the job on each pair: what is dated up to such a date must not change.
  * One cut lies on disk at a time.
+ * @param jobs those that are looked at; faulty ones are for tests.
  */
-export const truncation: AuditCheck = {
-  name: "truncation",
-  cost: ({ truncations, quick }) =>
-    `${counted(truncations + 1, "job")}${quick ? " of the quick model" : ""}, and as many readings of both blobs`,
-  run: checkTruncation,
-};
+export function truncationOf(jobs: Jobs): AuditCheck {
+  return {
+    name: "truncation",
+    cost: ({ truncations, quick }) =>
+      `${counted(truncations + 1, "job")}${quick ? " of the quick model" : ""}, and as many readings of both blobs`,
+    run: (inputs, context) => checkTruncation(jobs, inputs, context),
+  };
+}
+
+export const truncation = truncationOf({ run_ml_job: runMlJob, run_dl_job: runDlJob });
 
 /** After every day that a blob can name. */
 const LAST_DAY: Day = Number.POSITIVE_INFINITY;
 
-const JOBS = { run_ml_job: runMlJob, run_dl_job: runDlJob };
-
-async function checkTruncation(inputs: AuditInputs, context: AuditContext): Promise<CheckResult> {
+async function checkTruncation(jobs: Jobs, inputs: AuditInputs, context: AuditContext): Promise<CheckResult> {
   if (inputs.operation === "run_ml_job") parseMlSettings(inputs.request.config);
   else if (!parseDlSettings(inputs.request.config).settings.enabled) {
     return notRun("the config switches the job off");
@@ -58,7 +65,7 @@ async function checkTruncation(inputs: AuditInputs, context: AuditContext): Prom
     try {
       const plan = planCuts(prices.dates, prices.window.learningEnd, inputs.truncations);
       if (plan === undefined) return notRun("the window has too few dates to cut one off");
-      return await new Runs(inputs, context, work.path, prices, plan).compare();
+      return await new Runs({ jobs, inputs, context, folder: work.path, prices, plan }).compare();
     } finally {
       prices.blob.close();
     }
@@ -114,40 +121,36 @@ type LocalBlobs = Pick<JobRequest, "featureUrl" | "dataExtractorUrl">;
 /** Codes of a job without a ticker that has forecasts; the job on the whole blobs has one. */
 const NO_TICKER: ReadonlySet<string> = new Set(["insufficient_history", "sparse_prices", "all_failed"]);
 
+interface RunParts {
+  readonly jobs: Jobs;
+  readonly inputs: AuditInputs;
+  readonly context: AuditContext;
+  /** The work folder. */
+  readonly folder: string;
+  readonly prices: AuditedPrices;
+  readonly plan: CutPlan;
+}
+
 /** The runs of one audit: on the whole blobs, and on each pair of cut ones. */
 class Runs {
-  readonly #inputs: AuditInputs;
-  readonly #context: AuditContext;
-  readonly #folder: string;
-  readonly #prices: AuditedPrices;
-  readonly #plan: CutPlan;
+  readonly #parts: RunParts;
   readonly #changes = new Changes();
   readonly #compared: Compared[] = [];
   readonly #notCompared: NotCompared[] = [];
 
-  constructor(
-    inputs: AuditInputs,
-    context: AuditContext,
-    folder: string,
-    prices: AuditedPrices,
-    plan: CutPlan,
-  ) {
-    this.#inputs = inputs;
-    this.#context = context;
-    this.#folder = folder;
-    this.#prices = prices;
-    this.#plan = plan;
+  constructor(parts: RunParts) {
+    this.#parts = parts;
   }
 
   async compare(): Promise<CheckResult> {
-    const { cutAfter } = this.#plan;
+    const { cutAfter } = this.#parts.plan;
     const jobs = cutAfter.length + 1;
     const blobs = await this.#wholeBlobs();
-    const whole = await this.#run(blobs, join(this.#folder, "whole"));
-    this.#context.onStep?.(1, jobs);
+    const whole = await this.#run(blobs, join(this.#parts.folder, "whole"));
+    this.#parts.context.onStep?.(1, jobs);
     for (const [i, day] of cutAfter.entries()) {
       await this.#compareCut(day, blobs.featureUrl, whole);
-      this.#context.onStep?.(i + 2, jobs);
+      this.#parts.context.onStep?.(i + 2, jobs);
     }
     const findings = this.#changes.findings();
     if (this.#compared.length === 0 && findings.length === 0) {
@@ -158,7 +161,7 @@ class Runs {
   }
 
   #facts(): CheckResult["facts"] {
-    const { learningEnd, isChosen, cutAfter } = this.#plan;
+    const { learningEnd, isChosen, cutAfter } = this.#parts.plan;
     return {
       learning_end: formatDay(learningEnd),
       learning_end_chosen: isChosen,
@@ -172,11 +175,11 @@ class Runs {
 
   async #compareCut(day: Day, featureUrl: string, whole: string): Promise<void> {
     const date = formatDay(day);
-    const folder = join(this.#folder, date);
+    const folder = join(this.#parts.folder, date);
     try {
       const cut = await this.#run(await this.#cutBlobs(day, featureUrl, folder), folder);
       const onDifference = this.#changes.add.bind(this.#changes, date);
-      const { signal } = this.#context;
+      const { signal } = this.#parts.context;
       this.#compared.push(await compareOutputs({ whole, cut, date }, onDifference, signal));
     } catch (error) {
       if (!(error instanceof MucastError)) throw error;
@@ -198,40 +201,41 @@ class Runs {
 
   /** The blobs as they are; copies of remote ones, and of prices that lack the cut that the audit chose. */
   async #wholeBlobs(): Promise<LocalBlobs> {
-    const { featureUrl, dataExtractorUrl } = this.#inputs.request;
-    const folder = join(this.#folder, "whole");
-    const isCopied = this.#plan.isChosen || isWebUrl(dataExtractorUrl);
+    const { featureUrl, dataExtractorUrl } = this.#parts.inputs.request;
+    const folder = join(this.#parts.folder, "whole");
+    const isCopied = this.#parts.plan.isChosen || isWebUrl(dataExtractorUrl);
     return {
       featureUrl: isWebUrl(featureUrl)
-        ? await this.#writeFeatures(folder, LAST_DAY, this.#inputs.request)
+        ? await this.#writeFeatures(folder, LAST_DAY, this.#parts.inputs.request)
         : featureUrl,
       dataExtractorUrl: isCopied
-        ? await this.#writePrices(folder, this.#prices.window.end, LAST_DAY)
+        ? await this.#writePrices(folder, this.#parts.prices.window.end, LAST_DAY)
         : dataExtractorUrl,
     };
   }
 
   #writeFeatures(folder: string, until: Day, source: Parameters<typeof featuresOf>[0]): Promise<string> {
-    const features = featuresOf(source, this.#context, this.#folder);
+    const features = featuresOf(source, this.#parts.context, this.#parts.folder);
     return this.#write(folder, "feature_engine_audit.json", cutFeaturesText(until, features));
   }
 
   #writePrices(folder: string, end: Day, until: Day): Promise<string> {
-    const { window, blob } = this.#prices;
-    const copied = { start: window.start, end, learningEnd: this.#plan.learningEnd };
+    const { window, blob } = this.#parts.prices;
+    const copied = { start: window.start, end, learningEnd: this.#parts.plan.learningEnd };
     return this.#write(folder, "data_extractor_audit.json", cutPricesText(copied, until, tickersOf(blob)));
   }
 
   #write(folder: string, name: string, content: Content): Promise<string> {
-    return writeOutput(join(folder, "data"), name, content, { signal: this.#context.signal });
+    return writeOutput(join(folder, "data"), name, content, { signal: this.#parts.context.signal });
   }
 
   /** @returns the path of the output. */
   async #run(blobs: LocalBlobs, folder: string): Promise<string> {
-    const { operation, request, quick } = this.#inputs;
+    const { jobs, inputs } = this.#parts;
+    const { operation, request, quick } = inputs;
     const config = auditedConfig(request.config, operation, quick);
-    const context = { ...this.#context, report: () => undefined };
-    const record = await JOBS[operation]({ ...blobs, config, blobUrl: folder, id: "audit" }, context);
+    const context = { ...this.#parts.context, report: () => undefined };
+    const record = await jobs[operation]({ ...blobs, config, blobUrl: folder, id: "audit" }, context);
     return fileURLToPath(record.output_url);
   }
 }

@@ -1,0 +1,69 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { auditBlobSchema } from "../contract/output/audit-blob.ts";
+import { openSchema } from "../contract/schema/open-schema.ts";
+import { auditDocument, type CheckOutcome } from "./audit-document.ts";
+import type { AuditInputs, Finding } from "./check.ts";
+import { notRun, ranCheck } from "./check.ts";
+import { finding } from "./findings.ts";
+
+const INPUTS: AuditInputs = {
+  request: { featureUrl: "f", dataExtractorUrl: "d", config: "{}", id: "7" },
+  operation: "run_ml_job",
+  accepted: new Set(["mom_5", "2"]),
+  truncations: 5,
+  quick: false,
+  permutations: 19,
+};
+const DIGEST = { url: "f.json", sha256: "0".repeat(64) };
+const DIGESTS = { feature: DIGEST, data_extractor: DIGEST };
+
+function verdictOf(...findings: readonly Finding[]) {
+  const result = ranCheck({ tests: 3, findings, facts: { jobs: 2 } });
+  const outcomes: CheckOutcome[] = [
+    { name: "truncation", cost: "2 jobs", result },
+    { name: "restatement", cost: "nothing", result: notRun("there are no earlier blobs") },
+  ];
+  return auditDocument(INPUTS, outcomes, DIGESTS);
+}
+
+const found = (ticker: string, severity: Finding["severity"] = "high") =>
+  finding("forecast_changed", { ticker, severity, message: ticker, evidence: { at: "mu" } });
+
+test("a verdict is of its schema, with the checks that were asked for alone", () => {
+  const verdict = verdictOf(found("A"));
+  auditBlobSchema.parse(verdict);
+  openSchema(auditBlobSchema).parse(JSON.parse(JSON.stringify({ ...verdict, later: 1 })));
+  assert.deepEqual(Object.keys(verdict.checks), ["truncation", "restatement"]);
+  assert.deepEqual(verdict.checks.truncation, {
+    status: "found",
+    cost: "2 jobs",
+    tests: 3,
+    facts: { jobs: 2 },
+  });
+  assert.equal(verdict.checks.restatement?.reason, "there are no earlier blobs");
+  assert.deepEqual(verdict.accepted, ["2", "mom_5"]);
+});
+
+test("notes alone leave it clean, one finding above a note does not", () => {
+  assert.equal(verdictOf().verdict, "clean");
+  const { verdict, checks } = verdictOf(found("A", "note"));
+  assert.deepEqual([verdict, checks.truncation?.status], ["clean", "clean"]);
+  assert.equal(verdictOf(found("A", "note"), found("B", "medium")).verdict, "found");
+});
+
+test("findings are numbered, the most severe first, and those of one severity in their order", () => {
+  const { findings } = verdictOf(found("A", "note"), found("B", "medium"), found("C"), found("D", "medium"));
+  assert.deepEqual(
+    findings.map(({ number, ticker }) => `${number} ${ticker}`),
+    ["1 C", "2 B", "3 D", "4 A"],
+  );
+});
+
+test("of very many findings the first 200 are listed, and all are counted", () => {
+  const notes = Array.from({ length: 300 }, (_, i) => found(`N${i}`, "note"));
+  const verdict = verdictOf(...notes, found("last"));
+  auditBlobSchema.parse(verdict);
+  assert.deepEqual([verdict.findings.length, verdict.findings[0]!.ticker], [200, "last"]);
+  assert.deepEqual(verdict.finding_counts, { forecast_changed: 301 });
+});

@@ -1,0 +1,171 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { Changes } from "./changes.ts";
+import { compareOutputs } from "./compare-outputs.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "mucast-compare-"));
+after(() => rmSync(folder, { recursive: true }));
+
+const DATE = "2024-03-05";
+const DATES = ["2024-03-01", "2024-03-04", DATE, "2024-03-06"];
+const FOLDS = {
+  folds: [{ test_end: "2024-02-01", rmse: 0.1 }],
+  dates: ["2024-02-01"],
+  predicted: [0.1],
+  realised: [0.2],
+  rmse: null,
+};
+const FORECASTS = {
+  dates: DATES,
+  predicted: [0.1, 0.2, 0.3, 0.4],
+  realised: [0.01, null, 0.03, null],
+  lower: [null, null, -1, -2],
+  upper: [1, 2, 3, 4],
+};
+
+function upTo(n: number, { dates, predicted, realised, lower, upper }: typeof FORECASTS): typeof FORECASTS {
+  return {
+    dates: dates.slice(0, n),
+    predicted: predicted.slice(0, n),
+    realised: [...realised.slice(0, n - 1), null],
+    lower: lower.slice(0, n),
+    upper: upper.slice(0, n),
+  };
+}
+
+/** Two tickers whose names stand in code point order and not in that of UTF-16. */
+const NAMES = ["A", "\uFF21", "\u{1F600}"];
+const all = <T>(value: T) => Object.fromEntries(NAMES.map((name) => [name, value]));
+const WHOLE = {
+  schema: "x",
+  mu: all(0.4),
+  mu_dates: all(DATES[3]),
+  forecasts: all(FORECASTS),
+  fits: all({ fit_rows: 30, importances: [{ feature: "f", importance: 2 }] }),
+  cross_validation: all(FOLDS),
+  metrics: { score: 1 },
+};
+const CUT = {
+  ...WHOLE,
+  mu: all(0.3),
+  mu_dates: all(DATE),
+  forecasts: all(upTo(3, FORECASTS)),
+  metrics: { score: 2 },
+};
+
+async function compare(cut: object, whole: object = WHOLE) {
+  const paths = { whole: join(folder, "whole.json"), cut: join(folder, "cut.json") };
+  writeFileSync(paths.whole, JSON.stringify(whole));
+  writeFileSync(paths.cut, JSON.stringify(cut));
+  const changes = new Changes();
+  const found = await compareOutputs(
+    { ...paths, date: DATE },
+    changes.add.bind(changes, DATE),
+    new AbortController().signal,
+  );
+  return { ...found, findings: changes.findings() };
+}
+
+test("what is dated up to the cut is equal though the blobs go on, and is counted", async () => {
+  const { findings, tickers, forecasts, values } = await compare(CUT);
+  assert.deepEqual(findings, []);
+  assert.deepEqual({ tickers, forecasts }, { tickers: 3, forecasts: 9 });
+  assert.equal(values, 3 * (4 * 3 + 3 + 6));
+});
+
+/** A change of one ticker's part of the output of the cut blobs. */
+const CHANGED: Readonly<
+  Record<
+    string,
+    readonly [part: "forecasts" | "cross_validation" | "fits", value: object, at: string, code: string]
+  >
+> = {
+  "a forecast, in its last bit": [
+    "forecasts",
+    { ...CUT.forecasts.A!, predicted: [0.1, 0.2 + 2 ** -55, 0.3] },
+    "predicted 2024-03-04",
+    "forecast_changed",
+  ],
+  "a label that was known": [
+    "forecasts",
+    { ...CUT.forecasts.A!, realised: [null, null, null] },
+    "realised 2024-03-01",
+    "forecast_changed",
+  ],
+  "a label that is not known yet": [
+    "forecasts",
+    { ...CUT.forecasts.A!, realised: [0.01, null, 0.04] },
+    "realised 2024-03-05",
+    "forecast_changed",
+  ],
+  "a row that is missing": ["forecasts", upTo(2, FORECASTS), "dates", "forecast_changed"],
+  "a row too many": ["forecasts", FORECASTS, "dates", "forecast_changed"],
+  "an end without a value": [
+    "forecasts",
+    { ...CUT.forecasts.A!, lower: [null, null, null] },
+    "lower 2024-03-05",
+    "interval_changed",
+  ],
+  "a fold": [
+    "cross_validation",
+    { ...FOLDS, folds: [{ ...FOLDS.folds[0], rmse: 0.2 }] },
+    "folds[0].rmse",
+    "fold_changed",
+  ],
+  "a fold that is missing": ["cross_validation", { ...FOLDS, folds: [] }, "folds[0]", "fold_changed"],
+  "a metric that is null": ["cross_validation", { ...FOLDS, rmse: 0 }, "rmse", "fold_changed"],
+  "the number of fit rows": ["fits", { ...CUT.fits.A!, fit_rows: 31 }, "fit_rows", "fit_changed"],
+};
+
+for (const [what, [part, value, at, code]] of Object.entries(CHANGED)) {
+  test(`${what}, of one ticker alone, is one finding`, async () => {
+    const { findings } = await compare({ ...CUT, [part]: { ...CUT[part], "\uFF21": value } });
+    assert.deepEqual(
+      findings.map((found) => [found.code, found.ticker, found.evidence.at]),
+      [[code, "\uFF21", at]],
+    );
+  });
+}
+
+test("a mu that is not the forecast of its date is found", async () => {
+  const { findings } = await compare({ ...CUT, mu: { ...CUT.mu, A: 0.25 } });
+  assert.deepEqual(
+    findings.map(({ code, ticker, evidence }) => [code, ticker, evidence.at]),
+    [["forecast_changed", "A", `mu ${DATE}`]],
+  );
+});
+
+test("a ticker that only one of the two has is found, wherever it stands in the order", async () => {
+  for (const gone of NAMES) {
+    const without = (parts: Record<string, unknown>) =>
+      Object.fromEntries(Object.entries(parts).filter(([name]) => name !== gone));
+    const fewer = (blob: typeof WHOLE | typeof CUT) => ({
+      ...blob,
+      mu: without(blob.mu),
+      forecasts: without(blob.forecasts),
+      fits: without(blob.fits),
+      cross_validation: without(blob.cross_validation),
+    });
+    for (const { findings } of [await compare(fewer(CUT)), await compare(CUT, fewer(WHOLE))]) {
+      assert.deepEqual(
+        findings.map(({ code, ticker, severity }) => [code, ticker, severity]),
+        [["ticker_changed", gone, "medium"]],
+      );
+    }
+  }
+});
+
+test("many differences of a ticker are one finding with their number and the largest", async () => {
+  const changed = { ...CUT.forecasts.A!, predicted: [0.1, 0.25, 0.4] };
+  const { findings } = await compare({
+    ...CUT,
+    mu: { ...CUT.mu, A: 0.4 },
+    forecasts: { ...CUT.forecasts, A: changed },
+  });
+  const { values, largest_difference } = findings[0]!.evidence;
+  assert.deepEqual([findings.length, values], [1, 3]);
+  assert.ok(Math.abs((largest_difference as number) - 0.1) < 1e-12);
+});

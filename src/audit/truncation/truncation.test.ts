@@ -1,0 +1,124 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { after, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { dirtyMarket } from "../../../test/end-to-end/dirty-market.ts";
+import { removeFolders, writeMarket } from "../../../test/end-to-end/job-runs.ts";
+import { cleanMarket, type Market, weekdays } from "../../../test/end-to-end/market.ts";
+import { networkConfig } from "../../../test/end-to-end/network-jobs.ts";
+import { smallMarket } from "../../../test/end-to-end/network-market.ts";
+import { openSharedEngine } from "../../../test/end-to-end/shared-engines.ts";
+import type { OutputBlob } from "../../contract/output/output-blob.ts";
+import { runDlJob } from "../../jobs/dl/run-dl-job.ts";
+import { runMlJob } from "../../jobs/ml/run-ml-job.ts";
+import type { AuditInputs } from "../check.ts";
+import { truncation, truncationOf } from "./truncation.ts";
+
+after(removeFolders);
+
+const RIDGE = '{"ML params": {"model": "ridge", "n_splits": 3, "intervals": {"alpha": 0.2}}}';
+const DATES = weekdays(260);
+
+async function audit(market: Market, config: string, more: Partial<AuditInputs> = {}, check = truncation) {
+  const { features, prices } = await writeMarket(market);
+  const steps: string[] = [];
+  const inputs: AuditInputs = {
+    request: { featureUrl: features, dataExtractorUrl: prices, config, id: "audit" },
+    operation: "run_ml_job",
+    accepted: new Set(),
+    truncations: 2,
+    quick: false,
+    permutations: 19,
+    ...more,
+  };
+  const context = {
+    workers: 1,
+    policy: { allowed: [] },
+    report: () => assert.fail("the jobs of an audit report nothing"),
+    signal: new AbortController().signal,
+    openEngine: openSharedEngine,
+    onStep: (done: number, total: number) => steps.push(`${done}/${total}`),
+  };
+  return { ...(await check.run(inputs, context)), steps, folder: features };
+}
+
+/** A job with a fault of its own, planted into the output that the right job has written. */
+function faulty(plant: (output: OutputBlob) => void): typeof runMlJob {
+  return async (request, context) => {
+    const record = await runMlJob(request, context);
+    const path = fileURLToPath(record.output_url);
+    const output = JSON.parse(readFileSync(path, "utf8"));
+    plant(output);
+    writeFileSync(path, JSON.stringify(output));
+    return record;
+  };
+}
+
+describe("the truncation check", { timeout: 600_000 }, () => {
+  test("finds nothing on a market with every kind of gap, and leaves nothing beside its blobs", async () => {
+    const { status, findings, facts, tests, steps, folder } = await audit(
+      dirtyMarket({ learningEnd: true }),
+      RIDGE,
+    );
+    assert.deepEqual([status, findings, facts.not_compared], ["clean", [], []]);
+    assert.ok(tests > 500, String(tests));
+    assert.deepEqual(steps, ["1/3", "2/3", "3/3"]);
+    assert.equal(readdirSync(folder.replace(/[^/]*$/, "")).length, 2);
+  });
+
+  test("takes a cut inside the window where the blobs have none", async () => {
+    const { status, facts } = await audit(cleanMarket(), RIDGE);
+    assert.equal(status, "clean");
+    assert.deepEqual([facts.learning_end, facts.learning_end_chosen], [DATES[194], true]);
+  });
+
+  test("finds nothing in networks, also in a quick audit", async () => {
+    const config = networkConfig("mlp", { intervals: {}, training: { epochs: 4 } });
+    for (const quick of [false, true]) {
+      const { status, tests } = await audit(smallMarket(), config, { operation: "run_dl_job", quick });
+      assert.equal(status, "clean");
+      assert.ok(tests > 400, String(tests));
+    }
+  });
+
+  test("finds forecasts that are centred on a mean of later ones, of the one ticker that has them", async () => {
+    const centre = faulty(({ forecasts }) => {
+      const { predicted } = forecasts.JPM!;
+      const mean = predicted.reduce((sum, p) => sum + p, 0) / predicted.length;
+      forecasts.JPM!.predicted = predicted.map((p) => p - mean);
+    });
+    const check = truncationOf({ run_ml_job: centre, run_dl_job: runDlJob });
+    const { status, findings } = await audit(cleanMarket(DATES[220]), RIDGE, {}, check);
+    assert.equal(status, "found");
+    assert.deepEqual(
+      findings.map(({ code, ticker, severity }) => [code, ticker, severity]),
+      [["forecast_changed", "JPM", "high"]],
+    );
+    assert.match(
+      findings[0]!.message,
+      /^JPM: \d+ values differ where the blobs end after 2021-.* the first is predicted 2021-/,
+    );
+  });
+
+  test("finds intervals and folds that know how the window ends", async () => {
+    const peek = faulty(({ window, forecasts, cross_validation }) => {
+      forecasts.KO!.upper[0]! += Number(window.end.slice(8)) * 1e-9;
+      cross_validation!.XOM!.folds[1]!.rmse = Number(window.end.slice(8));
+    });
+    const check = truncationOf({ run_ml_job: peek, run_dl_job: runDlJob });
+    const { findings } = await audit(cleanMarket(DATES[220]), RIDGE, { truncations: 1 }, check);
+    assert.deepEqual(
+      findings.map(({ code, ticker, evidence }) => [code, ticker, evidence.at]),
+      [
+        ["interval_changed", "KO", `upper ${DATES[220]}`],
+        ["fold_changed", "XOM", "folds[1].rmse"],
+      ],
+    );
+  });
+
+  test("is not run where the config switches the job off", async () => {
+    const off = networkConfig("mlp", { status: false });
+    const { status, reason } = await audit(smallMarket(), off, { operation: "run_dl_job" });
+    assert.deepEqual([status, reason], ["not_run", "the config switches the job off"]);
+  });
+});

@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { jsonLines, mucast } from "../../test/end-to-end/command.ts";
+import { auditBlobSchema } from "../contract/output/audit-blob.ts";
+
+const tiny = "examples/tiny/data";
+const BLOBS = [
+  "--feature-url",
+  `${tiny}/feature_engine_tiny.json`,
+  "--data-extractor-url",
+  `${tiny}/data_extractor_tiny.json`,
+];
+const RIDGE = '{"ML params": {"model": "ridge", "n_splits": 2, "cv_test_size": 3}}';
+const TRUNCATION = ["--checks", "truncation", "--truncations", "1"];
+
+describe("mucast audit", { concurrency: 2, timeout: 600_000 }, () => {
+  test("prints the verdict on stdout, the checks with their costs and a table on stderr, and ends with 0", async () => {
+    const { code, stdout, stderr } = await mucast(["audit", ...BLOBS, "--config", RIDGE, ...TRUNCATION]);
+    assert.equal(code, 0, stderr);
+    const verdict = auditBlobSchema.parse(JSON.parse(stdout));
+    assert.equal(verdict.verdict, "clean");
+    assert.deepEqual(Object.keys(verdict.checks), ["truncation"]);
+    assert.equal(verdict.inputs.feature.url, "feature_engine_tiny.json");
+    assert.match(stderr, /^truncation: 2 jobs, .*\ntruncation: 1 of 2\ntruncation: 2 of 2\ncheck +result/);
+    assert.match(stderr, /verdict: clean\. What no check here can see:\n- /);
+  });
+
+  test("ends as the job does where there is no verdict", async () => {
+    const config = '{"ML params": {"model": "ridge", "model_params": {"alpha": "much"}}}';
+    const args = ["audit", ...BLOBS, "--config", config, ...TRUNCATION, "--log", "json"];
+    const { code, stdout, stderr } = await mucast(args);
+    assert.deepEqual([code, stdout], [2, ""]);
+    assert.equal(jsonLines(stderr).at(-1)?.code, "invalid_model_params");
+  });
+
+  const refused: readonly (readonly [what: string, args: readonly string[], told: RegExp])[] = [
+    [
+      "a check that is none",
+      ["--config", RIDGE, "--checks", "truncation,luck"],
+      /--checks: "luck" is none of truncation/,
+    ],
+    [
+      "a config of both jobs",
+      ["--config", '{"ML params": {}, "NN params": {}}'],
+      /--operation: must be run_ml_job or run_dl_job/,
+    ],
+    ["a config of none", ["--config", "{}"], /neither "ML params" nor "NN params"/],
+    [
+      "the other job",
+      ["--config", RIDGE, "--operation", "run_dl_job"],
+      /no section of "run_dl_job"; it is one of run_ml_job/,
+    ],
+    ["no cut at all", ["--config", RIDGE, "--truncations", "0"], /must be an integer from 1 to 100/],
+  ];
+  for (const [what, args, told] of refused) {
+    test(`refuses ${what}`, async () => {
+      const { code, stdout, stderr } = await mucast(["audit", ...BLOBS, ...args]);
+      assert.deepEqual([code, stdout], [2, ""]);
+      assert.match(stderr, told);
+    });
+  }
+});
