@@ -1,13 +1,15 @@
 import type { Pausable } from "../../contract/machine/pausable.ts";
 import { LEAST_TICKERS } from "../../evaluate/cross-section.ts";
 import { type DatedForecasts, inTickerOrder } from "../../evaluate/forecast-rows.ts";
-import { correlation, mean } from "../../evaluate/statistics.ts";
+import { correlation, finiteOrNull, mean, sampleDeviation } from "../../evaluate/statistics.ts";
 import { BLOCK_DATES, blockPermutations, LEAST_BLOCKS } from "./block-permutations.ts";
 
 /** The information coefficient of forecasts among those that chance gives them. */
 export interface PermutedSkill {
   /** Mean over dates of the correlation of forecast and label across tickers. */
   readonly icMean: number;
+  /** Its t, as an output has it: the dates taken for independent. Null where there is none. */
+  readonly icT: number | null;
   readonly dates: number;
   /** 1 where no permutation of the labels gave as high a mean. */
   readonly rank: number;
@@ -37,18 +39,19 @@ export function* permutedSkill(
 ): Pausable<PermutedSkill | undefined> {
   const byDate = onDates(rows);
   if (byDate.dates <= (LEAST_BLOCKS - 1) * BLOCK_DATES) return undefined;
-  const own = yield* icMean(byDate, Int32Array.from(byDate.predicted[0]!.keys()));
-  if (own === undefined) return undefined;
+  const own = yield* dateIcs(byDate, Int32Array.from(byDate.predicted[0]!.keys()));
+  if (own.length === 0) return undefined;
+  const icMean = mean(own);
   let rank = 1;
   let highest = -1;
   for (const order of blockPermutations(byDate.dates, permutations)) {
-    const permuted = yield* icMean(byDate, order);
-    if (permuted === undefined) continue;
-    if (permuted >= own) rank++;
-    highest = Math.max(highest, permuted);
+    const permuted = mean(yield* dateIcs(byDate, order));
+    if (permuted >= icMean) rank++;
+    // NaN where labels and forecasts met on no date.
+    if (permuted > highest) highest = permuted;
   }
   const p = rank / (permutations + 1);
-  return { icMean: own, dates: byDate.dates, rank, permutations, p, highestPermuted: highest };
+  return { icMean, icT: tOf(own), dates: own.length, rank, permutations, p, highestPermuted: highest };
 }
 
 /** Only the dates that have a labelled forecast of some ticker. */
@@ -69,8 +72,8 @@ function onDates(rows: readonly DatedForecasts[]): ByDate {
   };
 }
 
-/** @param order shape (dates): the date whose labels stand at each date. @returns undefined where no date counts. */
-function* icMean({ dates, predicted, realised }: ByDate, order: Int32Array): Pausable<number | undefined> {
+/** @param order shape (dates): the date whose labels stand at each date. @returns the correlations of the dates that count. */
+function* dateIcs({ dates, predicted, realised }: ByDate, order: Int32Array): Pausable<Float64Array> {
   const ics: number[] = [];
   const forecasts = new Float64Array(predicted.length);
   const labels = new Float64Array(predicted.length);
@@ -87,5 +90,9 @@ function* icMean({ dates, predicted, realised }: ByDate, order: Int32Array): Pau
     const ic = n < LEAST_TICKERS ? null : correlation(forecasts.subarray(0, n), labels.subarray(0, n));
     if (ic !== null) ics.push(ic);
   }
-  return ics.length === 0 ? undefined : mean(Float64Array.from(ics));
+  return Float64Array.from(ics);
+}
+
+function tOf(ics: Float64Array): number | null {
+  return finiteOrNull((mean(ics) / sampleDeviation(ics)) * Math.sqrt(ics.length));
 }
