@@ -24,7 +24,7 @@ import { type PermutedSkill, permutedSkill } from "./permuted-skill.ts";
 const JOBS = { run_ml_job: runMlJob, run_dl_job: runDlJob };
 
 /** Runs the job once and asks whether chance gives its forecasts as high an information coefficient. */
-export const skillCheck: AuditCheck = {
+export const skill: AuditCheck = {
   name: "skill",
   cost: ({ quick }) => `one job${quick ? " of the quick model" : ""}`,
   async run(inputs, context) {

@@ -10,7 +10,7 @@ import { Suspects } from "./suspects.ts";
 import { tickerHistory } from "./ticker-history.ts";
 
 /** Looks for features that know their label, ticker by ticker, while the feature blob is read once. */
-export const foresightCheck: AuditCheck = {
+export const foresight: AuditCheck = {
   name: "foresight",
   cost: () => "one reading of both blobs, and a millisecond for each feature of each ticker",
   async run({ request, accepted }, context) {
