@@ -149,6 +149,12 @@ export const FINDING_TABLE = {
     meaning: "A feature has no values today on dates on which the earlier blob had some.",
     advice: "Find out why they went: what was known on a date should stay.",
   },
+  feature_arrived_late: {
+    check: "restatement",
+    severity: "note",
+    meaning: "The earlier blob lacked the last rows of a ticker, as where markets close at different times.",
+    advice: "Nothing, or make the blobs once all of a day's values are there.",
+  },
   feature_rows_added: {
     check: "restatement",
     severity: "high",

@@ -11,6 +11,8 @@ export const Change = {
   erased: 4,
   /** Missing on one side at its beginning alone, where the histories begin on different days. */
   warmUp: 5,
+  /** Filled at the end of a history whose last rows had no value in any column: all of the ticker came late. */
+  late: 6,
 } as const;
 export type Change = (typeof Change)[keyof typeof Change];
 
@@ -19,6 +21,9 @@ export type Change = (typeof Change)[keyof typeof Change];
  * order leaves. Anything that helps a forecast is far larger.
  */
 export const ROUNDING = 1e-7;
+
+/** Calendar days at the end of the earlier blob in which a ticker may come late: markets close on different days. */
+export const LATE_DAYS = 10;
 
 /** Which history of a ticker begins first. One that begins later has its warm-up, of rolling windows, on other days. */
 export interface Beginnings {

@@ -5,7 +5,7 @@ import type { ColumnChange } from "./compare-ticker.ts";
 import type { FactorStep } from "./rescaling.ts";
 
 /** How a value of a feature changed, as a finding tells it. */
-export type TallyKind = "rewritten" | "rescaled" | "standardised" | "filled" | "erased";
+export type TallyKind = "rewritten" | "rescaled" | "standardised" | "filled" | "erased" | "late";
 
 /** Tickers that a tally names. */
 const MOST_EXAMPLES = 5;
@@ -76,13 +76,14 @@ export class FeatureTally {
   warmUp = 0;
 
   add(ticker: string, change: ColumnChange): void {
-    const counts = new Int32Array(6);
+    const counts = new Int32Array(Object.keys(Change).length);
     for (const kind of change.changes) counts[kind]!++;
     this.rounded += counts[Change.rounded]!;
     this.warmUp += counts[Change.warmUp]!;
     if (change.rewriting !== undefined)
       this.#kind(change.rewriting.kind).add(ticker, change, Change.rewritten);
     if (counts[Change.filled]! > 0) this.#kind("filled").add(ticker, change, Change.filled);
+    if (counts[Change.late]! > 0) this.#kind("late").add(ticker, change, Change.late);
     if (counts[Change.erased]! > 0) this.#kind("erased").add(ticker, change, Change.erased);
   }
 

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { seededRandom } from "../../../test/twins/random.ts";
 import type { TickerFeatures } from "../../contract/market/ticker-series.ts";
-import { Change, ROUNDING } from "./cell-changes.ts";
+import { Change, LATE_DAYS, ROUNDING } from "./cell-changes.ts";
 import { compareTicker } from "./compare-ticker.ts";
 
 /** One column by date, as a person would write it down; a date without a value has NaN. */
@@ -47,6 +47,8 @@ function twin(before: Written, after: Written): Map<number, Change> {
     numbers.reduce((sum, value) => sum + (value - centre) ** 2, 0) / numbers.length,
   );
   const valued = (side: Written) => common.filter((day) => !Number.isNaN(side.get(day)!));
+  const end = Math.max(...before.keys());
+  const lastValued = Math.max(...[...before].flatMap(([day, value]) => (Number.isNaN(value) ? [] : [day])));
   const changes = new Map<number, Change>();
   for (const day of common) {
     const [a, b] = [before.get(day)!, after.get(day)!];
@@ -62,6 +64,7 @@ function twin(before: Written, after: Written): Map<number, Change> {
         valued(before).length > 0);
     if (isWarmUp) changes.set(day, Change.warmUp);
     else if (gone) changes.set(day, Change.erased);
+    else if (come && day > lastValued && day > end - LATE_DAYS) changes.set(day, Change.late);
     else if (come) changes.set(day, Change.filled);
     else if (!Number.isNaN(a) && a !== b) {
       const slack = ROUNDING * Math.max(Math.abs(a), Math.abs(b), deviation || 0);
@@ -104,6 +107,7 @@ test("what is filled one way is erased the other way", () => {
   const turned: ReadonlyMap<Change, Change> = new Map([
     [Change.filled, Change.erased],
     [Change.erased, Change.filled],
+    [Change.late, Change.erased],
   ]);
   fc.assert(
     fc.property(histories, ([before, after]) => {
@@ -112,7 +116,10 @@ test("what is filled one way is erased the other way", () => {
       const back = [...found(after, before)].filter(([, kind]) => !isNumber(kind));
       assert.deepEqual(
         forth,
-        back.map(([day, kind]) => [day, turned.get(kind) ?? kind]),
+        back.map(([day, kind], i) => [
+          day,
+          forth[i]?.[1] === Change.late ? Change.late : (turned.get(kind) ?? kind),
+        ]),
       );
     }),
   );

@@ -1,6 +1,6 @@
 import type { TickerFeatures } from "../../contract/market/ticker-series.ts";
 import { deviation } from "../../evaluate/statistics.ts";
-import { type Beginnings, Change, cellChanges } from "./cell-changes.ts";
+import { type Beginnings, Change, cellChanges, LATE_DAYS } from "./cell-changes.ts";
 import { commonDays, valuesOn } from "./common-days.ts";
 import { constantFactors, type FactorStep, linearMap } from "./rescaling.ts";
 
@@ -61,6 +61,7 @@ export function compareTicker(previous: TickerFeatures, current: TickerFeatures)
       changed.push({ column, days, before, after, ...change, reach });
     }
   }
+  markLate(changed, previous);
   const known = new Set(previous.columns);
   const columns = previous.columns.length - removed.length;
   return {
@@ -70,6 +71,22 @@ export function compareTicker(previous: TickerFeatures, current: TickerFeatures)
     removed,
     added: current.columns.filter((name) => !known.has(name)),
   };
+}
+
+/** Marks what was filled in behind the last row of `previous` that has any number, near the history's end. */
+function markLate(changed: readonly ColumnChange[], { days, values }: TickerFeatures): void {
+  if (!changed.some(({ changes }) => changes.includes(Change.filled))) return;
+  const n = days.length;
+  let valued = n - 1;
+  const isEmpty = (row: number) => {
+    for (let at = row; at < values.length; at += n) if (!Number.isNaN(values[at]!)) return false;
+    return true;
+  };
+  while (valued >= 0 && isEmpty(valued)) valued--;
+  const first = Math.max(valued < 0 ? Number.NEGATIVE_INFINITY : days[valued]!, days[n - 1]! - LATE_DAYS);
+  for (const change of changed)
+    for (let i = change.days.length - 1; i >= 0 && change.days[i]! > first; i--)
+      if (change.changes[i] === Change.filled) change.changes[i] = Change.late;
 }
 
 /** Compares one column on the days that both have. @returns undefined where every value is the same. */

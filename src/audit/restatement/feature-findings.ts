@@ -1,6 +1,7 @@
 import { counted } from "../../contract/errors/wording.ts";
 import type { Finding } from "../check.ts";
 import { type FindingCode, finding } from "../findings.ts";
+import { LATE_DAYS } from "./cell-changes.ts";
 import { datesOf, datesText, extent, extentText, factors, short, size, sizeText } from "./change-evidence.ts";
 import type { ChangeTally, TallyKind } from "./change-tally.ts";
 import type { HistoryComparison } from "./history-comparison.ts";
@@ -16,6 +17,7 @@ const CODES: Readonly<Record<TallyKind, FindingCode>> = {
   standardised: "feature_standardised_again",
   filled: "feature_back_filled",
   erased: "feature_erased",
+  late: "feature_arrived_late",
 };
 
 /**
@@ -39,7 +41,7 @@ function featureFinding(
   priceFactors: ReadonlyMap<string, readonly FactorStep[]>,
 ): Finding {
   const only = tally.tickers === 1 ? { ticker: tally.examples[0] } : {};
-  const sized = kind !== "filled" && kind !== "erased";
+  const sized = kind === "rewritten" || kind === "rescaled" || kind === "standardised";
   const asPrices = kind === "rescaled" ? { as_prices: tickersAsPrices(tally, priceFactors) } : {};
   return finding(CODES[kind], {
     feature,
@@ -65,6 +67,8 @@ function messageOf(kind: TallyKind, tally: ChangeTally): string {
       return `${extent} were moved along one straight line for each ticker, ${sizeText(tally)}, as when the mean and the deviation of the whole sample are taken again`;
     case "filled":
       return `${extent} were missing and have numbers now`;
+    case "late":
+      return `${extent} came after the earlier blob was made`;
     case "erased":
       return `${extent} had numbers and are missing now`;
   }
@@ -83,8 +87,10 @@ function tickersAsPrices(
 }
 
 function rowFindings({ calendar }: HistoryComparison): Finding[] {
+  const added = calendar.added();
+  const isLate = calendar.addedLate(LATE_DAYS) === added.rows;
   const kinds = [
-    ["feature_rows_added", calendar.added(), "the earlier feature blob lacked"],
+    [isLate ? "feature_arrived_late" : "feature_rows_added", added, "the earlier feature blob lacked"],
     ["feature_rows_vanished", calendar.lost(), "the earlier feature blob had, and today's lacks,"],
   ] as const;
   return kinds.flatMap(([code, { rows, tickers, days }, what]) => {

@@ -1,13 +1,11 @@
 import { counted } from "../../contract/errors/wording.ts";
 import type { Finding } from "../check.ts";
 import { type FindingCode, finding } from "../findings.ts";
+import { LATE_DAYS } from "./cell-changes.ts";
 import { datesOf, datesText, extent, extentText, factors, short, size, sizeText } from "./change-evidence.ts";
 import type { ChangeTally, TallyKind } from "./change-tally.ts";
 import type { HistoryComparison } from "./history-comparison.ts";
 import { type PastReturns, tickerFindings } from "./ticker-findings.ts";
-
-/** Calendar days at the end of the earlier blob in which a price may come late: markets close on different days. */
-const LATE_DAYS = 10;
 
 /**
  * What changed in the data-extraction blob. The histories hold price dates alone, so a price that came or went is a row.

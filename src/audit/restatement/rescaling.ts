@@ -27,7 +27,7 @@ export function constantFactors(before: Float64Array, after: Float64Array): Fact
   for (let i = 0; i < before.length; i++) {
     const [x, y] = [before[i]!, after[i]!];
     if (Number.isNaN(x) || Number.isNaN(y) || (x === 0 && y === 0)) continue;
-    if (x === 0) return undefined;
+    if (!Number.isFinite(y / x)) return undefined;
     const printed = 0.5 * (afterStep + Math.abs(y / x) * beforeStep);
     const slack = PRINTED * Math.abs(y) + Math.min(MOST_ROUNDED * Math.abs(y), printed);
     const open = steps.at(-1);
@@ -108,7 +108,7 @@ export function linearMap(
   for (let i = 0; i < before.length; i++) {
     const [x, y] = [before[i]!, after[i]!];
     if (Number.isNaN(x) || Number.isNaN(y)) continue;
-    if (Math.abs(y - (offset + factor * x)) > slack) return undefined;
+    if (!(Math.abs(y - (offset + factor * x)) <= slack)) return undefined;
     if (x > low && x < high) between++;
   }
   return between < LEAST_VALUES ? undefined : { factor, offset };

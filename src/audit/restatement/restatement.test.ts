@@ -197,6 +197,22 @@ test("prices that were filled in are found; those that only came late are a note
   assert.deepEqual([late.status, told(late.findings)], ["clean", ["price_arrived_late"]]);
 });
 
+test("the last rows of a ticker that came late are a note, those of one feature are not", async () => {
+  const late = await planted(({ features }) => {
+    for (const cells of Object.values(features.T04!)) cells[EARLIER - 1] = null;
+  });
+  const names = Object.keys(cleanMarket(1).features.T04!);
+  assert.equal(late.status, "clean");
+  assert.deepEqual(
+    told(late.findings),
+    names.map((name) => `feature_arrived_late ${name} T04`),
+  );
+  const one = await planted(({ features }) => {
+    for (let i = EARLIER - 3; i < EARLIER; i++) features.T04!.earnings![i] = null;
+  });
+  assert.deepEqual([one.status, told(one.findings)], ["found", ["feature_back_filled earnings T04"]]);
+});
+
 test("a universe that dropped its losers is found in both blobs, with what they had lost", async () => {
   const { findings } = await planted((earlier, today) => {
     const past = (ticker: string) =>
