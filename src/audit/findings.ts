@@ -186,7 +186,7 @@ export const FINDING_TABLE = {
     severity: "note",
     meaning: "A ticker's prices were multiplied by a constant, as for a split or a dividend.",
     advice:
-      "Nothing for labels and for features that are ratios of prices. A feature that is a price level changes with it: use a ratio.",
+      "Nothing for labels and for features that are ratios of prices. A feature that is a price level changes with it: use a ratio. Where prices have few decimals, an adjusted history is coarser, and ratios of it change: give prices with all their digits.",
   },
   price_back_filled: {
     check: "restatement",

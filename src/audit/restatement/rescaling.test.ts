@@ -110,6 +110,32 @@ test("a restated stretch, noise, a shift and too few values are no factor", () =
   assert.equal(constantFactors(new Float64Array(0), new Float64Array(0)), undefined);
 });
 
+test("a split is recognised in a history that began at a few cents", () => {
+  const random = seededRandom(6);
+  let price = 0.2;
+  const exact = Float64Array.from({ length: 2_000 }, () => {
+    price *= Math.exp(0.0025 + 0.02 * random.normal());
+    return price;
+  });
+  const steps = constantFactors(
+    rounded(exact, 3),
+    rounded(
+      exact.map((value) => value / 4),
+      3,
+    ),
+  );
+  assert.equal(steps?.length, 1);
+  assert.ok(Math.abs(steps[0]!.factor / 0.25 - 1) < 1e-3);
+});
+
+test("whole numbers that moved by one have no factor, and small ones bind none", () => {
+  const ranks = Float64Array.from({ length: 100 }, (_, i) => 1 + (i % 20));
+  const moved = ranks.map((value, i) => Math.max(1, Math.min(20, value + [1, -1, 0, 2][i % 4]!)));
+  assert.equal(constantFactors(ranks, moved), undefined);
+  const ones = new Float64Array(50).fill(1);
+  assert.equal(constantFactors(ones, new Float64Array(50).fill(2)), undefined);
+});
+
 test("values far below one are no prices of few decimals", () => {
   const before = walk(seededRandom(4), 60).map((value) => 1e-9 * value);
   const after = before.map((value, i) => value * (2 + 0.005 * Math.sin(i * i)));

@@ -11,8 +11,10 @@ const LEAST_VALUES = 10;
 const MOST_STEPS = 8;
 /** What a number of 7 digits may be off. */
 const PRINTED = 1e-7;
-/** Largest share of a value that the printing of few decimals may explain. */
-const MOST_ROUNDED = 0.01;
+/** Largest share of a value that the printing of few decimals may explain; old prices of a stock that split often are cents. */
+const MOST_PRINTED = 0.25;
+/** How closely the values of a step together have to bind its factor, as a share. */
+const MOST_LOOSE = 0.01;
 const MOST_DECIMALS = 6;
 
 /**
@@ -29,7 +31,7 @@ export function constantFactors(before: Float64Array, after: Float64Array): Fact
     if (Number.isNaN(x) || Number.isNaN(y) || (x === 0 && y === 0)) continue;
     if (!Number.isFinite(y / x)) return undefined;
     const printed = 0.5 * (afterStep + Math.abs(y / x) * beforeStep);
-    const slack = PRINTED * Math.abs(y) + Math.min(MOST_ROUNDED * Math.abs(y), printed);
+    const slack = PRINTED * Math.abs(y) + Math.min(MOST_PRINTED * Math.abs(y), printed);
     const open = steps.at(-1);
     if (open !== undefined && narrow(open, (y - slack) / x, (y + slack) / x)) continue;
     if (steps.length === MOST_STEPS || (open !== undefined && open.count < LEAST_VALUES)) return undefined;
@@ -64,12 +66,14 @@ function narrow(step: OpenStep, a: number, b: number): boolean {
   return true;
 }
 
-/** A restated stretch has unchanged values before it; an adjustment reaches back to the beginning. */
+/** An adjustment reaches back to the beginning, where a restated stretch has unchanged values before it. */
 function areAdjustments(steps: readonly OpenStep[]): boolean {
   const newest = steps.at(-1);
   if (newest === undefined) return false;
   const isOne = ({ low, high }: OpenStep) => within(low, high) === 1;
+  const isBound = ({ low, high }: OpenStep) => Math.abs(high - low) <= MOST_LOOSE * Math.abs(low + high);
   return (
+    steps.every((step) => isOne(step) || isBound(step)) &&
     !steps.slice(0, Math.max(1, steps.length - 1)).some(isOne) &&
     (newest.count >= LEAST_VALUES || isOne(newest))
   );
@@ -102,8 +106,7 @@ export function linearMap(
   const offset = after[least]! - factor * low;
   const spread = Math.abs(after[most]! - after[least]!);
   const rounded = 2 * (printedStep(after) + Math.abs(factor) * printedStep(before));
-  const slack =
-    PRINTED * Math.max(spread, Math.abs(after[least]!)) + Math.min(MOST_ROUNDED * spread, rounded);
+  const slack = PRINTED * Math.max(spread, Math.abs(after[least]!)) + Math.min(MOST_LOOSE * spread, rounded);
   let between = 0;
   for (let i = 0; i < before.length; i++) {
     const [x, y] = [before[i]!, after[i]!];
