@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 
 from mucast_engine.arrays import Message
 from mucast_engine.failure import unknown
-from mucast_engine.libraries import library_versions
+from mucast_engine.libraries import kernel_level, library_versions
 from mucast_engine.machine import machine_facts, thread_facts
 from mucast_engine.process import StartMethod
 from mucast_engine.worker_starters import WorkerStarter, starter_for
@@ -80,6 +80,7 @@ class Host:
                 "event": "ready",
                 "versions": {"python": platform.python_version(), **library_versions(libraries)},
                 "threads": thread_facts(),
+                "kernel_level": kernel_level(),
                 "machine": machine_facts(libraries),
                 "start": self._starter.method,
                 "import_seconds": time.perf_counter() - started,

@@ -2,6 +2,7 @@
 
 import gc
 import importlib
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -44,6 +45,20 @@ def import_libraries(names: list[str]) -> None:
         for name in names:
             for module in (NETWORK_MODULES if "torch" in names else REGRESSOR_MODULES)[name]:
                 importlib.import_module(module)
+    if "torch" in names and kernel_level() is not None:
+        _pin_torch()
+
+
+def kernel_level() -> str | None:
+    """The processor level that the caller has pinned the kernels of all libraries to, such as `x86-64-v3`."""
+    return os.environ.get("MUCAST_KERNEL_LEVEL") or None
+
+
+def _pin_torch() -> None:
+    """oneDNN takes the sizes of its blocks, and so the order of its sums, from the processor's caches."""
+    from torch.backends import mkldnn
+
+    mkldnn.set_flags(False)
 
 
 @contextmanager

@@ -14,6 +14,8 @@ export interface JobFlags {
   readonly config?: string;
   readonly blobUrl?: string;
   readonly workers?: string;
+  /** Of the commands that run a job. */
+  readonly portable?: boolean;
   readonly log: "text" | "json";
   readonly quiet?: boolean;
 }

@@ -46,9 +46,12 @@ interface JobCommand {
 /** Tickers for which stderr shows the same warning; the output lists them all. */
 const TICKERS_SHOWN = 3;
 
+const PORTABLE = "the same bytes on every x86-64-v3 processor, with slower kernels";
+
 /** Adds a command that runs a job and prints its result record. */
 function addJobCommand(program: Command, job: JobCommand): void {
   withJobFlags(program.command(job.name))
+    .option("--portable", PORTABLE)
     .description(job.description)
     .addHelpText("after", helpOf(job))
     .action(async (flags: JobFlags) => {
@@ -59,7 +62,8 @@ function addJobCommand(program: Command, job: JobCommand): void {
         const request = { ...inputs, blobUrl, id: process.env.OPERATION_ID || randomUUID() };
         const policy = blobPolicy({ ...process.env, BLOB_URL: inputs.blobUrl });
         const record = await untilSignal(async (signal) => {
-          const context = { workers, memoryBytes, policy, report: reporter.report, signal };
+          const { portable } = flags;
+          const context = { workers, memoryBytes, portable, policy, report: reporter.report, signal };
           const attempt = statusAttempt(process.env);
           if (attempt === undefined) return job.run(request, context);
           const log = (message: string) =>

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { MucastError } from "../../contract/errors/errors.ts";
 import { isRunning } from "../../contract/machine/process-stat.ts";
+import type { KernelLevel } from "../environment/kernel-level.ts";
 import { hostError, startError } from "./engine-errors.ts";
 import { type HostEnd, HostProcess } from "./host-process.ts";
 import type { EngineMessage, EngineRequest } from "./protocol.ts";
@@ -11,6 +12,7 @@ interface EngineHostOptions {
   readonly libraries: readonly string[];
   readonly workFolder: string;
   readonly start?: "fork" | "spawn";
+  readonly kernelLevel?: KernelLevel | undefined;
   readonly warmHost?: WarmHost | undefined;
   readonly log: (line: string) => void;
   readonly onMessage: (message: EngineMessage) => void;

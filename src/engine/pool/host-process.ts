@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { KERNEL_VARIABLES, type KernelLevel } from "../environment/kernel-level.ts";
 import { onLines } from "../lines.ts";
 import type { EngineMessage, EngineRequest } from "./protocol.ts";
 
@@ -21,6 +22,8 @@ interface HostOptions {
   readonly workFolder: string;
   /** `spawn` gives every worker an interpreter of its own, as on macOS; by default the engine decides. */
   readonly start?: "fork" | "spawn";
+  /** What the libraries' kernels are pinned to; by default each picks its own by the processor. */
+  readonly kernelLevel?: KernelLevel | undefined;
   readonly listener: HostListener;
 }
 
@@ -43,11 +46,12 @@ export class HostProcess {
   readonly #child: ChildProcess;
   #stderrTail = "";
 
-  constructor({ python, libraries, workFolder, start, listener }: HostOptions) {
+  constructor({ python, libraries, workFolder, start, kernelLevel, listener }: HostOptions) {
     const args = ["-s", "-P", "-m", "mucast_engine", "host"];
     args.push("--libraries", libraries.join(","), "--folder", workFolder);
     if (start) args.push("--start", start);
-    this.#child = spawn(python, args, { cwd: workFolder, env: engineEnvironment(), stdio: "pipe" });
+    const env = engineEnvironment(kernelLevel);
+    this.#child = spawn(python, args, { cwd: workFolder, env, stdio: "pipe" });
     this.ended = this.#watchEnd();
     // A write to a process that has just died fails; `ended` reports that it died.
     this.#child.stdin!.on("error", () => undefined);
@@ -108,7 +112,7 @@ export class HostProcess {
  * The environment variables that the engine gets: none that could hold a secret or change where modules come from.
  * One thread a process, because results must not depend on the machine and workers fill its cores already.
  */
-export function engineEnvironment(): NodeJS.ProcessEnv {
+export function engineEnvironment(kernelLevel?: KernelLevel): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => PASSED_ON.test(name));
   return {
     ...Object.fromEntries(kept),
@@ -117,6 +121,7 @@ export function engineEnvironment(): NodeJS.ProcessEnv {
     OMP_NUM_THREADS: "1",
     OPENBLAS_NUM_THREADS: "1",
     MKL_NUM_THREADS: "1",
+    ...(kernelLevel === undefined ? {} : KERNEL_VARIABLES[kernelLevel]),
   };
 }
 

@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
 import { MucastError } from "../../contract/errors/errors.ts";
+import type { KernelLevel } from "../environment/kernel-level.ts";
 import { crashError, endOf, importError, taskError } from "./engine-errors.ts";
 import { EngineHost } from "./engine-host.ts";
 import { type PendingTask, TaskQueue } from "./engine-task.ts";
@@ -27,8 +28,10 @@ export interface PoolOptions {
   readonly killGraceMilliseconds?: number;
   /** How the host starts workers, where the engine should not decide. */
   readonly start?: "fork" | "spawn";
+  /** What the libraries' kernels are pinned to; by default each picks its own by the processor. */
+  readonly kernelLevel?: KernelLevel | undefined;
   /**
-   * A host of the same interpreter and work folder to begin with; `close` releases it where it is fit for another pool.
+   * A host of the same interpreter, pinned to nothing, and work folder to begin with; `close` releases it where it is fit for another pool.
    * Where it has ended, the pool starts one of its own.
    */
   readonly warmHost?: WarmHost | undefined;

@@ -110,6 +110,8 @@ export interface Greeting {
   /** `python`, numpy, scipy, scikit-learn and the libraries asked for, by their own names. */
   readonly versions: Readonly<Record<string, string>> & { readonly python: string };
   readonly threads: Threads;
+  /** The processor level that the libraries' kernels are pinned to; null where they are not. */
+  readonly kernel_level: string | null;
   /** What those libraries run on. */
   readonly machine: Machine;
   /** How the host starts workers. */

@@ -34,9 +34,9 @@ export class WarmEngine {
     return this.#closed === undefined && this.#host.waits;
   }
 
-  /** Whether it can be the engine of such a job. A network's job gets an engine of its own: its libraries bring threads of their own. */
-  static suits({ environment }: EngineNeed): boolean {
-    return environment === "ml";
+  /** Whether it can be the engine of such a job. A network's job gets an engine of its own: its libraries bring threads of their own; and so does a portable one. */
+  static suits({ environment, portable }: EngineNeed): boolean {
+    return environment === "ml" && portable !== true;
   }
 
   readonly open: OpenEngine = (need) => {

@@ -17,8 +17,20 @@ import {
   until,
   withExecutor,
 } from "./jobs.testing.ts";
+import { WarmEngine } from "./warm-engine.ts";
 
 after(removeFolders);
+
+test("the engine that waits suits neither a network's job nor one whose kernels are pinned", () => {
+  const need = { environment: "ml", libraries: ["sklearn"], workers: 1 } as const;
+  const needs = [
+    need,
+    { ...need, portable: false },
+    { ...need, portable: true },
+    { ...need, environment: "dl" as const },
+  ];
+  assert.deepEqual(needs.map(WarmEngine.suits), [true, true, false, false]);
+});
 
 const options = {
   concurrency: 2,

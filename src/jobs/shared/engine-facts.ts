@@ -11,18 +11,26 @@ export interface EngineFacts {
   readonly threads: Threads | null;
   /** Digest of the lock of its environment; null with an interpreter of the operator's. */
   readonly lockSha256: string | null;
+  /** The processor level that the kernels of the libraries are pinned to. */
+  readonly kernelLevel: string | null;
   /** What the libraries run on. */
   readonly machine: Machine | null;
 }
 
 /** Of a job that needs no engine. */
-export const NO_ENGINE: EngineFacts = { versions: {}, threads: null, lockSha256: null, machine: null };
+export const NO_ENGINE: EngineFacts = {
+  versions: {},
+  threads: null,
+  lockSha256: null,
+  kernelLevel: null,
+  machine: null,
+};
 
 /** The facts of a job's engine, once its libraries are imported. @throws MucastError engine_unavailable. */
 export async function engineFacts(
   pool: Pick<EnginePool, "greeting">,
   environment: EngineNeed["environment"],
 ): Promise<EngineFacts> {
-  const { versions, threads, machine } = await pool.greeting;
-  return { versions, threads, machine, lockSha256: lockSha256(environment) };
+  const { versions, threads, kernel_level: kernelLevel, machine } = await pool.greeting;
+  return { versions, threads, kernelLevel, machine, lockSha256: lockSha256(environment) };
 }

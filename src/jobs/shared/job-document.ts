@@ -158,7 +158,7 @@ export function provenance(facts: {
   readonly device: string;
 }): OrderedJson {
   const { feature, dataExtractor } = facts.digests;
-  const { versions, threads, lockSha256 } = facts.engine;
+  const { versions, threads, lockSha256, kernelLevel } = facts.engine;
   return {
     feature_url: feature.name,
     data_extractor_url: dataExtractor.name,
@@ -172,7 +172,7 @@ export function provenance(facts: {
     seed: facts.seed,
     threads_per_fit: 1,
     threads: threads && plain(threads),
-    kernel_level: null,
+    kernel_level: kernelLevel,
     device: facts.device,
   } satisfies Members<OutputBlob["provenance"]>;
 }

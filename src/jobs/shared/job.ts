@@ -2,6 +2,7 @@ import type { BlobPolicy } from "../../blob/policy.ts";
 import { defaultMemoryBytes } from "../../contract/machine/machine-memory.ts";
 import type { Report } from "../../contract/output/job-events.ts";
 import { findEnvironment, type JobEnvironment } from "../../engine/environment/environment.ts";
+import { PORTABLE_LEVEL, requireLevel } from "../../engine/environment/kernel-level.ts";
 import { EnginePool } from "../../engine/pool/pool.ts";
 import { outOfMemory, privateMemory } from "../../engine/process-memory.ts";
 import { now, type Timed, timed } from "./timings.ts";
@@ -25,6 +26,8 @@ export interface JobContext extends Timed {
   readonly workers: number;
   /** Bytes that all its processes together may hold; by default 80 % of the machine's memory. */
   readonly memoryBytes?: number | undefined;
+  /** Whether the kernels of the engine are pinned, so that every processor of x86-64-v3 leaves the same bytes. */
+  readonly portable?: boolean | undefined;
   readonly policy: BlobPolicy;
   readonly report: Report;
   /** Aborting it ends the job with the signal's reason; the job then leaves no output. */
@@ -42,6 +45,8 @@ export interface EngineNeed {
   readonly workers: number;
   /** Bytes that this process and those of the engine may hold; by default 80 % of the machine's memory. */
   readonly memoryBytes?: number | undefined;
+  /** Whether the kernels are pinned. */
+  readonly portable?: boolean | undefined;
 }
 
 /** What a job computes with: its workers, and the folder that holds their matrices. */
@@ -56,11 +61,13 @@ export interface JobEngine {
 export type OpenEngine = (need: EngineNeed) => JobEngine;
 
 /** A new engine in a new work folder; it imports its libraries while the job goes on. */
-export const openEngine: OpenEngine = ({ environment, libraries, workers, memoryBytes }) => {
+export const openEngine: OpenEngine = ({ environment, libraries, workers, memoryBytes, portable }) => {
+  const kernelLevel = portable === true ? PORTABLE_LEVEL : undefined;
+  if (kernelLevel !== undefined) requireLevel(kernelLevel);
   const { python } = findEnvironment(environment);
   const work = openWorkFolder();
   const limit = memoryBytes === undefined ? {} : { memoryLimitBytes: memoryBytes };
-  const pool = EnginePool.start({ python, libraries, workers, workFolder: work.path, ...limit });
+  const pool = EnginePool.start({ python, libraries, workers, workFolder: work.path, kernelLevel, ...limit });
   return {
     pool,
     workFolder: work.path,
@@ -80,9 +87,9 @@ export async function withEngine<T>(
   context: JobContext,
   body: (engine: JobEngine) => Promise<T>,
 ): Promise<T> {
-  const { workers, memoryBytes } = context;
+  const { workers, memoryBytes, portable } = context;
   const start = now();
-  const engine = (context.openEngine ?? openEngine)({ ...need, workers, memoryBytes });
+  const engine = (context.openEngine ?? openEngine)({ ...need, workers, memoryBytes, portable });
   engine.pool.greeting.then(
     () => context.onTiming?.({ name: "engine", start, end: now() }),
     () => undefined, // The first task that runs throws this error.

@@ -1,0 +1,24 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { PORTABLE_LEVEL, requireLevel } from "./kernel-level.ts";
+
+const V3 = "fpu sse4_2 avx avx2 bmi1 bmi2 f16c fma abm movbe xsave";
+
+const refused = (architecture: string, flags: string) => () =>
+  requireLevel(PORTABLE_LEVEL, architecture, () => `processor\t: 0\nflags\t\t: ${flags}\nbugs\t\t: none\n`);
+
+test("a processor of the level is taken, and one below it refused with what it lacks", () => {
+  refused("x64", `${V3} avx512f`)();
+  assert.throws(refused("x64", V3.replace(" avx2", "").replace(" fma", "")), {
+    code: "engine_unavailable",
+    message:
+      "--portable pins the kernels to x86-64-v3, which this processor is not (no avx2, no fma); run the job without it",
+  });
+  assert.throws(refused("arm64", V3), /which this processor is not \(it is arm64\)/);
+});
+
+test("a system that lists no flags is taken at its word", () => {
+  requireLevel(PORTABLE_LEVEL, "x64", () => {
+    throw new Error("ENOENT");
+  });
+});
