@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import type { ServerResponse } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
 import { openLog } from "../../telemetry/log.ts";
@@ -134,41 +133,6 @@ test("a connection on which requests with more than 512 KiB wait is closed, and 
   http.close();
   await once(http.server, "close");
   assert.deepEqual(handled, ["/first"]);
-});
-
-test("a connection on which a request with a body in chunks would wait is closed, and in turn such a request is handled", async () => {
-  const handled: string[] = [];
-  const answers: ServerResponse[] = [];
-  const http = new HttpServer(
-    ({ url = "" }, response) => {
-      handled.push(url);
-      answers.push(response);
-    },
-    {
-      connections: 10,
-      log: openLog({ level: "error", destination: { write: () => undefined } }),
-      onMore: () => undefined,
-    },
-  );
-  http.server.listen(0, "127.0.0.1");
-  await once(http.server, "listening");
-  const socket = connect((http.server.address() as AddressInfo).port, "127.0.0.1");
-  socket.on("error", () => undefined).resume();
-  const chunked = (path: string) =>
-    socket.write(`POST ${path} HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n`);
-  chunked("/first");
-  await eventually(() => answers.length === 1);
-  answers[0]!.end();
-  await once(answers[0]!, "close");
-  chunked("/second");
-  await eventually(() => answers.length === 2);
-  assert.equal(socket.closed, false);
-  chunked("/third");
-  await eventually(() => socket.closed);
-  http.server.close();
-  http.close();
-  await once(http.server, "close");
-  assert.deepEqual(handled, ["/first", "/second"]);
 });
 
 /** Opens connections without a request. The list keeps those that the server closes. */

@@ -97,24 +97,21 @@ export class HttpServer {
    * Handles a request once the earlier ones of its connection are answered. Clients may send requests without waiting for
    * answers, and RFC 9112 (9.3.2) lets a server handle only safe ones at the same time. Where the connection has closed
    * meanwhile, the request is not handled. Closes a connection on which too many wait: Node reads on and keeps them all.
-   * Closes it also where a request would wait whose body comes in chunks: Node keeps some 300 bytes for a chunk of one.
    */
   #inTurn(request: IncomingMessage, response: ServerResponse, handle: () => void): void {
     const { socket } = request;
-    const before = this.#last.get(socket);
-    const isInTurn = before === undefined || before.closed;
     if (
-      (!isInTurn && request.headers["transfer-encoding"] !== undefined) ||
       this.#connections.unanswered(socket) > MOST_UNANSWERED ||
       this.#connections.unansweredBytes(socket) > MOST_UNANSWERED_BYTES
     ) {
       socket.destroy();
       return;
     }
+    const before = this.#last.get(socket);
     this.#last.set(socket, response);
     // RFC 9110 (10.1.1): a client of HTTP/1.0 does not know "100 Continue".
     if (request.httpVersion === "1.0") delete request.headers.expect;
-    if (isInTurn) handle();
+    if (before === undefined || before.closed) handle();
     else before.once("close", () => socket.writable && handle());
   }
 
