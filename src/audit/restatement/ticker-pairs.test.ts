@@ -70,3 +70,37 @@ test("a blob that breaks ends the pairing, and closes the other one", async () =
   assert.ok(isClosed);
   assert.deepEqual(readdirSync(workFolder), []);
 });
+
+test("tickers in opposite orders wait on disk: both blobs together are larger than what is held", async () => {
+  const TICKERS = 200;
+  const VALUES = 50_000;
+  async function* made(side: number, numbers: readonly number[]) {
+    for (const i of numbers) {
+      const values = new Float64Array(VALUES).fill(side * i);
+      yield {
+        ticker: `T${i}`,
+        days: Int32Array.from({ length: VALUES }, (_, day) => day),
+        columns: ["x"],
+        values,
+      };
+    }
+  }
+  const order = Array.from({ length: TICKERS }, (_, i) => i);
+  const before = process.memoryUsage.rss();
+  let [peak, count] = [0, 0];
+  for await (const { previous, current } of tickerPairs(
+    made(1, order),
+    made(2, order.toReversed()),
+    workFolder,
+  )) {
+    peak = Math.max(peak, process.memoryUsage.rss());
+    assert.equal(previous!.ticker, current!.ticker);
+    assert.equal(2 * previous!.values[VALUES - 1]!, current!.values[VALUES - 1]!);
+    count++;
+  }
+  assert.equal(count, TICKERS);
+  // Values and stored days of both are 320 MB, half of which wait; 64 MiB of them stay in memory.
+  const grown = (peak - before) / 2 ** 20;
+  assert.ok(grown < 200, `memory grew by ${Math.round(grown)} MiB`);
+  assert.deepEqual(readdirSync(workFolder), []);
+});
