@@ -44,6 +44,7 @@ ticker, which is listed in the output's \`failures\`, and so do \`insufficient_h
 the job: where it fails, the job does. Of very many failures a problem lists the first 200, or as many as have room, and
 \`failure_counts\` counts all by code; a problem takes at most 96 KiB, its longest texts are cut.
 \`mucast validate\` prints what it understood before an error that only the job itself would end with.
+\`mucast replay\` ends with 6 where the output differs and 7 where it cannot be replayed; its verdict on stdout says why ([replay.md](replay.md)).
 
 | code | exit | status | what it says | what to do |
 |---|---|---|---|---|

@@ -50,6 +50,7 @@ export const STARTING: readonly string[] = [
   "src/jobs/shared/read-inputs.test.ts",
   "src/jobs/shared/work-folder.test.ts",
   "src/panel/natural-log.test.ts",
+  "src/replay/replay.test.ts",
   "src/service/auth/key-store.test.ts",
   "src/service/auth/oidc-authenticate.test.ts",
   "src/service/blobs/stored-blobs.test.ts",

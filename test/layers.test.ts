@@ -12,11 +12,12 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   engine: ["contract"],
   prepare: ["contract", "blob"],
   jobs: ["contract", "blob", "ingest", "panel", "evaluate", "engine"],
+  replay: ["contract", "blob", "ingest", "jobs"],
   audit: ["contract", "blob", "ingest", "panel", "evaluate", "engine", "prepare", "jobs"],
-  executors: ["contract", "blob", "engine", "jobs", "audit"],
-  service: ["contract", "blob", "ingest", "audit", "executors"],
+  executors: ["contract", "blob", "engine", "jobs", "replay", "audit"],
+  service: ["contract", "blob", "ingest", "replay", "audit", "executors"],
   client: ["contract"],
-  cli: ["contract", "blob", "engine", "prepare", "jobs", "audit", "executors", "service", "client"],
+  cli: ["contract", "blob", "engine", "prepare", "jobs", "replay", "audit", "executors", "service", "client"],
 };
 
 /** The folders of src/contract, each with those that it may import: from codes and schemas up to the operations of the API. */

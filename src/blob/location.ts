@@ -49,17 +49,29 @@ export function isUrl(location: string): boolean {
  * Tells a path, a file: URL and other URLs apart and checks the latter against the policy.
  * @throws MucastError url_not_allowed, also for every other scheme; invalid_request for a broken file: URL.
  */
-export function locationOf(location: string, policy: BlobPolicy): BlobLocation {
+export function locationOf(location: string, policy: BlobPolicy, names: BlobNames = "input"): BlobLocation {
   if (location === "")
     throw new MucastError("invalid_request", "the location of a blob is empty", { value: "" });
   if (!isUrl(location)) return { kind: "file", path: location, name: withoutSignature(location) };
   if (/^file:/i.test(location))
     return { kind: "file", path: filePath(location), name: withoutSignature(location) };
-  return checkInputLocation(location, policy);
+  return checkLocation(location, policy, names);
 }
 
-/** A blob's key in its store: `data/` and a name that inputs have. */
-const INPUT_KEY = /\/(data\/(?:feature_engine|data_extractor)_[A-Za-z0-9_-]{1,64}\.json)$/;
+/** Which blobs a URL may name: inputs of a job, or outputs. */
+export type BlobNames = "input" | "output";
+
+/** A blob's key in its store: `data/` and a name that such blobs have. */
+const KEYS: Readonly<Record<BlobNames, { readonly pattern: RegExp; readonly shown: string }>> = {
+  input: {
+    pattern: /\/(data\/(?:feature_engine|data_extractor)_[A-Za-z0-9_-]{1,64}\.json)$/,
+    shown: "/data/feature_engine_<id>.json or /data/data_extractor_<id>.json",
+  },
+  output: {
+    pattern: /\/(data\/(?:ml_engine|nn_engine)_[A-Za-z0-9_-]{1,64}\.json)$/,
+    shown: "/data/ml_engine_<id>.json or /data/nn_engine_<id>.json",
+  },
+};
 
 /**
  * Checks the URL of an input blob, `{blob_url}/data/feature_engine_<id>.json` or `data_extractor_<id>.json`, as far
@@ -69,12 +81,17 @@ const INPUT_KEY = /\/(data\/(?:feature_engine|data_extractor)_[A-Za-z0-9_-]{1,64
  * @throws MucastError url_not_allowed.
  */
 export function checkInputLocation(text: string, policy: BlobPolicy): UrlLocation {
+  return checkLocation(text, policy, "input");
+}
+
+/** `checkInputLocation` for the blobs of `names`. @throws MucastError url_not_allowed. */
+function checkLocation(text: string, policy: BlobPolicy, names: BlobNames): UrlLocation {
   const bare = text.split("?")[0]!;
   if (/[^\x21-\x7e]/.test(text)) {
     throw notAllowed(text, "holds a space, a control character or a character that is not ASCII");
   }
   if (text.includes("#")) throw notAllowed(text, "has a fragment");
-  const key = INPUT_KEY.exec(bare)?.[1];
+  const key = KEYS[names].pattern.exec(bare)?.[1];
   const before = bare.slice(0, -1 - (key?.length ?? 0));
   const name = shownUrl(text);
   const mapped = key === undefined ? undefined : mappedTo(key, before, policy);
@@ -82,10 +99,7 @@ export function checkInputLocation(text: string, policy: BlobPolicy): UrlLocatio
   const fault = spellingFault(bare, policy.privateOrigins);
   if (fault !== undefined) throw notAllowed(text, fault);
   if (key === undefined) {
-    throw notAllowed(
-      text,
-      "does not end in /data/feature_engine_<id>.json or /data/data_extractor_<id>.json",
-    );
+    throw notAllowed(text, `does not end in ${KEYS[names].shown}`);
   }
   if (!policy.allowed.some((prefix) => bare.startsWith(`${prefix}/`))) {
     throw notAllowed(text, "is outside the allowed origins and containers");

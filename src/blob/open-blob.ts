@@ -5,7 +5,7 @@ import { throwIfAborted } from "./blob-errors.ts";
 import { FolderStore } from "./folder/folder-store.ts";
 import { openLocalFile } from "./folder/local-file.ts";
 import { withoutGzip } from "./gzip.ts";
-import { type BlobLocation, locationOf } from "./location.ts";
+import { type BlobLocation, type BlobNames, locationOf } from "./location.ts";
 import { openStore } from "./open-store.ts";
 import type { BlobPolicy } from "./policy.ts";
 import { openRemoteBlob } from "./remote/remote-blob.ts";
@@ -29,10 +29,12 @@ export interface OpenOptions {
   readonly ca?: string;
   /** BLOB_URL as the job was given it, perhaps with its SAS; for inputs in that container. */
   readonly blobUrl?: string | undefined;
+  /** Which blobs a URL may name; inputs by default. */
+  readonly names?: BlobNames;
 }
 
 /**
- * Opens an input blob: a path, a file: URL, or a URL that the policy allows. gzip content is decompressed
+ * Opens an input blob, or with `names` an output: a path, a file: URL, or a URL that the policy allows. gzip content is decompressed
  * on the way. Nothing but the first answer or the file's state is read before `chunks` is.
  * @throws MucastError url_not_allowed, blob_not_found, blob_unavailable, too_large, canceled; the stream throws
  * the last three too, and unreadable_blob for broken gzip.
@@ -43,7 +45,7 @@ export async function openBlob(
   options: OpenOptions = {},
 ): Promise<Blob> {
   const limits = { ...DEFAULT_TRANSFER_LIMITS, ...options.limits };
-  const parsed = locationOf(location, policy);
+  const parsed = locationOf(location, policy, options.names);
   const { name } = parsed;
   throwIfAborted(options.signal, "reading", name);
   const stored = await openLocation(parsed, policy, { ...options, limits });

@@ -6,6 +6,7 @@ import { addDoctor } from "./doctor.ts";
 import { addKeys } from "./keys.ts";
 import { addMcp } from "./mcp.ts";
 import { addPrepare } from "./prepare.ts";
+import { addReplay } from "./replay.ts";
 import { addRunDlJob, addRunMlJob } from "./run-job.ts";
 import { addSchema } from "./schema.ts";
 import { addServe } from "./serve.ts";
@@ -18,6 +19,7 @@ const COMMANDS: readonly ((program: Command) => void)[] = [
   addRunDlJob,
   addValidate,
   addAudit,
+  addReplay,
   addPrepare,
   addServe,
   addMcp,

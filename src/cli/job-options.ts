@@ -7,12 +7,8 @@ import { type Fault, MucastError } from "../contract/errors/errors.ts";
 import { invalidRequest } from "../contract/errors/faults.ts";
 import { Reporter, type ReporterOptions } from "./reporter.ts";
 
-/** The flags of the job commands and of validate, as commander gives them. */
-export interface JobFlags {
-  readonly featureUrl?: string;
-  readonly dataExtractorUrl?: string;
-  readonly config?: string;
-  readonly blobUrl?: string;
+/** How many workers run, and how stderr speaks. */
+export interface ReportFlags {
   readonly workers?: string;
   /** Of the commands that run a job. */
   readonly portable?: boolean;
@@ -20,16 +16,28 @@ export interface JobFlags {
   readonly quiet?: boolean;
 }
 
+/** The flags of the job commands and of validate, as commander gives them. */
+export interface JobFlags extends ReportFlags {
+  readonly featureUrl?: string;
+  readonly dataExtractorUrl?: string;
+  readonly config?: string;
+  readonly blobUrl?: string;
+}
+
+/** What a job may use of the machine. */
+interface JobResources {
+  readonly workers: number;
+  /** Bytes that all processes of a job may hold; undefined for 80 % of the machine's memory. */
+  readonly memoryBytes: number | undefined;
+}
+
 /** The inputs of a job, from flags and environment. */
-interface JobInputs {
+interface JobInputs extends JobResources {
   readonly featureUrl: string;
   readonly dataExtractorUrl: string;
   /** JSON text of the config. */
   readonly config: string;
   readonly blobUrl: string | undefined;
-  readonly workers: number;
-  /** Bytes that all processes of a job may hold; undefined for 80 % of the machine's memory. */
-  readonly memoryBytes: number | undefined;
 }
 
 const INPUTS = [
@@ -42,14 +50,20 @@ const MEMORY_VARIABLE = "MUCAST_MEMORY_BYTES";
 
 /** Adds the flags that every job command takes. */
 export function withJobFlags(command: Command): Command {
-  return command
+  const inputs = command
     .option("--feature-url <location>", "feature blob: a path, file: URL or https URL [env: FEATURE_URL]")
     .option("--data-extractor-url <location>", "data-extraction blob, likewise [env: DATA_EXTRACTOR_URL]")
     .option("--config <file|json>", "the job's config, as a file or as JSON text [env: CONFIG]")
     .option(
       "--blob-url <location>",
       "folder or Azure container whose data/ takes the output; by default beside the feature file [env: BLOB_URL]",
-    )
+    );
+  return withReportFlags(inputs);
+}
+
+/** Adds the flags that every command takes that reads blobs as a job does. */
+export function withReportFlags(command: Command): Command {
+  return command
     .option("--workers <n>", "processes that fit at the same time; by default one a core")
     .addOption(
       new Option("--log <format>", "how stderr speaks").choices(["text", "json"] as const).default("text"),
@@ -70,6 +84,26 @@ export function jobInputs(flags: JobFlags, env: NodeJS.ProcessEnv): JobInputs {
     }
     return value ?? "";
   }) as [string, string, string];
+  const resources = resourcesOf(flags, env, faults);
+  if (faults.length > 0) throw invalidRequest(faults);
+  return {
+    featureUrl,
+    dataExtractorUrl,
+    config: configText(config),
+    blobUrl: flags.blobUrl ?? env.BLOB_URL,
+    ...resources,
+  };
+}
+
+/** @throws MucastError invalid_request. */
+export function jobResources(flags: ReportFlags, env: NodeJS.ProcessEnv): JobResources {
+  const faults: Fault[] = [];
+  const resources = resourcesOf(flags, env, faults);
+  if (faults.length > 0) throw invalidRequest(faults);
+  return resources;
+}
+
+function resourcesOf(flags: ReportFlags, env: NodeJS.ProcessEnv, faults: Fault[]): JobResources {
   const workers = flags.workers ?? String(availableParallelism());
   if (!/^[1-9]\d{0,3}$/.test(workers)) {
     faults.push({ path: "--workers", message: `must be an integer from 1 to 9999, got ${workers}` });
@@ -81,27 +115,19 @@ export function jobInputs(flags: JobFlags, env: NodeJS.ProcessEnv): JobInputs {
       message: `must be a number of bytes, got ${JSON.stringify(memory)}`,
     });
   }
-  if (faults.length > 0) throw invalidRequest(faults);
-  return {
-    featureUrl,
-    dataExtractorUrl,
-    config: configText(config),
-    blobUrl: flags.blobUrl ?? env.BLOB_URL,
-    workers: Number(workers),
-    memoryBytes: memory === undefined ? undefined : Number(memory),
-  };
+  return { workers: Number(workers), memoryBytes: memory === undefined ? undefined : Number(memory) };
 }
 
 /** Reports on stderr, as the flags want it. */
 export function reporterOf(
-  { log, quiet = false }: JobFlags,
+  { log, quiet = false }: ReportFlags,
   more: Pick<ReporterOptions, "tickersShown" | "workers"> = {},
 ): Reporter {
   return new Reporter({ format: log, quiet, stream: process.stderr, ...more });
 }
 
 /** The config's JSON text: the value itself where it begins like JSON, else the content of the file it names. */
-function configText(value: string): string {
+export function configText(value: string): string {
   if (/^\s*[{["]/.test(value)) return value;
   const name = withoutSignature(value);
   const bytes = configBytes(value, name);

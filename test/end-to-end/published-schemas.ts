@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { jsonSchema, type SchemaName } from "../../src/contract/api/published-schemas.ts";
 import { outputBlobSchema } from "../../src/contract/output/output-blob.ts";
+import { replayBlobSchema } from "../../src/contract/output/replay-blob.ts";
 import { resultRecordSchema } from "../../src/contract/output/result-record.ts";
 import { problemSchema } from "../../src/contract/problems/problem.ts";
 import { warningSchema } from "../../src/contract/problems/warnings.ts";
@@ -11,6 +12,7 @@ import { warningSchema } from "../../src/contract/problems/warnings.ts";
 const WRITTEN_SCHEMAS = {
   "result-record": resultRecordSchema,
   "output-blob": outputBlobSchema,
+  "replay-blob": replayBlobSchema,
   warning: warningSchema,
   problem: problemSchema,
 } as const satisfies Partial<Record<SchemaName, unknown>>;

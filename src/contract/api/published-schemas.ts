@@ -4,6 +4,7 @@ import { mlConfigSchema } from "../config/ml-config.ts";
 import { payloadSchema } from "../config/payload.ts";
 import { auditBlobSchema } from "../output/audit-blob.ts";
 import { outputBlobSchema } from "../output/output-blob.ts";
+import { replayBlobSchema } from "../output/replay-blob.ts";
 import { resultRecordSchema } from "../output/result-record.ts";
 import { problemSchema } from "../problems/problem.ts";
 import { warningSchema } from "../problems/warnings.ts";
@@ -20,6 +21,7 @@ export const PUBLISHED_SCHEMAS = {
   "result-record": resultRecordSchema,
   "output-blob": openSchema(outputBlobSchema),
   "audit-blob": openSchema(auditBlobSchema),
+  "replay-blob": openSchema(replayBlobSchema),
   warning: openSchema(warningSchema),
   problem: openSchema(problemSchema),
 } as const;

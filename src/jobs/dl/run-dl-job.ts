@@ -56,6 +56,7 @@ async function trainEvaluateWrite(request: JobRequest, context: JobContext): Pro
       digests: inputs.digests(),
       config: request.config,
       engine: facts,
+      recorded: request.recorded,
       seed: settings.seed,
       device,
     }),

@@ -66,6 +66,7 @@ async function fitEvaluateWrite(request: JobRequest, context: JobContext): Promi
         digests: inputs.digests(),
         config: request.config,
         engine: facts,
+        recorded: request.recorded,
         seed: seedOf(settings),
         device: "cpu",
       }),

@@ -12,6 +12,7 @@ import { type IntervalChoice, METHOD_CONSTANTS } from "../../evaluate/ticker-int
 import { muRow } from "../../panel/as-of.ts";
 import type { ResolvedWindow } from "../../panel/window.ts";
 import type { EngineFacts } from "./engine-facts.ts";
+import type { RecordedInputs } from "./job.ts";
 import type { OrderedJson } from "./ordered-json.ts";
 import type { Inputs } from "./read-inputs.ts";
 import type { ScoredTicker, ScoreTables } from "./score-tables.ts";
@@ -156,17 +157,20 @@ export function provenance(facts: {
   readonly seed: OrderedJson;
   /** What the models were fitted on: `cpu` or `cuda:N`; `none` where no model was fitted. */
   readonly device: string;
+  /** Of a replay. */
+  readonly recorded?: RecordedInputs | undefined;
 }): OrderedJson {
   const { feature, dataExtractor } = facts.digests;
   const { versions, threads, lockSha256, kernelLevel } = facts.engine;
+  const { recorded } = facts;
   return {
-    feature_url: feature.name,
-    data_extractor_url: dataExtractor.name,
+    feature_url: recorded?.featureUrl ?? feature.name,
+    data_extractor_url: recorded?.dataExtractorUrl ?? dataExtractor.name,
     feature_sha256: feature.sha256,
     data_extractor_sha256: dataExtractor.sha256,
     config: keptConfig(ownSection(facts.config, facts.operation)),
     // A service looks for it in the last bytes of an output: nothing long comes behind it.
-    config_sha256: createHash("sha256").update(facts.config).digest("hex"),
+    config_sha256: recorded?.configSha256 ?? createHash("sha256").update(facts.config).digest("hex"),
     versions: { mucast: MUCAST_VERSION, node: process.versions.node, ...versions },
     lock_sha256: lockSha256,
     seed: facts.seed,

@@ -19,6 +19,17 @@ export interface JobRequest {
   readonly blobUrl?: string | undefined;
   /** 1 to 64 letters, digits, `_` or `-`; names the output. */
   readonly id: string;
+  /** Of a replay: what an earlier output records of its inputs and its config, for the provenance of the new one. */
+  readonly recorded?: RecordedInputs | undefined;
+}
+
+/** What a replay cannot know by itself: blobs may have moved since, and of a config one section alone is kept. */
+export interface RecordedInputs {
+  readonly featureUrl: string;
+  readonly dataExtractorUrl: string;
+  readonly configSha256: string;
+  /** BLOB_URL, perhaps with its SAS, for inputs in that container; the output goes elsewhere. */
+  readonly blobUrl?: string | undefined;
 }
 
 /** What a job may use, and where it reports; `onTiming` gets each step of the job once the step is over. */

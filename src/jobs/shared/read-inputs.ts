@@ -52,7 +52,7 @@ export async function openInputs(
   { policy, report, signal }: JobContext,
   workFolder: string,
 ): Promise<Inputs> {
-  const options = { signal, blobUrl: request.blobUrl };
+  const options = { signal, blobUrl: request.recorded?.blobUrl ?? request.blobUrl };
   const reading = { workFolder, signal, limits: policy.limits };
   const priceBlob = await openBlob(request.dataExtractorUrl, policy, options);
   const featureBlob = await openBlob(request.featureUrl, policy, options).catch(async (error: unknown) => {

@@ -1,0 +1,128 @@
+import { randomUUID } from "node:crypto";
+import type { Command } from "commander";
+import { blobPolicy } from "../blob/policy.ts";
+import { counted, printable } from "../contract/errors/wording.ts";
+import { REPLAY_EXITS, type ReplayBlob } from "../contract/output/replay-blob.ts";
+import { replayOutput } from "../replay/replay.ts";
+import { configText, jobResources, type ReportFlags, reporterOf, withReportFlags } from "./job-options.ts";
+import { untilSignal } from "./signals.ts";
+import { table } from "./table.ts";
+
+interface ReplayFlags extends ReportFlags {
+  readonly output: string;
+  readonly featureUrl?: string;
+  readonly dataExtractorUrl?: string;
+  readonly config?: string;
+}
+
+const HELP = `
+Examples:
+  mucast replay --output out/data/ml_engine_42.json
+  mucast replay --output ml_engine_42.json --feature-url data/feature_engine_1.json \\
+      --data-extractor-url data/data_extractor_1.json
+
+The inputs are the ones given, else those at the recorded URLs, else files of the recorded names beside the output. The
+job runs in a scratch folder; nothing is left of it. stdout carries the verdict as one JSON object, stderr the same for people.
+Exit codes: 0 identical, 6 differs, 7 cannot be replayed; of errors those of the jobs. docs/replay.md says more.`;
+
+export function addReplay(program: Command): void {
+  const command = program
+    .command("replay")
+    .description("run the job of an output once more and compare the bytes")
+    .requiredOption("--output <location>", "the output of a job: a path, file: URL or https URL")
+    .option("--feature-url <location>", "the feature blob, where it is not at its recorded place")
+    .option("--data-extractor-url <location>", "the data-extraction blob, likewise")
+    .option("--config <file|json>", "the job's config, for an output of a version that did not keep it")
+    .option("--portable", "pin the kernels, as is done by itself where the output records that");
+  withReportFlags(command)
+    .addHelpText("after", HELP)
+    .action(async (flags: ReplayFlags) => {
+      const resources = jobResources(flags, process.env);
+      const reporter = reporterOf(flags, { workers: resources.workers });
+      try {
+        const request = {
+          id: process.env.OPERATION_ID || randomUUID(),
+          outputUrl: flags.output,
+          featureUrl: flags.featureUrl,
+          dataExtractorUrl: flags.dataExtractorUrl,
+          config: flags.config === undefined ? undefined : configText(flags.config),
+          blobUrl: process.env.BLOB_URL,
+        };
+        const policy = blobPolicy(process.env);
+        const verdict = await untilSignal((signal) =>
+          replayOutput(request, {
+            ...resources,
+            portable: flags.portable,
+            policy,
+            report: reporter.report,
+            signal,
+          }),
+        );
+        reporter.finish();
+        process.stdout.write(`${JSON.stringify(verdict)}\n`);
+        if (flags.log === "text") reporter.write({}, asText(verdict));
+        process.exitCode = REPLAY_EXITS[verdict.verdict as keyof typeof REPLAY_EXITS];
+      } finally {
+        reporter.finish();
+      }
+    });
+}
+
+/** The verdict for people. */
+function asText(replay: ReplayBlob): string {
+  const { verdict, reason, compared, differences, lacks, inputs } = replay;
+  const lines = [`${replay.output.url}: ${TITLES[verdict as keyof typeof TITLES]}`];
+  if (compared !== undefined) {
+    lines.push(`  ${counted(compared.numbers, "number")} compared, SHA-256 ${compared.sha256}`);
+  }
+  if (lacks.length > 0) lines.push(`  not recorded, so not compared: ${lacks.join(", ")}`);
+  if (differences !== undefined) lines.push(...differenceLines(differences));
+  for (const input of Object.values(inputs ?? {})) lines.push(...changeLines(input.url, input.change));
+  if (reason !== undefined) lines.push(`  ${reason.code}: ${reason.message}`, `  ${reason.advice}`);
+  return lines.map(printableLines).join("\n");
+}
+
+const TITLES = { identical: "identical", differs: "differs", cannot_replay: "cannot be replayed" };
+
+function differenceLines({ first, largest, members }: NonNullable<ReplayBlob["differences"]>): string[] {
+  const rows = [["first", first], ...(largest === null ? [] : [["largest", largest]])] as [
+    string,
+    typeof first,
+  ][];
+  const shown = rows.map(([name, { path, recorded, replayed }]) => [
+    name,
+    path,
+    show(recorded),
+    show(replayed),
+  ]);
+  const counts = members.map(({ name, numbers, others, largest: most }) => [
+    name,
+    String(numbers),
+    String(others),
+    most === null ? "" : String(most),
+  ]);
+  return [
+    table(["difference", "path", "recorded", "replayed"], shown),
+    table(["member", "numbers", "others", "largest"], counts),
+  ];
+}
+
+const LONGEST = 40;
+
+function show(value: unknown): string {
+  const text = value === undefined ? "not there" : JSON.stringify(value);
+  return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
+}
+
+function changeLines(url: string, change: NonNullable<ReplayBlob["inputs"]>["feature"]["change"]): string[] {
+  if (change === undefined) return [];
+  const { values, tickers, dates } = change;
+  const where =
+    dates === null ? "" : `, on ${counted(dates.count, "date")} from ${dates.first} to ${dates.last}`;
+  const whose = tickers.count === 0 ? "" : ` of ${tickers.first.join(", ")}`;
+  return [`  ${url}: ${counted(values, "value")} changed${whose}${where}`];
+}
+
+function printableLines(text: string): string {
+  return text.split("\n").map(printable).join("\n");
+}

@@ -1,0 +1,64 @@
+import { type ChangedFact, REPLAY_LISTS } from "../contract/output/replay-blob.ts";
+import type { RecordedProvenance } from "./recorded-output.ts";
+
+/** The versions of two outputs that differ, and the lock of the Python environment where both record it. */
+export function changedVersions(recorded: RecordedProvenance, replayed: RecordedProvenance): ChangedFact[] {
+  const locks =
+    recorded.lock_sha256 === undefined
+      ? []
+      : changedFacts({ lock: recorded.lock_sha256 }, { lock: replayed.lock_sha256 });
+  return [...changedFacts(recorded.versions, replayed.versions), ...locks].slice(0, REPLAY_LISTS.facts);
+}
+
+/**
+ * The facts of two machines that differ, and the kernel level and threads of both runs; none where the recorded output does not
+ * name its machine.
+ */
+export function changedMachine(
+  recorded: { readonly machine: unknown; readonly provenance: RecordedProvenance },
+  replayed: { readonly machine: unknown; readonly provenance: RecordedProvenance },
+): ChangedFact[] {
+  if (recorded.machine === undefined) return [];
+  const factsOf = ({ machine, provenance }: typeof recorded) => ({
+    machine,
+    kernel_level: provenance.kernel_level ?? null,
+    threads: provenance.threads ?? null,
+  });
+  return changedFacts(factsOf(recorded), factsOf(replayed));
+}
+
+const DEEPEST = 8;
+
+/** The leaves of two JSON values that differ, each by its path. */
+function changedFacts(recorded: unknown, replayed: unknown): ChangedFact[] {
+  const [before, after] = [leavesOf(recorded), leavesOf(replayed)];
+  const names = [...new Set([...before.keys(), ...after.keys()])];
+  return names
+    .map((name) => ({ name, recorded: before.get(name) ?? null, replayed: after.get(name) ?? null }))
+    .filter((fact) => fact.recorded !== fact.replayed)
+    .slice(0, REPLAY_LISTS.facts);
+}
+
+/** Lists are one text each. */
+function leavesOf(
+  value: unknown,
+  path = "",
+  depth = 0,
+  leaves = new Map<string, string>(),
+): Map<string, string> {
+  if (value === null || value === undefined) return leaves;
+  if (typeof value !== "object" || Array.isArray(value) || depth === DEEPEST) {
+    leaves.set(path, cut(Array.isArray(value) ? value.join(" ") : String(value)));
+    return leaves;
+  }
+  for (const [name, member] of Object.entries(value)) {
+    leavesOf(member, path === "" ? cut(name) : `${path}.${cut(name)}`, depth + 1, leaves);
+  }
+  return leaves;
+}
+
+const LONGEST = 200;
+
+function cut(text: string): string {
+  return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
+}

@@ -1,0 +1,169 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { test } from "node:test";
+import { compareTexts } from "./documents.testing.ts";
+import { nothingLacks, olderLacks } from "./may-lack.ts";
+
+const text = (more: object) =>
+  JSON.stringify({ schema: "s", id: "a", created_at: "t", machine: { n: 1 }, ...more });
+
+test("what is compared has the digest of the text without id, created_at and machine", async () => {
+  const [first, second] = [
+    text({ mu: { A: 0.1 } }),
+    '{"schema":"s","id":"b","created_at":"u","mu":{"A":0.1}}',
+  ];
+  const { differences, recorded, replayed } = await compareTexts(first, second);
+  assert.equal(differences.total, 0);
+  assert.equal(recorded.sha256, createHash("sha256").update('{"schema":"s","mu":{"A":0.1}}').digest("hex"));
+  assert.deepEqual(recorded, replayed);
+});
+
+test("members of these names further inside are compared", async () => {
+  const { differences } = await compareTexts(
+    text({ mu: { id: 1, machine: 2 } }),
+    text({ mu: { id: 2, machine: 2 } }),
+  );
+  assert.equal(differences.summary()?.first.path, "mu.id");
+});
+
+test("white space between tokens counts for nothing, in texts it does", async () => {
+  const spaced = '{ "schema" : "s",\n "mu": {\t"A B": -1.5e-3, "C": [ 1, 2 ] } }\n';
+  const same = await compareTexts(spaced, '{"schema":"s","mu":{"A B":-1.5e-3,"C":[1,2]}}');
+  assert.equal(same.differences.total, 0);
+  assert.equal(same.recorded.sha256, same.replayed.sha256);
+  const other = await compareTexts(spaced, '{"schema":"s","mu":{"AB":-1.5e-3,"C":[1,2]}}');
+  assert.equal(other.differences.summary()?.others, 2);
+});
+
+test("numbers are counted where they stand, not in texts", async () => {
+  const { recorded } = await compareTexts('{"a":[1,-2.5e-7,"3",null,true],"b 4":{"c":0},"d":"\\"5"}', "{}");
+  assert.equal(recorded.numbers, 3);
+});
+
+test("one bit of one number is found, with its size and its member", async () => {
+  const mu = { A: 0.1, "BRK.B": 0.2 };
+  const bit = 0.2 + 2 ** -55;
+  const { differences } = await compareTexts(text({ mu }), text({ mu: { ...mu, "BRK.B": bit } }));
+  const [absolute, relative] = [bit - 0.2, (bit - 0.2) / 0.2];
+  const first = { path: 'mu["BRK.B"]', recorded: 0.2, replayed: bit, absolute, relative };
+  assert.deepEqual(differences.summary(), {
+    numbers: 1,
+    others: 0,
+    first,
+    largest: first,
+    largest_relative: first,
+    members: [{ name: "mu", numbers: 1, others: 0, largest: absolute }],
+  });
+});
+
+test("the first, the largest and the relatively largest difference are three", async () => {
+  const { differences } = await compareTexts(
+    text({ mu: { A: 1, B: 1e-6, C: 0 }, metrics: { n: 100 } }),
+    text({ mu: { A: 1.5, B: 3e-6, C: 0.25 }, metrics: { n: 110 } }),
+  );
+  const summary = differences.summary()!;
+  assert.equal(summary.numbers, 4);
+  assert.equal(summary.first.path, "mu.A");
+  assert.equal(summary.largest?.path, "metrics.n");
+  assert.equal(summary.largest_relative?.path, "mu.B");
+  assert.deepEqual(
+    summary.members.map(({ name, numbers }) => [name, numbers]),
+    [
+      ["mu", 3],
+      ["metrics", 1],
+    ],
+  );
+});
+
+test("members of one document only, lengths, nulls and texts are other differences", async () => {
+  const { differences } = await compareTexts(
+    text({ mu: { A: 1, B: 2 }, list: [1, 2], gone: true, name: "x", score: null }),
+    text({ mu: { A: 1, C: 2 }, list: [1, 2, 3], name: "y", score: 0 }),
+  );
+  const summary = differences.summary()!;
+  assert.equal(summary.numbers, 0);
+  assert.equal(summary.others, 6);
+  assert.deepEqual(summary.first, { path: "mu.B", recorded: 2 });
+});
+
+test("another spelling of a number, another order and a key that stands twice are no identity", async () => {
+  for (const [recorded, replayed] of [
+    ['{"mu":{"A":1.0}}', '{"mu":{"A":1}}'],
+    ['{"mu":{"A":1,"B":2}}', '{"mu":{"B":2,"A":1}}'],
+    ['{"mu":{"A":5,"A":1}}', '{"mu":{"A":1}}'],
+    ['{"mu":{"A":"\\u0041"}}', '{"mu":{"A":"A"}}'],
+  ] as const) {
+    const { differences } = await compareTexts(recorded, replayed);
+    assert.equal(differences.summary()?.first.path, "mu", recorded);
+  }
+});
+
+test("large values are compared member by member, and element by element", async () => {
+  const rows = Array.from({ length: 800 }, (_, i) => Array.from({ length: 50 }, (_, j) => (i + j) / 7));
+  const tickers = (change: number) => ({
+    AAA: { predicted: rows },
+    BBB: { predicted: rows.with(700, [change]) },
+    __proto__x: { predicted: rows.slice(0, 3) },
+  });
+  const { differences, recorded } = await compareTexts(
+    text({ forecasts: tickers(1) }),
+    text({ forecasts: tickers(2) }),
+    nothingLacks,
+    1_000,
+  );
+  assert.equal(recorded.numbers, 50 * 800 + 50 * 799 + 1 + 150);
+  const summary = differences.summary()!;
+  assert.equal(summary.numbers, 1);
+  assert.equal(summary.first.path, "forecasts.BBB.predicted[700][0]");
+  const shorter = await compareTexts(
+    text({ forecasts: rows.concat(rows) }),
+    text({ forecasts: rows.concat(rows, [[1]]) }),
+    nothingLacks,
+    1_000,
+  );
+  assert.deepEqual(shorter.differences.summary()?.first, {
+    path: "forecasts.length",
+    recorded: 1_600,
+    replayed: 1_601,
+  });
+});
+
+test("what a verdict keeps of differences has a bound", async () => {
+  const mu = (value: number) => Object.fromEntries(Array.from({ length: 5_000 }, (_, i) => [`T${i}`, value]));
+  const members = (value: number) =>
+    Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`${"m".repeat(500)}${i}`, value]));
+  const { differences } = await compareTexts(
+    text({ mu: mu(1), long: "x".repeat(100_000), ...members(1) }),
+    text({ mu: mu(2), long: "y", ...members(2) }),
+  );
+  assert.ok(JSON.stringify(differences.summary()).length < 20_000);
+  assert.equal(differences.summary()?.numbers, 5_300);
+});
+
+test("an output of an older version may lack what versions added, and nothing else", async () => {
+  const old = {
+    metrics: { score: { by_ticker: { A: { n: 1 }, B: { n: 1 } } }, intervals: { alpha: 0.1 } },
+    model: { intervals: { alpha: 0.1 } },
+    provenance: { device: "cpu" },
+  };
+  const now = {
+    mu_dates: { A: "2024-01-01" },
+    metrics: {
+      score: { by_ticker: { A: { n: 1, up_share: 0.5 }, B: { n: 1, up_share: 0.5 } } },
+      intervals: { method: "split", alpha: 0.1 },
+    },
+    model: { intervals: { method: "split", alpha: 0.1 } },
+    provenance: { device: "cpu", config: "{}" },
+  };
+  const { differences } = await compareTexts(JSON.stringify(old), JSON.stringify(now), olderLacks);
+  assert.equal(differences.summary(), undefined);
+  assert.deepEqual(differences.lacks, [
+    "metrics.score.by_ticker.*.up_share",
+    "metrics.intervals.method",
+    "model.intervals.method",
+    "provenance.config",
+    "mu_dates",
+  ]);
+  const ticker = await compareTexts('{"mu":{"A":1}}', '{"mu":{"A":1,"B":2}}', olderLacks);
+  assert.deepEqual(ticker.differences.summary()?.first, { path: "mu.B", replayed: 2 });
+});

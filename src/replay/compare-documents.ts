@@ -1,0 +1,233 @@
+import { createHash } from "node:crypto";
+import type { Child, Span } from "./child-scanner.ts";
+import { addedMember, compareValues, type MayLack } from "./compare-values.ts";
+import type { Differences, Path } from "./differences.ts";
+import type { JsonFile } from "./json-file.ts";
+
+/** What names a run and its machine, and so is outside of what a replay compares. */
+export const NOT_COMPARED: ReadonlySet<string> = new Set(["id", "created_at", "machine"]);
+
+/** Values up to this size are parsed; of larger ones the members are compared one by one. */
+const PARSED_BYTES = 4 * 2 ** 20;
+
+/** Bytes of a value that a difference shows where the values are equal and their texts are not. */
+const SHOWN_BYTES = 100;
+
+/** What of a document is compared: its digest, and how many numbers it has. */
+export interface ComparedText {
+  readonly sha256: string;
+  readonly numbers: number;
+}
+
+/**
+ * SHA-256 of a document's text without the members of NOT_COMPARED: `{`, the others as they are written, joined by commas,
+ * and `}`.
+ */
+export async function comparedText(file: JsonFile): Promise<ComparedText> {
+  const hash = createHash("sha256").update("{");
+  const count = new NumberCount();
+  let mark = "";
+  for (const [name, { keyText, value }] of await file.members(file.whole)) {
+    if (NOT_COMPARED.has(name)) continue;
+    hash.update(`${mark}${keyText}:`);
+    for await (const piece of file.pieces(value)) {
+      hash.update(piece);
+      count.take(piece);
+    }
+    count.endValue();
+    mark = ",";
+  }
+  return { sha256: hash.update("}").digest("hex"), numbers: count.numbers };
+}
+
+/** Counts the numbers of a JSON text: each begins with a digit or a minus outside of texts. */
+class NumberCount {
+  numbers = 0;
+  #inText = false;
+  #escaped = false;
+  #inNumber = false;
+
+  take(bytes: Uint8Array): void {
+    for (const byte of bytes) {
+      if (this.#inText) {
+        if (this.#escaped) this.#escaped = false;
+        else if (byte === 92) this.#escaped = true;
+        else if (byte === 34) this.#inText = false;
+      } else if (byte === 44 || byte === 58 || byte === 91) this.#inNumber = false;
+      else if (byte === 34) this.#inText = true;
+      else if (!this.#inNumber && (byte === 45 || (byte >= 48 && byte <= 57))) {
+        this.numbers += 1;
+        this.#inNumber = true;
+      }
+    }
+  }
+
+  endValue(): void {
+    this.#inNumber = false;
+  }
+}
+
+/**
+ * Counts every difference between two documents, NOT_COMPARED left out.
+ * @param parsedBytes of the values that are parsed, which bound the memory; tests give another number.
+ */
+export async function compareDocuments(
+  recorded: JsonFile,
+  replayed: JsonFile,
+  differences: Differences,
+  mayLack: MayLack,
+  parsedBytes = PARSED_BYTES,
+): Promise<void> {
+  const compare = new DocumentComparison(recorded, replayed, differences, mayLack, parsedBytes);
+  await compare.members([], recorded.whole, replayed.whole, NOT_COMPARED);
+}
+
+/** Successive elements of two arrays, of the same indices. */
+interface Run {
+  readonly first: number;
+  readonly count: number;
+  readonly recorded: Span;
+  readonly replayed: Span;
+}
+
+function joined(run: Run, next: Run): Run {
+  return {
+    first: run.first,
+    count: run.count + next.count,
+    recorded: { start: run.recorded.start, end: next.recorded.end },
+    replayed: { start: run.replayed.start, end: next.replayed.end },
+  };
+}
+
+class DocumentComparison {
+  readonly #recorded: JsonFile;
+  readonly #replayed: JsonFile;
+  readonly #differences: Differences;
+  readonly #mayLack: MayLack;
+  readonly #parsedBytes: number;
+
+  constructor(
+    recorded: JsonFile,
+    replayed: JsonFile,
+    differences: Differences,
+    mayLack: MayLack,
+    parsedBytes: number,
+  ) {
+    this.#recorded = recorded;
+    this.#replayed = replayed;
+    this.#differences = differences;
+    this.#mayLack = mayLack;
+    this.#parsedBytes = parsedBytes;
+  }
+
+  async members(path: Path, recorded: Span, replayed: Span, without: ReadonlySet<string> = new Set()) {
+    const [before, after] = [await this.#recorded.members(recorded), await this.#replayed.members(replayed)];
+    for (const [key, { value }] of before) {
+      if (without.has(key)) continue;
+      const other = after.get(key);
+      if (other !== undefined) await this.#values([...path, key], value, other.value);
+      else this.#differences.other([...path, key], await shownValue(this.#recorded, value), undefined);
+    }
+    for (const [key, { value }] of after) {
+      if (before.has(key) || without.has(key)) continue;
+      addedMember([...path, key], await shownValue(this.#replayed, value), this.#differences, this.#mayLack);
+    }
+  }
+
+  async #values(path: Path, recorded: Span, replayed: Span): Promise<void> {
+    if (await this.#sameText(recorded, replayed)) return;
+    const total = this.#differences.total;
+    if (lengthOf(recorded) <= this.#parsedBytes && lengthOf(replayed) <= this.#parsedBytes) {
+      const [before, after] = [await this.#recorded.parse(recorded), await this.#replayed.parse(replayed)];
+      compareValues(path, before, after, this.#differences, this.#mayLack);
+    } else {
+      const kinds = `${await this.#recorded.kind(recorded)}${await this.#replayed.kind(replayed)}`;
+      if (kinds === "{{") await this.members(path, recorded, replayed);
+      else if (kinds === "[[") await this.#elements(path, recorded, replayed);
+    }
+    if (this.#differences.total > total) return;
+    await this.#otherText(path, recorded, replayed);
+  }
+
+  /** Another spelling of the same numbers, another order of members, or values of two kinds. */
+  async #otherText(path: Path, recorded: Span, replayed: Span): Promise<void> {
+    const [before, after] = [
+      await this.#text(this.#recorded, recorded),
+      await this.#text(this.#replayed, replayed),
+    ];
+    this.#differences.other(path, before, after);
+  }
+
+  /** Elements are compared in runs: an array may have millions of numbers. */
+  async #elements(path: Path, recorded: Span, replayed: Span): Promise<void> {
+    const [before, after] = [this.#recorded.children(recorded), this.#replayed.children(replayed)];
+    let run: Run | undefined;
+    for (let i = 0; ; i++) {
+      const [one, other] = [await before.next(), await after.next()];
+      if (one.done || other.done) {
+        if (run !== undefined) await this.#run(path, run);
+        if (one.done === other.done) return;
+        const lengths = [i + (await countOf(one, before)), i + (await countOf(other, after))];
+        this.#differences.other([...path, "length"], lengths[0], lengths[1]);
+        return;
+      }
+      const pair = { first: i, count: 1, recorded: one.value.value, replayed: other.value.value };
+      const longer = run && joined(run, pair);
+      if (longer !== undefined && lengthOf(longer.recorded) + lengthOf(longer.replayed) <= this.#parsedBytes)
+        run = longer;
+      else {
+        if (run !== undefined) await this.#run(path, run);
+        run = pair;
+      }
+    }
+  }
+
+  async #run(path: Path, { first, count, recorded, replayed }: Run): Promise<void> {
+    if (count === 1) return this.#values([...path, first], recorded, replayed);
+    if (await this.#sameText(recorded, replayed)) return;
+    const total = this.#differences.total;
+    const [before, after] = [
+      await this.#recorded.parseList(recorded),
+      await this.#replayed.parseList(replayed),
+    ];
+    for (const [i, value] of before.entries()) {
+      compareValues([...path, first + i], value, after[i], this.#differences, this.#mayLack);
+    }
+    if (this.#differences.total === total) await this.#otherText([...path, first], recorded, replayed);
+  }
+
+  async #sameText(recorded: Span, replayed: Span): Promise<boolean> {
+    if (lengthOf(recorded) !== lengthOf(replayed)) return false;
+    const after = this.#replayed.pieces(replayed);
+    try {
+      for await (const piece of this.#recorded.pieces(recorded)) {
+        const { value, done } = await after.next();
+        if (done || !piece.equals(value)) return false;
+      }
+      return true;
+    } finally {
+      await after.return(undefined);
+    }
+  }
+
+  #text(file: JsonFile, { start, end }: Span): Promise<string> {
+    return file.text({ start, end: Math.min(end, start + SHOWN_BYTES) });
+  }
+}
+
+async function countOf(first: IteratorResult<Child>, rest: AsyncGenerator<Child>): Promise<number> {
+  if (first.done) return 0;
+  let count = 1;
+  for await (const _ of rest) count += 1;
+  return count;
+}
+
+/** The value, or the beginning of its text where it is long. */
+async function shownValue(file: JsonFile, span: Span): Promise<unknown> {
+  if (lengthOf(span) <= PARSED_BYTES) return file.parse(span);
+  return file.text({ start: span.start, end: span.start + SHOWN_BYTES });
+}
+
+function lengthOf({ start, end }: Span): number {
+  return end - start;
+}

@@ -1,0 +1,106 @@
+import { boundedCopy } from "../contract/json/bounded-json.ts";
+import { REPLAY_LISTS, type ReplayBlob, type ShownDifference } from "../contract/output/replay-blob.ts";
+
+/** Keys and indices on the way to a value. */
+export type Path = readonly (string | number)[];
+
+/** Bytes of a value that a difference shows. */
+const SHOWN = { bytes: 400, text: 200 };
+
+interface MemberCount {
+  numbers: number;
+  others: number;
+  largest: number | null;
+}
+
+/** Counts and keeps what differs between two documents; its room does not grow with them. */
+export class Differences {
+  #numbers = 0;
+  #others = 0;
+  #first: ShownDifference | undefined;
+  #largest: ShownDifference | undefined;
+  #largestRelative: ShownDifference | undefined;
+  readonly #members = new Map<string, MemberCount>();
+  readonly #lacks = new Set<string>();
+
+  /** How many there are, what one document lacks included. */
+  get total(): number {
+    return this.#numbers + this.#others + this.#lacks.size;
+  }
+
+  /** Members that the recorded document lacks, and that count as no difference. */
+  get lacks(): string[] {
+    return [...this.#lacks];
+  }
+
+  number(path: Path, recorded: number, replayed: number): void {
+    const absolute = Math.abs(replayed - recorded);
+    const relative = recorded === 0 ? null : absolute / Math.abs(recorded);
+    const difference = { path: pathText(path), recorded, replayed, absolute, relative };
+    const member = this.#member(path);
+    this.#numbers += 1;
+    member.numbers += 1;
+    member.largest = Math.max(member.largest ?? 0, absolute);
+    this.#first ??= difference;
+    if (absolute > (this.#largest?.absolute ?? -1)) this.#largest = difference;
+    if (relative !== null && relative > (this.#largestRelative?.relative ?? -1))
+      this.#largestRelative = difference;
+  }
+
+  /** @param recorded undefined, or `replayed` is, where that document has no such member. */
+  other(path: Path, recorded: unknown, replayed: unknown): void {
+    this.#others += 1;
+    this.#member(path).others += 1;
+    this.#first ??= { path: pathText(path), ...shown("recorded", recorded), ...shown("replayed", replayed) };
+  }
+
+  /** @param pattern a path with `*` for names and indices. */
+  lack(pattern: string): void {
+    if (this.#lacks.size < REPLAY_LISTS.lacks) this.#lacks.add(pattern);
+  }
+
+  /** Undefined where nothing differs. */
+  summary(): ReplayBlob["differences"] {
+    if (this.#first === undefined) return undefined;
+    const members = [...this.#members].slice(0, REPLAY_LISTS.facts);
+    return {
+      numbers: this.#numbers,
+      others: this.#others,
+      first: this.#first,
+      largest: this.#largest ?? null,
+      largest_relative: this.#largestRelative ?? null,
+      members: members.map(([name, counts]) => ({ name, ...counts })),
+    };
+  }
+
+  #member([name = ""]: Path): MemberCount {
+    const key = this.#members.size < MOST_MEMBERS ? cut(String(name)) : [...this.#members.keys()].at(-1)!;
+    const known = this.#members.get(cut(String(name))) ?? this.#members.get(key);
+    if (known !== undefined) return known;
+    const fresh = { numbers: 0, others: 0, largest: null };
+    this.#members.set(key, fresh);
+    return fresh;
+  }
+}
+
+/** A document of this schema has far fewer at its top; of others the last one counted stands for the rest. */
+const MOST_MEMBERS = REPLAY_LISTS.facts;
+
+function shown(side: "recorded" | "replayed", value: unknown): Partial<ShownDifference> {
+  return value === undefined ? {} : { [side]: boundedCopy(value, SHOWN) ?? null };
+}
+
+const LONGEST_PART = 100;
+
+function cut(text: string): string {
+  return text.length > LONGEST_PART ? `${text.slice(0, LONGEST_PART)}…` : text;
+}
+
+/** Such as `forecasts.AAA.predicted[3]` or `mu["BRK.B"]`. */
+export function pathText(path: Path): string {
+  return path.reduce<string>((text, part) => {
+    if (typeof part === "number") return `${text}[${part}]`;
+    if (!/^[\w$-]+$/.test(part)) return `${text}[${JSON.stringify(cut(part))}]`;
+    return text === "" ? cut(part) : `${text}.${cut(part)}`;
+  }, "");
+}

@@ -1,0 +1,177 @@
+import { openBlob } from "../blob/open-blob.ts";
+import { formatDay } from "../contract/market/dates.ts";
+import { compareCodePoints } from "../contract/market/ticker-order.ts";
+import type { TickerFeatures } from "../contract/market/ticker-series.ts";
+import { type InputChange, REPLAY_LISTS } from "../contract/output/replay-blob.ts";
+import { type BlockSpan, BlockStore } from "../ingest/block-store.ts";
+import { readFeatures } from "../ingest/read-features.ts";
+import { readPrices } from "../ingest/read-prices.ts";
+import type { Reading } from "./find-inputs.ts";
+
+export type InputKind = "feature" | "data_extractor";
+
+/**
+ * How a blob differs from the one that an output was made of: which tickers, dates and columns. Both are streamed; columns
+ * beyond 64 MiB wait in a file of the work folder.
+ * @throws MucastError of reading.
+ */
+export async function inputChange(
+  kind: InputKind,
+  recorded: string,
+  found: string,
+  reading: Reading,
+  workFolder: string,
+): Promise<InputChange> {
+  const kept = new KeptSeries(workFolder);
+  try {
+    for await (const series of seriesOf(kind, recorded, reading, workFolder)) kept.add(series);
+    const change = new Change();
+    for await (const series of seriesOf(kind, found, reading, workFolder)) {
+      const before = kept.take(series.ticker);
+      if (before === undefined) change.onlyFound.add(series.ticker);
+      else compareTicker(before, series, change);
+    }
+    for (const ticker of kept.left()) change.onlyRecorded.add(ticker);
+    return change.summary();
+  } finally {
+    kept.close();
+  }
+}
+
+async function* seriesOf(
+  kind: InputKind,
+  location: string,
+  { policy, signal, blobUrl }: Reading,
+  workFolder: string,
+): AsyncGenerator<TickerFeatures> {
+  const blob = await openBlob(location, policy, { signal, blobUrl });
+  const options = { workFolder, signal, limits: policy.limits };
+  if (kind === "feature") {
+    yield* readFeatures(blob, options);
+    return;
+  }
+  const prices = await readPrices(blob, options);
+  try {
+    for (const name of prices.tickers) {
+      const { ticker, days, prices: values } = prices.load(name);
+      yield { ticker, days, columns: ["price"], values };
+    }
+  } finally {
+    prices.close();
+  }
+}
+
+interface StoredSeries {
+  readonly columns: readonly string[];
+  readonly days: BlockSpan;
+  readonly values: BlockSpan;
+}
+
+/** The series of one blob, by ticker. */
+class KeptSeries {
+  readonly #store: BlockStore;
+  readonly #tickers = new Map<string, StoredSeries>();
+
+  constructor(workFolder: string) {
+    this.#store = new BlockStore(workFolder);
+  }
+
+  add({ ticker, days, columns, values }: TickerFeatures): void {
+    const stored = {
+      columns,
+      days: this.#store.append(Float64Array.from(days)),
+      values: this.#store.append(values),
+    };
+    this.#tickers.set(ticker, stored);
+  }
+
+  take(ticker: string): TickerFeatures | undefined {
+    const stored = this.#tickers.get(ticker);
+    if (stored === undefined) return undefined;
+    this.#tickers.delete(ticker);
+    const [days, values] = [new Float64Array(stored.days.length), new Float64Array(stored.values.length)];
+    this.#store.read(stored.days, 0, days);
+    this.#store.read(stored.values, 0, values);
+    return { ticker, columns: stored.columns, days: Int32Array.from(days), values };
+  }
+
+  left(): Iterable<string> {
+    return this.#tickers.keys();
+  }
+
+  close(): void {
+    this.#store.close();
+  }
+}
+
+class Change {
+  values = 0;
+  readonly tickers = new Set<string>();
+  readonly columns = new Set<string>();
+  readonly days = new Set<number>();
+  readonly onlyRecorded = new Set<string>();
+  readonly onlyFound = new Set<string>();
+
+  summary(): InputChange {
+    const days = [...this.days].sort((a, b) => a - b);
+    return {
+      values: this.values,
+      tickers: namesOf(this.tickers),
+      columns: namesOf(this.columns),
+      dates:
+        days.length === 0
+          ? null
+          : { count: days.length, first: formatDay(days[0]!), last: formatDay(days.at(-1)!) },
+      only_recorded: namesOf(this.onlyRecorded),
+      only_found: namesOf(this.onlyFound),
+    };
+  }
+}
+
+function namesOf(names: ReadonlySet<string>): InputChange["tickers"] {
+  const sorted = [...names].sort(compareCodePoints);
+  return { count: sorted.length, first: sorted.slice(0, REPLAY_LISTS.names) };
+}
+
+function compareTicker(before: TickerFeatures, after: TickerFeatures, change: Change): void {
+  const places = after.columns.map((column) => before.columns.indexOf(column));
+  for (const [c, place] of places.entries()) if (place < 0) changed(change, after, after.columns[c]!);
+  for (const column of before.columns) if (!after.columns.includes(column)) changed(change, after, column);
+  let [i, j] = [0, 0];
+  while (i < before.days.length || j < after.days.length) {
+    const [day, other] = [
+      before.days[i] ?? Number.POSITIVE_INFINITY,
+      after.days[j] ?? Number.POSITIVE_INFINITY,
+    ];
+    if (day !== other) {
+      change.tickers.add(after.ticker);
+      change.days.add(Math.min(day, other));
+    } else compareRow(before, i, after, j, places, change);
+    if (day <= other) i += 1;
+    if (other <= day) j += 1;
+  }
+}
+
+function changed(change: Change, { ticker }: TickerFeatures, column: string): void {
+  change.tickers.add(ticker);
+  change.columns.add(column);
+}
+
+/** @param places of each column of `after`, where it stands in `before`; below 0 where that has none. */
+function compareRow(
+  before: TickerFeatures,
+  i: number,
+  after: TickerFeatures,
+  j: number,
+  places: readonly number[],
+  change: Change,
+): void {
+  for (const [c, place] of places.entries()) {
+    if (place < 0) continue;
+    const value = before.values[place * before.days.length + i];
+    if (Object.is(value, after.values[c * after.days.length + j])) continue;
+    change.values += 1;
+    change.days.add(after.days[j]!);
+    changed(change, after, after.columns[c]!);
+  }
+}

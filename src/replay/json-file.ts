@@ -1,0 +1,124 @@
+import { type FileHandle, open } from "node:fs/promises";
+import { MucastError } from "../contract/errors/errors.ts";
+import { workFolderError } from "../contract/errors/system-error.ts";
+import { type Child, ChildScanner, type Span } from "./child-scanner.ts";
+
+const CHUNK_BYTES = 2 ** 20;
+const MOST_MEMBERS = 1_000_000;
+/** Of all keys of one object. */
+const KEY_BYTES = 2 ** 26;
+
+/**
+ * A JSON document on disk without white space between its tokens, read in parts, so that a document of any size can be
+ * compared. Whether its brackets match was checked when it was written (`writeCompact`); its other grammar is checked where it
+ * is looked at.
+ */
+export class JsonFile {
+  readonly #handle: FileHandle;
+  /** Of the document, in errors. */
+  readonly name: string;
+  readonly whole: Span;
+  /** The part that was read last: most spans that are asked for lie in it. */
+  #window = { start: 0, bytes: Buffer.alloc(0) };
+
+  private constructor(handle: FileHandle, name: string, size: number) {
+    this.#handle = handle;
+    this.name = name;
+    this.whole = { start: 0, end: size };
+  }
+
+  static async open(path: string, name: string): Promise<JsonFile> {
+    const handle = await open(path, "r");
+    return new JsonFile(handle, name, (await handle.stat()).size);
+  }
+
+  close(): Promise<void> {
+    return this.#handle.close();
+  }
+
+  /** @yields the bytes of a span, piece by piece. */
+  async *pieces({ start, end }: Span): AsyncGenerator<Buffer> {
+    for (let at = start; at < end; ) {
+      const inside = at - this.#window.start;
+      if (inside < 0 || inside >= this.#window.bytes.length) {
+        await this.#readWindow(at);
+        continue;
+      }
+      const piece = this.#window.bytes.subarray(inside, inside + end - at);
+      at += piece.length;
+      yield piece;
+    }
+  }
+
+  async text(span: Span): Promise<string> {
+    const parts: Buffer[] = [];
+    for await (const piece of this.pieces(span)) parts.push(piece);
+    return Buffer.concat(parts).toString("utf8");
+  }
+
+  /** The value of a span. @throws MucastError unreadable_blob. */
+  async parse(span: Span): Promise<unknown> {
+    return this.#parsed(await this.text(span), span.start);
+  }
+
+  /** Successive elements of an array, with the commas between them. @throws MucastError unreadable_blob. */
+  async parseList(span: Span): Promise<unknown[]> {
+    return this.#parsed(`[${await this.text(span)}]`, span.start) as unknown[];
+  }
+
+  /** The first byte of a span, which tells the kind of a value. */
+  kind({ start }: Span): Promise<string> {
+    return this.text({ start, end: start + 1 });
+  }
+
+  /**
+   * The members of an object by key, in their order.
+   * @throws MucastError unreadable_blob where a key stands twice, too_large over the limits of keys.
+   */
+  async members(span: Span): Promise<Map<string, Child>> {
+    const members = new Map<string, Child>();
+    let bytes = 0;
+    for await (const child of this.children(span)) {
+      const key = this.#parsed(child.keyText ?? "", child.value.start) as string;
+      if (members.has(key)) throw this.#unreadable(child.value.start);
+      bytes += key.length;
+      if (members.size === MOST_MEMBERS || bytes > KEY_BYTES) throw this.#tooManyMembers();
+      members.set(key, child);
+    }
+    return members;
+  }
+
+  /** @yields what stands directly in the object or array of a span. @throws MucastError unreadable_blob. */
+  async *children(span: Span): AsyncGenerator<Child> {
+    const scanner = new ChildScanner(span.start, (offset) => this.#unreadable(offset));
+    for await (const piece of this.pieces(span)) yield* scanner.take(piece);
+  }
+
+  #parsed(text: string, offset: number): unknown {
+    try {
+      return JSON.parse(text);
+    } catch {
+      throw this.#unreadable(offset);
+    }
+  }
+
+  /** Into a buffer of its own: others may still look at the last one. */
+  async #readWindow(at: number): Promise<void> {
+    const buffer = Buffer.allocUnsafeSlow(Math.min(CHUNK_BYTES, this.whole.end - at));
+    const { bytesRead } = await this.#handle.read(buffer, 0, buffer.length, at).catch((cause: unknown) => {
+      throw workFolderError("read", cause);
+    });
+    if (bytesRead === 0) throw workFolderError("read", new Error(`${this.name} was cut short`));
+    this.#window = { start: at, bytes: buffer.subarray(0, bytesRead) };
+  }
+
+  #unreadable(offset: number): MucastError {
+    const what = `${this.name} is no JSON document that can be compared: fault at byte ${offset} of its text without white space`;
+    return new MucastError("unreadable_blob", what, { source: this.name, offset });
+  }
+
+  #tooManyMembers(): MucastError {
+    const what = `${this.name} has an object with more than ${MOST_MEMBERS} members, or longer keys than can be compared`;
+    return new MucastError("too_large", what, { source: this.name, limit: MOST_MEMBERS });
+  }
+}

@@ -1,0 +1,58 @@
+import { counted } from "../contract/errors/wording.ts";
+import { REPLAY_REASONS, type ReplayBlob, type ReplayReason } from "../contract/output/replay-blob.ts";
+
+type Reason = NonNullable<ReplayBlob["reason"]>;
+
+export function reasonOf(code: ReplayReason, message: string): Reason {
+  return { code, message, advice: REPLAY_REASONS[code].advice };
+}
+
+/** What a reason is read from. */
+export interface ReplayFacts extends Pick<ReplayBlob, "versions" | "machine" | "lacks" | "differences"> {
+  /** What the recorded models were fitted on. */
+  readonly device: string;
+}
+
+const NAMED = 5;
+
+/** Why a new document differs from the recorded one though it was made of the same blobs: the first that applies. */
+export function likelyReason(facts: ReplayFacts): Reason {
+  const { versions, machine, lacks, device } = facts;
+  const size = sizeOf(facts.differences);
+  if (versions.length > 0) {
+    return reasonOf("versions", `other versions: ${changes(versions)}; ${size}`);
+  }
+  if (machine.length > 0) {
+    return reasonOf(
+      "instruction_set",
+      `another kind of processor, or other kernels: ${changes(machine)}; ${size}`,
+    );
+  }
+  if (lacks.length > 0) {
+    const words = `the output is of an older version of mucast, which did not write ${first(lacks)}`;
+    return reasonOf("versions", `${words}; ${size}`);
+  }
+  if (device.startsWith("cuda")) return reasonOf("device", `the networks were trained on ${device}; ${size}`);
+  return reasonOf("defect", `inputs, versions and processor are the same; ${size}`);
+}
+
+function changes(facts: ReplayBlob["versions"]): string {
+  return first(
+    facts.map(({ name, recorded, replayed }) => `${name} ${recorded ?? "none"}, now ${replayed ?? "none"}`),
+    "; ",
+  );
+}
+
+function first(texts: readonly string[], mark = ", "): string {
+  const more = texts.length - NAMED;
+  return `${texts.slice(0, NAMED).join(mark)}${more > 0 ? ` and ${more} more` : ""}`;
+}
+
+/** How much differs, in words. */
+function sizeOf(differences: ReplayBlob["differences"]): string {
+  if (differences === undefined) return "all that was compared is the same";
+  const { numbers, others, largest } = differences;
+  if (numbers === 0)
+    return `every number is the same, and ${counted(others, "other value differs", "other values differ")}`;
+  return `${counted(numbers, "number differs", "numbers differ")}, by ${largest!.absolute} at most (${largest!.path})`;
+}

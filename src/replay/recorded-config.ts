@@ -1,0 +1,52 @@
+import { createHash } from "node:crypto";
+import type { Operation } from "../contract/config/job-operations.ts";
+import { rawNumbers } from "../contract/json/json-text.ts";
+import type { RecordedFacts } from "./recorded-output.ts";
+
+/** The config that a replay runs, or why there is none. */
+export type ReplayConfig =
+  | { readonly text: string }
+  | { readonly reason: "config_missing" | "config_differs" };
+
+const SECTIONS: Readonly<Record<Operation, string>> = { run_ml_job: "ML params", run_dl_job: "NN params" };
+
+/**
+ * The config of the new run: the recorded section, with an empty object for each other section that the job was given, so that
+ * its warnings are the same. Of an output without its config: the one that the caller gives, where it has the recorded digest.
+ * @throws MucastError invalid_request where the recorded section is no JSON text.
+ */
+export function replayConfig(facts: RecordedFacts, given: string | undefined): ReplayConfig {
+  const { config, config_sha256: recorded } = facts.provenance;
+  if (given !== undefined) {
+    const digest = createHash("sha256").update(given).digest("hex");
+    if (digest !== recorded) return { reason: "config_differs" };
+    return { text: facts.intervalsWithoutMethod ? withSplit(given, facts.operation) : given };
+  }
+  if (config === undefined || config === null) return { reason: "config_missing" };
+  const text = withOtherSections(config, facts);
+  return { text: facts.intervalsWithoutMethod ? withSplit(text, facts.operation) : text };
+}
+
+/** Sections inside the recorded one are empty objects there already. */
+function withOtherSections(section: string, { operation, otherSections }: RecordedFacts): string {
+  const own = SECTIONS[operation];
+  const inside = `${own}.`;
+  const beside = otherSections.filter((name) => name !== own && !name.startsWith(inside));
+  const members = [...new Set(beside)].map((name) => `${JSON.stringify(name)}:{}`);
+  return `{${[...members, `${JSON.stringify(own)}:${section}`].join(",")}}`;
+}
+
+/** Before there was a method, intervals were `split`. */
+function withSplit(text: string, operation: Operation): string {
+  const config = rawNumbers(text) as Record<string, Record<string, Record<string, unknown>>>;
+  const section = config[SECTIONS[operation]];
+  const settings = operation === "run_ml_job" ? section : section?.["Dot prediction"];
+  const intervals = settings?.intervals;
+  if (settings === undefined || !isObject(intervals) || Object.hasOwn(intervals, "method")) return text;
+  settings.intervals = { ...intervals, method: "split" };
+  return JSON.stringify(config);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,144 @@
+import { join } from "node:path";
+import { z } from "zod";
+import { openBlob } from "../blob/open-blob.ts";
+import { JOB_OPERATIONS, type Operation } from "../contract/config/job-operations.ts";
+import { MucastError } from "../contract/errors/errors.ts";
+import { OUTPUT_SCHEMA_NAME } from "../contract/output/output-blob.ts";
+import type { Reading } from "./find-inputs.ts";
+import { JsonFile } from "./json-file.ts";
+import { writeCompact } from "./write-compact.ts";
+
+/** The output that is to be replayed. */
+export interface RecordedOutput {
+  readonly file: JsonFile;
+  /** Its path, or its URL without a secret. */
+  readonly name: string;
+  /** As stored. */
+  readonly sha256: string;
+  /** Members of any shape. */
+  readonly schema: unknown;
+  readonly id: unknown;
+  readonly createdAt: unknown;
+  /** Undefined where the document is no output of a job, or does not name its inputs. */
+  readonly facts: RecordedFacts | undefined;
+}
+
+const digest = z.string().regex(/^[0-9a-f]{64}$/);
+
+/** What of `provenance` a replay uses; other versions may record less or more. */
+const provenanceSchema = z.looseObject({
+  feature_url: z.string().min(1),
+  data_extractor_url: z.string().min(1),
+  feature_sha256: digest,
+  data_extractor_sha256: digest,
+  config_sha256: digest,
+  versions: z.record(z.string(), z.string()),
+  device: z.string(),
+  config: z.string().nullable().optional(),
+  lock_sha256: z.string().nullable().optional(),
+  kernel_level: z.string().nullable().optional(),
+});
+export type RecordedProvenance = z.infer<typeof provenanceSchema>;
+
+/** What a replay reads of an output of a job. */
+export interface RecordedFacts {
+  readonly operation: Operation;
+  readonly provenance: RecordedProvenance;
+  /** Of any shape; undefined where the output does not name its machine. */
+  readonly machine: unknown;
+  /** Sections of the config that belonged to other services, as the warnings name them, in their order. */
+  readonly otherSections: readonly string[];
+  /** Whether it has intervals of a version before there was a method. */
+  readonly intervalsWithoutMethod: boolean;
+}
+
+/**
+ * Copies an output to the work folder and reads what a replay needs of it.
+ * @throws MucastError of reading it; unreadable_blob where it is no JSON object; output_failed where the folder is full.
+ */
+export async function openRecorded(
+  location: string,
+  { policy, report, signal, blobUrl }: Reading,
+  workFolder: string,
+): Promise<RecordedOutput> {
+  const blob = await openBlob(location, policy, { signal, blobUrl, names: "output" });
+  const path = join(workFolder, "recorded.json");
+  await writeCompact({ name: blob.name, chunks: counted(blob.chunks, report) }, path);
+  const file = await JsonFile.open(path, blob.name);
+  try {
+    const members = await smallMembers(file);
+    const [schema, id, createdAt] = [
+      await members("schema"),
+      await members("id"),
+      await members("created_at"),
+    ];
+    const facts = schema === OUTPUT_SCHEMA_NAME ? await factsOf(members) : undefined;
+    return { file, name: blob.name, sha256: blob.digest(), schema, id, createdAt, facts };
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+}
+
+/** The facts of a document that a job of this version has just written. */
+export async function readFacts(file: JsonFile): Promise<RecordedFacts> {
+  const facts = await factsOf(await smallMembers(file));
+  if (facts === undefined) throw new Error(`${file.name} is no output of a job`);
+  return facts;
+}
+
+type Members = (name: string) => Promise<unknown>;
+
+/** Most bytes of a member that is read whole. */
+const SMALL_BYTES = 16 * 2 ** 20;
+
+/** Reads members of a document by name; undefined where it has none. @throws MucastError too_large. */
+async function smallMembers(file: JsonFile): Promise<Members> {
+  const members = await file.members(file.whole);
+  return async (name) => {
+    const found = members.get(name)?.value;
+    if (found === undefined) return undefined;
+    if (found.end - found.start <= SMALL_BYTES) return file.parse(found);
+    const message = `${file.name} cannot be replayed: its ${name} has more than ${SMALL_BYTES} bytes`;
+    throw new MucastError("too_large", message, { source: file.name, path: name, limit: SMALL_BYTES });
+  };
+}
+
+async function factsOf(members: Members): Promise<RecordedFacts | undefined> {
+  const operation = await members("operation");
+  const provenance = provenanceSchema.safeParse(await members("provenance"));
+  const known = JOB_OPERATIONS.find((name) => name === operation);
+  if (!provenance.success || known === undefined) return undefined;
+  return {
+    operation: known,
+    provenance: provenance.data,
+    machine: await members("machine"),
+    otherSections: otherSections(await members("warnings")),
+    intervalsWithoutMethod: lacksMethod(await members("model")),
+  };
+}
+
+const IGNORED = /^config\.(.*) belongs to another service and was ignored$/s;
+
+function otherSections(warnings: unknown): string[] {
+  if (!Array.isArray(warnings)) return [];
+  return warnings.flatMap((warning) => {
+    if (warning?.code !== "ignored_section" || typeof warning.message !== "string") return [];
+    const name = IGNORED.exec(warning.message)?.[1];
+    return name === undefined ? [] : [name];
+  });
+}
+
+function lacksMethod(model: unknown): boolean {
+  const { intervals } = (model ?? {}) as { intervals?: unknown };
+  return typeof intervals === "object" && intervals !== null && !Object.hasOwn(intervals, "method");
+}
+
+async function* counted(chunks: AsyncIterable<Uint8Array>, report: Reading["report"]) {
+  let done = 0;
+  for await (const chunk of chunks) {
+    done += chunk.length;
+    report({ kind: "progress", stage: "read", done });
+    yield chunk;
+  }
+}

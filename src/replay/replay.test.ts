@@ -1,0 +1,373 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { newFolder, removeFolders, runJob } from "../../test/end-to-end/job-runs.ts";
+import { assertValid } from "../../test/end-to-end/published-schemas.ts";
+import { openQuickEngine } from "../../test/end-to-end/shared-engines.ts";
+import type { OutputBlob } from "../contract/output/output-blob.ts";
+import type { ReplayBlob } from "../contract/output/replay-blob.ts";
+import type { OpenEngine } from "../jobs/shared/job.ts";
+import { type ReplayRequest, replayOutput } from "./replay.ts";
+
+const TINY = "examples/tiny/data";
+const [FEATURES, PRICES] = ["feature_engine_tiny.json", "data_extractor_tiny.json"];
+
+/** catboost, because its import is the shortest; with sections of other services. */
+const CONFIG = `{"keys": {"password": "hunter2"}, "ML params": {"model": "catboost", "n_splits": 2, "cv_test_size": 5,
+  "intervals": {"alpha": 0.25, "method": "split"}, "model_params": {"iterations": 2.0, "depth": 2}}, "7": {}}`;
+
+/** An output as a folder of a storage has it, its inputs beside it. */
+interface Place {
+  readonly folder: string;
+  readonly output: string;
+  readonly text: string;
+}
+
+async function placeOf(config: string, openEngine: OpenEngine): Promise<Place> {
+  const folder = await newFolder();
+  const data = join(folder, "data");
+  mkdirSync(data);
+  for (const name of [FEATURES, PRICES]) copyFileSync(join(TINY, name), join(data, name));
+  const pair = { folder, features: join(data, FEATURES), prices: join(data, PRICES) };
+  const { text, output } = await runJob(pair, config, 1, undefined, openEngine);
+  return { folder: data, output: join(data, `ml_engine_${output.id}.json`), text };
+}
+
+const LATER = ["config", "lock_sha256", "threads", "kernel_level"] as const;
+
+const noEngine: OpenEngine = () => assert.fail("the job was run");
+
+async function replay(
+  request: Omit<ReplayRequest, "id">,
+  openEngine: OpenEngine = openQuickEngine,
+): Promise<ReplayBlob> {
+  const signal = new AbortController().signal;
+  const context = { workers: 2, policy: { allowed: [] }, report: () => undefined, signal, openEngine };
+  const verdict = await replayOutput({ id: "r", ...request }, context);
+  assertValid("replay-blob", verdict);
+  assert.doesNotMatch(JSON.stringify(verdict), new RegExp(`${tmpdir()}|hunter2`));
+  return verdict;
+}
+
+/** The output changed, in a folder of its own with both inputs. */
+async function changed({ folder, text, output }: Place, change: (text: string) => string): Promise<string> {
+  const other = await newFolder();
+  for (const name of [FEATURES, PRICES]) copyFileSync(join(folder, name), join(other, name));
+  const path = join(other, basename(output));
+  const after = change(text);
+  assert.notEqual(after, text, "the change changes something");
+  writeFileSync(path, after);
+  return path;
+}
+
+/** The text of a document as jobs write it, with a part of it changed. */
+function edited(change: (document: OutputBlob) => void): (text: string) => string {
+  return (text) => {
+    const document = JSON.parse(text);
+    change(document);
+    // What the caller wrote as 2.0 is recorded so.
+    return JSON.stringify(document).replace('"iterations":2,', '"iterations":2.0,');
+  };
+}
+
+/** The bytes of a file with the lowest digit that stands behind `mark` changed. */
+function changeDigit(path: string, mark: string): void {
+  const text = readFileSync(path, "utf8");
+  const at = text.indexOf(mark) + mark.length;
+  const digit = /\d(?=[,\]}\s])/.exec(text.slice(at))!;
+  const place = at + digit.index;
+  writeFileSync(path, `${text.slice(0, place)}${(Number(text[place]) + 1) % 10}${text.slice(place + 1)}`);
+}
+
+describe("a replay", { timeout: 300_000 }, () => {
+  let place: Place;
+  before(async () => {
+    place = await placeOf(CONFIG, openQuickEngine);
+  });
+  after(removeFolders);
+
+  test("of the same blobs is identical, and leaves the same bytes twice and nothing else", async () => {
+    const files = readdirSync(place.folder);
+    const first = await replay({ outputUrl: place.output });
+    assert.equal(first.verdict, "identical");
+    assert.equal(first.reason, undefined);
+    assert.equal(first.compared?.sha256, first.compared?.replayed_sha256);
+    const bare = place.text
+      .replace(/"id":"[^"]*",/, "")
+      .replace(/"created_at":"[^"]*",/, "")
+      .replace(/"machine":\{.*?\}\}\},/, "");
+    assert.equal(first.compared?.sha256, createHash("sha256").update(bare).digest("hex"));
+    assert.deepEqual(await replay({ outputUrl: place.output }), first);
+    assert.deepEqual(readdirSync(place.folder), files);
+  });
+
+  test("takes inputs that the caller names, wherever they are", async () => {
+    const path = join(await newFolder(), basename(place.output));
+    writeFileSync(path, place.text);
+    const named = { featureUrl: join(TINY, FEATURES), dataExtractorUrl: join(TINY, PRICES) };
+    assert.equal((await replay({ outputUrl: path, ...named })).verdict, "identical");
+  });
+
+  test("runs the job of networks as well, here one that is switched off", async () => {
+    const config =
+      '{"NN params": {"Dot prediction": {"status": false, "current option": "mlp"}, "x": {"secret": 1}}, "y": {}}';
+    const { runDlJob } = await import("../jobs/dl/run-dl-job.ts");
+    const pair = {
+      folder: place.folder,
+      features: join(place.folder, FEATURES),
+      prices: join(place.folder, PRICES),
+    };
+    const { output } = await runJob(pair, config, 1, runDlJob, noEngine);
+    const outputUrl = join(place.folder, `nn_engine_${output.id}.json`);
+    assert.equal((await replay({ outputUrl }, noEngine)).verdict, "identical");
+  });
+
+  for (const [kind, name, mark] of [
+    ["feature", FEATURES, '"ret_5"'],
+    ["data_extractor", PRICES, '"GAMA"'],
+  ] as const) {
+    test(`runs nothing where a digit of the ${kind} blob has changed, and says which ticker and date`, async () => {
+      const folder = await newFolder();
+      const path = join(folder, name);
+      copyFileSync(join(TINY, name), path);
+      changeDigit(path, mark);
+      const flag = kind === "feature" ? { featureUrl: path } : { dataExtractorUrl: path };
+      const both = await replay({ outputUrl: place.output, ...flag }, noEngine);
+      assert.equal(both.verdict, "differs");
+      assert.equal(both.reason?.code, "inputs");
+      const { change, sha256, found } = both.inputs![kind];
+      assert.notEqual(found?.sha256, sha256);
+      assert.equal(change?.values, 1);
+      assert.equal(change?.tickers.count, 1);
+      assert.equal(change?.dates?.count, 1);
+
+      const alone = await changed(place, (text) => `${text} `);
+      changeDigit(join(alone, "..", name), mark);
+      const one = await replay({ outputUrl: alone }, noEngine);
+      assert.equal(one.reason?.code, "inputs");
+      assert.equal(one.inputs![kind].change, undefined);
+    });
+  }
+
+  test("names the version that differs, and how much does", async () => {
+    const outputUrl = await changed(
+      place,
+      edited((document) => {
+        document.provenance.versions.catboost = "1.0.0";
+        document.mu.ALFA! += 1e-9;
+      }),
+    );
+    const { verdict, reason, versions, differences } = await replay({ outputUrl });
+    assert.equal(verdict, "differs");
+    assert.equal(reason?.code, "versions");
+    assert.deepEqual(
+      versions.map(({ name, recorded }) => [name, recorded]),
+      [["catboost", "1.0.0"]],
+    );
+    assert.equal(differences?.first.path, "mu.ALFA");
+    assert.equal(differences?.numbers, 1);
+    assert.equal(differences?.others, 1);
+  });
+
+  test("names the kernels that differ where the numbers do, and is identical where they agree", async () => {
+    const machine = (document: OutputBlob) => {
+      document.machine!.blas.numpy = { name: "openblas", version: "0.3.30", kernel: "Prescott" };
+    };
+    const agreed = await replay({ outputUrl: await changed(place, edited(machine)) });
+    assert.equal(agreed.verdict, "identical");
+    assert.ok(agreed.machine.some(({ name }) => name === "machine.blas.numpy.kernel"));
+    const outputUrl = await changed(
+      place,
+      edited((document) => {
+        machine(document);
+        document.forecasts.BETA!.predicted[1]! *= 1 + 1e-12;
+      }),
+    );
+    const { reason, differences } = await replay({ outputUrl });
+    assert.equal(reason?.code, "instruction_set");
+    assert.equal(differences?.first.path, "forecasts.BETA.predicted[1]");
+    assert.ok(differences!.largest_relative!.relative! < 1e-11);
+  });
+
+  test("pins the kernels where the output says that its job did", async () => {
+    const outputUrl = await changed(
+      place,
+      edited((document) => {
+        document.provenance.kernel_level = "x86-64-v3";
+      }),
+    );
+    const asked: (boolean | undefined)[] = [];
+    const unpinned: OpenEngine = ({ portable, ...need }) => {
+      asked.push(portable);
+      return openQuickEngine(need);
+    };
+    const { reason, machine } = await replay({ outputUrl }, unpinned);
+    assert.deepEqual(asked, [true]);
+    assert.equal(reason?.code, "instruction_set");
+    assert.deepEqual(machine, [{ name: "kernel_level", recorded: "x86-64-v3", replayed: null }]);
+  });
+
+  test("calls a change of the output itself by no other name than a defect", async () => {
+    for (const change of [
+      edited((document) => {
+        document.mu.GAMA = -document.mu.GAMA!;
+      }),
+      edited((document) => {
+        document.warnings.pop();
+      }),
+      edited((document) => {
+        delete document.cross_validation;
+      }),
+      edited((document) => {
+        delete document.metrics.score.pooled.up_share;
+      }),
+      (text: string) => text.replace('"mu":', '"extra":1,"mu":'),
+    ]) {
+      const { verdict, reason, lacks } = await replay({ outputUrl: await changed(place, change) });
+      assert.equal(verdict, "differs");
+      assert.equal(reason?.code, "defect");
+      assert.deepEqual(lacks, []);
+    }
+  });
+
+  test("of an output that kept no config asks for it, and compares what is recorded", async () => {
+    const outputUrl = await changed(
+      place,
+      edited((document) => {
+        for (const name of LATER) delete document.provenance[name];
+        delete document.machine;
+        delete document.metrics.intervals!.method;
+        delete document.metrics.intervals!.constants;
+        delete (document.model.intervals as { method?: string }).method;
+      }),
+    );
+    const without = await replay({ outputUrl }, noEngine);
+    assert.equal(without.verdict, "cannot_replay");
+    assert.equal(without.reason?.code, "config_missing");
+    const other = await replay({ outputUrl, config: `${CONFIG} ` }, noEngine);
+    assert.equal(other.reason?.code, "config_differs");
+    const { verdict, lacks } = await replay({ outputUrl, config: CONFIG });
+    assert.equal(verdict, "identical");
+    assert.deepEqual(lacks, [
+      "metrics.intervals.method",
+      "metrics.intervals.constants",
+      "model.intervals.method",
+      "provenance.config",
+      "provenance.lock_sha256",
+      "provenance.threads",
+      "provenance.kernel_level",
+    ]);
+  });
+
+  test("makes the intervals of a version before there was a method as that version did", async () => {
+    const config = CONFIG.replace(', "method": "split"', "");
+    const outputUrl = await changed(
+      place,
+      edited((document) => {
+        delete document.provenance.config;
+        delete document.metrics.intervals!.method;
+        delete (document.model.intervals as { method?: string }).method;
+        document.provenance.config_sha256 = createHash("sha256").update(config).digest("hex");
+      }),
+    );
+    assert.equal((await replay({ outputUrl, config })).verdict, "identical");
+  });
+
+  test("says where it has looked for inputs that are gone", async () => {
+    const outputUrl = join(await newFolder(), basename(place.output));
+    writeFileSync(outputUrl, place.text);
+    const gone = await replay({ outputUrl }, noEngine);
+    assert.equal(gone.verdict, "cannot_replay");
+    assert.equal(gone.reason?.code, "inputs_gone");
+    assert.deepEqual(gone.inputs?.feature, {
+      url: FEATURES,
+      sha256: gone.inputs?.feature.sha256,
+      found: null,
+      tried: [{ url: FEATURES, problem: "blob_not_found" }],
+    });
+    const remote = edited((document) => {
+      document.provenance.feature_url = `https://127.0.0.1:9/blobs/data/${FEATURES}?sig=hunter2`;
+    });
+    writeFileSync(outputUrl, remote(place.text));
+    const tried = (await replay({ outputUrl }, noEngine)).inputs?.feature.tried;
+    assert.deepEqual(
+      tried?.map(({ problem }) => problem),
+      ["url_not_allowed"],
+    );
+  });
+
+  test("follows no path that an output records", async () => {
+    const outside = join(await newFolder(), "feature_engine_1.json");
+    copyFileSync(join(TINY, FEATURES), outside);
+    for (const url of [
+      outside,
+      `../${basename(join(outside, ".."))}/feature_engine_1.json`,
+      ".",
+      "..",
+      "a\0b",
+      "file:///etc/hostname",
+    ]) {
+      const outputUrl = await changed(
+        place,
+        edited((document) => {
+          document.provenance.feature_url = url;
+        }),
+      );
+      const { reason, inputs } = await replay({ outputUrl }, noEngine);
+      assert.equal(reason?.code, "inputs_gone", url);
+      assert.ok(
+        inputs!.feature.tried.every(({ url: shown }) => !shown.includes("/etc")),
+        url,
+      );
+    }
+  });
+
+  test("runs no config that this version refuses, and shows its problem", async () => {
+    for (const [section, code] of [
+      ['{"model": "prophet"}', "unknown_model"],
+      ['{"model": "catboost"}, "NN params": {"x": 1', "invalid_request"],
+      ["", "invalid_request"],
+      ["[".repeat(10_000), "invalid_request"],
+      [`{"model": "${"x".repeat(40_000)}"}`, "too_large"],
+    ] as const) {
+      const outputUrl = await changed(
+        place,
+        edited((document) => {
+          document.provenance.config = section;
+        }),
+      );
+      const { verdict, reason, problem } = await replay({ outputUrl }, noEngine);
+      assert.equal(verdict, "cannot_replay");
+      assert.equal(reason?.code, "job_refused");
+      assert.equal(problem?.code, code, section.slice(0, 80));
+    }
+  });
+
+  test("cannot be of a document of another schema, or without provenance", async () => {
+    for (const change of [
+      (text: string) => text.replace("mucast.forecast/1", "mucast.forecast/2"),
+      (text: string) => text.replace(/"schema":"[^"]*",/, ""),
+      (text: string) => text.replace('"operation":"run_ml_job"', '"operation":["run_ml_job"]'),
+      (text: string) => text.replace('"provenance":', '"origin":'),
+      (text: string) => text.replace(/"feature_sha256":"[^"]*"/, '"feature_sha256":"x"'),
+      () => '{"schema":{"deep":[1]},"id":7,"created_at":null}',
+      () => "{}",
+    ]) {
+      const outputUrl = await changed(place, change);
+      const { verdict, reason } = await replay({ outputUrl }, noEngine);
+      assert.equal(verdict, "cannot_replay");
+      assert.equal(reason?.code, "another_schema");
+    }
+  });
+
+  test("ends with an error where the output is cut off, or is not there", async () => {
+    const half = await changed(place, (text) => text.slice(0, text.length / 2));
+    await assert.rejects(replay({ outputUrl: half }, noEngine), { code: "unreadable_blob" });
+    await assert.rejects(replay({ outputUrl: `${half}.gone` }, noEngine), { code: "blob_not_found" });
+    const url = "https://blobs.example.com/c/data/ml_engine_1.json";
+    await assert.rejects(replay({ outputUrl: url }, noEngine), { code: "url_not_allowed" });
+  });
+});

@@ -1,0 +1,100 @@
+import { open } from "node:fs/promises";
+import { MucastError } from "../contract/errors/errors.ts";
+import { workFolderError } from "../contract/errors/system-error.ts";
+import { DEEPEST_JSON } from "../contract/json/json-text.ts";
+import type { ByteSource } from "../contract/market/ticker-series.ts";
+
+/**
+ * Writes a JSON document to a file without the white space between its tokens.
+ * @throws MucastError unreadable_blob where the bytes are no one JSON object: brackets that do not match, a text that is not
+ *   closed, more than DEEPEST_JSON levels; output_failed where the work folder is full; what the source throws.
+ */
+export async function writeCompact({ name, chunks }: ByteSource, path: string): Promise<void> {
+  const compact = new Compactor(name);
+  const file = await open(path, "wx", 0o600).catch((cause: unknown) => {
+    throw workFolderError("written", cause);
+  });
+  try {
+    for await (const chunk of chunks) {
+      const bytes = compact.take(chunk);
+      await file.writeFile(bytes).catch((cause: unknown) => {
+        throw workFolderError("written", cause);
+      });
+    }
+    compact.end();
+  } finally {
+    await file.close();
+  }
+}
+
+/** Closing brackets by the opening one. */
+const CLOSING: Readonly<Record<number, number>> = { 123: 125, 91: 93 };
+
+/** Braces, brackets, comma, colon and quote: what ends a number or a word. */
+const MARKS: ReadonlySet<number> = new Set(Buffer.from('{}[],:"'));
+
+class Compactor {
+  readonly #name: string;
+  readonly #closing: number[] = [];
+  #offset = 0;
+  #inText = false;
+  #escaped = false;
+  /** Whether the document's object has begun. */
+  #begun = false;
+  /** Whether the byte kept last is of a number or a word, and white space came after it. */
+  #inWord = false;
+  #spaced = false;
+
+  constructor(name: string) {
+    this.#name = name;
+  }
+
+  /** @returns the bytes of a chunk without white space between tokens. */
+  take(chunk: Uint8Array): Uint8Array {
+    const kept = Buffer.allocUnsafeSlow(chunk.length);
+    let length = 0;
+    for (const byte of chunk) {
+      if (this.#inText || !isSpace(byte)) {
+        this.#follow(byte);
+        kept[length++] = byte;
+      } else this.#spaced = true;
+      this.#offset += 1;
+    }
+    return kept.subarray(0, length);
+  }
+
+  end(): void {
+    if (this.#inText || !this.#begun || this.#closing.length > 0) throw this.#fault("it ends too early");
+  }
+
+  #follow(byte: number): void {
+    if (this.#inText) {
+      if (this.#escaped) this.#escaped = false;
+      else if (byte === 92) this.#escaped = true;
+      else if (byte === 34) this.#inText = false;
+      return;
+    }
+    if (this.#closing.length === 0 && (this.#begun || byte !== 123))
+      throw this.#fault("it is no one JSON object");
+    this.#begun = true;
+    const isWord = !MARKS.has(byte);
+    if (isWord && this.#inWord && this.#spaced) throw this.#fault("two values stand side by side");
+    [this.#inWord, this.#spaced] = [isWord, false];
+    const closing = CLOSING[byte];
+    if (closing !== undefined) {
+      if (this.#closing.length === DEEPEST_JSON) throw this.#fault(`it has more than ${DEEPEST_JSON} levels`);
+      this.#closing.push(closing);
+    } else if (byte === 125 || byte === 93) {
+      if (this.#closing.pop() !== byte) throw this.#fault("a bracket does not match");
+    } else if (byte === 34) this.#inText = true;
+  }
+
+  #fault(what: string): MucastError {
+    const message = `${this.#name} is no output of a job: ${what} (byte ${this.#offset})`;
+    return new MucastError("unreadable_blob", message, { source: this.#name, offset: this.#offset });
+  }
+}
+
+function isSpace(byte: number): boolean {
+  return byte === 32 || byte === 10 || byte === 13 || byte === 9;
+}
