@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
 import { openLog } from "../../telemetry/log.ts";
@@ -134,6 +135,92 @@ test("a connection on which requests with more than 512 KiB wait is closed, and 
   await once(http.server, "close");
   assert.deepEqual(handled, ["/first"]);
 });
+
+test("of a body in tiny chunks that the service does not ask for, little is kept", async () => {
+  const bodies: IncomingMessage[] = [];
+  const http = new HttpServer(
+    (request, response) => {
+      if (request.method === "GET") response.end();
+      else bodies.push(request);
+    },
+    {
+      connections: 10,
+      log: openLog({ level: "error", destination: { write: () => undefined } }),
+      onMore: () => undefined,
+    },
+  );
+  http.server.listen(0, "127.0.0.1");
+  await once(http.server, "listening");
+  const { port } = http.server.address() as AddressInfo;
+  const socket = connect(port, "127.0.0.1");
+  socket.on("error", () => undefined).resume();
+  socket.write(
+    `POST /x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n${"1\r\nx\r\n".repeat(65_000)}`,
+  );
+  await eventually(() => (bodies[0]?.readableLength ?? 0) >= 8_192);
+  // The server would read on meanwhile.
+  for (let i = 0; i < 20; i++) await (await fetch(`http://127.0.0.1:${port}/`)).text();
+  assert.ok(bodies[0]!.readableLength < 32_768, `${bodies[0]!.readableLength} bytes are kept`);
+  socket.destroy();
+  http.close();
+  http.server.closeAllConnections();
+  http.server.close();
+  await once(http.server, "close");
+});
+
+test("a connection on which bodies in tiny chunks wait is closed once another request comes", async () => {
+  const http = new HttpServer(() => undefined, {
+    connections: 10,
+    log: openLog({ level: "error", destination: { write: () => undefined } }),
+    onMore: () => undefined,
+  });
+  http.server.listen(0, "127.0.0.1");
+  await once(http.server, "listening");
+  const socket = connect((http.server.address() as AddressInfo).port, "127.0.0.1");
+  let seen = 0;
+  http.server.on("request", () => seen++);
+  socket.on("error", () => undefined).resume();
+  socket.write("GET /first HTTP/1.1\r\nHost: a\r\n\r\n");
+  const body = `${"1\r\nx\r\n".repeat(5_000)}0\r\n\r\n`;
+  const chunked = `POST /more HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n${body}`;
+  for (let i = 0; i < 20; i++) socket.write(chunked);
+  await eventually(() => socket.closed || seen === 21);
+  assert.ok(seen < 5, `${seen} requests were kept`);
+  http.close();
+  http.server.close();
+  await once(http.server, "close");
+});
+
+test("a client sends a body in chunks after it has read a whole download", async (t) => {
+  const service = await listenFor(t);
+  const socket = connect(service.port, "127.0.0.1").setEncoding("utf8");
+  t.after(() => socket.destroy());
+  let said = "";
+  socket.on("data", (text: string) => {
+    said += text;
+  });
+  const host = `Host: 127.0.0.1:${service.port}`;
+  for (let turn = 1; turn <= 20; turn++) {
+    socket.write(`GET /openapi.json HTTP/1.1\r\n${host}\r\n\r\n`);
+    await eventually(() => said.includes("\r\n\r\n") && wholeAnswer(said) !== undefined);
+    said = "";
+    const body = "2\r\n{}\r\n0\r\n\r\n";
+    socket.write(
+      `POST /v1/run_ml_job HTTP/1.1\r\n${host}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n${body}`,
+    );
+    await eventually(() => wholeAnswer(said) !== undefined);
+    assert.match(said, /^HTTP\/1\.1 400 /);
+    said = "";
+  }
+});
+
+/** The body of an answer with a length; undefined until the whole is there. */
+function wholeAnswer(said: string): string | undefined {
+  const end = said.indexOf("\r\n\r\n");
+  const length = Number(/content-length: (\d+)/i.exec(said.slice(0, Math.max(0, end)))?.[1]);
+  const body = said.slice(end + 4);
+  return Buffer.byteLength(body) >= length ? body : undefined;
+}
 
 /** Opens connections without a request. The list keeps those that the server closes. */
 async function openIdle(t: TestContext, port: number, count: number): Promise<Socket[]> {

@@ -25,8 +25,14 @@ const WARNING_MILLISECONDS = 60_000;
 /** Requests of one connection that may be without an answer at the same time: the one in turn, and those that wait. */
 const MOST_UNANSWERED = 101;
 
-/** Bytes of such requests, headers and what Node has read of bodies, that a connection may hold. */
+/** Bytes of such requests, headers and what Node has read of bodies, that a connection may hold in memory. */
 const MOST_UNANSWERED_BYTES = 512 * 2 ** 10;
+
+/** What Node keeps for each chunk of a body, and a chunk may be of one byte. */
+const CHUNK_BYTES = 300;
+
+/** Bytes of a body that Node reads before the service asks for them, and one read of the socket more. */
+const UNASKED_BODY_BYTES = 8 * 2 ** 10;
 
 interface HttpServerOptions {
   /** Most connections at the same time. A few more may be open for health checks. */
@@ -56,6 +62,7 @@ export class HttpServer {
         requestTimeout: 0,
         // The guard checks Host and refuses with a problem.
         requireHostHeader: false,
+        highWaterMark: UNASKED_BODY_BYTES,
       },
       (request, response) =>
         this.#inTurn(request, response, () => {
@@ -206,13 +213,14 @@ class OpenConnections {
     return this.#active.get(socket)?.size ?? 0;
   }
 
-  /** How many bytes of such requests are in memory. Node reads up to 64 KiB of each body before it is asked for. */
+  /** How many bytes such requests take at most in memory. Node reads some of each body before it is asked for. */
   unansweredBytes(socket: Socket): number {
     const active = this.#active.get(socket) ?? new Set();
-    return [...active].reduce(
-      (sum, { req }) => sum + req.rawHeaders.join("").length + (req.url ?? "").length + req.readableLength,
-      0,
-    );
+    return [...active].reduce((sum, { req }) => {
+      const isChunked = req.headers["transfer-encoding"] !== undefined;
+      const body = req.readableLength * (isChunked ? CHUNK_BYTES : 1);
+      return sum + req.rawHeaders.join("").length + (req.url ?? "").length + body;
+    }, 0);
   }
 
   /** Whether a whole request of a connection waits for its answer, or an answer has begun that the handler still writes. */
