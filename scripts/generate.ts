@@ -3,6 +3,7 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
+import { FINDING_TABLE } from "../src/audit/findings.ts";
 import { jsonSchema, PUBLISHED_SCHEMAS, type SchemaName } from "../src/contract/api/published-schemas.ts";
 import { ERROR_TABLE } from "../src/contract/errors/error-codes.ts";
 import { WARNING_TABLE } from "../src/contract/problems/warnings.ts";
@@ -22,6 +23,7 @@ async function generated(): Promise<Map<string, string>> {
   files.set("schemas/openapi.json", `${JSON.stringify(await makeDocument(), null, 2)}\n`);
   files.set("docs/errors.md", errorsPage());
   files.set("docs/warnings.md", warningsPage());
+  files.set("docs/findings.md", findingsPage());
   files.set("docs/configuration.md", configurationPage());
   files.set(CATALOGUE, catalogue());
   return files;
@@ -69,6 +71,24 @@ comes once a job and has no \`ticker\`: \`count\` is their number, and the messa
 ${rows.join("\n")}
 
 ${readFileSync(MEASURED_WARNINGS, "utf8")}`;
+}
+
+function findingsPage(): string {
+  const rows = Object.entries(FINDING_TABLE).map(
+    ([code, { check, severity, meaning, advice }]) =>
+      `| \`${code}\` | ${check} | ${severity} | ${meaning} | ${advice} |`,
+  );
+  return `# Findings
+
+Generated from \`src/audit/findings.ts\`; do not edit.
+
+What an audit can find ([audit.md](audit.md)). \`high\` and \`medium\` make \`mucast audit\` end with 8; a \`note\` does not. The message of a
+finding names the values of the case at hand, and its \`evidence\` has them as JSON.
+
+| code | check | severity | what it means | what to do |
+|---|---|---|---|---|
+${rows.join("\n")}
+`;
 }
 
 function catalogue(): string {

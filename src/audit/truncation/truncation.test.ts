@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { dirtyMarket } from "../../../test/end-to-end/dirty-market.ts";
@@ -11,7 +13,7 @@ import { openSharedEngine } from "../../../test/end-to-end/shared-engines.ts";
 import type { OutputBlob } from "../../contract/output/output-blob.ts";
 import { runDlJob } from "../../jobs/dl/run-dl-job.ts";
 import { runMlJob } from "../../jobs/ml/run-ml-job.ts";
-import type { AuditInputs } from "../check.ts";
+import type { AuditContext, AuditInputs } from "../check.ts";
 import { truncation, truncationOf } from "./truncation.ts";
 
 after(removeFolders);
@@ -19,7 +21,18 @@ after(removeFolders);
 const RIDGE = '{"ML params": {"model": "ridge", "n_splits": 3, "intervals": {"alpha": 0.2}}}';
 const DATES = weekdays(260);
 
-async function audit(market: Market, config: string, more: Partial<AuditInputs> = {}, check = truncation) {
+/** Folders of this process under TMPDIR, each with copies of blobs or with an engine's matrices. */
+function workFolders(): string[] {
+  const base = join(tmpdir(), `mucast-${process.geteuid?.()}`);
+  return existsSync(base) ? readdirSync(base).filter((name) => name.includes(`-${process.pid}-`)) : [];
+}
+
+async function audit(
+  market: Market,
+  config: string,
+  { signal, onStep, ...more }: Partial<AuditInputs & Pick<AuditContext, "signal" | "onStep">> = {},
+  check = truncation,
+) {
   const { features, prices } = await writeMarket(market);
   const steps: string[] = [];
   const inputs: AuditInputs = {
@@ -35,9 +48,9 @@ async function audit(market: Market, config: string, more: Partial<AuditInputs> 
     workers: 1,
     policy: { allowed: [] },
     report: () => assert.fail("the jobs of an audit report nothing"),
-    signal: new AbortController().signal,
+    signal: signal ?? new AbortController().signal,
     openEngine: openSharedEngine,
-    onStep: (done: number, total: number) => steps.push(`${done}/${total}`),
+    onStep: onStep ?? ((done: number, total: number) => steps.push(`${done}/${total}`)),
   };
   return { ...(await check.run(inputs, context)), steps, folder: features };
 }
@@ -114,6 +127,18 @@ describe("the truncation check", { timeout: 600_000 }, () => {
         ["fold_changed", "XOM", "folds[1].rmse"],
       ],
     );
+  });
+
+  test("ends with its signal between two jobs, and leaves no copy of a blob", async () => {
+    await openSharedEngine({ environment: "ml", libraries: [], workers: 1 }).close();
+    const before = workFolders();
+    const caller = new AbortController();
+    const onStep = () => caller.abort(new Error("no longer wanted"));
+    await assert.rejects(
+      audit(cleanMarket(DATES[220]), RIDGE, { signal: caller.signal, onStep }),
+      /no longer wanted/,
+    );
+    assert.deepEqual(workFolders(), before);
   });
 
   test("is not run where the config switches the job off", async () => {
