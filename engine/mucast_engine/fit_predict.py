@@ -56,7 +56,7 @@ def _one_fit(task: Message, fit: Message, x: Matrix, y: Matrix) -> tuple[Matrix,
         model = make_estimator(task["estimator"], task["estimator"]["params"])
         model.fit(train_x, train_y)
         doing = f"predicting {d - c} rows"
-        raw = model.predict(score_x if scaler is None else scaler.transform(score_x)) if d > c else np.empty(0)
+        raw = _predict(model, score_x if scaler is None else scaler.transform(score_x)) if d > c else np.empty(0)
     except TaskError:
         raise
     except Exception as error:
@@ -69,6 +69,22 @@ def _one_fit(task: Message, fit: Message, x: Matrix, y: Matrix) -> tuple[Matrix,
         "importances": largest_importances(model, train_x.shape[1]),
     }
     return predicted, {name: found for name, found in diagnosis.items() if found is not None}
+
+
+PREDICTED_ROWS = 1024
+
+
+def _predict(model: Any, x: Matrix) -> Any:
+    """Predictions of `x` (n, k), each independent of the rows behind its own.
+
+    BLAS sums the last n mod 4 rows of a product in another order, so the last bit of a linear model's forecast would
+    depend on how many rows come later. These models predict blocks of one size, the last one filled up.
+    """
+    if not hasattr(model, "coef_"):
+        return model.predict(x)
+    filled = np.concatenate([x, np.repeat(x[-1:], -len(x) % PREDICTED_ROWS, axis=0)])
+    blocks = [model.predict(filled[at : at + PREDICTED_ROWS]) for at in range(0, len(filled), PREDICTED_ROWS)]
+    return np.concatenate(blocks)[: len(x)]
 
 
 def _usable(raw: Any, rows: int, fit: Message) -> Matrix:
