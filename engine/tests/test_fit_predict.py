@@ -78,6 +78,19 @@ def test_every_regressor_gives_the_numbers_of_a_plain_loop(
     assert "constant" not in result
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_blocks_of_rows_change_a_prediction_by_rounding_alone(
+    name: str, make_task: Callable[..., Task], store: ArrayStore, x: Matrix, y: Matrix
+) -> None:
+    library, regressor, params = REGRESSORS[NAMES.index(name)]
+    task = make_task({"library": library, "class": regressor.__name__, "params": params})
+    plain = [
+        regressor(**params).fit(x[slice(*fit["train"])], y[slice(*fit["train"])]).predict(x[slice(*fit["predict"])])
+        for fit in task["fits"]
+    ]
+    np.testing.assert_allclose(run(task, store)[0], np.concatenate(plain), rtol=1e-12, atol=1e-15)
+
+
 @pytest.mark.parametrize("scaler", SCALERS)
 def test_every_scaler_is_scikit_learns_fitted_on_the_training_rows(
     scaler: str, make_task: Callable[..., Task], store: ArrayStore, x: Matrix, y: Matrix

@@ -108,7 +108,7 @@ const keepPrices =
     prices.prices[ticker] = values.map((value, row) => (stays(row) ? value : null));
   };
 
-test("a ticker whose mu would be older than the forecasts is told of", async () => {
+test("a ticker whose mu would be older than the forecasts has a warning", async () => {
   const { warnings, tickers, window } = await validate(keepPrices("BETA", (row) => row < 58));
   assert.deepEqual(
     tickers.map(({ mu }) => mu),
@@ -164,7 +164,7 @@ const addFeatures =
     }
   };
 
-test("few rows for many features are told of, in the folds and in all", async () => {
+test("few rows for many features have a warning, in the folds and in all", async () => {
   const copies = (count: number) =>
     addFeatures((values) =>
       Object.fromEntries(Array.from({ length: count }, (_, i) => [`c${i}`, [...values]])),
@@ -180,7 +180,7 @@ test("few rows for many features are told of, in the folds and in all", async ()
   assert.deepEqual(await told(10 - own), [10, 3]);
 });
 
-test("features of different scales are told of where a penalty picks by scale, and where no scaler is set", async () => {
+test("features of different scales have a warning where a penalty picks by scale, and where no scaler is set", async () => {
   const large = addFeatures((values) => ({
     large: values.map((value) => (value === null ? null : 1e6 * value)),
   }));

@@ -3,7 +3,7 @@ import { lockSha256 } from "../../engine/environment/environment.ts";
 import type { EnginePool } from "../../engine/pool/pool.ts";
 import type { EngineNeed } from "./job.ts";
 
-/** What the engine of a job tells of itself, and what it was made of. */
+/** What the engine of a job reports about its machine, and the lock that its environment was made of. */
 export interface EngineFacts {
   /** Of Python and of each library, by name. */
   readonly versions: Readonly<Record<string, string>>;

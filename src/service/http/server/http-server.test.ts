@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, RequestListener } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
 import { openLog } from "../../telemetry/log.ts";
@@ -108,13 +108,7 @@ test("a connection on which more than a hundred requests wait is closed, and non
 
 test("a connection on which requests with more than 512 KiB wait is closed, and none of them is handled", async () => {
   const handled: string[] = [];
-  const http = new HttpServer(({ url = "" }) => void handled.push(url), {
-    connections: 10,
-    log: openLog({ level: "error", destination: { write: () => undefined } }),
-    onMore: () => undefined,
-  });
-  http.server.listen(0, "127.0.0.1");
-  await once(http.server, "listening");
+  const http = await listening(({ url = "" }) => void handled.push(url));
   const socket = connect((http.server.address() as AddressInfo).port, "127.0.0.1");
   let seen = 0;
   http.server.on("request", () => seen++);
@@ -138,19 +132,10 @@ test("a connection on which requests with more than 512 KiB wait is closed, and 
 
 test("of a body in tiny chunks that the service does not ask for, little is kept", async () => {
   const bodies: IncomingMessage[] = [];
-  const http = new HttpServer(
-    (request, response) => {
-      if (request.method === "GET") response.end();
-      else bodies.push(request);
-    },
-    {
-      connections: 10,
-      log: openLog({ level: "error", destination: { write: () => undefined } }),
-      onMore: () => undefined,
-    },
-  );
-  http.server.listen(0, "127.0.0.1");
-  await once(http.server, "listening");
+  const http = await listening((request, response) => {
+    if (request.method === "GET") response.end();
+    else bodies.push(request);
+  });
   const { port } = http.server.address() as AddressInfo;
   const socket = connect(port, "127.0.0.1");
   socket.on("error", () => undefined).resume();
@@ -169,13 +154,7 @@ test("of a body in tiny chunks that the service does not ask for, little is kept
 });
 
 test("a connection on which bodies in tiny chunks wait is closed once another request comes", async () => {
-  const http = new HttpServer(() => undefined, {
-    connections: 10,
-    log: openLog({ level: "error", destination: { write: () => undefined } }),
-    onMore: () => undefined,
-  });
-  http.server.listen(0, "127.0.0.1");
-  await once(http.server, "listening");
+  const http = await listening(() => undefined);
   const socket = connect((http.server.address() as AddressInfo).port, "127.0.0.1");
   let seen = 0;
   http.server.on("request", () => seen++);
@@ -220,6 +199,17 @@ function wholeAnswer(said: string): string | undefined {
   const length = Number(/content-length: (\d+)/i.exec(said.slice(0, Math.max(0, end)))?.[1]);
   const body = said.slice(end + 4);
   return Buffer.byteLength(body) >= length ? body : undefined;
+}
+
+async function listening(handler: RequestListener): Promise<HttpServer> {
+  const http = new HttpServer(handler, {
+    connections: 10,
+    log: openLog({ level: "error", destination: { write: () => undefined } }),
+    onMore: () => undefined,
+  });
+  http.server.listen(0, "127.0.0.1");
+  await once(http.server, "listening");
+  return http;
 }
 
 /** Opens connections without a request. The list keeps those that the server closes. */
