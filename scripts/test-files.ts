@@ -18,9 +18,9 @@ const PRELOADED = ["--import", new URL("./test-starts.mjs", import.meta.url).hre
 const IN_ONE_PROCESS = ["--test", "--test-isolation=none"];
 
 /** Several times what all fast files, or the longest slow one, take on a busy machine. */
-const MINUTES_AT_MOST: Readonly<Record<Starts, number>> = { refuse: 5, allow: 15 };
+const MINUTES_AT_MOST: Readonly<Record<Starts, number>> = { refuse: 5, allow: 10 };
 /** For each further slow file of a process. */
-const MORE_MINUTES = 2;
+const MORE_MINUTES = 0.5;
 
 /** Whether the files may start processes, servers and databases: scripts/test-starts.mjs holds them to it. */
 export type Starts = "refuse" | "allow";

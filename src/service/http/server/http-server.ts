@@ -28,6 +28,9 @@ const MOST_UNANSWERED = 101;
 /** Bytes of such requests, headers and what Node has read of bodies, that a connection may hold in memory. */
 const MOST_UNANSWERED_BYTES = 512 * 2 ** 10;
 
+/** Listeners of one event of an answer: limits, telemetry, timers, a download's file and Fastify itself wait for its end. */
+const MOST_LISTENERS = 32;
+
 /** What Node keeps for each chunk of a body, and a chunk may be of one byte. */
 const CHUNK_BYTES = 300;
 
@@ -114,6 +117,7 @@ export class HttpServer {
       socket.destroy();
       return;
     }
+    response.setMaxListeners(MOST_LISTENERS);
     const before = this.#last.get(socket);
     this.#last.set(socket, response);
     // RFC 9110 (10.1.1): a client of HTTP/1.0 does not know "100 Continue".
