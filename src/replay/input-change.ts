@@ -6,7 +6,7 @@ import { type InputChange, REPLAY_LISTS } from "../contract/output/replay-blob.t
 import { type BlockSpan, BlockStore } from "../ingest/block-store.ts";
 import { readFeatures } from "../ingest/read-features.ts";
 import { readPrices } from "../ingest/read-prices.ts";
-import type { Reading } from "./find-inputs.ts";
+import type { Reading } from "./find-input.ts";
 
 export type InputKind = "feature" | "data_extractor";
 

@@ -4,7 +4,7 @@ import { openBlob } from "../blob/open-blob.ts";
 import { JOB_OPERATIONS, type Operation } from "../contract/config/job-operations.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { OUTPUT_SCHEMA_NAME } from "../contract/output/output-blob.ts";
-import type { Reading } from "./find-inputs.ts";
+import type { Reading } from "./find-input.ts";
 import { JsonFile } from "./json-file.ts";
 import { writeCompact } from "./write-compact.ts";
 

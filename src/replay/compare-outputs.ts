@@ -1,0 +1,43 @@
+import { REPLAY_REASONS } from "../contract/output/replay-blob.ts";
+import { changedMachine, changedVersions } from "./changed-facts.ts";
+import { compareDocuments, comparedText } from "./compare-documents.ts";
+import { Differences } from "./differences.ts";
+import { JsonFile } from "./json-file.ts";
+import { likelyReason } from "./likely-reason.ts";
+import { nothingLacks, olderLacks } from "./may-lack.ts";
+import { type RecordedFacts, readFacts } from "./recorded-output.ts";
+import type { Found } from "./replay-document.ts";
+
+/** Compares an output with the one that its job has just left. @param path of the new one. */
+export async function compareOutputs(facts: RecordedFacts, recorded: JsonFile, path: string): Promise<Found> {
+  const replayed = await JsonFile.open(path, "the replayed output");
+  try {
+    return await compared(facts, recorded, replayed);
+  } finally {
+    await replayed.close();
+  }
+}
+
+async function compared(facts: RecordedFacts, recorded: JsonFile, replayed: JsonFile): Promise<Found> {
+  const after = await readFacts(replayed);
+  const versions = changedVersions(facts.provenance, after.provenance);
+  const machine = changedMachine(facts, after);
+  const isOlder = facts.provenance.config === undefined || versions.some(({ name }) => name === "mucast");
+  const differences = new Differences();
+  const [before, now] = [await comparedText(recorded), await comparedText(replayed)];
+  if (before.sha256 !== now.sha256) {
+    await compareDocuments(recorded, replayed, differences, isOlder ? olderLacks : nothingLacks);
+    // The members are equal, and stand in another order.
+    if (differences.total === 0) differences.other([], "members in this order", "members in another order");
+  }
+  const summary = differences.summary();
+  const found = { versions, machine, lacks: differences.lacks, differences: summary };
+  const reason =
+    summary === undefined ? undefined : likelyReason({ ...found, device: facts.provenance.device });
+  return {
+    verdict: reason === undefined ? "identical" : REPLAY_REASONS[reason.code].verdict,
+    reason,
+    compared: { sha256: before.sha256, replayed_sha256: now.sha256, numbers: before.numbers },
+    ...found,
+  };
+}

@@ -1,0 +1,123 @@
+import { basename, dirname, join } from "node:path";
+import { filePath, isUrl } from "../blob/location.ts";
+import { openBlob } from "../blob/open-blob.ts";
+import { shownUrl } from "../blob/policy.ts";
+import type { ErrorCode } from "../contract/errors/error-codes.ts";
+import { MucastError } from "../contract/errors/errors.ts";
+import type { ReplayBlob } from "../contract/output/replay-blob.ts";
+import type { JobContext } from "../jobs/shared/job.ts";
+
+/** What a replay reads blobs with. */
+export type Reading = Pick<JobContext, "policy" | "report" | "signal"> & {
+  /** BLOB_URL, perhaps with its SAS; for blobs in that container. */
+  readonly blobUrl?: string | undefined;
+};
+
+/** The search for one input. */
+export interface FoundInput {
+  /** Where the blob is that the job would read: of the recorded digest, or else the first one that could be read. */
+  readonly location: string | undefined;
+  /** Whether it has the recorded digest. */
+  readonly isRecorded: boolean;
+  /** Where the recorded blob is, where `location` is another one. */
+  readonly original: string | undefined;
+  readonly shown: Omit<NonNullable<ReplayBlob["inputs"]>["feature"], "change">;
+}
+
+interface Wanted {
+  /** As the output records it: an https URL, or the name of a local file. */
+  readonly url: string;
+  readonly sha256: string;
+  /** What the caller gives in place of it. */
+  readonly given: string | undefined;
+  readonly output: string;
+}
+
+/** Codes of a place where no blob can be read; other errors, such as a cancel, end the replay. */
+const GONE: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  "url_not_allowed",
+  "blob_not_found",
+  "blob_unavailable",
+  "unreadable_blob",
+  "too_large",
+  "invalid_request",
+]);
+
+/**
+ * Looks for the blob of the recorded digest: where the caller says, at the recorded URL, and beside the output under the
+ * recorded name. A blob that the caller gives counts also where it is another one; then the search goes on, so that both can be
+ * compared.
+ */
+export async function findInput(
+  { url, sha256, given, output }: Wanted,
+  reading: Reading,
+): Promise<FoundInput> {
+  const tried: { url: string; problem: string }[] = [];
+  let other: { location: string; sha256: string } | undefined;
+  let original: string | undefined;
+  for (const location of placesOf(url, given, output)) {
+    try {
+      const found = await digestOf(location, reading);
+      if (found === sha256) {
+        original = location;
+        break;
+      }
+      other ??= { location, sha256: found };
+      tried.push({ url: shownName(location), problem: `its SHA-256 is ${found}` });
+    } catch (error) {
+      if (!(error instanceof MucastError && GONE.has(error.code))) throw error;
+      tried.push({ url: shownName(location), problem: error.code });
+      // What the caller names must be there.
+      if (location === given) break;
+    }
+  }
+  const isRecorded = original !== undefined && (given === undefined || original === given);
+  const chosen = isRecorded ? { location: original!, sha256 } : other;
+  const found = chosen === undefined ? null : { url: shownName(chosen.location), sha256: chosen.sha256 };
+  return {
+    location: chosen?.location,
+    isRecorded,
+    original: isRecorded ? undefined : original,
+    shown: { url: shownName(url), sha256, found, tried },
+  };
+}
+
+function placesOf(url: string, given: string | undefined, output: string): string[] {
+  const name = isUrl(url) ? url.split("/").at(-1)! : url;
+  const places = [...(given === undefined ? [] : [given]), ...(isWeb(url) ? [url] : [])];
+  if (isPlainName(name)) places.push(beside(output, name));
+  return [...new Set(places)];
+}
+
+/** An output may come from anywhere: of its names only those of a file in the same folder are followed. */
+function isPlainName(name: string): boolean {
+  return /^[^/\\\p{C}?#%]{1,255}$/u.test(name) && name !== "." && name !== "..";
+}
+
+function beside(output: string, name: string): string {
+  if (!isUrl(output)) return join(dirname(output), name);
+  if (!isWeb(output)) return join(dirname(filePath(output)), name);
+  const [bare, ...query] = output.split("?");
+  return [`${bare!.slice(0, bare!.lastIndexOf("/"))}/${name}`, ...query].join("?");
+}
+
+function isWeb(location: string): boolean {
+  return /^https?:/i.test(location);
+}
+
+/** A URL without its query, or a local file's name without its folder: a verdict names no path of the machine. */
+export function shownName(location: string): string {
+  const shown = shownUrl(location);
+  return isWeb(location) ? shown : basename(shown);
+}
+
+/** SHA-256 of a blob as it is stored. */
+async function digestOf(location: string, { policy, report, signal, blobUrl }: Reading): Promise<string> {
+  const blob = await openBlob(location, policy, { signal, blobUrl });
+  let done = 0;
+  for await (const chunk of blob.chunks) {
+    done += chunk.length;
+    report({ kind: "progress", stage: "read", done });
+  }
+  return blob.digest();
+}

@@ -1,0 +1,25 @@
+import type { ErrorCode } from "../contract/errors/error-codes.ts";
+import { MucastError } from "../contract/errors/errors.ts";
+
+/** Codes with which a job ends that this version, or this machine, does not run, or whose blobs are none of their kind. */
+const REFUSALS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  "invalid_request",
+  "unknown_model",
+  "invalid_model_params",
+  "too_large",
+  "unreadable_blob",
+  "invalid_data",
+  "insufficient_history",
+  "sparse_prices",
+  "all_failed",
+  "no_forecast",
+  "fit_failed",
+  "device_unavailable",
+  "diverged",
+  "constant_target",
+]);
+
+/** Whether a job's error says something of its blobs, its config or the kind of machine, and nothing of this replay. */
+export function isRefusal(error: unknown): error is MucastError {
+  return error instanceof MucastError && REFUSALS.has(error.code);
+}

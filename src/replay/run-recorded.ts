@@ -1,0 +1,76 @@
+import { fileURLToPath } from "node:url";
+import type { Operation } from "../contract/config/job-operations.ts";
+import type { ReplayBlob } from "../contract/output/replay-blob.ts";
+import type { ResultRecord } from "../contract/output/result-record.ts";
+import { runDlJob } from "../jobs/dl/run-dl-job.ts";
+import { runMlJob } from "../jobs/ml/run-ml-job.ts";
+import type { JobContext, JobRequest } from "../jobs/shared/job.ts";
+import type { FoundInputs } from "./find-inputs.ts";
+import type { RecordedFacts } from "./recorded-output.ts";
+import { isRefusal } from "./refusals.ts";
+
+const JOBS: Readonly<Record<Operation, (request: JobRequest, context: JobContext) => Promise<ResultRecord>>> =
+  {
+    run_ml_job: runMlJob,
+    run_dl_job: runDlJob,
+  };
+
+const PROBLEM_TEXT = 2_000;
+
+/** The job of an output, as it is run once more. */
+export interface RecordedRun {
+  readonly facts: RecordedFacts;
+  /** JSON text. */
+  readonly config: string;
+  /** Both with a location. */
+  readonly inputs: FoundInputs;
+  /** BLOB_URL, perhaps with its SAS, for inputs in that container. */
+  readonly blobUrl: string | undefined;
+}
+
+/**
+ * Runs the job of an output into the work folder.
+ * @returns the path of the new output, or the problem with which a job ended that is refused here.
+ * @throws MucastError where the machine or the engine is at fault; canceled.
+ */
+export async function runRecorded(
+  { facts, config, inputs, blobUrl }: RecordedRun,
+  context: JobContext,
+  workFolder: string,
+): Promise<{ readonly path: string } | { readonly problem: NonNullable<ReplayBlob["problem"]> }> {
+  const { provenance, operation } = facts;
+  const job: JobRequest = {
+    id: "replay",
+    config,
+    featureUrl: inputs.feature.location!,
+    dataExtractorUrl: inputs.data_extractor.location!,
+    blobUrl: workFolder,
+    recorded: {
+      featureUrl: provenance.feature_url,
+      dataExtractorUrl: provenance.data_extractor_url,
+      configSha256: provenance.config_sha256,
+      blobUrl,
+    },
+  };
+  try {
+    const record = await JOBS[operation](job, quiet(context, typeof provenance.kernel_level === "string"));
+    return { path: fileURLToPath(record.output_url) };
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+    return { problem: { code: error.code, detail: error.message.slice(0, PROBLEM_TEXT) } };
+  }
+}
+
+/**
+ * The warnings of the new run are in its document, which is compared; here they are no news.
+ * @param isPinned whether the recorded job had its kernels pinned.
+ */
+function quiet(context: JobContext, isPinned: boolean): JobContext {
+  return {
+    ...context,
+    portable: context.portable ?? isPinned,
+    report: (event) => {
+      if (event.kind === "progress") context.report(event);
+    },
+  };
+}
