@@ -151,7 +151,8 @@ test("every allowed URL is requested as it is spelt, and lies under an allowed p
       allowed += 1;
       const asked = `https://${url.host}${url.pathname}`;
       const under = asked.startsWith("https://acct.blob.example.net/models/");
-      return under && asked === text.split("?")[0] && url.username === "" && !/\.\.|%|\\/.test(asked);
+      const climbs = /%|\\/.test(asked) || asked.split("/").includes("..");
+      return under && asked === text.split("?")[0] && url.username === "" && !climbs;
     }),
     { numRuns: 3000 },
   );
