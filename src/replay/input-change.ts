@@ -3,9 +3,10 @@ import { formatDay } from "../contract/market/dates.ts";
 import { compareCodePoints } from "../contract/market/ticker-order.ts";
 import type { TickerFeatures } from "../contract/market/ticker-series.ts";
 import { type InputChange, REPLAY_LISTS } from "../contract/output/replay-blob.ts";
-import { type BlockSpan, BlockStore } from "../ingest/block-store.ts";
+import { BlockStore } from "../ingest/block-store.ts";
 import { readFeatures } from "../ingest/read-features.ts";
 import { readPrices } from "../ingest/read-prices.ts";
+import { SeriesStore } from "../ingest/series-store.ts";
 import type { Reading } from "./find-input.ts";
 
 export type InputKind = "feature" | "data_extractor";
@@ -22,7 +23,8 @@ export async function inputChange(
   reading: Reading,
   workFolder: string,
 ): Promise<InputChange> {
-  const kept = new KeptSeries(workFolder);
+  const blocks = new BlockStore(workFolder);
+  const kept = new SeriesStore(blocks);
   try {
     for await (const series of seriesOf(kind, recorded, reading, workFolder)) kept.add(series);
     const change = new Change();
@@ -31,10 +33,10 @@ export async function inputChange(
       if (before === undefined) change.onlyFound.add(series.ticker);
       else compareTicker(before, series, change);
     }
-    for (const ticker of kept.left()) change.onlyRecorded.add(ticker);
+    for (const ticker of kept.tickers()) change.onlyRecorded.add(ticker);
     return change.summary();
   } finally {
-    kept.close();
+    blocks.close();
   }
 }
 
@@ -58,49 +60,6 @@ async function* seriesOf(
     }
   } finally {
     prices.close();
-  }
-}
-
-interface StoredSeries {
-  readonly columns: readonly string[];
-  readonly days: BlockSpan;
-  readonly values: BlockSpan;
-}
-
-/** The series of one blob, by ticker. */
-class KeptSeries {
-  readonly #store: BlockStore;
-  readonly #tickers = new Map<string, StoredSeries>();
-
-  constructor(workFolder: string) {
-    this.#store = new BlockStore(workFolder);
-  }
-
-  add({ ticker, days, columns, values }: TickerFeatures): void {
-    const stored = {
-      columns,
-      days: this.#store.append(Float64Array.from(days)),
-      values: this.#store.append(values),
-    };
-    this.#tickers.set(ticker, stored);
-  }
-
-  take(ticker: string): TickerFeatures | undefined {
-    const stored = this.#tickers.get(ticker);
-    if (stored === undefined) return undefined;
-    this.#tickers.delete(ticker);
-    const [days, values] = [new Float64Array(stored.days.length), new Float64Array(stored.values.length)];
-    this.#store.read(stored.days, 0, days);
-    this.#store.read(stored.values, 0, values);
-    return { ticker, columns: stored.columns, days: Int32Array.from(days), values };
-  }
-
-  left(): Iterable<string> {
-    return this.#tickers.keys();
-  }
-
-  close(): void {
-    this.#store.close();
   }
 }
 

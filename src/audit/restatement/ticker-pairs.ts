@@ -1,5 +1,6 @@
 import type { TickerFeatures } from "../../contract/market/ticker-series.ts";
-import { type BlockSpan, BlockStore } from "../../ingest/block-store.ts";
+import { BlockStore } from "../../ingest/block-store.ts";
+import { SeriesStore } from "../../ingest/series-store.ts";
 
 /** A ticker in the earlier day's blob, in today's, or in both. */
 export interface TickerPair {
@@ -19,7 +20,8 @@ export async function* tickerPairs(
   workFolder: string,
 ): AsyncGenerator<TickerPair, void, void> {
   const store = new BlockStore(workFolder);
-  const waiting = { previous: new WaitingTickers(store), current: new WaitingTickers(store) };
+  // Tickers whose other half has not come yet.
+  const waiting = { previous: new SeriesStore(store), current: new SeriesStore(store) };
   const [before, after] = [previous[Symbol.asyncIterator](), current[Symbol.asyncIterator]()];
   try {
     for (;;) {
@@ -40,57 +42,10 @@ export async function* tickerPairs(
         }
       }
     }
-    for (const left of waiting.previous.rest()) yield { previous: left };
-    for (const left of waiting.current.rest()) yield { current: left };
+    for (const left of waiting.previous.tickers()) yield { previous: waiting.previous.take(left)! };
+    for (const left of waiting.current.tickers()) yield { current: waiting.current.take(left)! };
   } finally {
     await Promise.all([before.return?.(), after.return?.()]);
     store.close();
   }
-}
-
-interface WaitingTicker {
-  readonly columns: readonly string[];
-  readonly days: BlockSpan;
-  readonly values: BlockSpan;
-}
-
-/** Tickers of one blob whose other half has not come yet, by name. */
-class WaitingTickers {
-  readonly #store: BlockStore;
-  readonly #tickers = new Map<string, WaitingTicker>();
-  #lastColumns: readonly string[] = [];
-
-  constructor(store: BlockStore) {
-    this.#store = store;
-  }
-
-  add({ ticker, columns, days, values }: TickerFeatures): void {
-    // Nearly all tickers have the same columns.
-    if (!isEqual(columns, this.#lastColumns)) this.#lastColumns = columns;
-    this.#tickers.set(ticker, {
-      columns: this.#lastColumns,
-      days: this.#store.append(Float64Array.from(days)),
-      values: this.#store.append(values),
-    });
-  }
-
-  /** @returns undefined where that ticker does not wait. */
-  take(ticker: string): TickerFeatures | undefined {
-    const waiting = this.#tickers.get(ticker);
-    if (waiting === undefined) return undefined;
-    this.#tickers.delete(ticker);
-    const days = new Float64Array(waiting.days.length);
-    const values = new Float64Array(waiting.values.length);
-    this.#store.read(waiting.days, 0, days);
-    this.#store.read(waiting.values, 0, values);
-    return { ticker, columns: waiting.columns, days: Int32Array.from(days), values };
-  }
-
-  *rest(): Generator<TickerFeatures> {
-    for (const ticker of [...this.#tickers.keys()]) yield this.take(ticker)!;
-  }
-}
-
-function isEqual(a: readonly string[], b: readonly string[]): boolean {
-  return a.length === b.length && a.every((name, i) => name === b[i]);
 }

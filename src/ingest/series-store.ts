@@ -1,0 +1,52 @@
+import type { TickerFeatures } from "../contract/market/ticker-series.ts";
+import type { BlockSpan, BlockStore } from "./block-store.ts";
+
+interface StoredSeries {
+  readonly columns: readonly string[];
+  readonly days: BlockSpan;
+  readonly values: BlockSpan;
+}
+
+/** The series of many tickers by name, each kept until it is taken; their days and values are in a block store. */
+export class SeriesStore {
+  readonly #store: BlockStore;
+  readonly #tickers = new Map<string, StoredSeries>();
+  #lastColumns: readonly string[] = [];
+
+  /** @param store may be that of other series as well; the caller closes it. */
+  constructor(store: BlockStore) {
+    this.#store = store;
+  }
+
+  /** Keeps a copy. @throws MucastError output_failed where the disk is full. */
+  add({ ticker, columns, days, values }: TickerFeatures): void {
+    // Nearly all tickers have the same columns.
+    if (!isEqual(columns, this.#lastColumns)) this.#lastColumns = [...columns];
+    this.#tickers.set(ticker, {
+      columns: this.#lastColumns,
+      days: this.#store.append(Float64Array.from(days)),
+      values: this.#store.append(values),
+    });
+  }
+
+  /** @returns the series of a ticker, which is no longer kept; undefined where none is. */
+  take(ticker: string): TickerFeatures | undefined {
+    const stored = this.#tickers.get(ticker);
+    if (stored === undefined) return undefined;
+    this.#tickers.delete(ticker);
+    const days = new Float64Array(stored.days.length);
+    const values = new Float64Array(stored.values.length);
+    this.#store.read(stored.days, 0, days);
+    this.#store.read(stored.values, 0, values);
+    return { ticker, columns: stored.columns, days: Int32Array.from(days), values };
+  }
+
+  /** Tickers whose series are kept, in the order in which they came. */
+  tickers(): string[] {
+    return [...this.#tickers.keys()];
+  }
+}
+
+function isEqual(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((name, i) => name === b[i]);
+}
