@@ -1,6 +1,8 @@
 import type { Operation } from "../contract/config/job-operations.ts";
 import type { AuditCheckName, AuditFacts, Severity } from "../contract/output/audit-blob.ts";
 import type { JobContext, JobRequest } from "../jobs/shared/job.ts";
+import type { AuditedBlobs } from "./audited-blobs.ts";
+import type { AuditedJob } from "./job/audited-job.ts";
 
 /** What an audit looks at, and how hard. */
 export interface AuditInputs {
@@ -25,14 +27,23 @@ export interface AuditInputs {
 /** One part of an audit. */
 export interface AuditCheck {
   readonly name: AuditCheckName;
-  /** What it takes, for the person who waits: in jobs, or in readings of the blobs. */
-  cost(inputs: AuditInputs): string;
+  /**
+   * What it takes, for the person who waits: in jobs, or in readings of the blobs.
+   * @param others the checks that the audit runs beside this one.
+   */
+  cost(inputs: AuditInputs, others: readonly AuditCheckName[]): string;
   /** @throws MucastError of the blobs, of the config and of the job. */
   run(inputs: AuditInputs, context: AuditContext): Promise<CheckResult>;
 }
 
 /** What a check may use. Its `report` gets the warnings of reading; a job that the check runs reports nothing. */
 export interface AuditContext extends JobContext {
+  /** The blobs, for all checks together. */
+  readonly blobs: AuditedBlobs;
+  /** The job, which runs on the whole blobs once for all checks. */
+  readonly job: AuditedJob;
+  /** The audit's private folder. A check removes what it writes there; the audit removes the folder. */
+  readonly workFolder: string;
   /** Called as a check gets on: `done` of `total` units of its own work, such as jobs or tickers. */
   readonly onStep?: ((done: number, total: number) => void) | undefined;
 }

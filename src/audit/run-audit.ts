@@ -1,64 +1,63 @@
-import { basename } from "node:path";
-import { openBlob } from "../blob/open-blob.ts";
 import type { AuditBlob, AuditCheckName } from "../contract/output/audit-blob.ts";
 import type { JobContext } from "../jobs/shared/job.ts";
+import { openWorkFolder } from "../jobs/shared/work-folder.ts";
 import { auditDocument, type CheckOutcome } from "./audit-document.ts";
+import { AuditedBlobs } from "./audited-blobs.ts";
 import type { AuditCheck, AuditInputs } from "./check.ts";
 import { CHECKS } from "./checks.ts";
+import { AuditedJob, JOBS, type Jobs } from "./job/audited-job.ts";
 
-/** Where an audit tells how far it is. */
-export interface AuditProgress {
-  /** A check begins. */
-  readonly onCheck: (check: AuditCheckName, cost: string) => void;
-  /** `done` of `total` units of the check that runs. */
-  readonly onStep: (done: number, total: number) => void;
+/** Which parts of an audit are other ones than usual. */
+interface AuditParts {
+  /** By default all. */
+  readonly checks?: readonly AuditCheck[] | undefined;
+  /** A check begins; `cost` is what it takes. */
+  readonly onCheck?: ((check: AuditCheckName, cost: string) => void) | undefined;
+  /** Those that are judged; faulty ones are for tests. */
+  readonly jobs?: Jobs | undefined;
 }
 
 /**
- * Runs the checks one after the other, and puts what they found together.
- * @param checks by default all.
+ * Runs the checks one after the other, and puts what they found together. `report` of the context gets the progress of each
+ * check, with its name as the stage.
  * @throws MucastError of the blobs, the config and the job: then there is no verdict.
  */
 export async function runAudit(
   inputs: AuditInputs,
   context: JobContext,
-  { onCheck, onStep }: AuditProgress,
-  checks: readonly AuditCheck[] = CHECKS,
+  { checks = CHECKS, onCheck, jobs = JOBS }: AuditParts = {},
 ): Promise<AuditBlob> {
-  const digests = await readDigests(inputs, context);
-  const outcomes: CheckOutcome[] = [];
-  for (const check of checks) {
-    const { name } = check;
-    const cost = check.cost(inputs);
-    onCheck(name, cost);
-    outcomes.push({ name, cost, result: await check.run(inputs, { ...context, onStep }) });
+  const work = openWorkFolder();
+  const blobs = new AuditedBlobs(context, inputs.request.blobUrl);
+  const job = new AuditedJob({ jobs, inputs, context, blobs, folder: work.path });
+  try {
+    const outcomes: CheckOutcome[] = [];
+    for (const check of checks) {
+      const { name } = check;
+      const others = checks.filter((one) => one !== check).map((one) => one.name);
+      const cost = check.cost(inputs, others);
+      onCheck?.(name, cost);
+      const onStep = (done: number, total: number) =>
+        context.report({ kind: "progress", stage: name, done, total });
+      const result = await check.run(inputs, { ...context, blobs, job, workFolder: work.path, onStep });
+      outcomes.push({ name, cost, result });
+    }
+    return auditDocument(inputs, outcomes, await digestsOf(inputs, blobs));
+  } finally {
+    job.close();
+    work.remove();
   }
-  return auditDocument(inputs, outcomes, digests);
 }
 
-type Input = AuditBlob["inputs"]["feature"];
-
-async function readDigests(
+async function digestsOf(
   { request, previous }: AuditInputs,
-  context: JobContext,
+  blobs: AuditedBlobs,
 ): Promise<Omit<AuditBlob["inputs"], "config_sha256">> {
-  const digest = (location: string) => readDigest(location, request.blobUrl, context);
   const { featureUrl: feature, dataExtractorUrl: prices } = previous ?? {};
   return {
-    feature: await digest(request.featureUrl),
-    data_extractor: await digest(request.dataExtractorUrl),
-    ...(feature === undefined ? {} : { previous_feature: await digest(feature) }),
-    ...(prices === undefined ? {} : { previous_data_extractor: await digest(prices) }),
+    feature: await blobs.digest(request.featureUrl),
+    data_extractor: await blobs.digest(request.dataExtractorUrl),
+    ...(feature === undefined ? {} : { previous_feature: await blobs.digest(feature) }),
+    ...(prices === undefined ? {} : { previous_data_extractor: await blobs.digest(prices) }),
   };
-}
-
-/** Reads a blob to its end. */
-async function readDigest(
-  location: string,
-  blobUrl: string | undefined,
-  { policy, signal }: JobContext,
-): Promise<Input> {
-  const blob = await openBlob(location, policy, { signal, blobUrl });
-  for await (const _ of blob.chunks) signal.throwIfAborted();
-  return { url: /^https?:/.test(blob.name) ? blob.name : basename(blob.name), sha256: blob.digest() };
 }

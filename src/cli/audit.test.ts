@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, test } from "node:test";
 import { jsonLines, mucast } from "../../test/end-to-end/command.ts";
 import { auditBlobSchema } from "../contract/output/audit-blob.ts";
@@ -31,6 +34,38 @@ describe("mucast audit", { concurrency: 2, timeout: 600_000 }, () => {
     const { code, stdout, stderr } = await mucast(args);
     assert.deepEqual([code, stdout], [2, ""]);
     assert.equal(jsonLines(stderr).at(-1)?.code, "invalid_model_params");
+  });
+
+  test("ends with 8 where history was rewritten, and with 0 on notes alone", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "mucast-audit-"));
+    const earlier = (change: (blob: { prices: Record<string, number[]> }) => void) => {
+      const blob = JSON.parse(readFileSync(`${tiny}/data_extractor_tiny.json`, "utf8"));
+      change(blob);
+      const path = join(folder, "earlier.json");
+      writeFileSync(path, JSON.stringify(blob));
+      return ["--checks", "restatement", "--previous-data-extractor-url", path];
+    };
+    try {
+      const rewritten = earlier(({ prices }) => (Object.values(prices)[0]![20]! *= 1.01));
+      const found = await mucast(["audit", ...BLOBS, "--config", RIDGE, ...rewritten]);
+      assert.equal(found.code, 8, found.stderr);
+      const verdict = auditBlobSchema.parse(JSON.parse(found.stdout));
+      assert.deepEqual([verdict.verdict, verdict.finding_counts], ["found", { price_rewritten: 1 }]);
+      assert.match(found.stderr, /restatement: one reading of .*\n(.*\n)*1\. high price_rewritten: /);
+      const split = earlier(({ prices }) => {
+        const [ticker, own] = Object.entries(prices)[0]!;
+        prices[ticker] = own.map((price) => 4 * price);
+      });
+      const noted = await mucast(["audit", ...BLOBS, "--config", RIDGE, ...split]);
+      assert.equal(noted.code, 0, noted.stderr);
+      const { verdict: word, findings } = auditBlobSchema.parse(JSON.parse(noted.stdout));
+      assert.deepEqual(
+        [word, findings.map(({ code, severity }) => [code, severity])],
+        ["clean", [["price_rescaled", "note"]]],
+      );
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 
   const refused: readonly (readonly [what: string, args: readonly string[], told: RegExp])[] = [

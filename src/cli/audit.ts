@@ -73,8 +73,7 @@ export function addAudit(program: Command): void {
           runAudit(
             inputs,
             { workers, memoryBytes, policy, report: reporter.report, signal },
-            auditProgress(reporter, flags),
-            checks,
+            { checks, onCheck: costTeller(reporter, flags) },
           ),
         );
         reporter.finish();
@@ -142,17 +141,11 @@ function operationOf(config: string, given: string | undefined): Operation {
   throw new MucastError("invalid_request", `config ${message}`, { path: "config" });
 }
 
-function auditProgress(reporter: Reporter, { quiet }: AuditFlags): Parameters<typeof runAudit>[2] {
-  let running: string | undefined;
-  return {
-    onCheck: (check, cost) => {
-      running = check;
-      if (quiet !== true) reporter.write({ level: "info", check, cost }, `${check}: ${cost}`);
-    },
-    onStep: (done, total) => {
-      if (quiet === true) return;
-      reporter.write({ level: "info", check: running, done, total }, `${running}: ${done} of ${total}`);
-    },
+/** Says what a check takes before it begins. */
+function costTeller(reporter: Reporter, { quiet }: AuditFlags) {
+  return (check: string, cost: string): void => {
+    reporter.finish();
+    if (quiet !== true) reporter.write({ level: "info", check, cost }, `${check}: ${cost}`);
   };
 }
 

@@ -32,6 +32,10 @@ const LABELS: Record<Stage, string> = {
   fit: "fitting",
   evaluate: "evaluating",
   write: "writing",
+  truncation: "truncation",
+  restatement: "restatement",
+  foresight: "foresight",
+  skill: "skill",
 };
 const MILLISECONDS_BETWEEN = { bar: 80, line: 2_000 };
 const BAR_CELLS = 24;

@@ -6,7 +6,8 @@ import { cleanMarket } from "../../bench/audit/clean-markets.ts";
 import { foresightOf } from "../../bench/audit/examined-market.ts";
 import { plant } from "../../bench/audit/planted-faults.ts";
 import { plantedMarket, type SignalName, writePlantedBlobs } from "../../bench/planted/planted-signals.ts";
-import type { AuditContext, AuditInputs } from "../../src/audit/check.ts";
+import type { AuditCheck } from "../../src/audit/check.ts";
+import { checked } from "../../src/audit/checked.testing.ts";
 import { foresight } from "../../src/audit/foresight/foresight.ts";
 import { skill } from "../../src/audit/skill/skill.ts";
 import { MucastError } from "../../src/contract/errors/errors.ts";
@@ -18,32 +19,13 @@ after(removeFolders);
 
 const RIDGE = '{"ML params":{"model":"ridge","n_splits":5}}';
 
-function inputsOf(
-  featureUrl: string,
-  dataExtractorUrl: string,
+function audit(
+  check: AuditCheck,
+  [featureUrl, dataExtractorUrl]: readonly [string, string],
   accepted: readonly string[] = [],
-): AuditInputs {
-  return {
-    request: { featureUrl, dataExtractorUrl, config: RIDGE, id: "audit" },
-    operation: "run_ml_job",
-    accepted: new Set(accepted),
-    truncations: 1,
-    quick: false,
-    permutations: 19,
-  };
-}
-
-function contextOf(signal = new AbortController().signal): AuditContext & { steps: [number, number][] } {
-  const steps: [number, number][] = [];
-  return {
-    workers: 1,
-    policy: { allowed: [] },
-    report: () => undefined,
-    signal,
-    openEngine: openSharedEngine,
-    onStep: (done, total) => steps.push([done, total]),
-    steps,
-  };
+) {
+  const request = { featureUrl, dataExtractorUrl, config: RIDGE, id: "audit" };
+  return checked(check, { request, accepted: new Set(accepted) }, { openEngine: openSharedEngine });
 }
 
 const SIZE = { tickers: 4, days: 500 };
@@ -61,19 +43,14 @@ async function writeBlobs(market: ReturnType<typeof cleanMarket>, extra = ""): P
 
 test("foresight reads the blobs ticker by ticker and finds what it finds in memory", async () => {
   const market = plant(cleanMarket(2, SIZE), "dated a day early", { ticker: "S02", feature: "mom_5" });
-  const context = contextOf();
-  const result = await foresight.run(inputsOf(...(await writeBlobs(market))), context);
+  const { verdict, steps, ...result } = await audit(foresight, await writeBlobs(market));
   const { findings, suspects } = foresightOf(market);
   assert.equal(result.status, "found");
   assert.deepEqual(result.findings, findings);
   assert.equal(result.tests, suspects.tests);
   assert.deepEqual([result.facts.tickers, result.facts.ticker_features], [4, 4 * 26]);
-  assert.deepEqual(context.steps, [
-    [1, 4],
-    [2, 4],
-    [3, 4],
-    [4, 4],
-  ]);
+  assert.deepEqual(steps, ["1/4", "2/4", "3/4", "4/4"]);
+  assert.equal(verdict.verdict, "found");
   assert.equal(JSON.stringify(result), JSON.stringify(JSON.parse(JSON.stringify(result))));
 });
 
@@ -88,7 +65,7 @@ test("values on dates without a price are one note, and leave the audit clean", 
     columns: columns.slice(1, 2),
     values: values.slice(one.days.length, 2 * one.days.length),
   }));
-  const result = await foresight.run(inputsOf(...(await writeBlobs({ prices, features }))), contextOf());
+  const result = await audit(foresight, await writeBlobs({ prices, features }));
   assert.equal(result.status, "clean");
   assert.deepEqual(
     result.findings.map(({ code, severity, evidence }) => [code, severity, evidence]),
@@ -100,7 +77,7 @@ test("a feature with much skill is accepted by a person, who then gets a note", 
   const market = plantedMarket("linear", 1, { days: 400, tickers: 3 });
   const paths = writePlantedBlobs([market], await newFolder());
   const run = (accepted: readonly string[]) =>
-    foresight.run(inputsOf(paths.featurePath, paths.dataExtractorPath, accepted), contextOf());
+    audit(foresight, [paths.featurePath, paths.dataExtractorPath], accepted);
   const plain = await run([]);
   assert.equal(plain.status, "found");
   assert.deepEqual([...new Set(plain.findings.map(({ code }) => code))], ["implausible_skill"]);
@@ -111,8 +88,8 @@ test("a feature with much skill is accepted by a person, who then gets a note", 
 });
 
 test("a feature blob that breaks off gives no verdict", async () => {
-  const [features, prices] = await writeBlobs(cleanMarket(4, { tickers: 2, days: 200 }), "x");
-  await assert.rejects(foresight.run(inputsOf(features, prices), contextOf()), (error: unknown) => {
+  const paths = await writeBlobs(cleanMarket(4, { tickers: 2, days: 200 }), "x");
+  await assert.rejects(audit(foresight, paths), (error: unknown) => {
     assert.ok(error instanceof MucastError);
     assert.equal(error.code, "unreadable_blob");
     return true;
@@ -128,7 +105,7 @@ for (const [signal, isSkilled] of [
       [plantedMarket(signal, 2, { days: 700, tickers: 5 })],
       await newFolder(),
     );
-    const result = await skill.run(inputsOf(featurePath, dataExtractorPath), contextOf());
+    const result = await audit(skill, [featurePath, dataExtractorPath]);
     const { rank, permutations, p, dates } = result.facts.score as Record<string, number>;
     assert.equal(permutations, 19);
     assert.equal(p, rank! / 20);
@@ -148,7 +125,7 @@ test("too few scored dates are no verdict on skill", async () => {
     [plantedMarket("linear", 2, { days: 200, tickers: 5 })],
     await newFolder(),
   );
-  const result = await skill.run(inputsOf(featurePath, dataExtractorPath), contextOf());
+  const result = await audit(skill, [featurePath, dataExtractorPath]);
   assert.equal(result.status, "not_run");
   assert.match(result.reason!, /over 80 dates/);
 });

@@ -1,7 +1,6 @@
 import { counted } from "../../contract/errors/wording.ts";
 import { inTurns } from "../../contract/machine/pausable.ts";
 import { type Inputs, openInputs } from "../../jobs/shared/read-inputs.ts";
-import { openWorkFolder } from "../../jobs/shared/work-folder.ts";
 import { type AuditCheck, type AuditContext, type CheckResult, type Finding, ranCheck } from "../check.ts";
 import { finding } from "../findings.ts";
 import { examineTicker } from "./examine-ticker.ts";
@@ -14,16 +13,15 @@ export const foresight: AuditCheck = {
   name: "foresight",
   cost: () => "one reading of both blobs, and some 3 ms for each feature of each ticker and 1,000 dates",
   async run({ request, accepted }, context) {
-    const work = openWorkFolder();
+    const inputs = await openInputs(request, context, context.workFolder);
     try {
-      const inputs = await openInputs(request, context, work.path);
-      try {
-        return await examineInputs(inputs, accepted, context);
-      } finally {
-        await inputs.close();
-      }
+      const result = await examineInputs(inputs, accepted, context);
+      const { feature, dataExtractor } = inputs.digests();
+      context.blobs.note(request.featureUrl, feature);
+      context.blobs.note(request.dataExtractorUrl, dataExtractor);
+      return result;
     } finally {
-      work.remove();
+      await inputs.close();
     }
   },
 };

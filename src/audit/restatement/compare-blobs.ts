@@ -1,4 +1,4 @@
-import { type Blob, openBlob } from "../../blob/open-blob.ts";
+import type { Blob } from "../../blob/open-blob.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { Turns } from "../../contract/machine/pausable.ts";
 import { formatDay } from "../../contract/market/dates.ts";
@@ -23,14 +23,6 @@ export interface ComparedPrices extends ComparedBlobs {
   readonly returns: PastReturns;
 }
 
-export interface CompareOptions {
-  readonly context: AuditContext;
-  /** An existing private folder. */
-  readonly workFolder: string;
-  /** BLOB_URL as the job was given it. */
-  readonly blobUrl?: string | undefined;
-}
-
 /** Names of features in the facts. */
 const MOST_NAMES = 10;
 
@@ -41,15 +33,15 @@ const MOST_NAMES = 10;
 export async function compareFeatureBlobs(
   previousUrl: string,
   currentUrl: string,
-  options: CompareOptions,
+  context: AuditContext,
 ): Promise<ComparedBlobs> {
-  return withBlobs([previousUrl, currentUrl], options, async (previous, current) => {
-    const reading = readingOf(options);
+  return withBlobs([previousUrl, currentUrl], context, async (previous, current) => {
+    const reading = readingOf(context);
     const comparison = new HistoryComparison();
     const pairs = tickerPairs(
       readFeatures(previous, reading),
       readFeatures(current, reading),
-      options.workFolder,
+      context.workFolder,
     );
     for await (const pair of pairs) comparison.add(pair);
     return { comparison, facts: factsOf(comparison, previous, current) };
@@ -63,14 +55,14 @@ export async function compareFeatureBlobs(
 export async function comparePriceBlobs(
   previousUrl: string,
   currentUrl: string,
-  options: CompareOptions,
+  context: AuditContext,
 ): Promise<ComparedPrices> {
-  return withBlobs([previousUrl, currentUrl], options, async (previous, current) => {
-    const before = await readPrices(previous, readingOf(options));
+  return withBlobs([previousUrl, currentUrl], context, async (previous, current) => {
+    const before = await readPrices(previous, readingOf(context));
     try {
-      const after = await readPrices(current, readingOf(options));
+      const after = await readPrices(current, readingOf(context));
       try {
-        const compared = await compareEvery(before, after, options.context.signal);
+        const compared = await compareEvery(before, after, context.signal);
         return { ...compared, facts: factsOf(compared.comparison, previous, current) };
       } finally {
         after.close();
@@ -119,13 +111,12 @@ function pastReturn(prices: Float64Array): number | undefined {
 
 async function withBlobs<T>(
   [previousUrl, currentUrl]: readonly [string, string],
-  { context, blobUrl }: CompareOptions,
+  { blobs }: AuditContext,
   body: (previous: Blob, current: Blob) => Promise<T>,
 ): Promise<T> {
-  const options = { signal: context.signal, blobUrl };
-  const previous = await openBlob(previousUrl, context.policy, options);
+  const previous = await blobs.open(previousUrl);
   try {
-    const current = await openBlob(currentUrl, context.policy, options);
+    const current = await blobs.open(currentUrl);
     try {
       return await body(previous, current);
     } finally {
@@ -136,7 +127,7 @@ async function withBlobs<T>(
   }
 }
 
-function readingOf({ context: { signal, policy }, workFolder }: CompareOptions) {
+function readingOf({ signal, policy, workFolder }: AuditContext) {
   return { workFolder, signal, limits: policy.limits };
 }
 

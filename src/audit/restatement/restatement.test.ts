@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { seededRandom } from "../../../test/twins/random.ts";
 import type { CheckResult, Finding } from "../check.ts";
+import { checked } from "../checked.testing.ts";
 import {
   type Cell,
   cleanMarket,
@@ -30,23 +31,10 @@ function written(name: string, market: Market): { featureUrl: string; dataExtrac
 }
 
 function audit(previous: object | undefined, request: { featureUrl: string; dataExtractorUrl: string }) {
-  return restatement.run(
-    {
-      request: { ...request, config: '{"ML params": {"model": "ridge"}}', id: "audit" },
-      operation: "run_ml_job",
-      ...(previous === undefined ? {} : { previous }),
-      accepted: new Set(),
-      truncations: 5,
-      quick: false,
-      permutations: 19,
-    },
-    {
-      workers: 1,
-      policy: { allowed: [] },
-      report: () => undefined,
-      signal: new AbortController().signal,
-    },
-  );
+  return checked(restatement, {
+    request: { ...request, config: '{"ML params": {"model": "ridge"}}', id: "audit" },
+    ...(previous === undefined ? {} : { previous }),
+  });
 }
 
 /** Audits two days of a clean market after `plant` has changed what the earlier day's blobs, and today's, say. */

@@ -1,4 +1,3 @@
-import { openWorkFolder } from "../../jobs/shared/work-folder.ts";
 import {
   type AuditCheck,
   type AuditContext,
@@ -35,23 +34,17 @@ async function compareDays(
   const pairs = [featureUrl, dataExtractorUrl].filter((url) => url !== undefined).length;
   if (pairs === 0)
     return notRun("no earlier blob was given (--previous-feature-url, --previous-data-extractor-url)");
-  const work = openWorkFolder();
-  const options = { context, workFolder: work.path, blobUrl: request.blobUrl };
-  try {
-    let prices: ComparedPrices | undefined;
-    if (dataExtractorUrl !== undefined) {
-      prices = await comparePriceBlobs(dataExtractorUrl, request.dataExtractorUrl, options);
-      context.onStep?.(1, pairs);
-    }
-    let features: ComparedBlobs | undefined;
-    if (featureUrl !== undefined) {
-      features = await compareFeatureBlobs(featureUrl, request.featureUrl, options);
-      context.onStep?.(pairs, pairs);
-    }
-    return resultOf(prices, features);
-  } finally {
-    work.remove();
+  let prices: ComparedPrices | undefined;
+  if (dataExtractorUrl !== undefined) {
+    prices = await comparePriceBlobs(dataExtractorUrl, request.dataExtractorUrl, context);
+    context.onStep?.(1, pairs);
   }
+  let features: ComparedBlobs | undefined;
+  if (featureUrl !== undefined) {
+    features = await compareFeatureBlobs(featureUrl, request.featureUrl, context);
+    context.onStep?.(pairs, pairs);
+  }
+  return resultOf(prices, features);
 }
 
 function resultOf(prices: ComparedPrices | undefined, features: ComparedBlobs | undefined): CheckResult {

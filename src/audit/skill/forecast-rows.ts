@@ -1,6 +1,6 @@
 import { parseDay } from "../../contract/market/dates.ts";
 import type { DatedForecasts } from "../../evaluate/forecast-rows.ts";
-import { outputParts, type ReadObject, type ReadValue } from "../truncation/output-parts.ts";
+import { outputParts, type ReadObject, type ReadValue } from "../job/output-parts.ts";
 
 /** The forecasts of an output beside their labels, one entry a ticker. */
 export interface OutputForecasts {

@@ -1,60 +1,33 @@
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { inTurns } from "../../contract/machine/pausable.ts";
 import type { AuditFacts } from "../../contract/output/audit-blob.ts";
 import type { DatedForecasts } from "../../evaluate/forecast-rows.ts";
-import { runDlJob } from "../../jobs/dl/run-dl-job.ts";
-import { runMlJob } from "../../jobs/ml/run-ml-job.ts";
-import { openWorkFolder } from "../../jobs/shared/work-folder.ts";
-import {
-  type AuditCheck,
-  type AuditContext,
-  type AuditInputs,
-  type CheckResult,
-  type Finding,
-  notRun,
-  ranCheck,
-} from "../check.ts";
+import { type AuditCheck, type CheckResult, type Finding, notRun, ranCheck } from "../check.ts";
 import { finding } from "../findings.ts";
-import { auditedConfig } from "../truncation/audited-config.ts";
 import { BLOCK_DATES, LEAST_BLOCKS } from "./block-permutations.ts";
 import { readForecasts } from "./forecast-rows.ts";
 import { type PermutedSkill, permutedSkill } from "./permuted-skill.ts";
 
-const JOBS = { run_ml_job: runMlJob, run_dl_job: runDlJob };
-
-/** Runs the job once and asks whether chance gives its forecasts as high an information coefficient. */
+/**
+ * Asks whether chance gives the job's forecasts as high an information coefficient. The model is not fitted again to permuted
+ * labels: docs/audit.md says why.
+ */
 export const skill: AuditCheck = {
   name: "skill",
-  cost: ({ quick }) => `one job${quick ? " of the quick model" : ""}`,
-  async run(inputs, context) {
-    const work = openWorkFolder();
-    try {
-      const output = await runJob(inputs, context, join(work.path, "skill"));
-      context.onStep?.(1, 2);
-      const { score, outOfFold } = await readForecasts(output, context.signal);
-      const judge = (rows: readonly DatedForecasts[]) =>
-        inTurns(permutedSkill(rows, inputs.permutations), context.signal);
-      const judged = { score: await judge(score), out_of_fold: await judge(outOfFold) };
-      context.onStep?.(2, 2);
-      return resultOf(judged);
-    } finally {
-      work.remove();
-    }
+  cost: ({ quick }, others) =>
+    others.includes("truncation")
+      ? "no job more: it judges the first one of truncation"
+      : `one job${quick ? " of the quick model" : ""}`,
+  async run({ permutations }, { job, onStep, signal }) {
+    const whole = await job.whole();
+    if ("reason" in whole) return notRun(whole.reason);
+    onStep?.(1, 2);
+    const { score, outOfFold } = await readForecasts(whole.output, signal);
+    const judge = (rows: readonly DatedForecasts[]) => inTurns(permutedSkill(rows, permutations), signal);
+    const judged = { score: await judge(score), out_of_fold: await judge(outOfFold) };
+    onStep?.(2, 2);
+    return resultOf(judged);
   },
 };
-
-/** @returns the path of the output. */
-async function runJob(
-  { operation, request, quick }: AuditInputs,
-  context: AuditContext,
-  folder: string,
-): Promise<string> {
-  const config = auditedConfig(request.config, operation, quick);
-  const job = { ...request, config, blobUrl: folder, id: "audit" };
-  const { output_url } = await JOBS[operation](job, { ...context, report: () => undefined });
-  return fileURLToPath(output_url);
-}
 
 type Judged = Readonly<Record<"score" | "out_of_fold", PermutedSkill | undefined>>;
 

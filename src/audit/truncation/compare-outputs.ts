@@ -1,7 +1,7 @@
 import { Turns } from "../../contract/machine/pausable.ts";
 import { compareCodePoints } from "../../contract/market/ticker-order.ts";
+import { DATED_PARTS, type OutputPart, outputParts, type ReadObject } from "../job/output-parts.ts";
 import { compareParts, type Difference } from "./compare-parts.ts";
-import { DATED_PARTS, type OutputPart, outputParts, type ReadObject } from "./output-parts.ts";
 
 /** Two outputs on this machine: of the whole blobs, and of those that end after `date` (`YYYY-MM-DD`). */
 export interface OutputPair {

@@ -1,5 +1,5 @@
 import type { FindingCode } from "../findings.ts";
-import type { DatedPart, ReadObject, ReadValue } from "./output-parts.ts";
+import type { DatedPart, ReadObject, ReadValue } from "../job/output-parts.ts";
 
 /** A value that the two runs do not share. */
 export interface Difference {

@@ -10,11 +10,13 @@ import { cleanMarket, type Market, weekdays } from "../../../test/end-to-end/mar
 import { networkConfig } from "../../../test/end-to-end/network-jobs.ts";
 import { smallMarket } from "../../../test/end-to-end/network-market.ts";
 import { openSharedEngine } from "../../../test/end-to-end/shared-engines.ts";
+import type { Report } from "../../contract/output/job-events.ts";
 import type { OutputBlob } from "../../contract/output/output-blob.ts";
-import { runDlJob } from "../../jobs/dl/run-dl-job.ts";
 import { runMlJob } from "../../jobs/ml/run-ml-job.ts";
-import type { AuditContext, AuditInputs } from "../check.ts";
-import { truncation, truncationOf } from "./truncation.ts";
+import type { AuditInputs } from "../check.ts";
+import { checked } from "../checked.testing.ts";
+import { JOBS, type Jobs } from "../job/audited-job.ts";
+import { truncation } from "./truncation.ts";
 
 after(removeFolders);
 
@@ -30,29 +32,18 @@ function workFolders(): string[] {
 async function audit(
   market: Market,
   config: string,
-  { signal, onStep, ...more }: Partial<AuditInputs & Pick<AuditContext, "signal" | "onStep">> = {},
-  check = truncation,
+  { signal, onStep, ...more }: Partial<AuditInputs> & { signal?: AbortSignal; onStep?: () => void } = {},
+  jobs: Jobs = JOBS,
 ) {
   const { features, prices } = await writeMarket(market);
-  const steps: string[] = [];
-  const inputs: AuditInputs = {
-    request: { featureUrl: features, dataExtractorUrl: prices, config, id: "audit" },
-    operation: "run_ml_job",
-    accepted: new Set(),
-    truncations: 2,
-    quick: false,
-    permutations: 19,
-    ...more,
+  const request = { featureUrl: features, dataExtractorUrl: prices, config, id: "audit" };
+  const report: Report = ({ kind }) => {
+    assert.equal(kind, "progress", "the jobs of an audit report nothing");
+    onStep?.();
   };
-  const context = {
-    workers: 1,
-    policy: { allowed: [] },
-    report: () => assert.fail("the jobs of an audit report nothing"),
-    signal: signal ?? new AbortController().signal,
-    openEngine: openSharedEngine,
-    onStep: onStep ?? ((done: number, total: number) => steps.push(`${done}/${total}`)),
-  };
-  return { ...(await check.run(inputs, context)), steps, folder: features };
+  const context = { report, openEngine: openSharedEngine, ...(signal === undefined ? {} : { signal }) };
+  const result = await checked(truncation, { request, ...more }, context, jobs);
+  return { ...result, folder: features };
 }
 
 /** A job with a fault of its own, planted into the output that the right job has written. */
@@ -100,8 +91,8 @@ describe("the truncation check", { timeout: 600_000 }, () => {
       const mean = predicted.reduce((sum, p) => sum + p, 0) / predicted.length;
       forecasts.JPM!.predicted = predicted.map((p) => p - mean);
     });
-    const check = truncationOf({ run_ml_job: centre, run_dl_job: runDlJob });
-    const { status, findings } = await audit(cleanMarket(DATES[220]), RIDGE, {}, check);
+    const jobs = { ...JOBS, run_ml_job: centre };
+    const { status, findings } = await audit(cleanMarket(DATES[220]), RIDGE, {}, jobs);
     assert.equal(status, "found");
     assert.deepEqual(
       findings.map(({ code, ticker, severity }) => [code, ticker, severity]),
@@ -118,8 +109,8 @@ describe("the truncation check", { timeout: 600_000 }, () => {
       forecasts.KO!.upper[0]! += Number(window.end.slice(8)) * 1e-9;
       cross_validation!.XOM!.folds[1]!.rmse = Number(window.end.slice(8));
     });
-    const check = truncationOf({ run_ml_job: peek, run_dl_job: runDlJob });
-    const { findings } = await audit(cleanMarket(DATES[220]), RIDGE, { truncations: 1 }, check);
+    const jobs = { ...JOBS, run_ml_job: peek };
+    const { findings } = await audit(cleanMarket(DATES[220]), RIDGE, { truncations: 1 }, jobs);
     assert.deepEqual(
       findings.map(({ code, ticker, evidence }) => [code, ticker, evidence.at]),
       [

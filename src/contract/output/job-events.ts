@@ -3,9 +3,10 @@ import type { Failure } from "../problems/failures.ts";
 import type { Warning } from "../problems/warnings.ts";
 import type { CodeCounts } from "../schema/answer-limits.ts";
 import { mayGrow } from "../schema/open-schema.ts";
+import { AUDIT_CHECKS } from "./audit-blob.ts";
 
-/** The steps of a job, in the order in which they begin. */
-export const STAGES = ["read", "fit", "evaluate", "write"] as const;
+/** The steps of a job, in the order in which they begin, and the checks of an audit. */
+export const STAGES = ["read", "fit", "evaluate", "write", ...AUDIT_CHECKS] as const;
 export type Stage = (typeof STAGES)[number];
 
 /**
@@ -13,6 +14,7 @@ export type Stage = (typeof STAGES)[number];
  * - read: bytes.
  * - fit: fits of run_ml_job; epochs of run_dl_job. An epoch that early stopping saves counts as done when its network is.
  * - evaluate: tickers of each table.
+ * - a check of an audit: its own units, such as jobs, blobs or tickers.
  */
 export interface Progress {
   readonly kind: "progress";
@@ -80,7 +82,7 @@ export const epochsSchema = z
 
 export type Epochs = z.infer<typeof epochsSchema>;
 
-/** How far a running operation is, in the units of its stage (bytes, fits or epochs). */
+/** How far a running operation is, in the units of its stage (bytes, fits or epochs; of an audit those of its check). */
 export const progressSchema = z
   .strictObject({
     stage: mayGrow(z.enum(STAGES)),

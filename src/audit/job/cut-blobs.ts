@@ -1,8 +1,5 @@
-import { openBlob } from "../../blob/open-blob.ts";
 import { type Day, formatDay } from "../../contract/market/dates.ts";
 import type { TickerFeatures, TickerPrices } from "../../contract/market/ticker-series.ts";
-import { readFeatures } from "../../ingest/read-features.ts";
-import type { JobContext, JobRequest } from "../../jobs/shared/job.ts";
 
 /** The window that a copy of a data-extraction blob names. */
 export interface CopiedWindow {
@@ -48,20 +45,6 @@ export async function* cutFeaturesText(
     separator = ",\n";
   }
   yield "\n}}\n";
-}
-
-/** The tickers of a feature blob. */
-export async function* featuresOf(
-  { featureUrl, blobUrl }: Pick<JobRequest, "featureUrl" | "blobUrl">,
-  { policy, signal }: JobContext,
-  workFolder: string,
-): AsyncGenerator<TickerFeatures> {
-  const blob = await openBlob(featureUrl, policy, { signal, blobUrl });
-  try {
-    yield* readFeatures(blob, { workFolder, signal, limits: policy.limits });
-  } finally {
-    await blob.close();
-  }
 }
 
 function rowsUpTo(days: Int32Array, until: Day): number {

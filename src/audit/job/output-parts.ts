@@ -1,4 +1,5 @@
 import { createReadStream } from "node:fs";
+import { MucastError } from "../../contract/errors/errors.ts";
 import { ByteWindow } from "../../ingest/json/byte-window.ts";
 import { Doubles } from "../../ingest/json/doubles.ts";
 import { JsonReader, Token, type Waiting } from "../../ingest/json/json-reader.ts";
@@ -24,9 +25,25 @@ export interface OutputPart {
  * The dated parts of an output on this machine, one ticker at a time in the order of its bytes: memory grows with the
  * largest ticker. Relies on the order in which every job writes: parts as in DATED_PARTS, tickers by code point.
  */
-export async function* outputParts(path: string, signal: AbortSignal): AsyncGenerator<OutputPart> {
+export function outputParts(path: string, signal: AbortSignal): AsyncGenerator<OutputPart> {
+  return readOutput(path, readParts, signal);
+}
+
+/** The digest of the feature blob that an output on this machine was made of. */
+export async function featureDigest(path: string, signal: AbortSignal): Promise<string> {
+  for await (const provenance of readOutput(path, readProvenance, signal)) {
+    return provenance.feature_sha256 as string;
+  }
+  throw new MucastError("internal", `${path} has no provenance`, { source: path });
+}
+
+async function* readOutput<T>(
+  path: string,
+  read: (json: JsonReader) => Generator<T | undefined, void, void>,
+  signal: AbortSignal,
+): AsyncGenerator<T> {
   const bytes = new ByteWindow({ name: path, chunks: createReadStream(path) }, signal);
-  const steps = readParts(new JsonReader(bytes));
+  const steps = read(new JsonReader(bytes));
   try {
     for (let step = steps.next(); step.done !== true; step = steps.next()) {
       if (step.value === undefined) await bytes.refill();
@@ -50,6 +67,14 @@ function* readParts(json: JsonReader): Generator<OutputPart | undefined, void, v
       const ticker = json.text;
       yield { part, ticker, value: yield* readValue(json) };
     }
+  }
+}
+
+function* readProvenance(json: JsonReader): Generator<ReadObject | undefined, void, void> {
+  yield* json.take();
+  for (let token = yield* json.take(); token !== Token.objectEnd; token = yield* json.take()) {
+    if (json.text === "provenance") yield (yield* readValue(json)) as ReadObject;
+    else yield* json.skip();
   }
 }
 

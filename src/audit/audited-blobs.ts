@@ -1,0 +1,59 @@
+import { basename } from "node:path";
+import { type Blob, openBlob } from "../blob/open-blob.ts";
+import { MucastError } from "../contract/errors/errors.ts";
+import type { AuditBlob } from "../contract/output/audit-blob.ts";
+import type { JobContext } from "../jobs/shared/job.ts";
+
+export type InputDigest = AuditBlob["inputs"]["feature"];
+
+/** The blobs that an audit reads. Each reading to the end leaves the digest, so that none is read for it alone. */
+export class AuditedBlobs {
+  readonly #context: Pick<JobContext, "policy" | "signal">;
+  readonly #blobUrl: string | undefined;
+  /** By location as it was given. */
+  readonly #digests = new Map<string, InputDigest>();
+
+  /** @param blobUrl BLOB_URL as the job was given it. */
+  constructor(context: Pick<JobContext, "policy" | "signal">, blobUrl: string | undefined) {
+    this.#context = context;
+    this.#blobUrl = blobUrl;
+  }
+
+  /**
+   * Opens a blob for one reading.
+   * @throws MucastError of `openBlob`; the stream throws blob_unavailable where another reading gave other bytes.
+   */
+  async open(location: string): Promise<Blob> {
+    const { policy, signal } = this.#context;
+    const blob = await openBlob(location, policy, { signal, blobUrl: this.#blobUrl });
+    const onEnd = () => this.note(location, { name: blob.name, sha256: blob.digest() });
+    return { ...blob, chunks: thenAtEnd(blob.chunks, onEnd) };
+  }
+
+  /** Takes the digest of a reading that went another way. @throws MucastError blob_unavailable where it is another one. */
+  note(location: string, { name, sha256 }: { readonly name: string; readonly sha256: string }): void {
+    const before = this.#digests.get(location);
+    if (before !== undefined && before.sha256 !== sha256) {
+      throw new MucastError(
+        "blob_unavailable",
+        `${name} changed while it was audited; run again once nothing writes to it`,
+        { source: name },
+      );
+    }
+    this.#digests.set(location, { url: /^https?:/.test(name) ? name : basename(name), sha256 });
+  }
+
+  /** Reads the blob only where no check has. */
+  async digest(location: string): Promise<InputDigest> {
+    if (!this.#digests.has(location)) {
+      const { chunks } = await this.open(location);
+      for await (const _ of chunks) this.#context.signal.throwIfAborted();
+    }
+    return this.#digests.get(location)!;
+  }
+}
+
+async function* thenAtEnd(chunks: AsyncIterable<Uint8Array>, onEnd: () => void): AsyncGenerator<Uint8Array> {
+  yield* chunks;
+  onEnd();
+}

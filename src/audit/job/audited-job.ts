@@ -1,0 +1,166 @@
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Content } from "../../blob/content.ts";
+import { isWebUrl, writeOutput } from "../../blob/folder/output-folder.ts";
+import { parseDlSettings } from "../../contract/config/dl-settings.ts";
+import type { Operation } from "../../contract/config/job-operations.ts";
+import { parseMlSettings } from "../../contract/config/ml-settings.ts";
+import type { Day } from "../../contract/market/dates.ts";
+import type { TickerFeatures } from "../../contract/market/ticker-series.ts";
+import type { ResultRecord } from "../../contract/output/result-record.ts";
+import { readFeatures } from "../../ingest/read-features.ts";
+import { runDlJob } from "../../jobs/dl/run-dl-job.ts";
+import { runMlJob } from "../../jobs/ml/run-ml-job.ts";
+import type { JobContext, JobRequest } from "../../jobs/shared/job.ts";
+import type { AuditedBlobs } from "../audited-blobs.ts";
+import type { AuditInputs } from "../check.ts";
+import { auditedConfig } from "./audited-config.ts";
+import { type AuditedPrices, readAuditedPrices, tickersOf } from "./audited-prices.ts";
+import { cutFeaturesText, cutPricesText } from "./cut-blobs.ts";
+import { type CutPlan, planCuts } from "./cut-plan.ts";
+import { featureDigest } from "./output-parts.ts";
+
+export type Jobs = Readonly<
+  Record<Operation, (request: JobRequest, context: JobContext) => Promise<ResultRecord>>
+>;
+
+export const JOBS: Jobs = { run_ml_job: runMlJob, run_dl_job: runDlJob };
+
+/** The inputs of a job on this machine. */
+type LocalBlobs = Pick<JobRequest, "featureUrl" | "dataExtractorUrl">;
+
+/** The job on the whole blobs, with the cut of `plan`. */
+export interface WholeRun {
+  readonly plan: CutPlan;
+  readonly featureUrl: string;
+  /** Path of the output. */
+  readonly output: string;
+}
+
+/** What there is instead where the job cannot be judged. */
+export interface NoRun {
+  readonly reason: string;
+}
+
+interface JobParts {
+  readonly jobs: Jobs;
+  readonly inputs: AuditInputs;
+  readonly context: JobContext;
+  readonly blobs: AuditedBlobs;
+  /** An existing private folder. */
+  readonly folder: string;
+}
+
+/** After every day that a blob can name. */
+const LAST_DAY: Day = Number.POSITIVE_INFINITY;
+
+/** The job that an audit judges. On the whole blobs it runs once, for the first check that asks; the output stays till `close`. */
+export class AuditedJob {
+  readonly #parts: JobParts;
+  #prices: AuditedPrices | undefined;
+  #whole: Promise<WholeRun | NoRun> | undefined;
+
+  constructor(parts: JobParts) {
+    this.#parts = parts;
+  }
+
+  /** @throws MucastError of the blobs, of the config and of the job. */
+  whole(): Promise<WholeRun | NoRun> {
+    this.#whole ??= this.#runWhole();
+    return this.#whole;
+  }
+
+  /**
+   * Runs the job on both blobs as they were after `day`, after `whole` has.
+   * @param folder takes the copies and the output; the caller removes it.
+   * @returns the path of the output.
+   */
+  async runCut(day: Day, whole: WholeRun, folder: string): Promise<string> {
+    const blobs = {
+      featureUrl: await this.#writeFeatures(folder, day, whole.featureUrl),
+      dataExtractorUrl: await this.#writePrices(folder, { day, until: day }, whole.plan),
+    };
+    return this.#run(blobs, folder);
+  }
+
+  close(): void {
+    this.#prices?.blob.close();
+  }
+
+  async #runWhole(): Promise<WholeRun | NoRun> {
+    const { inputs, context, blobs, folder } = this.#parts;
+    const { operation, request, truncations } = inputs;
+    if (operation === "run_ml_job") parseMlSettings(request.config);
+    else if (!parseDlSettings(request.config).settings.enabled) {
+      return { reason: "the config switches the job off" };
+    }
+    const source = await blobs.open(request.dataExtractorUrl);
+    this.#prices = await readAuditedPrices(source, context, folder);
+    const { dates, window } = this.#prices;
+    const plan = planCuts(dates, window.learningEnd, truncations);
+    if (plan === undefined) return { reason: "the window has too few dates to cut one off" };
+    const local = await this.#wholeBlobs(plan, window.end);
+    const output = await this.#run(local, this.#wholeFolder);
+    if (local.featureUrl === request.featureUrl) {
+      const sha256 = await featureDigest(output, context.signal);
+      blobs.note(request.featureUrl, { name: request.featureUrl, sha256 });
+    }
+    return { plan, featureUrl: local.featureUrl, output };
+  }
+
+  get #wholeFolder(): string {
+    return join(this.#parts.folder, "whole");
+  }
+
+  /** The blobs as they are; copies of remote ones, and of prices that lack the cut that the audit chose. */
+  async #wholeBlobs(plan: CutPlan, end: Day): Promise<LocalBlobs> {
+    const { featureUrl, dataExtractorUrl } = this.#parts.inputs.request;
+    const folder = this.#wholeFolder;
+    const isCopied = plan.isChosen || isWebUrl(dataExtractorUrl);
+    return {
+      featureUrl: isWebUrl(featureUrl) ? await this.#writeFeatures(folder, LAST_DAY, featureUrl) : featureUrl,
+      dataExtractorUrl: isCopied
+        ? await this.#writePrices(folder, { day: end, until: LAST_DAY }, plan)
+        : dataExtractorUrl,
+    };
+  }
+
+  #writeFeatures(folder: string, until: Day, url: string): Promise<string> {
+    return this.#write(folder, "feature_engine_audit.json", cutFeaturesText(until, this.#featuresOf(url)));
+  }
+
+  async *#featuresOf(url: string): AsyncGenerator<TickerFeatures> {
+    const { blobs, folder: workFolder, context } = this.#parts;
+    const { signal, policy } = context;
+    const blob = await blobs.open(url);
+    try {
+      yield* readFeatures(blob, { workFolder, signal, limits: policy.limits });
+    } finally {
+      await blob.close();
+    }
+  }
+
+  /** @param day the end of the copy's window. */
+  #writePrices(
+    folder: string,
+    { day, until }: Readonly<Record<"day" | "until", Day>>,
+    { learningEnd }: CutPlan,
+  ): Promise<string> {
+    const { window, blob } = this.#prices!;
+    const copied = { start: window.start, end: day, learningEnd };
+    return this.#write(folder, "data_extractor_audit.json", cutPricesText(copied, until, tickersOf(blob)));
+  }
+
+  #write(folder: string, name: string, content: Content): Promise<string> {
+    return writeOutput(join(folder, "data"), name, content, { signal: this.#parts.context.signal });
+  }
+
+  async #run(blobs: LocalBlobs, folder: string): Promise<string> {
+    const { jobs, inputs, context } = this.#parts;
+    const { operation, request, quick } = inputs;
+    const config = auditedConfig(request.config, operation, quick);
+    const job = { ...blobs, config, blobUrl: folder, id: "audit" };
+    const record = await jobs[operation](job, { ...context, report: () => undefined });
+    return fileURLToPath(record.output_url);
+  }
+}

@@ -1,0 +1,42 @@
+import type { Blob } from "../../blob/open-blob.ts";
+import { inTurns } from "../../contract/machine/pausable.ts";
+import type { Day } from "../../contract/market/dates.ts";
+import type { TickerPrices } from "../../contract/market/ticker-series.ts";
+import { type PriceBlob, readPrices } from "../../ingest/read-prices.ts";
+import type { JobContext } from "../../jobs/shared/job.ts";
+import { isPrice } from "../../panel/price-dates.ts";
+import { type ResolvedWindow, resolveWindow } from "../../panel/window.ts";
+
+/** The data-extraction blob of an audit, read once. */
+export interface AuditedPrices {
+  readonly blob: PriceBlob;
+  readonly window: ResolvedWindow;
+  /** Shape (n), ascending: the dates of the window on which some ticker has a price. */
+  readonly dates: Int32Array;
+}
+
+/** @throws MucastError of the blob and of the window. */
+export async function readAuditedPrices(
+  source: Blob,
+  { policy, signal }: JobContext,
+  workFolder: string,
+): Promise<AuditedPrices> {
+  const blob = await readPrices(source, { workFolder, signal, limits: policy.limits });
+  try {
+    const { window } = await inTurns(resolveWindow(blob.window, tickersOf(blob), source.name), signal);
+    const days = new Set<Day>();
+    for (const { days: own, prices } of tickersOf(blob)) {
+      for (const [i, day] of own.entries()) {
+        if (day >= window.start && day <= window.end && isPrice(prices[i]!)) days.add(day);
+      }
+    }
+    return { blob, window, dates: Int32Array.from(days).sort() };
+  } catch (error) {
+    blob.close();
+    throw error;
+  }
+}
+
+export function* tickersOf(blob: PriceBlob): Generator<TickerPrices> {
+  for (const ticker of blob.tickers) yield blob.load(ticker);
+}

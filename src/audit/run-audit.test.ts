@@ -1,0 +1,82 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { appendFileSync, readFileSync, rmSync } from "node:fs";
+import { after, describe, test } from "node:test";
+import { removeFolders, writeMarket } from "../../test/end-to-end/job-runs.ts";
+import { cleanMarket, weekdays } from "../../test/end-to-end/market.ts";
+import { openSharedEngine } from "../../test/end-to-end/shared-engines.ts";
+import type { AuditCheck } from "./check.ts";
+import { auditContext, auditInputs } from "./checked.testing.ts";
+import { foresight } from "./foresight/foresight.ts";
+import { JOBS, type Jobs } from "./job/audited-job.ts";
+import { runAudit } from "./run-audit.ts";
+import { skill } from "./skill/skill.ts";
+import { truncation } from "./truncation/truncation.ts";
+
+after(removeFolders);
+
+const RIDGE = '{"ML params": {"model": "ridge", "n_splits": 2}}';
+
+/** The audit of a market of five tickers, of which nothing is known before. */
+async function marketAudit(learningEnd?: string) {
+  const { features, prices } = await writeMarket(cleanMarket(learningEnd));
+  const sha256 = createHash("sha256").update(readFileSync(features)).digest("hex");
+  const request = { featureUrl: features, dataExtractorUrl: prices, config: RIDGE, id: "audit" };
+  const context = auditContext({ openEngine: openSharedEngine });
+  const run = (checks: readonly AuditCheck[], jobs?: Jobs) =>
+    runAudit(auditInputs({ request, truncations: 1 }), context, { checks, jobs });
+  return { features, sha256, run };
+}
+
+describe("an audit", { timeout: 600_000 }, () => {
+  test("runs the job on the whole blobs once, for truncation and skill together, and each says the same alone", async () => {
+    let runs = 0;
+    const counted: Jobs = {
+      ...JOBS,
+      run_ml_job: (request, context) => {
+        runs++;
+        return JOBS.run_ml_job(request, context);
+      },
+    };
+    const { run } = await marketAudit();
+    const both = await run([truncation, skill], counted);
+    assert.equal(runs, 2);
+    assert.match(both.checks.skill!.cost, /^no job more/);
+    const alone = await run([skill], counted);
+    assert.equal(runs, 3);
+    assert.equal(alone.checks.skill!.cost, "one job");
+    assert.deepEqual(alone.checks.skill!.facts, both.checks.skill!.facts);
+    assert.deepEqual(alone.inputs, both.inputs);
+  });
+
+  test("takes the digest of a blob from the reading of the job", async () => {
+    const { features, sha256, run } = await marketAudit(weekdays(260)[150]);
+    const last: Jobs = {
+      ...JOBS,
+      run_ml_job: async (request, context) => {
+        const record = await JOBS.run_ml_job(request, context);
+        rmSync(features);
+        return record;
+      },
+    };
+    const { inputs, checks } = await run([skill], last);
+    assert.equal(inputs.feature.sha256, sha256);
+    assert.equal(checks.skill!.status, "clean");
+  });
+
+  test("gives no verdict on a blob that changes meanwhile", async () => {
+    const { features, run } = await marketAudit(weekdays(260)[150]);
+    const growing: Jobs = {
+      ...JOBS,
+      run_ml_job: async (request, context) => {
+        const record = await JOBS.run_ml_job(request, context);
+        appendFileSync(features, "\n");
+        return record;
+      },
+    };
+    await assert.rejects(run([skill, foresight], growing), {
+      code: "blob_unavailable",
+      message: /changed while it was audited; run again/,
+    });
+  });
+});
