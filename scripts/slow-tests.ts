@@ -52,6 +52,7 @@ export const STARTING: readonly string[] = [
   "src/jobs/shared/read-inputs.test.ts",
   "src/jobs/shared/work-folder.test.ts",
   "src/panel/natural-log.test.ts",
+  "src/replay/remote-inputs.test.ts",
   "src/replay/replay.test.ts",
   "src/service/auth/key-store.test.ts",
   "src/service/auth/oidc-authenticate.test.ts",
@@ -171,6 +172,7 @@ export const TOGETHER: readonly (readonly string[])[] = [
     "src/executors/container-apps/start-execution.test.ts",
     "src/executors/container-apps/watched-execution.test.ts",
   ],
+  ["src/replay/remote-inputs.test.ts", "src/replay/replay.test.ts"],
   ["src/client/", "src/contract/", "src/engine/npy.test.ts", "src/jobs/shared/"],
 ];
 

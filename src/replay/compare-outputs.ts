@@ -2,10 +2,11 @@ import { REPLAY_REASONS } from "../contract/output/replay-blob.ts";
 import { changedMachine, changedVersions } from "./changed-facts.ts";
 import { compareDocuments, comparedText } from "./compare-documents.ts";
 import { Differences } from "./differences.ts";
+import { shownName } from "./find-input.ts";
 import { JsonFile } from "./json-file.ts";
 import { likelyReason } from "./likely-reason.ts";
 import { nothingLacks, olderLacks } from "./may-lack.ts";
-import { type RecordedFacts, readFacts } from "./recorded-output.ts";
+import { type RecordedFacts, type RecordedProvenance, readFacts } from "./recorded-output.ts";
 import type { Found } from "./replay-document.ts";
 
 /** Compares an output with the one that its job has just left. @param path of the new one. */
@@ -32,12 +33,22 @@ async function compared(facts: RecordedFacts, recorded: JsonFile, replayed: Json
   }
   const summary = differences.summary();
   const found = { versions, machine, lacks: differences.lacks, differences: summary };
-  const reason =
-    summary === undefined ? undefined : likelyReason({ ...found, device: facts.provenance.device });
+  const inputs = changedInputs(facts.provenance, after.provenance);
+  const { device } = facts.provenance;
+  const reason = summary === undefined ? undefined : likelyReason({ ...found, inputs, device });
   return {
     verdict: reason === undefined ? "identical" : REPLAY_REASONS[reason.code].verdict,
     reason,
     compared: { sha256: before.sha256, replayed_sha256: now.sha256, numbers: before.numbers },
     ...found,
   };
+}
+
+/** Blobs that had the recorded digest when the replay looked for them, and another one when the job read them. */
+function changedInputs(recorded: RecordedProvenance, replayed: RecordedProvenance): string[] {
+  const inputs = [
+    [recorded.feature_url, recorded.feature_sha256, replayed.feature_sha256],
+    [recorded.data_extractor_url, recorded.data_extractor_sha256, replayed.data_extractor_sha256],
+  ] as const;
+  return inputs.filter(([, before, now]) => before !== now).map(([url]) => shownName(url));
 }

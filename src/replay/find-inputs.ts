@@ -37,28 +37,48 @@ export async function findInputs(
   };
 }
 
+/** Why a replay has no inputs; undefined where it has both. */
+export function missingInputs(inputs: FoundInputs): string | undefined {
+  const gone = Object.values(inputs).filter(({ location }) => location === undefined);
+  if (gone.length === 0) return undefined;
+  const words = gone.flatMap(({ shown }) => shown.tried.map(({ url, problem }) => `${url}: ${problem}`));
+  const names = gone.map(({ shown }) => shown.url).join(" and ");
+  return `nothing can be read of ${names} (${words.join("; ") || "no place to look"})`;
+}
+
 /** What a verdict says where a blob has another digest than the recorded one; undefined where both have theirs. */
 export async function otherInputs(
   inputs: FoundInputs,
   reading: Reading,
   workFolder: string,
 ): Promise<{ readonly message: string; readonly inputs: NonNullable<ReplayBlob["inputs"]> } | undefined> {
-  const changed = Object.values(inputs).filter(({ isRecorded }) => !isRecorded);
-  if (changed.length === 0) return undefined;
-  const words = changed.map(({ shown: { url, sha256, found } }) => {
-    return `${url} had the SHA-256 ${sha256}, and ${found!.url} has ${found!.sha256}`;
-  });
+  if (Object.values(inputs).every(({ isRecorded }) => isRecorded)) return undefined;
+  const words: string[] = [];
   const withChange = async (kind: InputKind) => {
     const { isRecorded, original, location, shown } = inputs[kind];
-    if (isRecorded || original === undefined) return shown;
-    const change = await changeOf(kind, original, location!, reading, workFolder);
-    return change === undefined ? shown : { ...shown, change };
+    if (isRecorded) return shown;
+    const change = original && (await changeOf(kind, original, location!, reading, workFolder));
+    words.push(changeText(kind, shown, change || undefined));
+    return change ? { ...shown, change } : shown;
   };
   const feature = await withChange("feature");
-  return {
-    message: words.join("; "),
-    inputs: { feature, data_extractor: await withChange("data_extractor") },
-  };
+  const data_extractor = await withChange("data_extractor");
+  return { message: words.join("; "), inputs: { feature, data_extractor } };
+}
+
+function changeText(
+  kind: InputKind,
+  { url, sha256, found }: FoundInput["shown"],
+  change?: InputChange,
+): string {
+  const text = `${url} had the SHA-256 ${sha256}, and ${found!.url} has ${found!.sha256}`;
+  if (change === undefined || !isSameSeries(change)) return text;
+  const window = kind === "feature" ? "" : "has another window, or ";
+  return `${text}, though every value is the same: it ${window}is written or compressed in another way`;
+}
+
+function isSameSeries({ tickers, columns, only_recorded, only_found }: InputChange): boolean {
+  return [tickers, columns, only_recorded, only_found].every(({ count }) => count === 0);
 }
 
 /** Undefined where one of them is no blob of its kind. */

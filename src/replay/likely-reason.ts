@@ -9,6 +9,8 @@ export function reasonOf(code: ReplayReason, message: string): Reason {
 
 /** What a reason is read from. */
 export interface ReplayFacts extends Pick<ReplayBlob, "versions" | "machine" | "lacks" | "differences"> {
+  /** Blobs that changed while the replay ran. */
+  readonly inputs: readonly string[];
   /** What the recorded models were fitted on. */
   readonly device: string;
 }
@@ -17,8 +19,11 @@ const NAMED = 5;
 
 /** Why a new document differs from the recorded one though it was made of the same blobs: the first that applies. */
 export function likelyReason(facts: ReplayFacts): Reason {
-  const { versions, machine, lacks, device } = facts;
+  const { inputs, versions, machine, lacks, device } = facts;
   const size = sizeOf(facts.differences);
+  if (inputs.length > 0) {
+    return reasonOf("inputs", `${first(inputs, " and ")} changed while the replay ran; ${size}`);
+  }
   if (versions.length > 0) {
     return reasonOf("versions", `other versions: ${changes(versions)}; ${size}`);
   }

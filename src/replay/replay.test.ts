@@ -1,91 +1,33 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { copyFileSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { gzipSync } from "node:zlib";
 import { newFolder, removeFolders, runJob } from "../../test/end-to-end/job-runs.ts";
-import { assertValid } from "../../test/end-to-end/published-schemas.ts";
 import { openQuickEngine } from "../../test/end-to-end/shared-engines.ts";
 import type { OutputBlob } from "../contract/output/output-blob.ts";
-import type { ReplayBlob } from "../contract/output/replay-blob.ts";
 import type { OpenEngine } from "../jobs/shared/job.ts";
-import { type ReplayRequest, replayOutput } from "./replay.ts";
-
-const TINY = "examples/tiny/data";
-const [FEATURES, PRICES] = ["feature_engine_tiny.json", "data_extractor_tiny.json"];
-
-/** catboost, because its import is the shortest; with sections of other services. */
-const CONFIG = `{"keys": {"password": "hunter2"}, "ML params": {"model": "catboost", "n_splits": 2, "cv_test_size": 5,
-  "intervals": {"alpha": 0.25, "method": "split"}, "model_params": {"iterations": 2.0, "depth": 2}}, "7": {}}`;
-
-/** An output as a folder of a storage has it, its inputs beside it. */
-interface Place {
-  readonly folder: string;
-  readonly output: string;
-  readonly text: string;
-}
-
-async function placeOf(config: string, openEngine: OpenEngine): Promise<Place> {
-  const folder = await newFolder();
-  const data = join(folder, "data");
-  mkdirSync(data);
-  for (const name of [FEATURES, PRICES]) copyFileSync(join(TINY, name), join(data, name));
-  const pair = { folder, features: join(data, FEATURES), prices: join(data, PRICES) };
-  const { text, output } = await runJob(pair, config, 1, undefined, openEngine);
-  return { folder: data, output: join(data, `ml_engine_${output.id}.json`), text };
-}
+import {
+  CONFIG,
+  changeDigit,
+  changed,
+  edited,
+  FEATURES,
+  noEngine,
+  type Place,
+  PRICES,
+  placeOf,
+  replay,
+  TINY,
+} from "./replay.testing.ts";
 
 const LATER = ["config", "lock_sha256", "threads", "kernel_level"] as const;
-
-const noEngine: OpenEngine = () => assert.fail("the job was run");
-
-async function replay(
-  request: Omit<ReplayRequest, "id">,
-  openEngine: OpenEngine = openQuickEngine,
-): Promise<ReplayBlob> {
-  const signal = new AbortController().signal;
-  const context = { workers: 2, policy: { allowed: [] }, report: () => undefined, signal, openEngine };
-  const verdict = await replayOutput({ id: "r", ...request }, context);
-  assertValid("replay-blob", verdict);
-  assert.doesNotMatch(JSON.stringify(verdict), new RegExp(`${tmpdir()}|hunter2`));
-  return verdict;
-}
-
-/** The output changed, in a folder of its own with both inputs. */
-async function changed({ folder, text, output }: Place, change: (text: string) => string): Promise<string> {
-  const other = await newFolder();
-  for (const name of [FEATURES, PRICES]) copyFileSync(join(folder, name), join(other, name));
-  const path = join(other, basename(output));
-  const after = change(text);
-  assert.notEqual(after, text, "the change changes something");
-  writeFileSync(path, after);
-  return path;
-}
-
-/** The text of a document as jobs write it, with a part of it changed. */
-function edited(change: (document: OutputBlob) => void): (text: string) => string {
-  return (text) => {
-    const document = JSON.parse(text);
-    change(document);
-    // What the caller wrote as 2.0 is recorded so.
-    return JSON.stringify(document).replace('"iterations":2,', '"iterations":2.0,');
-  };
-}
-
-/** The bytes of a file with the lowest digit that stands behind `mark` changed. */
-function changeDigit(path: string, mark: string): void {
-  const text = readFileSync(path, "utf8");
-  const at = text.indexOf(mark) + mark.length;
-  const digit = /\d(?=[,\]}\s])/.exec(text.slice(at))!;
-  const place = at + digit.index;
-  writeFileSync(path, `${text.slice(0, place)}${(Number(text[place]) + 1) % 10}${text.slice(place + 1)}`);
-}
 
 describe("a replay", { timeout: 300_000 }, () => {
   let place: Place;
   before(async () => {
-    place = await placeOf(CONFIG, openQuickEngine);
+    place = await placeOf();
   });
   after(removeFolders);
 
@@ -151,6 +93,38 @@ describe("a replay", { timeout: 300_000 }, () => {
       assert.equal(one.inputs![kind].change, undefined);
     });
   }
+
+  test("names both blobs where both have changed, and the same values in other bytes", async () => {
+    const folder = await newFolder();
+    const places = { featureUrl: join(folder, FEATURES), dataExtractorUrl: join(folder, PRICES) };
+    for (const [name, mark] of [
+      [FEATURES, '"ret_5"'],
+      [PRICES, '"GAMA"'],
+    ] as const) {
+      copyFileSync(join(TINY, name), join(folder, name));
+      changeDigit(join(folder, name), mark);
+    }
+    const both = await replay({ outputUrl: place.output, ...places }, noEngine);
+    assert.match(
+      both.reason!.message,
+      /^nothing was run: feature_engine_tiny\.json .*; data_extractor_tiny\.json /,
+    );
+    assert.deepEqual(
+      [both.inputs!.feature.change?.values, both.inputs!.data_extractor.change?.values],
+      [1, 1],
+    );
+
+    writeFileSync(places.featureUrl, gzipSync(readFileSync(join(TINY, FEATURES))));
+    const prices = readFileSync(join(TINY, PRICES), "utf8");
+    writeFileSync(places.dataExtractorUrl, ` ${prices}`);
+    const same = await replay({ outputUrl: place.output, ...places }, noEngine);
+    assert.deepEqual([same.verdict, same.reason?.code], ["differs", "inputs"]);
+    for (const { change } of Object.values(same.inputs!)) assert.equal(change?.tickers.count, 0);
+    assert.match(
+      same.reason!.message,
+      /tiny\.json .*every value is the same: it is written.*; .*every value.*another window/,
+    );
+  });
 
   test("names the version that differs, and how much does", async () => {
     const outputUrl = await changed(

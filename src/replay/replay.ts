@@ -3,7 +3,7 @@ import { REPLAY_REASONS, type ReplayBlob, type ReplayReason } from "../contract/
 import type { JobContext } from "../jobs/shared/job.ts";
 import { openWorkFolder } from "../jobs/shared/work-folder.ts";
 import { compareOutputs } from "./compare-outputs.ts";
-import { findInputs, otherInputs } from "./find-inputs.ts";
+import { findInputs, missingInputs, otherInputs } from "./find-inputs.ts";
 import { reasonOf } from "./likely-reason.ts";
 import { replayConfig } from "./recorded-config.ts";
 import { openRecorded, type RecordedOutput } from "./recorded-output.ts";
@@ -63,13 +63,11 @@ async function replayed(
   }
   const found = await findInputs(facts, request, reading);
   const inputs = { feature: found.feature.shown, data_extractor: found.data_extractor.shown };
-  const gone = Object.values(found).filter(({ location }) => location === undefined);
-  if (gone.length > 0) {
-    const names = gone.map(({ shown }) => shown.url).join(" and ");
-    return ended("inputs_gone", `nothing can be read of ${names}`, { inputs });
-  }
+  const missing = missingInputs(found);
+  if (missing !== undefined) return ended("inputs_gone", missing, { inputs });
   const others = await otherInputs(found, reading, workFolder);
-  if (others !== undefined) return ended("inputs", others.message, { inputs: others.inputs });
+  if (others !== undefined)
+    return ended("inputs", `nothing was run: ${others.message}`, { inputs: others.inputs });
   const config = replayConfig(facts, request.config);
   if ("reason" in config) {
     const { config_sha256 } = facts.provenance;
@@ -79,6 +77,11 @@ async function replayed(
   const result = await runRecorded(run, context, workFolder);
   if ("problem" in result) {
     const { problem } = result;
+    const meanwhile = await otherInputs(await findInputs(facts, request, reading), reading, workFolder);
+    if (meanwhile !== undefined) {
+      const message = `${meanwhile.message}; it was changed while the replay ran`;
+      return ended("inputs", message, { inputs: meanwhile.inputs, problem });
+    }
     return ended("job_refused", `the job ended with ${problem.code}`, { inputs, problem });
   }
   return { inputs, ...(await compareOutputs(facts, file, result.path)) };

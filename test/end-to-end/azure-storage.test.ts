@@ -14,6 +14,7 @@ import { policyOf } from "../../src/blob/policy.ts";
 import { withKeys } from "../../src/cli/key-access.ts";
 import { MucastError } from "../../src/contract/errors/errors.ts";
 import { runMlJob } from "../../src/jobs/ml/run-ml-job.ts";
+import { replayOutput } from "../../src/replay/replay.ts";
 import { Forecasts } from "../../src/service/forecast/forecasts.ts";
 import { SUCCEEDED } from "../../src/service/http/openapi/examples.ts";
 import { type Azurite, CERTIFICATE, startAzurite } from "../servers/azurite.testing.ts";
@@ -174,6 +175,24 @@ describe("with its blobs in Azure", { concurrency: 2 }, () => {
     const { feature_url, data_extractor_url } = JSON.parse(text).provenance;
     assert.deepEqual([feature_url, data_extractor_url], [features, blobsUnder(own).prices]);
     assert.ok(await container.getBlobClient(`${space}/status/sas.1.json`).exists());
+
+    const replayed = (dataExtractorUrl?: string) =>
+      replayOutput(
+        { id: "1", outputUrl: record.output_url!, blobUrl: env.BLOB_URL, dataExtractorUrl },
+        {
+          workers: 1,
+          policy: policyOf({ allowed: [blobUrl, own], blobUrl, privateOrigins: [azurite.origin] }),
+          report: () => undefined,
+          signal: new AbortController().signal,
+          openEngine: openQuickEngine,
+        },
+      );
+    const gone = await replayed();
+    assert.equal(gone.reason?.code, "inputs_gone", "the SAS of BLOB_URL opens that container alone");
+    assert.equal(gone.inputs!.feature.found!.url, features);
+    const identical = await replayed(prices);
+    assert.equal(identical.verdict, "identical", JSON.stringify(identical));
+    assert.doesNotMatch(JSON.stringify([gone, identical]), /sig=|sv=/);
   });
 
   test("callers of a service with keys meet their own blobs there alone", async () => {

@@ -11,7 +11,7 @@ export const REPLAY_REASONS = {
   inputs: {
     verdict: "differs",
     advice:
-      "Nothing was run. Give the blobs that the output was made of; where only the changed ones are left, the output cannot be proved.",
+      "Give the blobs that the output was made of; where only the changed ones are left, the output cannot be proved.",
   },
   versions: {
     verdict: "differs",
@@ -39,7 +39,7 @@ export const REPLAY_REASONS = {
   config_missing: {
     verdict: "cannot_replay",
     advice:
-      "The output is of a version that did not keep its config. Give the config that the job was given with --config.",
+      "The output is of a version that did not keep its config, or the config holds the signature of a URL. Give the config that the job was given with --config.",
   },
   config_differs: {
     verdict: "cannot_replay",
@@ -49,7 +49,7 @@ export const REPLAY_REASONS = {
   inputs_gone: {
     verdict: "cannot_replay",
     advice:
-      "Give both blobs with --feature-url and --data-extractor-url, or put them beside the output under the recorded names.",
+      "Give both blobs with --feature-url and --data-extractor-url, or put them beside the output under the recorded names. An output keeps no signature of a URL: where the storage wants one, give the URL with a fresh one.",
   },
   job_refused: {
     verdict: "cannot_replay",
