@@ -123,6 +123,52 @@ test("a connection on which bodies in tiny chunks wait is closed once another re
   assert.ok(seen() < 5, `${seen()} requests were kept`);
 });
 
+test("a connection on which bodies of a stated length wait in tiny pieces is closed once another request comes", async (t) => {
+  const bodies: IncomingMessage[] = [];
+  const { port, seen } = await listening(t, () => undefined, bodies);
+  const socket = openQuietly(t, port).setNoDelay();
+  socket.write("GET /first HTTP/1.1\r\nHost: a\r\n\r\n");
+  const head = "POST /more HTTP/1.1\r\nHost: a\r\nContent-Length: 4000\r\n\r\n";
+  socket.write(head);
+  await eventually(() => seen() === 2);
+  for (let i = 1; i <= 4_000; i++) {
+    socket.write("x");
+    // The next piece is one of its own only once the server has read this one.
+    await eventually(() => bodies[1]!.readableLength === i);
+  }
+  socket.write(head);
+  await eventually(() => socket.closed || seen() === 3);
+  await eventually(() => socket.closed);
+});
+
+test("a connection on which requests with thousands of tiny headers wait is closed", async (t) => {
+  const { port, seen } = await listening(t, () => undefined);
+  const socket = openQuietly(t, port);
+  const head = `GET /more HTTP/1.1\r\nHost: a\r\n${"a:b\r\n".repeat(900)}\r\n`;
+  for (let i = 0; i < 60; i++) socket.write(head);
+  await eventually(() => socket.closed || seen() === 60);
+  assert.ok(seen() < 40, `${seen()} requests were kept`);
+});
+
+test("a request may wait behind a body in one chunk, and both are answered", async (t) => {
+  const { port } = await listening(t, (request, response) => {
+    request.resume().once("end", () => response.end(request.url));
+  });
+  const socket = openQuietly(t, port).setEncoding("utf8");
+  let said = "";
+  socket.on("data", (text: string) => {
+    said += text;
+  });
+  for (const size of [1_800, 8_192, 60_000]) {
+    said = "";
+    const body = `${size.toString(16)}\r\n${"x".repeat(size)}\r\n0\r\n\r\n`;
+    const put = `PUT /first HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n${body}`;
+    socket.write(`${put}GET /second HTTP/1.1\r\nHost: a\r\n\r\n`);
+    await eventually(() => socket.closed || said.includes("/second"));
+    assert.match(said, /\/first.*\/second/s);
+  }
+});
+
 test("a client sends a body in chunks after it has read a whole download", async (t) => {
   const service = await listenFor(t);
   const socket = connect(service.port, "127.0.0.1").setEncoding("utf8");
@@ -160,7 +206,12 @@ interface Listening {
   readonly seen: () => number;
 }
 
-async function listening(t: TestContext, handler: RequestListener): Promise<Listening> {
+/** @param requests gets each request that the server has read. */
+async function listening(
+  t: TestContext,
+  handler: RequestListener,
+  requests: IncomingMessage[] = [],
+): Promise<Listening> {
   const http = new HttpServer(handler, {
     connections: 10,
     log: openLog({ level: "error", destination: { write: () => undefined } }),
@@ -172,10 +223,9 @@ async function listening(t: TestContext, handler: RequestListener): Promise<List
     http.server.close();
     await once(http.server, "close");
   });
-  let seen = 0;
-  http.server.on("request", () => seen++).listen(0, "127.0.0.1");
+  http.server.on("request", (request) => void requests.push(request)).listen(0, "127.0.0.1");
   await once(http.server, "listening");
-  return { port: (http.server.address() as AddressInfo).port, seen: () => seen };
+  return { port: (http.server.address() as AddressInfo).port, seen: () => requests.length };
 }
 
 /** A connection that reads no answer, and may be reset. */

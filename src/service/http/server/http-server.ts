@@ -1,6 +1,6 @@
 import {
   createServer,
-  type IncomingMessage,
+  IncomingMessage,
   type RequestListener,
   type Server,
   type ServerResponse,
@@ -25,17 +25,39 @@ const WARNING_MILLISECONDS = 60_000;
 /** Requests of one connection that may be without an answer at the same time: the one in turn, and those that wait. */
 const MOST_UNANSWERED = 101;
 
-/** Bytes of such requests, headers and what Node has read of bodies, that a connection may hold in memory. */
+/** Bytes of such requests, headers, trailers and what Node has read of bodies, that a connection may hold in memory. */
 const MOST_UNANSWERED_BYTES = 512 * 2 ** 10;
+
+/** What Node keeps beside the text for each name and each value of a header. */
+const HEADER_BYTES = 50;
 
 /** Listeners of one event of an answer: limits, telemetry, timers, a download's file and Fastify itself wait for its end. */
 const MOST_LISTENERS = 32;
 
-/** What Node keeps for each chunk of a body, and a chunk may be of one byte. */
-const CHUNK_BYTES = 300;
+/** What Node keeps beside the bytes for each piece of a body, and a piece may be of one byte. */
+const PIECE_BYTES = 300;
 
 /** Bytes of a body that Node reads before the service asks for them, and one read of the socket more. */
 const UNASKED_BODY_BYTES = 8 * 2 ** 10;
+
+/** A request that knows what it takes in memory. */
+class WeighedMessage extends IncomingMessage {
+  /** Pieces of the body that came since the last moment at which none was kept. */
+  #pieces = 0;
+
+  override push(piece: Buffer | null): boolean {
+    if (this.readableLength === 0) this.#pieces = 0;
+    this.#pieces += 1;
+    return super.push(piece);
+  }
+
+  /** At most. */
+  get bytesKept(): number {
+    const heads = [this.url ?? "", ...this.rawHeaders, ...this.rawTrailers];
+    const text = heads.reduce((sum, { length }) => sum + length + HEADER_BYTES, 0);
+    return text + this.readableLength + (this.readableLength === 0 ? 0 : this.#pieces * PIECE_BYTES);
+  }
+}
 
 interface HttpServerOptions {
   /** Most connections at the same time. A few more may be open for health checks. */
@@ -66,6 +88,7 @@ export class HttpServer {
         // The guard checks Host and refuses with a problem.
         requireHostHeader: false,
         highWaterMark: UNASKED_BODY_BYTES,
+        IncomingMessage: WeighedMessage,
       },
       (request, response) =>
         this.#inTurn(request, response, () => {
@@ -220,11 +243,7 @@ class OpenConnections {
   /** How many bytes such requests take at most in memory. Node reads some of each body before it is asked for. */
   unansweredBytes(socket: Socket): number {
     const active = this.#active.get(socket) ?? new Set();
-    return [...active].reduce((sum, { req }) => {
-      const isChunked = req.headers["transfer-encoding"] !== undefined;
-      const body = req.readableLength * (isChunked ? CHUNK_BYTES : 1);
-      return sum + req.rawHeaders.join("").length + (req.url ?? "").length + body;
-    }, 0);
+    return [...active].reduce((sum, { req }) => sum + (req as WeighedMessage).bytesKept, 0);
   }
 
   /** Whether a whole request of a connection waits for its answer, or an answer has begun that the handler still writes. */
