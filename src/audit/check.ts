@@ -3,6 +3,7 @@ import type { AuditCheckName, AuditFacts, Severity } from "../contract/output/au
 import type { JobContext, JobRequest } from "../jobs/shared/job.ts";
 import type { AuditedBlobs } from "./audited-blobs.ts";
 import type { AuditedJob } from "./job/audited-job.ts";
+import type { AuditedCsv, PreparedPrices } from "./preparation/prepared-prices.ts";
 
 /** What an audit looks at, and how hard. */
 export interface AuditInputs {
@@ -14,6 +15,8 @@ export interface AuditInputs {
     readonly featureUrl?: string | undefined;
     readonly dataExtractorUrl?: string | undefined;
   };
+  /** Prices of which `mucast prepare` makes blobs. */
+  readonly csv?: AuditedCsv | undefined;
   /** Features whose implausible skill a person has acknowledged. */
   readonly accepted: ReadonlySet<string>;
   /** How many dates the blobs are cut after, one after the other. */
@@ -24,6 +27,12 @@ export interface AuditInputs {
   readonly permutations: number;
 }
 
+/** An audit as a caller asks for it: without blobs it judges those that are prepared of `csv`. */
+export type AskedAudit = Omit<AuditInputs, "request"> & {
+  readonly request: Omit<JobRequest, "featureUrl" | "dataExtractorUrl"> &
+    Partial<Pick<JobRequest, "featureUrl" | "dataExtractorUrl">>;
+};
+
 /** One part of an audit. */
 export interface AuditCheck {
   readonly name: AuditCheckName;
@@ -31,7 +40,7 @@ export interface AuditCheck {
    * What it takes, for the person who waits: in jobs, or in readings of the blobs.
    * @param others the checks that the audit runs beside this one.
    */
-  cost(inputs: AuditInputs, others: readonly AuditCheckName[]): string;
+  cost(asked: AskedAudit, others: readonly AuditCheckName[]): string;
   /** @throws MucastError of the blobs, of the config and of the job. */
   run(inputs: AuditInputs, context: AuditContext): Promise<CheckResult>;
 }
@@ -42,6 +51,8 @@ export interface AuditContext extends JobContext {
   readonly blobs: AuditedBlobs;
   /** The job, which runs on the whole blobs once for all checks. */
   readonly job: AuditedJob;
+  /** What is prepared of the price CSV, once for all checks; undefined without one. */
+  readonly prepared?: PreparedPrices | undefined;
   /** The audit's private folder. A check removes what it writes there; the audit removes the folder. */
   readonly workFolder: string;
   /** Called as a check gets on: `done` of `total` units of its own work, such as jobs or tickers. */

@@ -1,9 +1,8 @@
 /** Runs one check as an audit does, and keeps what the check itself has found. */
 import type { AuditBlob } from "../contract/output/audit-blob.ts";
 import type { JobContext } from "../jobs/shared/job.ts";
-import type { AuditCheck, AuditInputs, CheckResult } from "./check.ts";
-import type { Jobs } from "./job/audited-job.ts";
-import { runAudit } from "./run-audit.ts";
+import type { AskedAudit, AuditCheck, CheckResult } from "./check.ts";
+import { type AuditParts, runAudit } from "./run-audit.ts";
 
 export interface Checked extends CheckResult {
   readonly verdict: AuditBlob;
@@ -11,10 +10,10 @@ export interface Checked extends CheckResult {
   readonly steps: readonly string[];
 }
 
-export type GivenInputs = Pick<AuditInputs, "request"> & Partial<AuditInputs>;
+export type GivenInputs = Pick<AskedAudit, "request"> & Partial<AskedAudit>;
 
 /** The inputs of an audit of run_ml_job, unless others are given. */
-export function auditInputs(given: GivenInputs): AuditInputs {
+export function auditInputs(given: GivenInputs): AskedAudit {
   return {
     operation: "run_ml_job",
     accepted: new Set(),
@@ -39,7 +38,7 @@ export async function checked(
   check: AuditCheck,
   given: GivenInputs,
   context: Partial<JobContext> = {},
-  jobs?: Jobs,
+  faulty: Pick<AuditParts, "jobs" | "prepare"> = {},
 ): Promise<Checked> {
   const steps: string[] = [];
   const report: JobContext["report"] = (event) => {
@@ -53,7 +52,7 @@ export async function checked(
   };
   const verdict = await runAudit(auditInputs(given), auditContext({ ...context, report }), {
     checks: [kept],
-    jobs,
+    ...faulty,
   });
   return { ...result!, verdict, steps };
 }

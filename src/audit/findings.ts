@@ -11,6 +11,14 @@ interface FindingKind {
 
 /** Every code of a finding. */
 export const FINDING_TABLE = {
+  prepared_value_changed: {
+    check: "preparation",
+    severity: "high",
+    meaning:
+      "A feature or price is prepared as another one where the price CSV ends after its date: it depends on later prices.",
+    advice:
+      "Do not use the feature. This is a defect of mucast: report it, with the CSV if it may be shared.",
+  },
   forecast_changed: {
     check: "truncation",
     severity: "high",

@@ -1,20 +1,23 @@
+import { MucastError } from "../contract/errors/errors.ts";
 import type { AuditBlob, AuditCheckName } from "../contract/output/audit-blob.ts";
 import type { JobContext } from "../jobs/shared/job.ts";
 import { openWorkFolder } from "../jobs/shared/work-folder.ts";
 import { auditDocument, type CheckOutcome } from "./audit-document.ts";
 import { AuditedBlobs } from "./audited-blobs.ts";
-import type { AuditCheck, AuditInputs } from "./check.ts";
+import type { AskedAudit, AuditCheck, AuditInputs } from "./check.ts";
 import { CHECKS } from "./checks.ts";
 import { AuditedJob, JOBS, type Jobs } from "./job/audited-job.ts";
+import { type Prepare, PreparedPrices } from "./preparation/prepared-prices.ts";
 
 /** Which parts of an audit are other ones than usual. */
-interface AuditParts {
+export interface AuditParts {
   /** By default all. */
   readonly checks?: readonly AuditCheck[] | undefined;
-  /** A check begins; `cost` is what it takes. */
+  /** Called for each check before the first begins; `cost` is what it takes. */
   readonly onCheck?: ((check: AuditCheckName, cost: string) => void) | undefined;
-  /** Those that are judged; faulty ones are for tests. */
+  /** What is judged; faulty ones are for tests. */
   readonly jobs?: Jobs | undefined;
+  readonly prepare?: Prepare | undefined;
 }
 
 /**
@@ -23,34 +26,54 @@ interface AuditParts {
  * @throws MucastError of the blobs, the config and the job: then there is no verdict.
  */
 export async function runAudit(
-  inputs: AuditInputs,
+  asked: AskedAudit,
   context: JobContext,
-  { checks = CHECKS, onCheck, jobs = JOBS }: AuditParts = {},
+  { checks = CHECKS, onCheck, jobs = JOBS, prepare }: AuditParts = {},
 ): Promise<AuditBlob> {
+  const planned = checks.map((check) => {
+    const others = checks.filter((one) => one !== check).map(({ name }) => name);
+    return { check, name: check.name, cost: check.cost(asked, others) };
+  });
+  for (const { name, cost } of planned) onCheck?.(name, cost);
   const work = openWorkFolder();
-  const blobs = new AuditedBlobs(context, inputs.request.blobUrl);
-  const job = new AuditedJob({ jobs, inputs, context, blobs, folder: work.path });
+  const workFolder = work.path;
+  let job: AuditedJob | undefined;
   try {
+    const { csv } = asked;
+    const prepared = csv && new PreparedPrices(csv, workFolder, context.signal, prepare);
+    const inputs = await withBlobs(asked, prepared);
+    const blobs = new AuditedBlobs(context, inputs.request.blobUrl);
+    job = new AuditedJob({ jobs, inputs, context, blobs, folder: workFolder });
     const outcomes: CheckOutcome[] = [];
-    for (const check of checks) {
-      const { name } = check;
-      const others = checks.filter((one) => one !== check).map((one) => one.name);
-      const cost = check.cost(inputs, others);
-      onCheck?.(name, cost);
+    for (const { check, name, cost } of planned) {
       const onStep = (done: number, total: number) =>
         context.report({ kind: "progress", stage: name, done, total });
-      const result = await check.run(inputs, { ...context, blobs, job, workFolder: work.path, onStep });
+      const result = await check.run(inputs, { ...context, blobs, job, prepared, workFolder, onStep });
       outcomes.push({ name, cost, result });
     }
     return auditDocument(inputs, outcomes, await digestsOf(inputs, blobs));
   } finally {
-    job.close();
+    job?.close();
     work.remove();
   }
 }
 
+/** @throws MucastError of the CSV; invalid_request where there are neither blobs nor a CSV. */
+async function withBlobs(asked: AskedAudit, prepared: PreparedPrices | undefined): Promise<AuditInputs> {
+  const { featureUrl, dataExtractorUrl, ...rest } = asked.request;
+  if (featureUrl !== undefined && dataExtractorUrl !== undefined) {
+    return { ...asked, request: { ...rest, featureUrl, dataExtractorUrl } };
+  }
+  if (prepared === undefined) throw new MucastError("invalid_request", "an audit needs both blobs");
+  const { featurePath, dataExtractorPath } = await prepared.whole();
+  return {
+    ...asked,
+    request: { ...rest, featureUrl: featurePath, dataExtractorUrl: dataExtractorPath },
+  };
+}
+
 async function digestsOf(
-  { request, previous }: AuditInputs,
+  { request, previous, csv }: AuditInputs,
   blobs: AuditedBlobs,
 ): Promise<Omit<AuditBlob["inputs"], "config_sha256">> {
   const { featureUrl: feature, dataExtractorUrl: prices } = previous ?? {};
@@ -59,5 +82,6 @@ async function digestsOf(
     data_extractor: await blobs.digest(request.dataExtractorUrl),
     ...(feature === undefined ? {} : { previous_feature: await blobs.digest(feature) }),
     ...(prices === undefined ? {} : { previous_data_extractor: await blobs.digest(prices) }),
+    ...(csv === undefined ? {} : { prices: await blobs.digest(csv.csvPath) }),
   };
 }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, test } from "node:test";
@@ -68,11 +68,34 @@ describe("mucast audit", { concurrency: 2, timeout: 600_000 }, () => {
     }
   });
 
+  test("prepares the blobs of a price CSV, and checks its features from the prices on", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "mucast-audit-"));
+    const day = (i: number) => new Date(Date.UTC(2020, 0, 1 + i)).toISOString().slice(0, 10);
+    const rows = Array.from({ length: 40 }, (_, i) => `${day(i)},${100 + (i % 7)},${50 + (i % 5)}`);
+    const csv = join(folder, "prices.csv");
+    writeFileSync(csv, `Date,A,B\n${rows.join("\n")}\n`);
+    try {
+      const checks = ["--checks", "preparation", "--truncations", "1"];
+      const args = ["audit", "--prices", csv, "--learning-end", day(30), "--config", RIDGE, ...checks];
+      const { code, stdout, stderr } = await mucast(args);
+      assert.equal(code, 0, stderr);
+      const { inputs, checks: ran } = auditBlobSchema.parse(JSON.parse(stdout));
+      assert.deepEqual([inputs.prices!.url, ran.preparation!.status], ["prices.csv", "clean"]);
+      assert.match(
+        stderr,
+        /^preparation: 2 preparations of the price CSV, .*\npreparation: 1 of 2\npreparation: 2 of 2\n/,
+      );
+      assert.deepEqual(readdirSync(folder), ["prices.csv"]);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
   const refused: readonly (readonly [what: string, args: readonly string[], told: RegExp])[] = [
     [
       "a check that is none",
       ["--config", RIDGE, "--checks", "truncation,luck"],
-      /--checks: "luck" is none of truncation/,
+      /--checks: "luck" is none of preparation, truncation/,
     ],
     [
       "a config of both jobs",
@@ -84,6 +107,11 @@ describe("mucast audit", { concurrency: 2, timeout: 600_000 }, () => {
       "the other job",
       ["--config", RIDGE, "--operation", "run_dl_job"],
       /no section of "run_dl_job"; it is one of run_ml_job/,
+    ],
+    [
+      "a window without prices",
+      ["--config", RIDGE, "--start", "2020-01-01"],
+      /--start: goes with --prices; blobs have a window of their own/,
     ],
     ["no cut at all", ["--config", RIDGE, "--truncations", "0"], /must be an integer from 1 to 100/],
   ];

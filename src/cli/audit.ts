@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from "commander";
-import type { AuditInputs } from "../audit/check.ts";
+import type { AskedAudit } from "../audit/check.ts";
 import { CHECKS } from "../audit/checks.ts";
 import { runAudit } from "../audit/run-audit.ts";
 import { blobPolicy } from "../blob/policy.ts";
@@ -8,6 +8,7 @@ import { type Fault, MucastError } from "../contract/errors/errors.ts";
 import { invalidRequest } from "../contract/errors/faults.ts";
 import { printable } from "../contract/errors/wording.ts";
 import type { AuditBlob } from "../contract/output/audit-blob.ts";
+import type { JobRequest } from "../jobs/shared/job.ts";
 import { operationsOf } from "../jobs/validate-job.ts";
 import { type JobFlags, jobInputs, reporterOf, withJobFlags } from "./job-options.ts";
 import type { Reporter } from "./reporter.ts";
@@ -15,6 +16,11 @@ import { untilSignal } from "./signals.ts";
 import { table } from "./table.ts";
 
 interface AuditFlags extends JobFlags {
+  readonly prices?: string;
+  readonly start?: string;
+  readonly end?: string;
+  readonly learningEnd?: string;
+  readonly tickers?: string;
   readonly checks?: string;
   readonly operation?: string;
   readonly previousFeatureUrl?: string;
@@ -41,6 +47,7 @@ Examples:
       --config '{"ML params": {"model": "lightgbm"}}' --checks truncation --quick
   mucast audit … --previous-feature-url yesterday/feature_engine_1.json \\
       --previous-data-extractor-url yesterday/data_extractor_1.json
+  mucast audit --prices prices.csv --learning-end 2020-12-31 --config '{"ML params": {"model": "ridge"}}'
 
 stdout carries the verdict as one JSON object (schema mucast.audit/1); stderr tells it in a table. Takes the flags of the
 jobs. Exit codes: 0 clean, 8 a finding above a note, and those of the jobs where there is no verdict.`;
@@ -58,12 +65,20 @@ export function addAudit(program: Command): void {
       gathered,
       [],
     )
-    .option("--truncations <k>", "dates after which the blobs are cut", upTo(MOST_TRUNCATIONS), 5)
+    .option(
+      "--prices <csv>",
+      "a price CSV, of which prepare makes the blobs where none are given; its features are checked from the prices on",
+    )
+    .option("--start <date>", "of --prices, as for prepare: the first date")
+    .option("--end <date>", "the last date")
+    .option("--learning-end <date>", "the last date whose labels may be learned")
+    .option("--tickers <list>", "only these, parted by commas")
+    .option("--truncations <k>", "dates after which blobs and prices are cut", upTo(MOST_TRUNCATIONS), 5)
     .option("--permutations <n>", "how often labels are permuted", upTo(MOST_PERMUTATIONS), 19)
     .option("--quick", "run ridge, or the network for 2 epochs, in place of the config's own model")
     .addHelpText("after", HELP)
     .action(async (flags: AuditFlags) => {
-      const { workers, memoryBytes, ...request } = jobInputs(flags, process.env);
+      const { workers, memoryBytes, ...request } = jobInputs(flags, process.env, flags.prices !== undefined);
       const checks = chosenChecks(flags.checks);
       const inputs = auditInputs({ ...request, id: process.env.OPERATION_ID || "audit" }, flags);
       const reporter = reporterOf(flags, { tickersShown: 3 });
@@ -108,10 +123,14 @@ function chosenChecks(list: string | undefined): typeof CHECKS {
   return CHECKS.filter(({ name }) => names.includes(name));
 }
 
-function auditInputs(request: AuditInputs["request"], flags: AuditFlags): AuditInputs {
+function auditInputs(
+  { featureUrl, dataExtractorUrl, ...request }: JobRequest,
+  flags: AuditFlags,
+): AskedAudit {
   const { previousFeatureUrl, previousDataExtractorUrl, truncations, permutations } = flags;
   return {
-    request,
+    request: featureUrl === "" ? request : { ...request, featureUrl, dataExtractorUrl },
+    csv: csvOf(flags),
     operation: operationOf(request.config, flags.operation),
     previous: { featureUrl: previousFeatureUrl, dataExtractorUrl: previousDataExtractorUrl },
     accepted: new Set(flags.accept),
@@ -119,6 +138,18 @@ function auditInputs(request: AuditInputs["request"], flags: AuditFlags): AuditI
     quick: flags.quick === true,
     permutations,
   };
+}
+
+/** @throws MucastError invalid_request for a flag of --prices without it. */
+function csvOf({ prices, start, end, learningEnd, tickers }: AuditFlags): AskedAudit["csv"] {
+  const chosen = tickers?.split(",").map((ticker) => ticker.trim());
+  if (prices !== undefined) return { csvPath: prices, options: { start, end, learningEnd, tickers: chosen } };
+  const flags = { "--start": start, "--end": end, "--learning-end": learningEnd, "--tickers": tickers };
+  const faults = Object.entries(flags)
+    .filter(([, value]) => value !== undefined)
+    .map(([path]) => ({ path, message: "goes with --prices; blobs have a window of their own" }));
+  if (faults.length > 0) throw invalidRequest(faults);
+  return undefined;
 }
 
 /** @throws MucastError invalid_request where the config leaves it open, or does not have the section of the one given. */
@@ -141,10 +172,9 @@ function operationOf(config: string, given: string | undefined): Operation {
   throw new MucastError("invalid_request", `config ${message}`, { path: "config" });
 }
 
-/** Says what a check takes before it begins. */
+/** Says what each check takes before the first begins. */
 function costTeller(reporter: Reporter, { quiet }: AuditFlags) {
   return (check: string, cost: string): void => {
-    reporter.finish();
     if (quiet !== true) reporter.write({ level: "info", check, cost }, `${check}: ${cost}`);
   };
 }

@@ -73,13 +73,16 @@ export function withReportFlags(command: Command): Command {
 
 /**
  * Flags first, environment where a flag is missing.
+ * @param withoutBlobs whether both blobs may be missing; they are empty then.
  * @throws MucastError invalid_request with every fault at once.
  */
-export function jobInputs(flags: JobFlags, env: NodeJS.ProcessEnv): JobInputs {
+export function jobInputs(flags: JobFlags, env: NodeJS.ProcessEnv, withoutBlobs = false): JobInputs {
   const faults: Fault[] = [];
-  const [featureUrl, dataExtractorUrl, config] = INPUTS.map(([key, flag, variable]) => {
-    const value = flags[key] ?? env[variable];
-    if (value === undefined || value.trim() === "") {
+  const given = INPUTS.map(([key, , variable]) => flags[key] ?? env[variable]);
+  const areMissing = withoutBlobs && given[0] === undefined && given[1] === undefined;
+  const [featureUrl, dataExtractorUrl, config] = INPUTS.map(([key, flag, variable], i) => {
+    const value = given[i];
+    if ((value === undefined || value.trim() === "") && !(areMissing && key !== "config")) {
       faults.push({ path: flag, message: `is required: give ${flag} or set ${variable}` });
     }
     return value ?? "";

@@ -32,6 +32,7 @@ const LABELS: Record<Stage, string> = {
   fit: "fitting",
   evaluate: "evaluating",
   write: "writing",
+  preparation: "preparation",
   truncation: "truncation",
   restatement: "restatement",
   foresight: "foresight",

@@ -23,7 +23,7 @@ export interface PrepareOptions {
   readonly tickers?: readonly string[] | undefined;
 }
 
-interface PrepareRequest {
+export interface PrepareRequest {
   readonly csvPath: string;
   /** The blobs are written to its `data` folder. */
   readonly outFolder: string;

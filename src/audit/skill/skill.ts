@@ -15,7 +15,7 @@ export const skill: AuditCheck = {
   name: "skill",
   cost: ({ quick }, others) =>
     others.includes("truncation")
-      ? "no job more: it judges the first one of truncation"
+      ? "no job more: that of truncation on the whole blobs"
       : `one job${quick ? " of the quick model" : ""}`,
   async run({ permutations }, { job, onStep, signal }) {
     const whole = await job.whole();

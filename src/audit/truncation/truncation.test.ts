@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { dirtyMarket } from "../../../test/end-to-end/dirty-market.ts";
-import { removeFolders, writeMarket } from "../../../test/end-to-end/job-runs.ts";
+import { newFolder, removeFolders, writeMarket } from "../../../test/end-to-end/job-runs.ts";
 import { cleanMarket, type Market, weekdays } from "../../../test/end-to-end/market.ts";
 import { networkConfig } from "../../../test/end-to-end/network-jobs.ts";
 import { smallMarket } from "../../../test/end-to-end/network-market.ts";
@@ -42,7 +43,7 @@ async function audit(
     onStep?.();
   };
   const context = { report, openEngine: openSharedEngine, ...(signal === undefined ? {} : { signal }) };
-  const result = await checked(truncation, { request, ...more }, context, jobs);
+  const result = await checked(truncation, { request, ...more }, context, { jobs });
   return { ...result, folder: features };
 }
 
@@ -56,6 +57,31 @@ function faulty(plant: (output: OutputBlob) => void): typeof runMlJob {
     writeFileSync(path, JSON.stringify(output));
     return record;
   };
+}
+
+type Cells = readonly (number | string | null)[];
+
+/** A job with a fault in its middle: it sees of each row the features of the next one, where there is one. */
+async function lookingAhead(...[request, context]: Parameters<typeof runMlJob>): ReturnType<typeof runMlJob> {
+  const given = request.featureUrl;
+  const text = readFileSync(given.startsWith("file:") ? fileURLToPath(given) : given, "utf8");
+  const blob = JSON.parse(text);
+  for (const columns of Object.values<Record<string, Cells>>(blob.features)) {
+    for (const [name, cells] of Object.entries(columns)) {
+      if (name !== "dates") columns[name] = cells.map((cell, i) => cells[i + 1] ?? cell);
+    }
+  }
+  const featureUrl = join(await newFolder(), "feature_engine_ahead.json");
+  const seen = JSON.stringify(blob);
+  writeFileSync(featureUrl, seen);
+  const record = await runMlJob({ ...request, featureUrl }, context);
+  const path = fileURLToPath(record.output_url);
+  writeFileSync(path, readFileSync(path, "utf8").replace(sha256(seen), sha256(text)));
+  return record;
+}
+
+function sha256(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
 }
 
 describe("the truncation check", { timeout: 600_000 }, () => {
@@ -102,6 +128,22 @@ describe("the truncation check", { timeout: 600_000 }, () => {
       findings[0]!.message,
       /^JPM: \d+ values differ where the blobs end after 2021-.* the first is predicted 2021-/,
     );
+  });
+
+  test("finds a job whose panel looks one row ahead, by the forecasts of the last date before each cut", async () => {
+    const jobs = { ...JOBS, run_ml_job: lookingAhead };
+    const { findings, facts } = await audit(cleanMarket(DATES[220]), RIDGE, {}, jobs);
+    const forecasts = findings.filter(({ code }) => code === "forecast_changed");
+    assert.deepEqual(forecasts.map(({ ticker }) => ticker).sort(), ["AAPL", "JPM", "KO", "MSFT", "XOM"]);
+    const cuts = facts.cut_after as string[];
+    for (const { evidence } of forecasts) {
+      assert.deepEqual([evidence.at, evidence.cut_after], [`predicted ${cuts[0]}`, cuts]);
+    }
+    // Nothing but the last forecast, the interval around it and `mu`.
+    assert.deepEqual([...new Set(findings.map(({ code }) => code))].sort(), [
+      "forecast_changed",
+      "interval_changed",
+    ]);
   });
 
   test("finds intervals and folds that know how the window ends", async () => {

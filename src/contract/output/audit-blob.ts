@@ -3,7 +3,7 @@ import { JOB_OPERATIONS } from "../config/job-operations.ts";
 import { mayGrow } from "../schema/open-schema.ts";
 
 /** The parts of an audit, in the order in which they run. */
-export const AUDIT_CHECKS = ["truncation", "restatement", "foresight", "skill"] as const;
+export const AUDIT_CHECKS = ["preparation", "truncation", "restatement", "foresight", "skill"] as const;
 export type AuditCheckName = (typeof AUDIT_CHECKS)[number];
 
 /** `high` and `medium` make an audit end with its exit code for findings; a `note` does not. */
@@ -61,6 +61,7 @@ export const auditBlobSchema = z
     ),
     checks: z
       .strictObject({
+        preparation: checkSchema.optional(),
         truncation: checkSchema.optional(),
         restatement: checkSchema.optional(),
         foresight: checkSchema.optional(),
@@ -75,6 +76,7 @@ export const auditBlobSchema = z
       data_extractor: inputSchema,
       previous_feature: inputSchema.optional(),
       previous_data_extractor: inputSchema.optional(),
+      prices: inputSchema.optional().describe("The price CSV of the check of preparation."),
       config_sha256: digest,
     }),
     blind_spots: z.array(z.string()).describe("What no check of this audit can see."),
