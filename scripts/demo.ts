@@ -67,10 +67,13 @@ async function run(
 function summary(runs: readonly Run[]): string {
   const columns = runs.map(columnOf);
   const rows = columns[0]!.map(([label], i) => [label, ...columns.map((column) => column[i]![1])]);
-  const outputs = runs.map(
-    ({ name, record }) => `${name}: ${relative(".", fileURLToPath(record.output_url))}`,
-  );
-  return [table(["", ...runs.map(({ name }) => name)], rows), "", ...outputs].join("\n");
+  const paths = runs.map(({ record }) => relative(".", fileURLToPath(record.output_url)));
+  const outputs = runs.map(({ name }, i) => `${name}: ${paths[i]}`);
+  const proof = [
+    "Prove either by running its job once more:",
+    `npm run --silent mucast -- replay --output ${paths[0]}`,
+  ];
+  return [table(["", ...runs.map(({ name }) => name)], rows), "", ...outputs, "", ...proof].join("\n");
 }
 
 function columnOf({ output, seconds }: Run): [label: string, value: string][] {

@@ -27,7 +27,9 @@ export function changedMachine(
   return changedFacts(factsOf(recorded), factsOf(replayed));
 }
 
+/** Of what a job writes both are far from these. */
 const DEEPEST = 8;
+const MOST_LEAVES = 1_000;
 
 /** The leaves of two JSON values that differ, each by its path. */
 function changedFacts(recorded: unknown, replayed: unknown): ChangedFact[] {
@@ -39,7 +41,7 @@ function changedFacts(recorded: unknown, replayed: unknown): ChangedFact[] {
     .slice(0, REPLAY_LISTS.facts);
 }
 
-/** Lists are one text each. */
+/** Lists are one text each. Of a value of more leaves the first ones count. */
 function leavesOf(
   value: unknown,
   path = "",
@@ -48,13 +50,19 @@ function leavesOf(
 ): Map<string, string> {
   if (value === null || value === undefined) return leaves;
   if (typeof value !== "object" || Array.isArray(value) || depth === DEEPEST) {
-    leaves.set(path, cut(Array.isArray(value) ? value.join(" ") : String(value)));
+    leaves.set(path, cut(Array.isArray(value) ? value.map(textOf).join(" ") : textOf(value)));
     return leaves;
   }
   for (const [name, member] of Object.entries(value)) {
+    if (leaves.size >= MOST_LEAVES) break;
     leavesOf(member, path === "" ? cut(name) : `${path}.${cut(name)}`, depth + 1, leaves);
   }
   return leaves;
+}
+
+/** An object has its JSON text: what it calls `toString` may be anything. */
+function textOf(value: unknown): string {
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
 const LONGEST = 200;

@@ -140,6 +140,24 @@ test("what a verdict keeps of differences has a bound", async () => {
   assert.equal(differences.summary()?.numbers, 5_300);
 });
 
+test("numbers at the ends of what float64 holds, and beyond them, have differences that JSON can hold", async () => {
+  const recorded = '{"mu":{"A":1e999,"B":-1e999,"C":-1.7e308,"D":5e-324,"E":0}}';
+  const { differences } = await compareTexts(recorded, '{"mu":{"A":1,"B":1,"C":1.7e308,"D":1,"E":1}}');
+  const summary = differences.summary()!;
+  assert.deepEqual(JSON.parse(JSON.stringify(summary)), summary);
+  assert.deepEqual([summary.numbers, summary.others], [3, 2]);
+  assert.deepEqual(summary.first, { path: "mu.A", recorded: "Infinity", replayed: 1 });
+  assert.equal(summary.largest?.absolute, Number.MAX_VALUE);
+  assert.equal(summary.largest_relative?.path, "mu.C");
+});
+
+test("a key that stands twice is a difference, whichever of the two is as it was", async () => {
+  for (const recorded of ['{"mu":{"A":1,"A":2}}', '{"mu":{"A":2,"A":1}}']) {
+    const { differences } = await compareTexts(recorded, '{"mu":{"A":1}}');
+    assert.equal(differences.total, 1, recorded);
+  }
+});
+
 test("an output of an older version may lack what versions added, and nothing else", async () => {
   const old = {
     metrics: { score: { by_ticker: { A: { n: 1 }, B: { n: 1 } } }, intervals: { alpha: 0.1 } },

@@ -33,9 +33,11 @@ export class Differences {
     return [...this.#lacks];
   }
 
+  /** @param recorded a finite number, as `replayed` is. */
   number(path: Path, recorded: number, replayed: number): void {
-    const absolute = Math.abs(replayed - recorded);
-    const relative = recorded === 0 ? null : absolute / Math.abs(recorded);
+    const absolute = Math.min(Math.abs(replayed - recorded), Number.MAX_VALUE);
+    const quotient = absolute / Math.abs(recorded);
+    const relative = Number.isFinite(quotient) ? quotient : null;
     const difference = { path: pathText(path), recorded, replayed, absolute, relative };
     const member = this.#member(path);
     this.#numbers += 1;

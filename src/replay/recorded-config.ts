@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { Operation } from "../contract/config/job-operations.ts";
 import { rawNumbers } from "../contract/json/json-text.ts";
 import type { RecordedFacts } from "./recorded-output.ts";
+import { isRefusal } from "./refusals.ts";
 
 /** The config that a replay runs, or why there is none. */
 export type ReplayConfig =
@@ -13,7 +14,7 @@ const SECTIONS: Readonly<Record<Operation, string>> = { run_ml_job: "ML params",
 /**
  * The config of the new run: the recorded section, with an empty object for each other section that the job was given, so that
  * its warnings are the same. Of an output without its config: the one that the caller gives, where it has the recorded digest.
- * @throws MucastError invalid_request where the recorded section is no JSON text.
+ * It may be a text that the job refuses.
  */
 export function replayConfig(facts: RecordedFacts, given: string | undefined): ReplayConfig {
   const { config, config_sha256: recorded } = facts.provenance;
@@ -38,13 +39,27 @@ function withOtherSections(section: string, { operation, otherSections }: Record
 
 /** Before there was a method, intervals were `split`. */
 function withSplit(text: string, operation: Operation): string {
-  const config = rawNumbers(text) as Record<string, Record<string, Record<string, unknown>>>;
-  const section = config[SECTIONS[operation]];
-  const settings = operation === "run_ml_job" ? section : section?.["Dot prediction"];
-  const intervals = settings?.intervals;
-  if (settings === undefined || !isObject(intervals) || Object.hasOwn(intervals, "method")) return text;
+  const config = jsonOf(text);
+  const section = memberOf(config, SECTIONS[operation]);
+  const settings = operation === "run_ml_job" ? section : memberOf(section, "Dot prediction");
+  const intervals = memberOf(settings, "intervals");
+  if (!isObject(settings) || !isObject(intervals) || Object.hasOwn(intervals, "method")) return text;
   settings.intervals = { ...intervals, method: "split" };
   return JSON.stringify(config);
+}
+
+/** Undefined for a text that the job will refuse. */
+function jsonOf(text: string): unknown {
+  try {
+    return rawNumbers(text);
+  } catch (error) {
+    if (isRefusal(error)) return undefined;
+    throw error;
+  }
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

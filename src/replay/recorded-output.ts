@@ -23,17 +23,20 @@ export interface RecordedOutput {
   readonly facts: RecordedFacts | undefined;
 }
 
+/** Characters of a URL or a name, far more than any that a job reads. */
+const LONGEST_NAME = 4_096;
+const name = z.string().min(1).max(LONGEST_NAME);
 const digest = z.string().regex(/^[0-9a-f]{64}$/);
 
 /** What of `provenance` a replay uses; other versions may record less or more. */
 const provenanceSchema = z.looseObject({
-  feature_url: z.string().min(1),
-  data_extractor_url: z.string().min(1),
+  feature_url: name,
+  data_extractor_url: name,
   feature_sha256: digest,
   data_extractor_sha256: digest,
   config_sha256: digest,
   versions: z.record(z.string(), z.string()),
-  device: z.string(),
+  device: z.string().max(LONGEST_NAME),
   config: z.string().nullable().optional(),
   lock_sha256: z.string().nullable().optional(),
   kernel_level: z.string().nullable().optional(),

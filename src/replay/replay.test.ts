@@ -250,6 +250,21 @@ describe("a replay", { timeout: 300_000 }, () => {
     assert.equal((await replay({ outputUrl, config })).verdict, "identical");
   });
 
+  test("leaves a config that is none to the job, which refuses it, also where its intervals had no method", async () => {
+    for (const config of ["null", "", "[1", "[]", '{"ML params": null}', '{"ML params": {"intervals": 1}}']) {
+      const outputUrl = await changed(
+        place,
+        edited((document) => {
+          delete document.provenance.config;
+          delete (document.model.intervals as { method?: string }).method;
+          document.provenance.config_sha256 = createHash("sha256").update(config).digest("hex");
+        }),
+      );
+      const { reason, problem } = await replay({ outputUrl, config }, noEngine);
+      assert.deepEqual([reason?.code, problem?.code], ["job_refused", "invalid_request"], config);
+    }
+  });
+
   test("says where it has looked for inputs that are gone", async () => {
     const outputUrl = join(await newFolder(), basename(place.output));
     writeFileSync(outputUrl, place.text);
@@ -317,6 +332,41 @@ describe("a replay", { timeout: 300_000 }, () => {
       assert.equal(verdict, "cannot_replay");
       assert.equal(reason?.code, "job_refused");
       assert.equal(problem?.code, code, section.slice(0, 80));
+    }
+  });
+
+  test("shows values of any shape where the machine should stand, in a verdict that has a bound", async () => {
+    const odd = { toString: 1, valueOf: null };
+    const wide = Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`fact${i}`, "x".repeat(300)]));
+    const nested = JSON.parse(`${'{"a":'.repeat(40)}{"toString":1}${"}".repeat(40)}`);
+    for (const [value, isIdentical] of [
+      [[odd, [odd]], true],
+      [nested, true],
+      [wide, true],
+      ["a\0\u001b[31m\ud800", true],
+      [{ threads: [odd] }, false],
+    ] as const) {
+      const outputUrl = await changed(
+        place,
+        edited((document) => {
+          if (isIdentical) document.machine = value as never;
+          else Object.assign(document.provenance, value);
+        }),
+      );
+      const found = await replay({ outputUrl });
+      assert.equal(found.verdict, isIdentical ? "identical" : "differs");
+      assert.ok(found.machine.length > 0);
+      assert.ok(JSON.stringify(found).length < 40_000);
+    }
+  });
+
+  test("reads no name and no device that is longer than any job's", async () => {
+    for (const name of ["feature_url", "data_extractor_url", "device"] as const) {
+      const long = edited((document) => {
+        document.provenance[name] = "x".repeat(100_000);
+      });
+      const { reason } = await replay({ outputUrl: await changed(place, long) }, noEngine);
+      assert.equal(reason?.code, "another_schema");
     }
   });
 
