@@ -122,7 +122,11 @@ const differenceSchema = z
     recorded: shown,
     replayed: shown,
     absolute: z.number().optional(),
-    relative: z.number().nullable().optional().describe("Of the recorded number; null where that is 0, or so small that the quotient is none."),
+    relative: z
+      .number()
+      .nullable()
+      .optional()
+      .describe("Of the recorded number; null where that is 0, or so small that the quotient is none."),
   })
   .meta({ id: "Difference" });
 
