@@ -13,11 +13,24 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   prepare: ["contract", "blob"],
   jobs: ["contract", "blob", "ingest", "panel", "evaluate", "engine"],
   replay: ["contract", "blob", "ingest", "jobs"],
+  report: ["contract", "blob", "ingest", "panel", "evaluate"],
   audit: ["contract", "blob", "ingest", "panel", "evaluate", "engine", "prepare", "jobs"],
   executors: ["contract", "blob", "engine", "jobs", "replay", "audit"],
-  service: ["contract", "blob", "ingest", "replay", "audit", "executors"],
+  service: ["contract", "blob", "ingest", "replay", "audit", "report", "executors"],
   client: ["contract"],
-  cli: ["contract", "blob", "engine", "prepare", "jobs", "replay", "audit", "executors", "service", "client"],
+  cli: [
+    "contract",
+    "blob",
+    "engine",
+    "prepare",
+    "jobs",
+    "replay",
+    "audit",
+    "report",
+    "executors",
+    "service",
+    "client",
+  ],
 };
 
 /** The folders of src/contract, each with those that it may import: from codes and schemas up to the operations of the API. */

@@ -1,0 +1,444 @@
+import type { Day } from "../../contract/market/dates.ts";
+
+/**
+ * What a report says, in numbers and words; charts and page take it from here and compute nothing.
+ *
+ * Returns are next-day log-returns, shares lie in [0, 1], and NaN in a
+ * typed array is a gap. A `finding` is one plain sentence about a chart, and its accessible name. Every text that comes from
+ * a blob (tickers, features, messages, model, provenance) is hostile: it is as the blob has it, and the page escapes it.
+ */
+export interface ReportData {
+  readonly title: string;
+  /** In the order given; of several each is on the rows that all have in common. */
+  readonly outputs: readonly OutputReport[];
+  /** With several outputs. */
+  readonly comparison?: Comparison;
+}
+
+/** A part of the report, or the sentence why the blob has none. */
+export type Part<T> =
+  | { readonly data: T; readonly absent?: undefined }
+  | { readonly data?: undefined; readonly absent: string };
+
+/** One output: the nine sections of its report. */
+export interface OutputReport {
+  /** Of the model, such as `lightgbm`; of several outputs with the same model, with a number behind it. */
+  readonly name: string;
+  readonly facts: OutputFacts;
+  readonly verdict: Verdict;
+  readonly mu: Part<Mu>;
+  readonly skill: Part<SkillOverTime>;
+  readonly order: Part<OrderWorth>;
+  readonly sizes: Part<Sizes>;
+  readonly intervals: Part<IntervalsSection>;
+  readonly folds: Part<Folds>;
+  readonly training: Part<Training>;
+  readonly tickers: Part<TickerTable>;
+  readonly origin: Origin;
+}
+
+export interface OutputFacts {
+  readonly operation: string;
+  readonly id: string;
+  readonly createdAt: string;
+  /** `YYYY-MM-DD` each. */
+  readonly start: string;
+  readonly end: string;
+  readonly learningEnd: string | null;
+  readonly asOf: string;
+  /** With forecasts. */
+  readonly tickers: number;
+  /** Labelled score rows that the report is about, and their first and last day. */
+  readonly rows: number;
+  readonly dates: number;
+  readonly firstDay: Day | undefined;
+  readonly lastDay: Day | undefined;
+}
+
+/** How a number is written: four significant digits; `percent` with a sign where it may be negative. */
+export type Unit = "number" | "percent" | "return" | "count" | "days";
+
+/** 1. What a reader takes away. */
+export interface Verdict {
+  /** Three. */
+  readonly sentences: readonly string[];
+  /** `none` where there is no evidence of skill, `unknown` without labels. */
+  readonly evidence: "some" | "none" | "unknown";
+  readonly tiles: readonly Tile[];
+  readonly baselines: readonly ForecastMetrics[];
+}
+
+/** One number with what it has to be seen against. */
+export interface Tile {
+  readonly name: string;
+  readonly value: number | null;
+  readonly unit: Unit;
+  /** 95 %, by date with Newey-West errors; of the shrinkage slope by White's error. */
+  readonly band: Band | null;
+  /** What no skill gives, or what was asked for. */
+  readonly reference: { readonly name: string; readonly value: number | null };
+  readonly finding: string;
+}
+
+export interface Band {
+  readonly low: number;
+  readonly high: number;
+}
+
+/** A row of the table of forecasts: the model, the zero forecast, the historical mean. */
+export interface ForecastMetrics {
+  readonly name: string;
+  readonly rmse: number | null;
+  readonly mae: number | null;
+  readonly hitRate: number | null;
+  readonly r2Zero: number | null;
+  readonly icMean: number | null;
+  readonly rankIcMean: number | null;
+}
+
+/** 2. The forecasts of as_of, the largest first; of equal ones by ticker. */
+export interface Mu {
+  readonly finding: string;
+  readonly asOf: string;
+  readonly bars: readonly MuBar[];
+  /** Of all mu. */
+  readonly histogram: Histogram;
+}
+
+export interface MuBar {
+  readonly ticker: string;
+  readonly mu: number;
+  /** Null where there is no end. */
+  readonly lower: number | null;
+  readonly upper: number | null;
+  /** Its row's date where that is before as_of. */
+  readonly olderDate: string | undefined;
+}
+
+/** Bin i holds values in [edges[i], edges[i + 1]), the last one its upper edge as well. */
+export interface Histogram {
+  readonly edges: Float64Array;
+  readonly counts: Int32Array;
+}
+
+/** 3. IC and RankIC over the dates that count. */
+export interface SkillOverTime {
+  /** Shape (n), ascending; all arrays below likewise. */
+  readonly days: Int32Array;
+  readonly ic: DailyCorrelation;
+  readonly rankIc: DailyCorrelation;
+  /** Half the width of the band around 0 that holds the cumulative sum of a forecast without skill on 95 % of each date. */
+  readonly funnel: Float64Array;
+  /** How many dates a rolling mean is over. */
+  readonly rollingDates: number;
+  /** The same band for a rolling mean; NaN where that is. */
+  readonly rollingFunnel: Float64Array;
+  readonly years: readonly PeriodSkill[];
+  readonly months: readonly (PeriodSkill & { readonly month: number })[];
+  readonly yearsFinding: string;
+  readonly monthsFinding: string;
+}
+
+export interface DailyCorrelation {
+  readonly values: Float64Array;
+  readonly cumulative: Float64Array;
+  /** Mean of the last `rollingDates` values, NaN before there are as many. */
+  readonly rolling: Float64Array;
+  readonly histogram: Histogram;
+  readonly mean: number;
+  /** Newey-West. */
+  readonly t: number | null;
+  readonly finding: string;
+  readonly rollingFinding: string;
+  readonly histogramFinding: string;
+}
+
+export interface PeriodSkill {
+  readonly year: number;
+  readonly dates: number;
+  readonly ic: number;
+  readonly rankIc: number;
+}
+
+/** 4. What the order of the forecasts was worth, before costs. */
+export interface OrderWorth {
+  /** From the lowest forecasts to the highest. */
+  readonly quantiles: readonly QuantileReturn[];
+  readonly quantilesFinding: string;
+  /** Dates on which both the top and the bottom quantile have a ticker. */
+  readonly spread: {
+    readonly days: Int32Array;
+    /** Mean return of the top quantile less that of the bottom one. */
+    readonly values: Float64Array;
+    readonly summed: Float64Array;
+    readonly mean: number;
+    readonly t: number | null;
+    readonly finding: string;
+  };
+  /** Absent where no two successive dates have three tickers in common. */
+  readonly turnover:
+    | {
+        readonly days: Int32Array;
+        /** Spearman correlation of the forecasts of a date with those of the date before, over the tickers of both. */
+        readonly autocorrelation: Float64Array;
+        /** Mean over the last `rollingDates`, NaN before. */
+        readonly rolling: Float64Array;
+        readonly rollingDates: number;
+        readonly mean: number;
+        /** Mean share of the top quantile that was not in it on the date before. */
+        readonly topReplaced: number;
+        readonly finding: string;
+      }
+    | undefined;
+}
+
+export interface QuantileReturn {
+  /** Counted from 1, the lowest forecasts. */
+  readonly quantile: number;
+  readonly dates: number;
+  /** Mean over dates of the mean realised return, and the mean forecast likewise. */
+  readonly realised: number;
+  readonly predicted: number;
+  readonly band: Band | null;
+}
+
+/** 5. Whether forecasts have the right size. */
+export interface Sizes {
+  readonly calibration: {
+    /** By forecast, the lowest first; as many rows in each as can be. Fewer than ten where forecasts repeat. */
+    readonly bins: readonly CalibrationBin[];
+    readonly finding: string;
+  };
+  readonly tickers: {
+    /** The best first; without those whose R² does not exist. */
+    readonly rows: readonly { readonly ticker: string; readonly n: number; readonly r2Zero: number }[];
+    readonly median: number | null;
+    readonly histogram: Histogram;
+    readonly finding: string;
+  };
+}
+
+export interface CalibrationBin {
+  readonly n: number;
+  readonly predicted: number;
+  readonly realised: number;
+  readonly band: Band | null;
+}
+
+/** 6. Intervals and what they held. */
+export interface IntervalsSection {
+  readonly method: string | undefined;
+  readonly bound: "both" | "lower" | "upper";
+  /** 1 - alpha. */
+  readonly nominal: number;
+  readonly n: number;
+  readonly coverage: number;
+  /** Pooled over the tickers of the last `rollingDates` dates, NaN before; with the median width of each date. */
+  readonly overTime: {
+    readonly days: Int32Array;
+    readonly rollingDates: number;
+    readonly coverage: Float64Array;
+    /** Of a one-sided interval the median distance of its end from the forecast. */
+    readonly width: Float64Array;
+    readonly coverageFinding: string;
+    readonly widthFinding: string;
+  };
+  /** The lowest coverage first. */
+  readonly tickers: readonly TickerCoverage[];
+  readonly tickersFinding: string;
+  readonly years: readonly YearCoverage[];
+  readonly yearsFinding: string;
+  readonly misses: { readonly below: number; readonly above: number; readonly finding: string };
+  /** What the other methods would have given on the same rows, by the blob. */
+  readonly others: readonly OtherMethod[];
+  readonly othersFinding: string | undefined;
+}
+
+export interface TickerCoverage {
+  readonly ticker: string;
+  readonly n: number;
+  readonly coverage: number;
+  readonly below: number;
+  readonly above: number;
+  readonly meanWidth: number | null;
+}
+
+export interface YearCoverage {
+  readonly year: number;
+  readonly n: number;
+  readonly coverage: number;
+  readonly meanWidth: number | null;
+}
+
+export interface OtherMethod {
+  readonly name: string;
+  readonly coverage: number | null;
+  readonly meanWidth: number | null;
+  readonly worstTicker: number | null;
+  readonly years: readonly YearCoverage[];
+  /** Interval score of the method asked for over this one's. */
+  readonly scoreRatio: number | null;
+}
+
+/** 7. The walk-forward folds, the first in time first. */
+export interface Folds {
+  readonly folds: readonly FoldSpan[];
+  readonly timelineFinding: string;
+  readonly skillFinding: string;
+  /** The same metric out of fold and on score rows. */
+  readonly beside: readonly BesideScore[];
+  readonly besideFinding: string;
+}
+
+/** Over its tickers: the earliest start and the latest end. */
+export interface FoldSpan {
+  readonly fold: number;
+  readonly tickers: number;
+  readonly trainStart: Day;
+  readonly trainEnd: Day;
+  readonly testStart: Day;
+  readonly testEnd: Day;
+  /** Test rows of all tickers. */
+  readonly n: number;
+  readonly r2Zero: number | null;
+}
+
+export interface BesideScore {
+  readonly name: string;
+  readonly unit: Unit;
+  readonly outOfFold: number | null;
+  readonly score: number | null;
+}
+
+/** 7, of networks. */
+export interface Training {
+  readonly networks: readonly TrainedNetwork[];
+  readonly finding: string;
+}
+
+export interface TrainedNetwork {
+  /** A ticker, or `portfolio`. */
+  readonly name: string;
+  readonly trainLoss: Float64Array;
+  readonly validationLoss: Float64Array;
+  /** Counted from 1. */
+  readonly bestEpoch: number;
+  readonly parameters: number;
+  /** The validation loss of the zero forecast, where the blob has it. */
+  readonly zeroLoss: number | undefined;
+  readonly finding: string;
+}
+
+/** 8. Tickers by code point. */
+export interface TickerTable {
+  readonly finding: string;
+  readonly rows: readonly TickerRow[];
+}
+
+export interface TickerRow {
+  readonly ticker: string;
+  readonly mu: number | null;
+  /** Labelled score rows. */
+  readonly n: number;
+  readonly rmse: number | null;
+  readonly hitRate: number | null;
+  readonly r2Zero: number | null;
+  readonly r2Mean: number | null;
+  readonly correlation: number | null;
+  readonly coverage: number | null;
+  readonly meanWidth: number | null;
+  readonly misses: number;
+  readonly series: TickerSeries;
+  readonly finding: string;
+}
+
+/** All score rows of a ticker, whole; a page of many tickers draws fewer points. */
+export interface TickerSeries {
+  readonly days: Int32Array;
+  readonly predicted: Float64Array;
+  /** NaN where it is not known yet. */
+  readonly realised: Float64Array;
+  readonly lower: Float64Array;
+  readonly upper: Float64Array;
+}
+
+/** 9. What the numbers come from. */
+export interface Origin {
+  readonly warnings: readonly {
+    readonly code: string;
+    readonly ticker: string | undefined;
+    readonly message: string;
+    /** What its reader can do, where this version knows the code. */
+    readonly cure: string | undefined;
+  }[];
+  readonly failures: readonly {
+    readonly ticker: string;
+    readonly code: string;
+    readonly message: string;
+  }[];
+  /** Names with values as text, in the order of the blob. */
+  readonly provenance: readonly NamedText[];
+  readonly model: readonly NamedText[];
+  /** By the model's library, the largest mean of absolute shares of a ticker first; at most 30. */
+  readonly importances: Part<{
+    readonly features: readonly {
+      readonly feature: string;
+      readonly share: number;
+      readonly tickers: number;
+    }[];
+    readonly finding: string;
+  }>;
+  readonly replay: CheckVerdict | undefined;
+  readonly audit: CheckVerdict | undefined;
+}
+
+export interface NamedText {
+  readonly name: string;
+  readonly text: string;
+}
+
+export interface CheckVerdict {
+  readonly verdict: string;
+  readonly isGood: boolean;
+  readonly sentence: string;
+  readonly lines: readonly string[];
+}
+
+/** Several outputs on the rows that all have. */
+export interface Comparison {
+  /** As the outputs are named, in their order. */
+  readonly names: readonly string[];
+  readonly rows: number;
+  readonly dates: number;
+  readonly tickers: number;
+  /** Labelled rows of each output that are not among them. */
+  readonly leftOut: readonly number[];
+  readonly rowsFinding: string;
+  readonly metrics: readonly {
+    readonly name: string;
+    readonly unit: Unit;
+    /** Which of two values is the better one; `near` the reference. */
+    readonly better: "higher" | "lower" | "near";
+    readonly values: readonly (number | null)[];
+  }[];
+  readonly tests: readonly DieboldMarianoTest[];
+  readonly testsFinding: string;
+  readonly choice: {
+    /** Index into `names`; undefined where a careful person takes none. */
+    readonly index: number | undefined;
+    readonly sentence: string;
+  };
+}
+
+/** Of the squared errors, by date: positive where `first` is the better one. */
+export interface DieboldMarianoTest {
+  readonly first: string;
+  /** Another output, or `zero forecast`. */
+  readonly second: string;
+  readonly dates: number;
+  /** Mean over dates of the squared error of `second` less that of `first`. */
+  readonly gain: number;
+  readonly t: number | null;
+  /** Two-sided, by the normal distribution. */
+  readonly p: number | null;
+}
