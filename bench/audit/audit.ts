@@ -1,10 +1,13 @@
+import type { Finding } from "../../src/audit/check.ts";
 import type { Table } from "../table.ts";
-import { cleanMarket, type Market } from "./clean-markets.ts";
-import { foresightOf } from "./examined-market.ts";
-import { FAULTS, type FaultName, plant } from "./planted-faults.ts";
+import { cleanDays, type Market, type TwoDays } from "./clean-markets.ts";
+import { foresightOf, restatementOf } from "./examined-market.ts";
+import { type BlobFault, FAULTS, isOf } from "./planted-faults.ts";
+import { falseFindingsOfJobs, plantedInJobs, shareText } from "./planted-jobs.ts";
 
 const CLEAN_MARKETS = 200;
 const CLEAN_SIZE = { tickers: 10, days: 750 };
+const CLEAN_JOBS = { markets: 5, days: 500 };
 
 /** Rows of the planted markets: years of 250. */
 const SIZES = [250, 500, 1_000, 2_000];
@@ -13,52 +16,80 @@ const PLANTED_IN = ["mom_5", "vol_21", "sma_gap_50", "rel_1", "rsi_14"];
 
 /** False findings on clean markets, and at which size planted faults are found. */
 export async function benchAudit(): Promise<readonly Table[]> {
-  return [falseFindings(), plantedFaults()];
+  return [await falseFindings(), await plantedFaults()];
 }
 
-function falseFindings(): Table {
-  let [markets, pairs, tests] = [0, 0, 0];
+async function falseFindings(): Promise<Table> {
+  const found = { foresight: 0, restatement: 0 };
+  let [either, tests, values] = [0, 0, 0];
   const codes = new Map<string, number>();
   for (let seed = 1; seed <= CLEAN_MARKETS; seed++) {
-    const market = cleanMarket(seed, CLEAN_SIZE);
-    const { findings, suspects } = foresightOf(market);
-    if (findings.length > 0) markets++;
-    for (const { code } of findings) codes.set(code, (codes.get(code) ?? 0) + 1);
-    pairs += market.features.reduce((sum, { columns }) => sum + columns.length, 0);
+    const days = cleanDays(seed, CLEAN_SIZE);
+    const { findings, suspects } = foresightOf(days.today);
+    const restated = restatementOf(days);
+    if (findings.length > 0) found.foresight++;
+    if (restated.length > 0) found.restatement++;
+    if (findings.length + restated.length > 0) either++;
+    for (const { code } of [...findings, ...restated]) codes.set(code, (codes.get(code) ?? 0) + 1);
     tests += suspects.tests;
+    values += days.earlier.features.reduce((sum, one) => sum + one.values.length, 0);
   }
-  const found = [...codes].map(([code, count]) => `${count} ${code}`).join(", ");
+  const size = `${CLEAN_SIZE.tickers} tickers, ${CLEAN_SIZE.days} dates`;
+  const row = (checks: string, markets: number, count: number) => [
+    size,
+    checks,
+    String(CLEAN_MARKETS),
+    String(markets),
+    String(count),
+  ];
+  const told = [...codes].map(([code, count]) => `${count} ${code}`).join(", ") || "none";
   return {
-    title: `foresight on clean random markets of ${CLEAN_SIZE.tickers} tickers and ${CLEAN_SIZE.days} dates`,
-    header: ["markets", "with a finding", "features of tickers", "tests", "findings"],
-    rows: [[String(CLEAN_MARKETS), String(markets), String(pairs), String(tests), found || "none"]],
+    title: `clean random markets; findings: ${told}`,
+    header: ["size", "checks", "markets", "with a finding", "tests or values"],
+    rows: [
+      row("foresight", found.foresight, tests),
+      row("restatement", found.restatement, values),
+      row("either", either, tests + values),
+      await falseFindingsOfJobs(CLEAN_JOBS.markets, CLEAN_JOBS.days),
+    ],
   };
 }
 
-/** The ticker with the fault is one of 20; its share of all tests is counted, the clean ones are not computed again. */
-function plantedFaults(): Table {
-  const header = ["fault in 1 of 26 features on 1 of 20 tickers", ...SIZES.map((days) => `${days} dates`)];
+async function plantedFaults(): Promise<Table> {
   const bySize = SIZES.map((days) =>
-    Array.from({ length: PLANTED_MARKETS }, (_, seed) => cleanMarket(1_000 + seed, { tickers: 3, days })),
+    Array.from({ length: PLANTED_MARKETS }, (_, seed) => cleanDays(1_000 + seed, { tickers: 3, days })),
   );
-  const rows = (Object.keys(FAULTS) as FaultName[]).map((fault) => [
-    fault,
-    ...bySize.map((markets) => `${foundShare(fault, markets)}`),
+  const rows = Object.entries<BlobFault>(FAULTS).map(([name, fault]) => [
+    name,
+    fault.check,
+    fault.codes.join(", "),
+    ...bySize.map((markets) => foundShare(fault, markets)),
   ]);
   return {
-    title: `foresight: planted faults, found of ${PLANTED_MARKETS * PLANTED_IN.length}`,
-    header,
-    rows,
+    title: `planted faults, found; those of blobs in 1 of 26 features of 1 of 20 tickers`,
+    header: ["fault", "check", "found as", ...SIZES.map((days) => `${days} dates`)],
+    rows: [...rows, ...(await plantedInJobs(SIZES))],
   };
 }
 
-function foundShare(fault: FaultName, markets: readonly Market[]): number {
-  const places = PLANTED_IN.map((feature) => ({ ticker: "S01", feature }));
-  return markets
-    .flatMap((market) => places.map((place) => alone(plant(market, fault, place))))
-    .filter(({ findings }) => findings.length > 0).length;
+function foundShare(fault: BlobFault, markets: readonly TwoDays[]): string {
+  let [found, others] = [0, 0];
+  for (const days of markets) {
+    for (const feature of PLANTED_IN) {
+      const place = { ticker: "S01", feature };
+      const told = findingsOf(fault, fault.plant(days, place));
+      if (told.some((one) => isOf(fault, place, one))) found++;
+      if (told.some((one) => !isOf(fault, place, one))) others++;
+    }
+  }
+  return shareText(found, markets.length * PLANTED_IN.length, others);
 }
 
-function alone({ prices, features }: Market) {
-  return foresightOf({ prices: prices.slice(1, 2), features: features.slice(1, 2) }, 20);
+/** What the check of a fault finds. Of foresight the ticker with the fault is one of 20: the clean ones are not computed again. */
+function findingsOf({ check }: BlobFault, days: TwoDays): readonly Finding[] {
+  return check === "restatement" ? restatementOf(days) : foresightOf(alone(days.today), 20).findings;
+}
+
+function alone({ prices, features }: Market): Market {
+  return { prices: prices.slice(1, 2), features: features.slice(1, 2) };
 }

@@ -15,6 +15,15 @@ export interface MarketSize {
   readonly days: number;
 }
 
+/** What two days know of a market: the later one has more dates. */
+export interface TwoDays {
+  readonly earlier: Market;
+  readonly today: Market;
+}
+
+/** Dates by which today is later. */
+const LATER = 10;
+
 const FIRST_DAY = parseDay("2018-01-02")!;
 
 /**
@@ -35,6 +44,18 @@ export function cleanMarket(seed: number, { tickers, days }: MarketSize): Market
     };
   });
   return { prices, features: [...atOnce(featuresOf(prices))] };
+}
+
+/** A clean market of `days` dates, and what its maker knew 10 dates before. */
+export function cleanDays(seed: number, size: MarketSize): TwoDays {
+  const today = cleanMarket(seed, size);
+  const n = size.days - LATER;
+  const prices = today.prices.map((one) => ({
+    ...one,
+    days: one.days.slice(0, n),
+    prices: one.prices.slice(0, n),
+  }));
+  return { earlier: { prices, features: [...atOnce(featuresOf(prices))] }, today };
 }
 
 function weekdays(count: number): Int32Array {

@@ -1,5 +1,19 @@
-import { labelPrices } from "../../src/panel/labels.ts";
-import type { Market } from "./clean-markets.ts";
+import type { Finding } from "../../src/audit/check.ts";
+import type { FindingCode } from "../../src/audit/findings.ts";
+import type { AuditCheckName } from "../../src/contract/output/audit-blob.ts";
+import type { Market, TwoDays } from "./clean-markets.ts";
+import {
+  aDayEarly,
+  centredPrices,
+  centredReturns,
+  laterReturn,
+  missingBeforeLosses,
+  nextPriceScaled,
+  nextSize,
+  type Spoil,
+  smoothed,
+  zScores,
+} from "./spoilt-features.ts";
 
 /** Where a fault is planted: one feature of one ticker. */
 export interface Place {
@@ -7,31 +21,119 @@ export interface Place {
   readonly feature: string;
 }
 
-/** Shape (n) in, shape (n) out: a feature with a fault. */
-type Spoil = (values: Float64Array, prices: Float64Array, days: Int32Array) => Float64Array;
+/** A fault of the maker of blobs. */
+export interface BlobFault {
+  /** The check that has to find it, and as what. */
+  readonly check: Extract<AuditCheckName, "foresight" | "restatement">;
+  readonly codes: readonly FindingCode[];
+  readonly plant: (days: TwoDays, place: Place) => TwoDays;
+}
 
-/** Faults by name. The prices have the same days as the feature. */
+/** A fault that is in today's blobs, whatever stood in earlier ones. */
+function known(codes: readonly FindingCode[], spoil: Spoil): BlobFault {
+  const plant = ({ earlier, today }: TwoDays, place: Place) => ({
+    earlier,
+    today: withFeature(today, place, spoil),
+  });
+  return { check: "foresight", codes, plant };
+}
+
+/** A fault of a maker who computes both days' blobs in the same way. */
+function remade(codes: readonly FindingCode[], spoil: Spoil): BlobFault {
+  const plant = ({ earlier, today }: TwoDays, place: Place) => ({
+    earlier: withFeature(earlier, place, spoil),
+    today: withFeature(today, place, spoil),
+  });
+  return { check: "restatement", codes, plant };
+}
+
+/** A fault of today's blobs that earlier ones did not have. */
+function rewritten(
+  codes: readonly FindingCode[],
+  change: (market: Market, place: Place) => Market,
+): BlobFault {
+  const plant = ({ earlier, today }: TwoDays, place: Place) => ({ earlier, today: change(today, place) });
+  return { check: "restatement", codes, plant };
+}
+
+/** Faults by name. */
 export const FAULTS = {
-  "dated a day early": (values) => shifted(values, 1),
-  "centred moving average, 5 days": (_, prices) => centredAverage(prices, 2),
-  "centred moving average, 21 days": (_, prices) => centredAverage(prices, 10),
-  "centred mean of returns, 21 days": (_, prices) => centredAverage(logReturns(prices), 10),
-  "whole-sample z-score": (values) => zScores(values),
-  "next price, scaled": (_, prices) => shifted(prices, 1).map((price) => 0.01 * price - 3),
-  "return 5 days later": (_, prices) => shifted(logReturns(prices), 5),
-  "size of the next return": (_, prices) => shifted(logReturns(prices), 1).map(Math.abs),
-  "missing before losses": (values, prices, days) => {
-    const { y } = labelPrices(days, prices);
-    const worst = y.filter(Number.isFinite).sort()[Math.floor(0.05 * y.length)]!;
-    return values.map((value, i) => (y[i]! < worst ? Number.NaN : value));
+  "feature dated a day early": known(["knows_next_price"], aDayEarly),
+  "centred average of 5 prices": known(["knows_next_price"], centredPrices(2)),
+  "centred average of 21 prices": known(["knows_later_return"], centredPrices(10)),
+  "centred mean of 21 returns": known(["knows_later_return"], centredReturns(10)),
+  "z-scores of the whole sample": known(["whole_sample_standardised"], zScores),
+  "the next price, scaled and shifted": known(["equals_later_value", "knows_next_price"], nextPriceScaled),
+  "the return 5 days later": known(["equals_later_value", "knows_later_return"], laterReturn(5)),
+  "the size of the next return": known(["knows_next_price"], nextSize),
+  "missing before the worst 5 % of returns": known(["missing_predicts_label"], missingBeforeLosses),
+  "centred average of 5 values, made anew each day": remade(["feature_rewritten"], smoothed(2)),
+  "z-scores of the whole sample, made anew each day": remade(["feature_standardised_again"], zScores),
+  "a restated week of the feature": restated(5, 0.1),
+  "one value of the feature, by 1e-6 deviations": restated(1, 1e-6),
+  "3 nulls filled from the next value": {
+    check: "restatement",
+    codes: ["feature_back_filled"],
+    plant: ({ earlier, today }, place) => ({
+      earlier: withFeature(earlier, place, (values) =>
+        values.map((x, i) => (i >= 200 && i < 203 ? Number.NaN : x)),
+      ),
+      today: withFeature(today, place, (values) =>
+        values.map((x, i) => (i >= 200 && i < 203 ? values[203]! : x)),
+      ),
+    }),
   },
-} as const satisfies Record<string, Spoil>;
+  "a restated week of prices, by one factor": rewritten(["price_rewritten"], (market, { ticker }) =>
+    withPrices(market, ticker, (price, i) => (i >= 200 && i < 205 ? 1.01 * price : price)),
+  ),
+  "a split of 4, features that are ratios": rewritten(["price_rescaled"], (market, { ticker }) =>
+    withPrices(market, ticker, (price) => price / 4),
+  ),
+  "a dividend of 0.8 %, features that are ratios": rewritten(["price_rescaled"], (market, { ticker }) =>
+    withPrices(market, ticker, (price, i) => (i < 220 ? 0.992 * price : price)),
+  ),
+  "a split of 4, a feature that is a price": {
+    check: "restatement",
+    codes: ["price_rescaled", "feature_rescaled"],
+    plant: ({ earlier, today }, place) => ({
+      earlier: withFeature(earlier, place, (_, prices) => prices),
+      today: withFeature(
+        withPrices(today, place.ticker, (price) => price / 4),
+        place,
+        (_, prices) => prices,
+      ),
+    }),
+  },
+  "a universe without one loser": rewritten(["ticker_vanished"], ({ prices, features }, { ticker }) => ({
+    prices: prices.filter((one) => one.ticker !== ticker),
+    features: features.filter((one) => one.ticker !== ticker),
+  })),
+} as const satisfies Record<string, BlobFault>;
 
 export type FaultName = keyof typeof FAULTS;
 
+/** Whether a finding tells the fault, where it is. */
+export function isOf({ codes }: BlobFault, place: Place, { code, ticker, feature }: Finding): boolean {
+  const isThere = ticker === place.ticker && (feature === undefined || feature === place.feature);
+  return isThere && (codes as readonly string[]).includes(code);
+}
+
+/** `rows` values of the feature moved by `deviations` of it. */
+function restated(rows: number, deviations: number): BlobFault {
+  return rewritten(["feature_rewritten"], (market, place) =>
+    withFeature(market, place, (values) => {
+      const there = values.filter(Number.isFinite);
+      const mean = there.reduce((sum, value) => sum + value, 0) / there.length;
+      const variance = there.reduce((sum, value) => sum + (value - mean) ** 2, 0) / there.length;
+      return values.map((value, i) =>
+        i >= 200 && i < 200 + rows ? value + deviations * Math.sqrt(variance) : value,
+      );
+    }),
+  );
+}
+
 /** The market with one feature of one ticker spoilt, all others as they were. */
-export function plant(market: Market, fault: FaultName, { ticker, feature }: Place): Market {
-  const spoil: Spoil = FAULTS[fault];
+export function withFeature(market: Market, { ticker, feature }: Place, spoil: Spoil): Market {
   const features = market.features.map((one, t) => {
     if (one.ticker !== ticker) return one;
     const n = one.days.length;
@@ -43,26 +145,9 @@ export function plant(market: Market, fault: FaultName, { ticker, feature }: Pla
   return { ...market, features };
 }
 
-function shifted(values: Float64Array, by: number): Float64Array {
-  return values.map((_, i) => values[i + by] ?? Number.NaN);
-}
-
-function logReturns(prices: Float64Array): Float64Array {
-  return prices.map((price, i) => (i === 0 ? Number.NaN : Math.log(price / prices[i - 1]!)));
-}
-
-/** Mean of the values from `half` rows before to `half` after. */
-function centredAverage(values: Float64Array, half: number): Float64Array {
-  return values.map((_, i) => {
-    let sum = 0;
-    for (let j = i - half; j <= i + half; j++) sum += values[j] ?? Number.NaN;
-    return sum / (2 * half + 1);
-  });
-}
-
-function zScores(values: Float64Array): Float64Array {
-  const present = values.filter(Number.isFinite);
-  const mean = present.reduce((sum, value) => sum + value, 0) / present.length;
-  const variance = present.reduce((sum, value) => sum + (value - mean) ** 2, 0) / present.length;
-  return values.map((value) => (value - mean) / Math.sqrt(variance));
+function withPrices(market: Market, ticker: string, change: (price: number, row: number) => number): Market {
+  const prices = market.prices.map((one) =>
+    one.ticker === ticker ? { ...one, prices: one.prices.map(change) } : one,
+  );
+  return { ...market, prices };
 }

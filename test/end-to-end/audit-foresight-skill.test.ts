@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { cleanMarket } from "../../bench/audit/clean-markets.ts";
 import { foresightOf } from "../../bench/audit/examined-market.ts";
-import { plant } from "../../bench/audit/planted-faults.ts";
+import { withFeature } from "../../bench/audit/planted-faults.ts";
+import { aDayEarly } from "../../bench/audit/spoilt-features.ts";
 import { plantedMarket, type SignalName, writePlantedBlobs } from "../../bench/planted/planted-signals.ts";
 import type { AuditCheck } from "../../src/audit/check.ts";
 import { checked } from "../../src/audit/checked.testing.ts";
@@ -42,7 +43,7 @@ async function writeBlobs(market: ReturnType<typeof cleanMarket>, extra = ""): P
 }
 
 test("foresight reads the blobs ticker by ticker and finds what it finds in memory", async () => {
-  const market = plant(cleanMarket(2, SIZE), "dated a day early", { ticker: "S02", feature: "mom_5" });
+  const market = withFeature(cleanMarket(2, SIZE), { ticker: "S02", feature: "mom_5" }, aDayEarly);
   const { verdict, steps, ...result } = await audit(foresight, await writeBlobs(market));
   const { findings, suspects } = foresightOf(market);
   assert.equal(result.status, "found");

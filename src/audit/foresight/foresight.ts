@@ -1,5 +1,6 @@
 import { counted } from "../../contract/errors/wording.ts";
 import { inTurns } from "../../contract/machine/pausable.ts";
+import type { Report } from "../../contract/output/job-events.ts";
 import { type Inputs, openInputs } from "../../jobs/shared/read-inputs.ts";
 import { type AuditCheck, type AuditContext, type CheckResult, type Finding, ranCheck } from "../check.ts";
 import { finding } from "../findings.ts";
@@ -13,7 +14,9 @@ export const foresight: AuditCheck = {
   name: "foresight",
   cost: () => "one reading of both blobs, and some 3 ms for each feature of each ticker and 1,000 dates",
   async run({ request, accepted }, context) {
-    const inputs = await openInputs(request, context, context.workFolder);
+    // Tickers tell how far the check is, bytes read do not.
+    const report: Report = (event) => event.kind !== "progress" && context.report(event);
+    const inputs = await openInputs(request, { ...context, report }, context.workFolder);
     try {
       const result = await examineInputs(inputs, accepted, context);
       const { feature, dataExtractor } = inputs.digests();

@@ -11,6 +11,7 @@ import { preparePrices } from "../../prepare/prepare-prices.ts";
 import { auditContext, auditInputs, checked } from "../checked.testing.ts";
 import { foresight } from "../foresight/foresight.ts";
 import { runAudit } from "../run-audit.ts";
+import { centredFeature, centredOnSample } from "./faulty-prepare.testing.ts";
 import { preparation } from "./preparation.ts";
 import type { AuditedCsv, Prepare } from "./prepared-prices.ts";
 
@@ -37,19 +38,6 @@ function audit(options: AuditedCsv["options"] = {}, prepare: Prepare = preparePr
   return checked(preparation, { request: REQUEST, csv: { csvPath, options } }, {}, { prepare });
 }
 
-type Features = Record<string, Record<string, (number | null)[]>>;
-
-/** `prepare` with a fault of its own, planted into the features that the right one has written. */
-function faulty(plant: (features: Features) => void): Prepare {
-  return async (request) => {
-    const blobs = await preparePrices(request);
-    const blob = JSON.parse(readFileSync(blobs.featurePath, "utf8"));
-    plant(blob.features);
-    writeFileSync(blobs.featurePath, JSON.stringify(blob));
-    return blobs;
-  };
-}
-
 test("features of `prepare` do not depend on later prices: tickers that begin late, gaps, a window", async () => {
   for (const options of [
     {},
@@ -64,11 +52,7 @@ test("features of `prepare` do not depend on later prices: tickers that begin la
 });
 
 test("a centred moving average in one feature of one ticker is found, and nothing else", async () => {
-  const centred = faulty(({ S02 }) => {
-    const of = S02!.mom_5!;
-    S02!.mom_5 = of.map((value, i) => value && (value + (of[i + 1] ?? value)) / 2);
-  });
-  const { status, findings } = await audit({}, centred);
+  const { status, findings } = await audit({}, centredFeature("S02", "mom_5"));
   assert.equal(status, "found");
   assert.deepEqual(
     findings.map(({ code, severity, feature, ticker }) => [code, severity, feature, ticker]),
@@ -79,15 +63,8 @@ test("a centred moving average in one feature of one ticker is found, and nothin
   assert.deepEqual([values, date], [2, (cut_after as string[])[0]]);
 });
 
-test("whole-sample z-scores are found in every ticker that has them", async () => {
-  const scored = faulty((features) => {
-    for (const columns of Object.values(features)) {
-      const there = columns.vol_21!.filter((value) => value !== null);
-      const mean = there.reduce((sum, value) => sum + value, 0) / there.length;
-      columns.vol_21 = columns.vol_21!.map((value) => value && value - mean);
-    }
-  });
-  const { findings } = await audit({}, scored);
+test("values less the mean of the whole sample are found in every ticker that has them", async () => {
+  const { findings } = await audit({}, centredOnSample("vol_21"));
   assert.deepEqual(
     findings.map(({ feature, ticker, evidence }) => [feature, ticker, evidence.tickers]),
     [["vol_21", undefined, 4]],

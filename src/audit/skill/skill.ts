@@ -48,17 +48,15 @@ function resultOf(judged: Judged): CheckResult {
   }
   return ranCheck({
     tests: found.reduce((sum, { skill }) => sum + skill.permutations, 0),
-    findings: found.flatMap(({ place, skill }) =>
-      skill.p > NO_SKILL_ABOVE ? [lack(PLACES[place], skill)] : [],
-    ),
+    findings: found.flatMap(({ place, skill }) => (skill.p > NO_SKILL_ABOVE ? [lack(place, skill)] : [])),
     facts: Object.fromEntries(found.map(({ place, skill }) => [place, figures(skill)])),
   });
 }
 
-function lack(place: string, skill: PermutedSkill): Finding {
+function lack(place: keyof Judged, skill: PermutedSkill): Finding {
   return finding("no_skill", {
-    message: `The IC of ${skill.icMean.toFixed(4)} ${place} is number ${skill.rank} of ${skill.permutations + 1}, among those of the same forecasts against permuted labels (p ${skill.p.toFixed(2)}).`,
-    evidence: figures(skill),
+    message: `The IC of ${skill.icMean.toFixed(4)} ${PLACES[place]} is number ${skill.rank} of ${skill.permutations + 1}, among those of the same forecasts against permuted labels (p ${skill.p.toFixed(2)}).`,
+    evidence: { place, ...figures(skill) },
   });
 }
 

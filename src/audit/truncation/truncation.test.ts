@@ -1,22 +1,19 @@
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { dirtyMarket } from "../../../test/end-to-end/dirty-market.ts";
-import { newFolder, removeFolders, writeMarket } from "../../../test/end-to-end/job-runs.ts";
+import { removeFolders, writeMarket } from "../../../test/end-to-end/job-runs.ts";
 import { cleanMarket, type Market, weekdays } from "../../../test/end-to-end/market.ts";
 import { networkConfig } from "../../../test/end-to-end/network-jobs.ts";
 import { smallMarket } from "../../../test/end-to-end/network-market.ts";
 import { openSharedEngine } from "../../../test/end-to-end/shared-engines.ts";
 import type { Report } from "../../contract/output/job-events.ts";
-import type { OutputBlob } from "../../contract/output/output-blob.ts";
-import { runMlJob } from "../../jobs/ml/run-ml-job.ts";
 import type { AuditInputs } from "../check.ts";
 import { checked } from "../checked.testing.ts";
 import { JOBS, type Jobs } from "../job/audited-job.ts";
+import { centredForecasts, faultyOutput, LOOKING_AHEAD } from "./faulty-jobs.testing.ts";
 import { truncation } from "./truncation.ts";
 
 after(removeFolders);
@@ -47,43 +44,6 @@ async function audit(
   return { ...result, folder: features };
 }
 
-/** A job with a fault of its own, planted into the output that the right job has written. */
-function faulty(plant: (output: OutputBlob) => void): typeof runMlJob {
-  return async (request, context) => {
-    const record = await runMlJob(request, context);
-    const path = fileURLToPath(record.output_url);
-    const output = JSON.parse(readFileSync(path, "utf8"));
-    plant(output);
-    writeFileSync(path, JSON.stringify(output));
-    return record;
-  };
-}
-
-type Cells = readonly (number | string | null)[];
-
-/** A job with a fault in its middle: it sees of each row the features of the next one, where there is one. */
-async function lookingAhead(...[request, context]: Parameters<typeof runMlJob>): ReturnType<typeof runMlJob> {
-  const given = request.featureUrl;
-  const text = readFileSync(given.startsWith("file:") ? fileURLToPath(given) : given, "utf8");
-  const blob = JSON.parse(text);
-  for (const columns of Object.values<Record<string, Cells>>(blob.features)) {
-    for (const [name, cells] of Object.entries(columns)) {
-      if (name !== "dates") columns[name] = cells.map((cell, i) => cells[i + 1] ?? cell);
-    }
-  }
-  const featureUrl = join(await newFolder(), "feature_engine_ahead.json");
-  const seen = JSON.stringify(blob);
-  writeFileSync(featureUrl, seen);
-  const record = await runMlJob({ ...request, featureUrl }, context);
-  const path = fileURLToPath(record.output_url);
-  writeFileSync(path, readFileSync(path, "utf8").replace(sha256(seen), sha256(text)));
-  return record;
-}
-
-function sha256(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
-}
-
 describe("the truncation check", { timeout: 600_000 }, () => {
   test("finds nothing on a market with every kind of gap, and leaves nothing beside its blobs", async () => {
     const { status, findings, facts, tests, steps, folder } = await audit(
@@ -112,12 +72,7 @@ describe("the truncation check", { timeout: 600_000 }, () => {
   });
 
   test("finds forecasts that are centred on a mean of later ones, of the one ticker that has them", async () => {
-    const centre = faulty(({ forecasts }) => {
-      const { predicted } = forecasts.JPM!;
-      const mean = predicted.reduce((sum, p) => sum + p, 0) / predicted.length;
-      forecasts.JPM!.predicted = predicted.map((p) => p - mean);
-    });
-    const jobs = { ...JOBS, run_ml_job: centre };
+    const jobs = centredForecasts("JPM");
     const { status, findings } = await audit(cleanMarket(DATES[220]), RIDGE, {}, jobs);
     assert.equal(status, "found");
     assert.deepEqual(
@@ -131,8 +86,7 @@ describe("the truncation check", { timeout: 600_000 }, () => {
   });
 
   test("finds a job whose panel looks one row ahead, by the forecasts of the last date before each cut", async () => {
-    const jobs = { ...JOBS, run_ml_job: lookingAhead };
-    const { findings, facts } = await audit(cleanMarket(DATES[220]), RIDGE, {}, jobs);
+    const { findings, facts } = await audit(cleanMarket(DATES[220]), RIDGE, {}, LOOKING_AHEAD);
     const forecasts = findings.filter(({ code }) => code === "forecast_changed");
     assert.deepEqual(forecasts.map(({ ticker }) => ticker).sort(), ["AAPL", "JPM", "KO", "MSFT", "XOM"]);
     const cuts = facts.cut_after as string[];
@@ -147,12 +101,11 @@ describe("the truncation check", { timeout: 600_000 }, () => {
   });
 
   test("finds intervals and folds that know how the window ends", async () => {
-    const peek = faulty(({ window, forecasts, cross_validation }) => {
+    const peek = faultyOutput(({ window, forecasts, cross_validation }) => {
       forecasts.KO!.upper[0]! += Number(window.end.slice(8)) * 1e-9;
       cross_validation!.XOM!.folds[1]!.rmse = Number(window.end.slice(8));
     });
-    const jobs = { ...JOBS, run_ml_job: peek };
-    const { findings } = await audit(cleanMarket(DATES[220]), RIDGE, { truncations: 1 }, jobs);
+    const { findings } = await audit(cleanMarket(DATES[220]), RIDGE, { truncations: 1 }, peek);
     assert.deepEqual(
       findings.map(({ code, ticker, evidence }) => [code, ticker, evidence.at]),
       [

@@ -1,0 +1,37 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { cleanDays, type TwoDays } from "../bench/audit/clean-markets.ts";
+import { foresightOf, restatementOf } from "../bench/audit/examined-market.ts";
+import { type BlobFault, FAULTS, type FaultName, isOf } from "../bench/audit/planted-faults.ts";
+
+const TICKERS = 20;
+const days = cleanDays(1, { tickers: TICKERS, days: 600 });
+
+test("a clean market has no finding, and none in what its maker rewrote", () => {
+  const { findings, suspects } = foresightOf(days.today);
+  assert.deepEqual(findings, []);
+  assert.ok(suspects.tests > TICKERS * 26 * 60);
+  assert.deepEqual(restatementOf(days), []);
+});
+
+/** Weak in 600 dates: a window of 21 prices hides each of its returns. */
+const SELDOM: ReadonlySet<string> = new Set<FaultName>(["centred average of 21 prices"]);
+
+for (const [name, fault] of Object.entries<BlobFault>(FAULTS)) {
+  if (SELDOM.has(name)) continue;
+  for (const feature of ["mom_5", "vol_21"]) {
+    test(`${name}, in ${feature} of one ticker of 20, is found by ${fault.check} alone`, () => {
+      const place = { ticker: "S07", feature };
+      const findings = [...found(fault, fault.plant(days, place))];
+      assert.deepEqual([...new Set(findings.map(({ code }) => code))].sort(), [...fault.codes].sort());
+      assert.ok(findings.every((one) => isOf(fault, place, one)));
+    });
+  }
+}
+
+/** Of foresight few tickers are computed again: the others are those of the clean market, with as many tests. */
+function found({ check }: BlobFault, { earlier, today }: TwoDays) {
+  if (check === "restatement") return restatementOf({ earlier, today });
+  const few = { prices: today.prices.slice(6, 9), features: today.features.slice(6, 9) };
+  return foresightOf(few, TICKERS / 3).findings;
+}
