@@ -13,7 +13,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   prepare: ["contract", "blob"],
   jobs: ["contract", "blob", "ingest", "panel", "evaluate", "engine"],
   replay: ["contract", "blob", "ingest", "jobs"],
-  report: ["contract", "blob", "ingest", "panel", "evaluate"],
+  report: ["contract", "blob", "evaluate", "client"],
   audit: ["contract", "blob", "ingest", "panel", "evaluate", "engine", "prepare", "jobs"],
   executors: ["contract", "blob", "engine", "jobs", "replay", "audit"],
   service: ["contract", "blob", "ingest", "replay", "audit", "report", "executors"],

@@ -7,6 +7,7 @@ import { addKeys } from "./keys.ts";
 import { addMcp } from "./mcp.ts";
 import { addPrepare } from "./prepare.ts";
 import { addReplay } from "./replay.ts";
+import { addReport } from "./report.ts";
 import { addRunDlJob, addRunMlJob } from "./run-job.ts";
 import { addSchema } from "./schema.ts";
 import { addServe } from "./serve.ts";
@@ -20,6 +21,7 @@ const COMMANDS: readonly ((program: Command) => void)[] = [
   addValidate,
   addAudit,
   addReplay,
+  addReport,
   addPrepare,
   addServe,
   addMcp,

@@ -4,12 +4,22 @@ import { finiteOrNull, mean } from "./statistics.ts";
 export const NEWEY_WEST_LAG = 5;
 
 /**
- * t statistic of a mean whose values correlate over time (Newey and West 1987): the mean over its standard error, the
- * variance being the autocovariances up to NEWEY_WEST_LAG, each weighted by 1 - j / (lag + 1).
+ * t statistic of a mean whose values correlate over time: the mean over its Newey-West error.
  * @param values in time order, a step apart.
  * @returns null for fewer than two values, and where the variance is 0.
  */
 export function neweyWestT(values: Float64Array): number | null {
+  const error = neweyWestError(values);
+  return error === null ? null : finiteOrNull(mean(values) / error);
+}
+
+/**
+ * Standard error of a mean whose values correlate over time (Newey and West 1987): the variance is that of the
+ * autocovariances up to NEWEY_WEST_LAG, each weighted by 1 - j / (lag + 1).
+ * @param values in time order, a step apart.
+ * @returns null for fewer than two values, and where the variance is 0.
+ */
+export function neweyWestError(values: Float64Array): number | null {
   const n = values.length;
   if (n < 2) return null;
   const centre = mean(values);
@@ -18,7 +28,7 @@ export function neweyWestT(values: Float64Array): number | null {
   for (let j = 1; j <= Math.min(NEWEY_WEST_LAG, n - 1); j++) {
     variance += 2 * (1 - j / (NEWEY_WEST_LAG + 1)) * autocovariance(deviations, j);
   }
-  return variance > 0 ? finiteOrNull(centre / Math.sqrt(variance / n)) : null;
+  return variance > 0 ? Math.sqrt(variance / n) : null;
 }
 
 /** Mean product of deviations j steps apart, over all n. */

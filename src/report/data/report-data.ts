@@ -1,11 +1,16 @@
 import type { Day } from "../../contract/market/dates.ts";
+import type { Histogram } from "../statistics/histogram.ts";
+import type { Band } from "../statistics/over-dates.ts";
+import type { Unit } from "./figures.ts";
+
+export type { Band, Histogram, Unit };
 
 /**
  * What a report says, in numbers and words; charts and page take it from here and compute nothing.
  *
- * Returns are next-day log-returns, shares lie in [0, 1], and NaN in a
- * typed array is a gap. A `finding` is one plain sentence about a chart, and its accessible name. Every text that comes from
- * a blob (tickers, features, messages, model, provenance) is hostile: it is as the blob has it, and the page escapes it.
+ * Returns are next-day log-returns, shares lie in [0, 1], and NaN in a typed array is a gap. A `finding` is one plain
+ * sentence about a chart, and its accessible name. Every text that comes from a blob (tickers, features, messages, model,
+ * provenance), findings that name a ticker among them, is hostile: it is as the blob has it, and the page escapes it.
  */
 export interface ReportData {
   readonly title: string;
@@ -55,9 +60,6 @@ export interface OutputFacts {
   readonly lastDay: Day | undefined;
 }
 
-/** How a number is written: four significant digits; `percent` with a sign where it may be negative. */
-export type Unit = "number" | "percent" | "return" | "count" | "days";
-
 /** 1. What a reader takes away. */
 export interface Verdict {
   /** Three. */
@@ -78,11 +80,6 @@ export interface Tile {
   /** What no skill gives, or what was asked for. */
   readonly reference: { readonly name: string; readonly value: number | null };
   readonly finding: string;
-}
-
-export interface Band {
-  readonly low: number;
-  readonly high: number;
 }
 
 /** A row of the table of forecasts: the model, the zero forecast, the historical mean. */
@@ -113,12 +110,6 @@ export interface MuBar {
   readonly upper: number | null;
   /** Its row's date where that is before as_of. */
   readonly olderDate: string | undefined;
-}
-
-/** Bin i holds values in [edges[i], edges[i + 1]), the last one its upper edge as well. */
-export interface Histogram {
-  readonly edges: Float64Array;
-  readonly counts: Int32Array;
 }
 
 /** 3. IC and RankIC over the dates that count. */

@@ -1,0 +1,34 @@
+import type { Command } from "commander";
+import { blobPolicy } from "../blob/policy.ts";
+import { writeReport } from "../report/write-report.ts";
+import { untilSignal } from "./signals.ts";
+
+interface ReportFlags {
+  readonly output: readonly string[];
+  readonly out: string;
+}
+
+const HELP = `
+Examples:
+  mucast report --output out/data/ml_engine_42.json --out report.html
+  mucast report --output ml_engine_42.json --output nn_engine_43.json --out both.html
+
+The file needs no network and no script to be read. Several outputs stand side by side on the rows that all of them have.
+stdout carries its path as one JSON object. docs/report.md says what each picture shows.`;
+
+export function addReport(program: Command): void {
+  program
+    .command("report")
+    .description("draw what an output is worth, as one HTML file")
+    .requiredOption(
+      "--output <location...>",
+      "the output of a job: a path, file: URL or https URL; several are compared",
+    )
+    .requiredOption("--out <file>", "the HTML file; one that is there is replaced")
+    .addHelpText("after", HELP)
+    .action(async ({ output, out }: ReportFlags) => {
+      const reading = { policy: blobPolicy(process.env), blobUrl: process.env.BLOB_URL };
+      await untilSignal((signal) => writeReport({ outputs: output, out }, { ...reading, signal }));
+      process.stdout.write(`${JSON.stringify({ report: out })}\n`);
+    });
+}

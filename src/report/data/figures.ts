@@ -1,0 +1,58 @@
+/** How a number is written. Shares and counts are never negative; `percent` and `return` carry their sign. */
+export type Unit = "number" | "share" | "percent" | "return" | "count";
+
+const DIGITS = 4;
+const MINUS = "\u2212";
+const NARROW_SPACE = "\u202f";
+
+/** What stands for a number that does not exist. */
+export const NO_FIGURE = "\u2013";
+
+/**
+ * A number for readers, with its unit: four significant digits; percentages with their sign where they can be
+ * negative. Returns are log-returns, written in percent.
+ */
+export function figure(value: number | null | undefined, unit: Unit): string {
+  if (value === null || value === undefined || !Number.isFinite(value)) return NO_FIGURE;
+  switch (unit) {
+    case "count":
+      return grouped(String(Math.round(value)));
+    case "number":
+      return decimal(value);
+    case "share":
+      return `${decimal(100 * value)}${NARROW_SPACE}%`;
+    case "percent":
+    case "return":
+      return `${value > 0 ? "+" : ""}${decimal(100 * value)}${NARROW_SPACE}%`;
+  }
+}
+
+/** A decimal number without an exponent where it is of an ordinary size. */
+function decimal(value: number): string {
+  const size = Math.abs(value);
+  if (size === 0) return "0";
+  if (size >= 1e9 || size < 1e-7) return value.toExponential(DIGITS - 1).replace("-", MINUS);
+  const magnitude = Math.floor(Math.log10(Number(size.toPrecision(DIGITS))));
+  const text = size.toFixed(Math.max(0, DIGITS - 1 - magnitude));
+  return `${value < 0 ? MINUS : ""}${grouped(text)}`;
+}
+
+/** Thousands parted by commas. */
+function grouped(text: string): string {
+  const [whole, fraction] = text.split(".");
+  const parts = whole!.replaceAll(/\B(?=(\d{3})+$)/g, ",");
+  return fraction === undefined ? parts : `${parts}.${fraction}`;
+}
+
+/** A count with its noun, thousands parted: `1,006 dates`. */
+export function countedRows(count: number, noun: string): string {
+  return `${figure(count, "count")} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+/** `low to high` of a band. */
+export function bandFigure(
+  { low, high }: { readonly low: number; readonly high: number },
+  unit: Unit,
+): string {
+  return `${figure(low, unit)} to ${figure(high, unit)}`;
+}

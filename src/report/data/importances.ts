@@ -1,0 +1,32 @@
+import type { OutputBlob } from "../../contract/output/output-blob.ts";
+import { countedRows, figure } from "./figures.ts";
+import type { Origin } from "./report-data.ts";
+
+const SHOWN = 30;
+
+/**
+ * What the models used: of each ticker the shares of the absolute importances that the output lists, and their mean over the tickers
+ * that have importances. It says nothing of what was of use.
+ */
+export function importancesOf({ fits = {} }: OutputBlob): Origin["importances"] {
+  const sums = new Map<string, { share: number; tickers: number }>();
+  let counted = 0;
+  for (const { importances = [] } of Object.values(fits)) {
+    const total = importances.reduce((sum, { importance }) => sum + Math.abs(importance), 0);
+    if (!(total > 0 && Number.isFinite(total))) continue;
+    counted++;
+    for (const { feature, importance } of importances) {
+      if (importance === 0) continue;
+      const { share, tickers } = sums.get(feature) ?? { share: 0, tickers: 0 };
+      sums.set(feature, { share: share + Math.abs(importance) / total, tickers: tickers + 1 });
+    }
+  }
+  if (counted === 0) return { absent: "The output lists no importances: not every library has them." };
+  const features = [...sums]
+    .map(([feature, { share, tickers }]) => ({ feature, share: share / counted, tickers }))
+    .sort((a, b) => b.share - a.share)
+    .slice(0, SHOWN);
+  const first = features[0]!;
+  const finding = `The models used ${first.feature} most, with ${figure(first.share, "share")} of the importance, the mean of ${countedRows(counted, "ticker")}; that says what was used, not what was of use.`;
+  return { data: { features, finding } };
+}

@@ -1,0 +1,66 @@
+import { openBlob } from "../../blob/open-blob.ts";
+import type { BlobPolicy } from "../../blob/policy.ts";
+import { readOutput } from "../../client/read-output.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import type { OutputBlob } from "../../contract/output/output-blob.ts";
+
+/** An output that a report is about. */
+export interface OutputDocument {
+  /** Its path, or its URL without a secret. */
+  readonly name: string;
+  /** As stored. */
+  readonly sha256: string;
+  readonly document: OutputBlob;
+}
+
+/** Most bytes of a document, decompressed: its text has to fit one string of Node.js. */
+const DOCUMENT_BYTES = 400 * 2 ** 20;
+
+/** Most bytes of the verdict of a replay or an audit. */
+const VERDICT_BYTES = 64 * 2 ** 20;
+
+/** How blobs are read. */
+export interface Reading {
+  readonly policy: BlobPolicy;
+  readonly signal?: AbortSignal;
+  /** BLOB_URL, perhaps with its SAS; for blobs in that container. */
+  readonly blobUrl?: string | undefined;
+}
+
+/**
+ * Reads the output of a job.
+ * @param location a path, a file: URL or an https URL.
+ * @throws MucastError of reading it; too_large; unreadable_blob where it is no JSON, or no output of a job.
+ */
+export async function openDocument(location: string, reading: Reading): Promise<OutputDocument> {
+  const { value, ...found } = await readJson(location, reading, DOCUMENT_BYTES);
+  try {
+    return { ...found, document: readOutput(value) };
+  } catch (cause) {
+    const message = `${found.name} cannot be reported: ${(cause as TypeError).message}`;
+    throw new MucastError("unreadable_blob", message, { source: found.name }, { cause });
+  }
+}
+
+/** A verdict of `mucast replay` or `mucast audit`, as it was written; its shape is not checked yet. */
+export function readVerdict(location: string, reading: Reading) {
+  return readJson(location, reading, VERDICT_BYTES);
+}
+
+async function readJson(
+  location: string,
+  { policy, signal, blobUrl }: Reading,
+  maxBytes: number,
+): Promise<{ readonly name: string; readonly sha256: string; readonly value: unknown }> {
+  const options = { blobUrl, names: "output", limits: { maxBytes, maxStoredBytes: maxBytes } } as const;
+  const blob = await openBlob(location, policy, { ...options, ...(signal === undefined ? {} : { signal }) });
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of blob.chunks) chunks.push(chunk);
+  const text = Buffer.concat(chunks).toString("utf8");
+  try {
+    return { name: blob.name, sha256: blob.digest(), value: JSON.parse(text) };
+  } catch (cause) {
+    const message = `${blob.name} is no JSON document: ${(cause as SyntaxError).message}`;
+    throw new MucastError("unreadable_blob", message, { source: blob.name }, { cause });
+  }
+}

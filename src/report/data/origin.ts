@@ -1,0 +1,54 @@
+import type { OutputBlob } from "../../contract/output/output-blob.ts";
+import { WARNING_TABLE } from "../../contract/problems/warnings.ts";
+import type { CheckVerdicts } from "./check-verdicts.ts";
+import { importancesOf } from "./importances.ts";
+import type { NamedText, Origin } from "./report-data.ts";
+
+/** Where the numbers come from, and what the job had to say. */
+export function originOf(document: OutputBlob, { replay, audit }: CheckVerdicts): Origin {
+  return {
+    warnings: document.warnings.map(({ code, ticker, message }) => ({
+      code,
+      ticker,
+      message,
+      cure: Object.hasOwn(WARNING_TABLE, code)
+        ? WARNING_TABLE[code as keyof typeof WARNING_TABLE].cure
+        : undefined,
+    })),
+    failures: document.failures,
+    provenance: named({ ...document.provenance, machine: document.machine }),
+    model: named(document.model),
+    importances: importancesOf(document),
+    replay,
+    audit,
+  };
+}
+
+/** The config of a job lies a few levels deep; what lies deeper, or comes later, is of no job of ours. */
+const DEEPEST = 6;
+const MOST_NAMES = 300;
+
+/** The leaves of a plain object, such as `blas.numpy.name`. */
+function named(part: object): NamedText[] {
+  const found: NamedText[] = [];
+  collect(part, "", 0, found);
+  return found;
+}
+
+function collect(part: object, before: string, depth: number, found: NamedText[]): void {
+  for (const [name, value] of Object.entries(part)) {
+    if (found.length === MOST_NAMES) return;
+    const path = `${before}${name}`;
+    if (typeof value === "object" && value !== null && !isLeaf(value)) {
+      if (depth < DEEPEST) collect(value, `${path}.`, depth + 1, found);
+    } else if (value !== undefined) {
+      found.push({ name: path, text: typeof value === "string" ? value : JSON.stringify(value) });
+    }
+  }
+}
+
+/** An object without members, or a list of plain values. */
+function isLeaf(value: object): boolean {
+  const members = Object.values(value);
+  return members.length === 0 || (Array.isArray(value) && members.every((item) => typeof item !== "object"));
+}

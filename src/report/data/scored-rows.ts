@@ -1,0 +1,106 @@
+import { MucastError } from "../../contract/errors/errors.ts";
+import { type Day, parseDay } from "../../contract/market/dates.ts";
+import { compareCodePoints } from "../../contract/market/ticker-order.ts";
+import type { OutputBlob } from "../../contract/output/output-blob.ts";
+import type { Bounds } from "../../evaluate/conformal.ts";
+import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
+
+/** Score rows of one ticker with their ends; `trainingMean` is NaN where the output does not have it. */
+export interface ScoredRows extends ForecastRows, Bounds {}
+
+/**
+ * The score rows of an output as typed arrays, tickers ascending by code point.
+ * @throws MucastError invalid_data where lists differ in length, or dates do not ascend.
+ */
+export function scoredRows(name: string, { forecasts, fits }: OutputBlob): ScoredRows[] {
+  const dayOf = dayReader();
+  return byTicker(forecasts).map(([ticker, forecast]) => {
+    const place = `forecasts.${ticker}`;
+    const days = daysOf(name, place, forecast.dates, dayOf);
+    checkLengths(name, place, forecast, ["predicted", "realised", "lower", "upper"], days.length);
+    const mean = fits !== undefined && Object.hasOwn(fits, ticker) ? fits[ticker]!.label_mean : Number.NaN;
+    return {
+      ticker,
+      days,
+      predicted: Float64Array.from(forecast.predicted),
+      realised: withGaps(forecast.realised),
+      lower: withGaps(forecast.lower),
+      upper: withGaps(forecast.upper),
+      trainingMean: new Float64Array(days.length).fill(mean),
+    };
+  });
+}
+
+/** The out-of-fold rows of an output; undefined where it has no cross-validation. Their training means are not recorded: NaN. */
+export function outOfFoldRows(name: string, { cross_validation }: OutputBlob): ForecastRows[] | undefined {
+  if (cross_validation === undefined) return undefined;
+  const dayOf = dayReader();
+  return byTicker(cross_validation).map(([ticker, tested]) => {
+    const place = `cross_validation.${ticker}`;
+    const days = daysOf(name, place, tested.dates, dayOf);
+    checkLengths(name, place, tested, ["predicted", "realised"], days.length);
+    return {
+      ticker,
+      days,
+      predicted: Float64Array.from(tested.predicted),
+      realised: Float64Array.from(tested.realised),
+      trainingMean: new Float64Array(days.length).fill(Number.NaN),
+    };
+  });
+}
+
+/** The members of a part that is by ticker, ascending by code point: a JavaScript object moves tickers such as `10`. */
+export function byTicker<T>(part: Readonly<Record<string, T>>): [ticker: string, value: T][] {
+  return Object.entries(part).sort(([a], [b]) => compareCodePoints(a, b));
+}
+
+type DayOf = (text: string) => Day | undefined;
+
+/** Tickers have mostly the same dates, so each text is parsed once. */
+function dayReader(): DayOf {
+  const known = new Map<string, Day | undefined>();
+  return (text) => {
+    const found = known.get(text);
+    if (found !== undefined) return found;
+    const day = parseDay(text);
+    known.set(text, day);
+    return day;
+  };
+}
+
+function daysOf(name: string, place: string, dates: readonly string[], dayOf: DayOf): Int32Array {
+  const days = new Int32Array(dates.length);
+  for (const [i, text] of dates.entries()) {
+    const day = dayOf(text);
+    if (day === undefined || (i > 0 && day <= days[i - 1]!)) {
+      const path = `${place}.dates[${i}]`;
+      const what = day === undefined ? "is no date" : "does not come after the date before it";
+      throw faulty(name, path, `${path} ${what}: ${JSON.stringify(text)}`, text);
+    }
+    days[i] = day;
+  }
+  return days;
+}
+
+function checkLengths<K extends string>(
+  name: string,
+  place: string,
+  lists: Readonly<Record<K, readonly unknown[]>>,
+  members: readonly K[],
+  length: number,
+): void {
+  for (const member of members) {
+    const found = lists[member].length;
+    if (found === length) continue;
+    const path = `${place}.${member}`;
+    throw faulty(name, path, `${path} has ${found} values for ${length} dates`, found);
+  }
+}
+
+function faulty(source: string, path: string, what: string, value: unknown): MucastError {
+  return new MucastError("invalid_data", `${source} cannot be reported: ${what}`, { source, path, value });
+}
+
+function withGaps(values: readonly (number | null)[]): Float64Array {
+  return Float64Array.from(values, (value) => value ?? Number.NaN);
+}

@@ -1,0 +1,52 @@
+import type { Metrics } from "../../contract/output/output-blob.ts";
+import { mean } from "../../evaluate/statistics.ts";
+import { type CoveredRows, coveredRows } from "../statistics/covered-rows.ts";
+import { countedRows, figure } from "./figures.ts";
+import type { OutputEvidence } from "./output-evidence.ts";
+import type { Part, TickerRow, TickerTable } from "./report-data.ts";
+import type { ScoredRows } from "./scored-rows.ts";
+
+/** The table of tickers, each with its forecasts. */
+export function tickerTable(evidence: OutputEvidence): Part<TickerTable> {
+  const rows = evidence.rows.map((row) => tickerRow(evidence, row));
+  if (rows.length === 0) return { absent: "No ticker has a forecast." };
+  const better = rows.filter(({ r2Zero }) => r2Zero !== null && r2Zero > 0).length;
+  const judged = rows.filter(({ r2Zero }) => r2Zero !== null).length;
+  const finding =
+    judged === 0
+      ? `${countedRows(rows.length, "ticker")}, none with realised returns yet.`
+      : `${figure(better, "count")} of ${countedRows(judged, "ticker")} had forecasts better than 0, by R².`;
+  return { data: { rows, finding } };
+}
+
+function tickerRow({ document, table }: OutputEvidence, series: ScoredRows): TickerRow {
+  const { ticker } = series;
+  const metrics = table.by_ticker.get(ticker)!;
+  const covered = coveredRows(series);
+  const missed = covered.side.filter((side) => side !== 0).length;
+  const hasEnds = covered.days.length > 0;
+  return {
+    ticker,
+    mu: Object.hasOwn(document.mu, ticker) ? document.mu[ticker]! : null,
+    n: metrics.n,
+    rmse: metrics.rmse,
+    hitRate: metrics.hit_rate,
+    r2Zero: metrics.r2_zero,
+    r2Mean: metrics.r2_mean,
+    correlation: metrics.correlation,
+    coverage: hasEnds ? 1 - missed / covered.days.length : null,
+    meanWidth: hasEnds ? mean(covered.width) : null,
+    misses: missed,
+    series,
+    finding: findingOf(ticker, metrics, covered, missed),
+  };
+}
+
+function findingOf(ticker: string, { n, r2_zero }: Metrics, { days }: CoveredRows, missed: number): string {
+  if (n === 0) return `${ticker} has no realised return yet.`;
+  const held =
+    days.length === 0
+      ? ""
+      : `; ${figure(missed, "count")} of ${countedRows(days.length, "return")} fell outside the intervals`;
+  return `${ticker}: R² against zero ${figure(r2_zero, "percent")} over ${countedRows(n, "row")}${held}.`;
+}

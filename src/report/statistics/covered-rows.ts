@@ -1,0 +1,65 @@
+import { atOnce } from "../../contract/machine/pausable.ts";
+import { hasNoEnds } from "../../evaluate/conformal.ts";
+import { eachDate, sortedByDate } from "../../evaluate/rows-by-date.ts";
+import type { ScoredRows } from "../data/scored-rows.ts";
+import { type Band, bandOf, type DateSums, ratioOverDates } from "./over-dates.ts";
+
+/** Labelled rows that have an end, in the order of their dates: shape (n) each. */
+export interface CoveredRows {
+  readonly ticker: string;
+  readonly days: Int32Array;
+  /** -1 for a label below its interval, 1 above it, 0 inside, ends included. */
+  readonly side: Float64Array;
+  /** Distance of the ends; of a one-sided interval that of its end from the forecast. */
+  readonly width: Float64Array;
+}
+
+/** The rows of a ticker that tell how often intervals held. */
+export function coveredRows(rows: ScoredRows): CoveredRows {
+  const counted = Int32Array.from(rows.days.keys()).filter(
+    (i) => !Number.isNaN(rows.realised[i]!) && !hasNoEnds(rows, i),
+  );
+  return {
+    ticker: rows.ticker,
+    days: Int32Array.from(counted, (i) => rows.days[i]!),
+    side: Float64Array.from(counted, (i) => sideOf(rows, i)),
+    width: Float64Array.from(counted, (i) => widthOf(rows, i)),
+  };
+}
+
+function sideOf({ realised, lower, upper }: ScoredRows, i: number): number {
+  if (realised[i]! < lower[i]!) return -1;
+  return realised[i]! > upper[i]! ? 1 : 0;
+}
+
+function widthOf({ predicted, lower, upper }: ScoredRows, i: number): number {
+  const low = Number.isNaN(lower[i]!) ? predicted[i]! : lower[i]!;
+  const high = Number.isNaN(upper[i]!) ? predicted[i]! : upper[i]!;
+  return high - low;
+}
+
+/** How many labels were inside, and how many counted, by date. */
+export interface DateCoverage extends DateSums {
+  readonly days: Int32Array;
+}
+
+export function dateCoverage(covered: readonly CoveredRows[]): DateCoverage {
+  const rows = covered.map(({ ticker, days, side, width }) => ({
+    ticker,
+    days,
+    predicted: width,
+    realised: side,
+  }));
+  const dates = [...eachDate(atOnce(sortedByDate(rows)))];
+  return {
+    days: Int32Array.from(dates, ({ day }) => day),
+    numerators: Float64Array.from(dates, ({ realised }) => realised.filter((side) => side === 0).length),
+    denominators: Float64Array.from(dates, ({ realised }) => realised.length),
+  };
+}
+
+/** The 95 % band of the coverage over all rows. */
+export function coverageBand(rows: readonly ScoredRows[]): Band | null {
+  const { ratio, error } = ratioOverDates(dateCoverage(rows.map(coveredRows)));
+  return bandOf(ratio, error);
+}

@@ -1,0 +1,42 @@
+/** Bin i holds values in [edges[i], edges[i + 1]), the last one its upper edge as well. */
+export interface Histogram {
+  readonly edges: Float64Array;
+  readonly counts: Int32Array;
+}
+
+const MOST_BINS = 40;
+
+/**
+ * Bins of one round width, 1, 2 or 5 times a power of ten, about as many as the rule of Freedman and Diaconis (1981) asks for:
+ * a width of 2 IQR / n^(1/3). Equal values make one bin around them; no value makes none.
+ * @param values finite.
+ */
+export function histogram(values: Float64Array): Histogram {
+  const n = values.length;
+  if (n === 0) return { edges: new Float64Array(0), counts: new Int32Array(0) };
+  const sorted = values.slice().sort();
+  const [low, high] = [sorted[0]!, sorted[n - 1]!];
+  if (low === high) {
+    const half = Math.abs(low) / 2 || 0.5;
+    return { edges: Float64Array.of(low - half, low + half), counts: Int32Array.of(n) };
+  }
+  const spread = sorted[Math.floor(0.75 * (n - 1))]! - sorted[Math.floor(0.25 * (n - 1))]!;
+  const asked = Math.max((2 * spread) / Math.cbrt(n), (high - low) / MOST_BINS);
+  const edges = roundEdges(low, high, asked);
+  const counts = new Int32Array(edges.length - 1);
+  let bin = 0;
+  for (const value of sorted) {
+    while (bin < counts.length - 1 && value >= edges[bin + 1]!) bin++;
+    counts[bin]!++;
+  }
+  return { edges, counts };
+}
+
+/** Multiples of a round width of at least `asked`, from at or below `low` to at or above `high`. */
+function roundEdges(low: number, high: number, asked: number): Float64Array {
+  const power = 10 ** Math.floor(Math.log10(asked));
+  const width = power * [1, 2, 5, 10].find((step) => step * power >= asked * (1 - 1e-9))!;
+  const first = Math.floor(low / width);
+  const last = Math.max(first + 1, Math.ceil(high / width));
+  return Float64Array.from({ length: last - first + 1 }, (_, i) => (first + i) * width);
+}
