@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { cleanDays, type TwoDays } from "../bench/audit/clean-markets.ts";
+import { cleanDays, movedOn, type TwoDays, withGaps } from "../bench/audit/clean-markets.ts";
 import { foresightOf, restatementOf } from "../bench/audit/examined-market.ts";
 import { type BlobFault, FAULTS, type FaultName, isOf } from "../bench/audit/planted-faults.ts";
 
@@ -12,6 +12,13 @@ test("a clean market has no finding, and none in what its maker rewrote", () => 
   assert.deepEqual(findings, []);
   assert.ok(suspects.tests > TICKERS * 26 * 60);
   assert.deepEqual(restatementOf(days), []);
+});
+
+test("dates without a price and a window that moved on leave a clean market clean", () => {
+  const few = cleanDays(2, { tickers: 5, days: 400 });
+  for (const kind of [withGaps(few, 1), movedOn(few)]) {
+    assert.deepEqual([...foresightOf(kind.today).findings, ...restatementOf(kind)], []);
+  }
 });
 
 /** Weak in 600 dates: a window of 21 prices hides each of its returns. */

@@ -1,6 +1,6 @@
 import type { Finding } from "../../src/audit/check.ts";
 import type { Table } from "../table.ts";
-import { cleanDays, type Market, type TwoDays } from "./clean-markets.ts";
+import { cleanDays, type Market, movedOn, type TwoDays, withGaps } from "./clean-markets.ts";
 import { foresightOf, restatementOf } from "./examined-market.ts";
 import { type BlobFault, FAULTS, isOf } from "./planted-faults.ts";
 import { falseFindingsOfJobs, plantedInJobs, shareText } from "./planted-jobs.ts";
@@ -24,7 +24,7 @@ async function falseFindings(): Promise<Table> {
   let [either, tests, values] = [0, 0, 0];
   const codes = new Map<string, number>();
   for (let seed = 1; seed <= CLEAN_MARKETS; seed++) {
-    const days = cleanDays(seed, CLEAN_SIZE);
+    const days = cleanKind(seed);
     const { findings, suspects } = foresightOf(days.today);
     const restated = restatementOf(days);
     if (findings.length > 0) found.foresight++;
@@ -53,6 +53,13 @@ async function falseFindings(): Promise<Table> {
       await falseFindingsOfJobs(CLEAN_JOBS.markets, CLEAN_JOBS.days),
     ],
   };
+}
+
+/** A third of the markets has dates without a price, another a window that moved on. */
+function cleanKind(seed: number): TwoDays {
+  const days = cleanDays(seed, CLEAN_SIZE);
+  if (seed % 3 === 1) return withGaps(days, seed);
+  return seed % 3 === 2 ? movedOn(days) : days;
 }
 
 async function plantedFaults(): Promise<Table> {

@@ -58,6 +58,30 @@ export function cleanDays(seed: number, size: MarketSize): TwoDays {
   return { earlier: { prices, features: [...atOnce(featuresOf(prices))] }, today };
 }
 
+/** The same days where each price is missing with a chance of 3 %, and the features have values on such dates all the same. */
+export function withGaps({ earlier, today }: TwoDays, seed: number): TwoDays {
+  const random = seededRandom(seed);
+  const isGap = today.prices.map(({ prices }) => Array.from(prices, () => random.uniform() < 0.03));
+  const gapped = (market: Market): Market => ({
+    ...market,
+    prices: market.prices.map((one, t) => ({
+      ...one,
+      prices: one.prices.map((price, i) => (isGap[t]![i] ? Number.NaN : price)),
+    })),
+  });
+  return { earlier: gapped(earlier), today: gapped(today) };
+}
+
+/** The same days where today's blobs begin 20 dates later. */
+export function movedOn({ earlier, today }: TwoDays): TwoDays {
+  const prices = today.prices.map((one) => ({
+    ...one,
+    days: one.days.slice(20),
+    prices: one.prices.slice(20),
+  }));
+  return { earlier, today: { prices, features: [...atOnce(featuresOf(prices))] } };
+}
+
 function weekdays(count: number): Int32Array {
   const days = new Int32Array(count);
   for (let day = FIRST_DAY, i = 0; i < count; day++) {

@@ -67,6 +67,18 @@ export const FAULTS = {
   "the return 5 days later": known(["equals_later_value", "knows_later_return"], laterReturn(5)),
   "the size of the next return": known(["knows_next_price"], nextSize),
   "missing before the worst 5 % of returns": known(["missing_predicts_label"], missingBeforeLosses),
+  "filled backwards on dates without a price": {
+    check: "foresight",
+    codes: ["filled_from_later"],
+    plant: ({ earlier, today }, place) => ({
+      earlier,
+      today: withFeature(
+        withPrices(today, place.ticker, (price, i) => (isGap(i) ? Number.NaN : price)),
+        place,
+        (values) => values.map((value, i) => (isGap(i) ? values[i + 1]! : value)),
+      ),
+    }),
+  },
   "centred average of 5 values, made anew each day": remade(["feature_rewritten"], smoothed(2)),
   "z-scores of the whole sample, made anew each day": remade(["feature_standardised_again"], zScores),
   "a restated week of the feature": restated(5, 0.1),
@@ -109,6 +121,11 @@ export const FAULTS = {
     features: features.filter((one) => one.ticker !== ticker),
   })),
 } as const satisfies Record<string, BlobFault>;
+
+/** Dates without a price, after the windows of the features are full. */
+function isGap(row: number): boolean {
+  return row > 130 && row % 20 === 7;
+}
 
 export type FaultName = keyof typeof FAULTS;
 

@@ -5,7 +5,7 @@ import { laterCopy } from "./equal-values.ts";
 import { missingnessTest } from "./missing-values.ts";
 import { addValues, hasManyValues, isStandard, isStandardAtEndOnly, noSums } from "./standardised.ts";
 import { featureColumn, tickerHistory } from "./ticker-history.ts";
-import { unpricedRows, unpricedValues } from "./unpriced-values.ts";
+import { unpricedRows, unpricedValues, usualShare } from "./unpriced-values.ts";
 
 const N = 400;
 const DAYS = Int32Array.from({ length: N }, (_, i) => 18_000 + i);
@@ -160,6 +160,18 @@ test("values without a price are told apart: carried forward, filled from later,
   assert.deepEqual(
     count(() => Number.NaN),
     { values: 0, fromLater: 0, fromEarlier: 0 },
+  );
+});
+
+test("weekdays, steps and few ranks lie on a line without being filled; what moves freely does not", () => {
+  const prices = walk(5);
+  const share = (value: (i: number) => number) => usualShare(historyOf(prices, value), 0);
+  assert.ok(share((i) => i % 5) > 0.5);
+  assert.ok(share((i) => Math.floor(i / 20)) > 0.5);
+  assert.ok(share((i) => Math.round(Math.sin(i * i))) > 0.1);
+  assert.equal(
+    share((i) => Math.sin(i * i)),
+    0,
   );
 });
 

@@ -6,10 +6,12 @@ import { LabelRanks, returnCorrelations } from "./return-correlations.ts";
 import { addValues, hasManyValues, isStandardAtEndOnly, noSums } from "./standardised.ts";
 import type { Suspects } from "./suspects.ts";
 import { columnValues, type FeatureColumn, featureColumn, type TickerHistory } from "./ticker-history.ts";
-import { unpricedRows, unpricedValues } from "./unpriced-values.ts";
+import { type UnpricedValues, unpricedRows, unpricedValues, usualShare } from "./unpriced-values.ts";
 
 /** Fewer values that are filled from later ones may be chance. */
 const LEAST_FILLED = 3;
+/** A column that looks filled on more of its other dates, such as a weekday, cannot be judged by this sign. */
+const MOST_USUAL = 0.05;
 
 /** What one ticker adds to the facts of the check. */
 export interface ExaminedTicker {
@@ -37,14 +39,17 @@ export function* examineTicker(
     const found = unpricedValues(history, column, unpriced);
     if (found.values > 0) features++;
     values += found.values;
-    const unexplained = found.values - found.fromEarlier;
-    if (found.fromLater >= LEAST_FILLED && 2 * found.fromLater > unexplained) {
+    if (isFilledFromLater(found) && usualShare(history, column) <= MOST_USUAL) {
       const { ticker } = history;
       suspects.add({ ticker, feature: feature.name, code: "filled_from_later", unpriced: found });
     }
     yield 1;
   }
   return { unpricedFeatures: features, unpricedValues: values };
+}
+
+function isFilledFromLater({ values, fromLater, fromEarlier }: UnpricedValues): boolean {
+  return fromLater >= LEAST_FILLED && 2 * fromLater > values - fromEarlier;
 }
 
 function examineReturns(

@@ -43,6 +43,24 @@ export function unpricedValues(history: TickerHistory, column: number, rows: Int
   return { values, fromLater, fromEarlier };
 }
 
+/**
+ * The share of values on dates with a price, those equal to the one before aside, that are the next one's or lie on the line to
+ * it: nearly 0 for what moves freely; large for weekdays and months, for steps, and for ranks among few tickers, which are so
+ * without being filled.
+ */
+export function usualShare(history: TickerHistory, column: number): number {
+  const x = columnValues(history, column);
+  const { featureRows } = history;
+  let [fromLater, all] = [0, 0];
+  for (let i = 1; i < featureRows.length - 1; i++) {
+    const [earlier, row, later] = [featureRows[i - 1]!, featureRows[i]!, featureRows[i + 1]!];
+    if (!Number.isFinite(x[row]!) || x[row] === x[earlier]) continue;
+    all++;
+    if (isFilled(history, x, { earlier, row, later })) fromLater++;
+  }
+  return all === 0 ? 0 : fromLater / all;
+}
+
 interface Neighbours {
   readonly earlier: number | undefined;
   readonly row: number;
