@@ -1,5 +1,6 @@
 import { atOnce } from "../../contract/machine/pausable.ts";
 import type { OutputBlob } from "../../contract/output/output-blob.ts";
+import { type CoverageTable, coverageTable } from "../../evaluate/coverage.ts";
 import { type ForecastRows, labelled } from "../../evaluate/forecast-rows.ts";
 import { type ForecastTable, forecastTable } from "../../evaluate/forecast-table.ts";
 import { type DateSkill, dateSkill } from "../statistics/date-skill.ts";
@@ -28,6 +29,8 @@ interface ScoreEvidence {
   readonly table: ForecastTable;
   /** IC and RankIC of the dates that count. */
   readonly dates: DateSkill;
+  /** What the intervals held, where the output has any. */
+  readonly coverage: CoverageTable | undefined;
 }
 
 /** @throws MucastError invalid_data where the lists of the output do not belong together. */
@@ -37,11 +40,12 @@ export function outputEvidence({ name, document }: OutputDocument): OutputEviden
     document,
     modelName: modelNameOf(document),
     outOfFold: outOfFoldRows(name, document),
-    ...scoreEvidence(scoredRows(name, document)),
+    ...scoreEvidence(scoredRows(name, document), document.metrics.intervals?.alpha),
   };
 }
 
-export function scoreEvidence(rows: readonly ScoredRows[]): ScoreEvidence {
+/** @param alpha of the intervals; undefined without any. */
+export function scoreEvidence(rows: readonly ScoredRows[], alpha: number | undefined): ScoreEvidence {
   const known = rows.map(labelled);
   const hasMeans = known.every(({ trainingMean }) => !trainingMean.some(Number.isNaN));
   const days = new Set(known.flatMap((row) => [...row.days]));
@@ -52,7 +56,19 @@ export function scoreEvidence(rows: readonly ScoredRows[]): ScoreEvidence {
     dateCount: days.size,
     table: atOnce(forecastTable(known)),
     dates: dateSkill(known),
+    coverage: alpha === undefined ? undefined : coverageOf(rows, alpha),
   };
+}
+
+/** Without the returns before a row, no day counts as one of high volatility. */
+function coverageOf(rows: readonly ScoredRows[], alpha: number): CoverageTable {
+  const unknown = (row: ScoredRows) => new Float64Array(row.days.length).fill(Number.NaN);
+  return atOnce(
+    coverageTable(
+      rows.map((row) => ({ ...row, volatility: unknown(row) })),
+      alpha,
+    ),
+  );
 }
 
 function modelNameOf({ model, operation }: OutputBlob): string {

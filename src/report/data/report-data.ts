@@ -1,9 +1,10 @@
 import type { Day } from "../../contract/market/dates.ts";
+import type { CalibrationBin } from "../statistics/calibration.ts";
 import type { Histogram } from "../statistics/histogram.ts";
 import type { Band } from "../statistics/over-dates.ts";
 import type { Unit } from "./figures.ts";
 
-export type { Band, Histogram, Unit };
+export type { Band, CalibrationBin, Histogram, Unit };
 
 /**
  * What a report says, in numbers and words; charts and page take it from here and compute nothing.
@@ -118,12 +119,8 @@ export interface SkillOverTime {
   readonly days: Int32Array;
   readonly ic: DailyCorrelation;
   readonly rankIc: DailyCorrelation;
-  /** Half the width of the band around 0 that holds the cumulative sum of a forecast without skill on 95 % of each date. */
-  readonly funnel: Float64Array;
   /** How many dates a rolling mean is over. */
   readonly rollingDates: number;
-  /** The same band for a rolling mean; NaN where that is. */
-  readonly rollingFunnel: Float64Array;
   readonly years: readonly PeriodSkill[];
   readonly months: readonly (PeriodSkill & { readonly month: number })[];
   readonly yearsFinding: string;
@@ -132,9 +129,14 @@ export interface SkillOverTime {
 
 export interface DailyCorrelation {
   readonly values: Float64Array;
+  /** Running sum. */
   readonly cumulative: Float64Array;
+  /** At each date half the width of the band around 0 that holds 95 % of the sums of a forecast without skill. */
+  readonly funnel: Float64Array;
   /** Mean of the last `rollingDates` values, NaN before there are as many. */
   readonly rolling: Float64Array;
+  /** Half the width of the same band for a rolling mean; NaN without one. */
+  readonly rollingFunnel: number;
   readonly histogram: Histogram;
   readonly mean: number;
   /** Newey-West. */
@@ -207,13 +209,6 @@ export interface Sizes {
     readonly histogram: Histogram;
     readonly finding: string;
   };
-}
-
-export interface CalibrationBin {
-  readonly n: number;
-  readonly predicted: number;
-  readonly realised: number;
-  readonly band: Band | null;
 }
 
 /** 6. Intervals and what they held. */
@@ -421,13 +416,14 @@ export interface Comparison {
   };
 }
 
-/** Of the squared errors, by date: positive where `first` is the better one. */
+/** Of a loss by date: positive where `first` is the better one. */
 export interface DieboldMarianoTest {
+  readonly measure: "squared error" | "RankIC";
   readonly first: string;
   /** Another output, or `zero forecast`. */
   readonly second: string;
   readonly dates: number;
-  /** Mean over dates of the squared error of `second` less that of `first`. */
+  /** Mean over dates of the squared error of `second` less that of `first`, or of the RankIC of `first` less that of `second`. */
   readonly gain: number;
   readonly t: number | null;
   /** Two-sided, by the normal distribution. */

@@ -1,9 +1,15 @@
+import { foldsOf } from "./folds.ts";
+import { intervalsSection } from "./intervals-section.ts";
 import { muOf } from "./mu.ts";
 import type { OutputDocument } from "./open-document.ts";
+import { orderWorth } from "./order-worth.ts";
 import { originOf } from "./origin.ts";
 import { type OutputEvidence, outputEvidence } from "./output-evidence.ts";
 import type { OutputReport, ReportData } from "./report-data.ts";
+import { sizesOf } from "./sizes.ts";
+import { skillOverTime } from "./skill-over-time.ts";
 import { tickerTable } from "./ticker-table.ts";
+import { trainingOf } from "./training.ts";
 import { verdict } from "./verdict.ts";
 
 /**
@@ -18,18 +24,17 @@ export function reportOf(documents: readonly OutputDocument[]): ReportData {
 
 function outputReport(evidence: OutputEvidence): OutputReport {
   const { document } = evidence;
-  const later = { absent: "This part is not shown." };
   return {
     name: evidence.modelName,
     facts: factsOf(evidence),
     verdict: verdict(evidence),
     mu: muOf(evidence),
-    skill: later,
-    order: later,
-    sizes: later,
-    intervals: later,
-    folds: later,
-    training: later,
+    skill: skillOverTime(evidence),
+    order: orderWorth(evidence),
+    sizes: sizesOf(evidence),
+    intervals: intervalsSection(evidence),
+    folds: foldsOf(evidence),
+    training: trainingOf(evidence),
     tickers: tickerTable(evidence),
     origin: originOf(document, { replay: undefined, audit: undefined }),
   };

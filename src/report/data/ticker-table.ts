@@ -1,6 +1,6 @@
 import type { Metrics } from "../../contract/output/output-blob.ts";
 import { mean } from "../../evaluate/statistics.ts";
-import { type CoveredRows, coveredRows } from "../statistics/covered-rows.ts";
+import { type IntervalOutcomes, intervalOutcomes } from "../statistics/interval-outcomes.ts";
 import { countedRows, figure } from "./figures.ts";
 import type { OutputEvidence } from "./output-evidence.ts";
 import type { Part, TickerRow, TickerTable } from "./report-data.ts";
@@ -22,7 +22,7 @@ export function tickerTable(evidence: OutputEvidence): Part<TickerTable> {
 function tickerRow({ document, table }: OutputEvidence, series: ScoredRows): TickerRow {
   const { ticker } = series;
   const metrics = table.by_ticker.get(ticker)!;
-  const covered = coveredRows(series);
+  const covered = intervalOutcomes(series);
   const missed = covered.side.filter((side) => side !== 0).length;
   const hasEnds = covered.days.length > 0;
   return {
@@ -42,7 +42,12 @@ function tickerRow({ document, table }: OutputEvidence, series: ScoredRows): Tic
   };
 }
 
-function findingOf(ticker: string, { n, r2_zero }: Metrics, { days }: CoveredRows, missed: number): string {
+function findingOf(
+  ticker: string,
+  { n, r2_zero }: Metrics,
+  { days }: IntervalOutcomes,
+  missed: number,
+): string {
   if (n === 0) return `${ticker} has no realised return yet.`;
   const held =
     days.length === 0

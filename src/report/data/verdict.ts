@@ -1,13 +1,13 @@
 import { atOnce } from "../../contract/machine/pausable.ts";
-import { LEAST_TICKERS } from "../../evaluate/cross-section.ts";
 import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
 import { type ForecastTable, forecastTable } from "../../evaluate/forecast-table.ts";
-import { coverageBand } from "../statistics/covered-rows.ts";
 import { dateSums, HIT_RATE, R2_ZERO, type RowTerms } from "../statistics/date-sums.ts";
+import { coverageBand } from "../statistics/interval-outcomes.ts";
 import { bandOf, meanBand, ratioOverDates } from "../statistics/over-dates.ts";
 import { bandFigure, countedRows, figure } from "./figures.ts";
 import type { OutputEvidence } from "./output-evidence.ts";
 import type { Band, ForecastMetrics, Tile, Unit, Verdict } from "./report-data.ts";
+import { whyNoLabels, whyNoOrder } from "./why-absent.ts";
 
 /** Over fewer dates the normal band is too narrow, and nothing is concluded. */
 export const LEAST_DATES = 30;
@@ -88,19 +88,13 @@ function evidenceIn({ dateCount }: OutputEvidence, { ic, rankIc, r2 }: Tiles): V
   return [ic, rankIc, r2].some(({ band }) => band !== null && band.low > 0) ? "some" : "none";
 }
 
-function orderSentence({ dateCount, dates, labelled }: OutputEvidence, { ic, rankIc }: Tiles): string {
-  if (dateCount === 0)
-    return "No realised return is known yet, so the skill of these forecasts cannot be judged.";
+function orderSentence(evidence: OutputEvidence, { ic, rankIc }: Tiles): string {
+  const { dateCount, dates } = evidence;
+  if (dateCount === 0) return `${whyNoLabels(evidence)} Skill cannot be judged.`;
   if (dateCount < LEAST_DATES) {
     return `Only ${countedRows(dateCount, "date")} ${dateCount === 1 ? "has" : "have"} realised returns: too few to judge the skill of these forecasts (${LEAST_DATES} are the least).`;
   }
-  if (dates.days.length === 0) {
-    const why =
-      labelled.length < LEAST_TICKERS
-        ? `there are fewer than ${LEAST_TICKERS} tickers`
-        : "on no date do both forecasts and returns differ between tickers";
-    return `The order of the tickers cannot be judged: ${why}.`;
-  }
+  if (dates.days.length === 0) return whyNoOrder(evidence);
   const told = [ic, rankIc].find(({ band }) => band !== null && band.low > 0) ?? ic;
   const { name, value, band } = told;
   const over = `${name} ${figure(value, "number")} over ${countedRows(dates.days.length, "date")}`;

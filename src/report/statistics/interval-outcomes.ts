@@ -1,11 +1,12 @@
 import { atOnce } from "../../contract/machine/pausable.ts";
 import { hasNoEnds } from "../../evaluate/conformal.ts";
 import { eachDate, sortedByDate } from "../../evaluate/rows-by-date.ts";
+import { median } from "../../evaluate/statistics.ts";
 import type { ScoredRows } from "../data/scored-rows.ts";
 import { type Band, bandOf, type DateSums, ratioOverDates } from "./over-dates.ts";
 
 /** Labelled rows that have an end, in the order of their dates: shape (n) each. */
-export interface CoveredRows {
+export interface IntervalOutcomes {
   readonly ticker: string;
   readonly days: Int32Array;
   /** -1 for a label below its interval, 1 above it, 0 inside, ends included. */
@@ -15,7 +16,7 @@ export interface CoveredRows {
 }
 
 /** The rows of a ticker that tell how often intervals held. */
-export function coveredRows(rows: ScoredRows): CoveredRows {
+export function intervalOutcomes(rows: ScoredRows): IntervalOutcomes {
   const counted = Int32Array.from(rows.days.keys()).filter(
     (i) => !Number.isNaN(rows.realised[i]!) && !hasNoEnds(rows, i),
   );
@@ -43,23 +44,33 @@ export interface DateCoverage extends DateSums {
   readonly days: Int32Array;
 }
 
-export function dateCoverage(covered: readonly CoveredRows[]): DateCoverage {
-  const rows = covered.map(({ ticker, days, side, width }) => ({
+export function dateCoverage(outcomes: readonly IntervalOutcomes[]): DateCoverage {
+  const dates = [...eachOutcome(outcomes)];
+  return {
+    days: Int32Array.from(dates, ({ day }) => day),
+    numerators: Float64Array.from(dates, ({ realised: sides }) => sides.filter((side) => side === 0).length),
+    denominators: Float64Array.from(dates, ({ realised: sides }) => sides.length),
+  };
+}
+
+/** Date after date, with widths in place of forecasts and sides in place of labels. */
+function eachOutcome(outcomes: readonly IntervalOutcomes[]) {
+  const rows = outcomes.map(({ ticker, days, side, width }) => ({
     ticker,
     days,
     predicted: width,
     realised: side,
   }));
-  const dates = [...eachDate(atOnce(sortedByDate(rows)))];
-  return {
-    days: Int32Array.from(dates, ({ day }) => day),
-    numerators: Float64Array.from(dates, ({ realised }) => realised.filter((side) => side === 0).length),
-    denominators: Float64Array.from(dates, ({ realised }) => realised.length),
-  };
+  return eachDate(atOnce(sortedByDate(rows)));
 }
 
 /** The 95 % band of the coverage over all rows. */
 export function coverageBand(rows: readonly ScoredRows[]): Band | null {
-  const { ratio, error } = ratioOverDates(dateCoverage(rows.map(coveredRows)));
+  const { ratio, error } = ratioOverDates(dateCoverage(rows.map(intervalOutcomes)));
   return bandOf(ratio, error);
+}
+
+/** The median width of each date, ascending. */
+export function medianWidths(outcomes: readonly IntervalOutcomes[]): Float64Array {
+  return Float64Array.from(eachOutcome(outcomes), ({ predicted: widths }) => median(widths)!);
 }

@@ -1,0 +1,131 @@
+import { MucastError } from "../../contract/errors/errors.ts";
+import { formatDay, parseDay } from "../../contract/market/dates.ts";
+import type { OutputBlob } from "../../contract/output/output-blob.ts";
+import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
+import { concatenate } from "../../evaluate/forecast-rows.ts";
+import { metrics } from "../../evaluate/metrics.ts";
+import { countedRows, figure } from "./figures.ts";
+import type { OutputEvidence } from "./output-evidence.ts";
+import type { BesideScore, FoldSpan, Folds, Part } from "./report-data.ts";
+import { byTicker } from "./scored-rows.ts";
+
+/** The walk-forward folds and what they foretold. */
+export function foldsOf(evidence: OutputEvidence): Part<Folds> {
+  const { document, outOfFold } = evidence;
+  if (document.cross_validation === undefined || outOfFold === undefined) {
+    return {
+      absent: "The output has no walk-forward folds: networks hold back one stretch of time before the cut.",
+    };
+  }
+  const parts = foldParts(evidence.source, document.cross_validation, outOfFold);
+  if (parts.length === 0) return { absent: "The history held no walk-forward fold." };
+  const folds = parts.map(spanOf);
+  const beside = besideScore(evidence);
+  return {
+    data: {
+      folds,
+      timelineFinding: timelineFinding(folds),
+      skillFinding: skillFinding(folds),
+      beside,
+      besideFinding: besideFinding(beside),
+    },
+  };
+}
+
+type Fold = NonNullable<OutputBlob["cross_validation"]>[string]["folds"][number];
+
+/** One fold of one ticker with its rows. */
+interface TickerFold {
+  readonly fold: Fold;
+  readonly predicted: Float64Array;
+  readonly realised: Float64Array;
+}
+
+/** The folds of all tickers, the first in time first. They test the last rows, so a ticker with fewer lacks the earliest. */
+function foldParts(
+  source: string,
+  crossValidation: NonNullable<OutputBlob["cross_validation"]>,
+  outOfFold: readonly ForecastRows[],
+): TickerFold[][] {
+  const fromLast: TickerFold[][] = [];
+  for (const [k, [ticker, { folds }]] of byTicker(crossValidation).entries()) {
+    const { predicted, realised } = outOfFold[k]!;
+    let to = predicted.length;
+    for (const [j, fold] of [...folds].reverse().entries()) {
+      const from = to - fold.n;
+      if (from < 0 || (j === folds.length - 1 && from > 0)) throw wrongRows(source, ticker, predicted.length);
+      fromLast[j] ??= [];
+      fromLast[j].push({
+        fold,
+        predicted: predicted.subarray(from, to),
+        realised: realised.subarray(from, to),
+      });
+      to = from;
+    }
+  }
+  return fromLast.reverse();
+}
+
+function wrongRows(source: string, ticker: string, rows: number): MucastError {
+  const path = `cross_validation.${ticker}.folds`;
+  const message = `${source} cannot be reported: the folds in ${path} do not add up to its ${rows} rows`;
+  return new MucastError("invalid_data", message, { source, path });
+}
+
+function spanOf(parts: readonly TickerFold[], index: number): FoldSpan {
+  const days = (of: (fold: Fold) => string) => parts.map(({ fold }) => parseDay(of(fold)) ?? Number.NaN);
+  const earliest = (of: (fold: Fold) => string) => days(of).reduce((a, b) => Math.min(a, b));
+  const latest = (of: (fold: Fold) => string) => days(of).reduce((a, b) => Math.max(a, b));
+  const realised = concatenate(parts.map((part) => part.realised));
+  const predicted = concatenate(parts.map((part) => part.predicted));
+  return {
+    fold: index + 1,
+    tickers: parts.length,
+    trainStart: earliest((fold) => fold.train_start),
+    trainEnd: latest((fold) => fold.train_end),
+    testStart: earliest((fold) => fold.test_start),
+    testEnd: latest((fold) => fold.test_end),
+    n: realised.length,
+    r2Zero: metrics({ realised, predicted, trainingMean: predicted }).r2_zero,
+  };
+}
+
+function timelineFinding(folds: readonly FoldSpan[]): string {
+  const [first, last] = [folds[0]!, folds.at(-1)!];
+  return `${countedRows(folds.length, "fold")} test the rows from ${formatDay(first.testStart)} to ${formatDay(last.testEnd)}; each learns from all rows before its own.`;
+}
+
+function skillFinding(folds: readonly FoldSpan[]): string {
+  const judged = folds.filter(({ r2Zero }) => r2Zero !== null);
+  if (judged.length === 0) return "No fold has an R²: every return is 0.";
+  const good = judged.filter(({ r2Zero }) => r2Zero! > 0).length;
+  const worst = judged.reduce((a, b) => (b.r2Zero! < a.r2Zero! ? b : a));
+  return `Forecasts were better than 0 in ${figure(good, "count")} of ${countedRows(judged.length, "fold")}; the worst had an R² of ${figure(worst.r2Zero, "percent")} (from ${formatDay(worst.testStart)}).`;
+}
+
+function besideScore({ document, table: score }: OutputEvidence): BesideScore[] {
+  const outOfFold = document.metrics.out_of_fold;
+  const [before, after] = [outOfFold?.pooled, score.pooled];
+  const [earlier, later] = [outOfFold?.cross_section, score.cross_section];
+  const row = (name: string, unit: BesideScore["unit"], a: number | null | undefined, b: number | null) => ({
+    name,
+    unit,
+    outOfFold: a ?? null,
+    score: b,
+  });
+  return [
+    row("Rows", "count", before?.n, after.n),
+    row("IC", "number", earlier?.ic_mean, later.ic_mean),
+    row("RankIC", "number", earlier?.rank_ic_mean, later.rank_ic_mean),
+    row("R² against zero", "percent", before?.r2_zero, after.r2_zero),
+    row("Hit rate", "share", before?.hit_rate, after.hit_rate),
+    row("RMSE", "share", before?.rmse, after.rmse),
+  ];
+}
+
+function besideFinding(beside: readonly BesideScore[]): string {
+  const r2 = beside.find(({ name }) => name.startsWith("R²"))!;
+  if (r2.outOfFold === null || r2.score === null) return "There is no figure on one of the two sides yet.";
+  const way = r2.score < r2.outOfFold ? "worse" : "no worse";
+  return `After the cut R² was ${way} than in the folds before it: ${figure(r2.score, "percent")} against ${figure(r2.outOfFold, "percent")}.`;
+}

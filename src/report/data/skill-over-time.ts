@@ -1,0 +1,115 @@
+import { formatDay } from "../../contract/market/dates.ts";
+import { neweyWestT } from "../../evaluate/newey-west.ts";
+import { mean } from "../../evaluate/statistics.ts";
+import { histogram } from "../statistics/histogram.ts";
+import { noSkillFunnel, noSkillMean } from "../statistics/no-skill-funnel.ts";
+import { months, type Period, years } from "../statistics/periods.ts";
+import { cumulative, rollingMean } from "../statistics/running-sums.ts";
+import { countedRows, figure } from "./figures.ts";
+import type { OutputEvidence } from "./output-evidence.ts";
+import type { DailyCorrelation, Part, PeriodSkill, SkillOverTime } from "./report-data.ts";
+import { whyNoOrder } from "./why-absent.ts";
+
+/** About a quarter of a year. */
+export const ROLLING_DATES = 63;
+
+/** A period of fewer dates is not called the best or the worst one. */
+const LEAST_PERIOD_DATES = 10;
+
+/** IC and RankIC over the dates that count. */
+export function skillOverTime(evidence: OutputEvidence): Part<SkillOverTime> {
+  const { days, ic, rankIc } = evidence.dates;
+  if (days.length === 0) return { absent: whyNoOrder(evidence) };
+  const skillOf = ({ year, from, to }: Period): PeriodSkill => ({
+    year,
+    dates: to - from,
+    ic: mean(ic.subarray(from, to)),
+    rankIc: mean(rankIc.subarray(from, to)),
+  });
+  const byYear = years(days).map(skillOf);
+  const byMonth = months(days).map((period) => ({ ...skillOf(period), month: period.month }));
+  return {
+    data: {
+      days,
+      ic: correlationOverTime("IC", ic, days),
+      rankIc: correlationOverTime("RankIC", rankIc, days),
+      rollingDates: ROLLING_DATES,
+      years: byYear,
+      months: byMonth,
+      yearsFinding: periodsFinding("year", byYear, (skill) => String(skill.year)),
+      monthsFinding: periodsFinding(
+        "month",
+        byMonth,
+        ({ year, month }) => `${year}-${String(month).padStart(2, "0")}`,
+      ),
+    },
+  };
+}
+
+function correlationOverTime(name: string, values: Float64Array, days: Int32Array): DailyCorrelation {
+  const rolling = rollingMean(values, ROLLING_DATES);
+  const rollingFunnel = values.length < ROLLING_DATES ? Number.NaN : noSkillMean(values, ROLLING_DATES);
+  const [sums, funnel] = [cumulative(values), noSkillFunnel(values)];
+  const centre = mean(values);
+  return {
+    values,
+    cumulative: sums,
+    funnel,
+    rolling,
+    rollingFunnel,
+    histogram: histogram(values),
+    mean: centre,
+    t: neweyWestT(values),
+    finding: sumFinding(name, sums.at(-1)!, funnel.at(-1)!, values.length),
+    rollingFinding: rollingFinding(name, rolling, rollingFunnel, days),
+    histogramFinding: signFinding(name, values, centre),
+  };
+}
+
+function sumFinding(name: string, sum: number, funnel: number, dates: number): string {
+  const total = `The ${name} of ${countedRows(dates, "date")} adds up to ${figure(sum, "number")}`;
+  if (Number.isNaN(funnel)) return `${total}; what no skill would give cannot be told.`;
+  const band = `the band of ±${figure(funnel, "number")} that holds 95 % of what no skill gives`;
+  if (Math.abs(sum) <= funnel) return `${total}, inside ${band}: no evidence of skill.`;
+  return `${total}, ${sum > 0 ? "above" : "below"} ${band}.`;
+}
+
+function rollingFinding(name: string, rolling: Float64Array, funnel: number, days: Int32Array): string {
+  const first = ROLLING_DATES - 1;
+  if (rolling.length <= first) {
+    return `There are fewer than ${ROLLING_DATES} dates, too few for a rolling mean of the ${name}.`;
+  }
+  let [low, high] = [first, first];
+  let outside = 0;
+  for (let i = first; i < rolling.length; i++) {
+    if (rolling[i]! < rolling[low]!) low = i;
+    if (rolling[i]! > rolling[high]!) high = i;
+    if (Math.abs(rolling[i]!) > funnel) outside++;
+  }
+  const range = `from ${figure(rolling[low]!, "number")} (to ${formatDay(days[low]!)}) to ${figure(rolling[high]!, "number")} (to ${formatDay(days[high]!)})`;
+  const share = figure(outside / (rolling.length - first), "share");
+  const left = Number.isNaN(funnel)
+    ? ""
+    : `; ${share} of them lie outside the band, where no skill would leave 5 % on average`;
+  return `Over ${ROLLING_DATES} dates the mean ${name} went ${range}${left}.`;
+}
+
+function signFinding(name: string, values: Float64Array, centre: number): string {
+  const above = values.filter((value) => value > 0).length;
+  return `The ${name} was above 0 on ${figure(above / values.length, "share")} of ${countedRows(values.length, "date")}, with a mean of ${figure(centre, "number")}.`;
+}
+
+function periodsFinding<T extends PeriodSkill>(
+  unit: string,
+  periods: readonly T[],
+  nameOf: (period: T) => string,
+): string {
+  const good = periods.filter(({ rankIc }) => rankIc > 0).length;
+  const long = periods.filter(({ dates }) => dates >= LEAST_PERIOD_DATES);
+  const told = long.length === 0 ? periods : long;
+  const best = told.reduce((a, b) => (b.rankIc > a.rankIc ? b : a));
+  const worst = told.reduce((a, b) => (b.rankIc < a.rankIc ? b : a));
+  const all = `The mean RankIC was above 0 in ${figure(good, "count")} of ${countedRows(periods.length, unit)}`;
+  if (told.length === 1) return `${all}: ${figure(best.rankIc, "number")} in ${nameOf(best)}.`;
+  return `${all}, best in ${nameOf(best)} (${figure(best.rankIc, "number")}) and worst in ${nameOf(worst)} (${figure(worst.rankIc, "number")}).`;
+}

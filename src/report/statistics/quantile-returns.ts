@@ -1,0 +1,83 @@
+import { atOnce } from "../../contract/machine/pausable.ts";
+import { LEAST_TICKERS } from "../../evaluate/cross-section.ts";
+import type { DatedForecasts } from "../../evaluate/forecast-rows.ts";
+import { averageRanks } from "../../evaluate/rank.ts";
+import { eachDate, sortedByDate } from "../../evaluate/rows-by-date.ts";
+import { isConstant } from "../../evaluate/statistics.ts";
+
+/** Mean forecast and return of one quantile on the dates on which it has a ticker: shape (n) each, by date. */
+export interface QuantileDates {
+  readonly predicted: Float64Array;
+  readonly realised: Float64Array;
+}
+
+/** Tickers by the quantile of their forecast on each date, and what the order was worth. */
+export interface QuantileReturns {
+  /** From the lowest forecasts to the highest. */
+  readonly quantiles: readonly QuantileDates[];
+  /** Dates on which both the lowest and the highest quantile have a ticker, with the mean return of the one less that of the other. */
+  readonly spread: { readonly days: Int32Array; readonly values: Float64Array };
+}
+
+/** Deciles of many tickers, fifths of ten or more, thirds of few. */
+export function quantileCount(tickers: number): number {
+  if (tickers >= 50) return 10;
+  return tickers >= 10 ? 5 : 3;
+}
+
+/**
+ * The quantile of each forecast of a date, from 0: floor(q (rank - 1/2) / n), ties sharing their average rank and so
+ * their quantile.
+ */
+export function quantilesOf(predicted: Float64Array, count: number): Int32Array {
+  const ranks = averageRanks(predicted);
+  return Int32Array.from(ranks, (rank) => Math.floor((count * (rank - 0.5)) / predicted.length));
+}
+
+/**
+ * Realised return by forecast quantile, each ticker of a quantile with the same weight (portfolio sorts, as in Fama and
+ * French 1993). Dates with fewer than LEAST_TICKERS tickers, or with equal forecasts, do not count.
+ * @param rows labelled.
+ */
+export function quantileReturns(rows: readonly DatedForecasts[], count: number): QuantileReturns {
+  const quantiles = Array.from({ length: count }, () => ({
+    predicted: [] as number[],
+    realised: [] as number[],
+  }));
+  const days: number[] = [];
+  const spread: number[] = [];
+  for (const { day, predicted, realised } of eachDate(atOnce(sortedByDate(rows)))) {
+    if (predicted.length < LEAST_TICKERS || isConstant(predicted)) continue;
+    const means = quantileMeans(predicted, realised, count);
+    for (const [q, found] of means.entries()) {
+      if (found === undefined) continue;
+      quantiles[q]!.predicted.push(found.predicted);
+      quantiles[q]!.realised.push(found.realised);
+    }
+    const [bottom, top] = [means[0], means[count - 1]];
+    if (bottom === undefined || top === undefined) continue;
+    days.push(day);
+    spread.push(top.realised - bottom.realised);
+  }
+  return {
+    quantiles: quantiles.map(({ predicted, realised }) => ({
+      predicted: Float64Array.from(predicted),
+      realised: Float64Array.from(realised),
+    })),
+    spread: { days: Int32Array.from(days), values: Float64Array.from(spread) },
+  };
+}
+
+/** @returns undefined for a quantile without a ticker. */
+function quantileMeans(predicted: Float64Array, realised: Float64Array, count: number) {
+  const sums = Array.from({ length: count }, () => ({ n: 0, predicted: 0, realised: 0 }));
+  for (const [i, q] of quantilesOf(predicted, count).entries()) {
+    const sum = sums[q]!;
+    sum.n++;
+    sum.predicted += predicted[i]!;
+    sum.realised += realised[i]!;
+  }
+  return sums.map((sum) =>
+    sum.n === 0 ? undefined : { predicted: sum.predicted / sum.n, realised: sum.realised / sum.n },
+  );
+}
