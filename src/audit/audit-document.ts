@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
+import type { AuditCheckName } from "../contract/config/audit-checks.ts";
 import {
   AUDIT_SCHEMA_NAME,
   type AuditBlob,
-  type AuditCheckName,
   LISTED_FINDINGS,
   SEVERITIES,
 } from "../contract/output/audit-blob.ts";

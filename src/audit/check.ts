@@ -1,5 +1,6 @@
+import type { AuditCheckName } from "../contract/config/audit-checks.ts";
 import type { Operation } from "../contract/config/job-operations.ts";
-import type { AuditCheckName, AuditFacts, Severity } from "../contract/output/audit-blob.ts";
+import type { AuditFacts, Severity } from "../contract/output/audit-blob.ts";
 import type { JobContext, JobRequest } from "../jobs/shared/job.ts";
 import type { AuditedBlobs } from "./audited-blobs.ts";
 import type { AuditedJob } from "./job/audited-job.ts";

@@ -1,4 +1,5 @@
-import type { AuditCheckName, Severity } from "../contract/output/audit-blob.ts";
+import type { AuditCheckName } from "../contract/config/audit-checks.ts";
+import type { Severity } from "../contract/output/audit-blob.ts";
 import type { Finding } from "./check.ts";
 
 /** A kind of finding: which check makes it, how grave it is, what it means, and what its reader can do. */

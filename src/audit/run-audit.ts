@@ -1,5 +1,6 @@
+import type { AuditCheckName } from "../contract/config/audit-checks.ts";
 import { MucastError } from "../contract/errors/errors.ts";
-import type { AuditBlob, AuditCheckName } from "../contract/output/audit-blob.ts";
+import type { AuditBlob } from "../contract/output/audit-blob.ts";
 import type { JobContext } from "../jobs/shared/job.ts";
 import { openWorkFolder } from "../jobs/shared/work-folder.ts";
 import { auditDocument, type CheckOutcome } from "./audit-document.ts";

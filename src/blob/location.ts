@@ -85,7 +85,7 @@ export function checkInputLocation(text: string, policy: BlobPolicy): UrlLocatio
 }
 
 /** `checkInputLocation` for the blobs of `names`. @throws MucastError url_not_allowed. */
-function checkLocation(text: string, policy: BlobPolicy, names: BlobNames): UrlLocation {
+export function checkLocation(text: string, policy: BlobPolicy, names: BlobNames): UrlLocation {
   const bare = text.split("?")[0]!;
   if (/[^\x21-\x7e]/.test(text)) {
     throw notAllowed(text, "holds a space, a control character or a character that is not ASCII");
@@ -104,6 +104,7 @@ function checkLocation(text: string, policy: BlobPolicy, names: BlobNames): UrlL
   if (!policy.allowed.some((prefix) => bare.startsWith(`${prefix}/`))) {
     throw notAllowed(text, "is outside the allowed origins and containers");
   }
+  if (isForeign(bare, policy)) throw notAllowed(text, "is no blob of this caller");
   const url = new URL(text);
   const addresses = addressRule(url, policy);
   const host = withoutBrackets(url.hostname);
@@ -125,6 +126,13 @@ function isOwnContainer(before: string, { container }: BlobPolicy): boolean {
   if (container === undefined || before === container) return before === container;
   const [folder, space] = [before.slice(0, container.length + 1), before.slice(container.length + 1)];
   return folder === `${container}/` && spaceIn(space) === space;
+}
+
+/** Whether a URL names a blob of BLOB_URL's container that is not the caller's. */
+function isForeign(bare: string, { container, own }: BlobPolicy): boolean {
+  if (own === undefined || container === undefined || !bare.startsWith(`${container}/`)) return false;
+  const space = spaceIn(bare.slice(container.length + 1)) ?? "";
+  return space !== own.space && !own.named.includes(bare);
 }
 
 /** What the host of a URL may resolve to. */

@@ -1,11 +1,21 @@
 import { join } from "node:path";
-import type { Operation } from "../contract/config/job-operations.ts";
+import type { Operation, SubmittedOperation } from "../contract/config/job-operations.ts";
+import type { PayloadOptions } from "../contract/config/payload-schemas.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 
-const JOBS = {
-  run_ml_job: { job: "ml-worker-job", outputPrefix: "ml_engine" },
-  run_dl_job: { job: "dl-job", outputPrefix: "nn_engine" },
-} as const satisfies Record<Operation, { job: string; outputPrefix: string }>;
+/** The container job of each of the two jobs. */
+const JOB_NAMES = {
+  run_ml_job: "ml-worker-job",
+  run_dl_job: "dl-job",
+} as const satisfies Record<Operation, string>;
+
+/** How the names of the outputs of each operation begin. */
+const OUTPUT_PREFIXES = {
+  run_ml_job: "ml_engine",
+  run_dl_job: "nn_engine",
+  audit: "audit",
+  replay: "replay",
+} as const satisfies Record<SubmittedOperation, string>;
 
 const ID = /^[A-Za-z0-9_-]{1,64}$/;
 
@@ -17,13 +27,12 @@ export function checkId(id: string, path = "OPERATION_ID"): string {
   throw new MucastError("invalid_request", message, { path, value });
 }
 
-/** @returns `ml_engine_<id>.json` or `nn_engine_<id>.json`. */
-export function outputName(operation: Operation, id: string): string {
-  return `${JOBS[operation].outputPrefix}_${checkId(id)}.json`;
+/** @returns `ml_engine_<id>.json` or `nn_engine_<id>.json`; of an audit or a replay `audit_<id>.json` or `replay_<id>.json`. */
+export function outputName(operation: SubmittedOperation, id: string): string {
+  return `${OUTPUT_PREFIXES[operation]}_${checkId(id)}.json`;
 }
 
-const PREFIXES = Object.values(JOBS).map(({ outputPrefix }) => outputPrefix);
-const OUTPUT = new RegExp(`^(?:${PREFIXES.join("|")})_([A-Za-z0-9_-]{1,64})\\.json$`);
+const OUTPUT = new RegExp(`^(?:${Object.values(OUTPUT_PREFIXES).join("|")})_([A-Za-z0-9_-]{1,64})\\.json$`);
 
 /** @returns the id in the name of an output; undefined for any other name. */
 export function outputIdIn(name: string): string | undefined {
@@ -32,12 +41,30 @@ export function outputIdIn(name: string): string | undefined {
 
 /** @returns the name of the container job of an operation. */
 export function jobName(operation: Operation): string {
-  return JOBS[operation].job;
+  return JOB_NAMES[operation];
+}
+
+/**
+ * The job in whose container an operation runs, and whose name its executions carry: of an audit the job that it looks at;
+ * of a replay the one whose outputs are named like its own, `run_ml_job` for any other name.
+ */
+export function containerJob(operation: SubmittedOperation, options: PayloadOptions): Operation {
+  switch (operation) {
+    case "run_ml_job":
+    case "run_dl_job":
+      return operation;
+    case "audit":
+      return options.operation === "run_dl_job" ? "run_dl_job" : "run_ml_job";
+    case "replay": {
+      const name = String(options.output_url).split("?")[0]!.split("/").at(-1)!;
+      return name.startsWith(`${OUTPUT_PREFIXES.run_dl_job}_`) ? "run_dl_job" : "run_ml_job";
+    }
+  }
 }
 
 /** @returns the name of one execution of a job: `ml-worker-job-<suffix>` or `dl-job-<suffix>`. */
 export function executionName(operation: Operation, suffix: string): string {
-  return `${JOBS[operation].job}-${checkId(suffix, "execution suffix")}`;
+  return `${JOB_NAMES[operation]}-${checkId(suffix, "execution suffix")}`;
 }
 
 /** Names of the two input blobs of `id`, as other services of the portfolio write them. */

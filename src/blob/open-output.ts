@@ -17,7 +17,7 @@ export interface OutputTarget {
 }
 
 interface OutputWish {
-  /** `ml_engine_<id>.json` or `nn_engine_<id>.json`. */
+  /** As `outputName` makes it, such as `ml_engine_<id>.json`. */
   readonly name: string;
   readonly blobUrl?: string | undefined;
   /** Beside it, where there is no BLOB_URL. */

@@ -14,6 +14,16 @@ export interface BlobPolicy {
   readonly mapped?: readonly MappedBase[] | undefined;
   /** What a blob may hold; the defaults where it is missing. */
   readonly limits?: BlobLimits | undefined;
+  /** Of a job that a service runs for a caller: which blobs of the container are the caller's. */
+  readonly own?: OwnBlobs | undefined;
+}
+
+/** An output that is replayed names URLs that no service has checked: of the container they reach the caller's space alone. */
+export interface OwnBlobs {
+  /** The caller's space; empty for the root of the container. */
+  readonly space: string;
+  /** URLs without query that the service has checked for the caller, wherever they lie. */
+  readonly named: readonly string[];
 }
 
 export interface MappedBase {

@@ -1,15 +1,18 @@
 import { type Command, InvalidArgumentError } from "commander";
+import { z } from "zod";
+import { auditInputs } from "../audit/audit-job.ts";
 import type { AskedAudit } from "../audit/check.ts";
 import { CHECKS } from "../audit/checks.ts";
 import { runAudit } from "../audit/run-audit.ts";
 import { blobPolicy } from "../blob/policy.ts";
-import { JOB_OPERATIONS, type Operation } from "../contract/config/job-operations.ts";
-import { type Fault, MucastError } from "../contract/errors/errors.ts";
-import { invalidRequest } from "../contract/errors/faults.ts";
+import { AUDIT_CHECKS } from "../contract/config/audit-checks.ts";
+import { auditedJob } from "../contract/config/audited-job.ts";
+import { JOB_OPERATIONS } from "../contract/config/job-operations.ts";
+import { AUDIT_DEFAULTS, AUDIT_LIMITS, auditOptionsSchema } from "../contract/config/payload-schemas.ts";
+import { faultsOf, invalidRequest } from "../contract/errors/faults.ts";
 import { printable } from "../contract/errors/wording.ts";
 import type { AuditBlob } from "../contract/output/audit-blob.ts";
 import type { JobRequest } from "../jobs/shared/job.ts";
-import { operationsOf } from "../jobs/validate-job.ts";
 import { type JobFlags, jobInputs, reporterOf, withJobFlags } from "./job-options.ts";
 import type { Reporter } from "./reporter.ts";
 import { untilSignal } from "./signals.ts";
@@ -31,12 +34,10 @@ interface AuditFlags extends JobFlags {
   readonly quick?: boolean;
 }
 
-const NAMES = CHECKS.map(({ name }) => name).join(", ");
-
-/** The most cuts: each costs a job. */
-const MOST_TRUNCATIONS = 100;
-/** The most permutations: with 999 the least p-value is 0.001. */
-const MOST_PERMUTATIONS = 999;
+/** The flags that are members of an audit's payload; with a price CSV there is one check more. */
+const optionsSchema = auditOptionsSchema.extend({
+  checks: z.array(z.enum(AUDIT_CHECKS)).min(1).optional(),
+});
 
 /** The exit code of an audit with a finding above a note. */
 const FOUND = 8;
@@ -55,7 +56,7 @@ jobs. Exit codes: 0 clean, 8 a finding above a note, and those of the jobs where
 export function addAudit(program: Command): void {
   withJobFlags(program.command("audit"))
     .description("look for signs of the future in both blobs, and for any in the job itself")
-    .option("--checks <list>", `only these of ${NAMES}, parted by commas`)
+    .option("--checks <list>", `only these of ${AUDIT_CHECKS.join(", ")}, parted by commas`)
     .option("--operation <job>", `${JOB_OPERATIONS.join(" or ")}, where the config holds both sections`)
     .option("--previous-feature-url <location>", "the feature blob of an earlier day")
     .option("--previous-data-extractor-url <location>", "the data-extraction blob of an earlier day")
@@ -73,14 +74,29 @@ export function addAudit(program: Command): void {
     .option("--end <date>", "the last date")
     .option("--learning-end <date>", "the last date whose labels may be learned")
     .option("--tickers <list>", "only these, parted by commas")
-    .option("--truncations <k>", "dates after which blobs and prices are cut", upTo(MOST_TRUNCATIONS), 5)
-    .option("--permutations <n>", "how often labels are permuted", upTo(MOST_PERMUTATIONS), 19)
+    .option(
+      "--truncations <k>",
+      "dates after which blobs and prices are cut",
+      upTo(AUDIT_LIMITS.truncations),
+      AUDIT_DEFAULTS.truncations,
+    )
+    .option(
+      "--permutations <n>",
+      "how often labels are permuted",
+      upTo(AUDIT_LIMITS.permutations),
+      AUDIT_DEFAULTS.permutations,
+    )
     .option("--quick", "run ridge, or the network for 2 epochs, in place of the config's own model")
     .addHelpText("after", HELP)
     .action(async (flags: AuditFlags) => {
-      const { workers, memoryBytes, ...request } = jobInputs(flags, process.env, flags.prices !== undefined);
-      const checks = chosenChecks(flags.checks);
-      const inputs = auditInputs({ ...request, id: process.env.OPERATION_ID || "audit" }, flags);
+      const { workers, memoryBytes, ...request } = jobInputs(
+        flags,
+        process.env,
+        flags.prices === undefined ? "nothing" : "both blobs",
+      );
+      const options = auditOptions(flags);
+      const checks = CHECKS.filter(({ name }) => options.checks?.includes(name) ?? true);
+      const inputs = askedAudit({ ...request, id: process.env.OPERATION_ID || "audit" }, flags, options);
       const reporter = reporterOf(flags, { tickersShown: 3 });
       try {
         const policy = blobPolicy({ ...process.env, BLOB_URL: request.blobUrl });
@@ -112,31 +128,43 @@ function upTo(most: number) {
   };
 }
 
-/** @throws MucastError invalid_request for a name that is no check's. */
-function chosenChecks(list: string | undefined): typeof CHECKS {
-  if (list === undefined) return CHECKS;
-  const names = list.split(",").map((name) => name.trim());
-  const faults: Fault[] = names
-    .filter((name) => !CHECKS.some((check) => check.name === name))
-    .map((name) => ({ path: "--checks", message: `${JSON.stringify(name)} is none of ${NAMES}` }));
-  if (faults.length > 0) throw invalidRequest(faults);
-  return CHECKS.filter(({ name }) => names.includes(name));
+/** The flags as the members of a payload. @throws MucastError invalid_request with every fault. */
+function auditOptions(flags: AuditFlags): z.infer<typeof optionsSchema> {
+  const { checks, operation, quick, truncations, permutations, accept } = flags;
+  const given = {
+    operation,
+    checks: checks?.split(",").map((name) => name.trim()),
+    quick,
+    truncations,
+    permutations,
+    accept,
+    previous_feature_url: flags.previousFeatureUrl,
+    previous_data_extractor_url: flags.previousDataExtractorUrl,
+  };
+  const options = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  const parsed = optionsSchema.safeParse(options);
+  if (parsed.success) return parsed.data;
+  const faults = faultsOf(parsed.error, optionsSchema, "", options);
+  throw invalidRequest(faults.map((fault) => ({ ...fault, path: flagOf(fault.path) })));
 }
 
-function auditInputs(
-  { featureUrl, dataExtractorUrl, ...request }: JobRequest,
+/** `--previous-feature-url` of `.previous_feature_url`, `--checks` of `.checks[1]`. */
+function flagOf(path: string): string {
+  const member = /\w+/.exec(path)?.[0] ?? path;
+  return `--${member.replaceAll("_", "-")}`;
+}
+
+function askedAudit(
+  request: JobRequest,
   flags: AuditFlags,
+  { checks: _, ...options }: ReturnType<typeof auditOptions>,
 ): AskedAudit {
-  const { previousFeatureUrl, previousDataExtractorUrl, truncations, permutations } = flags;
+  const operation = auditedJob(request.config, options.operation, "--operation");
+  const { featureUrl, dataExtractorUrl, ...others } = request;
   return {
-    request: featureUrl === "" ? request : { ...request, featureUrl, dataExtractorUrl },
+    ...auditInputs(request, { ...options, operation }),
+    request: featureUrl === "" ? others : { ...others, featureUrl, dataExtractorUrl },
     csv: csvOf(flags),
-    operation: operationOf(request.config, flags.operation),
-    previous: { featureUrl: previousFeatureUrl, dataExtractorUrl: previousDataExtractorUrl },
-    accepted: new Set(flags.accept),
-    truncations,
-    quick: flags.quick === true,
-    permutations,
   };
 }
 
@@ -150,26 +178,6 @@ function csvOf({ prices, start, end, learningEnd, tickers }: AuditFlags): AskedA
     .map(([path]) => ({ path, message: "goes with --prices; blobs have a window of their own" }));
   if (faults.length > 0) throw invalidRequest(faults);
   return undefined;
-}
-
-/** @throws MucastError invalid_request where the config leaves it open, or does not have the section of the one given. */
-function operationOf(config: string, given: string | undefined): Operation {
-  const held = operationsOf(config);
-  const found = given === undefined && held.length < 2 ? held[0] : held.find((name) => name === given);
-  if (found !== undefined) return found;
-  if (held.length === 2) {
-    throw invalidRequest([
-      {
-        path: "--operation",
-        message: `must be ${JOB_OPERATIONS.join(" or ")}, since the config holds both sections`,
-      },
-    ]);
-  }
-  const message =
-    held.length === 0
-      ? 'has neither "ML params" nor "NN params"'
-      : `has no section of ${JSON.stringify(given)}; it is one of ${held[0]}`;
-  throw new MucastError("invalid_request", `config ${message}`, { path: "config" });
 }
 
 /** Says what each check takes before the first begins. */

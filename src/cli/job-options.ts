@@ -73,16 +73,21 @@ export function withReportFlags(command: Command): Command {
 
 /**
  * Flags first, environment where a flag is missing.
- * @param withoutBlobs whether both blobs may be missing; they are empty then.
+ * @param mayLack what may be missing, and is empty then: both blobs together, or of a replay any of the three.
  * @throws MucastError invalid_request with every fault at once.
  */
-export function jobInputs(flags: JobFlags, env: NodeJS.ProcessEnv, withoutBlobs = false): JobInputs {
+export function jobInputs(
+  flags: JobFlags,
+  env: NodeJS.ProcessEnv,
+  mayLack: "nothing" | "both blobs" | "any" = "nothing",
+): JobInputs {
   const faults: Fault[] = [];
   const given = INPUTS.map(([key, , variable]) => flags[key] ?? env[variable]);
-  const areMissing = withoutBlobs && given[0] === undefined && given[1] === undefined;
+  const areMissing = mayLack === "both blobs" && given[0] === undefined && given[1] === undefined;
+  const isNeeded = (key: string) => mayLack !== "any" && !(areMissing && key !== "config");
   const [featureUrl, dataExtractorUrl, config] = INPUTS.map(([key, flag, variable], i) => {
     const value = given[i];
-    if ((value === undefined || value.trim() === "") && !(areMissing && key !== "config")) {
+    if ((value === undefined || value.trim() === "") && isNeeded(key)) {
       faults.push({ path: flag, message: `is required: give ${flag} or set ${variable}` });
     }
     return value ?? "";
@@ -92,7 +97,7 @@ export function jobInputs(flags: JobFlags, env: NodeJS.ProcessEnv, withoutBlobs 
   return {
     featureUrl,
     dataExtractorUrl,
-    config: configText(config),
+    config: config.trim() === "" ? "" : configText(config),
     blobUrl: flags.blobUrl ?? env.BLOB_URL,
     ...resources,
   };

@@ -2,16 +2,22 @@ import { randomUUID } from "node:crypto";
 import { dirname } from "node:path";
 import type { Command } from "commander";
 import { resolveOutput } from "../blob/folder/output-folder.ts";
-import { spaceIn, withSpace } from "../blob/names.ts";
+import { containerJob, spaceIn, withSpace } from "../blob/names.ts";
 import { openStore } from "../blob/open-store.ts";
 import { blobPolicy } from "../blob/policy.ts";
 import type { BlobStore } from "../blob/store.ts";
+import {
+  type Operation,
+  SUBMITTED_OPERATIONS,
+  type SubmittedOperation,
+} from "../contract/config/job-operations.ts";
+import type { PayloadOptions } from "../contract/config/payload-schemas.ts";
 import { invalidRequest } from "../contract/errors/faults.ts";
+import { parseJson } from "../contract/json/json-text.ts";
 import type { ResultRecord } from "../contract/output/result-record.ts";
 import { shownProblem } from "../contract/problems/shown-problem.ts";
+import { namedUrls, runOperation } from "../executors/run-operation.ts";
 import { StatusWriter } from "../executors/status-writer.ts";
-import { runDlJob } from "../jobs/dl/run-dl-job.ts";
-import { runMlJob } from "../jobs/ml/run-ml-job.ts";
 import type { JobContext, JobRequest } from "../jobs/shared/job.ts";
 import { type JobFlags, jobInputs, reporterOf, withJobFlags } from "./job-options.ts";
 import { untilSignal } from "./signals.ts";
@@ -21,7 +27,6 @@ export function addRunMlJob(program: Command): void {
     name: "run_ml_job",
     description: "train one regressor per ticker and write the output blob",
     exampleConfig: '{"ML params": {"model": "lightgbm", "intervals": {}}}',
-    run: runMlJob,
   });
 }
 
@@ -30,17 +35,15 @@ export function addRunDlJob(program: Command): void {
     name: "run_dl_job",
     description: "train neural networks, one per ticker or one for all, and write the output blob",
     exampleConfig: '{"NN params": {"Dot prediction": {"current option": "lstm", "intervals": {}}}}',
-    run: runDlJob,
   });
 }
 
 /** A job as a command of its own. */
 interface JobCommand {
-  readonly name: string;
+  readonly name: Operation;
   readonly description: string;
   /** Config of the examples, as JSON text. */
   readonly exampleConfig: string;
-  readonly run: (request: JobRequest, context: JobContext) => Promise<ResultRecord>;
 }
 
 /** Tickers for which stderr shows the same warning; the output lists them all. */
@@ -55,26 +58,55 @@ function addJobCommand(program: Command, job: JobCommand): void {
     .description(job.description)
     .addHelpText("after", helpOf(job))
     .action(async (flags: JobFlags) => {
-      const { workers, memoryBytes, ...inputs } = jobInputs(flags, process.env);
+      const kind = operationKind(job.name, process.env);
+      const mayLack = kind.operation === "replay" ? "any" : "nothing";
+      const { workers, memoryBytes, ...inputs } = jobInputs(flags, process.env, mayLack);
       const reporter = reporterOf(flags, { tickersShown: TICKERS_SHOWN, workers });
       try {
-        const blobUrl = inputs.blobUrl && withSpace(inputs.blobUrl, callersSpace(process.env));
+        const space = callersSpace(process.env);
+        const blobUrl = inputs.blobUrl && withSpace(inputs.blobUrl, space);
         const request = { ...inputs, blobUrl, id: process.env.OPERATION_ID || randomUUID() };
-        const policy = blobPolicy({ ...process.env, BLOB_URL: inputs.blobUrl });
+        const named = namedUrls({ ...inputs, options: kind.options });
+        const policy = {
+          ...blobPolicy({ ...process.env, BLOB_URL: inputs.blobUrl }),
+          own: space === "" ? undefined : { space, named },
+        };
         const record = await untilSignal(async (signal) => {
-          const { portable } = flags;
-          const context = { workers, memoryBytes, portable, policy, report: reporter.report, signal };
+          const { portable = kind.options.portable } = flags;
+          const options = portable === undefined ? kind.options : { ...kind.options, portable };
+          const run: Run = (asked, given) => runOperation({ ...kind, options }, asked, given);
+          const context = { workers, memoryBytes, policy, report: reporter.report, signal };
           const attempt = statusAttempt(process.env);
-          if (attempt === undefined) return job.run(request, context);
+          if (attempt === undefined) return run(request, context);
           const log = (message: string) =>
             reporter.write({ level: "warning", message }, `warning: ${message}`);
-          return withStatus(job.run, request, context, attempt, log);
+          return withStatus(run, request, context, attempt, log);
         });
         process.stdout.write(`${JSON.stringify(record)}\n`);
       } finally {
         reporter.finish();
       }
     });
+}
+
+/**
+ * What the command runs: its job, or where a service has started the container for it an audit or a replay.
+ * @throws MucastError invalid_request.
+ */
+function operationKind(
+  job: Operation,
+  { MUCAST_OPERATION: name, MUCAST_OPTIONS: text }: NodeJS.ProcessEnv,
+): { readonly operation: SubmittedOperation; readonly options: PayloadOptions } {
+  const operation = name ? SUBMITTED_OPERATIONS.find((known) => known === name) : job;
+  const options = text ? parseJson(text) : {};
+  if (typeof options !== "object" || options === null || Array.isArray(options)) {
+    throw invalidRequest([{ path: "MUCAST_OPTIONS", message: "must be a JSON object" }]);
+  }
+  if (operation !== undefined && containerJob(operation, options as PayloadOptions) === job) {
+    return { operation, options: options as PayloadOptions };
+  }
+  const message = `must be an operation that ${job} runs, got ${JSON.stringify(name?.slice(0, 100))}`;
+  throw invalidRequest([{ path: "MUCAST_OPERATION", message }]);
 }
 
 /** The attempt whose status a service reads; undefined where no service has started this job. @throws MucastError invalid_request. */

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { MucastApiError, MucastClient } from "../client/index.ts";
-import type { Operation } from "../contract/config/job-operations.ts";
+import type { SubmittedOperation } from "../contract/config/job-operations.ts";
 import { ERROR_TABLE, type ErrorCode } from "../contract/errors/error-codes.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { type Holder, readHolder } from "../service/lock/lock-holder.ts";
@@ -89,11 +89,13 @@ async function isFree(port: number): Promise<boolean> {
   }
 }
 
-/** The method of the client that submits each job. */
-const SUBMITS = { run_ml_job: "runMlJob", run_dl_job: "runDlJob" } as const satisfies Record<
-  Operation,
-  keyof MucastClient
->;
+/** The method of the client that submits each operation. */
+const SUBMITS = {
+  run_ml_job: "runMlJob",
+  run_dl_job: "runDlJob",
+  audit: "audit",
+  replay: "replay",
+} as const satisfies Record<SubmittedOperation, keyof MucastClient>;
 
 /**
  * The operations of a service in another process, for MCP tools. The client's credentials say who the caller is.
@@ -116,6 +118,7 @@ export function remoteOperations(connect: () => Promise<MucastClient>): ToolOper
     },
     get: (_caller, id) => asked((client) => client.getOperation(id)),
     forecast: (_caller, { id, ...query }) => asked((client) => client.getForecast(id, query)),
+    verdict: (_caller, id) => asked((client) => client.getVerdict(id)),
     list: (_caller, query) => asked((client) => client.listOperations(query)),
     cancel: (_caller, id) => asked((client) => client.cancelOperation(id)),
   };

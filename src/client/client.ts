@@ -1,12 +1,19 @@
 import type { ForecastView } from "../contract/api/forecast-view.ts";
 import type { OperationPage, OperationStatus, OperationView } from "../contract/api/operation-view.ts";
 import type { Snapshot, StoredEvent } from "../contract/api/stored-event.ts";
-import type { Operation } from "../contract/config/job-operations.ts";
+import type { VerdictView } from "../contract/api/verdict-view.ts";
+import type { SubmittedOperation } from "../contract/config/job-operations.ts";
 import type { OutputBlob } from "../contract/output/output-blob.ts";
 import { objectWith } from "./api-error.ts";
 import { type Call, type ClientOptions, Connection } from "./connection.ts";
 import { type FollowOptions, followEvents } from "./follow-events.ts";
-import { type JobPayload, payloadText } from "./payload.ts";
+import {
+  type AuditPayload,
+  type JobPayload,
+  type PayloadOf,
+  payloadText,
+  type ReplayPayload,
+} from "./payload.ts";
 import { readOutput } from "./read-output.ts";
 import { asSucceeded, type RunOptions, runAndWait, type SucceededOperation } from "./run-and-wait.ts";
 
@@ -23,7 +30,7 @@ export interface SubmitOptions {
 
 export interface ListOptions {
   readonly status?: OperationStatus | undefined;
-  readonly operation?: Operation | undefined;
+  readonly operation?: SubmittedOperation | undefined;
   /** 1 to 100 operations on a page. */
   readonly limit?: number | undefined;
   readonly cursor?: string | undefined;
@@ -74,6 +81,19 @@ export class MucastClient {
     return this.#submit("run_dl_job", payload, options);
   }
 
+  /**
+   * Looks for signs of the future in the inputs of a job.
+   * @returns the operation; once it has succeeded getVerdict gives what was found.
+   */
+  audit(payload: AuditPayload | string, options: SubmitOptions = {}): Promise<OperationView> {
+    return this.#submit("audit", payload, options);
+  }
+
+  /** Runs the job of an output once more and compares the bytes; otherwise as audit. */
+  replay(payload: ReplayPayload | string, options: SubmitOptions = {}): Promise<OperationView> {
+    return this.#submit("replay", payload, options);
+  }
+
   /** @throws MucastApiError not_found. */
   async getOperation(id: string, { signal }: CallOptions = {}): Promise<OperationView> {
     return this.#operation({ method: "GET", path: operationPath(id), repeatable: true, signal });
@@ -87,6 +107,15 @@ export class MucastClient {
     const path = `${operationPath(id)}/forecast`;
     const call = { method: "GET", path, query: { tickers, limit }, repeatable: true, signal } as const;
     return this.#connection.send(call, objectWith<ForecastView>("forecasts"));
+  }
+
+  /**
+   * The verdict of an audit or a replay that succeeded.
+   * @throws MucastApiError not_found; no_result where it has not succeeded; other_result for a job.
+   */
+  async getVerdict(id: string, { signal }: CallOptions = {}): Promise<VerdictView> {
+    const call = { method: "GET", path: `${operationPath(id)}/verdict`, repeatable: true, signal } as const;
+    return this.#connection.send(call, objectWith<VerdictView>("output_name"));
   }
 
   /** One page of the caller's operations, newest first. */
@@ -121,10 +150,10 @@ export class MucastClient {
     return followEvents(this.#connection, id, options);
   }
 
-  /** Submits a job and waits for its end; see runAndWait. */
-  runAndWait(
-    operation: Operation,
-    payload: JobPayload | string,
+  /** Submits a job, an audit or a replay, and waits for its end; see runAndWait. */
+  runAndWait<K extends SubmittedOperation>(
+    operation: K,
+    payload: PayloadOf<K> | string,
     options: RunOptions = {},
   ): Promise<SucceededOperation> {
     const calls = {
@@ -182,8 +211,8 @@ export class MucastClient {
   }
 
   #submit(
-    operation: Operation,
-    payload: JobPayload | string,
+    operation: SubmittedOperation,
+    payload: PayloadOf<SubmittedOperation> | string,
     { idempotencyKey, wait, signal }: SubmitOptions,
   ) {
     return this.#operation({

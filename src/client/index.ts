@@ -1,11 +1,14 @@
 export type { ForecastView } from "../contract/api/forecast-view.ts";
 export type { OperationPage, OperationStatus, OperationView } from "../contract/api/operation-view.ts";
 export type { Snapshot, StoredEvent } from "../contract/api/stored-event.ts";
-export type { Operation } from "../contract/config/job-operations.ts";
+export type { VerdictView } from "../contract/api/verdict-view.ts";
+export type { Operation, SubmittedOperation } from "../contract/config/job-operations.ts";
 export type { ErrorCode } from "../contract/errors/error-codes.ts";
 export type { Fault } from "../contract/errors/errors.ts";
+export type { AuditBlob } from "../contract/output/audit-blob.ts";
 export type { EpochPoint, Epochs } from "../contract/output/job-events.ts";
 export type { OutputBlob } from "../contract/output/output-blob.ts";
+export type { ReplayBlob } from "../contract/output/replay-blob.ts";
 export type { ResultRecord } from "../contract/output/result-record.ts";
 export type { Problem } from "../contract/problems/problem.ts";
 export { MucastApiError } from "./api-error.ts";
@@ -19,6 +22,6 @@ export {
 } from "./client.ts";
 export type { ClientOptions } from "./connection.ts";
 export type { FollowOptions } from "./follow-events.ts";
-export type { JobPayload } from "./payload.ts";
+export type { AuditPayload, JobPayload, PayloadOf, ReplayPayload } from "./payload.ts";
 export { readOutput } from "./read-output.ts";
 export type { RunOptions, SucceededOperation } from "./run-and-wait.ts";

@@ -27,6 +27,7 @@ async function askedBy(use: (client: MucastClient) => Promise<unknown>): Promise
         return new Response(`${sent(5, "succeeded", SUCCEEDED)}\n`, { headers });
       }
       if (new URL(String(url)).pathname.endsWith("/forecast")) return Response.json({ forecasts: [] });
+      if (new URL(String(url)).pathname.endsWith("/verdict")) return Response.json({ output_name: "o" });
       if (String(url).includes("/operations?")) return Response.json({ operations: [], next_cursor: null });
       return Response.json(method === "PUT" ? { url: String(url) } : operation());
     },
@@ -40,6 +41,9 @@ const PAYLOAD = { feature_url: "f", data_extractor_url: "d", config: {} };
 const METHODS: Readonly<Record<string, (client: MucastClient) => Promise<unknown>>> = {
   run_ml_job: (client) => client.runMlJob(PAYLOAD, { idempotencyKey: "k", wait: 3 }),
   run_dl_job: (client) => client.runDlJob(PAYLOAD, { idempotencyKey: "k", wait: 3 }),
+  audit: (client) => client.audit({ ...PAYLOAD, quick: true }, { idempotencyKey: "k", wait: 3 }),
+  replay: (client) => client.replay({ output_url: "o" }, { idempotencyKey: "k", wait: 3 }),
+  get_verdict: (client) => client.getVerdict("one"),
   get_operation: (client) => client.getOperation("one"),
   get_forecast: (client) => client.getForecast("one", { tickers: ["A", "B&C"], limit: 5 }),
   list_operations: (client) =>

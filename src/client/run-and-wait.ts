@@ -1,11 +1,11 @@
 import type { OperationView } from "../contract/api/operation-view.ts";
 import type { Snapshot, StoredEvent } from "../contract/api/stored-event.ts";
-import type { Operation } from "../contract/config/job-operations.ts";
+import type { SubmittedOperation } from "../contract/config/job-operations.ts";
 import type { ResultRecord } from "../contract/output/result-record.ts";
 import { MucastApiError } from "./api-error.ts";
 import { pause } from "./connection.ts";
 import { endedBy, type FollowOptions, hasEnded } from "./follow-events.ts";
-import type { JobPayload } from "./payload.ts";
+import type { PayloadOf } from "./payload.ts";
 
 export interface RunOptions {
   /** Aborts the wait; the job goes on. */
@@ -24,8 +24,8 @@ export type SucceededOperation = OperationView & {
 /** The calls that it takes. */
 interface JobCalls {
   submit(
-    operation: Operation,
-    payload: JobPayload | string,
+    operation: SubmittedOperation,
+    payload: PayloadOf<SubmittedOperation> | string,
     options: { idempotencyKey: string; signal: AbortSignal },
   ): Promise<OperationView>;
   getOperation(id: string, options: { signal: AbortSignal }): Promise<OperationView>;
@@ -43,8 +43,8 @@ const POLL_MS = 2_000;
  */
 export async function runAndWait(
   calls: JobCalls,
-  operation: Operation,
-  payload: JobPayload | string,
+  operation: SubmittedOperation,
+  payload: PayloadOf<SubmittedOperation> | string,
   { signal, timeout, onEvent }: RunOptions,
 ): Promise<SucceededOperation> {
   const signals = [signal, timeout === undefined ? undefined : AbortSignal.timeout(timeout)];

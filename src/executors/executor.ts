@@ -1,4 +1,5 @@
-import type { Operation } from "../contract/config/job-operations.ts";
+import type { SubmittedOperation } from "../contract/config/job-operations.ts";
+import type { PayloadOptions } from "../contract/config/payload-schemas.ts";
 import type { ExecutionEvent } from "../contract/output/job-events.ts";
 import type { ResultRecord } from "../contract/output/result-record.ts";
 import type { Timing } from "../contract/output/status-blob.ts";
@@ -11,14 +12,17 @@ export interface JobOrder {
   readonly id: string;
   /** Counted from 1; another attempt follows one that was lost or released. */
   readonly attempt: number;
-  readonly operation: Operation;
+  readonly operation: SubmittedOperation;
+  /** Empty where a replay leaves it to what its output records; so are the next two. */
   readonly featureUrl: string;
   readonly dataExtractorUrl: string;
   /** JSON text, with its numbers as the caller wrote them. */
   readonly config: string;
+  /** What the payload has beside them; URLs as the job reads them. */
+  readonly options?: PayloadOptions | undefined;
   /** The caller's space of the storage, which takes output and status; the storage itself by default. */
   readonly space?: string | undefined;
-  /** Which of the two URLs, where they are the service's own, lie in the storage itself and not in the space. */
+  /** Which of its URLs, where they are the service's own, lie in the storage itself and not in the space. */
   readonly shared?: readonly string[] | undefined;
   /** Cores this job may use; for executors on this machine. */
   readonly workers: number;

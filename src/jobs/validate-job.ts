@@ -1,5 +1,5 @@
+import { operationsOf } from "../contract/config/audited-job.ts";
 import type { Operation } from "../contract/config/job-operations.ts";
-import { parseJson } from "../contract/json/json-text.ts";
 import { previewDl } from "./dl/dl-preview.ts";
 import { previewMl } from "./ml/ml-preview.ts";
 import type { JobContext, JobRequest } from "./shared/job.ts";
@@ -36,15 +36,4 @@ export async function validateJob(request: JobRequest, context: JobContext): Pro
 function operationOf(text: string): Operation {
   const operations = operationsOf(text);
   return operations.length === 1 ? operations[0]! : "run_ml_job";
-}
-
-/** Whose sections a config has, by their keys alone. @throws MucastError invalid_request where it is no JSON text. */
-export function operationsOf(text: string): Operation[] {
-  const config = parseJson(text);
-  const has = (section: string) =>
-    typeof config === "object" && config !== null && Object.hasOwn(config, section);
-  return [
-    ...(has("ML params") ? (["run_ml_job"] as const) : []),
-    ...(has("NN params") ? (["run_dl_job"] as const) : []),
-  ];
 }

@@ -127,6 +127,7 @@ async function openService(parts: Parts, resources: OpenResources): Promise<Runn
     settings,
     quota,
     read: async (caller, submission) => readPayload(caller, submission, inputUrls),
+    blobs,
     forecasts: new Forecasts(blobs),
     onQueued: (row) => telemetry.queued(row),
     onCanceled: (row) => telemetry.ended(row, []),

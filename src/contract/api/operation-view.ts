@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { JOB_OPERATIONS } from "../config/job-operations.ts";
+import { SUBMITTED_OPERATIONS } from "../config/job-operations.ts";
 import { codeCountsSchema, progressSchema } from "../output/job-events.ts";
 import { resultRecordSchema } from "../output/result-record.ts";
 import { failureSchema } from "../problems/failures.ts";
@@ -29,7 +29,7 @@ const moment = z.iso.datetime().describe("UTC, ISO 8601 with milliseconds.");
 export const operationSchema = z
   .strictObject({
     id: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/),
-    operation: mayGrow(z.enum(JOB_OPERATIONS)),
+    operation: mayGrow(z.enum(SUBMITTED_OPERATIONS)),
     status: z.enum(OPERATION_STATUSES),
     created_at: moment,
     started_at: moment.nullable().describe("When an attempt first ran."),

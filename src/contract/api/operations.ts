@@ -1,13 +1,14 @@
 import { z } from "zod";
 import { dlConfigSchema } from "../config/dl-config.ts";
-import { JOB_OPERATIONS } from "../config/job-operations.ts";
+import { SUBMITTED_OPERATIONS } from "../config/job-operations.ts";
 import { mlConfigSchema } from "../config/ml-config.ts";
 import { architecturesOf } from "../config/networks.ts";
-import { payloadSchema } from "../config/payload.ts";
+import { auditPayloadSchema, payloadSchema, replayPayloadSchema } from "../config/payload-schemas.ts";
 import { MODELS } from "../model-params/models.ts";
 import { forecastInput, forecastViewSchema } from "./forecast-view.ts";
 import { OPERATION_STATUSES, operationPageSchema, operationSchema } from "./operation-view.ts";
 import { queryCount } from "./query-count.ts";
+import { verdictViewSchema } from "./verdict-view.ts";
 
 /** One operation of the API. The HTTP routes, the OpenAPI document and the MCP tools are made from this table. */
 export interface ApiOperation {
@@ -35,12 +36,12 @@ const byId = z.strictObject({
   id: z
     .string()
     .regex(/^[A-Za-z0-9_-]{1,64}$/)
-    .describe("Id of the operation, as run_ml_job or run_dl_job gave it."),
+    .describe("Id of the operation, as run_ml_job, run_dl_job, audit or replay gave it."),
 });
 
 const listInput = z.strictObject({
   status: z.enum(OPERATION_STATUSES).optional().describe("Only operations in this state."),
-  operation: z.enum(JOB_OPERATIONS).optional().describe("Only operations of this job."),
+  operation: z.enum(SUBMITTED_OPERATIONS).optional().describe("Only operations of this kind."),
   limit: queryCount(100).default(20).describe("Operations on a page."),
   cursor: z.string().max(200).optional().describe("next_cursor of the page before."),
 });
@@ -50,6 +51,13 @@ const ASYNCHRONOUS =
   "status is Succeeded, Failed or Canceled. `result.output_url` then names the output blob with `mu`, and get_forecast " +
   "tells the gist of it. The output is " +
   "written exactly once. A fault in the payload is refused at once, with every fault, its path and what to do.";
+
+const VERDICT =
+  "It is asynchronous, as a job is: the answer is an operation to ask get_operation for. Where it has Succeeded, its verdict is " +
+  "the blob that `result.output_url` names, and get_verdict gives it.";
+
+/** The config of either job. */
+const anyConfigSchema = z.union([mlConfigSchema, dlConfigSchema]);
 
 function alternatives(names: readonly string[]): string {
   return `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`;
@@ -83,6 +91,35 @@ export const API_OPERATIONS = {
     output: operationSchema,
     config: dlConfigSchema,
   },
+  audit: {
+    name: "audit",
+    title: "Look for signs of the future in the inputs of a job",
+    description:
+      "Takes the payload of a job and looks whether its features know what they cannot: it cuts both blobs after several " +
+      "dates and runs the job on them (truncation), compares them with an earlier day's (restatement), tests each feature " +
+      "against later returns (foresight), and ranks the IC among those of permuted labels (skill). Costs some jobs. " +
+      `${VERDICT} Findings make no operation fail.`,
+    method: "POST",
+    path: "/v1/audit",
+    scope: "write",
+    input: auditPayloadSchema,
+    output: operationSchema,
+    config: anyConfigSchema,
+  },
+  replay: {
+    name: "replay",
+    title: "Run the job of an output once more and compare the bytes",
+    description:
+      "Reads an output of run_ml_job or run_dl_job, finds the inputs it was made of by their digests, runs its job again in a " +
+      `scratch folder, and compares both documents byte for byte. Costs one job. ${VERDICT} One that differs, or cannot be ` +
+      "replayed, makes no operation fail.",
+    method: "POST",
+    path: "/v1/replay",
+    scope: "write",
+    input: replayPayloadSchema,
+    output: operationSchema,
+    config: anyConfigSchema,
+  },
   get_operation: {
     name: "get_operation",
     title: "How an operation is",
@@ -108,10 +145,22 @@ export const API_OPERATIONS = {
     input: forecastInput,
     output: forecastViewSchema,
   },
+  get_verdict: {
+    name: "get_verdict",
+    title: "What an audit or a replay found",
+    description:
+      "Of an audit or a replay that Succeeded: its verdict with every finding or difference, and what to do about it. It is the " +
+      "blob that `output_name` names.",
+    method: "GET",
+    path: "/v1/operations/{id}/verdict",
+    scope: "read",
+    input: byId,
+    output: verdictViewSchema,
+  },
   list_operations: {
     name: "list_operations",
     title: "Operations, newest first",
-    description: "The caller's own operations, one page at a time, by status or job where asked.",
+    description: "The caller's own operations, one page at a time, by status or kind where asked.",
     method: "GET",
     path: "/v1/operations",
     scope: "read",

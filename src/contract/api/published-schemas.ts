@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { dlConfigSchema } from "../config/dl-config.ts";
 import { mlConfigSchema } from "../config/ml-config.ts";
-import { payloadSchema } from "../config/payload.ts";
+import { auditPayloadSchema, payloadSchema, replayPayloadSchema } from "../config/payload-schemas.ts";
 import { auditBlobSchema } from "../output/audit-blob.ts";
 import { outputBlobSchema } from "../output/output-blob.ts";
 import { replayBlobSchema } from "../output/replay-blob.ts";
@@ -16,6 +16,8 @@ import { openSchema } from "../schema/open-schema.ts";
  */
 export const PUBLISHED_SCHEMAS = {
   payload: payloadSchema,
+  "audit-payload": auditPayloadSchema,
+  "replay-payload": replayPayloadSchema,
   "ml-config": mlConfigSchema,
   "dl-config": dlConfigSchema,
   "result-record": resultRecordSchema,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { JOB_OPERATIONS } from "../config/job-operations.ts";
+import { SUBMITTED_OPERATIONS } from "../config/job-operations.ts";
 import { epochsSchema, progressSchema } from "../output/job-events.ts";
 import { failureSchema } from "../problems/failures.ts";
 import { warningSchema } from "../problems/warnings.ts";
@@ -23,7 +23,7 @@ export const storedEventSchema = mayGrow(
       z.strictObject({
         ...numbered,
         type: z.literal("queued"),
-        data: z.strictObject({ operation: mayGrow(z.enum(JOB_OPERATIONS)) }),
+        data: z.strictObject({ operation: mayGrow(z.enum(SUBMITTED_OPERATIONS)) }),
       }),
       z.strictObject({
         ...numbered,

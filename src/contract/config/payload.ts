@@ -1,52 +1,56 @@
-import { z } from "zod";
 import { type Fault, MucastError } from "../errors/errors.ts";
 import { faultsOf, invalidRequest } from "../errors/faults.ts";
 import { scanJson } from "../json/json-scan.ts";
 import { canonicalJson, DEEPEST_JSON, rawNumbersOf, withoutByteOrderMark } from "../json/json-text.ts";
+import { auditedJob } from "./audited-job.ts";
 import { parseDlSettings } from "./dl-settings.ts";
-import type { Operation } from "./job-operations.ts";
+import { JOB_OPERATIONS, type Operation, type SubmittedOperation } from "./job-operations.ts";
 import { parseMlSettings } from "./ml-settings.ts";
-
-/** The payload of both jobs. In a job container the three fields are FEATURE_URL, DATA_EXTRACTOR_URL and CONFIG. */
-export const payloadSchema = z
-  .strictObject({
-    feature_url: z.string().min(1).describe("The feature blob: {blob_url}/data/feature_engine_<id>.json"),
-    data_extractor_url: z
-      .string()
-      .min(1)
-      .describe("The data-extraction blob: {blob_url}/data/data_extractor_<id>.json"),
-    config: z.looseObject({}).describe("Config of run_ml_job or run_dl_job; at most 32 KiB as JSON text."),
-  })
-  .meta({ id: "Payload", title: "Payload of run_ml_job and run_dl_job" });
+import {
+  OPTION_SCHEMAS,
+  PAYLOAD_SCHEMAS,
+  type PayloadOptions,
+  URL_MEMBERS,
+  type UrlMember,
+} from "./payload-schemas.ts";
 
 /** A payload that passed every check that reads no blob. */
 export interface ParsedPayload {
+  /** Empty where a replay leaves it to what its output records; so are the next two. */
   readonly featureUrl: string;
   readonly dataExtractorUrl: string;
   /** JSON text, byte for byte as the caller wrote it. */
   readonly config: string;
+  /** The members beside these three, and of an audit the job that it looks at. */
+  readonly options: PayloadOptions;
   /** The same text for all spellings of a payload, to compare the bodies of one idempotency key. */
   readonly canonical: string;
 }
 
 export interface PayloadChecks {
   /** The fault of a blob's URL; undefined where the URL is allowed. parsePayload adds the path. */
-  readonly checkUrl?: (url: string) => Pick<Fault, "message" | "suggestion"> | undefined;
+  readonly checkUrl?: (
+    url: string,
+    names: (typeof URL_MEMBERS)[UrlMember],
+  ) => Pick<Fault, "message" | "suggestion"> | undefined;
 }
-
-const URL_FIELDS = ["feature_url", "data_extractor_url"] as const;
 
 /** The beginning of paths during the scan; the paths of faults do not have it. */
 const ROOT = "payload";
 
 /**
- * Reads the JSON text of a payload and checks the three fields, both URLs, and the config as its job does.
+ * Reads the JSON text of a payload and checks its members, every URL, and the config as its job does. The config of a
+ * replay is checked by its digest once the output is read.
  *
  * @throws MucastError with every fault in `data.faults`: `invalid_request`; or where the config alone is at fault, the
  *   error of `parseMlSettings` or `parseDlSettings` (`unknown_model`, `invalid_model_params`,
  *   `device_unavailable`, `too_large`), or where URLs alone are, `url_not_allowed`.
  */
-export function parsePayload(operation: Operation, text: string, checks: PayloadChecks = {}): ParsedPayload {
+export function parsePayload(
+  operation: SubmittedOperation,
+  text: string,
+  checks: PayloadChecks = {},
+): ParsedPayload {
   const body = withoutByteOrderMark(text);
   const members = new Map<string, string>();
   // The config is one level down.
@@ -54,16 +58,24 @@ export function parsePayload(operation: Operation, text: string, checks: Payload
   const plain: unknown = JSON.parse(body);
   const payload = isObject(plain) ? plain : {};
   const config = isObject(payload.config) ? members.get("config")! : undefined;
-  const shape = [...duplicates, ...shapeFaults(plain)];
-  const urls = urlFaults(payload, checks);
-  const refused = config === undefined ? undefined : configError(operation, config, duplicates.length > 0);
-  throwWhereWrong(shape, urls, refused);
+  const shape = [...duplicates, ...shapeFaults(operation, plain)];
+  const urls = urlFaults(operation, payload, checks);
+  const read = readConfig(operation, payload, config, duplicates.length > 0);
+  throwWhereWrong(shape, urls, read.refused);
   return {
-    featureUrl: payload.feature_url as string,
-    dataExtractorUrl: payload.data_extractor_url as string,
-    config: config!,
+    featureUrl: (payload.feature_url ?? "") as string,
+    dataExtractorUrl: (payload.data_extractor_url ?? "") as string,
+    config: config ?? "",
+    options: { ...optionsIn(operation, payload), ...read.found },
     canonical: canonicalJson(rawNumbersOf(body)),
   };
+}
+
+function optionsIn(operation: SubmittedOperation, payload: Record<string, unknown>): PayloadOptions {
+  const names = Object.keys(OPTION_SCHEMAS[operation].shape);
+  return Object.fromEntries(
+    names.filter((name) => Object.hasOwn(payload, name)).map((name) => [name, payload[name]]),
+  );
 }
 
 function throwWhereWrong(shape: Fault[], urls: Fault[], refused: MucastError | undefined): void {
@@ -79,19 +91,29 @@ function asTwice({ path }: Fault): Fault {
   return { path: withoutRoot(path), message: "stands twice; keep one of them" };
 }
 
-function shapeFaults(plain: unknown): Fault[] {
-  const checked = payloadSchema.safeParse(plain);
+function shapeFaults(operation: SubmittedOperation, plain: unknown): Fault[] {
+  const schema = PAYLOAD_SCHEMAS[operation];
+  const checked = schema.safeParse(plain);
   if (checked.success) return [];
-  const faults = faultsOf(checked.error, payloadSchema, ROOT, plain);
+  const faults = faultsOf(checked.error, schema, ROOT, plain);
   return faults.map((fault) => ({ ...fault, path: withoutRoot(fault.path) }));
 }
 
-function urlFaults(payload: Record<string, unknown>, { checkUrl }: PayloadChecks): Fault[] {
-  return URL_FIELDS.flatMap((field) => {
-    const url = payload[field];
-    const found = typeof url === "string" && url !== "" ? checkUrl?.(url) : undefined;
-    return found === undefined ? [] : [{ ...found, path: field }];
+function urlFaults(
+  operation: SubmittedOperation,
+  payload: Record<string, unknown>,
+  { checkUrl }: PayloadChecks,
+): Fault[] {
+  return urlMembersOf(operation).flatMap((path) => {
+    const url = payload[path];
+    const found = typeof url === "string" && url !== "" ? checkUrl?.(url, URL_MEMBERS[path]) : undefined;
+    return found === undefined ? [] : [{ ...found, path }];
   });
+}
+
+function urlMembersOf(operation: SubmittedOperation): UrlMember[] {
+  const known = PAYLOAD_SCHEMAS[operation].shape;
+  return (Object.keys(URL_MEMBERS) as UrlMember[]).filter((name) => Object.hasOwn(known, name));
 }
 
 const READ_CONFIG: Readonly<Record<Operation, (text: string) => unknown>> = {
@@ -99,15 +121,34 @@ const READ_CONFIG: Readonly<Record<Operation, (text: string) => unknown>> = {
   run_dl_job: parseDlSettings,
 };
 
-/** The error with which the job itself would refuse the config. */
-function configError(operation: Operation, config: string, hasDuplicates: boolean): MucastError | undefined {
+/** What an operation reads of its config before it runs. */
+interface ReadConfig {
+  /** The error with which the job itself would refuse the config. */
+  readonly refused?: MucastError;
+  /** Of an audit, the job that it looks at. */
+  readonly found?: { readonly operation: Operation };
+}
+
+function readConfig(
+  operation: SubmittedOperation,
+  payload: Record<string, unknown>,
+  config: string | undefined,
+  hasDuplicates: boolean,
+): ReadConfig {
+  if (config === undefined || operation === "replay") return {};
   // The scan has found the duplicates already; as text they would hide the other faults.
   const text = hasDuplicates ? JSON.stringify(rawNumbersOf(config)) : config;
   try {
-    READ_CONFIG[operation](text);
-    return undefined;
+    if (operation !== "audit") {
+      READ_CONFIG[operation](text);
+      return {};
+    }
+    const given = JOB_OPERATIONS.find((name) => name === payload.operation);
+    const job = auditedJob(text, given);
+    READ_CONFIG[job](text);
+    return { found: { operation: job } };
   } catch (error) {
-    if (error instanceof MucastError) return error;
+    if (error instanceof MucastError) return { refused: error };
     throw error;
   }
 }

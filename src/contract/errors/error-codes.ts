@@ -194,6 +194,13 @@ export const ERROR_TABLE = {
     title: "The operation has no result",
     advice: "Ask for the operation: while it is NotStarted or Running wait for it, else read its error.",
   },
+  other_result: {
+    status: 409,
+    exit: null,
+    title: "The operation leaves a result of another kind",
+    advice:
+      "Of run_ml_job and run_dl_job ask for the forecast (get_forecast), of an audit or a replay for the verdict (get_verdict).",
+  },
   method_not_allowed: {
     status: 405,
     exit: null,

@@ -1,10 +1,7 @@
 import { z } from "zod";
+import { AUDIT_CHECKS, type AuditCheckName } from "../config/audit-checks.ts";
 import { JOB_OPERATIONS } from "../config/job-operations.ts";
 import { mayGrow } from "../schema/open-schema.ts";
-
-/** The parts of an audit, in the order in which they run. */
-export const AUDIT_CHECKS = ["preparation", "truncation", "restatement", "foresight", "skill"] as const;
-export type AuditCheckName = (typeof AUDIT_CHECKS)[number];
 
 /** `high` and `medium` make an audit end with its exit code for findings; a `note` does not. */
 export const SEVERITIES = ["high", "medium", "note"] as const;

@@ -1,9 +1,9 @@
 import { z } from "zod";
+import { AUDIT_CHECKS } from "../config/audit-checks.ts";
 import type { Failure } from "../problems/failures.ts";
 import type { Warning } from "../problems/warnings.ts";
 import type { CodeCounts } from "../schema/answer-limits.ts";
 import { mayGrow } from "../schema/open-schema.ts";
-import { AUDIT_CHECKS } from "./audit-blob.ts";
 
 /** The steps of a job, in the order in which they begin, and the checks of an audit. */
 export const STAGES = ["read", "fit", "evaluate", "write", ...AUDIT_CHECKS] as const;

@@ -1,13 +1,18 @@
 import { z } from "zod";
 import { staysExact } from "../schema/open-schema.ts";
 
-/** The answer of a job that succeeded; the command line writes exactly this to stdout. */
+/**
+ * The answer of a job that succeeded; the command line writes exactly this to stdout. An audit or a replay succeeds with its verdict,
+ * whatever that says.
+ */
 export const resultRecordSchema = staysExact(
   z
     .strictObject({
       status: z.literal("Succeeded"),
-      output_url: z.string().describe("Where the output blob is; the portfolio optimizer's input_url."),
-      output_name: z.string().regex(/^(ml|nn)_engine_[A-Za-z0-9_-]{1,64}\.json$/),
+      output_url: z
+        .string()
+        .describe("Where the output blob is; of a job the portfolio optimizer's input_url."),
+      output_name: z.string().regex(/^(ml_engine|nn_engine|audit|replay)_[A-Za-z0-9_-]{1,64}\.json$/),
       execution_name: z
         .string()
         .describe("The job's name and a suffix of its own: dl-job-… or ml-worker-job-…"),

@@ -1,6 +1,6 @@
 import type { ContainerAppsAPIClientOptionalParams } from "@azure/arm-appcontainers";
 import type { TokenCredential } from "@azure/identity";
-import { jobName } from "../../blob/names.ts";
+import { containerJob, jobName } from "../../blob/names.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Execution, ExecutionListener, Executor, JobOrder } from "../executor.ts";
 import { isFinal } from "../polling/execution-end.ts";
@@ -66,7 +66,7 @@ export class ContainerAppsExecutor implements Executor {
   }
 
   async start(order: JobOrder, listener: ExecutionListener): Promise<Execution> {
-    const job = jobName(order.operation);
+    const job = jobName(containerJob(order.operation, order.options ?? {}));
     const { settings } = this.#options;
     const name = await startExecution(this.#api, job, order, this.#closing.signal, settings);
     return this.#watch(order, { job, name }, listener);

@@ -1,4 +1,5 @@
 import type { EnvironmentVar, Job, JobExecution, JobExecutionTemplate } from "@azure/arm-appcontainers";
+import { JOB_OPERATIONS } from "../../contract/config/job-operations.ts";
 import { LIMITS } from "../../contract/config/limits.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { JobOrder } from "../executor.ts";
@@ -6,6 +7,10 @@ import type { JobOrder } from "../executor.ts";
 /** The variables by which one attempt's execution differs from all others of its job. */
 const ID = "OPERATION_ID";
 const ATTEMPT = "MUCAST_STATUS_ATTEMPT";
+/** Of an audit or a replay, which the command of the job then runs in place of the job. */
+const OPERATION = "MUCAST_OPERATION";
+/** JSON text of what the payload has beside its inputs and its config. */
+const OPTIONS = "MUCAST_OPTIONS";
 /** The caller's space of the job's own BLOB_URL, which may be a secret that only the job knows. */
 const SPACE = "MUCAST_BLOB_SPACE";
 
@@ -61,12 +66,22 @@ function orderEnv(order: JobOrder): EnvironmentVar[] {
     FEATURE_URL: order.featureUrl,
     DATA_EXTRACTOR_URL: order.dataExtractorUrl,
     CONFIG: order.config,
+    ...kindEnv(order),
     [ID]: order.id,
     [ATTEMPT]: String(order.attempt),
     ...(order.space ? { [SPACE]: order.space } : {}),
     ...(order.traceparent === undefined ? {} : { TRACEPARENT: order.traceparent }),
   };
   return Object.entries(values).map(([name, value]) => ({ name, value }));
+}
+
+/** Nothing for a job without options: its containers get what they always got. */
+function kindEnv({ operation, options = {} }: JobOrder): Record<string, string> {
+  const isJob = (JOB_OPERATIONS as readonly string[]).includes(operation);
+  return {
+    ...(isJob ? {} : { [OPERATION]: operation }),
+    ...(Object.keys(options).length === 0 ? {} : { [OPTIONS]: JSON.stringify(options) }),
+  };
 }
 
 function merged(own: readonly EnvironmentVar[], ours: readonly EnvironmentVar[]): EnvironmentVar[] {

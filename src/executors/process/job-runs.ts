@@ -7,17 +7,13 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import type { Report } from "../../contract/output/job-events.ts";
 import { problemOf } from "../../contract/problems/problem.ts";
 import { shownProblem } from "../../contract/problems/shown-problem.ts";
-import { runDlJob } from "../../jobs/dl/run-dl-job.ts";
-import { runMlJob } from "../../jobs/ml/run-ml-job.ts";
 import { type OpenEngine, openEngine } from "../../jobs/shared/job.ts";
 import type { JobOrder, StopReason } from "../executor.ts";
+import { namedUrls, runOperation } from "../run-operation.ts";
 import { StatusWriter } from "../status-writer.ts";
 import { EventLimiter } from "./event-limiter.ts";
 import type { FromJob, JobEnd, JobStorage, ToJob } from "./messages.ts";
 import { WARM_LIBRARIES, WarmEngine } from "./warm-engine.ts";
-
-/** The job of each operation: one without its line does not compile. */
-const JOBS = { run_ml_job: runMlJob, run_dl_job: runDlJob };
 
 /** After so many jobs, or with so much memory, another process takes over, so that nothing adds up. */
 const JOBS_AT_MOST = 200;
@@ -132,7 +128,7 @@ export class JobRuns {
     const { signal } = this.#stopping;
     const { policy, blobUrl } = storageOf(this.#setup!, order);
     const { memoryBytes } = this.#setup!;
-    const { id, featureUrl, dataExtractorUrl, config, workers, operation } = order;
+    const { id, featureUrl, dataExtractorUrl, config, workers, operation, options = {} } = order;
     const request = { id, featureUrl, dataExtractorUrl, config, blobUrl };
     const context = {
       workers,
@@ -144,7 +140,7 @@ export class JobRuns {
       openEngine: this.#openEngine,
     };
     try {
-      return { record: await JOBS[operation](request, context) };
+      return { record: await runOperation({ operation, options }, request, context) };
     } catch (error) {
       if (signal.aborted) return { problem: problemOf(signal.reason) };
       return { problem: shownProblem(error, ({ id, what, text }) => this.#log(`${what} ${id}: ${text}`)) };
@@ -192,10 +188,9 @@ function stopError(reason: StopReason): MucastError {
  * alone, so that a job knows its blobs by the URLs that its caller knows, and reaches no other space. Only the shared
  * inputs of the order are those of the whole folder.
  */
-function storageOf(
-  { blobUrl, policy }: JobStorage,
-  { space = "", shared = [] }: Pick<JobOrder, "space" | "shared">,
-): JobStorage {
+function storageOf({ blobUrl, policy: whole }: JobStorage, order: JobOrder): JobStorage {
+  const { space = "", shared = [] } = order;
+  const policy = { ...whole, own: { space, named: namedUrls(order) } };
   if (space === "") return { blobUrl, policy };
   const { mapped = [] } = policy;
   return {

@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
+import type { Content } from "../../blob/content.ts";
 import { executionName, outputName } from "../../blob/names.ts";
 import { openOutput } from "../../blob/open-output.ts";
-import type { Operation } from "../../contract/config/job-operations.ts";
+import type { Operation, SubmittedOperation } from "../../contract/config/job-operations.ts";
 import type { ResultRecord } from "../../contract/output/result-record.ts";
 import type { Failure } from "../../contract/problems/failures.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
@@ -17,6 +18,12 @@ interface JobOutput {
   write(document: OrderedJson, tickers: TickerReports, context: JobContext): Promise<ResultRecord>;
 }
 
+/** The one blob that an operation leaves, not written yet. */
+interface ResultBlob {
+  /** @returns the record that names it. @throws MucastError output_failed; then no blob is left. */
+  write(content: Content, context: JobContext): Promise<ResultRecord>;
+}
+
 /** What a job reports once all tickers are done. */
 interface TickerReports {
   readonly warnings: readonly Warning[];
@@ -29,24 +36,43 @@ interface TickerReports {
  */
 export async function openJobOutput(
   operation: Operation,
-  { id, blobUrl, featureUrl: featureLocation }: JobRequest,
-  { policy }: JobContext,
+  request: JobRequest,
+  context: JobContext,
 ): Promise<JobOutput> {
+  const blob = await openResult(operation, operation, request, context);
+  return {
+    write(document, { warnings, failures }, context) {
+      for (const warning of warnings) context.report({ kind: "warning", warning });
+      for (const failure of failures) context.report({ kind: "failure", failure });
+      return blob.write(orderedPieces(document), context);
+    },
+  };
+}
+
+/**
+ * Finds where the blob of an operation goes, and checks that it can be written there.
+ * @param job whose name the execution has.
+ * @throws MucastError as openJobOutput.
+ */
+export async function openResult(
+  operation: SubmittedOperation,
+  job: Operation,
+  { id, blobUrl, featureUrl: featureLocation }: Pick<JobRequest, "id" | "blobUrl" | "featureUrl">,
+  { policy }: JobContext,
+): Promise<ResultBlob> {
   const name = outputName(operation, id);
   const output = await openOutput({ name, blobUrl, featureLocation }, { policy });
   await output.check();
   return {
-    async write(document, { warnings, failures }, { report, signal }) {
-      for (const warning of warnings) report({ kind: "warning", warning });
-      for (const failure of failures) report({ kind: "failure", failure });
+    async write(content, { report, signal }) {
       signal.throwIfAborted();
-      const url = await output.write(orderedPieces(document), signal);
+      const url = await output.write(content, signal);
       report({ kind: "progress", stage: "write", done: 1, total: 1 });
       return {
         status: "Succeeded",
         output_url: url,
         output_name: name,
-        execution_name: executionName(operation, randomUUID().slice(0, 8)),
+        execution_name: executionName(job, randomUUID().slice(0, 8)),
       };
     },
   };

@@ -113,6 +113,7 @@ export function blobFixture(tested: TestDatabase) {
       space,
       operation: "run_ml_job",
       featureUrl: `/${space}/data/${feature}`,
+      options: {},
       dataExtractorUrl: "https://a.example/c/data/data_extractor_1.json",
       blobs: [{ name: feature, space }],
       idempotencyKey: undefined,

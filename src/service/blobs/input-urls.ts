@@ -1,7 +1,8 @@
-import { checkInputLocation } from "../../blob/location.ts";
+import { type BlobNames, checkLocation } from "../../blob/location.ts";
 import { spaceIn } from "../../blob/names.ts";
 import type { BlobPolicy } from "../../blob/policy.ts";
 import type { ParsedPayload } from "../../contract/config/payload.ts";
+import { OPTION_URL_MEMBERS } from "../../contract/config/payload-schemas.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Caller } from "../operations/operations.ts";
 import type { StoredInputs } from "../operations/stored-operations.ts";
@@ -56,14 +57,12 @@ export class InputUrls {
     this.#owners = owners;
   }
 
-  /** Checks the URL of an input, for parsePayload. @returns undefined for an allowed URL. */
-  readonly fault = (url: string): { readonly message: string } | undefined => {
+  /** Checks the URL of a blob, for parsePayload. @returns undefined for an allowed URL. */
+  readonly fault = (url: string, names: BlobNames = "input"): { readonly message: string } | undefined => {
     try {
       const own = this.#namedBlob(url);
-      checkInputLocation(
-        own === undefined ? url : `${this.#urls.jobBase}/data/${own.name}`,
-        this.#urls.policy,
-      );
+      const location = own === undefined ? url : `${this.#urls.jobBase}/data/${own.name}`;
+      checkLocation(location, this.#urls.policy, names);
       return undefined;
     } catch (error) {
       if (error instanceof MucastError) return { message: error.message };
@@ -85,18 +84,30 @@ export class InputUrls {
   /** Turns the inputs of a payload into what the operation's row stores. @throws MucastError url_not_allowed for a blob that the caller may not read. */
   async resolve(
     caller: Caller,
-    payload: Pick<ParsedPayload, "featureUrl" | "dataExtractorUrl">,
+    payload: Pick<ParsedPayload, "featureUrl" | "dataExtractorUrl"> & Partial<Pick<ParsedPayload, "options">>,
   ): Promise<StoredInputs> {
     const feature = await this.#resolve(caller, "feature_url", payload.featureUrl);
     const prices = await this.#resolve(caller, "data_extractor_url", payload.dataExtractorUrl);
+    const options = { ...payload.options };
+    const resolved = [feature, prices];
+    for (const name of OPTION_URL_MEMBERS) {
+      const url = options[name];
+      if (typeof url !== "string") continue;
+      const found = await this.#resolve(caller, name, url);
+      options[name] = found.stored;
+      resolved.push(found);
+    }
     return {
       featureUrl: feature.stored,
       dataExtractorUrl: prices.stored,
-      blobs: [feature, prices].flatMap(({ blob }) => blob ?? []),
+      options,
+      blobs: resolved.flatMap(({ blob }) => blob ?? []),
     };
   }
 
   async #resolve(caller: Caller, path: string, url: string): Promise<{ stored: string; blob?: StorageKey }> {
+    // An input that a replay takes from its output.
+    if (url === "") return { stored: "" };
     const own = this.#namedBlob(url);
     if (own === undefined) {
       if (this.#isForeignSpace(caller, url)) throw notOfCaller(path, url.split("?")[0]!);

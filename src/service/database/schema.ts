@@ -156,4 +156,6 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
      )`,
     "create index blob_uploads_of_caller on mucast.blob_uploads (caller, name)",
   ],
+  // What a payload has beside its inputs and its config.
+  ["alter table mucast.operations add column options json not null default '{}'"],
 ];

@@ -4,6 +4,7 @@ import type { OperationView } from "../../contract/api/operation-view.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Blobs } from "../blobs/blobs.ts";
 import type { Caller } from "../operations/operations.ts";
+import { verdictOperation } from "../verdict/verdicts.ts";
 import { readForecast } from "./read-forecast.ts";
 
 /** Outputs read at the same time. The service reads a whole output, which may be some hundred megabytes. */
@@ -35,7 +36,7 @@ export class Forecasts {
   /**
    * Reads the forecasts of the wanted tickers from the output of an operation.
    * @param operation an operation of the caller.
-   * @throws MucastError no_result where it has not succeeded; not_found where its output is gone; rate_limited where too
+   * @throws MucastError other_result for an audit or a replay; no_result where it has not succeeded; not_found where its output is gone; rate_limited where too
    *   many requests of the caller wait, unavailable where too many of all callers do; errors of reading the output; canceled.
    */
   async of(
@@ -45,6 +46,7 @@ export class Forecasts {
     signal?: AbortSignal,
   ): Promise<ForecastView> {
     const { id, status, result } = operation;
+    if (verdictOperation(operation) !== undefined) throw noForecast(operation);
     if (result === null) throw noResult(id, status);
     const name = result.output_name;
     const wanted = tickers === undefined ? { largest: limit } : { tickers };
@@ -109,6 +111,11 @@ export class Forecasts {
       throw new MucastError("unavailable", message, data);
     }
   }
+}
+
+function noForecast({ id, operation }: OperationView): MucastError {
+  const message = `operation ${id} is of ${operation}, which leaves a verdict and no forecast`;
+  return new MucastError("other_result", message, { path: "id", operation });
 }
 
 function noResult(id: string, status: OperationView["status"]): MucastError {

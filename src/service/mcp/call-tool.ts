@@ -5,7 +5,8 @@ import {
   type ApiOperationName,
   idempotencyKeySchema,
 } from "../../contract/api/operations.ts";
-import type { Operation } from "../../contract/config/job-operations.ts";
+import type { VerdictView } from "../../contract/api/verdict-view.ts";
+import type { SubmittedOperation } from "../../contract/config/job-operations.ts";
 import { type Fault, MucastError } from "../../contract/errors/errors.ts";
 import { faultsOf, invalidRequest } from "../../contract/errors/faults.ts";
 import { parseJson } from "../../contract/json/json-text.ts";
@@ -25,16 +26,20 @@ interface ToolCall {
 export async function callTool(
   operations: ToolOperations,
   { name, args, caller, traceparent }: ToolCall,
-): Promise<OperationView | OperationPage | ForecastView> {
+): Promise<OperationView | OperationPage | ForecastView | VerdictView> {
   checkScope(name, caller);
   switch (name) {
     case "run_ml_job":
     case "run_dl_job":
+    case "audit":
+    case "replay":
       return (await operations.submit(caller, { ...submissionOf(name, args), traceparent })).operation;
     case "get_operation":
       return operations.get(caller, checked(name, args).id);
     case "get_forecast":
       return operations.forecast(caller, checked(name, args));
+    case "get_verdict":
+      return operations.verdict(caller, checked(name, args).id);
     case "list_operations":
       return operations.list(caller, checked(name, args));
     case "cancel_operation":
@@ -51,7 +56,7 @@ function checkScope(name: ApiOperationName, { scopes }: Caller): void {
   });
 }
 
-function checked<N extends "get_operation" | "get_forecast" | "list_operations" | "cancel_operation">(
+function checked<N extends Exclude<ApiOperationName, SubmittedOperation>>(
   name: N,
   args: ToolCall["args"],
 ): ReturnType<(typeof API_OPERATIONS)[N]["input"]["parse"]> {
@@ -62,7 +67,7 @@ function checked<N extends "get_operation" | "get_forecast" | "list_operations" 
 }
 
 /** The payload of a job, with the config as the caller's own text. */
-function submissionOf(operation: Operation, args: ToolCall["args"]) {
+function submissionOf(operation: SubmittedOperation, args: ToolCall["args"]) {
   const { idempotency_key: key, config, ...others } = args;
   const idempotencyKey = idempotencyKeySchema.optional().safeParse(key);
   if (!idempotencyKey.success) throw invalidRequest([keyFault(key)]);
@@ -96,6 +101,6 @@ function keyFault(key: unknown): Fault {
 }
 
 /** The operations behind the tools: those of this service, or of another one over HTTP. */
-export type ToolOperations = Pick<Operations, "get" | "list" | "cancel" | "forecast"> & {
+export type ToolOperations = Pick<Operations, "get" | "list" | "cancel" | "forecast" | "verdict"> & {
   submit(...submitted: Parameters<Operations["submit"]>): Promise<{ operation: OperationView }>;
 };

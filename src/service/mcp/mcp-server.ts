@@ -48,5 +48,10 @@ How to run a job:
 3. The answer is an operation. Call get_operation with its id every few seconds until status is Succeeded, Failed or Canceled. Jobs take seconds to hours; progress says how far they are. Do not submit the job again while it is NotStarted or Running.
 4. Succeeded: result.output_url is the output blob, whose "mu" maps each ticker to its forecast; give that URL to the optimizer. get_forecast tells you mu, metrics, coverage and shrinkage (the share of the forecasts that their past supports) of the tickers you name, or of the largest |mu|. Read warnings first: they say which tickers are missing or stale. Failed: error has code, detail and advice; correct what it names before submitting again.
 
+How to prove a result:
+- replay with the output_url of a job runs that job again and compares the bytes: identical, differs or cannot_replay, with the reason.
+- audit with the payload of a job looks for features that know the future, and for a job that looks ahead: clean or found, with each finding and what to do. It costs some jobs; checks, truncations and quick make it cheaper.
+Both are operations too. get_verdict gives the verdict of one that is Succeeded; findings and differences make no operation fail.
+
 An error of a tool is a problem as JSON: code, detail, advice, and for invalid input faults, a list with the path and the message of every fault, so that all can be corrected at once. rate_limited and unavailable pass: try again after a while. Forecasts of daily returns are noisy by nature; compare with the baselines in the output before relying on them.`;
 }

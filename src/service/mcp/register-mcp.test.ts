@@ -231,6 +231,9 @@ describe("the tools", () => {
     assert.deepEqual(Object.fromEntries(hints), {
       run_ml_job: [false, false, false, true],
       run_dl_job: [false, false, false, true],
+      audit: [false, false, false, true],
+      replay: [false, false, false, true],
+      get_verdict: [true, false, true, false],
       get_operation: [true, false, true, false],
       get_forecast: [true, false, true, false],
       list_operations: [true, false, true, false],

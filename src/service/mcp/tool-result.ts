@@ -1,20 +1,25 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { ForecastView, TickerForecast } from "../../contract/api/forecast-view.ts";
 import type { OperationPage, OperationView } from "../../contract/api/operation-view.ts";
+import type { VerdictView } from "../../contract/api/verdict-view.ts";
 import { show } from "../../contract/errors/faults.ts";
 import { counted, printable } from "../../contract/errors/wording.ts";
 import { type CodeCounts, countCodes } from "../../contract/schema/answer-limits.ts";
 import { problemAnswer } from "../http/server/problem-answer.ts";
+import { verdictOperation } from "../verdict/verdicts.ts";
 
-/** The answer of a tool: the operation, page or forecast itself, and a text with the next step. */
-export function toolResult(answer: OperationView | OperationPage | ForecastView): CallToolResult {
-  const text =
-    "operations" in answer
-      ? pageText(answer)
-      : "forecasts" in answer
-        ? forecastText(answer)
-        : operationText(answer);
+/** The answer of a tool: the operation, page, forecast or verdict itself, and a text with the next step. */
+export function toolResult(
+  answer: OperationView | OperationPage | ForecastView | VerdictView,
+): CallToolResult {
+  const text = textOf(answer);
   return { content: [{ type: "text", text }], structuredContent: { ...answer } };
+}
+
+function textOf(answer: Parameters<typeof toolResult>[0]): string {
+  if ("operations" in answer) return pageText(answer);
+  if ("forecasts" in answer) return forecastText(answer);
+  return "status" in answer ? operationText(answer) : verdictText(answer);
 }
 
 /**
@@ -42,11 +47,16 @@ function sentences(operation: OperationView): string[] {
     ...codesText("Warnings", warning_counts),
     ...codesText("Tickers that failed", failure_counts),
   ];
-  if (result !== null)
-    return [`The output blob with mu is ${result.output_url}; get_forecast tells the gist of it.`, ...warned];
+  if (result !== null) return [resultText(operation, result.output_url), ...warned];
   if (error !== null) return [`${error.code}: ${error.detail}.`, error.advice, ...warned];
   const done = progress === null ? [] : [`${progress.stage}: ${progress.done} of ${progress.total ?? "?"}.`];
   return status === "NotStarted" ? [ASK_AGAIN] : [...done, ASK_AGAIN];
+}
+
+function resultText(operation: OperationView, url: string): string {
+  return verdictOperation(operation) === undefined
+    ? `The output blob with mu is ${url}; get_forecast tells the gist of it.`
+    : `The verdict is the blob ${url}; get_verdict gives it.`;
 }
 
 /** Each code once, with its count. */
@@ -62,6 +72,29 @@ function pageText({ operations, next_cursor }: OperationPage): string {
   const more =
     next_cursor === null ? [] : [`There are more: ask again with cursor ${JSON.stringify(next_cursor)}.`];
   return [operations.length === 0 ? "No operations." : lines.join("\n"), ...more].join("\n");
+}
+
+/** Findings in the text of a verdict; the structured content has all. */
+const FINDINGS_SHOWN = 10;
+
+/** A verdict in lines. */
+function verdictText({ id, operation, audit, replay }: VerdictView): string {
+  const lines = [`${operation} ${id}: ${audit?.verdict ?? replay?.verdict}.`];
+  const findings = audit?.findings ?? [];
+  for (const { number, severity, code, message, advice } of findings.slice(0, FINDINGS_SHOWN)) {
+    lines.push(`${number}. ${severity} ${code}: ${printable(message)} ${printable(advice)}`);
+  }
+  const more = findings.length - FINDINGS_SHOWN;
+  if (more > 0) lines.push(`${counted(more, "further finding")} in the structured content and the blob.`);
+  for (const [name, check] of Object.entries(audit?.checks ?? {})) {
+    if (check?.reason !== undefined) lines.push(`${name} was not run: ${printable(check.reason)}`);
+  }
+  if (replay?.compared !== undefined) lines.push(`${counted(replay.compared.numbers, "number")} compared.`);
+  if (replay?.reason !== undefined) {
+    const { code, message, advice } = replay.reason;
+    lines.push(`${code}: ${printable(message)} ${printable(advice)}`);
+  }
+  return lines.join("\n");
 }
 
 /** A forecast in lines, for hosts that show an agent only the text. */

@@ -3,9 +3,10 @@ import { EventEmitter, once } from "node:events";
 import type { ForecastQuery, ForecastView } from "../../contract/api/forecast-view.ts";
 import { isEnded, type OperationPage, type OperationView } from "../../contract/api/operation-view.ts";
 import { isFinal, type Snapshot, type StoredEvent } from "../../contract/api/stored-event.ts";
+import type { VerdictView } from "../../contract/api/verdict-view.ts";
 import { parsePayload } from "../../contract/config/payload.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { FORECAST } from "../http/openapi/examples.ts";
+import { FORECAST, VERDICT } from "../http/openapi/examples.ts";
 import { canceledProblem } from "../queue/finish-attempt.ts";
 import { cursorOf, ordinalOf } from "../store/operation-rows.ts";
 import type { Caller, ListQuery, Operations, Submission } from "./operations.ts";
@@ -83,6 +84,14 @@ export class FakeOperations implements Operations {
     this.#fail();
     const { view } = this.#entry(caller, id);
     if (view.status === "Succeeded") return { ...FORECAST, id, count: tickers?.length ?? FORECAST.count };
+    const data = { path: "id", operation_status: view.status };
+    throw new MucastError("no_result", `operation ${id} is ${view.status}`, data);
+  }
+
+  async verdict(caller: Caller, id: string): Promise<VerdictView> {
+    this.#fail();
+    const { view } = this.#entry(caller, id);
+    if (view.status === "Succeeded") return { ...VERDICT, id };
     const data = { path: "id", operation_status: view.status };
     throw new MucastError("no_result", `operation ${id} is ${view.status}`, data);
   }

@@ -1,7 +1,8 @@
 import type { ForecastQuery, ForecastView } from "../../contract/api/forecast-view.ts";
 import type { OperationPage, OperationStatus, OperationView } from "../../contract/api/operation-view.ts";
 import type { Snapshot, StoredEvent } from "../../contract/api/stored-event.ts";
-import type { Operation } from "../../contract/config/job-operations.ts";
+import type { VerdictView } from "../../contract/api/verdict-view.ts";
+import type { SubmittedOperation } from "../../contract/config/job-operations.ts";
 
 /** The caller of a request. Operations, blobs and idempotency keys belong to one caller, and no other caller sees them. */
 export interface Caller {
@@ -14,9 +15,9 @@ export interface Caller {
 export const SCOPES = ["read", "write", "admin"] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** A job that a caller submits. */
+/** A job, an audit or a replay that a caller submits. */
 export interface Submission {
-  readonly operation: Operation;
+  readonly operation: SubmittedOperation;
   /** The payload's JSON text. The numbers of its config reach the engine as the caller wrote them. */
   readonly payload: string;
   readonly idempotencyKey?: string | undefined;
@@ -26,7 +27,7 @@ export interface Submission {
 
 export interface ListQuery {
   readonly status?: OperationStatus | undefined;
-  readonly operation?: Operation | undefined;
+  readonly operation?: SubmittedOperation | undefined;
   readonly cursor?: string | undefined;
   /** 1 to 100. */
   readonly limit: number;
@@ -53,9 +54,14 @@ export interface Operations {
   cancel(caller: Caller, id: string): Promise<OperationView>;
   /**
    * Reads the forecasts of some tickers from the output of an operation. @throws MucastError not_found, also where the output
-   * is gone; no_result where the operation has not succeeded; unavailable; errors of reading the output.
+   * is gone; other_result for an audit or a replay; no_result where the operation has not succeeded; unavailable; errors of reading the output.
    */
   forecast(caller: Caller, query: ForecastQuery, signal?: AbortSignal): Promise<ForecastView>;
+  /**
+   * Reads the verdict of an audit or a replay. @throws MucastError not_found, also where its blob is gone; other_result for a job;
+   * no_result where it has not succeeded; errors of reading the blob.
+   */
+  verdict(caller: Caller, id: string, signal?: AbortSignal): Promise<VerdictView>;
   /** Waits until the operation has ended, for at most `seconds`. @throws MucastError not_found. */
   wait(caller: Caller, id: string, seconds: number, signal?: AbortSignal): Promise<OperationView>;
   /**

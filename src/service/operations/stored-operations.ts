@@ -2,11 +2,13 @@ import { createHash, randomUUID } from "node:crypto";
 import type { ForecastQuery, ForecastView } from "../../contract/api/forecast-view.ts";
 import { isEnded, type OperationPage, type OperationView } from "../../contract/api/operation-view.ts";
 import type { Snapshot, StoredEvent } from "../../contract/api/stored-event.ts";
+import type { VerdictView } from "../../contract/api/verdict-view.ts";
+import type { PayloadOptions } from "../../contract/config/payload-schemas.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { counted } from "../../contract/errors/wording.ts";
 import { jsonBytes } from "../../contract/json/bounded-json.ts";
 import { SIZES } from "../../contract/schema/answer-limits.ts";
-import { spaceOf } from "../blobs/blobs.ts";
+import { type Blobs, spaceOf } from "../blobs/blobs.ts";
 import type { Database } from "../database/database.ts";
 import type { Forecasts } from "../forecast/forecasts.ts";
 import { canceledProblem } from "../queue/finish-attempt.ts";
@@ -24,6 +26,7 @@ import {
   readOperation,
   viewOf,
 } from "../store/operation-rows.ts";
+import { readVerdict } from "../verdict/verdicts.ts";
 import { followEvents } from "./follow-events.ts";
 import type { Caller, ListQuery, Operations, Submission } from "./operations.ts";
 
@@ -35,6 +38,8 @@ interface StoredOperationsParts {
   readonly quota: Quota;
   /** Parses and checks a payload. @throws MucastError with every fault. */
   readonly read: (caller: Caller, submission: Submission) => Promise<ReadPayload>;
+  /** Finds the blob of a verdict. */
+  readonly blobs: Pick<Blobs, "find">;
   /** Reads the forecast of an operation of the caller. */
   readonly forecasts: Pick<Forecasts, "of">;
   readonly onQueued: (row: OperationRow) => void;
@@ -55,6 +60,8 @@ interface ReadPayload {
 export interface StoredInputs {
   readonly featureUrl: string;
   readonly dataExtractorUrl: string;
+  /** With the URLs among them. */
+  readonly options: PayloadOptions;
   /** The recorded blobs among them. */
   readonly blobs: readonly StorageKey[];
 }
@@ -137,6 +144,10 @@ export class StoredOperations implements Operations {
 
   async forecast(caller: Caller, query: ForecastQuery, signal?: AbortSignal): Promise<ForecastView> {
     return this.#parts.forecasts.of(caller, await this.get(caller, query.id), query, signal);
+  }
+
+  async verdict(caller: Caller, id: string, signal?: AbortSignal): Promise<VerdictView> {
+    return readVerdict(this.#parts.blobs, caller, await this.get(caller, id), signal);
   }
 
   async list(caller: Caller, query: ListQuery): Promise<OperationPage> {

@@ -1,4 +1,4 @@
-import { executionName, outputName } from "../../blob/names.ts";
+import { containerJob, executionName, outputName } from "../../blob/names.ts";
 import type { BlobStore } from "../../blob/store.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { ResultRecord } from "../../contract/output/result-record.ts";
@@ -82,7 +82,7 @@ function reasonOf(end: ExecutionEnd): string | undefined {
   return end.kind === "lost" ? end.reason : undefined;
 }
 
-/** An output blob has its id in its first bytes, before the window, and its provenance in the last ones. */
+/** A blob has its id in its first bytes, and an output its provenance in the last ones, as an audit the digest of its config. */
 const EDGE_BYTES = 16_384;
 
 /**
@@ -104,12 +104,14 @@ export async function findOutput(whole: BlobStore, row: OperationRow): Promise<R
     status: "Succeeded",
     output_url: `${store.url}/${key}`,
     output_name: name,
-    execution_name: executionName(row.operation, row.id.slice(0, 8)),
+    execution_name: executionName(containerJob(row.operation, row.options), row.id.slice(0, 8)),
   };
 }
 
 function isOf(row: OperationRow, head: string, tail: string): boolean {
   const id = /"id":\s*"([^"]*)"/.exec(head)?.[1];
+  // A replay keeps no digest of a config, which it may not have.
+  if (id === row.id && row.operation === "replay") return true;
   const digests = [...tail.matchAll(/"config_sha256":\s*"([0-9a-f]{64})"/g)];
   return id === row.id && digests.at(-1)?.[1] === row.config_sha256;
 }

@@ -1,4 +1,5 @@
 import type { BlobStore } from "../../blob/store.ts";
+import { OPTION_URL_MEMBERS } from "../../contract/config/payload-schemas.ts";
 import type { StatusBlob } from "../../contract/output/status-blob.ts";
 import type { Executor, JobOrder } from "../../executors/executor.ts";
 import type { Database } from "../database/database.ts";
@@ -31,7 +32,8 @@ export interface QueueParts {
 
 /** The order of an attempt, from its row. @param workers cores that the job may use. */
 export function orderOf(row: OperationRow, workers: number, urlOf: QueueParts["urlOf"]): JobOrder {
-  const inputs = [row.feature_url, row.data_extractor_url];
+  const { urls, resolved } = optionsOf(row, urlOf);
+  const inputs = [row.feature_url, row.data_extractor_url, ...urls];
   return {
     id: row.id,
     attempt: row.attempt,
@@ -39,11 +41,22 @@ export function orderOf(row: OperationRow, workers: number, urlOf: QueueParts["u
     featureUrl: urlOf(row.feature_url),
     dataExtractorUrl: urlOf(row.data_extractor_url),
     config: row.config,
+    options: resolved,
     space: row.space,
     shared: inputs.filter((stored) => row.space !== "" && stored.startsWith("/data/")).map(urlOf),
     workers,
     traceparent: row.traceparent ?? undefined,
   };
+}
+
+/** The options with URLs as the job reads them, and these URLs as the row has them. */
+function optionsOf({ options }: OperationRow, urlOf: QueueParts["urlOf"]) {
+  const stored = OPTION_URL_MEMBERS.flatMap((name) => {
+    const url = options[name];
+    return typeof url === "string" ? [[name, url] as const] : [];
+  });
+  const resolved = { ...options, ...Object.fromEntries(stored.map(([name, url]) => [name, urlOf(url)])) };
+  return { urls: stored.map(([, url]) => url), resolved };
 }
 
 /** Runs an action that its caller repeats later, and logs its failure: the database or the storage may be away. */

@@ -45,6 +45,8 @@ export const NO_PROGRESS: ProgressBatch = {
   progress: null,
 };
 
+const NO_BLOBS = { find: () => Promise.reject(new Error("no test here reads an output")) };
+
 /** Everything between HTTP and the executor, over a real database. The executor and the storage are fakes. */
 export class TestedQueue {
   readonly executor: FakeExecutor;
@@ -98,7 +100,8 @@ export class TestedQueue {
         const parsed = parsePayload(operation, payload);
         return { ...parsed, inputs: async () => ({ ...parsed, blobs: [] }) };
       },
-      forecasts: new Forecasts({ find: () => Promise.reject(new Error("no test here reads an output")) }),
+      blobs: NO_BLOBS,
+      forecasts: new Forecasts(NO_BLOBS),
       onQueued: () => undefined,
       onCanceled: () => undefined,
     });

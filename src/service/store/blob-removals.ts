@@ -1,4 +1,5 @@
 import { outputIdIn } from "../../blob/names.ts";
+import { OPTION_URL_MEMBERS } from "../../contract/config/payload-schemas.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import {
@@ -127,12 +128,15 @@ export async function claimRemoval(
 
 const OPERATIONS_LISTED_AT_MOST = 10;
 
+/** The members of options that name a blob, as a list of SQL. */
+const OPTION_URLS = OPTION_URL_MEMBERS.map((name) => `options ->> '${name}'`).join(", ");
+
 /** Ids of operations that have not ended and read the blob or are to write it. */
 async function namedBy(statements: Queryable, caller: string, blob: StorageKey): Promise<string[]> {
   const { rows } = await statements.query<{ id: string }>(
     `select id from operations
      where caller = $1 and status in ${UNENDED}
-       and (feature_url = $2 or data_extractor_url = $2 or id = $3)
+       and (feature_url = $2 or data_extractor_url = $2 or id = $3 or $2 in (${OPTION_URLS}))
      order by ordinal limit $4`,
     [caller, storagePathOf(blob), outputIdIn(blob.name) ?? null, OPERATIONS_LISTED_AT_MOST],
   );

@@ -13,7 +13,13 @@ onEachDatabase((tested) => {
   /** Submits a job under the key `one`. */
   function insert(id: string): Promise<Inserted> {
     const urls = { featureUrl: "", dataExtractorUrl: "" };
-    const job = { operation: "run_ml_job", config: "{}", configSha256: "", bodySha256: "" } as const;
+    const job = {
+      operation: "run_ml_job",
+      options: {},
+      config: "{}",
+      configSha256: "",
+      bodySha256: "",
+    } as const;
     const asked = { id, caller: "local", idempotencyKey: "one", traceparent: undefined };
     const stored = { space: "", blobs: [] };
     const allowance = { queued: 10, quota: { bytes: 1_000, blobs: 10 } };

@@ -55,7 +55,7 @@ async function end(
      set status = $3, finished_at = now(), owner = null, lease_until = null, handle = null,
        result = $4::json, error = $5::json,
        feature_url = split_part(feature_url, '?', 1), data_extractor_url = split_part(data_extractor_url, '?', 1),
-       config = ''
+       config = '', options = '{}'
      where id = $1 and attempt = $2 and status in ${UNENDED}
      returning *`,
     [

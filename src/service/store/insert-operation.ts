@@ -1,4 +1,5 @@
-import type { Operation } from "../../contract/config/job-operations.ts";
+import type { SubmittedOperation } from "../../contract/config/job-operations.ts";
+import type { PayloadOptions } from "../../contract/config/payload-schemas.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import type { StorageKey, Usage } from "./blob-records.ts";
 import { overQuota, type Quota } from "./blob-uploads.ts";
@@ -10,10 +11,11 @@ interface NewOperation {
   readonly caller: string;
   /** The caller's space of the storage. */
   readonly space: string;
-  readonly operation: Operation;
+  readonly operation: SubmittedOperation;
   readonly featureUrl: string;
   readonly dataExtractorUrl: string;
   readonly config: string;
+  readonly options: PayloadOptions;
   readonly configSha256: string;
   readonly idempotencyKey: string | undefined;
   /** Digest of the operation's name and the canonical body. */
@@ -88,8 +90,8 @@ async function insert(
 ): Promise<OperationRow | undefined> {
   const { rows } = await statements.query<OperationRow>(
     `insert into operations (id, caller, operation, feature_url, data_extractor_url, config, config_sha256,
-       idempotency_key, body_sha256, traceparent, space)
-     select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $12
+       idempotency_key, body_sha256, traceparent, space, options)
+     select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $12, $13::json
      where (select count(*) from operations where caller = $2 and status = 'NotStarted') < $11::int
      returning *`,
     [
@@ -105,6 +107,7 @@ async function insert(
       o.traceparent ?? null,
       queuedMost,
       o.space,
+      JSON.stringify(o.options),
     ],
   );
   return rows[0];

@@ -4,7 +4,8 @@ import {
   type OperationStatus,
   type OperationView,
 } from "../../contract/api/operation-view.ts";
-import type { Operation } from "../../contract/config/job-operations.ts";
+import type { SubmittedOperation } from "../../contract/config/job-operations.ts";
+import type { PayloadOptions } from "../../contract/config/payload-schemas.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { ResultRecord } from "../../contract/output/result-record.ts";
 import type { Failure } from "../../contract/problems/failures.ts";
@@ -22,10 +23,12 @@ export interface OperationRow {
   readonly caller: string;
   /** The caller's space of the storage when the operation was submitted. */
   readonly space: string;
-  readonly operation: Operation;
+  readonly operation: SubmittedOperation;
   readonly feature_url: string;
   readonly data_extractor_url: string;
   readonly config: string;
+  /** What the payload has beside the three members before; URLs as storage paths where they are the service's own. Empty once it has ended. */
+  readonly options: PayloadOptions;
   readonly config_sha256: string;
   readonly body_sha256: string;
   readonly traceparent: string | null;

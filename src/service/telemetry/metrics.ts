@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import { isEnded, OPERATION_STATUSES } from "../../contract/api/operation-view.ts";
-import { JOB_OPERATIONS } from "../../contract/config/job-operations.ts";
+import { SUBMITTED_OPERATIONS } from "../../contract/config/job-operations.ts";
 import { ERROR_TABLE } from "../../contract/errors/error-codes.ts";
 import type { Log } from "./log.ts";
 import {
@@ -97,7 +97,7 @@ export class Metrics {
 
   /** Counters begin at 0, so that their first event is an increase. */
   #beginAtZero(): void {
-    for (const operation of JOB_OPERATIONS) {
+    for (const operation of SUBMITTED_OPERATIONS) {
       this.#submitted.inc({ operation }, 0);
       this.#lost.inc({ operation }, 0);
       for (const status of OPERATION_STATUSES.filter(isEnded)) this.#ended.inc({ operation, status }, 0);

@@ -1,12 +1,12 @@
 import type { OperationStatus } from "../../contract/api/operation-view.ts";
-import type { Operation } from "../../contract/config/job-operations.ts";
+import type { SubmittedOperation } from "../../contract/config/job-operations.ts";
 import type { Timing } from "../../contract/output/status-blob.ts";
 import type { Problem } from "../../contract/problems/problem.ts";
 
 /** The fields of an operation that traces and metrics need; its row has them all. */
 export interface WatchedOperation {
   readonly id: string;
-  readonly operation: Operation;
+  readonly operation: SubmittedOperation;
   readonly status: OperationStatus;
   /** Attempts begun. */
   readonly attempt: number;

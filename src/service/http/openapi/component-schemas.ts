@@ -2,6 +2,7 @@ import { z } from "zod";
 import { forecastViewSchema } from "../../../contract/api/forecast-view.ts";
 import { operationPageSchema, operationSchema } from "../../../contract/api/operation-view.ts";
 import { snapshotSchema, storedEventSchema } from "../../../contract/api/stored-event.ts";
+import { verdictViewSchema } from "../../../contract/api/verdict-view.ts";
 import { dlConfigSchema } from "../../../contract/config/dl-config.ts";
 import { mlConfigSchema } from "../../../contract/config/ml-config.ts";
 import { progressSchema } from "../../../contract/output/job-events.ts";
@@ -25,6 +26,7 @@ const RECEIVED: readonly z.ZodType[] = [
   operationSchema,
   operationPageSchema,
   forecastViewSchema,
+  verdictViewSchema,
   progressSchema,
   warningSchema,
   resultRecordSchema,

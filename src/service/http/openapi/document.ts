@@ -1,7 +1,7 @@
 import swagger, { type SwaggerTransform } from "@fastify/swagger";
 import { z } from "zod";
 import { API_OPERATIONS } from "../../../contract/api/operations.ts";
-import { JOB_OPERATIONS } from "../../../contract/config/job-operations.ts";
+import { SUBMITTED_OPERATIONS } from "../../../contract/config/job-operations.ts";
 import { MUCAST_VERSION } from "../../../contract/version.ts";
 import type { Scope } from "../../operations/operations.ts";
 import type { HttpApp } from "../server/http-app.ts";
@@ -137,7 +137,7 @@ function withSchemas(made: object): OpenApiDocument {
   const document = made as OpenApiDocument;
   const components = { ...document.components, schemas: componentSchemas() };
   const paths = structuredClone(document.paths);
-  for (const operation of JOB_OPERATIONS) {
+  for (const operation of SUBMITTED_OPERATIONS) {
     const value = EXAMPLE_PAYLOADS[operation];
     paths[API_OPERATIONS[operation].path]!.post!.requestBody!.content["application/json"]!.examples = {
       example: { value },

@@ -1,7 +1,8 @@
 import type { ForecastView } from "../../../contract/api/forecast-view.ts";
 import type { OperationView } from "../../../contract/api/operation-view.ts";
 import type { StoredEvent } from "../../../contract/api/stored-event.ts";
-import type { Operation } from "../../../contract/config/job-operations.ts";
+import type { VerdictView } from "../../../contract/api/verdict-view.ts";
+import type { SubmittedOperation } from "../../../contract/config/job-operations.ts";
 
 const ID = "5f0c2d1e-8a57-4c0e-9d2b-3f1f6a7b8c9d";
 
@@ -38,9 +39,11 @@ const DL_PAYLOAD = {
   },
 };
 
-export const EXAMPLE_PAYLOADS: Readonly<Record<Operation, unknown>> = {
+export const EXAMPLE_PAYLOADS: Readonly<Record<SubmittedOperation, unknown>> = {
   run_ml_job: ML_PAYLOAD,
   run_dl_job: DL_PAYLOAD,
+  audit: { ...ML_PAYLOAD, checks: ["truncation", "foresight"], truncations: 3, quick: true },
+  replay: { output_url: `${EXAMPLE_BLOBS}/data/ml_engine_${ID}.json` },
 };
 
 export const WAITING: OperationView = {
@@ -91,6 +94,30 @@ export const EVENTS: readonly StoredEvent[] = [
   { seq: 3, operation_id: ID, time: "2026-01-05T08:30:02.118Z", type: "progress", data: RUNNING.progress! },
   { seq: 4, operation_id: ID, time: SUCCEEDED.finished_at!, type: "succeeded", data: SUCCEEDED },
 ];
+
+const DIGEST = "4f0c1a2b".repeat(8);
+
+export const VERDICT: VerdictView = {
+  id: ID,
+  operation: "replay",
+  output_name: `replay_${ID}.json`,
+  replay: {
+    schema: "mucast.replay/1",
+    id: ID,
+    verdict: "identical",
+    output: {
+      url: `${EXAMPLE_BLOBS}/data/ml_engine_${ID}.json`,
+      sha256: DIGEST,
+      operation: "run_ml_job",
+      id: ID,
+      created_at: SUCCEEDED.finished_at,
+    },
+    compared: { sha256: DIGEST, replayed_sha256: DIGEST, numbers: 734 },
+    lacks: [],
+    versions: [],
+    machine: [],
+  },
+};
 
 const METRICS = {
   n: 252,

@@ -2,9 +2,13 @@ import { z } from "zod";
 import { isEnded } from "../../../contract/api/operation-view.ts";
 import { API_OPERATIONS, idempotencyKeySchema } from "../../../contract/api/operations.ts";
 import { dlConfigSchema } from "../../../contract/config/dl-config.ts";
-import { JOB_OPERATIONS, type Operation } from "../../../contract/config/job-operations.ts";
+import { SUBMITTED_OPERATIONS, type SubmittedOperation } from "../../../contract/config/job-operations.ts";
 import { mlConfigSchema } from "../../../contract/config/ml-config.ts";
-import { payloadSchema } from "../../../contract/config/payload.ts";
+import {
+  auditPayloadSchema,
+  payloadSchema,
+  replayPayloadSchema,
+} from "../../../contract/config/payload-schemas.ts";
 import { SUCCEEDED, WAITING } from "../openapi/examples.ts";
 import { jsonAnswer, problemAnswers } from "../openapi/route-docs.ts";
 import type { HttpApp, HttpOptions } from "../server/http-app.ts";
@@ -23,13 +27,18 @@ const headersSchema = z.looseObject({
   prefer: preferHeader,
 });
 
-/** `POST /v1/run_ml_job` and `/v1/run_dl_job`. */
+/** `POST /v1/run_ml_job`, `/v1/run_dl_job`, `/v1/audit` and `/v1/replay`. */
 export function jobRoutes(app: HttpApp, options: HttpOptions, closing: AbortSignal): void {
   readBodiesAsText(app);
-  for (const operation of JOB_OPERATIONS) jobRoute(app, operation, options, closing);
+  for (const operation of SUBMITTED_OPERATIONS) jobRoute(app, operation, options, closing);
 }
 
-function jobRoute(app: HttpApp, operation: Operation, options: HttpOptions, closing: AbortSignal): void {
+function jobRoute(
+  app: HttpApp,
+  operation: SubmittedOperation,
+  options: HttpOptions,
+  closing: AbortSignal,
+): void {
   const { path, scope } = API_OPERATIONS[operation];
   app.route({
     method: "POST",
@@ -55,7 +64,7 @@ function jobRoute(app: HttpApp, operation: Operation, options: HttpOptions, clos
   });
 }
 
-function jobDocs(operation: Operation) {
+function jobDocs(operation: SubmittedOperation) {
   const { name, title, description, scope } = API_OPERATIONS[operation];
   return {
     operationId: name,
@@ -96,7 +105,7 @@ function jobDocs(operation: Operation) {
   };
 }
 
-/** The payload schema of each job, with the schema of its config. */
+/** The payload schema of each operation, with the schema of its config. */
 export const JOB_PAYLOADS = {
   run_ml_job: payloadSchema
     .extend({ config: mlConfigSchema })
@@ -104,4 +113,6 @@ export const JOB_PAYLOADS = {
   run_dl_job: payloadSchema
     .extend({ config: dlConfigSchema })
     .meta({ id: "DlPayload", title: "Payload of run_dl_job" }),
-} as const satisfies Record<Operation, unknown>;
+  audit: auditPayloadSchema,
+  replay: replayPayloadSchema,
+} as const satisfies Record<SubmittedOperation, unknown>;

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { forecastParams, forecastQuery, forecastViewSchema } from "../../../contract/api/forecast-view.ts";
 import { isEnded } from "../../../contract/api/operation-view.ts";
 import { API_OPERATIONS } from "../../../contract/api/operations.ts";
-import { FORECAST, RUNNING, SUCCEEDED } from "../openapi/examples.ts";
+import { FORECAST, RUNNING, SUCCEEDED, VERDICT } from "../openapi/examples.ts";
 import { jsonAnswer, problemAnswers } from "../openapi/route-docs.ts";
 import type { HttpApp, HttpOptions } from "../server/http-app.ts";
 import { publicOrigin } from "../server/public-origin.ts";
@@ -17,6 +17,7 @@ export function operationRoutes(app: HttpApp, options: HttpOptions, closing: Abo
   discardBodies(app);
   getRoute(app, options, closing);
   forecastRoute(app, options, closing);
+  verdictRoute(app, options, closing);
   listRoute(app, options);
   cancelRoute(app, options);
 }
@@ -113,7 +114,38 @@ function cancelRoute(app: HttpApp, { settings, operations }: HttpOptions): void 
   });
 }
 
-const { get_forecast } = API_OPERATIONS;
+const { get_forecast, get_verdict } = API_OPERATIONS;
+
+/** `GET /v1/operations/{id}/verdict`. */
+function verdictRoute(app: HttpApp, { operations }: HttpOptions, closing: AbortSignal): void {
+  app.route({
+    method: "GET",
+    url: "/v1/operations/:id/verdict",
+    config: { access: get_verdict.scope },
+    schema: {
+      operationId: get_verdict.name,
+      summary: get_verdict.title,
+      description: get_verdict.description,
+      tags: ["Operations"],
+      params: get_verdict.input,
+      response: {
+        200: jsonAnswer("The verdict.", get_verdict.output, VERDICT),
+        ...problemAnswers(get_verdict.scope, [
+          "not_found",
+          "no_result",
+          "other_result",
+          "blob_unavailable",
+          "invalid_data",
+        ]),
+      },
+    },
+    handler: async (request, reply) => {
+      const { id } = request.params;
+      request.operationId = id;
+      return operations.verdict(request.caller!, id, requestAbort(reply, closing));
+    },
+  });
+}
 
 /** `GET /v1/operations/{id}/forecast`. */
 function forecastRoute(app: HttpApp, { operations }: HttpOptions, closing: AbortSignal): void {
@@ -133,6 +165,7 @@ function forecastRoute(app: HttpApp, { operations }: HttpOptions, closing: Abort
         ...problemAnswers(get_forecast.scope, [
           "not_found",
           "no_result",
+          "other_result",
           "blob_unavailable",
           "unreadable_blob",
           "invalid_data",

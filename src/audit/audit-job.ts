@@ -1,0 +1,62 @@
+import { AUDIT_CHECKS, type AuditCheckName, BLOB_CHECKS } from "../contract/config/audit-checks.ts";
+import { auditedJob } from "../contract/config/audited-job.ts";
+import { AUDIT_DEFAULTS, type AuditOptions } from "../contract/config/payload-schemas.ts";
+import type { ResultRecord } from "../contract/output/result-record.ts";
+import { type JobContext, type JobRequest, withMemoryGuard } from "../jobs/shared/job.ts";
+import { openResult } from "../jobs/shared/job-output.ts";
+import { timed } from "../jobs/shared/timings.ts";
+import type { AuditCheck, AuditInputs } from "./check.ts";
+import { CHECKS } from "./checks.ts";
+import { runAudit } from "./run-audit.ts";
+
+/** What an audit looks at, and how hard, by the members of its payload. @throws MucastError as auditedJob. */
+export function auditInputs(request: JobRequest, options: AuditOptions): AuditInputs {
+  return {
+    request,
+    operation: auditedJob(request.config, options.operation),
+    previous: {
+      featureUrl: options.previous_feature_url,
+      dataExtractorUrl: options.previous_data_extractor_url,
+    },
+    accepted: new Set(options.accept),
+    truncations: options.truncations ?? AUDIT_DEFAULTS.truncations,
+    quick: options.quick === true,
+    permutations: options.permutations ?? AUDIT_DEFAULTS.permutations,
+  };
+}
+
+/**
+ * An audit as an operation of a service: it writes its verdict to `audit_<id>.json`, also one with findings, and reports each
+ * check as a stage.
+ * @throws MucastError as runAudit; then it leaves no blob.
+ */
+export function runAuditJob(
+  request: JobRequest,
+  options: AuditOptions,
+  context: JobContext,
+): Promise<ResultRecord> {
+  return withMemoryGuard(context, async (guarded) => {
+    const inputs = auditInputs(request, options);
+    const blob = await openResult("audit", inputs.operation, request, guarded);
+    const names: readonly AuditCheckName[] = options.checks ?? BLOB_CHECKS;
+    const checks = CHECKS.filter(({ name }) => names.includes(name)).map((check) =>
+      timedCheck(check, guarded),
+    );
+    const verdict = await runAudit(inputs, quiet(guarded), { checks });
+    return blob.write(JSON.stringify(verdict), guarded);
+  });
+}
+
+/** The times of an audit are those of its checks, not of the jobs that they run. */
+function timedCheck(check: AuditCheck, context: JobContext): AuditCheck {
+  return { ...check, run: (inputs, own) => timed(context, check.name, () => check.run(inputs, own)) };
+}
+
+/** Of progress that of the checks; what they read is no stage of the audit. */
+function quiet(context: JobContext): JobContext {
+  const stages: readonly string[] = AUDIT_CHECKS;
+  const report: JobContext["report"] = (event) => {
+    if (event.kind !== "progress" || stages.includes(event.stage)) context.report(event);
+  };
+  return { ...context, report, onTiming: undefined };
+}

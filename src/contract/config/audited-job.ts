@@ -1,0 +1,35 @@
+import { type Fault, MucastError } from "../errors/errors.ts";
+import { invalidRequest } from "../errors/faults.ts";
+import { parseJson } from "../json/json-text.ts";
+import { JOB_OPERATIONS, type Operation } from "./job-operations.ts";
+
+/** Whose sections a config has, by their keys alone. @throws MucastError invalid_request where it is no JSON text. */
+export function operationsOf(text: string): Operation[] {
+  const config = parseJson(text);
+  const has = (section: string) =>
+    typeof config === "object" && config !== null && Object.hasOwn(config, section);
+  return [
+    ...(has("ML params") ? (["run_ml_job"] as const) : []),
+    ...(has("NN params") ? (["run_dl_job"] as const) : []),
+  ];
+}
+
+/**
+ * The job that an audit looks at: the one of the config's section, or of its two sections the one given.
+ * @param given the member `operation`, or undefined. @param path of that member, for a fault.
+ * @throws MucastError invalid_request where the config leaves it open, or does not have the section of the one given.
+ */
+export function auditedJob(config: string, given: Operation | undefined, path = "operation"): Operation {
+  const held = operationsOf(config);
+  const found = given === undefined && held.length < 2 ? held[0] : held.find((name) => name === given);
+  if (found !== undefined) return found;
+  if (held.length === 2) {
+    const message = `must be ${JOB_OPERATIONS.join(" or ")}, since the config holds both sections`;
+    throw invalidRequest([{ path, message } satisfies Fault]);
+  }
+  const message =
+    held.length === 0
+      ? 'has neither "ML params" nor "NN params"'
+      : `has no section of ${JSON.stringify(given)}; it is one of ${held[0]}`;
+  throw new MucastError("invalid_request", `config ${message}`, { path: "config" });
+}

@@ -1,0 +1,147 @@
+import { z } from "zod";
+import { BLOB_CHECKS } from "./audit-checks.ts";
+import { JOB_OPERATIONS, type SubmittedOperation } from "./job-operations.ts";
+
+const featureUrl = z.string().min(1).describe("The feature blob: {blob_url}/data/feature_engine_<id>.json");
+const dataExtractorUrl = z
+  .string()
+  .min(1)
+  .describe("The data-extraction blob: {blob_url}/data/data_extractor_<id>.json");
+
+const portable = z
+  .boolean()
+  .optional()
+  .describe(
+    "Ours: pins the kernels of the engine, so that every x86-64-v3 processor leaves the same bytes; slower.",
+  );
+
+/** What the jobs take beside the three given members. All of it is ours, and optional. */
+const jobOptionsSchema = z.strictObject({ portable });
+
+/** The payload of both jobs. In a job container the three fields are FEATURE_URL, DATA_EXTRACTOR_URL and CONFIG. */
+export const payloadSchema = z
+  .strictObject({
+    feature_url: featureUrl,
+    data_extractor_url: dataExtractorUrl,
+    config: z.looseObject({}).describe("Config of run_ml_job or run_dl_job; at most 32 KiB as JSON text."),
+    ...jobOptionsSchema.shape,
+  })
+  .meta({ id: "Payload", title: "Payload of run_ml_job and run_dl_job" });
+
+/** The largest options of an audit. Each cut costs a job; with 999 permutations the least p-value is 0.001. */
+export const AUDIT_LIMITS = { truncations: 100, permutations: 999, accepted: 200, featureName: 200 } as const;
+
+/** What an audit takes beside a job's payload; `mucast audit` has a flag for each. */
+export const auditOptionsSchema = z.strictObject({
+  operation: z
+    .enum(JOB_OPERATIONS)
+    .optional()
+    .describe("The job to audit; needed only where the config holds the sections of both."),
+  checks: z
+    .array(z.enum(BLOB_CHECKS))
+    .min(1)
+    .optional()
+    .describe("Only these checks; all where it is missing."),
+  quick: z
+    .boolean()
+    .optional()
+    .describe("Run ridge, or the network for 2 epochs, in place of the config's own model."),
+  truncations: z
+    .int()
+    .min(1)
+    .max(AUDIT_LIMITS.truncations)
+    .optional()
+    .describe("Dates after which both blobs are cut; 5 by default. Each costs a job."),
+  permutations: z
+    .int()
+    .min(1)
+    .max(AUDIT_LIMITS.permutations)
+    .optional()
+    .describe("How often labels are permuted; 19 by default."),
+  accept: z
+    .array(z.string().min(1).max(AUDIT_LIMITS.featureName))
+    .max(AUDIT_LIMITS.accepted)
+    .optional()
+    .describe("Features whose high correlation a person knows to be honest."),
+  previous_feature_url: z.string().min(1).optional().describe("The feature blob of an earlier day."),
+  previous_data_extractor_url: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("The data-extraction blob of an earlier day."),
+});
+export type AuditOptions = z.infer<typeof auditOptionsSchema>;
+
+/** What `auditOptionsSchema` leaves out. */
+export const AUDIT_DEFAULTS = { truncations: 5, permutations: 19 } as const;
+
+/** The payload of an audit: that of the job, and how to look. */
+export const auditPayloadSchema = z
+  .strictObject({
+    feature_url: featureUrl,
+    data_extractor_url: dataExtractorUrl,
+    config: z.looseObject({}).describe("The job's config; at most 32 KiB as JSON text."),
+    ...auditOptionsSchema.shape,
+  })
+  .meta({ id: "AuditPayload", title: "Payload of audit" });
+
+/** What a replay takes beside the inputs in place of the recorded ones. */
+export const replayOptionsSchema = z.strictObject({
+  output_url: z
+    .string()
+    .min(1)
+    .describe("The output of a job: {blob_url}/data/ml_engine_<id>.json or nn_engine_<id>.json"),
+  portable: z
+    .boolean()
+    .optional()
+    .describe("Whether the kernels are pinned; as the output records it where this is missing."),
+});
+
+export type ReplayOptions = z.infer<typeof replayOptionsSchema>;
+
+/** The payload of a replay. */
+export const replayPayloadSchema = z
+  .strictObject({
+    ...replayOptionsSchema.shape,
+    feature_url: featureUrl.optional().describe("The feature blob, where it is not at its recorded place."),
+    data_extractor_url: dataExtractorUrl.optional().describe("The data-extraction blob, likewise."),
+    config: z
+      .looseObject({})
+      .optional()
+      .describe("The job's config byte for byte, for an output of a version that did not keep it."),
+  })
+  .meta({ id: "ReplayPayload", title: "Payload of replay" });
+
+/** The payload of each operation. */
+export const PAYLOAD_SCHEMAS = {
+  run_ml_job: payloadSchema,
+  run_dl_job: payloadSchema,
+  audit: auditPayloadSchema,
+  replay: replayPayloadSchema,
+} as const satisfies Record<SubmittedOperation, z.ZodObject>;
+
+/** The members of each payload beside `feature_url`, `data_extractor_url` and `config`. */
+export const OPTION_SCHEMAS = {
+  run_ml_job: jobOptionsSchema,
+  run_dl_job: jobOptionsSchema,
+  audit: auditOptionsSchema,
+  replay: replayOptionsSchema,
+} as const satisfies Record<SubmittedOperation, z.ZodObject>;
+
+/** The options of an operation on its way to the process that runs it, where its schema reads them. */
+export type PayloadOptions = Readonly<Record<string, unknown>>;
+
+/** Members of payloads that name a blob, and what kind. */
+export const URL_MEMBERS = {
+  feature_url: "input",
+  data_extractor_url: "input",
+  previous_feature_url: "input",
+  previous_data_extractor_url: "input",
+  output_url: "output",
+} as const satisfies Record<string, "input" | "output">;
+export type UrlMember = keyof typeof URL_MEMBERS;
+
+/** Those of them that stand among the options. */
+export const OPTION_URL_MEMBERS = (Object.keys(URL_MEMBERS) as UrlMember[]).filter((name) =>
+  Object.values(OPTION_SCHEMAS).some(({ shape }) => Object.hasOwn(shape, name)),
+);

@@ -1,0 +1,63 @@
+import { runAuditJob } from "../audit/audit-job.ts";
+import type { SubmittedOperation } from "../contract/config/job-operations.ts";
+import {
+  OPTION_SCHEMAS,
+  OPTION_URL_MEMBERS,
+  type PayloadOptions,
+} from "../contract/config/payload-schemas.ts";
+import { faultsOf, invalidRequest } from "../contract/errors/faults.ts";
+import type { ResultRecord } from "../contract/output/result-record.ts";
+import { runDlJob } from "../jobs/dl/run-dl-job.ts";
+import { runMlJob } from "../jobs/ml/run-ml-job.ts";
+import type { JobContext, JobRequest } from "../jobs/shared/job.ts";
+import { runReplayJob } from "../replay/replay-job.ts";
+
+/** What an operation is, beside the three given members of its payload. */
+interface OperationKind {
+  readonly operation: SubmittedOperation;
+  readonly options: PayloadOptions;
+}
+
+/** Options as the schema of an operation reads them. */
+type OptionsOf<K extends SubmittedOperation> = ReturnType<(typeof OPTION_SCHEMAS)[K]["parse"]>;
+
+type Run<K extends SubmittedOperation> = (
+  request: JobRequest,
+  options: OptionsOf<K>,
+  context: JobContext,
+) => Promise<ResultRecord>;
+
+/** What runs each operation: one without its line does not compile. */
+const RUNS: { readonly [K in SubmittedOperation]: Run<K> } = {
+  run_ml_job: (request, { portable }, context) => runMlJob(request, { ...context, portable }),
+  run_dl_job: (request, { portable }, context) => runDlJob(request, { ...context, portable }),
+  audit: runAuditJob,
+  replay: runReplayJob,
+};
+
+/**
+ * Runs an operation to its record.
+ * @throws MucastError invalid_request for options that are none of the operation's; what it throws.
+ */
+export function runOperation(
+  { operation, options }: OperationKind,
+  request: JobRequest,
+  context: JobContext,
+): Promise<ResultRecord> {
+  const schema = OPTION_SCHEMAS[operation];
+  const parsed = schema.safeParse(options);
+  if (!parsed.success) throw invalidRequest(faultsOf(parsed.error, schema, "options", options));
+  return (RUNS[operation] as Run<SubmittedOperation>)(request, parsed.data as never, context);
+}
+
+/** The URLs that an operation names, without queries: its service has checked them for its caller. */
+export function namedUrls({
+  featureUrl,
+  dataExtractorUrl,
+  options = {},
+}: Pick<JobRequest, "featureUrl" | "dataExtractorUrl"> & {
+  readonly options?: PayloadOptions | undefined;
+}): string[] {
+  const given = [featureUrl, dataExtractorUrl, ...OPTION_URL_MEMBERS.map((name) => options[name])];
+  return given.flatMap((url) => (typeof url === "string" ? [url.split("?")[0]!] : []));
+}

@@ -1,0 +1,72 @@
+import type { z } from "zod";
+import type { OperationView } from "../../contract/api/operation-view.ts";
+import { type VerdictView, verdictViewSchema } from "../../contract/api/verdict-view.ts";
+import { VERDICT_OPERATIONS, type VerdictOperation } from "../../contract/config/job-operations.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { openSchema } from "../../contract/schema/open-schema.ts";
+import type { Blobs } from "../blobs/blobs.ts";
+import type { Caller } from "../operations/operations.ts";
+
+/** Far more than a verdict has with the most findings that it lists. */
+const MOST_BYTES = 8 * 2 ** 20;
+
+const OPEN = openSchema(verdictViewSchema) as z.ZodType<VerdictView>;
+
+/** The operation that leaves verdicts, of an operation that is one. */
+export function verdictOperation({ operation }: OperationView): VerdictOperation | undefined {
+  return VERDICT_OPERATIONS.find((name) => name === operation);
+}
+
+/**
+ * Reads the verdict of an operation of the caller.
+ * @throws MucastError other_result for a job; no_result where it has not succeeded; not_found where its blob is gone;
+ *   invalid_data for a blob that is no verdict; errors of reading it.
+ */
+export async function readVerdict(
+  blobs: Pick<Blobs, "find">,
+  caller: Caller,
+  operation: OperationView,
+  signal?: AbortSignal,
+): Promise<VerdictView> {
+  const { id, status, result } = operation;
+  const kind = verdictOperation(operation);
+  if (kind === undefined) {
+    const message = `operation ${id} is of ${operation.operation}, which leaves forecasts and no verdict`;
+    throw new MucastError("other_result", message, { path: "id", operation: operation.operation });
+  }
+  if (result === null) {
+    const message = `operation ${id} is ${status}, and only one that is Succeeded has a verdict`;
+    throw new MucastError("no_result", message, { path: "id", operation_status: status });
+  }
+  const name = result.output_name;
+  const address = await blobs.find(caller, name);
+  const blob = await address?.store.stat(address.key);
+  if (address === undefined || blob === undefined) {
+    throw new MucastError("not_found", `the verdict ${name} is no longer there`, { path: "id" });
+  }
+  if (blob.size > MOST_BYTES) throw noVerdict(name);
+  const text = await textOf(address.store.read(address.key, { etag: blob.etag, signal }));
+  const view = { id, operation: kind, output_name: name, [kind]: jsonOf(text) };
+  const { success, data } = OPEN.safeParse(view);
+  if (!success || data[kind] === undefined) throw noVerdict(name);
+  return data;
+}
+
+function noVerdict(name: string): MucastError {
+  return new MucastError("invalid_data", `${name} is no verdict of mucast`, { source: name });
+}
+
+async function textOf(bytes: AsyncIterable<Uint8Array>): Promise<string> {
+  const pieces: Uint8Array[] = [];
+  for await (const piece of bytes) pieces.push(piece);
+  return Buffer.concat(pieces).toString("utf8");
+}
+
+/** Undefined for what is no JSON. */
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
