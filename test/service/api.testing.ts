@@ -8,7 +8,7 @@ import {
   operationSchema,
 } from "../../src/contract/api/operation-view.ts";
 import { snapshotSchema, storedEventSchema } from "../../src/contract/api/stored-event.ts";
-import type { Operation } from "../../src/contract/config/job-operations.ts";
+import type { SubmittedOperation } from "../../src/contract/config/job-operations.ts";
 import { problemSchema } from "../../src/contract/problems/problem.ts";
 import { eventually } from "./eventually.testing.ts";
 
@@ -62,7 +62,11 @@ export class Api {
   }
 
   /** @param payload JSON text. */
-  post(operation: Operation, payload: string, headers: Record<string, string> = {}): Promise<Answer> {
+  post(
+    operation: SubmittedOperation,
+    payload: string,
+    headers: Record<string, string> = {},
+  ): Promise<Answer> {
     return this.ask("POST", `/v1/${operation}`, payload, { "content-type": "application/json", ...headers });
   }
 
@@ -70,7 +74,7 @@ export class Api {
   async submit(
     payload: string,
     headers: Record<string, string> = {},
-    operation: Operation = "run_ml_job",
+    operation: SubmittedOperation = "run_ml_job",
   ): Promise<OperationView> {
     return operationOf(await this.post(operation, payload, headers), headers.prefer ? [200, 202] : [202]);
   }

@@ -17,6 +17,7 @@ import { endServices } from "./service.testing.ts";
 import { storageFaults } from "./storage-faults.testing.ts";
 import { strangers } from "./strangers.testing.ts";
 import { submitting, trainingNetworks } from "./submitting.testing.ts";
+import { verdicts } from "./verdicts.testing.ts";
 
 const OF_OPERATIONS = [submitting, listing, cancelling, following];
 
@@ -30,6 +31,7 @@ const SUITES = {
     storageFaults,
     strangers,
     limits,
+    verdicts,
     killedJobs,
   ],
   PostgreSQL: OF_OPERATIONS,
