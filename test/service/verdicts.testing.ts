@@ -6,9 +6,9 @@ import type { OperationView } from "../../src/contract/api/operation-view.ts";
 import { type VerdictView, verdictViewSchema } from "../../src/contract/api/verdict-view.ts";
 import type { VerdictOperation } from "../../src/contract/config/job-operations.ts";
 import { collect, problemOf } from "./api.testing.ts";
-import { type Core, hold, release } from "./core.testing.ts";
+import type { Core } from "./core.testing.ts";
 import { eventuallyTrue } from "./eventually.testing.ts";
-import { payload, RIDGE } from "./inputs.testing.ts";
+import { FEATURES, PRICES, payload, RIDGE } from "./inputs.testing.ts";
 import { ownerOfPort, stillRunning } from "./processes.testing.ts";
 
 /** One cut of a quick job, and no other check. */
@@ -119,9 +119,10 @@ export function verdicts(core: () => Core): void {
       assert.equal((await api.ended(first.id)).status, "Succeeded");
     });
 
-    /** An audit that waits in the middle of its reading. */
+    /** An audit that waits for its features. */
     async function held(key: string): Promise<OperationView> {
-      hold(core().storage, key);
+      core().storage.put(`data_extractor_${key}.json`, PRICES);
+      core().storage.put(feature(key), FEATURES, { kind: "hold" });
       return core().api.submit(audited(payload(core().storage.url, key), QUICK), {}, "audit");
     }
 
@@ -145,7 +146,7 @@ export function verdicts(core: () => Core): void {
       process.kill(reader.pid, "SIGKILL");
       await eventuallyTrue("the reader ends", () => stillRunning([reader]).length === 0);
       await core().storage.asked(feature(key), 2);
-      release(core().storage, key);
+      core().storage.release(feature(key));
       const ended = await core().api.ended(id);
       assert.equal(ended.status, "Succeeded", JSON.stringify(ended.error));
       const types = (await collect(await core().api.events(id))).map(({ type }) => type);
