@@ -5,6 +5,8 @@ import { untilSignal } from "./signals.ts";
 
 interface ReportFlags {
   readonly output: readonly string[];
+  readonly replay?: readonly string[];
+  readonly audit?: readonly string[];
   readonly out: string;
 }
 
@@ -24,11 +26,14 @@ export function addReport(program: Command): void {
       "--output <location...>",
       "the output of a job: a path, file: URL or https URL; several are compared",
     )
+    .option("--replay <location...>", "verdicts of mucast replay on the outputs, as it printed them")
+    .option("--audit <location...>", "verdicts of mucast audit on the blobs and configs of the outputs")
     .requiredOption("--out <file>", "the HTML file; one that is there is replaced")
     .addHelpText("after", HELP)
-    .action(async ({ output, out }: ReportFlags) => {
+    .action(async ({ output, replay = [], audit = [], out }: ReportFlags) => {
       const reading = { policy: blobPolicy(process.env), blobUrl: process.env.BLOB_URL };
-      await untilSignal((signal) => writeReport({ outputs: output, out }, { ...reading, signal }));
+      const request = { outputs: output, replays: replay, audits: audit, out };
+      await untilSignal((signal) => writeReport(request, { ...reading, signal }));
       process.stdout.write(`${JSON.stringify({ report: out })}\n`);
     });
 }

@@ -1,6 +1,8 @@
 import { basename, dirname } from "node:path";
 import { replaceByStaged, stageFile } from "../blob/folder/staged-file.ts";
-import { openDocument, type Reading } from "./data/open-document.ts";
+import { MucastError } from "../contract/errors/errors.ts";
+import { checkVerdicts } from "./data/check-verdicts.ts";
+import { openDocument, type Reading, readVerdict } from "./data/open-document.ts";
 import { reportOf } from "./data/report-of.ts";
 import { page } from "./page/page.ts";
 
@@ -8,19 +10,39 @@ import { page } from "./page/page.ts";
 export interface ReportRequest {
   /** Outputs of jobs, at least one: paths, file: URLs or https URLs. */
   readonly outputs: readonly string[];
+  /** Verdicts of `mucast replay` and `mucast audit` on them, likewise. */
+  readonly replays?: readonly string[];
+  readonly audits?: readonly string[];
   /** The path of the HTML file; one that is there is replaced. */
   readonly out: string;
 }
+
+/** More side by side are no picture. */
+const MOST_OUTPUTS = 8;
 
 /**
  * Writes the report of one output, or of several side by side, as one HTML file that needs nothing else. The same outputs
  * give the same bytes.
  * @throws MucastError of reading an output; invalid_data where its metrics are not those of its forecasts; output_failed.
  */
-export async function writeReport({ outputs, out }: ReportRequest, reading: Reading): Promise<void> {
-  const documents = [];
-  for (const location of outputs) documents.push(await openDocument(location, reading));
-  const html = page(reportOf(documents));
+export async function writeReport(request: ReportRequest, reading: Reading): Promise<void> {
+  const { outputs, replays = [], audits = [], out } = request;
+  if (outputs.length > MOST_OUTPUTS) {
+    const message = `output: ${outputs.length} outputs are given; a report compares at most ${MOST_OUTPUTS}`;
+    throw new MucastError("invalid_request", message, { path: "output", limit: MOST_OUTPUTS });
+  }
+  const documents = await eachOf(outputs, (location) => openDocument(location, reading));
+  const replayed = await eachOf(replays, (location) => readVerdict(location, reading));
+  const audited = await eachOf(audits, (location) => readVerdict(location, reading));
+  const verdicts = checkVerdicts(documents, replayed, audited);
+  const html = page(reportOf(documents.map((document, i) => ({ ...document, ...verdicts[i]! }))));
   const { signal } = reading;
   await replaceByStaged(await stageFile(dirname(out), basename(out), html, { signal, shown: out }));
+}
+
+/** One after the other: a document may fill much of the memory while it is read. */
+async function eachOf<T>(locations: readonly string[], read: (location: string) => Promise<T>): Promise<T[]> {
+  const found: T[] = [];
+  for (const location of locations) found.push(await read(location));
+  return found;
 }

@@ -140,6 +140,7 @@ export const CHECKS: readonly Entry[] = [
   ["docs/replay.md", "sed -E", SYNTAX],
   ["docs/replay.md", "ml_engine_43.json: differs", EYE],
   ["docs/replay.md", "ml_engine_42.json: differs", EYE],
+  ["docs/report.md", "mucast report", SYNTAX],
   ["docs/releasing.md", "npm pack --dry-run", SYNTAX],
   ["docs/semantics.md", " close of day", EYE],
   ["docs/semantics.md", "                                        L = ", EYE],

@@ -1,7 +1,111 @@
+import { MucastError } from "../../contract/errors/errors.ts";
+import { type AuditBlob, auditBlobSchema } from "../../contract/output/audit-blob.ts";
+import { type REPLAY_EXITS, type ReplayBlob, replayBlobSchema } from "../../contract/output/replay-blob.ts";
+import { openSchema } from "../../contract/schema/open-schema.ts";
+import { countedRows } from "./figures.ts";
+import type { OutputDocument } from "./open-document.ts";
 import type { CheckVerdict } from "./report-data.ts";
 
 /** What `mucast replay` and `mucast audit` said about an output, where a caller gives their verdicts. */
 export interface CheckVerdicts {
   readonly replay: CheckVerdict | undefined;
   readonly audit: CheckVerdict | undefined;
+}
+
+/** A verdict as it was read. */
+export interface VerdictFile {
+  readonly name: string;
+  readonly value: unknown;
+}
+
+const MOST_FINDINGS = 20;
+
+/**
+ * The verdicts of each output: a replay belongs to the output whose stored bytes it names, an audit to those made of the blobs and the
+ * config that it looked at.
+ * @throws MucastError unreadable_blob where a file is no verdict; invalid_request where it belongs to none of the outputs.
+ */
+export function checkVerdicts(
+  outputs: readonly OutputDocument[],
+  replays: readonly VerdictFile[],
+  audits: readonly VerdictFile[],
+): CheckVerdicts[] {
+  const replayed = replays.map((file) => ({ file, blob: parsed(file, replayBlobSchema, "mucast replay") }));
+  const audited = audits.map((file) => ({ file, blob: parsed(file, auditBlobSchema, "mucast audit") }));
+  for (const { file, blob } of replayed) {
+    if (!outputs.some((output) => isReplayOf(blob, output))) throw strange(file, "output");
+  }
+  for (const { file, blob } of audited) {
+    if (!outputs.some((output) => isAuditOf(blob, output))) throw strange(file, "inputs and config");
+  }
+  return outputs.map((output) => {
+    const replay = replayed.find(({ blob }) => isReplayOf(blob, output))?.blob;
+    const audit = audited.find(({ blob }) => isAuditOf(blob, output))?.blob;
+    return { replay: replay && replayVerdict(replay), audit: audit && auditVerdict(audit) };
+  });
+}
+
+function parsed<T>(
+  { name, value }: VerdictFile,
+  schema: Parameters<typeof openSchema>[0] & { readonly _output: T },
+  command: string,
+): T {
+  const { success, data, error } = openSchema(schema).safeParse(value);
+  if (success) return data as T;
+  const [fault] = error.issues;
+  const place = fault === undefined || fault.path.length === 0 ? "" : ` at ${fault.path.join(".")}`;
+  const message = `${name} is no verdict of ${command}: ${fault?.message}${place}`;
+  throw new MucastError("unreadable_blob", message, { source: name });
+}
+
+function strange({ name }: VerdictFile, what: string): MucastError {
+  const message = `${name} is a verdict on another ${what} than those of the outputs given`;
+  return new MucastError("invalid_request", message, { source: name });
+}
+
+function isReplayOf({ output }: ReplayBlob, { sha256 }: OutputDocument): boolean {
+  return output.sha256 === sha256;
+}
+
+function isAuditOf({ inputs }: AuditBlob, { document: { provenance } }: OutputDocument): boolean {
+  return (
+    inputs.feature.sha256 === provenance.feature_sha256 &&
+    inputs.data_extractor.sha256 === provenance.data_extractor_sha256 &&
+    inputs.config_sha256 === provenance.config_sha256
+  );
+}
+
+const REPLAY_SENTENCES: Readonly<Record<string, string>> = {
+  identical: "Run once more from the same inputs, the job gave the same bytes.",
+  differs: "Run once more, the job gave another output.",
+  cannot_replay: "The job could not be run once more, so nothing is proved.",
+} satisfies Record<keyof typeof REPLAY_EXITS, string>;
+
+function replayVerdict({ verdict, reason }: ReplayBlob): CheckVerdict {
+  return {
+    verdict,
+    isGood: verdict === "identical",
+    sentence: REPLAY_SENTENCES[verdict] ?? `The verdict is ${verdict}.`,
+    lines: reason === undefined ? [] : [reason.message, reason.advice],
+  };
+}
+
+function auditVerdict({ verdict, checks, findings, blind_spots }: AuditBlob): CheckVerdict {
+  const run = Object.entries(checks).filter(([, check]) => check?.status !== "not_run");
+  const names = run.map(([name]) => name).join(", ");
+  const told =
+    verdict === "clean"
+      ? `${countedRows(run.length, "check")} (${names}) found no sign of the future.`
+      : `${countedRows(run.length, "check")} (${names}) found signs of the future: do not trust the skill above.`;
+  return {
+    verdict,
+    isGood: verdict === "clean",
+    sentence: told,
+    lines: [
+      ...findings
+        .slice(0, MOST_FINDINGS)
+        .map(({ severity, code, message }) => `${severity} ${code}: ${message}`),
+      ...blind_spots.map((spot) => `Not seen by any check: ${spot}`),
+    ],
+  };
 }

@@ -42,7 +42,7 @@ export function intervalsSection(evidence: OutputEvidence): Part<IntervalsSectio
       yearsFinding: yearsFinding(years, nominal),
       misses: missesOf(tickers, n, intervals.bound),
       others,
-      othersFinding: othersFinding(others, intervals, coverage),
+      othersFinding: othersFinding(others, intervals),
     },
   };
 }
@@ -170,8 +170,7 @@ function othersOf({ other_methods = {} }: Intervals): OtherMethod[] {
 
 function othersFinding(
   others: readonly OtherMethod[],
-  { method = "split" }: Intervals,
-  coverage: number,
+  { method = "split", pooled }: Intervals,
 ): string | undefined {
   const other = others.find((one) => one.coverage !== null);
   if (other === undefined) return undefined;
@@ -179,5 +178,5 @@ function othersFinding(
     other.scoreRatio === null
       ? ""
       : `; the interval score of ${method} is ${figure(other.scoreRatio, "number")} times that of ${other.name} (below 1 is better)`;
-  return `On the same rows ${method} intervals held ${figure(coverage, "share")} and ${other.name} ones ${figure(other.coverage, "share")}${ratio}.`;
+  return `On the same rows ${method} intervals held ${figure(pooled.coverage, "share")} and ${other.name} ones ${figure(other.coverage, "share")}${ratio}.`;
 }

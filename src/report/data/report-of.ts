@@ -1,3 +1,7 @@
+import { checkMetrics } from "./check-metrics.ts";
+import type { CheckVerdicts } from "./check-verdicts.ts";
+import { onCommonRows } from "./common-rows.ts";
+import { comparisonOf } from "./comparison.ts";
 import { foldsOf } from "./folds.ts";
 import { intervalsSection } from "./intervals-section.ts";
 import { muOf } from "./mu.ts";
@@ -12,32 +16,63 @@ import { tickerTable } from "./ticker-table.ts";
 import { trainingOf } from "./training.ts";
 import { verdict } from "./verdict.ts";
 
+/** An output with the verdicts on it. */
+export interface ReportedOutput extends OutputDocument, CheckVerdicts {}
+
 /**
  * Everything that a report says.
- * @param documents at least one.
- * @throws MucastError invalid_data where lists of an output do not belong together.
+ * @param outputs at least one; several are compared on the rows that all have in common.
+ * @throws MucastError invalid_data where lists of an output do not belong together, its metrics are not those of its
+ *   forecasts, or outputs are of other prices.
  */
-export function reportOf(documents: readonly OutputDocument[]): ReportData {
-  const outputs = documents.map(outputEvidence).map(outputReport);
-  return { title: `Forecasts of ${outputs.map(({ name }) => name).join(", ")}`, outputs };
+export function reportOf(outputs: readonly ReportedOutput[]): ReportData {
+  const whole = outputs.map((output) => {
+    const evidence = outputEvidence(output);
+    checkMetrics(evidence);
+    return evidence;
+  });
+  const names = distinctNames(whole.map(({ modelName }) => modelName));
+  const common = whole.length === 1 ? whole : onCommonRows(whole);
+  const reports = outputs.map((output, i) => outputReport(names[i]!, whole[i]!, common[i]!, output));
+  const title = `Forecasts of ${names.join(", ")}`;
+  if (whole.length === 1) return { title, outputs: reports };
+  const compared = reports.map((report, i) => ({
+    name: report.name,
+    verdict: report.verdict,
+    common: common[i]!,
+    allRows: whole[i]!.table.pooled.n,
+  }));
+  return { title, outputs: reports, comparison: comparisonOf(compared) };
 }
 
-function outputReport(evidence: OutputEvidence): OutputReport {
-  const { document } = evidence;
+/** @param common the same output on the rows that the report is about. */
+function outputReport(
+  name: string,
+  whole: OutputEvidence,
+  common: OutputEvidence,
+  verdicts: CheckVerdicts,
+): OutputReport {
   return {
-    name: evidence.modelName,
-    facts: factsOf(evidence),
-    verdict: verdict(evidence),
-    mu: muOf(evidence),
-    skill: skillOverTime(evidence),
-    order: orderWorth(evidence),
-    sizes: sizesOf(evidence),
-    intervals: intervalsSection(evidence),
-    folds: foldsOf(evidence),
-    training: trainingOf(evidence),
-    tickers: tickerTable(evidence),
-    origin: originOf(document, { replay: undefined, audit: undefined }),
+    name,
+    facts: factsOf(common),
+    verdict: verdict(common),
+    mu: muOf(whole),
+    skill: skillOverTime(common),
+    order: orderWorth(common),
+    sizes: sizesOf(common),
+    intervals: intervalsSection(common),
+    folds: foldsOf(whole),
+    training: trainingOf(whole),
+    tickers: tickerTable(common),
+    origin: originOf(whole.document, verdicts),
   };
+}
+
+/** Of outputs of one model each gets its number among all. */
+function distinctNames(names: readonly string[]): string[] {
+  return names.map((name, i) =>
+    names.filter((other) => other === name).length === 1 ? name : `${name} (${i + 1})`,
+  );
 }
 
 function factsOf({ document, rows, labelled, dateCount, table }: OutputEvidence): OutputReport["facts"] {

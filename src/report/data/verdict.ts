@@ -30,7 +30,7 @@ export function verdict(evidence: OutputEvidence): Verdict {
 
 type Tiles = ReturnType<typeof tilesOf>;
 
-function tilesOf({ document, table, dates, labelled, rows }: OutputEvidence) {
+function tilesOf({ document, table, dates, labelled, rows, coverage }: OutputEvidence) {
   const { cross_section: across, pooled } = table;
   const { shrinkage, intervals } = document.metrics;
   const slope = shrinkage?.pooled.b ?? null;
@@ -48,7 +48,7 @@ function tilesOf({ document, table, dates, labelled, rows }: OutputEvidence) {
     }),
     coverage: tile(
       "Coverage of intervals",
-      intervals?.pooled.coverage ?? null,
+      coverage?.pooled.coverage ?? null,
       "share",
       intervals ? coverageBand(rows) : null,
       { name: "asked", value: intervals ? 1 - intervals.alpha : null },

@@ -1,0 +1,108 @@
+import { MucastError } from "../../contract/errors/errors.ts";
+import { atOnce } from "../../contract/machine/pausable.ts";
+import { formatDay } from "../../contract/market/dates.ts";
+import { baselines } from "../../evaluate/baselines.ts";
+import { forecastTable } from "../../evaluate/forecast-table.ts";
+import { shrinkageTable } from "../../evaluate/shrinkage.ts";
+import type { OutputEvidence } from "./output-evidence.ts";
+
+/** Numbers that differ by less are equal but for rounding: relative, and absolute near 0. */
+const RELATIVE = 1e-9;
+const ABSOLUTE = 1e-12;
+
+/** What forecasts alone do not tell: returns before a row, residuals before the cut, means that folds had learned. */
+const UNTOLD = new Set(["high_volatility", "prequential"]);
+const UNTOLD_OUT_OF_FOLD = new Set(["r2_mean"]);
+const UNTOLD_WITHOUT_MEANS = new Set(["r2_mean"]);
+
+/**
+ * Computes the metrics of an output anew from its own forecasts, by the code that the job used. What the output does not have, as one of
+ * an older version, is not compared.
+ * @throws MucastError invalid_data with the name of the first metric that differs, and both values.
+ */
+export function checkMetrics(evidence: OutputEvidence): void {
+  const { source, document, table, labelled, historicalMean, outOfFold, coverage } = evidence;
+  const { metrics } = document;
+  const untold = historicalMean === undefined ? UNTOLD_WITHOUT_MEANS : UNTOLD;
+  const comparison = new Comparison(source);
+  checkMu(evidence, comparison);
+  comparison.check("metrics.score", metrics.score, table, untold);
+  const known = atOnce(baselines(labelled));
+  comparison.check("metrics.baselines.zero.score", metrics.baselines.zero.score, known.zero.score, untold);
+  if (historicalMean !== undefined) {
+    comparison.check("metrics.baselines.mean.score", metrics.baselines.mean.score, known.mean.score, UNTOLD);
+  }
+  if (coverage !== undefined) comparison.check("metrics.intervals", metrics.intervals, coverage, UNTOLD);
+  if (outOfFold === undefined) return;
+  const tested = atOnce(forecastTable(outOfFold));
+  comparison.check("metrics.out_of_fold", metrics.out_of_fold, tested, UNTOLD_OUT_OF_FOLD);
+  comparison.check("cross_validation", document.cross_validation, tested.by_ticker, UNTOLD_OUT_OF_FOLD);
+  comparison.check("metrics.shrinkage", metrics.shrinkage, atOnce(shrinkageTable(outOfFold)), UNTOLD);
+}
+
+/** mu is the forecast of the last row. */
+function checkMu({ document, rows }: OutputEvidence, comparison: Comparison): void {
+  const last = new Map(rows.map((row) => [row.ticker, row]));
+  for (const [ticker, mu] of Object.entries(document.mu)) {
+    const row = last.get(ticker);
+    comparison.check(`mu.${ticker}`, mu, row?.predicted.at(-1) ?? null, UNTOLD);
+    const day = row?.days.at(-1);
+    const date = ownMember(document.mu_dates, ticker);
+    comparison.check(`mu_dates.${ticker}`, date, day === undefined ? null : formatDay(day), UNTOLD);
+  }
+}
+
+class Comparison {
+  readonly #source: string;
+
+  constructor(source: string) {
+    this.#source = source;
+  }
+
+  /** @param recorded undefined where the output does not have it; `computed` an object, a Map of them, or one value. */
+  check(path: string, recorded: unknown, computed: unknown, untold: ReadonlySet<string>): void {
+    if (recorded === undefined) return;
+    if (typeof computed !== "object" || computed === null) {
+      if (!isSame(recorded, computed)) throw this.#differs(path, recorded, computed);
+      return;
+    }
+    const members = computed instanceof Map ? [...computed] : Object.entries(computed);
+    if (computed instanceof Map) this.#checkNames(path, recorded, computed);
+    for (const [name, value] of members) {
+      if (!untold.has(name)) this.check(`${path}.${name}`, ownMember(recorded, name), value, untold);
+    }
+  }
+
+  /** A table has the tickers of the forecasts and no others. */
+  #checkNames(path: string, recorded: unknown, computed: ReadonlyMap<string, unknown>): void {
+    const names = Object.keys(recorded as object);
+    const other =
+      names.find((name) => !computed.has(name)) ??
+      [...computed.keys()].find((name) => !Object.hasOwn(recorded as object, name));
+    if (other === undefined) return;
+    const where = computed.has(other) ? "has forecasts, but no figures" : "has figures, but no forecasts";
+    const message = `${this.#source} cannot be reported: ${other} in ${path} ${where}`;
+    throw new MucastError("invalid_data", message, { source: this.#source, path, ticker: other });
+  }
+
+  #differs(path: string, recorded: unknown, computed: unknown): MucastError {
+    const message = `${this.#source} cannot be reported: its ${path} is ${JSON.stringify(recorded)}, but its forecasts give ${JSON.stringify(computed)}`;
+    return new MucastError("invalid_data", message, {
+      source: this.#source,
+      path,
+      value: recorded,
+      computed,
+    });
+  }
+}
+
+function isSame(recorded: unknown, computed: unknown): boolean {
+  if (typeof recorded !== "number" || typeof computed !== "number") return recorded === computed;
+  const distance = Math.abs(recorded - computed);
+  return distance <= Math.max(ABSOLUTE, RELATIVE * Math.max(Math.abs(recorded), Math.abs(computed)));
+}
+
+function ownMember(part: unknown, name: string): unknown {
+  if (typeof part !== "object" || part === null || !Object.hasOwn(part, name)) return undefined;
+  return (part as Readonly<Record<string, unknown>>)[name];
+}
