@@ -69,7 +69,7 @@ async function plantedFaults(): Promise<Table> {
   const rows = Object.entries<BlobFault>(FAULTS).map(([name, fault]) => [
     name,
     fault.check,
-    fault.codes.join(", "),
+    fault.codes.join(", ") + (fault.or === undefined ? "" : `, or ${fault.or}`),
     ...bySize.map((markets) => foundShare(fault, markets)),
   ]);
   return {

@@ -78,7 +78,7 @@ export async function plantedInJobs(sizes: readonly number[]): Promise<readonly 
       const found: string[] = [];
       for (const days of sizes) found.push(await lacksSkill(folder, days, isShuffled));
       rows.push([
-        isShuffled ? "labels shuffled by date" : "labels in place",
+        isShuffled ? "labels shuffled by date" : "labels in place, which is no fault",
         "skill",
         "no_skill (note)",
         ...found,

@@ -29,7 +29,7 @@ async function marketAudit(learningEnd?: string) {
 }
 
 describe("an audit", { timeout: 600_000 }, () => {
-  test("runs the job on the whole blobs once, for truncation and skill together, and each says the same alone", async () => {
+  test("runs the job on the whole blobs once, for truncation and skill together; each says the same alone, and again", async () => {
     let runs = 0;
     const counted: Jobs = {
       ...JOBS,
@@ -47,6 +47,7 @@ describe("an audit", { timeout: 600_000 }, () => {
     assert.equal(alone.checks.skill!.cost, "one job");
     assert.deepEqual(alone.checks.skill!.facts, both.checks.skill!.facts);
     assert.deepEqual(alone.inputs, both.inputs);
+    assert.equal(JSON.stringify(await run([skill])), JSON.stringify(alone));
   });
 
   test("takes the digest of a blob from the reading of the job", async () => {

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { parseDlSettings } from "../../src/contract/config/dl-settings.ts";
 import { parseMlSettings } from "../../src/contract/config/ml-settings.ts";
+import { auditBlobSchema } from "../../src/contract/output/audit-blob.ts";
 import { resultRecordSchema } from "../../src/contract/output/result-record.ts";
 import { settingsSchema } from "../../src/contract/settings.ts";
 import { codeBlocks } from "./code-blocks.testing.ts";
@@ -135,6 +136,10 @@ export const CHECKS: readonly Entry[] = [
   ["docs/observability.md", '{"level"', PLAIN],
   ["docs/observability.md", "POST /v1/run_ml_job", EYE],
   ["docs/output.md", '{ "status"', RECORD],
+  ["docs/audit.md", "mucast prepare", SYNTAX],
+  ["docs/audit.md", "preparation: 6", EYE],
+  ["docs/audit.md", "{", json((text) => auditBlobSchema.parse(JSON.parse(text)))],
+  ["docs/audit.md", "1. high feature_rewritten", EYE],
   ["docs/replay.md", "mucast replay", SYNTAX],
   ["docs/replay.md", "ml_engine_42.json: identical", EYE],
   ["docs/replay.md", "sed -E", SYNTAX],

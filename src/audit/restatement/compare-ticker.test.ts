@@ -165,3 +165,14 @@ test("tickers without a common date, and without any, have no change", () => {
       added: [],
     });
 });
+
+test("one value of 2,000 that moves by 1e-6 deviations is rewritten, also where a line through all would pass by it", () => {
+  const random = seededRandom(11);
+  const written: Written = new Map(Array.from({ length: 2_000 }, (_, day) => [day, random.normal() ** 3]));
+  // The deviation is the root of 15; the values spread over some 15 of them.
+  for (let at = 0; at < 2_000; at += 50) {
+    const moved = new Map([...written].map(([day, value]) => [day, day === at ? value + 4e-6 : value]));
+    const [change] = compareTicker(asTicker(written), asTicker(moved)).changed;
+    assert.equal(change!.rewriting?.kind, "rewritten", String(at));
+  }
+});

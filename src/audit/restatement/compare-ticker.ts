@@ -110,8 +110,19 @@ export function compareColumn(
 function rewritingOf(before: Float64Array, after: Float64Array): Rewriting {
   const steps = constantFactors(before, after);
   if (steps !== undefined) return { kind: "rescaled", steps };
-  const line = linearMap(before, after);
+  const line = areMostChanged(before, after) ? linearMap(before, after) : undefined;
   return line === undefined ? { kind: "rewritten" } : { kind: "standardised", ...line };
+}
+
+/** Standardising again moves nearly all values. One that moves by less than a line is read to lies on every line. */
+function areMostChanged(before: Float64Array, after: Float64Array): boolean {
+  let [numbers, changed] = [0, 0];
+  for (let i = 0; i < before.length; i++) {
+    if (Number.isNaN(before[i]!) || Number.isNaN(after[i]!)) continue;
+    numbers++;
+    if (before[i] !== after[i]) changed++;
+  }
+  return 2 * changed > numbers;
 }
 
 function columnOf({ values, days }: TickerFeatures, place: number): Float64Array {

@@ -216,3 +216,9 @@ test("the last decimal that values are printed with", () => {
   ] as const)
     assert.equal(printedStep(Float64Array.from(values)), step, String(values));
 });
+
+test("a value that moved by less than numbers may be off twice over is no factor for all of them", () => {
+  const before = Float64Array.from({ length: 200 }, (_, i) => 0.02 + 0.0001 * Math.sin(i));
+  const after = before.map((value, i) => (i === 150 ? value * (1 + 1.8e-7) : value));
+  assert.equal(constantFactors(before, after), undefined);
+});

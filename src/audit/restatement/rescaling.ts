@@ -11,6 +11,8 @@ const LEAST_VALUES = 10;
 const MOST_STEPS = 8;
 /** What a number of 7 digits may be off. */
 const PRINTED = 1e-7;
+/** A factor nearer to 1 is made of what numbers may be off, where a value or two moved by as little. */
+const LEAST_ADJUSTMENT = 1e-6;
 /** Largest share of a value that the printing of few decimals may explain; old prices of a stock that split often are cents. */
 const MOST_PRINTED = 0.25;
 /** How closely the values of a step together have to bind its factor, as a share. */
@@ -79,9 +81,9 @@ function areAdjustments(steps: readonly OpenStep[]): boolean {
   );
 }
 
-/** A factor between the bounds: 1 where it may be 1. */
+/** A factor between the bounds: 1 where it may be 1, or is nearer to it than any adjustment. */
 function within(low: number, high: number): number {
-  return low <= 1 && high >= 1 ? 1 : (low + high) / 2;
+  return low <= 1 + LEAST_ADJUSTMENT && high >= 1 - LEAST_ADJUSTMENT ? 1 : (low + high) / 2;
 }
 
 /**

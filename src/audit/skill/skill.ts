@@ -1,8 +1,10 @@
 import { inTurns } from "../../contract/machine/pausable.ts";
+import { formatDay } from "../../contract/market/dates.ts";
 import type { AuditFacts } from "../../contract/output/audit-blob.ts";
 import type { DatedForecasts } from "../../evaluate/forecast-rows.ts";
 import { type AuditCheck, type CheckResult, type Finding, notRun, ranCheck } from "../check.ts";
 import { finding } from "../findings.ts";
+import type { CutPlan } from "../job/cut-plan.ts";
 import { BLOCK_DATES, LEAST_BLOCKS } from "./block-permutations.ts";
 import { readForecasts } from "./forecast-rows.ts";
 import { type PermutedSkill, permutedSkill } from "./permuted-skill.ts";
@@ -25,7 +27,7 @@ export const skill: AuditCheck = {
     const judge = (rows: readonly DatedForecasts[]) => inTurns(permutedSkill(rows, permutations), signal);
     const judged = { score: await judge(score), out_of_fold: await judge(outOfFold) };
     onStep?.(2, 2);
-    return resultOf(judged);
+    return resultOf(judged, whole.plan);
   },
 };
 
@@ -36,7 +38,7 @@ const NO_SKILL_ABOVE = 0.05;
 
 const PLACES = { score: "on the score rows", out_of_fold: "out of fold" };
 
-function resultOf(judged: Judged): CheckResult {
+function resultOf(judged: Judged, { learningEnd, isChosen }: CutPlan): CheckResult {
   const found = (["score", "out_of_fold"] as const).flatMap((place) => {
     const skill = judged[place];
     return skill === undefined ? [] : [{ place, skill }];
@@ -49,7 +51,11 @@ function resultOf(judged: Judged): CheckResult {
   return ranCheck({
     tests: found.reduce((sum, { skill }) => sum + skill.permutations, 0),
     findings: found.flatMap(({ place, skill }) => (skill.p > NO_SKILL_ABOVE ? [lack(place, skill)] : [])),
-    facts: Object.fromEntries(found.map(({ place, skill }) => [place, figures(skill)])),
+    facts: {
+      learning_end: formatDay(learningEnd),
+      learning_end_chosen: isChosen,
+      ...Object.fromEntries(found.map(({ place, skill }) => [place, figures(skill)])),
+    },
   });
 }
 
