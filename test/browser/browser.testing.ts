@@ -1,0 +1,90 @@
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** Of playwright-core, which is installed beside the project and so brings no types: what the tests use of it. */
+export interface Browser {
+  newContext(options?: ContextOptions): Promise<Context>;
+  close(): Promise<void>;
+}
+
+export interface ContextOptions {
+  readonly viewport?: { readonly width: number; readonly height: number };
+  readonly colorScheme?: "light" | "dark";
+  readonly reducedMotion?: "reduce" | "no-preference";
+  readonly javaScriptEnabled?: boolean;
+  readonly bypassCSP?: boolean;
+  readonly offline?: boolean;
+}
+
+export interface Context {
+  newPage(): Promise<Page>;
+  close(): Promise<void>;
+}
+
+export interface Page {
+  goto(url: string, options?: { readonly waitUntil?: "load" | "domcontentloaded" }): Promise<unknown>;
+  evaluate<T>(expression: string): Promise<T>;
+  emulateMedia(media: { readonly media?: "print" | "screen" | null }): Promise<void>;
+  setViewportSize(size: { readonly width: number; readonly height: number }): Promise<void>;
+  screenshot(options: { readonly path?: string; readonly fullPage?: boolean }): Promise<Uint8Array>;
+  pdf(options?: { readonly path?: string; readonly format?: "A4" }): Promise<Uint8Array>;
+  click(selector: string): Promise<void>;
+  fill(selector: string, text: string): Promise<void>;
+  hover(selector: string, options?: { readonly position?: { x: number; y: number } }): Promise<void>;
+  focus(selector: string): Promise<void>;
+  textContent(selector: string): Promise<string | null>;
+  readonly keyboard: { press(key: string): Promise<void> };
+  on(event: "console", listener: (message: { type(): string; text(): string }) => void): void;
+  on(event: "pageerror", listener: (error: Error) => void): void;
+  on(event: "request", listener: (request: { url(): string }) => void): void;
+  on(event: "dialog", listener: (dialog: { message(): string; dismiss(): Promise<void> }) => void): void;
+  close(): Promise<void>;
+}
+
+interface Playwright {
+  readonly chromium: {
+    launch(options: {
+      readonly executablePath: string;
+      readonly args: readonly string[];
+      readonly chromiumSandbox: boolean;
+      readonly env: NodeJS.ProcessEnv;
+    }): Promise<Browser>;
+  };
+}
+
+const FOLDER = fileURLToPath(new URL("../../tools/browser", import.meta.url));
+const UNPACKED = join(FOLDER, "node_modules/.chromium");
+const require = createRequire(join(FOLDER, "package.json"));
+
+/** The source of axe-core, to be run in a page. */
+export function axePath(): string {
+  return require.resolve("axe-core/axe.min.js");
+}
+
+/**
+ * Starts the Chromium that set-up unpacked, with its own libraries and its own font; or the one that the variable
+ * MUCAST_TEST_CHROMIUM names, with those of the system.
+ * @throws Error where there is none: a test of a page is never skipped.
+ */
+export async function openBrowser(): Promise<Browser> {
+  const named = process.env.MUCAST_TEST_CHROMIUM;
+  const executablePath = named ?? join(UNPACKED, "chromium");
+  if (!existsSync(executablePath)) {
+    throw new Error(
+      `no browser at ${executablePath}: run \`node scripts/setup.mjs --dev\` on x64, or name a Chromium in MUCAST_TEST_CHROMIUM`,
+    );
+  }
+  const ownParts = {
+    LD_LIBRARY_PATH: join(UNPACKED, "al2023/lib"),
+    FONTCONFIG_FILE: join(UNPACKED, "fonts.conf"),
+  };
+  const { chromium } = require("playwright-core") as Playwright;
+  return await chromium.launch({
+    executablePath,
+    args: ["--disable-gpu", "--disable-background-networking"],
+    chromiumSandbox: false,
+    env: { ...process.env, ...(named === undefined ? ownParts : {}) },
+  });
+}
