@@ -2,11 +2,27 @@ import assert from "node:assert/strict";
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { type Ended, jobArguments, mucast } from "../../test/end-to-end/command.ts";
+import {
+  type Ended,
+  jobArguments,
+  mucast,
+  processesIn,
+  type Running,
+  startMucast,
+  until,
+} from "../../test/end-to-end/command.ts";
 import { newFolder, removeFolders } from "../../test/end-to-end/job-runs.ts";
 
 /** catboost, because its import is the shortest. */
 const QUICK = '{"ML params": {"model": "catboost", "n_splits": 2, "model_params": {"iterations": 2}}}';
+
+function killIfThere(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // It has ended by itself.
+  }
+}
 
 describe("mucast replay", { timeout: 300_000 }, () => {
   let folder: string;
@@ -58,4 +74,58 @@ describe("mucast replay", { timeout: 300_000 }, () => {
     assert.equal(gone.stdout, "");
     assert.ok(!existsSync(`${alone}.gone`));
   });
+
+  /** A replay that fits for minutes, in a folder for temporary files of its own. */
+  async function startLong(): Promise<{ running: Running; temporary: string }> {
+    const long = join(folder, "data", "ml_engine_3.json");
+    const config = JSON.stringify(
+      '{"model": "catboost", "model_params": {"iterations": 100000, "depth": 6}}',
+    );
+    writeFileSync(
+      long,
+      readFileSync(output, "utf8").replace(/"config":"(?:[^"\\]|\\.)*"/, () => `"config":${config}`),
+    );
+    const temporary = await newFolder();
+    const flags = ["--output", long, "--log", "json", "--workers", "2"];
+    const running = await startMucast(["replay", ...flags], { temporary });
+    await running.told(({ stage }) => stage === "fit");
+    return { running, temporary };
+  }
+
+  /** Neither a process nor a file of the replay, nor a verdict. */
+  async function assertNothingLeft(temporary: string, stdout: string): Promise<void> {
+    assert.equal(stdout, "");
+    assert.deepEqual(await processesIn(temporary), []);
+    for (const base of readdirSync(temporary)) assert.deepEqual(readdirSync(join(temporary, base)), []);
+  }
+
+  const onLinux = { skip: process.platform !== "linux" && "looks into /proc" };
+
+  test("leaves no file and no process where it is ended while it fits: exit code 130", onLinux, async () => {
+    const { running, temporary } = await startLong();
+    running.child.kill("SIGTERM");
+    const { code, stdout, stderr } = await running.ended;
+    assert.equal(code, 130, stderr);
+    await assertNothingLeft(temporary, stdout);
+  });
+
+  test(
+    "leaves none where its engine is killed again and again, and gives no verdict: exit code 4",
+    onLinux,
+    async () => {
+      const { running, temporary } = await startLong();
+      let isOver = false;
+      const over = running.ended.finally(() => {
+        isOver = true;
+      });
+      await until(async () => {
+        for (const pid of await processesIn(temporary)) if (pid !== running.child.pid) killIfThere(pid);
+        return isOver ? true : undefined;
+      });
+      const { code, stdout, stderr } = await over;
+      assert.equal(code, 4, stderr);
+      assert.match(stderr, /engine_crashed/);
+      await assertNothingLeft(temporary, stdout);
+    },
+  );
 });

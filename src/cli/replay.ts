@@ -70,7 +70,7 @@ export function addReplay(program: Command): void {
 
 /** The verdict for people. */
 function asText(replay: ReplayBlob): string {
-  const { verdict, reason, compared, differences, lacks, inputs } = replay;
+  const { verdict, reason, compared, differences, lacks, inputs, problem } = replay;
   const lines = [`${replay.output.url}: ${TITLES[verdict as keyof typeof TITLES]}`];
   if (compared !== undefined) {
     lines.push(`  ${counted(compared.numbers, "number")} compared, SHA-256 ${compared.sha256}`);
@@ -78,7 +78,9 @@ function asText(replay: ReplayBlob): string {
   if (lacks.length > 0) lines.push(`  not recorded, so not compared: ${lacks.join(", ")}`);
   if (differences !== undefined) lines.push(...differenceLines(differences));
   for (const input of Object.values(inputs ?? {})) lines.push(...changeLines(input.url, input.change));
-  if (reason !== undefined) lines.push(`  ${reason.code}: ${reason.message}`, `  ${reason.advice}`);
+  if (reason !== undefined) lines.push(`  ${reason.code}: ${reason.message}`);
+  if (problem !== undefined) lines.push(`  ${problem.code}: ${problem.detail}`);
+  if (reason !== undefined) lines.push(`  ${reason.advice}`);
   return lines.map(printableLines).join("\n");
 }
 

@@ -1,3 +1,4 @@
+import { MucastError } from "../contract/errors/errors.ts";
 import { REPLAY_REASONS } from "../contract/output/replay-blob.ts";
 import { changedMachine, changedVersions } from "./changed-facts.ts";
 import { compareDocuments, comparedText } from "./compare-documents.ts";
@@ -9,7 +10,11 @@ import { nothingLacks, olderLacks } from "./may-lack.ts";
 import { type RecordedFacts, type RecordedProvenance, readFacts } from "./recorded-output.ts";
 import type { Found } from "./replay-document.ts";
 
-/** Compares an output with the one that its job has just left. @param path of the new one. */
+/**
+ * Compares an output with the one that its job has just left.
+ * @param path of the new one.
+ * @throws MucastError engine_crashed where the new run lost a ticker with a process of its engine, and the recorded one did not.
+ */
 export async function compareOutputs(facts: RecordedFacts, recorded: JsonFile, path: string): Promise<Found> {
   const replayed = await JsonFile.open(path, "the replayed output");
   try {
@@ -21,6 +26,7 @@ export async function compareOutputs(facts: RecordedFacts, recorded: JsonFile, p
 
 async function compared(facts: RecordedFacts, recorded: JsonFile, replayed: JsonFile): Promise<Found> {
   const after = await readFacts(replayed);
+  refuseCrashes(facts, after);
   const versions = changedVersions(facts.provenance, after.provenance);
   const machine = changedMachine(facts, after);
   const isOlder = facts.provenance.config === undefined || versions.some(({ name }) => name === "mucast");
@@ -35,13 +41,21 @@ async function compared(facts: RecordedFacts, recorded: JsonFile, replayed: Json
   const found = { versions, machine, lacks: differences.lacks, differences: summary };
   const inputs = changedInputs(facts.provenance, after.provenance);
   const { device } = facts.provenance;
-  const reason = summary === undefined ? undefined : likelyReason({ ...found, inputs, device });
+  const crashed = without(facts.crashed, after.crashed);
+  const reason = summary === undefined ? undefined : likelyReason({ ...found, inputs, device, crashed });
   return {
     verdict: reason === undefined ? "identical" : REPLAY_REASONS[reason.code].verdict,
     reason,
     compared: { sha256: before.sha256, replayed_sha256: now.sha256, numbers: before.numbers },
     ...found,
   };
+}
+
+function refuseCrashes(recorded: RecordedFacts, replayed: RecordedFacts): void {
+  const [ticker] = without(replayed.crashed, recorded.crashed);
+  if (ticker === undefined) return;
+  const message = `a process of the engine died at ${ticker} while the replay ran, so the documents cannot be compared; replay again`;
+  throw new MucastError("engine_crashed", message, { ticker });
 }
 
 /** Blobs that had the recorded digest when the replay looked for them, and another one when the job read them. */
@@ -51,4 +65,9 @@ function changedInputs(recorded: RecordedProvenance, replayed: RecordedProvenanc
     [recorded.data_extractor_url, recorded.data_extractor_sha256, replayed.data_extractor_sha256],
   ] as const;
   return inputs.filter(([, before, now]) => before !== now).map(([url]) => shownName(url));
+}
+
+function without(names: readonly string[], others: readonly string[]): string[] {
+  const known = new Set(others);
+  return names.filter((name) => !known.has(name));
 }

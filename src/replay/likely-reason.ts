@@ -13,13 +13,15 @@ export interface ReplayFacts extends Pick<ReplayBlob, "versions" | "machine" | "
   readonly inputs: readonly string[];
   /** What the recorded models were fitted on. */
   readonly device: string;
+  /** Tickers that the recorded job lost with a process of its engine, and the new run did not. */
+  readonly crashed: readonly string[];
 }
 
 const NAMED = 5;
 
 /** Why a new document differs from the recorded one though it was made of the same blobs: the first that applies. */
 export function likelyReason(facts: ReplayFacts): Reason {
-  const { inputs, versions, machine, lacks, device } = facts;
+  const { inputs, versions, machine, lacks, device, crashed } = facts;
   const size = sizeOf(facts.differences);
   if (inputs.length > 0) {
     return reasonOf("inputs", `${first(inputs, " and ")} changed while the replay ran; ${size}`);
@@ -38,12 +40,18 @@ export function likelyReason(facts: ReplayFacts): Reason {
     return reasonOf("versions", `${words}; ${size}`);
   }
   if (device.startsWith("cuda")) return reasonOf("device", `the networks were trained on ${device}; ${size}`);
+  if (crashed.length > 0) {
+    return reasonOf(
+      "engine_crashed",
+      `a process of the recorded job's engine died at ${first(crashed)}; ${size}`,
+    );
+  }
   return reasonOf("defect", `inputs, versions and processor are the same; ${size}`);
 }
 
 function changes(facts: ReplayBlob["versions"]): string {
   return first(
-    facts.map(({ name, recorded, replayed }) => `${name} ${recorded ?? "none"}, now ${replayed ?? "none"}`),
+    facts.map(({ name, recorded, replayed }) => `${name} ${recorded || "none"}, now ${replayed || "none"}`),
     "; ",
   );
 }

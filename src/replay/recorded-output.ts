@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { openBlob } from "../blob/open-blob.ts";
 import { JOB_OPERATIONS, type Operation } from "../contract/config/job-operations.ts";
+import type { ErrorCode } from "../contract/errors/error-codes.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { OUTPUT_SCHEMA_NAME } from "../contract/output/output-blob.ts";
 import type { Reading } from "./find-input.ts";
@@ -51,6 +52,8 @@ export interface RecordedFacts {
   readonly machine: unknown;
   /** Sections of the config that belonged to other services, as the warnings name them, in their order. */
   readonly otherSections: readonly string[];
+  /** Tickers that were lost with a process of the engine. */
+  readonly crashed: readonly string[];
   /** Whether it has intervals of a version before there was a method. */
   readonly intervalsWithoutMethod: boolean;
 }
@@ -117,6 +120,7 @@ async function factsOf(members: Members): Promise<RecordedFacts | undefined> {
     provenance: provenance.data,
     machine: await members("machine"),
     otherSections: otherSections(await members("warnings")),
+    crashed: crashedTickers(await members("failures")),
     intervalsWithoutMethod: lacksMethod(await members("model")),
   };
 }
@@ -129,6 +133,14 @@ function otherSections(warnings: unknown): string[] {
     if (warning?.code !== "ignored_section" || typeof warning.message !== "string") return [];
     const name = IGNORED.exec(warning.message)?.[1];
     return name === undefined ? [] : [name];
+  });
+}
+
+function crashedTickers(failures: unknown): string[] {
+  if (!Array.isArray(failures)) return [];
+  return failures.flatMap((failure) => {
+    const isCrash = failure?.code === ("engine_crashed" satisfies ErrorCode);
+    return isCrash && typeof failure.ticker === "string" ? [failure.ticker] : [];
   });
 }
 

@@ -8,6 +8,9 @@ import { newFolder, removeFolders, runJob } from "../../test/end-to-end/job-runs
 import { openQuickEngine } from "../../test/end-to-end/shared-engines.ts";
 import type { OutputBlob } from "../contract/output/output-blob.ts";
 import type { OpenEngine } from "../jobs/shared/job.ts";
+import { compareOutputs } from "./compare-outputs.ts";
+import { JsonFile } from "./json-file.ts";
+import { readFacts } from "./recorded-output.ts";
 import {
   CONFIG,
   changeDigit,
@@ -184,6 +187,24 @@ describe("a replay", { timeout: 300_000 }, () => {
     assert.deepEqual(machine, [{ name: "kernel_level", recorded: "x86-64-v3", replayed: null }]);
   });
 
+  test("tells a ticker that one of the two runs lost with a process of its engine", async () => {
+    const outputUrl = await changed(
+      place,
+      edited((document) => {
+        document.failures.push({ ticker: "ALFA", code: "engine_crashed", message: "the worker died" });
+      }),
+    );
+    const { verdict, reason } = await replay({ outputUrl });
+    assert.deepEqual([verdict, reason?.code], ["differs", "engine_crashed"]);
+    assert.match(reason!.message, /died at ALFA/);
+
+    const [before, after] = [await JsonFile.open(place.output, "a"), await JsonFile.open(outputUrl, "b")];
+    const compare = async (from: JsonFile, to: string) => compareOutputs(await readFacts(from), from, to);
+    await assert.rejects(compare(before, outputUrl), { code: "engine_crashed" });
+    assert.equal((await compare(after, outputUrl)).verdict, "identical", "both lost it");
+    await Promise.all([before.close(), after.close()]);
+  });
+
   test("calls a change of the output itself by no other name than a defect", async () => {
     for (const change of [
       edited((document) => {
@@ -358,6 +379,19 @@ describe("a replay", { timeout: 300_000 }, () => {
       assert.ok(found.machine.length > 0);
       assert.ok(JSON.stringify(found).length < 40_000);
     }
+  });
+
+  test("names no path where a job refuses a blob", async () => {
+    const outputUrl = await changed(
+      place,
+      edited((document) => {
+        document.provenance.feature_sha256 = createHash("sha256").update("{").digest("hex");
+      }),
+    );
+    writeFileSync(join(outputUrl, "..", FEATURES), "{");
+    const { reason, problem } = await replay({ outputUrl });
+    assert.deepEqual([reason?.code, problem?.code], ["job_refused", "unreadable_blob"]);
+    assert.match(problem!.detail, /^feature_engine_tiny\.json: /);
   });
 
   test("reads no name and no device that is longer than any job's", async () => {

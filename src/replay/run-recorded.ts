@@ -5,6 +5,7 @@ import type { ResultRecord } from "../contract/output/result-record.ts";
 import { runDlJob } from "../jobs/dl/run-dl-job.ts";
 import { runMlJob } from "../jobs/ml/run-ml-job.ts";
 import type { JobContext, JobRequest } from "../jobs/shared/job.ts";
+import { shownName } from "./find-input.ts";
 import type { FoundInputs } from "./find-inputs.ts";
 import type { RecordedFacts } from "./recorded-output.ts";
 import { isRefusal } from "./refusals.ts";
@@ -57,8 +58,16 @@ export async function runRecorded(
     return { path: fileURLToPath(record.output_url) };
   } catch (error) {
     if (!isRefusal(error)) throw error;
-    return { problem: { code: error.code, detail: error.message.slice(0, PROBLEM_TEXT) } };
+    return { problem: { code: error.code, detail: shownDetail(error.message, job).slice(0, PROBLEM_TEXT) } };
   }
+}
+
+/** A verdict names no path of the machine. */
+function shownDetail(message: string, { featureUrl, dataExtractorUrl }: JobRequest): string {
+  return [featureUrl, dataExtractorUrl].reduce(
+    (text, location) => text.replaceAll(location, shownName(location)),
+    message,
+  );
 }
 
 /**

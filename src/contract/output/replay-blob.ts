@@ -27,6 +27,11 @@ export const REPLAY_REASONS = {
     verdict: "differs",
     advice: "Networks trained on a GPU do not promise the same bytes; train on the CPU where that matters.",
   },
+  engine_crashed: {
+    verdict: "differs",
+    advice:
+      "The recorded job went on without these tickers, such as on a machine short of memory. Run it again, and keep that output.",
+  },
   defect: {
     verdict: "differs",
     advice:
