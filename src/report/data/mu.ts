@@ -40,7 +40,7 @@ function findingOf(bars: readonly MuBar[], asOf: string): string {
       : `${countedRows(bars.length, "ticker")} are forecast from ${figure(bottom.mu, "return")} (${bottom.ticker}) to ${figure(top.mu, "return")} (${top.ticker}), ${figure(up, "count")} of them above 0`;
   const doubt = doubtOf(bars);
   const late = older === 0 ? "" : `; ${countedRows(older, "forecast")} of an earlier date`;
-  return `For the day after ${asOf} ${span}${doubt}${late}.`;
+  return `From the close of ${asOf} ${span}${doubt}${late}.`;
 }
 
 /** How many intervals hold 0. */

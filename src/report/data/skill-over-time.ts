@@ -90,7 +90,7 @@ function rollingFinding(name: string, rolling: Float64Array, funnel: number, day
   const share = figure(outside / (rolling.length - first), "share");
   const left = Number.isNaN(funnel)
     ? ""
-    : `; ${share} of them lie outside the band, where no skill would leave 5 % on average`;
+    : `; ${share} of these means lie outside the band, where no skill would leave 5 % on average`;
   return `Over ${ROLLING_DATES} dates the mean ${name} went ${range}${left}.`;
 }
 

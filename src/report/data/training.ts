@@ -28,5 +28,9 @@ function findingOf(networks: readonly TrainedNetwork[]): string {
   const first = networks.filter(({ bestEpoch }) => bestEpoch === 1).length;
   const last = networks.filter(({ bestEpoch, trainLoss }) => bestEpoch === trainLoss.length).length;
   const all = countedRows(networks.length, "network");
-  return `Of ${all}, ${figure(first, "count")} ${first === 1 ? "was" : "were"} best after the first epoch, so that training taught ${first === 1 ? "it" : "them"} nothing that held, and ${figure(last, "count")} after the last.`;
+  const early =
+    first === 0
+      ? "none was best after its first epoch"
+      : `${figure(first, "count")} ${first === 1 ? "was" : "were"} best after the first epoch: what ${first === 1 ? "it" : "they"} learned later did not hold`;
+  return `Of ${all} ${early}; ${figure(last, "count")} ${last === 1 ? "was" : "were"} best after the last.`;
 }

@@ -113,7 +113,7 @@ function sizeSentence(
   const slope =
     shrinkage.value === null
       ? ""
-      : ` Before the cut returns rose by ${figure(shrinkage.value, "number")} of a forecast, where 1 is the right size.`;
+      : ` Before the cut the slope of returns on forecasts was ${figure(shrinkage.value, "number")}, where 1 is the right size.`;
   if (dateCount === 0 || r2.value === null) return `The size of the forecasts cannot be judged yet.${slope}`;
   const against = `R² is ${figure(r2.value, "percent")} against the zero forecast`;
   const mean = meanClause(table.pooled.r2_mean, historicalMean !== undefined);

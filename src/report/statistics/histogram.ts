@@ -6,9 +6,13 @@ export interface Histogram {
 
 const MOST_BINS = 40;
 
+/** Values that differ by less than this share of their size are equal but for rounding; smaller ones than the second are 0. */
+const SAME = 1e-9;
+const LEAST_SIZE = 1e-300;
+
 /**
  * Bins of one round width, 1, 2 or 5 times a power of ten, about as many as the rule of Freedman and Diaconis (1981) asks for:
- * a width of 2 IQR / n^(1/3). Equal values make one bin around them; no value makes none.
+ * a width of 2 IQR / n^(1/3). Values that are equal but for rounding make one bin around them; no value makes none.
  * @param values finite.
  */
 export function histogram(values: Float64Array): Histogram {
@@ -16,10 +20,12 @@ export function histogram(values: Float64Array): Histogram {
   if (n === 0) return { edges: new Float64Array(0), counts: new Int32Array(0) };
   const sorted = values.slice().sort();
   const [low, high] = [sorted[0]!, sorted[n - 1]!];
-  if (low === high) {
-    const half = Math.abs(low) / 2 || 0.5;
-    return { edges: Float64Array.of(low - half, low + half), counts: Int32Array.of(n) };
+  const size = Math.max(Math.abs(low), Math.abs(high));
+  if (!(high - low > SAME * size && size > LEAST_SIZE)) {
+    const half = size / 2 || 0.5;
+    return { edges: Float64Array.of(low - half, high + half), counts: Int32Array.of(n) };
   }
+  if (!Number.isFinite(high - low)) return { edges: Float64Array.of(low, high), counts: Int32Array.of(n) };
   const spread = sorted[Math.floor(0.75 * (n - 1))]! - sorted[Math.floor(0.25 * (n - 1))]!;
   const asked = Math.max((2 * spread) / Math.cbrt(n), (high - low) / MOST_BINS);
   const edges = roundEdges(low, high, asked);

@@ -1,0 +1,229 @@
+import { seededRandom } from "../../../test/twins/random.ts";
+import { parseDlSettings } from "../../contract/config/dl-settings.ts";
+import { parseMlSettings } from "../../contract/config/ml-settings.ts";
+import { atOnce } from "../../contract/machine/pausable.ts";
+import { type Day, parseDay } from "../../contract/market/dates.ts";
+import { compareCodePoints } from "../../contract/market/ticker-order.ts";
+import type { Warning } from "../../contract/problems/warnings.ts";
+import { dlOutput, evaluateDl } from "../../jobs/dl/dl-output.ts";
+import type { TrainedTicker } from "../../jobs/dl/planned-network.ts";
+import type { FittedTicker } from "../../jobs/ml/fit-ticker.ts";
+import { evaluateMl, mlOutput } from "../../jobs/ml/ml-output.ts";
+import { NO_ENGINE } from "../../jobs/shared/engine-facts.ts";
+import { provenance } from "../../jobs/shared/job-document.ts";
+import { orderedPieces } from "../../jobs/shared/ordered-json.ts";
+
+/** A market whose forecasts were never made by a model, so that outputs of any size and skill can be had at once. */
+export interface Market {
+  readonly tickers?: readonly string[];
+  /** Rows learned from. */
+  readonly fitRows?: number;
+  /** Score rows of each ticker; all but the last have labels. */
+  readonly scoreRows?: number;
+  /** Whether no score row has a label, as without `Learning_end`; then there is one. */
+  readonly isOpen?: boolean;
+  /** How much of a forecast is signal: 0 for no skill. */
+  readonly skill?: number;
+  /** Of the forecasts; the returns are those of `market` alone. */
+  readonly seed?: number;
+  readonly market?: number;
+  /** The config's own section, for intervals and shrinkage. */
+  readonly config?: Readonly<Record<string, unknown>>;
+  readonly folds?: number;
+  readonly warnings?: readonly Warning[];
+}
+
+const FOLD_ROWS = 20;
+const FIRST_DAY = parseDay("2015-01-02")!;
+
+interface TickerRows {
+  readonly ticker: string;
+  /** Weekdays, fit rows first. */
+  readonly days: Int32Array;
+  readonly labels: Float64Array;
+  readonly predicted: Float64Array;
+  readonly volatility: Float64Array;
+}
+
+/** The JSON text of an output of run_ml_job, put together and evaluated as the job does it. */
+export function mlText(market: Market = {}): string {
+  const { folds = 3, config = {}, warnings = [] } = market;
+  const text = JSON.stringify({ "ML params": { model: "ridge", ...config } });
+  const { settings } = parseMlSettings(text);
+  const { rows, fit } = marketRows(market);
+  const fitted = rows.map((row) => fittedTicker(row, fit, folds));
+  const asOf = rows[0]?.days.at(-1) ?? FIRST_DAY;
+  const evaluation = atOnce(evaluateMl(fitted, settings, asOf));
+  const document = mlOutput({
+    ...shared(rows, fit, asOf),
+    settings,
+    evaluation,
+    warnings: [...evaluation.warnings, ...warnings],
+    provenance: provenance({ operation: "run_ml_job", ...inputs(text, null) }),
+  });
+  return [...orderedPieces(document)].join("");
+}
+
+/** The same of run_dl_job. @param epochs how many each network was trained for. */
+export function dlText(market: Market = {}, epochs = 12): string {
+  const { config = {}, warnings = [] } = market;
+  const text = JSON.stringify({ "NN params": { "Dot prediction": { "current option": "lstm", ...config } } });
+  const { settings } = parseDlSettings(text);
+  const { rows, fit } = marketRows(market);
+  const isOn = settings.enabled;
+  const trained = isOn ? rows.map((row) => trainedTicker(row, fit)) : [];
+  const asOf = rows[0]?.days.at(-1) ?? FIRST_DAY;
+  const evaluation = atOnce(evaluateDl(trained, settings, asOf));
+  const training = new Map(
+    trained.map(({ ticker }) => [
+      ticker,
+      {
+        epochs: Array.from({ length: epochs }, (_, i) => ({
+          train_loss: 1 - 0.01 * i,
+          validation_loss: 1 + (i - 3) ** 2 / 1_000,
+        })),
+        best_epoch: Math.min(4, epochs),
+        parameters: 36_129,
+      },
+    ]),
+  );
+  const document = dlOutput({
+    ...shared(rows, fit, asOf),
+    settings,
+    evaluation,
+    training,
+    warnings: [...evaluation.warnings, ...warnings],
+    provenance: provenance({ operation: "run_dl_job", ...inputs(text, 42) }),
+  });
+  return [...orderedPieces(document)].join("");
+}
+
+/** Returns with a common part, fat tails and changing volatility; forecasts are `skill` times the return, and noise. */
+function marketRows({
+  tickers = ["AAA", "BBB", "CCC", "DDD", "EEE", "FFF", "GGG", "HHH"],
+  fitRows = 150,
+  scoreRows = 120,
+  isOpen = false,
+  skill = 0,
+  seed = 1,
+  market = 1,
+}: Market) {
+  const [returns, noise] = [seededRandom(market), seededRandom(seed + 1_000)];
+  const length = fitRows + (isOpen ? 1 : scoreRows);
+  const days = weekdays(length);
+  const common = Array.from({ length }, () => 0.007 * returns.normal());
+  const rows = [...tickers].sort(compareCodePoints).map((ticker): TickerRows => {
+    let volatility = 0.012;
+    const labels = new Float64Array(length);
+    const deviations = new Float64Array(length);
+    for (let i = 0; i < length; i++) {
+      const shock = volatility * returns.normal();
+      volatility = Math.sqrt(2e-6 + 0.88 * volatility ** 2 + 0.1 * shock ** 2);
+      labels[i] = common[i]! + shock;
+      deviations[i] = volatility;
+    }
+    const predicted = labels.map((y) => skill * y + 0.002 * noise.normal());
+    labels[length - 1] = Number.NaN;
+    return { ticker, days, labels, predicted, volatility: deviations };
+  });
+  return { rows, fit: fitRows };
+}
+
+function weekdays(count: number): Int32Array {
+  const days = new Int32Array(count);
+  let day = FIRST_DAY;
+  for (let i = 0; i < count; day++) {
+    // Day 0, 1970-01-01, was a Thursday.
+    const weekday = (day + 4) % 7;
+    if (weekday !== 0 && weekday !== 6) days[i++] = day;
+  }
+  return days;
+}
+
+function scoreOf({ days, labels, predicted, volatility }: TickerRows, fit: number) {
+  const score = days.subarray(fit);
+  return {
+    days: score,
+    labels: labels.subarray(fit),
+    labelDays: score.map((_, i) => score[i + 1] ?? 0),
+    predicted: predicted.subarray(fit),
+    volatility: volatility.subarray(fit),
+  };
+}
+
+function tickerFacts({ ticker, days }: TickerRows, fit: number) {
+  const last = days.at(-1)!;
+  return {
+    ticker,
+    dates: { ticker, days, lastPriceDay: last, lastFeatureDay: last },
+    rows: {
+      fitRows: fit,
+      features: 2,
+      spans: Int32Array.of(0, fit, 0, 0, 0, 0, 0, 0, 0, 0, 0),
+      warmUp: { rows: 0, feature: undefined },
+    },
+    warnings: [],
+    listed: [],
+  };
+}
+
+function fittedTicker(row: TickerRows, fit: number, folds: number): FittedTicker {
+  const starts = Array.from({ length: folds }, (_, k) => fit - (folds - k) * FOLD_ROWS);
+  return {
+    ...tickerFacts(row, fit),
+    folds: starts.map((start) => ({ trainEnd: start, testStart: start, testEnd: start + FOLD_ROWS })),
+    fit: { days: row.days.subarray(0, fit), labels: row.labels.subarray(0, fit) },
+    outOfFold: row.predicted.subarray(fit - folds * FOLD_ROWS, fit),
+    score: scoreOf(row, fit),
+    importances: [
+      { feature: "momentum", importance: -0.75 },
+      { feature: "volatility", importance: 0.25 },
+    ],
+  };
+}
+
+function trainedTicker(row: TickerRows, fit: number): TrainedTicker {
+  const part = (from: number, to: number) => ({
+    ticker: row.ticker,
+    days: row.days.subarray(from, to),
+    realised: row.labels.subarray(from, to),
+    predicted: row.predicted.subarray(from, to),
+  });
+  const span = (from: number, to: number) => ({ start: row.days[from]!, end: row.days[to - 1]! });
+  const [validate, calibrate] = [Math.floor(0.7 * fit), Math.floor(0.85 * fit)];
+  return {
+    ...tickerFacts(row, fit),
+    fitLabels: row.labels.subarray(0, fit),
+    validation: part(validate, calibrate),
+    calibration: part(calibrate, fit),
+    score: scoreOf(row, fit),
+    splits: {
+      train: span(0, validate),
+      validate: span(validate, calibrate),
+      calibrate: span(calibrate, fit),
+    },
+  };
+}
+
+function shared(rows: readonly TickerRows[], fit: number, asOf: Day) {
+  const learningEnd = rows[0]?.days[fit - 1] ?? FIRST_DAY;
+  return {
+    id: "1",
+    createdAt: new Date(0),
+    window: { start: FIRST_DAY, end: asOf, learningEnd, cut: learningEnd },
+    asOf,
+    failures: [],
+    machine: null,
+  };
+}
+
+function inputs(config: string, seed: number | null) {
+  const blob = (name: string, digit: string) => ({ name, sha256: digit.repeat(64) });
+  return {
+    digests: { feature: blob("feature.json", "1"), dataExtractor: blob("prices.json", "2") },
+    config,
+    engine: { ...NO_ENGINE, versions: { python: "3.12.0" } },
+    seed,
+    device: "cpu",
+  };
+}

@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { calibration } from "./calibration.ts";
+import {
+  average,
+  byDate,
+  datedRows,
+  isNear,
+  type PlainRow,
+  plainRows,
+  slowError,
+} from "./dated-rows.testing.ts";
+import { NORMAL_975 } from "./over-dates.ts";
+
+/** Bins of the sorted rows: each begins at its tenth, or where the forecast there begins to repeat. */
+function slowBins(rows: readonly PlainRow[], count: number): PlainRow[][] {
+  const sorted = [...rows].sort((a, b) => a.p - b.p);
+  const bins: PlainRow[][] = [];
+  for (const [i, row] of sorted.entries()) {
+    const isStart = Array.from({ length: count }, (_, k) => Math.floor((k * sorted.length) / count)).some(
+      (start) => sorted.findIndex(({ p }) => p === sorted[start]!.p) === i,
+    );
+    if (isStart) bins.push([]);
+    bins.at(-1)!.push(row);
+  }
+  return bins;
+}
+
+/** The error of a mean over rows with dates as units, one line a step. */
+function slowBinError(bin: readonly PlainRow[]): number {
+  const mean = average(bin.map(({ y }) => y));
+  const dates = byDate(bin).map(([, date]) => date);
+  const residuals = dates.map((date) => date.reduce((sum, { y }) => sum + y - mean, 0));
+  return slowError(residuals) / average(dates.map((date) => date.length));
+}
+
+test("bins, their means and their bands are those of the sorted rows", () => {
+  for (let seed = 1; seed <= 12; seed++) {
+    const rows = datedRows(seed, 6, 50);
+    const bins = calibration(rows, 10);
+    const slow = slowBins(plainRows(rows), 10);
+    assert.deepEqual(
+      bins.map(({ n }) => n),
+      slow.map((bin) => bin.length),
+    );
+    for (const [i, bin] of slow.entries()) {
+      const { predicted, realised, band } = bins[i]!;
+      assert.ok(isNear(predicted, average(bin.map(({ p }) => p))));
+      assert.ok(isNear(realised, average(bin.map(({ y }) => y))));
+      assert.ok(isNear(band!.high - band!.low, 2 * NORMAL_975 * slowBinError(bin), 1e-6));
+    }
+  }
+});
+
+test("bins hold every row once, and their forecasts ascend", () => {
+  for (let seed = 1; seed <= 30; seed++) {
+    const rows = datedRows(seed, 1 + (seed % 5), 30);
+    const bins = calibration(rows, 10);
+    assert.equal(
+      bins.reduce((sum, { n }) => sum + n, 0),
+      plainRows(rows).length,
+    );
+    assert.ok(bins.every(({ predicted }, i) => i === 0 || predicted > bins[i - 1]!.predicted));
+    assert.ok(bins.length <= 10);
+  }
+});
+
+test("forecasts that are all equal make one bin, and no rows make none", () => {
+  const rows = datedRows(1).map((row) => ({ ...row, predicted: new Float64Array(row.days.length) }));
+  assert.deepEqual(
+    calibration(rows, 10).map(({ n }) => n),
+    [plainRows(rows).length],
+  );
+  assert.deepEqual(calibration([], 10), []);
+});

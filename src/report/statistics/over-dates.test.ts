@@ -1,0 +1,61 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { seededRandom } from "../../../test/twins/random.ts";
+import { dateSums, HIT_RATE, R2_ZERO } from "./date-sums.ts";
+import { average, byDate, datedRows, isNear, plainRows, slowError } from "./dated-rows.testing.ts";
+import { bandOf, meanBand, ratioOverDates } from "./over-dates.ts";
+
+test("R² and hit rate over dates are those over rows, and their error that of the linearised dates", () => {
+  for (let seed = 1; seed <= 20; seed++) {
+    const rows = datedRows(seed);
+    const plain = plainRows(rows);
+    const squares = plain.reduce((sum, { y }) => sum + y * y, 0);
+    const errors = plain.reduce((sum, { y, p }) => sum + (y - p) ** 2, 0);
+    const r2 = ratioOverDates(dateSums(rows, R2_ZERO));
+    assert.ok(isNear(r2.ratio, 1 - errors / squares));
+    const gains = byDate(plain).map(([, date]) => ({
+      a: date.reduce((sum, { y, p }) => sum + y * y - (y - p) ** 2, 0),
+      b: date.reduce((sum, { y }) => sum + y * y, 0),
+    }));
+    const counted = gains.filter(({ b }) => b > 0);
+    const slow = slowError(counted.map(({ a, b }) => a - r2.ratio * b)) / average(counted.map(({ b }) => b));
+    assert.ok(isNear(r2.error!, slow));
+    const signed = plain.filter(({ y, p }) => y !== 0 && p !== 0);
+    const hits = signed.filter(({ y, p }) => Math.sign(y) === Math.sign(p)).length;
+    assert.ok(isNear(ratioOverDates(dateSums(rows, HIT_RATE)).ratio, hits / signed.length));
+  }
+});
+
+test("the band of a ratio holds the truth about as often as it says, though the rows of a date move together", () => {
+  const random = seededRandom(5);
+  let [held, naive] = [0, 0];
+  const draws = 400;
+  for (let draw = 0; draw < draws; draw++) {
+    const numerators = new Float64Array(200);
+    const denominators = new Float64Array(200);
+    for (let date = 0; date < 200; date++) {
+      const common = random.normal();
+      denominators[date] = 5 + random.below(10);
+      for (let i = 0; i < denominators[date]!; i++) {
+        if (common + random.normal() < 1.5) numerators[date]!++;
+      }
+    }
+    // A sum of two normals has the deviation sqrt 2: the share below 1.5 is that of a normal below 1.0607.
+    const truth = 0.85558;
+    const { ratio, error } = ratioOverDates({ numerators, denominators });
+    const band = bandOf(ratio, error)!;
+    if (band.low <= truth && truth <= band.high) held++;
+    const rows = denominators.reduce((sum, n) => sum + n, 0);
+    if (Math.abs(ratio - truth) <= 1.96 * Math.sqrt((ratio * (1 - ratio)) / rows)) naive++;
+  }
+  assert.ok(held / draws > 0.9 && held / draws < 0.98, `held ${held / draws}`);
+  assert.ok(naive / draws < 0.85, `rows taken for independent held ${naive / draws}`);
+});
+
+test("without an error there is no band", () => {
+  assert.equal(meanBand(Float64Array.of(1)), null);
+  assert.equal(meanBand(Float64Array.of(2, 2, 2)), null);
+  assert.equal(bandOf(null, 1), null);
+  const none = ratioOverDates(dateSums([], R2_ZERO));
+  assert.ok(Number.isNaN(none.ratio) && none.error === null);
+});

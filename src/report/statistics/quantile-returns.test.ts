@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { DatedForecasts } from "../../evaluate/forecast-rows.ts";
+import { average, byDate, datedRows, isNear, type PlainRow, plainRows } from "./dated-rows.testing.ts";
+import { quantileCount, quantileReturns } from "./quantile-returns.ts";
+
+/** The quantile of a row among those of its date: by how many forecasts are lower, and half of the others that are equal. */
+function slowQuantile({ p }: PlainRow, date: readonly PlainRow[], count: number): number {
+  const lower = date.filter((other) => other.p < p).length;
+  const equal = date.filter((other) => other.p === p).length;
+  return Math.floor((count * (lower + (equal + 1) / 2 - 0.5)) / date.length);
+}
+
+function slowReturns(rows: readonly PlainRow[], count: number) {
+  const dates = byDate(rows).filter(
+    ([, date]) => date.length >= 3 && new Set(date.map(({ p }) => p)).size > 1,
+  );
+  const meanOf = (date: readonly PlainRow[], q: number) => {
+    const held = date.filter((row) => slowQuantile(row, date, count) === q);
+    return held.length === 0 ? undefined : average(held.map(({ y }) => y));
+  };
+  const quantiles = Array.from({ length: count }, (_, q) =>
+    dates.flatMap(([, date]) => meanOf(date, q) ?? []),
+  );
+  const spread = dates.flatMap(([day, date]) => {
+    const [bottom, top] = [meanOf(date, 0), meanOf(date, count - 1)];
+    return bottom === undefined || top === undefined ? [] : [{ day, value: top - bottom }];
+  });
+  return { quantiles, spread };
+}
+
+test("returns by quantile and their spread are those of counting, ties together", () => {
+  for (let seed = 1; seed <= 30; seed++) {
+    const rows = datedRows(seed, 3 + (seed % 10));
+    for (const count of [3, 5]) {
+      const { quantiles, spread } = quantileReturns(rows, count);
+      const slow = slowReturns(plainRows(rows), count);
+      for (const [q, { realised }] of quantiles.entries()) {
+        assert.equal(realised.length, slow.quantiles[q]!.length);
+        assert.ok(slow.quantiles[q]!.every((value, i) => isNear(realised[i]!, value)));
+      }
+      assert.deepEqual(
+        [...spread.days],
+        slow.spread.map(({ day }) => day),
+      );
+      assert.ok(slow.spread.every(({ value }, i) => isNear(spread.values[i]!, value)));
+    }
+  }
+});
+
+const changed = (rows: readonly DatedForecasts[], by: (p: number) => number): DatedForecasts[] =>
+  rows.map((row) => ({ ...row, predicted: row.predicted.map(by) }));
+
+test("only the order of the forecasts counts, and turned round it turns the spread", () => {
+  const rows = datedRows(3, 9);
+  const { spread } = quantileReturns(rows, 3);
+  const stretched = quantileReturns(
+    changed(rows, (p) => 7 * p ** 3 + 1),
+    3,
+  ).spread;
+  assert.deepEqual([...stretched.values], [...spread.values]);
+  // Without ties, which stand at the lower end of a quantile either way.
+  const distinct = rows.map((row, t) => ({ ...row, predicted: row.predicted.map((p) => p + t / 1e6) }));
+  const there = quantileReturns(distinct, 3).spread.values;
+  const back = quantileReturns(
+    changed(distinct, (p) => -p),
+    3,
+  ).spread.values;
+  const odd = there.filter((value, i) => !isNear(value, -back[i]!)).length;
+  assert.ok(odd === 0, `${odd} of ${there.length}`);
+});
+
+test("forecasts of two tickers, or all equal, have no order to be worth something", () => {
+  assert.equal(quantileReturns(datedRows(1, 2), 3).spread.days.length, 0);
+  const equal = changed(datedRows(1, 5), () => 0);
+  assert.equal(quantileReturns(equal, 3).spread.days.length, 0);
+});
+
+test("there are tenths of fifty tickers, fifths of ten, thirds of fewer", () => {
+  assert.deepEqual([3, 9, 10, 49, 50].map(quantileCount), [3, 3, 5, 5, 10]);
+});
