@@ -1,5 +1,6 @@
 // One of the two jobs. The service starts each execution with this template and the order in the container's env:
-// FEATURE_URL, DATA_EXTRACTOR_URL, CONFIG, OPERATION_ID, MUCAST_STATUS_ATTEMPT, MUCAST_BLOB_SPACE, TRACEPARENT.
+// FEATURE_URL, DATA_EXTRACTOR_URL, CONFIG, OPERATION_ID, MUCAST_STATUS_ATTEMPT, MUCAST_BLOB_SPACE, TRACEPARENT;
+// of audits, replays and portable jobs MUCAST_OPERATION and MUCAST_OPTIONS too.
 param location string
 @allowed(['ml-worker-job', 'dl-job'])
 param name string

@@ -172,3 +172,23 @@ test("what a blob may hold is in the policy of an environment, and refused where
     );
   }
 });
+
+test("a job of a caller reads the container's blobs of its own space, and others only where its order names them", () => {
+  const container = "https://a.example/c";
+  const [own, other] = ["key-0123456789abcdef", "key-00000000000000be"];
+  const root = `${container}/${BLOB}`;
+  const policy = {
+    ...policyOf({ allowed: [container, "https://b.example/c"], privateOrigins: [], blobUrl: container }),
+    own: { space: own, named: [root] },
+  };
+  assert.equal(checkInputLocation(`${container}/${own}/${BLOB}`, policy).kind, "container");
+  assert.equal(checkInputLocation(root, policy).kind, "container");
+  assert.equal(checkInputLocation(`https://b.example/c/${BLOB}`, policy).kind, "remote");
+  for (const url of [`${container}/${other}/${BLOB}`, `${container}/data/feature_engine_2.json`]) {
+    for (const query of ["", "?sv=1&sig=s3cret"]) {
+      const { message } = refusal(`${url}${query}`, policy);
+      assert.match(message, /is no blob of this caller$/);
+      assert.doesNotMatch(message, /s3cret/);
+    }
+  }
+});

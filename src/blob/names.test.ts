@@ -1,8 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { JOB_OPERATIONS } from "../contract/config/job-operations.ts";
+import { SUBMITTED_OPERATIONS } from "../contract/config/job-operations.ts";
 import { MucastError } from "../contract/errors/errors.ts";
-import { checkId, executionName, inputNames, isInputName, outputIdIn, outputName } from "./names.ts";
+import {
+  checkId,
+  containerJob,
+  executionName,
+  inputNames,
+  isInputName,
+  outputIdIn,
+  outputName,
+} from "./names.ts";
 
 test("outputs and executions carry the names other services look for", () => {
   assert.equal(outputName("run_ml_job", "a-1"), "ml_engine_a-1.json");
@@ -13,7 +21,7 @@ test("outputs and executions carry the names other services look for", () => {
 });
 
 test("names of inputs and outputs are known from all others", () => {
-  for (const operation of JOB_OPERATIONS) assert.equal(outputIdIn(outputName(operation, "a-1")), "a-1");
+  for (const operation of SUBMITTED_OPERATIONS) assert.equal(outputIdIn(outputName(operation, "a-1")), "a-1");
   for (const name of Object.values(inputNames("7"))) {
     assert.ok(isInputName(name));
     assert.equal(outputIdIn(name), undefined);
@@ -41,4 +49,17 @@ test("an id that could leave its folder or hide a name is refused", () => {
     );
   }
   assert.equal(checkId("A".repeat(64)), "A".repeat(64));
+});
+
+test("an audit runs as the job that it looks at, a replay as the job that its output is named after", () => {
+  assert.equal(outputName("audit", "a-1"), "audit_a-1.json");
+  assert.equal(outputName("replay", "a-1"), "replay_a-1.json");
+  for (const job of ["run_ml_job", "run_dl_job"] as const) {
+    assert.equal(containerJob(job, {}), job);
+    assert.equal(containerJob("audit", { operation: job }), job);
+    for (const base of ["/data/", "https://a.example/c/nn_engine_/data/"]) {
+      const output_url = `${base}${outputName(job, "1")}?sig=nn_engine_`;
+      assert.equal(containerJob("replay", { output_url }), job);
+    }
+  }
 });

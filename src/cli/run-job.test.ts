@@ -98,6 +98,8 @@ describe("a job whose service reads its status", { concurrency: 2, timeout: 600_
   for (const [name, value] of [
     ["MUCAST_STATUS_ATTEMPT", "two"],
     ["MUCAST_BLOB_SPACE", "../x"],
+    ["MUCAST_OPERATION", "run_dl_job"],
+    ["MUCAST_OPTIONS", "[]"],
   ] as const) {
     test(`is refused where ${name} is ${value}`, async () => {
       const { blobUrl } = await newPlace();

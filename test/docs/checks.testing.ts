@@ -58,6 +58,17 @@ const SIGNED_REQUEST = `
   const request = new Request("https://optimizer.example.com/hooks", { method: "POST", body: sent, headers });
 `;
 
+const FINISHED = `
+  import { MucastClient } from "mucast/client";
+  const client = new MucastClient({ baseUrl: "http://127.0.0.1:8080" });
+  const payload = {
+    feature_url: "http://127.0.0.1:8080/data/feature_engine_tiny.json",
+    data_extractor_url: "http://127.0.0.1:8080/data/data_extractor_tiny.json",
+    config: { "ML params": { model: "ridge", n_splits: 2, cv_test_size: 3 } },
+  };
+  const operation = await client.runAndWait("run_ml_job", payload);
+`;
+
 const FOLLOWED = `
   import { MucastClient } from "mucast/client";
   const client = new MucastClient({ baseUrl: "http://127.0.0.1:8080" });
@@ -113,6 +124,7 @@ export const CHECKS: readonly Entry[] = [
   ["docs/client.md", "npm run --silent node -- forecast.mjs", SHELL],
   ["docs/client.md", 'import { MucastClient } from "mucast/client";', program("follow.mjs")],
   ["docs/client.md", "npm run --silent node -- follow.mjs", SHELL],
+  ["docs/client.md", "const replayed = await", program("proofs.mjs", FINISHED)],
   ["docs/client.md", "for await (const event of client.events(id))", program("curves.mjs", FOLLOWED)],
   ["docs/client.md", "import { MucastApiError, MucastClient }", program("refused.mjs")],
   ["docs/client.md", "npm run --silent node -- refused.mjs", SHELL],
@@ -158,8 +170,20 @@ export const CHECKS: readonly Entry[] = [
   ["docs/walkthrough.md", "curl -T data", TINY],
   ["docs/walkthrough.md", "curl -i -H", TINY],
   ["docs/walkthrough.md", "curl -N", TINY],
-  ["docs/walkthrough.md", "curl http", TINY],
-  ["docs/walkthrough.md", "curl -H", TINY],
+  ["docs/walkthrough.md", "curl http://127.0.0.1:8080/v1/operations/32ba7cd3", TINY],
+  ["docs/walkthrough.md", "curl -H 'Content-Type", TINY],
+  [
+    "docs/walkthrough.md",
+    "curl -H 'Prefer: wait=60' -H 'Content-Type: application/json' http://127.0.0.1:8080/v1/replay",
+    TINY,
+  ],
+  ["docs/walkthrough.md", "curl http://127.0.0.1:8080/v1/operations/1ed30d57", TINY],
+  [
+    "docs/walkthrough.md",
+    "curl -H 'Prefer: wait=60' -H 'Content-Type: application/json' http://127.0.0.1:8080/v1/audit",
+    TINY,
+  ],
+  ["docs/walkthrough.md", "curl http://127.0.0.1:8080/v1/operations/117e0508", TINY],
   ["docs/walkthrough.md", 'import { MucastClient } from "mucast/client";', program("walk.mjs")],
   ["docs/walkthrough.md", "npm run --silent node -- walk.mjs", SHELL],
   ["docs/walkthrough.md", "import { Client, Streamable", program("agent.ts")],

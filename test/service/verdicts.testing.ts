@@ -169,6 +169,17 @@ export function verdicts(core: () => Core): void {
       problemOf(await core().api.ask("GET", `/v1/operations/${job.id}/verdict`), 409, "other_result");
     });
 
+    test("of a portable job has its kernels pinned too", async () => {
+      const body = audited(core().own(), { portable: true });
+      const job = await core().api.submit(body, { prefer: "wait=60" });
+      assert.equal(job.status, "Succeeded", JSON.stringify(job.error));
+      const output_url = job.result!.output_url;
+      const { provenance } = JSON.parse((await core().api.ask("GET", output_url)).text);
+      assert.equal(provenance.kernel_level, "x86-64-v3");
+      const { replay } = await verdictOf(await succeeded("replay", JSON.stringify({ output_url })));
+      assert.equal(replay!.verdict, "identical", JSON.stringify(replay!.reason));
+    });
+
     test("takes the inputs that it is given, and tells that they are others", async () => {
       const { api, serving } = core();
       const { url } = await finishedJob();

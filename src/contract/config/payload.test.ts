@@ -4,7 +4,7 @@ import fc from "fast-check";
 import type { ErrorCode } from "../errors/error-codes.ts";
 import { MucastError } from "../errors/errors.ts";
 import { isRawNumber, rawNumbers } from "../json/json-text.ts";
-import type { Operation } from "./job-operations.ts";
+import type { Operation, SubmittedOperation } from "./job-operations.ts";
 import { LIMITS } from "./limits.ts";
 import { type PayloadChecks, parsePayload } from "./payload.ts";
 
@@ -18,6 +18,10 @@ function payload(config: string, before = "", after = ""): string {
 const ridge = (params = "") => `{"ML params": {"model": "ridge"${params}}}`;
 
 function refusal(text: string, operation: Operation = "run_ml_job", checks: PayloadChecks = {}): MucastError {
+  return refusalOf(operation, text, checks);
+}
+
+function refusalOf(operation: SubmittedOperation, text: string, checks: PayloadChecks = {}): MucastError {
   try {
     parsePayload(operation, text, checks);
   } catch (error) {
@@ -241,4 +245,46 @@ it("reads strings longer than the stack of a matcher is high", () => {
   const long = `${"\\n".repeat(2 ** 23)}${"a".repeat(2 ** 24)}`;
   const { featureUrl } = parsePayload("run_ml_job", payload(ridge()).replace(FEATURES, long));
   assert.equal(featureUrl.length, 2 ** 23 + 2 ** 24);
+});
+
+describe("the payload of an audit and of a replay", () => {
+  const NETWORK = '"NN params": {"Dot prediction": {"current option": "mlp"}}';
+  const both = `{"ML params": {"model": "ridge"}, ${NETWORK}}`;
+
+  it("keeps what it has beside inputs and config, and the job that is audited", () => {
+    const parsed = parsePayload("audit", payload(ridge(), '"truncations": 2, "accept": ["a"],'));
+    assert.deepEqual(parsed.options, { truncations: 2, accept: ["a"], operation: "run_ml_job" });
+    const chosen = parsePayload("audit", payload(both, '"operation": "run_dl_job",'));
+    assert.deepEqual(chosen.options, { operation: "run_dl_job" });
+    assert.deepEqual(parsePayload("run_ml_job", payload(ridge(), '"portable": true,')).options, {
+      portable: true,
+    });
+  });
+
+  it("of a replay may have its output alone, and a config byte for byte", () => {
+    const output = '"output_url": "https://a.example/c/data/nn_engine_1.json"';
+    const { canonical: _, ...alone } = parsePayload("replay", `{${output}}`);
+    const output_url = "https://a.example/c/data/nn_engine_1.json";
+    assert.deepEqual(alone, { featureUrl: "", dataExtractorUrl: "", config: "", options: { output_url } });
+    assert.equal(parsePayload("replay", `{${output}, "config": { "x" :1.0}}`).config, '{ "x" :1.0}');
+  });
+
+  it("is refused with every fault at once, of every URL too", () => {
+    const checkUrl: PayloadChecks["checkUrl"] = (url, names) =>
+      url.includes(names) ? undefined : { message: "is refused" };
+    const before = '"previous_feature_url": "p", "previous_data_extractor_url": "input", "truncations": 0,';
+    const text = payload(ridge(',"n_splits":0'), before);
+    assert.deepEqual(told(refusalOf("audit", text, { checkUrl }), "invalid_request").sort(), [
+      "config.ML params.n_splits",
+      "data_extractor_url",
+      "feature_url",
+      "previous_feature_url",
+      "truncations",
+    ]);
+    assert.deepEqual(told(refusalOf("audit", payload(both)), "invalid_request"), ["operation"]);
+    assert.equal(refusalOf("audit", payload("{}")).data.path, "config");
+    assert.deepEqual(told(refusalOf("replay", '{"output_url": "input"}', { checkUrl }), "url_not_allowed"), [
+      "output_url",
+    ]);
+  });
 });

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { blobLimits, limitsEnv } from "../../contract/blob-limits.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
+import type { JobOrder } from "../executor.ts";
 import { JOB, ORDER } from "./container-apps.testing.ts";
 import { carries, executionTemplate } from "./execution-template.ts";
 
@@ -77,4 +78,26 @@ test("an execution carries an attempt by its id and its number together", () => 
   assert.ok(!carries(execution, { ...ORDER, attempt: 2 }));
   assert.ok(!carries(execution, { ...ORDER, id: "op-2" }));
   assert.ok(!carries({}, ORDER));
+});
+
+test("an audit, a replay and a portable job have two variables more, and the three inputs stay", () => {
+  const added = (changes: Partial<JobOrder>) => {
+    const { env } = executionTemplate(job, "ml-worker-job", { ...ORDER, ...changes }).containers![1]!;
+    assert.ok(
+      env!.some(({ name, value }) => name === "CONFIG" && value === (changes.config ?? ORDER.config)),
+    );
+    const variables = env!.filter(({ name }) => /^MUCAST_OP/.test(name!));
+    return Object.fromEntries(variables.map(({ name, value }) => [name, value]));
+  };
+  assert.deepEqual(added({ options: {} }), {});
+  assert.deepEqual(added({ options: { portable: true } }), { MUCAST_OPTIONS: '{"portable":true}' });
+  assert.deepEqual(added({ operation: "audit", options: { operation: "run_ml_job" } }), {
+    MUCAST_OPERATION: "audit",
+    MUCAST_OPTIONS: '{"operation":"run_ml_job"}',
+  });
+  const options = { output_url: "https://account.example/c/data/ml_engine_1.json" };
+  assert.deepEqual(added({ operation: "replay", config: "", options }), {
+    MUCAST_OPERATION: "replay",
+    MUCAST_OPTIONS: JSON.stringify(options),
+  });
 });

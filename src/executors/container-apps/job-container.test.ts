@@ -67,6 +67,30 @@ trial("the job's own status blob tells its warnings, its timings and its record"
   assert.ok(stage.timings.length > 0);
 });
 
+trial("an execution of the job audits its inputs, or replays an output", async () => {
+  const { stage, executor } = await stageWithContainers();
+  const output_url = join(folder, "data/ml_engine_op-1.json");
+  for (const changes of [
+    {
+      id: "op-3",
+      operation: "replay",
+      featureUrl: "",
+      dataExtractorUrl: "",
+      config: "",
+      options: { output_url },
+    },
+    { id: "op-4", operation: "audit", options: { checks: ["truncation"], truncations: 1, quick: true } },
+  ] as const) {
+    const end = await (await executor.start({ ...order, ...changes }, stage)).ended;
+    assert.ok(end.kind === "succeeded", JSON.stringify(end));
+    const { output_name, execution_name } = end.record;
+    assert.equal(output_name, `${changes.operation}_${changes.id}.json`);
+    assert.match(execution_name, /^ml-worker-job-/);
+    const { verdict } = JSON.parse(readFileSync(join(folder, "data", output_name), "utf8"));
+    assert.equal(verdict, changes.operation === "replay" ? "identical" : "clean");
+  }
+});
+
 trial("a job that fails tells its problem by its status blob", async () => {
   const { stage, executor } = await stageWithContainers();
   const featureUrl = join(folder, "data/feature_engine_none.json");

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { after, before } from "node:test";
 import { openStore } from "../../blob/open-store.ts";
 import type { BlobStore } from "../../blob/store.ts";
+import type { PayloadOptions } from "../../contract/config/payload-schemas.ts";
 import type { ErrorCode } from "../../contract/errors/error-codes.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Database } from "../database/database.ts";
@@ -105,7 +106,7 @@ export function blobFixture(tested: TestDatabase) {
   const reconcile = (blobs: StoredBlobs, { alone = false, storage = store } = {}) =>
     blobReconciliation({ database, store: storage, log: noLog, ongoing: () => blobs.ongoing }, alone)(never);
 
-  function operationOf(caller: Caller, feature: string) {
+  function operationOf(caller: Caller, feature: string, options: PayloadOptions = {}) {
     const space = spaceOf(caller.subject);
     return {
       id: randomUUID(),
@@ -113,7 +114,7 @@ export function blobFixture(tested: TestDatabase) {
       space,
       operation: "run_ml_job",
       featureUrl: `/${space}/data/${feature}`,
-      options: {},
+      options,
       dataExtractorUrl: "https://a.example/c/data/data_extractor_1.json",
       blobs: [{ name: feature, space }],
       idempotencyKey: undefined,
@@ -122,8 +123,13 @@ export function blobFixture(tested: TestDatabase) {
     } as const;
   }
 
-  const submit = (caller: Caller, feature: string) =>
-    insertOperation(database, operationOf(caller, feature), { queued: 10, quota: QUOTA }, NO_WEBHOOKS);
+  const submit = (caller: Caller, feature: string, options?: PayloadOptions) =>
+    insertOperation(
+      database,
+      operationOf(caller, feature, options),
+      { queued: 10, quota: QUOTA },
+      NO_WEBHOOKS,
+    );
 
   return {
     service,

@@ -109,3 +109,26 @@ test("a job reads a blob of its caller by the URL that the caller uses", () => {
 function isNotAllowed(error: unknown): boolean {
   return error instanceof MucastError && error.code === "url_not_allowed";
 }
+
+test("the URLs of an audit and a replay are checked and kept as inputs are, each by the name that it may have", async () => {
+  const output = "ml_engine_1.json";
+  const found = { name: output, space: HERS.space };
+  const urls = new InputUrls(inContainer, {
+    find: async (_caller, name) => (name === output ? found : undefined),
+    isOpen: async () => false,
+  });
+  const own = `${bases[0]}/data/${output}`;
+  assert.equal(urls.fault(own, "output"), undefined);
+  assert.match(urls.fault(own, "input")!.message, /does not end in/);
+  assert.match(urls.fault(`${bases[0]}/data/${NAME}`, "output")!.message, /does not end in/);
+  const none = { featureUrl: "", dataExtractorUrl: "" };
+  const kept = await urls.resolve(ALICE, { ...none, options: { output_url: own, portable: true } });
+  const output_url = `/${HERS.space}/data/${output}`;
+  assert.deepEqual(kept, { ...none, options: { output_url, portable: true }, blobs: [found] });
+  for (const url of [`${CONTAINER}/${BENS.space}/data/${output}?sig=s3cret`, `${bases[0]}/data/${NAME}`]) {
+    for (const name of ["output_url", "previous_feature_url", "previous_data_extractor_url"]) {
+      const refused = urls.resolve(ALICE, { ...none, options: { [name]: url } });
+      await assert.rejects(refused, (error) => isNotAllowed(error) && !String(error).includes("s3cret"));
+    }
+  }
+});

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { onEachDatabase } from "../database/databases.testing.ts";
+import { canceledProblem } from "../queue/finish-attempt.ts";
 import { endOperation } from "../store/end-operation.ts";
 import { blobFixture, fail, isCode, NAME, NO_WEBHOOKS, newCaller } from "./blob-fixture.testing.ts";
 import { spaceOf } from "./blobs.ts";
@@ -38,6 +39,23 @@ onEachDatabase((tested) => {
     assert.ok(await blobs.find(caller, record.output_name));
     assert.equal(await blobs.remove(caller, record.output_name), true);
     assert.deepEqual(await used(caller), { bytes: 0, blobs: 0 });
+  });
+
+  test("nor one that its options name, which are forgotten with the config at its end", async () => {
+    const [blobs, caller] = [service(), newCaller()];
+    const earlier = "feature_engine_earlier.json";
+    for (const name of [NAME, earlier]) await put(blobs, caller, name, 10);
+    const previous_feature_url = `/${spaceOf(caller.subject)}/data/${earlier}`;
+    const output_url = "https://a.example/c/data/ml_engine_1.json?sig=secret";
+    const submitted = await submit(caller, NAME, { previous_feature_url, output_url, quick: true });
+    assert.ok(submitted.kind === "created");
+    assert.deepEqual(submitted.row.options, { previous_feature_url, output_url, quick: true });
+    await assert.rejects(blobs.remove(caller, earlier), isCode("blob_in_use"));
+    const ending = { status: "Canceled", problem: canceledProblem() } as const;
+    const kept = { events: 10, webhooks: NO_WEBHOOKS };
+    const ended = await endOperation(fixture.database, submitted.row, ending, kept);
+    assert.deepEqual(ended?.options, {});
+    assert.equal(await blobs.remove(caller, earlier), true);
   });
 
   test("of a concurrent removal and submission one is refused", async () => {

@@ -11,6 +11,7 @@ import {
 } from "../../contract/api/operation-view.ts";
 import { API_OPERATIONS } from "../../contract/api/operations.ts";
 import { samplesOf } from "../../contract/api/samples.testing.ts";
+import type { VerdictView } from "../../contract/api/verdict-view.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Problem } from "../../contract/problems/problem.ts";
 import { ask, type Listening, listen } from "../http/listening.testing.ts";
@@ -126,6 +127,30 @@ for (const [mode, revision] of [
       ]);
       const unclear = await refused(client, "get_forecast", { id, tickers: ["A"], limit: 1 });
       assert.match(unclear.detail, /^arguments\.limit: give tickers or limit, not both/);
+    });
+
+    test("replays an output by its URL alone, and reads the verdict", async () => {
+      const output_url = "https://a.example/c/data/ml_engine_1.json";
+      const { value, text } = await call<OperationView>(client, "replay", { output_url });
+      assert.equal(value.operation, "replay");
+      assert.match(text, /^replay \S+: NotStarted\. Ask get_operation/);
+      assert.equal((await refused(client, "get_verdict", { id: value.id })).code, "no_result");
+      service.operations.start(value.id);
+      service.operations.end(value.id);
+      const done = await call<OperationView>(client, "get_operation", { id: value.id });
+      assert.match(done.text, /The verdict is the blob \S+; get_verdict gives it\./);
+      const verdict = await call<VerdictView>(client, "get_verdict", { id: value.id });
+      assert.equal(verdict.value.replay?.verdict, "identical");
+      assert.match(verdict.text, /^replay \S+: identical\.\n734 numbers compared\.$/);
+      const audit = { ...ML_PAYLOAD, config: JSON.stringify(ML_PAYLOAD.config), chekcs: ["skill"] };
+      const { faults } = await refused(client, "audit", audit);
+      assert.deepEqual(faults, [
+        {
+          path: "chekcs",
+          message: (faults as { message: string }[])[0]!.message,
+          suggestion: "checks",
+        },
+      ]);
     });
 
     test("gets every fault of a payload at once, as a problem", async () => {

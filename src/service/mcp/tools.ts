@@ -100,10 +100,15 @@ function toolOf(operation: ApiOperation): ToolDefinition {
 
 function jobInput(input: z.ZodObject, config: z.ZodType): z.ZodObject {
   const text = z.string().describe("The same as JSON text, taken exactly as it is written.");
+  const given = z.union([config, text]);
+  const { config: described } = input.shape as { config: z.ZodType };
   return input.extend({
-    config: z
-      .union([config, text])
-      .describe("What to train. Leave out whatever should have its default; unknown keys are refused."),
+    // A replay mostly takes the config that its output records.
+    config: described.safeParse(undefined).success
+      ? given.optional().describe(described.description!)
+      : given.describe(
+          "What to train. Leave out whatever should have its default; unknown keys are refused.",
+        ),
     idempotency_key: idempotencyKeySchema
       .optional()
       .describe(

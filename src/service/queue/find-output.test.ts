@@ -24,3 +24,19 @@ test("the service looks for an output in the space of the operation's row", asyn
   const found = await findOutput(store, row);
   assert.equal(found?.output_url, "http://127.0.0.1:8080/data/ml_engine_0123456789.json");
 });
+
+test("a verdict is known by its id, and an audit by the digest of its config too", async () => {
+  const config_sha256 = createHash("sha256").update("{}").digest("hex");
+  const options = { operation: "run_dl_job", output_url: "/data/nn_engine_1.json" };
+  const row = { id: "9876543210", config_sha256, space: "", options } as unknown as OperationRow;
+  const store = new FolderStore(folder, "http://127.0.0.1:8080");
+  await store.put("data/audit_9876543210.json", JSON.stringify({ id: row.id, inputs: { config_sha256 } }));
+  await store.put("data/replay_9876543210.json", JSON.stringify({ id: row.id, verdict: "identical" }));
+  for (const operation of ["audit", "replay"] as const) {
+    const found = await findOutput(store, { ...row, operation });
+    assert.equal(found?.output_name, `${operation}_9876543210.json`);
+    assert.match(found.execution_name, /^dl-job-/);
+    assert.equal(await findOutput(store, { ...row, operation, id: "other" }), undefined);
+  }
+  assert.equal(await findOutput(store, { ...row, operation: "audit", config_sha256: "" }), undefined);
+});
