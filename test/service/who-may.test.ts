@@ -80,6 +80,7 @@ describe("a service with keys", { timeout: 600_000 }, () => {
       ["GET", `/v1/operations/${mine.id}`],
       ["GET", `/v1/operations/${mine.id}/events`],
       ["GET", `/v1/operations/${mine.id}/forecast`],
+      ["GET", `/v1/operations/${mine.id}/verdict`],
       ["POST", `/v1/operations/${mine.id}/cancel`],
       ["GET", `/data/${mine.result!.output_name}`],
       ["GET", "/data/feature_engine_hers.json"],
@@ -88,9 +89,20 @@ describe("a service with keys", { timeout: 600_000 }, () => {
     }
     assert.equal((await ann.ask("GET", `/v1/operations/${mine.id}/forecast`)).status, 200);
     assert.deepEqual((await ben.list()).operations, []);
+    const replay = JSON.stringify({ output_url: mine.result!.output_url });
+    problemOf(await ben.post("replay", replay), 400, "url_not_allowed");
+    const previous = { previous_feature_url: `${serving.url}/data/feature_engine_hers.json` };
+    await putInputs(ben, "his");
+    const audit = JSON.stringify({ ...JSON.parse(payload(serving.url, "his")), ...previous });
+    const { path } = problemOf(await ben.post("audit", audit), 400, "url_not_allowed");
+    assert.equal(path, "previous_feature_url");
+    const { id } = await ann.submit(replay, {}, "replay");
+    const replayed = await ann.ended(id);
+    assert.equal(replayed.status, "Succeeded", JSON.stringify(replayed.error));
+    const verdict = JSON.parse((await ann.ask("GET", `/v1/operations/${id}/verdict`)).text);
+    assert.equal(verdict.replay.verdict, "identical", JSON.stringify(verdict));
     problemOf(await ben.ask("DELETE", "/data/feature_engine_hers.json"), 404, "not_found");
     assert.equal((await ann.ask("GET", "/data/feature_engine_hers.json")).text, FEATURES);
-    await putInputs(ben, "his");
     const his = await ben.submit(payload(serving.url, "his"), { "idempotency-key": "one" });
     assert.notEqual(his.id, mine.id);
   });
