@@ -101,6 +101,19 @@ describe("the service writes no secret", { timeout: 600_000 }, () => {
       assert.equal(answer.status, 202, answer.text);
       ids.push(JSON.parse(answer.text).id);
     }
+    storage.put("ml_engine_good.json", '{"schema": "another"}');
+    const output_url = `${storage.url}/data/ml_engine_good.json${SAS}`;
+    const previous_feature_url = `${storage.url}/data/feature_engine_good.json${SAS}`;
+    const audit = { ...JSON.parse(payload(storage.url, "good", config, SAS)), previous_feature_url };
+    for (const [operation, body] of [
+      ["replay", { output_url }],
+      ["replay", { output_url: output_url.replace("good", "gone") }],
+      ["audit", { ...audit, checks: ["restatement"] }],
+      ["audit", { ...audit, checks: ["restatement"], previous_feature_url: output_url }],
+    ] as const) {
+      const answer = note(await api.post(operation, JSON.stringify(body)));
+      if (answer.status === 202) ids.unshift(JSON.parse(answer.text).id);
+    }
     await storage.asked("data_extractor_held.json");
     await api.list();
     answers.push(

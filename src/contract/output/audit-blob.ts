@@ -14,7 +14,7 @@ const count = z.int().nonnegative();
 const digest = z.string().regex(/^[0-9a-f]{64}$/);
 
 /** What a check found, in its own figures: plain JSON, bounded. */
-const factsSchema = z.record(z.string(), z.json());
+const factsSchema = z.record(z.string(), z.unknown());
 
 const findingSchema = z
   .strictObject({
@@ -83,4 +83,4 @@ export const auditBlobSchema = z
 
 export type AuditBlob = z.infer<typeof auditBlobSchema>;
 /** Plain JSON that a check tells: its own figures, or the evidence of a finding. */
-export type AuditFacts = z.infer<typeof factsSchema>;
+export type AuditFacts = Readonly<Record<string, z.core.util.JSONType>>;

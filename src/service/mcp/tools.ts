@@ -30,24 +30,17 @@ function wholeSchema(schema: z.ZodType, io: "input" | "output"): JsonSchema {
 
 const DEFINITION = /^#\/\$defs\/(.+)$/;
 
-/** @param within names of the definitions that `value` is inside of: one of them again takes any value there. */
-function inlined(
-  value: unknown,
-  definitions: Record<string, JsonSchema>,
-  within: readonly string[] = [],
-): unknown {
-  if (Array.isArray(value)) return value.map((item) => inlined(item, definitions, within));
+function inlined(value: unknown, definitions: Record<string, JsonSchema>): unknown {
+  if (Array.isArray(value)) return value.map((item) => inlined(item, definitions));
   if (typeof value !== "object" || value === null) return value;
   const { $ref: reference, ...members } = value as Record<string, unknown>;
   const name = typeof reference === "string" ? DEFINITION.exec(reference)?.[1] : undefined;
-  if (name !== undefined && within.includes(name)) return members;
-  const inside = name === undefined ? within : [...within, name];
   const all = name === undefined ? members : { ...definitions[name], ...members };
   const kept = Object.entries(all).filter(([key]) => {
     // The pattern takes half a kilobyte and says no more than the format.
     return !(key === "pattern" && all.format === "date-time");
   });
-  return Object.fromEntries(kept.map(([key, item]) => [key, inlined(item, definitions, inside)]));
+  return Object.fromEntries(kept.map(([key, item]) => [key, inlined(item, definitions)]));
 }
 
 /**
