@@ -1,49 +1,132 @@
-import { figure } from "../data/figures.ts";
-import type { OutputReport, Part, ReportData } from "../data/report-data.ts";
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { shownText } from "../charts/shown-text.ts";
+import type { OutputReport, ReportData } from "../data/report-data.ts";
+import { type Panel, panelHtml, panelsOf } from "./panel.ts";
+import { comparisonHtml } from "./sections/comparison-section.ts";
+import { foldsPanels, trainingPanels } from "./sections/folds-section.ts";
+import { intervalsPanels } from "./sections/intervals-section.ts";
+import { muPanels } from "./sections/mu-section.ts";
+import { orderPanels } from "./sections/order-section.ts";
+import { originPanels } from "./sections/origin-section.ts";
+import { sizesPanels } from "./sections/sizes-section.ts";
+import { skillPanels } from "./sections/skill-section.ts";
+import { tickersHtml } from "./sections/tickers-section.ts";
+import { verdictHtml } from "./sections/verdict-section.ts";
 
-/** The page of a report: one HTML document that asks for nothing else. */
-export function page({ title, outputs }: ReportData): string {
+/** Three folders up, both from src and from the compiled package. */
+const STYLE = readFileSync(new URL("../../../web/report.css", import.meta.url), "utf8");
+const SCRIPT = readFileSync(new URL("../../../web/report.js", import.meta.url), "utf8");
+
+/** Nothing is loaded; the one style and the one script are allowed by their hashes. */
+const POLICY = `default-src 'none'; style-src 'sha256-${hashOf(STYLE)}'; script-src 'sha256-${hashOf(SCRIPT)}'; base-uri 'none'; form-action 'none'`;
+
+function hashOf(text: string): string {
+  return createHash("sha256").update(text).digest("base64");
+}
+
+/** A section of charts: of several outputs those of the same title stand side by side. */
+interface ChartSection {
+  readonly id: string;
+  readonly title: string;
+  readonly lead?: string;
+  readonly panels: (output: OutputReport) => readonly Panel[];
+}
+
+const CHART_SECTIONS: readonly ChartSection[] = [
+  { id: "forecasts", title: "Forecasts", panels: ({ mu }) => panelsOf("Forecasts", mu, muPanels) },
+  {
+    id: "skill",
+    title: "Skill over time",
+    lead: "IC is the correlation of forecasts and returns across the tickers of a date, RankIC that of their ranks; 0 is no skill.",
+    panels: ({ skill }) => panelsOf("Skill over time", skill, skillPanels),
+  },
+  {
+    id: "order",
+    title: "What the order was worth",
+    lead: "Before costs, not a strategy.",
+    panels: ({ order }) => panelsOf("Order", order, orderPanels),
+  },
+  { id: "sizes", title: "Sizes", panels: ({ sizes }) => panelsOf("Sizes", sizes, sizesPanels) },
+  {
+    id: "intervals",
+    title: "Intervals",
+    panels: ({ intervals }) => panelsOf("Intervals", intervals, intervalsPanels),
+  },
+  {
+    id: "folds",
+    title: "Folds and training",
+    panels: ({ folds, training }) => [
+      ...(folds.data === undefined && training.data !== undefined
+        ? []
+        : panelsOf("Folds", folds, foldsPanels)),
+      ...(training.data === undefined ? [] : trainingPanels(training.data)),
+    ],
+  },
+  { id: "origin", title: "Warnings, model and provenance", panels: ({ origin }) => originPanels(origin) },
+];
+
+/** The page of a report: one HTML document that asks for nothing else and is read without its script. */
+export function page({ title, outputs, comparison }: ReportData): string {
+  const sections = [
+    { id: "verdict", title: "Verdict", html: verdicts(outputs) },
+    ...(comparison === undefined
+      ? []
+      : [{ id: "comparison", title: "Side by side", html: comparisonHtml(comparison) }]),
+    ...CHART_SECTIONS.map((section) => ({ ...section, html: chartsHtml(section, outputs) })),
+  ];
+  sections.splice(-1, 0, { id: "tickers", title: "Tickers", html: tickerTables(outputs) });
   return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'">
-<meta name="viewport" content="width=device-width">
-<title>${escaped(title)}</title>
+<meta http-equiv="Content-Security-Policy" content="${POLICY}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${shownText(title)}</title>
+<style>${STYLE}</style>
 </head>
 <body>
-${outputs.map(section).join("\n")}
+<header><h1>${shownText(title)}</h1>
+<nav aria-label="Sections"><ul>${sections.map(({ id, title: name }) => `<li><a href="#${id}">${name}</a></li>`).join("")}</ul></nav></header>
+<main>
+${sections.map(({ id, title: name, html }) => `<section aria-labelledby="${id}"><h2 id="${id}">${name}</h2>\n${html}</section>`).join("\n")}
+</main>
+<script>${SCRIPT}</script>
 </body>
 </html>
 `;
 }
 
-function section({ name, verdict, mu, tickers }: OutputReport): string {
-  return `<section>
-<h1>${escaped(name)}</h1>
-${verdict.sentences.map((sentence) => `<p>${escaped(sentence)}</p>`).join("\n")}
-<ul>
-${verdict.tiles.map(({ finding }) => `<li>${escaped(finding)}</li>`).join("\n")}
-</ul>
-${part("Forecasts", mu, ({ finding, bars }) => {
-  const rows = bars.map(
-    (bar) => `<tr><th>${escaped(bar.ticker)}</th><td>${figure(bar.mu, "return")}</td></tr>`,
+function verdicts(outputs: readonly OutputReport[]): string {
+  return `<div class="beside">${outputs.map((output) => verdictHtml(output, outputs.length > 1)).join("\n")}</div>`;
+}
+
+function chartsHtml({ lead, panels }: ChartSection, outputs: readonly OutputReport[]): string {
+  const lines = lead === undefined ? "" : `<p>${lead}</p>\n`;
+  if (outputs.length === 1) {
+    return `${lines}<div class="panels">${panels(outputs[0]!)
+      .map((panel) => panelHtml(panel))
+      .join("\n")}</div>`;
+  }
+  const byTitle = Map.groupBy(
+    outputs.flatMap((output) => panels(output).map((panel) => ({ panel, name: output.name }))),
+    ({ panel }) => panel.title,
   );
-  return `<p>${escaped(finding)}</p>\n<table>\n${rows.join("\n")}\n</table>`;
-})}
-${part("Tickers", tickers, ({ finding, rows }) => {
-  const cells = rows.map((row) => `<tr><th>${escaped(row.ticker)}</th><td>${escaped(row.finding)}</td></tr>`);
-  return `<p>${escaped(finding)}</p>\n<table>\n${cells.join("\n")}\n</table>`;
-})}
-</section>`;
+  const groups = [...byTitle.values()].map(
+    (group) =>
+      `<div class="panels">${group.map(({ panel, name }) => panelHtml(panel, name)).join("\n")}</div>`,
+  );
+  return `${lines}${groups.join("\n")}`;
 }
 
-function part<T>(name: string, { data, absent }: Part<T>, shown: (data: T) => string): string {
-  return `<h2>${name}</h2>\n${data === undefined ? `<p>${escaped(absent!)}</p>` : shown(data)}`;
-}
-
-const MARKS: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
-
-function escaped(text: string): string {
-  return text.replaceAll(/[&<>"]/g, (mark) => MARKS[mark]!);
+function tickerTables(outputs: readonly OutputReport[]): string {
+  return outputs
+    .map(({ tickers, name }) => {
+      const heading = outputs.length === 1 ? "" : `<h3><bdi>${shownText(name)}</bdi></h3>`;
+      const table =
+        tickers.data === undefined ? `<p>${shownText(tickers.absent)}</p>` : tickersHtml(tickers.data, name);
+      return `<div class="table">${heading}${table}</div>`;
+    })
+    .join("\n");
 }

@@ -1,0 +1,105 @@
+import type { Band, Histogram, Unit } from "../data/report-data.ts";
+import { across, box, dot, down, GRID, segment } from "./path.ts";
+import { type AxisLabel, mark, plotSvg, tickLabels, yGrid } from "./plot.ts";
+import { linearScale, type Scale, shareOf } from "./scale.ts";
+
+/** Columns from 0 by category, one or two beside each other. */
+export interface ColumnChart {
+  readonly finding: string;
+  readonly labels: readonly string[];
+  readonly unit: Unit;
+  /** Shape (labels) each; null is no column. The second is drawn hollow. */
+  readonly series: readonly (readonly (number | null)[])[];
+  /** Of the first series. */
+  readonly bands?: readonly (Band | null)[];
+  /** Dots on the columns. */
+  readonly dots?: readonly number[];
+  readonly level?: number;
+  /** Coverage is seen beside what was asked, not beside 0. */
+  readonly isFromLevel?: boolean;
+  readonly height?: number;
+}
+
+/** Share of a category that its columns fill. */
+const FILL = 0.7;
+
+export function columnChart(chart: ColumnChart): string {
+  const { finding, labels, unit, series, bands = [], dots = [], level, height = 200 } = chart;
+  const base = chart.isFromLevel ? level! : 0;
+  const ends = bands.flatMap((band) => (band === null ? [] : [band.low, band.high]));
+  const values = series.flat().filter((value) => value !== null);
+  const y = linearScale([base, ...values, ...ends, ...dots, ...(level === undefined ? [] : [level])]);
+  const middle = (i: number) => across((i + 0.5) / labels.length);
+  const marks = [
+    yGrid(y),
+    ...series.map((column, k) =>
+      mark(k === 0 ? "bar" : "bar second", columns(column, k, series.length, base, y)),
+    ),
+    level === undefined
+      ? ""
+      : mark("level", segment(0, down(shareOf(y, level)), GRID, down(shareOf(y, level)))),
+    mark("whisker", bands.map((band, i) => (band === null ? "" : whisker(middle(i), band, y))).join("")),
+    mark("dot second", dots.map((value, i) => dot(middle(i), down(shareOf(y, value)))).join("")),
+  ];
+  return plotSvg({ finding, marks, xLabels: categoryLabels(labels), yLabels: tickLabels(y, unit), height });
+}
+
+function columns(
+  values: readonly (number | null)[],
+  k: number,
+  count: number,
+  base: number,
+  y: Scale,
+): string {
+  const wide = FILL / count;
+  const at = (i: number, part: number) => across((i + (1 - FILL) / 2 + part * wide) / values.length);
+  const foot = down(shareOf(y, base));
+  return values
+    .map((value, i) => (value === null ? "" : box(at(i, k), down(shareOf(y, value)), at(i, k + 0.92), foot)))
+    .join("");
+}
+
+function whisker(x: number, { low, high }: Band, y: Scale): string {
+  return segment(x, down(shareOf(y, low)), x, down(shareOf(y, high)));
+}
+
+/** One word a category, or every second, third, … where there are many. */
+function categoryLabels(labels: readonly string[]): AxisLabel[] {
+  const every = Math.ceil(labels.length / 16);
+  return labels.flatMap((text, i) =>
+    i % every === 0
+      ? [{ at: (i + 0.5) / labels.length, text, isSpare: labels.length / every > 8 && (i / every) % 2 === 1 }]
+      : [],
+  );
+}
+
+/** Counts by value, with a line at a reference. */
+export function histogramChart(
+  finding: string,
+  { edges, counts }: Histogram,
+  unit: Unit,
+  reference: number | undefined,
+): string {
+  const y = linearScale([0, ...counts], 3);
+  const known = reference === undefined ? [] : [reference];
+  const [low, high] = [Math.min(edges[0]!, ...known), Math.max(edges.at(-1)!, ...known)];
+  const inner = linearScale([low, high], 5);
+  const x: Scale = { ...inner, low, high, ticks: inner.ticks.filter((tick) => tick >= low && tick <= high) };
+  const foot = down(0);
+  const bars = Array.from(counts, (count, i) =>
+    count === 0
+      ? ""
+      : box(across(shareOf(x, edges[i]!)), down(shareOf(y, count)), across(shareOf(x, edges[i + 1]!)), foot),
+  );
+  const column = reference === undefined ? undefined : across(shareOf(x, reference));
+  const marks = [
+    yGrid(y),
+    mark("bar edged", bars.join("")),
+    column === undefined ? "" : mark("at", segment(column, 0, column, GRID)),
+  ];
+  const xLabels = tickLabels(x, unit).map((label, i, all) => ({
+    ...label,
+    isSpare: all.length > 4 && i % 2 === 1,
+  }));
+  return plotSvg({ finding, marks, xLabels, yLabels: tickLabels(y, "count"), height: 150 });
+}

@@ -1,0 +1,30 @@
+import type { FoldSpan } from "../data/report-data.ts";
+import { across, box } from "./path.ts";
+import { mark, plotSvg } from "./plot.ts";
+import { timeLabels } from "./time-axis.ts";
+
+const ROW_HEIGHT = 20;
+
+/** The walk-forward timeline: of each fold what its model learned from, and what it was then tested on. */
+export function foldChart(finding: string, folds: readonly FoldSpan[]): string {
+  const first = folds.reduce((day, { trainStart }) => Math.min(day, trainStart), Number.POSITIVE_INFINITY);
+  const last = folds.reduce((day, { testEnd }) => Math.max(day, testEnd), Number.NEGATIVE_INFINITY);
+  const x = (day: number) => across(first === last ? 0.5 : (day - first) / (last - first));
+  const row = (i: number, from: number, to: number) =>
+    box(x(from), across((i + 0.2) / folds.length), x(to), across((i + 0.8) / folds.length));
+  const marks = [
+    mark("train", folds.map(({ trainStart, trainEnd }, i) => row(i, trainStart, trainEnd)).join("")),
+    mark("bar", folds.map(({ testStart, testEnd }, i) => row(i, testStart, testEnd)).join("")),
+  ];
+  const every = Math.ceil(folds.length / 20);
+  const yLabels = folds.flatMap(({ fold }, i) =>
+    i % every === 0 ? [{ at: 1 - (i + 0.5) / folds.length, text: `fold ${fold}` }] : [],
+  );
+  return plotSvg({
+    finding,
+    marks,
+    xLabels: timeLabels(first, last),
+    yLabels,
+    height: Math.min(400, Math.max(60, folds.length * ROW_HEIGHT)),
+  });
+}

@@ -1,0 +1,102 @@
+import type { Day } from "../../contract/market/dates.ts";
+import type { Unit } from "../data/figures.ts";
+import { across, area, down, GRID, type Point, polyline, segment } from "./path.ts";
+import { type AxisLabel, mark, plotSvg, tickLabels, yGrid } from "./plot.ts";
+import { linearScale, type Scale, shareOf } from "./scale.ts";
+import { timeLabels } from "./time-axis.ts";
+
+/** Lines over a common x: dates or epochs. */
+export interface LineChart {
+  readonly finding: string;
+  /** Shape (n), ascending. */
+  readonly x: Int32Array;
+  readonly xKind: "day" | "epoch";
+  readonly unit: Unit;
+  /** Shape (n) each; NaN is a gap. The first is drawn whole, the second dashed. */
+  readonly lines: readonly { readonly name: string; readonly values: Float64Array }[];
+  readonly band?: { readonly low: Float64Array; readonly high: Float64Array } | undefined;
+  /** Dashed lines across. */
+  readonly levels?: readonly number[];
+  /** A line down. */
+  readonly at?: number | undefined;
+  readonly height?: number;
+}
+
+export function lineChart(chart: LineChart): string {
+  const { finding, x, xKind, unit, lines, band, levels = [], at, height = 200 } = chart;
+  const y = linearScale(valuesOf(chart));
+  const [first, last] = [x[0]!, x.at(-1)!];
+  const column = columnsOf(x);
+  const marks = [
+    yGrid(y),
+    band === undefined ? "" : mark("band", bandPath(band, column, y, x)),
+    ...levels.map((level) => mark("level", acrossAt(down(shareOf(y, level))))),
+    at === undefined ? "" : mark("at", segment(column(at), 0, column(at), GRID)),
+    ...lines.map(({ name, values }, i) =>
+      mark(i === 0 ? "line" : "line second", linePath(values, x, column, y), name),
+    ),
+  ];
+  const readout = ` data-x="${xKind}" data-from="${first}" data-to="${last}" data-low="${brief(y.low)}" data-high="${brief(y.high)}" data-unit="${unit}"`;
+  const xLabels = xKind === "day" ? timeLabels(first, last) : epochLabels(first, last);
+  return plotSvg({ finding, marks, xLabels, yLabels: tickLabels(y, unit), height, readout });
+}
+
+function* valuesOf({ lines, band, levels }: LineChart): Iterable<number> {
+  for (const { values } of lines) yield* values;
+  if (band !== undefined) {
+    yield* band.low;
+    yield* band.high;
+  }
+  if (levels !== undefined) yield* levels;
+}
+
+/** The columns of the grid for the values of x. */
+export function columnsOf(x: Int32Array): (value: Day) => number {
+  const [first, last] = [x[0]!, x.at(-1)!];
+  return first === last ? () => GRID / 2 : (value) => across((value - first) / (last - first));
+}
+
+/** The path of a line with its gaps. */
+export function linePath(
+  values: Float64Array,
+  x: Int32Array,
+  column: (value: Day) => number,
+  y: Scale,
+): string {
+  return polyline(
+    Array.from(values, (value, i): Point | null =>
+      Number.isNaN(value) ? null : [column(x[i]!), down(shareOf(y, value))],
+    ),
+  );
+}
+
+function bandPath(
+  { low, high }: NonNullable<LineChart["band"]>,
+  column: (value: Day) => number,
+  y: Scale,
+  x: Int32Array,
+): string {
+  return area(
+    Array.from(low, (value, i) => ({
+      x: column(x[i]!),
+      top: down(shareOf(y, high[i]!)),
+      bottom: down(shareOf(y, value)),
+    })).filter(({ top, bottom }) => !Number.isNaN(top) && !Number.isNaN(bottom)),
+  );
+}
+
+function acrossAt(y: number): string {
+  return segment(0, y, GRID, y);
+}
+
+function epochLabels(first: number, last: number): AxisLabel[] {
+  if (first === last) return [{ at: 0.5, text: String(first) }];
+  const scale = linearScale([first, last], 6);
+  return scale.ticks
+    .filter((tick) => Number.isInteger(tick) && tick >= first && tick <= last)
+    .map((tick) => ({ at: (tick - first) / (last - first), text: String(tick) }));
+}
+
+function brief(value: number): string {
+  return String(Number(value.toPrecision(6)));
+}

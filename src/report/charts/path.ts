@@ -1,0 +1,90 @@
+/** Marks are drawn on a grid of so many units each way, which a chart stretches to its size. */
+export const GRID = 1000;
+
+/** A point on the grid, from the upper left corner, in whole units. */
+export type Point = readonly [x: number, y: number];
+
+/** The grid's unit at a share of the axis. */
+export function across(share: number): number {
+  return Math.round(GRID * Math.min(2, Math.max(-1, share)));
+}
+
+/** The same from the top, for a share from the bottom. */
+export function down(share: number): number {
+  return across(1 - share);
+}
+
+/**
+ * An SVG path through points, in the fewest characters: one absolute point, then steps. A `null` is a gap. Points that leave
+ * their column's extent as it is are left out, so that a path has at most four points a column.
+ */
+export function polyline(points: Iterable<Point | null>): string {
+  let path = "";
+  let run: Point[] = [];
+  for (const point of points) {
+    if (point !== null) run.push(point);
+    else {
+      path += runPath(run);
+      run = [];
+    }
+  }
+  return path + runPath(run);
+}
+
+function runPath(points: readonly Point[]): string {
+  const kept = thinned(points);
+  if (kept.length === 0) return "";
+  let [x, y] = kept[0]!;
+  let path = `M${x}${signed(y)}${kept.length === 1 ? "h0" : "l"}`;
+  for (const [i, [nextX, nextY]] of kept.slice(1).entries()) {
+    path += `${i === 0 ? nextX - x : signed(nextX - x)}${signed(nextY - y)}`;
+    [x, y] = [nextX, nextY];
+  }
+  return path;
+}
+
+/** Of each column the first, the lowest, the highest and the last point, in their order. */
+function thinned(points: readonly Point[]): readonly Point[] {
+  const kept: Point[] = [];
+  for (let from = 0; from < points.length; ) {
+    let to = from;
+    let [low, high] = [from, from];
+    for (; to < points.length && points[to]![0] === points[from]![0]; to++) {
+      if (points[to]![1] < points[low]![1]) low = to;
+      if (points[to]![1] > points[high]![1]) high = to;
+    }
+    for (const i of [...new Set([from, low, high, to - 1])].sort((a, b) => a - b)) kept.push(points[i]!);
+    from = to;
+  }
+  return kept;
+}
+
+/** A filled area between two lines over the same columns; gaps part it. */
+export function area(
+  columns: readonly { readonly x: number; readonly top: number; readonly bottom: number }[],
+): string {
+  if (columns.length === 0) return "";
+  const upper = columns.map(({ x, top }): Point => [x, top]);
+  const lower = columns.map(({ x, bottom }): Point => [x, bottom]).reverse();
+  return `${runPath([...upper, ...lower])}z`;
+}
+
+/** A rectangle between two corners. */
+export function box(x0: number, y0: number, x1: number, y1: number): string {
+  return `M${x0}${signed(y0)}H${x1}V${y1}H${x0}z`;
+}
+
+/** A straight line. */
+export function segment(x0: number, y0: number, x1: number, y1: number): string {
+  return `M${x0}${signed(y0)}L${x1}${signed(y1)}`;
+}
+
+/** A point that a round line cap makes a dot. */
+export function dot(x: number, y: number): string {
+  return `M${x}${signed(y)}h0`;
+}
+
+/** A number behind another one: its minus parts them, or else a blank. */
+function signed(value: number): string {
+  return value < 0 ? String(value) : ` ${value}`;
+}

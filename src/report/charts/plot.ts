@@ -1,0 +1,110 @@
+import type { Unit } from "../data/figures.ts";
+import { across, down, GRID, segment } from "./path.ts";
+import { type Scale, shareOf } from "./scale.ts";
+import { shownText } from "./shown-text.ts";
+
+/** A word at an axis. */
+export interface AxisLabel {
+  /** Share of the axis, from the left or from the bottom. */
+  readonly at: number;
+  readonly text: string;
+  /** Left out on narrow screens. */
+  readonly isSpare?: boolean;
+}
+
+/** A chart: marks on a grid that stretches, and words beside it that do not. */
+export interface Plot {
+  /** What the picture says, in one sentence; its accessible name. */
+  readonly finding: string;
+  /** Its SVG elements on the grid, with classes of the style. */
+  readonly marks: readonly string[];
+  readonly xLabels: readonly AxisLabel[];
+  readonly yLabels: readonly AxisLabel[];
+  /** SVG text on top of the marks. */
+  readonly words?: string;
+  /** CSS pixels. */
+  readonly height: number;
+  /** Where row names stand left of the marks. */
+  readonly isWide?: boolean;
+  /** Attributes for the script's readout. */
+  readonly readout?: string;
+}
+
+/** Width and colours come from the page; the height is fixed, so that a chart fits any width without a script. */
+export function plotSvg({
+  finding,
+  marks,
+  xLabels,
+  yLabels,
+  words = "",
+  height,
+  isWide,
+  readout,
+}: Plot): string {
+  const kind = isWide ? "chart rows" : "chart";
+  return `<svg class="${kind}" role="img" aria-label="${shownText(finding)}" height="${height}"${readout ?? ""}>
+<svg class="marks" viewBox="0 0 ${GRID} ${GRID}" width="100%" height="100%" preserveAspectRatio="none">${marks.join("")}</svg>
+${xLabels.map(xLabel).join("")}${yLabels.map(yLabel).join("")}${words}</svg>`;
+}
+
+function xLabel({ at, text, isSpare }: AxisLabel): string {
+  const edge = at > 0.97 ? ' class="end"' : at < 0.02 ? ' class="start"' : "";
+  const kind = isSpare ? ' class="spare"' : edge;
+  return `<text x="${percent(at)}" y="100%" dy="1.3em"${kind}>${shownText(text)}</text>`;
+}
+
+function yLabel({ at, text }: AxisLabel): string {
+  return `<text class="y" x="-6" y="${percent(1 - at)}" dy=".35em">${shownText(text)}</text>`;
+}
+
+/** A share as SVG writes it. */
+export function percent(share: number): string {
+  return `${Number((100 * share).toFixed(2))}%`;
+}
+
+/** A path with a class of the style. */
+export function mark(kind: string, path: string, name?: string): string {
+  if (path === "") return "";
+  return `<path class="${kind}"${name === undefined ? "" : ` data-name="${shownText(name)}"`} d="${path}"/>`;
+}
+
+/** Lines across at the ticks of the y axis, that of 0 stronger. */
+export function yGrid(scale: Scale): string {
+  const lines = scale.ticks.filter((tick) => tick !== 0).map((tick) => across1(scale, tick));
+  const zero = scale.low <= 0 && scale.high >= 0 ? mark("zero", across1(scale, 0)) : "";
+  return mark("grid", lines.join("")) + zero;
+}
+
+function across1(scale: Scale, value: number): string {
+  const y = down(shareOf(scale, value));
+  return segment(0, y, GRID, y);
+}
+
+/** Lines down at the ticks of the x axis, that of 0 stronger. */
+export function xGrid(scale: Scale): string {
+  const lines = scale.ticks.filter((tick) => tick !== 0).map((tick) => down1(scale, tick));
+  const zero = scale.low <= 0 && scale.high >= 0 ? mark("zero", down1(scale, 0)) : "";
+  return mark("grid", lines.join("")) + zero;
+}
+
+function down1(scale: Scale, value: number): string {
+  const x = across(shareOf(scale, value));
+  return segment(x, 0, x, GRID);
+}
+
+/** The ticks of a scale as words, with as many digits as their step needs. */
+export function tickLabels(scale: Scale, unit: Unit): AxisLabel[] {
+  return scale.ticks.map((tick) => ({ at: shareOf(scale, tick), text: tickText(tick, scale.step, unit) }));
+}
+
+function tickText(value: number, step: number, unit: Unit): string {
+  const isShare = unit === "percent" || unit === "return" || unit === "share";
+  const factor = isShare ? 100 : 1;
+  const digits = Math.max(0, -Math.floor(Math.log10(step * factor) + 1e-9));
+  const size = Math.abs(value * factor);
+  const amount =
+    size >= 1e6 ? size.toExponential(1) : digits > 6 ? size.toExponential(0) : size.toFixed(digits);
+  const hasSign = unit === "percent" || unit === "return";
+  const sign = value < 0 ? "\u2212" : hasSign && value > 0 ? "+" : "";
+  return value === 0 ? `0${isShare ? "\u202f%" : ""}` : `${sign}${amount}${isShare ? "\u202f%" : ""}`;
+}

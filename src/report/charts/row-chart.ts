@@ -1,0 +1,88 @@
+import type { Unit } from "../data/figures.ts";
+import { across, box, dot, GRID, segment } from "./path.ts";
+import { type AxisLabel, mark, plotSvg, tickLabels, xGrid } from "./plot.ts";
+import { linearScale, type Scale, shareOf } from "./scale.ts";
+import { shortText } from "./shown-text.ts";
+
+/** A row: a bar from the base, or with `low` and `high` a dot within its interval. */
+export interface ChartRow {
+  readonly name: string;
+  readonly value: number;
+  /** An end that is not there is one-sided: the line goes on to the frame. */
+  readonly low?: number | null;
+  readonly high?: number | null;
+  /** Drawn hollow. */
+  readonly isOlder?: boolean;
+}
+
+export interface RowChart {
+  readonly finding: string;
+  readonly rows: readonly ChartRow[];
+  readonly unit: Unit;
+  readonly level?: number;
+  /** Where the bars begin; 0 if it is left out. */
+  readonly base?: number;
+}
+
+const ROW_HEIGHT = 17;
+const LONGEST_NAME = 11;
+
+/** One row below the other, their names on the left. */
+export function rowChart({ finding, rows, unit, level, base = 0 }: RowChart): string {
+  const ends = rows.flatMap(({ low, high }) => [low, high].filter((end) => typeof end === "number"));
+  const known = level === undefined ? [] : [level];
+  const x = linearScale([base, ...known, ...rows.map(({ value }) => value), ...ends], 4);
+  const middle = (i: number) => across((i + 0.5) / rows.length);
+  const marks = [
+    xGrid(x),
+    level === undefined
+      ? ""
+      : mark("level", segment(across(shareOf(x, level)), 0, across(shareOf(x, level)), GRID)),
+    mark("interval", rows.map((row, i) => (isBounded(row) ? interval(row, middle(i), x) : "")).join("")),
+    mark(
+      "bar",
+      rows.map((row, i) => (isBounded(row) || row.isOlder ? "" : bar(row, i, rows.length, x, base))).join(""),
+    ),
+    mark(
+      "bar second",
+      rows
+        .map((row, i) => (!isBounded(row) && row.isOlder ? bar(row, i, rows.length, x, base) : ""))
+        .join(""),
+    ),
+    mark(
+      "dot",
+      rows.map((row, i) => (isBounded(row) ? dot(across(shareOf(x, row.value)), middle(i)) : "")).join(""),
+    ),
+  ];
+  return plotSvg({
+    finding,
+    marks,
+    xLabels: tickLabels(x, unit).map(
+      (label, i, all): AxisLabel => ({ ...label, isSpare: all.length > 4 && i % 2 === 1 }),
+    ),
+    yLabels: [],
+    words: rows.map((row, i) => nameText(row, (i + 0.5) / rows.length)).join(""),
+    height: Math.max(40, rows.length * ROW_HEIGHT),
+    isWide: true,
+  });
+}
+
+function isBounded({ low, high }: ChartRow): boolean {
+  return typeof low === "number" || typeof high === "number";
+}
+
+function interval({ low, high }: ChartRow, y: number, x: Scale): string {
+  const left = typeof low === "number" ? across(shareOf(x, low)) : 0;
+  const right = typeof high === "number" ? across(shareOf(x, high)) : GRID;
+  return segment(left, y, right, y);
+}
+
+function bar({ value }: ChartRow, i: number, count: number, x: Scale, base: number): string {
+  const [top, bottom] = [across((i + 0.15) / count), across((i + 0.85) / count)];
+  return box(across(shareOf(x, base)), top, across(shareOf(x, value)), bottom);
+}
+
+function nameText({ name, isOlder }: ChartRow, at: number): string {
+  const text = `${isOlder ? "\u25cb " : ""}${shortText(name, LONGEST_NAME)}`;
+  return `<text class="y" x="-6" y="${Number((100 * at).toFixed(2))}%" dy=".35em">${text}</text>`;
+}

@@ -1,0 +1,87 @@
+import type { TickerSeries } from "../data/report-data.ts";
+import { columnsOf } from "./line-chart.ts";
+import { area, dot, down, type Point, polyline, segment } from "./path.ts";
+import { mark, plotSvg, tickLabels, yGrid } from "./plot.ts";
+import { linearScale, type Scale, shareOf } from "./scale.ts";
+import { timeLabels } from "./time-axis.ts";
+
+/** Dates that lie together in one column of a chart: the range of their returns, the mean of the rest. */
+interface Column {
+  readonly x: number;
+  readonly predicted: number;
+  readonly lower: number;
+  readonly upper: number;
+  readonly least: number;
+  readonly most: number;
+}
+
+/**
+ * Forecasts and intervals of a ticker against what came, with each return that fell outside marked.
+ * @param columns how many there are at most: with more dates, each stands for several.
+ */
+export function tickerChart(finding: string, series: TickerSeries, columns: number): string {
+  const { days, realised, lower, upper } = series;
+  const drawn = columnsWithin(series, columns);
+  const y = linearScale(
+    drawn.flatMap(({ predicted, lower: low, upper: high, least, most }) => [
+      predicted,
+      low,
+      high,
+      least,
+      most,
+    ]),
+  );
+  const column = columnsOf(days);
+  const row = (value: number) => down(shareOf(y, value));
+  const ranges = drawn.filter(({ least }) => !Number.isNaN(least));
+  const misses = Array.from(realised, (value, i) =>
+    value < lower[i]! || value > upper[i]! ? dot(column(days[i]!), row(value)) : "",
+  );
+  const line = drawn.map(({ x, predicted }): Point | null =>
+    Number.isNaN(predicted) ? null : [x, row(predicted)],
+  );
+  const marks = [
+    yGrid(y),
+    mark("band", bandPath(drawn, y)),
+    mark("return", ranges.map(({ x, least, most }) => segment(x, row(most), x, row(least))).join("")),
+    mark("dot miss", misses.join("")),
+    mark("line", polyline(line), "forecast"),
+  ];
+  const xLabels = timeLabels(days[0]!, days.at(-1)!);
+  return plotSvg({ finding, marks, xLabels, yLabels: tickLabels(y, "return"), height: 200 });
+}
+
+function columnsWithin({ days, predicted, realised, lower, upper }: TickerSeries, most: number): Column[] {
+  const column = columnsOf(days);
+  const size = Math.max(1, Math.ceil(days.length / most));
+  return Array.from({ length: Math.ceil(days.length / size) }, (_, k) => {
+    const [from, to] = [k * size, Math.min(days.length, (k + 1) * size)];
+    const returns = realised.subarray(from, to).filter((value) => !Number.isNaN(value));
+    return {
+      x: column(days[from + Math.floor((to - from) / 2)]!),
+      predicted: meanOf(predicted.subarray(from, to)),
+      lower: meanOf(lower.subarray(from, to)),
+      upper: meanOf(upper.subarray(from, to)),
+      least: returns.length === 0 ? Number.NaN : Math.min(...returns),
+      most: returns.length === 0 ? Number.NaN : Math.max(...returns),
+    };
+  });
+}
+
+/** NaN without a number. */
+function meanOf(values: Float64Array): number {
+  const known = values.filter((value) => !Number.isNaN(value));
+  return known.reduce((sum, value) => sum + value, 0) / known.length;
+}
+
+/** With one end only, the band goes on to the frame. */
+function bandPath(columns: readonly Column[], y: Scale): string {
+  const bounded = columns.filter(({ lower, upper }) => !Number.isNaN(lower) || !Number.isNaN(upper));
+  return area(
+    bounded.map(({ x, lower, upper }) => ({
+      x,
+      top: Number.isNaN(upper) ? 0 : down(shareOf(y, upper)),
+      bottom: Number.isNaN(lower) ? down(0) : down(shareOf(y, lower)),
+    })),
+  );
+}

@@ -1,0 +1,30 @@
+import { shownText } from "../charts/shown-text.ts";
+
+/** More rows are no help beside a picture. */
+const MOST_ROWS = 60;
+
+/** A table of text, the first column naming the row. Other columns are numbers, on the right. */
+export interface NumbersTable {
+  readonly caption: string;
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+}
+
+/** The numbers of a chart, folded away; of more than 60 rows evenly picked ones, the last among them. */
+export function numbersTable(table: NumbersTable): string {
+  const { caption, rows } = table;
+  const every = Math.ceil(rows.length / MOST_ROWS);
+  const kept = rows.filter((_, i) => (rows.length - 1 - i) % every === 0);
+  const which = every === 1 ? "" : `, ${kept.length} of ${rows.length} rows`;
+  return `<details><summary>Numbers<span class="unseen">: ${shownText(caption)}</span>${which}</summary>${plainTable({ ...table, rows: kept })}</details>`;
+}
+
+/** The same, open. */
+export function plainTable({ caption, columns, rows }: NumbersTable): string {
+  const head = columns.map((name) => `<th scope="col">${shownText(name)}</th>`).join("");
+  const body = rows.map(
+    ([name, ...cells]) =>
+      `<tr><th scope="row"><bdi>${shownText(name!)}</bdi></th>${cells.map((cell) => `<td>${shownText(cell)}</td>`).join("")}</tr>`,
+  );
+  return `<div class="scroll" tabindex="0" role="region" aria-label="${shownText(caption)}"><table><thead><tr>${head}</tr></thead><tbody>${body.join("\n")}</tbody></table></div>`;
+}

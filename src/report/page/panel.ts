@@ -1,0 +1,81 @@
+import { shownText } from "../charts/shown-text.ts";
+import type { Part } from "../data/report-data.ts";
+
+/** One picture of a section: what it shows, its finding in words, the chart and its numbers. */
+export interface Panel {
+  /** Of several outputs those of the same title stand side by side. */
+  readonly title: string;
+  readonly finding: string;
+  /** HTML. */
+  readonly chart: string;
+  /** How to read it: names of lines and marks, HTML of `keyLine`. */
+  readonly key?: string;
+  /** HTML of `numbersTable`. */
+  readonly numbers?: string;
+  /** It takes the whole width. */
+  readonly isWide?: boolean;
+}
+
+/** Panels of a part, or one that says why there are none. */
+export function panelsOf<T>(
+  title: string,
+  part: Part<T>,
+  panels: (data: T) => readonly Panel[],
+): readonly Panel[] {
+  if (part.data !== undefined) return panels(part.data);
+  return [{ title, finding: part.absent!, chart: "", isWide: true }];
+}
+
+/** @param owner the output's name, where there are several. */
+export function panelHtml(
+  { title, finding, chart, key = "", numbers = "", isWide }: Panel,
+  owner?: string,
+): string {
+  const whose = owner === undefined ? "" : ` <span class="owner"><bdi>${shownText(owner)}</bdi></span>`;
+  const kind = isWide ? ' class="wide"' : "";
+  return `<figure${kind}><figcaption><h3>${shownText(title)}${whose}</h3><p>${shownText(finding)}</p>${key}</figcaption>${chart}${numbers}</figure>`;
+}
+
+/** The marks of a chart, as the style draws them. */
+export type KeyMark =
+  | "line"
+  | "line second"
+  | "band"
+  | "level"
+  | "at"
+  | "bar"
+  | "bar second"
+  | "dot"
+  | "dot second"
+  | "dot miss"
+  | "whisker"
+  | "interval"
+  | "return"
+  | "train";
+
+/** What the marks of a chart mean. */
+export function keyLine(entries: readonly (readonly [mark: KeyMark, meaning: string])[]): string {
+  const items = entries.map(
+    ([mark, meaning]) =>
+      `<li><svg width="22" height="12" aria-hidden="true">${swatch(mark)}</svg>${shownText(meaning)}</li>`,
+  );
+  return `<ul class="key">${items.join("")}</ul>`;
+}
+
+function swatch(mark: KeyMark): string {
+  const [kind] = mark.split(" ");
+  switch (kind) {
+    case "band":
+    case "bar":
+    case "train":
+      return `<path class="${mark}" d="M2 1h18v10h-18z"/>`;
+    case "dot":
+      return `<path class="${mark}" d="M11 6h0"/>`;
+    case "at":
+    case "return":
+    case "whisker":
+      return `<path class="${mark}" d="M11 0v12"/>`;
+    default:
+      return `<path class="${mark}" d="M0 6h22"/>`;
+  }
+}

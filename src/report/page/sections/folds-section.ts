@@ -1,0 +1,124 @@
+import { formatDay } from "../../../contract/market/dates.ts";
+import { columnChart } from "../../charts/column-chart.ts";
+import { foldChart } from "../../charts/fold-chart.ts";
+import { lineChart } from "../../charts/line-chart.ts";
+import { shownText } from "../../charts/shown-text.ts";
+import { countedRows, figure } from "../../data/figures.ts";
+import type { Folds, TrainedNetwork, Training } from "../../data/report-data.ts";
+import { numbersTable, plainTable } from "../numbers-table.ts";
+import { keyLine, type Panel } from "../panel.ts";
+
+/** The walk-forward folds. */
+export function foldsPanels({ folds, timelineFinding, skillFinding, beside, besideFinding }: Folds): Panel[] {
+  return [
+    {
+      title: "Walk-forward timeline",
+      finding: timelineFinding,
+      chart: foldChart(timelineFinding, folds),
+      key: keyLine([
+        ["train", "learned from"],
+        ["bar", "then tested on"],
+      ]),
+      numbers: numbersTable({
+        caption: "folds",
+        columns: ["Fold", "Learned from", "to", "Tested from", "to", "Test rows", "R² against zero"],
+        rows: folds.map((fold) => [
+          String(fold.fold),
+          formatDay(fold.trainStart),
+          formatDay(fold.trainEnd),
+          formatDay(fold.testStart),
+          formatDay(fold.testEnd),
+          figure(fold.n, "count"),
+          figure(fold.r2Zero, "percent"),
+        ]),
+      }),
+    },
+    {
+      title: "R² by fold",
+      finding: skillFinding,
+      chart: columnChart({
+        finding: skillFinding,
+        labels: folds.map(({ fold }) => String(fold)),
+        unit: "percent",
+        series: [folds.map(({ r2Zero }) => r2Zero)],
+      }),
+    },
+    {
+      title: "Out of fold beside score",
+      finding: besideFinding,
+      chart: plainTable({
+        caption: "out of fold beside score rows",
+        columns: ["Metric", "Out of fold", "Score rows"],
+        rows: beside.map(({ name, unit, outOfFold, score }) => [
+          name,
+          figure(outOfFold, unit),
+          figure(score, unit),
+        ]),
+      }),
+    },
+  ];
+}
+
+/** More curves are no picture; the table has them all. */
+const MOST_CURVES = 12;
+
+/** Training and validation curves of networks. */
+export function trainingPanels({ networks, finding }: Training): Panel[] {
+  const shown = networks.slice(0, MOST_CURVES);
+  const cut = shown.length < networks.length ? ` The first ${MOST_CURVES} are drawn.` : "";
+  const epochs = numbersTable({
+    caption: "networks",
+    columns: [
+      "Network",
+      "Epochs",
+      "Best epoch",
+      "Validation loss there",
+      "Loss of the zero forecast",
+      "Parameters",
+    ],
+    rows: networks.map(({ name, validationLoss, bestEpoch, zeroLoss, parameters }) => [
+      name,
+      figure(validationLoss.length, "count"),
+      figure(bestEpoch, "count"),
+      figure(validationLoss[bestEpoch - 1], "number"),
+      figure(zeroLoss, "number"),
+      figure(parameters, "count"),
+    ]),
+  });
+  const hasZero = shown.some(({ zeroLoss }) => zeroLoss !== undefined);
+  const key = keyLine([
+    ["line", "validation loss"],
+    ["line second", "training loss"],
+    ["at", "best epoch"],
+    ...(hasZero ? [["level", "loss of the zero forecast"] as const] : []),
+  ]);
+  const curves = `<div class="small">${shown.map(curveHtml).join("")}</div>`;
+  return [
+    {
+      title: `Training of ${countedRows(networks.length, "network")}`,
+      finding: `${finding}${cut}`,
+      key,
+      chart: curves,
+      numbers: epochs,
+      isWide: true,
+    },
+  ];
+}
+
+function curveHtml({ finding, trainLoss, validationLoss, bestEpoch, zeroLoss }: TrainedNetwork): string {
+  const x = Int32Array.from(validationLoss, (_, i) => i + 1);
+  const chart = lineChart({
+    finding,
+    x,
+    xKind: "epoch",
+    unit: "number",
+    lines: [
+      { name: "validation loss", values: validationLoss },
+      { name: "training loss", values: trainLoss },
+    ],
+    at: bestEpoch,
+    levels: zeroLoss === undefined ? [] : [zeroLoss],
+    height: 120,
+  });
+  return `<div><p>${shownText(finding)}</p>${chart}</div>`;
+}

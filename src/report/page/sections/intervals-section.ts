@@ -1,0 +1,194 @@
+import { formatDay } from "../../../contract/market/dates.ts";
+import { columnChart } from "../../charts/column-chart.ts";
+import { lineChart } from "../../charts/line-chart.ts";
+import { rowChart } from "../../charts/row-chart.ts";
+import { figure } from "../../data/figures.ts";
+import type { IntervalsSection, TickerCoverage } from "../../data/report-data.ts";
+import { numbersTable, plainTable } from "../numbers-table.ts";
+import { keyLine, type Panel } from "../panel.ts";
+import { END_BARS, ends } from "./mu-section.ts";
+
+/** What intervals held. */
+export function intervalsPanels(data: IntervalsSection): Panel[] {
+  return [
+    rollingPanel(data),
+    widthPanel(data),
+    yearsPanel(data),
+    missesPanel(data),
+    tickersPanel(data),
+    ...othersPanel(data),
+  ];
+}
+
+function rollingPanel({ overTime, nominal }: IntervalsSection): Panel {
+  const { days, coverage, coverageFinding: finding, rollingDates } = overTime;
+  const title = `Coverage, ${rollingDates} dates`;
+  if (coverage.every(Number.isNaN)) return { title, finding, chart: "" };
+  return {
+    title,
+    finding,
+    chart: lineChart({
+      finding,
+      x: days,
+      xKind: "day",
+      unit: "share",
+      lines: [{ name: "coverage", values: coverage }],
+      levels: [nominal],
+    }),
+    key: keyLine([
+      ["line", `share of returns held, last ${rollingDates} dates`],
+      ["level", `asked: ${figure(nominal, "share")}`],
+    ]),
+    numbers: numbersTable({
+      caption: title,
+      columns: ["Date", "Coverage"],
+      rows: Array.from(days, (day, i) => [formatDay(day), figure(coverage[i], "share")]).filter(
+        (_, i) => !Number.isNaN(coverage[i]!),
+      ),
+    }),
+  };
+}
+
+function widthPanel({ overTime, bound }: IntervalsSection): Panel {
+  const { days, width, widthFinding: finding } = overTime;
+  const name = bound === "both" ? "median width" : "median distance of the end from the forecast";
+  return {
+    title: "Width",
+    finding,
+    chart: lineChart({
+      finding,
+      x: days,
+      xKind: "day",
+      unit: "share",
+      lines: [{ name, values: width }],
+      levels: [0],
+    }),
+    key: keyLine([["line", `${name} over the tickers of a date, in percent of price`]]),
+    numbers: numbersTable({
+      caption: "width",
+      columns: ["Date", "Median"],
+      rows: Array.from(days, (day, i) => [formatDay(day), figure(width[i], "share")]),
+    }),
+  };
+}
+
+function yearsPanel({ years, yearsFinding, nominal, method = "asked", others }: IntervalsSection): Panel {
+  const other = others.find((one) => one.years.length > 0);
+  const theirs =
+    other === undefined
+      ? []
+      : [years.map(({ year }) => other.years.find((one) => one.year === year)?.coverage ?? null)];
+  const level = ["level", `asked: ${figure(nominal, "share")}`] as const;
+  return {
+    title: "Coverage by year",
+    finding: yearsFinding,
+    chart: columnChart({
+      finding: yearsFinding,
+      labels: years.map(({ year }) => String(year)),
+      unit: "share",
+      series: [years.map(({ coverage }) => coverage), ...theirs],
+      level: nominal,
+      isFromLevel: true,
+    }),
+    key: keyLine(
+      other === undefined
+        ? [["bar", "coverage"], level]
+        : [["bar", method], ["bar second", other.name], level],
+    ),
+    numbers: numbersTable({
+      caption: "coverage by year",
+      columns: ["Year", "Rows", "Coverage", "Mean width"],
+      rows: years.map(({ year, n, coverage, meanWidth }) => [
+        String(year),
+        figure(n, "count"),
+        figure(coverage, "share"),
+        figure(meanWidth, "share"),
+      ]),
+    }),
+  };
+}
+
+function missesPanel({ misses, n, bound, nominal }: IntervalsSection): Panel {
+  const sides = [
+    ...(bound === "upper" ? [] : [{ name: "below", value: misses.below / n }]),
+    ...(bound === "lower" ? [] : [{ name: "above", value: misses.above / n }]),
+  ];
+  const asked = (1 - nominal) / sides.length;
+  return {
+    title: "Misses",
+    finding: misses.finding,
+    chart: rowChart({ finding: misses.finding, unit: "share", rows: sides, level: asked }),
+    key: keyLine([
+      ["bar", "share of returns outside"],
+      ["level", `asked on ${sides.length === 1 ? "this" : "either"} side: ${figure(asked, "share")}`],
+    ]),
+  };
+}
+
+function tickersPanel({ tickers, tickersFinding, nominal }: IntervalsSection): Panel {
+  const shown = ends(tickers);
+  const cut =
+    shown.length < tickers.length ? ` The ${END_BARS} lowest and the ${END_BARS} highest are shown.` : "";
+  return {
+    title: "Coverage by ticker",
+    finding: `${tickersFinding}${cut}`,
+    chart: rowChart({
+      finding: tickersFinding,
+      unit: "share",
+      base: nominal,
+      level: nominal,
+      rows: shown.map(({ ticker, coverage }) => ({ name: ticker, value: coverage })),
+    }),
+    key: keyLine([
+      ["bar", "less or more than asked"],
+      ["level", `asked: ${figure(nominal, "share")}`],
+    ]),
+    numbers: tickersNumbers(tickers),
+  };
+}
+
+function tickersNumbers(tickers: readonly TickerCoverage[]): string {
+  return numbersTable({
+    caption: "coverage by ticker",
+    columns: ["Ticker", "Rows", "Coverage", "Below", "Above", "Mean width"],
+    rows: tickers.map(({ ticker, n, coverage, below, above, meanWidth }) => [
+      ticker,
+      figure(n, "count"),
+      figure(coverage, "share"),
+      figure(below, "count"),
+      figure(above, "count"),
+      figure(meanWidth, "share"),
+    ]),
+  });
+}
+
+/** The method asked for beside the others, on the same rows. */
+function othersPanel({
+  others,
+  othersFinding,
+  method = "asked",
+  coverage,
+  tickers,
+}: IntervalsSection): Panel[] {
+  if (others.length === 0 || othersFinding === undefined) return [];
+  const own = [method, figure(coverage, "share"), figure(tickers[0]?.coverage, "share"), "1"];
+  return [
+    {
+      title: "Beside other methods",
+      finding: othersFinding,
+      chart: plainTable({
+        caption: "interval methods on the same rows",
+        columns: ["Method", "Coverage", "Worst ticker", "Score of the method asked for over this one's"],
+        rows: [
+          own,
+          ...others.map((other) => [
+            other.name,
+            figure(other.coverage, "share"),
+            figure(other.worstTicker, "share"),
+            figure(other.scoreRatio, "number"),
+          ]),
+        ],
+      }),
+    },
+  ];
+}

@@ -1,0 +1,83 @@
+import { histogramChart } from "../../charts/column-chart.ts";
+import { rowChart } from "../../charts/row-chart.ts";
+import { countedRows, figure, NO_FIGURE } from "../../data/figures.ts";
+import type { Mu, MuBar } from "../../data/report-data.ts";
+import { numbersTable } from "../numbers-table.ts";
+import { keyLine, type Panel } from "../panel.ts";
+
+/** Up to so many tickers all have a bar. */
+export const MOST_BARS = 44;
+/** Of more so many of the top, and of the bottom. */
+export const END_BARS = 20;
+
+/** The top and the bottom of an order that is too long for a picture, or all of it. */
+export function ends<T>(rows: readonly T[]): readonly T[] {
+  return rows.length <= MOST_BARS ? rows : [...rows.slice(0, END_BARS), ...rows.slice(-END_BARS)];
+}
+
+/** The forecasts, alone and with their intervals. */
+export function muPanels({ finding, bars, asOf, histogram }: Mu): Panel[] {
+  const shown = ends(bars);
+  const cut =
+    shown.length < bars.length ? ` The ${END_BARS} largest and the ${END_BARS} smallest are shown.` : "";
+  const hasOlder = shown.some(({ olderDate }) => olderDate !== undefined);
+  const panels: Panel[] = [
+    {
+      title: "Forecasts",
+      finding: `${finding}${cut}`,
+      chart: rowChart({ finding, unit: "return", rows: shown.map(alone) }),
+      ...(hasOlder
+        ? {
+            key: keyLine([
+              ["bar", `forecast of ${asOf}`],
+              ["bar second", "○ forecast of an earlier date"],
+            ]),
+          }
+        : {}),
+      numbers: muNumbers(bars),
+    },
+  ];
+  if (bars.some(({ lower, upper }) => lower !== null || upper !== null)) {
+    const doubt = "The same forecasts with their intervals: the next return may lie anywhere on its line.";
+    panels.push({
+      title: "Forecasts with intervals",
+      finding: doubt,
+      chart: rowChart({
+        finding: doubt,
+        unit: "return",
+        rows: shown.map(({ lower, upper, ...bar }) => ({ ...alone(bar), low: lower, high: upper })),
+      }),
+      key: keyLine([
+        ["dot", "forecast"],
+        ["interval", "interval"],
+      ]),
+    });
+  }
+  if (shown.length < bars.length) {
+    const spread = `All ${countedRows(bars.length, "forecast")} by size.`;
+    panels.push({
+      title: "All forecasts",
+      finding: spread,
+      chart: histogramChart(spread, histogram, "return", 0),
+    });
+  }
+  return panels;
+}
+
+function alone({ ticker, mu, olderDate }: Pick<MuBar, "ticker" | "mu" | "olderDate">) {
+  return { name: ticker, value: mu, isOlder: olderDate !== undefined };
+}
+
+function muNumbers(bars: readonly MuBar[]): string {
+  return numbersTable({
+    caption: "forecasts",
+    columns: ["Ticker", "Forecast", "Lower end", "Upper end", "Earlier date"],
+    rows: bars.map(({ ticker, mu, lower, upper, olderDate }) => [
+      ticker,
+      figure(mu, "return"),
+      figure(lower, "return"),
+      figure(upper, "return"),
+      olderDate ?? NO_FIGURE,
+    ]),
+  });
+}

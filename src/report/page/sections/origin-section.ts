@@ -1,0 +1,83 @@
+import { rowChart } from "../../charts/row-chart.ts";
+import { shownText } from "../../charts/shown-text.ts";
+import { figure } from "../../data/figures.ts";
+import type { CheckVerdict, NamedText, Origin } from "../../data/report-data.ts";
+import { numbersTable, plainTable } from "../numbers-table.ts";
+import { type Panel, panelsOf } from "../panel.ts";
+
+/** What the numbers come from, and what the job had to say. */
+export function originPanels(origin: Origin): Panel[] {
+  return [
+    ...checkPanel("Replay", origin.replay),
+    ...checkPanel("Audit", origin.audit),
+    warningsPanel(origin),
+    failuresPanel(origin),
+    ...panelsOf("Importances", origin.importances, ({ features, finding }) => [
+      {
+        title: "Importances",
+        finding,
+        chart: rowChart({
+          finding,
+          unit: "share",
+          rows: features.map(({ feature, share }) => ({ name: feature, value: share })),
+        }),
+        numbers: numbersTable({
+          caption: "importances",
+          columns: ["Feature", "Mean share", "Tickers"],
+          rows: features.map(({ feature, share, tickers }) => [
+            feature,
+            figure(share, "share"),
+            figure(tickers, "count"),
+          ]),
+        }),
+      },
+    ]),
+    textsPanel("Model", "The configuration, every default filled in.", origin.model),
+    textsPanel("Provenance", "What the job read and ran on.", origin.provenance),
+  ];
+}
+
+function checkPanel(title: string, verdict: CheckVerdict | undefined): Panel[] {
+  if (verdict === undefined) return [];
+  const lines = verdict.lines.map((line) => `<li>${shownText(line)}</li>`).join("");
+  const badge = `<p class="badge ${verdict.isGood ? "some" : "none"}">${shownText(verdict.verdict)}</p>`;
+  return [{ title, finding: verdict.sentence, chart: `${badge}${lines === "" ? "" : `<ul>${lines}</ul>`}` }];
+}
+
+/** More are no reading; the output has them all. */
+const MOST_LINES = 60;
+
+function warningsPanel({ warnings }: Origin): Panel {
+  const rows = warnings.slice(0, MOST_LINES).map(({ code, ticker, message, cure }) => {
+    const whose = ticker === undefined ? "" : ` <bdi>${shownText(ticker)}</bdi>:`;
+    return `<li><code>${shownText(code)}</code>${whose} ${shownText(message)}${cure === undefined ? "" : `<br><span class="faint">${shownText(cure)}</span>`}</li>`;
+  });
+  return linesPanel("Warnings", warnings.length, rows);
+}
+
+function failuresPanel({ failures }: Origin): Panel {
+  const rows = failures
+    .slice(0, MOST_LINES)
+    .map(
+      ({ ticker, code, message }) =>
+        `<li><bdi>${shownText(ticker)}</bdi>: <code>${shownText(code)}</code> ${shownText(message)}</li>`,
+    );
+  return linesPanel("Failures", failures.length, rows);
+}
+
+function linesPanel(title: string, count: number, lines: readonly string[]): Panel {
+  const name = title.toLowerCase();
+  if (count === 0) return { title, finding: `The job has no ${name}.`, chart: "" };
+  const cut = count > lines.length ? ` The first ${lines.length} are listed; the output has the rest.` : "";
+  const finding = `The job has ${figure(count, "count")} ${count === 1 ? name.slice(0, -1) : name}.${cut}`;
+  return { title, finding, chart: `<ul class="lines">${lines.join("\n")}</ul>` };
+}
+
+function textsPanel(title: string, finding: string, texts: readonly NamedText[]): Panel {
+  const rows = texts.map(({ name, text }) => [name, text]);
+  return {
+    title,
+    finding,
+    chart: `<details class="texts"><summary>${title}: ${texts.length} entries</summary>${plainTable({ caption: title, columns: ["Name", "Value"], rows })}</details>`,
+  };
+}

@@ -1,0 +1,155 @@
+import { formatDay } from "../../../contract/market/dates.ts";
+import { columnChart, histogramChart } from "../../charts/column-chart.ts";
+import { lineChart } from "../../charts/line-chart.ts";
+import { figure } from "../../data/figures.ts";
+import type { DailyCorrelation, SkillOverTime } from "../../data/report-data.ts";
+import { numbersTable } from "../numbers-table.ts";
+import { keyLine, type Panel } from "../panel.ts";
+
+/** IC and RankIC over the dates. */
+export function skillPanels(skill: SkillOverTime): Panel[] {
+  const both = [
+    ["IC", skill.ic],
+    ["RankIC", skill.rankIc],
+  ] as const;
+  return [
+    ...both.map(([name, daily]) => cumulativePanel(name, daily, skill.days)),
+    ...both.map(([name, daily]) => rollingPanel(name, daily, skill)),
+    yearsPanel(skill),
+    monthsPanel(skill),
+    ...both.map(([name, daily]) => histogramPanel(name, daily)),
+  ];
+}
+
+function cumulativePanel(name: string, daily: DailyCorrelation, days: Int32Array): Panel {
+  const { finding, cumulative, funnel, values } = daily;
+  const low = funnel.map((half) => -half);
+  return {
+    title: `${name}, summed`,
+    finding,
+    chart: lineChart({
+      finding,
+      x: days,
+      xKind: "day",
+      unit: "number",
+      lines: [{ name: `summed ${name}`, values: cumulative }],
+      band: { low, high: funnel },
+    }),
+    key: keyLine([
+      ["line", `sum of the daily ${name}`],
+      ["band", "95 % of what no skill gives"],
+    ]),
+    numbers: numbersTable({
+      caption: `${name}, summed`,
+      columns: ["Date", `${name} of the day`, "Sum", "Band of no skill, ±"],
+      rows: Array.from(days, (day, i) => [
+        formatDay(day),
+        figure(values[i], "number"),
+        figure(cumulative[i], "number"),
+        figure(funnel[i], "number"),
+      ]),
+    }),
+  };
+}
+
+function rollingPanel(name: string, daily: DailyCorrelation, { days, rollingDates }: SkillOverTime): Panel {
+  const { rolling, rollingFinding, rollingFunnel } = daily;
+  const title = `${name}, mean of ${rollingDates} dates`;
+  if (rolling.every(Number.isNaN)) return { title, finding: rollingFinding, chart: "" };
+  const half = rolling.map((value) => (Number.isNaN(value) ? Number.NaN : rollingFunnel));
+  return {
+    title,
+    finding: rollingFinding,
+    chart: lineChart({
+      finding: rollingFinding,
+      x: days,
+      xKind: "day",
+      unit: "number",
+      lines: [{ name: `mean ${name}`, values: rolling }],
+      ...(Number.isNaN(rollingFunnel) ? {} : { band: { low: half.map((value) => -value), high: half } }),
+      levels: [0],
+    }),
+    key: keyLine([
+      ["line", `mean ${name} of the last ${rollingDates} dates`],
+      ["band", "95 % of what no skill gives"],
+    ]),
+    numbers: numbersTable({
+      caption: title,
+      columns: ["Date", `Mean ${name}`],
+      rows: Array.from(days, (day, i) => [formatDay(day), figure(rolling[i], "number")]).filter(
+        (_, i) => !Number.isNaN(rolling[i]!),
+      ),
+    }),
+  };
+}
+
+function yearsPanel({ years, yearsFinding }: SkillOverTime): Panel {
+  return {
+    title: "By year",
+    finding: yearsFinding,
+    chart: columnChart({
+      finding: yearsFinding,
+      labels: years.map(({ year }) => String(year)),
+      unit: "number",
+      series: [years.map(({ ic }) => ic), years.map(({ rankIc }) => rankIc)],
+    }),
+    key: keyLine([
+      ["bar", "mean IC"],
+      ["bar second", "mean RankIC"],
+    ]),
+    numbers: numbersTable({
+      caption: "skill by year",
+      columns: ["Year", "Dates", "IC", "RankIC"],
+      rows: years.map(({ year, dates, ic, rankIc }) => [
+        String(year),
+        figure(dates, "count"),
+        figure(ic, "number"),
+        figure(rankIc, "number"),
+      ]),
+    }),
+  };
+}
+
+const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+
+/** A table that is its own picture: each cell has its number, and a shade by its size. */
+function monthsPanel({ months, years, monthsFinding }: SkillOverTime): Panel {
+  const largest = months.reduce((most, { rankIc }) => Math.max(most, Math.abs(rankIc)), 0);
+  const cells = new Map(months.map((skill) => [12 * skill.year + skill.month - 1, skill.rankIc]));
+  const rows = years.map(({ year }) => {
+    const row = MONTHS.map((_, month) => heatCell(cells.get(12 * year + month), largest));
+    return `<tr><th scope="row">${year}</th>${row.join("")}</tr>`;
+  });
+  const head = MONTHS.map((month) => `<th scope="col">${month[0]}<span>${month.slice(1)}</span></th>`);
+  return {
+    title: "RankIC by month",
+    finding: monthsFinding,
+    chart: `<table class="heat"><thead><tr><th scope="col"><span class="unseen">Year</span></th>${head.join("")}</tr></thead><tbody>${rows.join("\n")}</tbody></table>`,
+  };
+}
+
+/** In hundredths, as a cell is narrow. */
+function heatCell(value: number | undefined, largest: number): string {
+  if (value === undefined) return "<td></td>";
+  const strength = largest === 0 ? 0 : Math.min(3, Math.ceil((3 * Math.abs(value)) / largest));
+  const text = Math.abs(value).toFixed(2).replace(/^0/, "");
+  return `<td class="${value < 0 ? "below" : "above"}${strength}">${value < 0 ? "\u2212" : "+"}${text}</td>`;
+}
+
+function histogramPanel(name: string, { histogram, histogramFinding, values }: DailyCorrelation): Panel {
+  const { edges, counts } = histogram;
+  return {
+    title: `${name} of the days`,
+    finding: histogramFinding,
+    chart: histogramChart(histogramFinding, histogram, "number", 0),
+    numbers: numbersTable({
+      caption: `${name} of ${values.length} dates`,
+      columns: ["From", "To", "Dates"],
+      rows: Array.from(counts, (count, i) => [
+        figure(edges[i], "number"),
+        figure(edges[i + 1], "number"),
+        figure(count, "count"),
+      ]),
+    }),
+  };
+}

@@ -1,0 +1,91 @@
+import { shownText } from "../../charts/shown-text.ts";
+import { tickerChart } from "../../charts/ticker-chart.ts";
+import { figure } from "../../data/figures.ts";
+import type { TickerRow, TickerTable } from "../../data/report-data.ts";
+import { keyLine } from "../panel.ts";
+
+/** A column of the table: what it shows, and what it is sorted by. */
+interface Column {
+  readonly name: string;
+  readonly text: (row: TickerRow) => string;
+  readonly order: (row: TickerRow) => number | null;
+  /** Left out on narrow screens. */
+  readonly isSpare: boolean;
+}
+
+const COLUMNS: readonly Column[] = [
+  { name: "Forecast", text: ({ mu }) => figure(mu, "return"), order: ({ mu }) => mu, isSpare: false },
+  {
+    name: "R² against zero",
+    text: ({ r2Zero }) => figure(r2Zero, "percent"),
+    order: ({ r2Zero }) => r2Zero,
+    isSpare: false,
+  },
+  {
+    name: "R² against mean",
+    text: ({ r2Mean }) => figure(r2Mean, "percent"),
+    order: ({ r2Mean }) => r2Mean,
+    isSpare: true,
+  },
+  {
+    name: "Correlation",
+    text: (row) => figure(row.correlation, "number"),
+    order: (row) => row.correlation,
+    isSpare: true,
+  },
+  {
+    name: "Hit rate",
+    text: ({ hitRate }) => figure(hitRate, "share"),
+    order: ({ hitRate }) => hitRate,
+    isSpare: true,
+  },
+  { name: "RMSE", text: ({ rmse }) => figure(rmse, "share"), order: ({ rmse }) => rmse, isSpare: true },
+  {
+    name: "Coverage",
+    text: ({ coverage }) => figure(coverage, "share"),
+    order: ({ coverage }) => coverage,
+    isSpare: false,
+  },
+  {
+    name: "Misses",
+    text: ({ misses }) => figure(misses, "count"),
+    order: ({ misses }) => misses,
+    isSpare: true,
+  },
+  { name: "Rows", text: ({ n }) => figure(n, "count"), order: ({ n }) => n, isSpare: true },
+];
+
+/** Drawn dates of a ticker: all tickers of a page share so many, so that the page of many stays small. */
+const ALL_COLUMNS = 10_000;
+const MOST_COLUMNS = 500;
+const LEAST_COLUMNS = 50;
+
+/** Every ticker, each row opening to its forecasts against what came. */
+export function tickersHtml({ finding, rows }: TickerTable, owner: string): string {
+  const columns = Math.max(LEAST_COLUMNS, Math.min(MOST_COLUMNS, Math.floor(ALL_COLUMNS / rows.length)));
+  const head = COLUMNS.map(
+    ({ name, isSpare }) => `<th scope="col" aria-sort="none"${isSpare ? ' class="spare"' : ""}>${name}</th>`,
+  );
+  const key = keyLine([
+    ["line", "forecast"],
+    ["band", "interval"],
+    ["return", "realised return"],
+    ["dot miss", "return outside its interval"],
+  ]);
+  return `<p>${shownText(finding)} Open a ticker to see its forecasts against what came.</p>
+${key}
+<p class="search" hidden><label>Search a ticker <input type="search" autocomplete="off" spellcheck="false"></label> <span role="status"></span></p>
+<table class="tickers"><caption class="unseen">Tickers of <bdi>${shownText(owner)}</bdi></caption><thead><tr><th scope="col" aria-sort="ascending">Ticker</th>${head.join("")}</tr></thead>
+${rows.map((row) => rowHtml(row, columns)).join("\n")}
+</table>`;
+}
+
+function rowHtml(row: TickerRow, columns: number): string {
+  const cells = COLUMNS.map(({ text, order, isSpare }) => {
+    const value = order(row);
+    const sort = value === null ? "" : ` data-v="${Number(value.toPrecision(6))}"`;
+    return `<td${isSpare ? ' class="spare"' : ""}${sort}>${text(row)}</td>`;
+  });
+  return `<tbody><tr><th scope="row"><details><summary><bdi>${shownText(row.ticker)}</bdi></summary></details></th>${cells.join("")}</tr>
+<tr class="more"><td colspan="${COLUMNS.length + 1}"><p>${shownText(row.finding)}</p>${tickerChart(row.finding, row.series, columns)}</td></tr></tbody>`;
+}

@@ -1,0 +1,57 @@
+import { formatDay } from "../../../contract/market/dates.ts";
+import { bandMark } from "../../charts/band-mark.ts";
+import { shownText } from "../../charts/shown-text.ts";
+import { bandFigure, countedRows, figure } from "../../data/figures.ts";
+import type { OutputReport, Tile, Verdict } from "../../data/report-data.ts";
+import { plainTable } from "../numbers-table.ts";
+
+const BADGES: Readonly<Record<Verdict["evidence"], string>> = {
+  some: "Evidence of skill",
+  none: "No evidence of skill",
+  unknown: "Skill cannot be judged yet",
+};
+
+/** What a reader takes away: three sentences, the tiles, and the forecasts that any model has to beat. */
+export function verdictHtml(output: OutputReport, isAmongSeveral: boolean): string {
+  const { verdict, name } = output;
+  const heading = isAmongSeveral ? `<h3 class="model"><bdi>${shownText(name)}</bdi></h3>` : "";
+  return `<div class="verdict">${heading}
+<p class="badge ${verdict.evidence}">${BADGES[verdict.evidence]}</p>
+<div class="sentences">${verdict.sentences.map((sentence) => `<p>${shownText(sentence)}</p>`).join("")}</div>
+<p class="faint">${shownText(factsLine(output))}</p>
+<ul class="tiles">${verdict.tiles.map(tileHtml).join("\n")}</ul>
+${baselinesTable(verdict, name)}</div>`;
+}
+
+function factsLine({ facts }: OutputReport): string {
+  const { operation, asOf, rows, tickers, dates, firstDay, lastDay, learningEnd } = facts;
+  const learned = learningEnd === null ? "" : ` Learning ended on ${learningEnd}.`;
+  const judged =
+    firstDay === undefined || lastDay === undefined
+      ? "no row has a realised return"
+      : `judged on ${countedRows(rows, "row")} of ${countedRows(tickers, "ticker")} over ${countedRows(dates, "date")}, ${formatDay(firstDay)} to ${formatDay(lastDay)}`;
+  return `${operation} as of ${asOf}: ${judged}.${learned} Returns are next-day log-returns, in percent.`;
+}
+
+function tileHtml({ name, value, unit, band, reference }: Tile): string {
+  const within = band === null ? "no band" : `95 % band ${bandFigure(band, unit)}`;
+  const beside = reference.value === null ? "" : `${reference.name}: ${figure(reference.value, unit)}`;
+  const strip = value === null ? "" : bandMark(value, band, reference.value);
+  return `<li><h4>${shownText(name)}</h4><p class="value">${figure(value, unit)}</p>${strip}<p>${within}</p><p>${shownText(beside)}</p></li>`;
+}
+
+function baselinesTable({ baselines }: Verdict, name: string): string {
+  return plainTable({
+    caption: `${name} beside the forecasts that any model has to beat`,
+    columns: ["Forecast", "R² against zero", "IC", "RankIC", "Hit rate", "RMSE", "MAE"],
+    rows: baselines.map((row) => [
+      row.name,
+      figure(row.r2Zero, "percent"),
+      figure(row.icMean, "number"),
+      figure(row.rankIcMean, "number"),
+      figure(row.hitRate, "share"),
+      figure(row.rmse, "share"),
+      figure(row.mae, "share"),
+    ]),
+  });
+}
