@@ -22,16 +22,18 @@ export interface RowChart {
   readonly level?: number;
   /** Where the bars begin; 0 if it is left out. */
   readonly base?: number;
+  /** Values that the scale holds besides, so that small differences look small. */
+  readonly atLeast?: readonly number[];
 }
 
 const ROW_HEIGHT = 17;
-const LONGEST_NAME = 11;
+const LONGEST_NAME = 14;
 
 /** One row below the other, their names on the left. */
-export function rowChart({ finding, rows, unit, level, base = 0 }: RowChart): string {
+export function rowChart({ finding, rows, unit, level, base = 0, atLeast = [] }: RowChart): string {
   const ends = rows.flatMap(({ low, high }) => [low, high].filter((end) => typeof end === "number"));
   const known = level === undefined ? [] : [level];
-  const x = linearScale([base, ...known, ...rows.map(({ value }) => value), ...ends], 4);
+  const x = linearScale([base, ...atLeast, ...known, ...rows.map(({ value }) => value), ...ends], 4);
   const middle = (i: number) => across((i + 0.5) / rows.length);
   const marks = [
     xGrid(x),

@@ -2,7 +2,7 @@ import { type Day, dayOfCivil, formatDay } from "../../contract/market/dates.ts"
 import type { AxisLabel } from "./plot.ts";
 
 /** At most so many words stand at an axis of time. */
-const MOST_LABELS = 9;
+const MOST_LABELS = 6;
 
 /** Steps in months between two words: from months to decades. */
 const STEPS = [1, 2, 3, 6, 12, 24, 60, 120, 240, 600, 1200];
@@ -17,7 +17,7 @@ export function timeLabels(first: Day, last: Day): AxisLabel[] {
     return starts.map((day, i) => ({
       at: (day - first) / (last - first),
       text: step < 12 ? formatDay(day).slice(0, 7) : formatDay(day).slice(0, 4),
-      isSpare: starts.length > (step < 12 ? 4 : 6) && i % 2 === 1,
+      isSpare: step < 12 && starts.length > 4 && i % 2 === 1,
     }));
   }
   return [

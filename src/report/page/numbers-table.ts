@@ -1,4 +1,5 @@
 import { shownText } from "../charts/shown-text.ts";
+import { figure } from "../data/figures.ts";
 
 /** More rows are no help beside a picture. */
 const MOST_ROWS = 60;
@@ -15,7 +16,7 @@ export function numbersTable(table: NumbersTable): string {
   const { caption, rows } = table;
   const every = Math.ceil(rows.length / MOST_ROWS);
   const kept = rows.filter((_, i) => (rows.length - 1 - i) % every === 0);
-  const which = every === 1 ? "" : `, ${kept.length} of ${rows.length} rows`;
+  const which = every === 1 ? "" : `, ${kept.length} of ${figure(rows.length, "count")} rows`;
   return `<details><summary>Numbers<span class="unseen">: ${shownText(caption)}</span>${which}</summary>${plainTable({ ...table, rows: kept })}</details>`;
 }
 

@@ -30,6 +30,8 @@ interface ChartSection {
   readonly id: string;
   readonly title: string;
   readonly lead?: string;
+  /** Its panels are of very different heights. */
+  readonly isLoose?: boolean;
   readonly panels: (output: OutputReport) => readonly Panel[];
 }
 
@@ -63,7 +65,12 @@ const CHART_SECTIONS: readonly ChartSection[] = [
       ...(training.data === undefined ? [] : trainingPanels(training.data)),
     ],
   },
-  { id: "origin", title: "Warnings, model and provenance", panels: ({ origin }) => originPanels(origin) },
+  {
+    id: "origin",
+    title: "Warnings, model and provenance",
+    isLoose: true,
+    panels: ({ origin }) => originPanels(origin),
+  },
 ];
 
 /** The page of a report: one HTML document that asks for nothing else and is read without its script. */
@@ -102,10 +109,11 @@ function verdicts(outputs: readonly OutputReport[]): string {
   return `<div class="beside">${outputs.map((output) => verdictHtml(output, outputs.length > 1)).join("\n")}</div>`;
 }
 
-function chartsHtml({ lead, panels }: ChartSection, outputs: readonly OutputReport[]): string {
+function chartsHtml({ lead, isLoose, panels }: ChartSection, outputs: readonly OutputReport[]): string {
   const lines = lead === undefined ? "" : `<p>${lead}</p>\n`;
   if (outputs.length === 1) {
-    return `${lines}<div class="panels">${panels(outputs[0]!)
+    const kind = isLoose ? "panels loose" : "panels alone";
+    return `${lines}<div class="${kind}">${panels(outputs[0]!)
       .map((panel) => panelHtml(panel))
       .join("\n")}</div>`;
   }

@@ -6,6 +6,7 @@ import { figure } from "../../data/figures.ts";
 import type { IntervalsSection, TickerCoverage } from "../../data/report-data.ts";
 import { numbersTable, plainTable } from "../numbers-table.ts";
 import { keyLine, type Panel } from "../panel.ts";
+import { longYears } from "./long-years.ts";
 import { END_BARS, ends } from "./mu-section.ts";
 
 /** What intervals held. */
@@ -73,20 +74,21 @@ function widthPanel({ overTime, bound }: IntervalsSection): Panel {
 }
 
 function yearsPanel({ years, yearsFinding, nominal, method = "asked", others }: IntervalsSection): Panel {
+  const { long, note } = longYears(years, "row");
   const other = others.find((one) => one.years.length > 0);
   const theirs =
     other === undefined
       ? []
-      : [years.map(({ year }) => other.years.find((one) => one.year === year)?.coverage ?? null)];
+      : [long.map(({ year }) => other.years.find((one) => one.year === year)?.coverage ?? null)];
   const level = ["level", `asked: ${figure(nominal, "share")}`] as const;
   return {
     title: "Coverage by year",
-    finding: yearsFinding,
+    finding: `${yearsFinding}${note}`,
     chart: columnChart({
       finding: yearsFinding,
-      labels: years.map(({ year }) => String(year)),
+      labels: long.map(({ year }) => String(year)),
       unit: "share",
-      series: [years.map(({ coverage }) => coverage), ...theirs],
+      series: [long.map(({ coverage }) => coverage), ...theirs],
       level: nominal,
       isFromLevel: true,
     }),
@@ -136,6 +138,7 @@ function tickersPanel({ tickers, tickersFinding, nominal }: IntervalsSection): P
       finding: tickersFinding,
       unit: "share",
       base: nominal,
+      atLeast: [nominal - 0.03, Math.min(1, nominal + 0.03)],
       level: nominal,
       rows: shown.map(({ ticker, coverage }) => ({ name: ticker, value: coverage })),
     }),

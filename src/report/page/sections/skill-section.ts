@@ -2,9 +2,10 @@ import { formatDay } from "../../../contract/market/dates.ts";
 import { columnChart, histogramChart } from "../../charts/column-chart.ts";
 import { lineChart } from "../../charts/line-chart.ts";
 import { figure } from "../../data/figures.ts";
-import type { DailyCorrelation, SkillOverTime } from "../../data/report-data.ts";
+import type { DailyCorrelation, PeriodSkill, SkillOverTime } from "../../data/report-data.ts";
 import { numbersTable } from "../numbers-table.ts";
 import { keyLine, type Panel } from "../panel.ts";
+import { longYears } from "./long-years.ts";
 
 /** IC and RankIC over the dates. */
 export function skillPanels(skill: SkillOverTime): Panel[] {
@@ -84,14 +85,18 @@ function rollingPanel(name: string, daily: DailyCorrelation, { days, rollingDate
 }
 
 function yearsPanel({ years, yearsFinding }: SkillOverTime): Panel {
+  const { long, note } = longYears(
+    years.map((year) => ({ ...year, n: year.dates })),
+    "date",
+  );
   return {
-    title: "By year",
-    finding: yearsFinding,
+    title: "Skill by year",
+    finding: `${yearsFinding}${note}`,
     chart: columnChart({
       finding: yearsFinding,
-      labels: years.map(({ year }) => String(year)),
+      labels: long.map(({ year }) => String(year)),
       unit: "number",
-      series: [years.map(({ ic }) => ic), years.map(({ rankIc }) => rankIc)],
+      series: [long.map(({ ic }) => ic), long.map(({ rankIc }) => rankIc)],
     }),
     key: keyLine([
       ["bar", "mean IC"],
@@ -110,12 +115,18 @@ function yearsPanel({ years, yearsFinding }: SkillOverTime): Panel {
   };
 }
 
+/** The mean of fewer dates says too little for a shade. */
+const SHADED_DATES = 10;
+
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
 /** A table that is its own picture: each cell has its number, and a shade by its size. */
 function monthsPanel({ months, years, monthsFinding }: SkillOverTime): Panel {
-  const largest = months.reduce((most, { rankIc }) => Math.max(most, Math.abs(rankIc)), 0);
-  const cells = new Map(months.map((skill) => [12 * skill.year + skill.month - 1, skill.rankIc]));
+  const largest = months.reduce(
+    (most, { rankIc, dates }) => (dates < SHADED_DATES ? most : Math.max(most, Math.abs(rankIc))),
+    0,
+  );
+  const cells = new Map(months.map((skill) => [12 * skill.year + skill.month - 1, skill]));
   const rows = years.map(({ year }) => {
     const row = MONTHS.map((_, month) => heatCell(cells.get(12 * year + month), largest));
     return `<tr><th scope="row">${year}</th>${row.join("")}</tr>`;
@@ -129,9 +140,11 @@ function monthsPanel({ months, years, monthsFinding }: SkillOverTime): Panel {
 }
 
 /** In hundredths, as a cell is narrow. */
-function heatCell(value: number | undefined, largest: number): string {
-  if (value === undefined) return "<td></td>";
-  const strength = largest === 0 ? 0 : Math.min(3, Math.ceil((3 * Math.abs(value)) / largest));
+function heatCell(skill: PeriodSkill | undefined, largest: number): string {
+  if (skill === undefined) return "<td></td>";
+  const { rankIc: value, dates } = skill;
+  const strength =
+    largest === 0 || dates < SHADED_DATES ? 0 : Math.min(3, Math.ceil((3 * Math.abs(value)) / largest));
   const text = Math.abs(value).toFixed(2).replace(/^0/, "");
   return `<td class="${value < 0 ? "below" : "above"}${strength}">${value < 0 ? "\u2212" : "+"}${text}</td>`;
 }
