@@ -5,6 +5,7 @@ import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { type ForecastView, forecastViewSchema } from "../../src/contract/api/forecast-view.ts";
 import { isEnded, type OperationView, operationSchema } from "../../src/contract/api/operation-view.ts";
+import { type VerdictView, verdictViewSchema } from "../../src/contract/api/verdict-view.ts";
 import { until } from "../end-to-end/command.ts";
 import { ONE_JOB } from "./service.testing.ts";
 
@@ -78,6 +79,15 @@ export class Agent {
     });
     assert.notEqual(isError, true, JSON.stringify(content));
     return forecastViewSchema.parse(structuredContent);
+  }
+
+  async verdict(id: string): Promise<VerdictView> {
+    const { structuredContent, isError, content } = await this.#client.callTool({
+      name: "get_verdict",
+      arguments: { id },
+    });
+    assert.notEqual(isError, true, JSON.stringify(content));
+    return verdictViewSchema.parse(structuredContent);
   }
 
   /** The problem that a call is refused with. */

@@ -52,6 +52,10 @@ export class Core {
     const held = await this.heldJob(config);
     await this.api.running(held.operation.id);
     await this.storage.asked(`data_extractor_${held.key}.json`);
+    // The service stores the event once the job process has the order, which may read by then.
+    for await (const { type } of (await this.api.events(held.operation.id)).events) {
+      if (type === "started") break;
+    }
     return held;
   }
 }

@@ -43,6 +43,10 @@ describe("an agent over stdio", { timeout: 600_000 }, () => {
     const [largest] = (await agent.forecast({ id, limit: 1 })).forecasts;
     assert.equal(Math.abs(largest!.mu), Math.max(...Object.values<number>(mu).map(Math.abs)));
     assert.equal((await agent.refused("get_forecast", { id: "nothing" })).code, "not_found");
+    const replayed = await agent.call("replay", { output_url: ended.result!.output_url });
+    assert.equal((await agent.ended(replayed.id)).status, "Succeeded");
+    assert.equal((await agent.verdict(replayed.id)).replay?.verdict, "identical");
+    assert.equal((await agent.refused("get_forecast", { id: replayed.id })).code, "other_result");
 
     await serving.kill9();
     const [again, second] = await Promise.all([
