@@ -1,7 +1,6 @@
 import { MucastError } from "../../contract/errors/errors.ts";
 import { atOnce } from "../../contract/machine/pausable.ts";
 import { formatDay } from "../../contract/market/dates.ts";
-import { baselines } from "../../evaluate/baselines.ts";
 import { forecastTable } from "../../evaluate/forecast-table.ts";
 import { shrinkageTable } from "../../evaluate/shrinkage.ts";
 import type { OutputEvidence } from "./output-evidence.ts";
@@ -21,16 +20,15 @@ const UNTOLD_WITHOUT_MEANS = new Set(["r2_mean"]);
  * @throws MucastError invalid_data with the name of the first metric that differs, and both values.
  */
 export function checkMetrics(evidence: OutputEvidence): void {
-  const { source, document, table, labelled, historicalMean, outOfFold, coverage } = evidence;
+  const { source, document, table, zeroTable, meanTable, outOfFold, coverage } = evidence;
   const { metrics } = document;
-  const untold = historicalMean === undefined ? UNTOLD_WITHOUT_MEANS : UNTOLD;
+  const untold = meanTable === undefined ? UNTOLD_WITHOUT_MEANS : UNTOLD;
   const comparison = new Comparison(source);
   checkMu(evidence, comparison);
   comparison.check("metrics.score", metrics.score, table, untold);
-  const known = atOnce(baselines(labelled));
-  comparison.check("metrics.baselines.zero.score", metrics.baselines.zero.score, known.zero.score, untold);
-  if (historicalMean !== undefined) {
-    comparison.check("metrics.baselines.mean.score", metrics.baselines.mean.score, known.mean.score, UNTOLD);
+  comparison.check("metrics.baselines.zero.score", metrics.baselines.zero.score, zeroTable, untold);
+  if (meanTable !== undefined) {
+    comparison.check("metrics.baselines.mean.score", metrics.baselines.mean.score, meanTable, UNTOLD);
   }
   if (coverage !== undefined) comparison.check("metrics.intervals", metrics.intervals, coverage, UNTOLD);
   if (outOfFold === undefined) return;

@@ -13,7 +13,7 @@ export const NO_FIGURE = "\u2013";
  * negative. Returns are log-returns, written in percent.
  */
 export function figure(value: number | null | undefined, unit: Unit): string {
-  if (value === null || value === undefined || !Number.isFinite(value)) return NO_FIGURE;
+  if (value === null || value === undefined || !Number.isFinite(100 * value)) return NO_FIGURE;
   switch (unit) {
     case "count":
       return grouped(String(Math.round(value)));
@@ -31,7 +31,7 @@ export function figure(value: number | null | undefined, unit: Unit): string {
 function decimal(value: number): string {
   const size = Math.abs(value);
   if (size === 0) return "0";
-  if (size >= 1e9 || size < 1e-7) return value.toExponential(DIGITS - 1).replace("-", MINUS);
+  if (size >= 1e9 || size < 1e-7) return value.toExponential(DIGITS - 1).replaceAll("-", MINUS);
   const magnitude = Math.floor(Math.log10(Number(size.toPrecision(DIGITS))));
   const text = size.toFixed(Math.max(0, DIGITS - 1 - magnitude));
   return `${value < 0 ? MINUS : ""}${grouped(text)}`;

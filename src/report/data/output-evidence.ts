@@ -22,11 +22,12 @@ interface ScoreEvidence {
   readonly rows: readonly ScoredRows[];
   /** Of `rows` those with a label, likewise; a ticker without one has none. */
   readonly labelled: readonly ForecastRows[];
-  /** Forecasts of the historical mean on the labelled rows; undefined where the output does not have the means. */
-  readonly historicalMean: readonly ForecastRows[] | undefined;
   /** Distinct dates with a label. */
   readonly dateCount: number;
   readonly table: ForecastTable;
+  /** Of the zero forecast on the same rows, and of the historical mean, undefined where the output does not have the means. */
+  readonly zeroTable: ForecastTable;
+  readonly meanTable: ForecastTable | undefined;
   /** IC and RankIC of the dates that count. */
   readonly dates: DateSkill;
   /** What the intervals held, where the output has any. */
@@ -52,12 +53,21 @@ export function scoreEvidence(rows: readonly ScoredRows[], alpha: number | undef
   return {
     rows,
     labelled: known,
-    historicalMean: hasMeans ? known.map((row) => ({ ...row, predicted: row.trainingMean })) : undefined,
     dateCount: days.size,
     table: atOnce(forecastTable(known)),
+    zeroTable: tableOf(known, ({ days }) => new Float64Array(days.length)),
+    // Ranks of NaN do not exist, so without the means there is no table of them.
+    meanTable: hasMeans ? tableOf(known, ({ trainingMean }) => trainingMean) : undefined,
     dates: dateSkill(known),
     coverage: alpha === undefined ? undefined : coverageOf(rows, alpha),
   };
+}
+
+function tableOf(
+  rows: readonly ForecastRows[],
+  forecast: (row: ForecastRows) => Float64Array,
+): ForecastTable {
+  return atOnce(forecastTable(rows.map((row) => ({ ...row, predicted: forecast(row) }))));
 }
 
 /** Without the returns before a row, no day counts as one of high volatility. */

@@ -1,6 +1,5 @@
-import { atOnce } from "../../contract/machine/pausable.ts";
 import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
-import { type ForecastTable, forecastTable } from "../../evaluate/forecast-table.ts";
+import type { ForecastTable } from "../../evaluate/forecast-table.ts";
 import { dateSums, HIT_RATE, R2_ZERO, type RowTerms } from "../statistics/date-sums.ts";
 import { coverageBand } from "../statistics/interval-outcomes.ts";
 import { bandOf, meanBand, ratioOverDates } from "../statistics/over-dates.ts";
@@ -106,17 +105,14 @@ function orderSentence(evidence: OutputEvidence, { ic, rankIc }: Tiles): string 
   return `The order of the forecasts shows no evidence of skill: ${over}, and ${within} holds 0.`;
 }
 
-function sizeSentence(
-  { dateCount, table, historicalMean }: OutputEvidence,
-  { r2, shrinkage }: Tiles,
-): string {
+function sizeSentence({ dateCount, table, meanTable }: OutputEvidence, { r2, shrinkage }: Tiles): string {
   const slope =
     shrinkage.value === null
       ? ""
       : ` Before the cut the slope of returns on forecasts was ${figure(shrinkage.value, "number")}, where 1 is the right size.`;
   if (dateCount === 0 || r2.value === null) return `The size of the forecasts cannot be judged yet.${slope}`;
   const against = `R² is ${figure(r2.value, "percent")} against the zero forecast`;
-  const mean = meanClause(table.pooled.r2_mean, historicalMean !== undefined);
+  const mean = meanClause(table.pooled.r2_mean, meanTable !== undefined);
   return `As sizes of returns the forecasts ${sizeClause(r2)}: ${against}${mean}.${slope}`;
 }
 
@@ -149,13 +145,9 @@ function intervalSentence({ document, dateCount }: OutputEvidence, { coverage }:
 }
 
 /** The model beside the forecasts that any model has to beat, on the same rows. */
-function baselineRows({ modelName, table, labelled, historicalMean }: OutputEvidence): ForecastMetrics[] {
-  const zero = labelled.map((rows) => ({ ...rows, predicted: new Float64Array(rows.days.length) }));
-  const rows = [metricsRow(modelName, table), metricsRow("zero forecast", atOnce(forecastTable(zero)))];
-  if (historicalMean !== undefined) {
-    rows.push(metricsRow("historical mean", atOnce(forecastTable(historicalMean))));
-  }
-  return rows;
+function baselineRows({ modelName, table, zeroTable, meanTable }: OutputEvidence): ForecastMetrics[] {
+  const rows = [metricsRow(modelName, table), metricsRow("zero forecast", zeroTable)];
+  return meanTable === undefined ? rows : [...rows, metricsRow("historical mean", meanTable)];
 }
 
 function metricsRow(name: string, { pooled, cross_section: across }: ForecastTable): ForecastMetrics {

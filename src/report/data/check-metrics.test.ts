@@ -1,0 +1,132 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { dlText, mlText } from "./outputs.testing.ts";
+import { reported } from "./reported.testing.ts";
+
+type Json = null | string | number | boolean | Json[] | { [key: string]: Json };
+
+/** The paths of all numbers in a part of a document. */
+function numbersIn(part: Json, before: readonly string[] = []): (readonly string[])[] {
+  if (typeof part === "number") return [before];
+  if (typeof part !== "object" || part === null) return [];
+  return Object.entries(part).flatMap(([name, value]) => numbersIn(value, [...before, name]));
+}
+
+function refusal(document: Json): MucastError | undefined {
+  try {
+    reported(JSON.stringify(document));
+    return undefined;
+  } catch (error) {
+    assert.ok(error instanceof MucastError, String(error));
+    return error;
+  }
+}
+
+/** What is said of the document with another number at a path. */
+function refusalOf(text: string, path: readonly string[], by: (value: number) => Json) {
+  const document: Json = JSON.parse(text);
+  const members = (part: Json) => part as { [key: string]: Json };
+  const parent = members(path.slice(0, -1).reduce<Json>((part, name) => members(part)[name]!, document));
+  const another = by(parent[path.at(-1)!] as number);
+  parent[path.at(-1)!] = another;
+  return { another, refused: refusal(document) };
+}
+
+const altered = (value: number) => (Number.isInteger(value) ? value + 1 : 1.001 * value + 1e-6);
+
+const SMALL = { tickers: ["A", "B", "C"], fitRows: 100, scoreRows: 40, folds: 2, config: { intervals: {} } };
+
+/** What forecasts do not tell. */
+const UNTOLD = [
+  /^metrics\.intervals\.(constants|other_methods)\./,
+  /^metrics\.intervals\..*\b(high_volatility|prequential)\b/,
+  /^metrics\.baselines\.(zero|mean)\.out_of_fold\./,
+  /^metrics\.out_of_fold\..*\br2_mean$/,
+];
+
+test("a number of the metrics that the forecasts do not give is refused, with its name and both values", () => {
+  const text = mlText(SMALL);
+  // Another alpha makes other interval scores, so it is refused by their name.
+  const paths = numbersIn(JSON.parse(text).metrics, ["metrics"]).filter(([, , name]) => name !== "alpha");
+  assert.ok(paths.length > 200);
+  const accepted: string[] = [];
+  for (const path of paths) {
+    const name = path.join(".");
+    const { another, refused } = refusalOf(text, path, altered);
+    if (refused === undefined) {
+      accepted.push(name);
+      continue;
+    }
+    const { path: found, value } = refused.data;
+    assert.deepEqual([refused.code, found, value], ["invalid_data", name, another]);
+    assert.ok(
+      refused.message.includes(`its ${name} is ${another}, but its forecasts give `),
+      refused.message,
+    );
+  }
+  const told = accepted.filter((name) => !UNTOLD.some((pattern) => pattern.test(name)));
+  assert.deepEqual(told, []);
+  assert.ok(accepted.length > 0 && accepted.length < paths.length / 2);
+});
+
+test("another forecast, return, end or mu than the metrics are of is refused", () => {
+  for (const text of [mlText(SMALL), dlText(SMALL)]) {
+    for (const member of ["predicted", "realised", "lower", "upper"]) {
+      const far = refusalOf(text, ["forecasts", "B", member, "7"], (value) => value + 0.1).refused;
+      assert.equal(far?.code, "invalid_data", member);
+    }
+    const { refused } = refusalOf(text, ["mu", "B"], (value) => value * 1.01);
+    assert.match(refused!.message, /its mu\.B is .* but its forecasts give/);
+  }
+  const { refused } = refusalOf(
+    mlText(SMALL),
+    ["cross_validation", "B", "predicted", "3"],
+    (value) => -value,
+  );
+  assert.match(
+    refused!.message,
+    /^output_1\.json cannot be reported: its (metrics\.out_of_fold|cross_validation)\./,
+  );
+});
+
+test("null in place of a number, a table without a ticker and lists of unequal length are refused", () => {
+  const { refused } = refusalOf(mlText(SMALL), ["metrics", "score", "pooled", "rmse"], () => null);
+  assert.match(refused!.message, /its metrics\.score\.pooled\.rmse is null, but its forecasts give 0\.0/);
+  const without = JSON.parse(mlText(SMALL));
+  delete without.metrics.score.by_ticker.B;
+  assert.match(refusal(without)!.message, /B in metrics\.score\.by_ticker has forecasts, but no figures/);
+  const longer = JSON.parse(mlText(SMALL));
+  longer.forecasts.A.predicted.push(0);
+  assert.match(refusal(longer)!.message, /forecasts\.A\.predicted has 41 values for 40 dates/);
+  const twice = JSON.parse(mlText(SMALL));
+  twice.forecasts.A.dates[4] = twice.forecasts.A.dates[3];
+  assert.match(refusal(twice)!.message, /forecasts\.A\.dates\[4\] does not come after the date before it/);
+  const folds = JSON.parse(mlText(SMALL));
+  folds.cross_validation.A.folds.pop();
+  assert.match(
+    refusal(folds)!.message,
+    /the folds in cross_validation\.A\.folds do not add up to its 40 rows/,
+  );
+});
+
+test("an output of a version that had fewer figures is reported without them", () => {
+  const older = JSON.parse(mlText(SMALL));
+  delete older.fits;
+  delete older.mu_dates;
+  delete older.machine;
+  delete older.metrics.shrinkage;
+  delete older.metrics.score.r2_zero_median;
+  delete older.metrics.score.cross_section.ic_t_newey_west;
+  delete older.metrics.intervals.other_methods;
+  const { pooled, by_ticker } = older.metrics.intervals;
+  for (const table of [pooled, ...Object.values<Record<string, unknown>>(by_ticker)]) {
+    for (const name of ["by_year", "worst_250", "interval_score", "high_volatility", "prequential"]) {
+      delete table[name];
+    }
+  }
+  const { verdict, mu, intervals } = reported(JSON.stringify(older)).outputs[0]!;
+  assert.equal(verdict.baselines.length, 2, "the historical mean is not known");
+  assert.ok(mu.data!.bars.every(({ olderDate }) => olderDate === undefined));
+  assert.equal(intervals.data!.others.length, 0);
+});

@@ -1,0 +1,43 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { bandFigure, countedRows, figure } from "./figures.ts";
+
+const plain = (text: string) => text.replaceAll("\u2212", "-").replaceAll("\u202f", " ").replaceAll(",", "");
+
+test("figures have four significant digits, their unit, and a sign where they may be negative", () => {
+  const cases: readonly [number | null, Parameters<typeof figure>[1], string][] = [
+    [0.0123456, "number", "0.01235"],
+    [-0.0014811, "number", "\u22120.001481"],
+    [0.99999, "number", "1.000"],
+    [1234.56, "number", "1,235"],
+    [0, "number", "0"],
+    [0.5144952, "share", "51.45\u202f%"],
+    [1, "share", "100.0\u202f%"],
+    [0.0005169, "percent", "+0.05169\u202f%"],
+    [-0.01207, "percent", "\u22121.207\u202f%"],
+    [0, "return", "0\u202f%"],
+    [20_120, "count", "20,120"],
+    [1e12, "number", "1.000e+12"],
+    [-3e-9, "number", "\u22123.000e\u22129"],
+    [null, "number", "\u2013"],
+    [Number.NaN, "share", "\u2013"],
+    [Number.POSITIVE_INFINITY, "count", "\u2013"],
+    [1e308, "percent", "\u2013"],
+  ];
+  for (const [value, unit, text] of cases) assert.equal(figure(value, unit), text);
+});
+
+test("a figure is the number it is of, to four significant digits", () => {
+  const property = fc.property(fc.double({ min: -1e300, max: 1e300, noNaN: true }), (value) => {
+    const back = Number(plain(figure(value, "number")));
+    assert.ok(Math.abs(back - value) <= 5.0001e-4 * Math.abs(value), `${value}: ${figure(value, "number")}`);
+  });
+  fc.assert(property, { seed: 1, numRuns: 500 });
+});
+
+test("counts have their noun, and bands both ends", () => {
+  assert.equal(countedRows(1, "row"), "1 row");
+  assert.equal(countedRows(1_006, "date"), "1,006 dates");
+  assert.equal(plain(bandFigure({ low: -0.1, high: 0.2 }, "percent")), "-10.00 % to +20.00 %");
+});
