@@ -25,6 +25,7 @@ export const STARTING: readonly string[] = [
   "src/cli/doctor.test.ts",
   "src/cli/end-signal.test.ts",
   "src/cli/replay.test.ts",
+  "src/cli/report.test.ts",
   "src/cli/run-job.test.ts",
   "src/cli/until-signal.test.ts",
   "src/client/client.test.ts",

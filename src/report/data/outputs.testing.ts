@@ -66,9 +66,9 @@ export function mlText(market: Market = {}): string {
 
 /** The same of run_dl_job. @param epochs how many each network was trained for. */
 export function dlText(market: Market = {}, epochs = 12): string {
-  const { config = {}, warnings = [] } = market;
+  const { config = {}, warnings: more = [] } = market;
   const text = JSON.stringify({ "NN params": { "Dot prediction": { "current option": "lstm", ...config } } });
-  const { settings } = parseDlSettings(text);
+  const { settings, warnings } = parseDlSettings(text);
   const { rows, fit } = marketRows(market);
   const isOn = settings.enabled;
   const trained = isOn ? rows.map((row) => trainedTicker(row, fit)) : [];
@@ -92,7 +92,7 @@ export function dlText(market: Market = {}, epochs = 12): string {
     settings,
     evaluation,
     training,
-    warnings: [...evaluation.warnings, ...warnings],
+    warnings: [...warnings, ...evaluation.warnings, ...more],
     provenance: provenance({ operation: "run_dl_job", ...inputs(text, 42) }),
   });
   return [...orderedPieces(document)].join("");

@@ -1,0 +1,219 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { OutputBlob } from "../../contract/output/output-blob.ts";
+import { dlText, mlText } from "./outputs.testing.ts";
+import type { OutputReport, Part } from "./report-data.ts";
+import { reported } from "./reported.testing.ts";
+
+const WITH_INTERVALS = { config: { intervals: {} } };
+
+const TEXTS = {
+  classical: mlText(WITH_INTERVALS),
+  network: dlText(WITH_INTERVALS),
+  shrunk: mlText({ config: { intervals: { method: "split" }, shrinkage: "own" }, skill: 0.05 }),
+  lower: mlText({ config: { intervals: { bound: "lower" } } }),
+  upper: dlText({ config: { intervals: { bound: "upper" } } }),
+  "without intervals": mlText({ config: { intervals: { enabled: false } } }),
+  open: mlText({ isOpen: true, ...WITH_INTERVALS }),
+  "two tickers": mlText({ tickers: ["A", "B"], ...WITH_INTERVALS }),
+  "one ticker": mlText({ tickers: ["A"], ...WITH_INTERVALS }),
+  "no folds": mlText({ folds: 0, ...WITH_INTERVALS }),
+  "no tickers": mlText({ tickers: [] }),
+  "few dates": mlText({ scoreRows: 5, ...WITH_INTERVALS }),
+  "two rows": mlText({ scoreRows: 2, ...WITH_INTERVALS }),
+  "one epoch": dlText({}, 1),
+  disabled: dlText({
+    config: { status: false },
+    warnings: [{ code: "disabled", message: "status is false: nothing was trained." }],
+  }),
+  hostile: mlText({
+    tickers: ["__proto__", "10", "<script>", "9", "constructor", "\u202eevil"],
+    ...WITH_INTERVALS,
+  }),
+};
+
+const reportOn = (text: string): OutputReport => reported(text).outputs[0]!;
+
+/** Every sentence of a report, wherever it stands. */
+function sentencesIn(part: unknown, name = ""): string[] {
+  if (typeof part === "string") return /finding$|^(absent|sentence)$/i.test(name) ? [part] : [];
+  if (typeof part !== "object" || part === null || ArrayBuffer.isView(part)) return [];
+  return Object.entries(part).flatMap(([key, value]) =>
+    sentencesIn(value, Array.isArray(part) && name === "sentences" ? "sentence" : key),
+  );
+}
+
+for (const [name, text] of Object.entries(TEXTS)) {
+  test(`every part is there, or a sentence why not: ${name}`, () => {
+    const report = reportOn(text);
+    const parts: Record<string, Part<unknown>> = {
+      mu: report.mu,
+      skill: report.skill,
+      order: report.order,
+      sizes: report.sizes,
+      intervals: report.intervals,
+      folds: report.folds,
+      training: report.training,
+      tickers: report.tickers,
+    };
+    for (const [part, { data, absent }] of Object.entries(parts)) {
+      assert.ok((data === undefined) !== (absent === undefined), part);
+    }
+    const sentences = sentencesIn(report);
+    assert.ok(sentences.length > 10);
+    for (const sentence of sentences) {
+      assert.match(sentence, /^\S.*\.$/su);
+      assert.doesNotMatch(
+        sentence,
+        /NaN|undefined|null|Infinity|\[object|\b1 (rows|dates|tickers|years|folds)\b/,
+        name,
+      );
+    }
+    assert.equal(report.verdict.sentences.length, 3);
+    assert.equal(report.verdict.tiles.length, 6);
+  });
+}
+
+test("figures that the output has too are the same to the last bit", () => {
+  for (const name of [
+    "classical",
+    "network",
+    "shrunk",
+    "lower",
+    "upper",
+    "two tickers",
+    "hostile",
+  ] as const) {
+    const { metrics, mu }: OutputBlob = JSON.parse(TEXTS[name]);
+    const { verdict, tickers, sizes, intervals, skill, ...report } = reportOn(TEXTS[name]);
+    const { pooled, cross_section: across } = metrics.score;
+    assert.deepEqual(
+      verdict.tiles.map(({ value }) => value),
+      [
+        across.ic_mean,
+        across.rank_ic_mean,
+        pooled.r2_zero,
+        pooled.hit_rate,
+        metrics.intervals!.pooled.coverage,
+        metrics.shrinkage!.pooled.b,
+      ],
+    );
+    assert.equal(verdict.tiles[3]!.reference.value, pooled.up_share);
+    const { zero, mean } = metrics.baselines;
+    const rmses = [pooled, zero.score.pooled, mean.score.pooled].map(({ rmse }) => rmse);
+    assert.deepEqual(
+      verdict.baselines.map(({ rmse }) => rmse),
+      rmses,
+    );
+    const byTicker = new Map(Object.entries(metrics.score.by_ticker));
+    assert.equal(tickers.data!.rows.length, byTicker.size);
+    for (const row of tickers.data!.rows) {
+      const recorded = byTicker.get(row.ticker)!;
+      const { n, rmse, hit_rate, r2_zero, r2_mean, correlation } = recorded;
+      assert.deepEqual(
+        [row.n, row.rmse, row.hitRate, row.r2Zero, row.r2Mean, row.correlation],
+        [n, rmse, hit_rate, r2_zero, r2_mean, correlation],
+      );
+      assert.equal(row.mu, new Map(Object.entries(mu)).get(row.ticker));
+    }
+    assert.equal(sizes.data!.tickers.median, metrics.score.r2_zero_median);
+    assert.equal(skill.data?.ic.t, across.ic_t_newey_west ?? undefined);
+    for (const { year, n, coverage, meanWidth } of intervals.data!.years) {
+      const recorded = metrics.intervals!.pooled.by_year![String(year)]!;
+      assert.deepEqual([n, coverage, meanWidth], [recorded.n, recorded.coverage, recorded.mean_width]);
+    }
+    const covered = new Map(Object.entries(metrics.intervals!.by_ticker));
+    for (const { ticker, n, coverage } of intervals.data!.tickers) {
+      assert.deepEqual([n, coverage], [covered.get(ticker)!.n, covered.get(ticker)!.coverage]);
+    }
+    assert.equal(report.facts.rows, pooled.n);
+  }
+});
+
+test("what is missing is said", () => {
+  const absent = (
+    name: keyof typeof TEXTS,
+    part: "skill" | "order" | "sizes" | "intervals" | "folds" | "training" | "mu",
+  ) => reportOn(TEXTS[name])[part].absent;
+  assert.match(absent("without intervals", "intervals")!, /made without intervals/);
+  assert.match(absent("open", "skill")!, /No realised return is known/);
+  assert.match(absent("open", "intervals")!, / On 320 rows before the cut the same method held /);
+  assert.match(absent("two tickers", "order")!, /at least 3 of them; the output has 2/);
+  assert.match(absent("no folds", "folds")!, /no walk-forward fold/);
+  assert.match(absent("disabled", "mu")!, /^No ticker/);
+  assert.match(absent("disabled", "skill")!, /switched off/);
+  assert.match(absent("classical", "training")!, /no network/);
+  assert.match(absent("network", "folds")!, /no walk-forward folds/);
+});
+
+test("the verdict finds skill where there is some, and says so where there is none or too little to tell", () => {
+  const evidence = (text: string) => reportOn(text).verdict;
+  const skilled = evidence(mlText({ skill: 0.1 }));
+  assert.equal(skilled.evidence, "some");
+  assert.match(skilled.sentences[0]!, /shows skill: IC .* lies above 0\.$/);
+  assert.match(skilled.sentences[1]!, /were better than 0/);
+  const none = evidence(TEXTS.classical);
+  assert.equal(none.evidence, "none");
+  assert.match(none.sentences[0]!, /no evidence of skill: IC .* holds 0\.$/);
+  const few = evidence(TEXTS["few dates"]);
+  assert.equal(few.evidence, "unknown");
+  assert.match(few.sentences[0]!, /^Only 4 dates have realised returns: too few/);
+  assert.equal(evidence(TEXTS.open).evidence, "unknown");
+  const inverse = evidence(mlText({ skill: -0.1 }));
+  assert.equal(inverse.evidence, "none");
+  assert.match(inverse.sentences[0]!, /worse than chance/);
+});
+
+test("without skill the verdict finds some no more often than three tests at one in forty let it", () => {
+  let found = 0;
+  for (let seed = 1; seed <= 60; seed++) {
+    if (reportOn(mlText({ seed, market: seed, scoreRows: 80 })).verdict.evidence === "some") found++;
+  }
+  assert.ok(found <= 9, `${found} of 60`);
+});
+
+test("mu is the largest first, with an older date where its row is before as_of", () => {
+  const document: OutputBlob = JSON.parse(TEXTS.classical);
+  const { bars, asOf } = reportOn(TEXTS.classical).mu.data!;
+  assert.deepEqual(
+    bars.map(({ mu }) => mu),
+    Object.values(document.mu).sort((a, b) => b - a),
+  );
+  assert.equal(asOf, document.window.as_of);
+  const { lower, upper } = document.forecasts[bars[0]!.ticker]!;
+  assert.deepEqual([bars[0]!.lower, bars[0]!.upper], [lower.at(-1), upper.at(-1)]);
+  const later = { ...document, window: { ...document.window, as_of: "2030-01-01" } };
+  const older = reportOn(JSON.stringify(later)).mu.data!;
+  assert.ok(older.bars.every(({ olderDate }) => olderDate === document.window.as_of));
+  assert.match(older.finding, /8 forecasts of an earlier date/);
+});
+
+test("folds and training are those of the output", () => {
+  const { folds, beside } = reportOn(TEXTS.classical).folds.data!;
+  const document: OutputBlob = JSON.parse(TEXTS.classical);
+  assert.deepEqual(
+    folds.map(({ fold, tickers, n }) => [fold, tickers, n]),
+    [1, 2, 3].map((fold) => [fold, 8, 160]),
+  );
+  for (const [j, { r2Zero }] of folds.entries()) {
+    let [errors, squares] = [0, 0];
+    for (const { predicted, realised } of Object.values(document.cross_validation!)) {
+      for (let i = 20 * j; i < 20 * (j + 1); i++) {
+        errors += (realised[i]! - predicted[i]!) ** 2;
+        squares += realised[i]! ** 2;
+      }
+    }
+    assert.ok(Math.abs(r2Zero! - (1 - errors / squares)) < 1e-12);
+  }
+  const r2 = beside.find(({ name }) => name === "R² against zero")!;
+  assert.deepEqual(
+    [r2.outOfFold, r2.score],
+    [document.metrics.out_of_fold!.pooled.r2_zero, document.metrics.score.pooled.r2_zero],
+  );
+  const { networks } = reportOn(TEXTS.network).training.data!;
+  assert.deepEqual([networks.length, networks[0]!.bestEpoch, networks[0]!.trainLoss.length], [8, 4, 12]);
+});
+
+test("the same output gives the same data", () => {
+  assert.deepEqual(reported(TEXTS.classical), reported(TEXTS.classical));
+});

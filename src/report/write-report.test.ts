@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { dlText, mlText } from "./data/outputs.testing.ts";
+import { writeReport } from "./write-report.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "mucast-report-"));
+after(() => rmSync(folder, { recursive: true }));
+
+const READING = { policy: { allowed: [] } };
+
+function stored(name: string, text: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+const [ml, dl] = [stored("ml_engine_1.json", mlText()), stored("nn_engine_2.json", dlText())];
+
+test("the same outputs give the same bytes, and a report that is there is replaced", async () => {
+  const out = join(folder, "made", "report.html");
+  await writeReport({ outputs: [ml], out }, READING);
+  const first = readFileSync(out);
+  assert.match(first.toString(), /^<!doctype html>/i);
+  await writeReport({ outputs: [ml], out }, READING);
+  assert.deepEqual(readFileSync(out), first);
+  await writeReport({ outputs: [ml, dl], out }, READING);
+  assert.notDeepEqual(readFileSync(out), first);
+  assert.deepEqual(readdirSync(join(folder, "made")), ["report.html"]);
+  assert.doesNotMatch(readFileSync(out, "utf8"), new RegExp(folder), "no path of this machine");
+});
+
+test("names of tickers are text in the page, whatever they hold", async () => {
+  const hostile = stored(
+    "hostile.json",
+    mlText({ tickers: ["<script>alert(1)</script>", "__proto__", '"><b>'] }),
+  );
+  const out = join(folder, "hostile.html");
+  await writeReport({ outputs: [hostile], out }, READING);
+  const html = readFileSync(out, "utf8");
+  assert.doesNotMatch(html, /<script>alert|"><b>/);
+  assert.match(html, /&lt;script&gt;alert\(1\)/);
+  assert.match(html, /__proto__/);
+});
+
+test("an output that cannot be reported leaves no file, and the one that was there", async () => {
+  const document = JSON.parse(mlText());
+  document.metrics.score.pooled.rmse *= 2;
+  const out = stored("kept.html", "before");
+  const cases = [
+    [
+      stored("changed.json", JSON.stringify(document)),
+      "invalid_data",
+      /its metrics\.score\.pooled\.rmse is /,
+    ],
+    [stored("cut.json", mlText().slice(0, 500)), "unreadable_blob", /cut\.json is no JSON document/],
+    [
+      stored("other.json", '{"schema": "mucast.audit/1"}'),
+      "unreadable_blob",
+      /other\.json cannot be reported: .*schema/,
+    ],
+    [join(folder, "gone.json"), "blob_not_found", /gone\.json/],
+  ] as const;
+  for (const [output, code, message] of cases) {
+    await assert.rejects(writeReport({ outputs: [ml, output], out }, READING), { code, message });
+  }
+  assert.equal(readFileSync(out, "utf8"), "before");
+  await assert.rejects(writeReport({ outputs: Array(9).fill(ml), out }, READING), {
+    code: "invalid_request",
+    message: /9 outputs are given; a report compares at most 8/,
+  });
+});
