@@ -22,9 +22,10 @@ export function dateCorrelations(
 ): DateCorrelations | undefined {
   if (predicted.length < LEAST_TICKERS) return undefined;
   const ic = correlation(predicted, realised);
+  if (ic === null) return undefined;
   // Ranks are constant exactly where the values are, so IC and RankIC cover the same dates.
   const rankIc = correlation(averageRanks(predicted), averageRanks(realised));
-  return ic === null || rankIc === null ? undefined : { ic, rankIc };
+  return rankIc === null ? undefined : { ic, rankIc };
 }
 
 /**

@@ -25,8 +25,9 @@ export function inTickerOrder<T extends { readonly ticker: string }>(rows: reado
   return [...rows].sort((a, b) => compareCodePoints(a.ticker, b.ticker));
 }
 
-/** The rows whose label is known. */
+/** The rows whose label is known: the same object where that is so of all. */
 export function labelled(rows: ForecastRows): ForecastRows {
+  if (!rows.realised.some(Number.isNaN)) return rows;
   const known = (_: number, i: number): boolean => !Number.isNaN(rows.realised[i]!);
   return {
     ticker: rows.ticker,

@@ -1,12 +1,7 @@
 import { formatDay } from "../../contract/market/dates.ts";
 import type { Coverage, OutputBlob } from "../../contract/output/output-blob.ts";
 import type { CoverageTable } from "../../evaluate/coverage.ts";
-import {
-  dateCoverage,
-  type IntervalOutcomes,
-  intervalOutcomes,
-  medianWidths,
-} from "../statistics/interval-outcomes.ts";
+import { dateCoverage, type IntervalOutcomes, medianWidths } from "../statistics/interval-outcomes.ts";
 import { rollingRatio } from "../statistics/running-sums.ts";
 import { countedRows, figure } from "./figures.ts";
 import type { OutputEvidence } from "./output-evidence.ts";
@@ -18,12 +13,12 @@ type Intervals = NonNullable<OutputBlob["metrics"]["intervals"]>;
 
 /** What intervals held. */
 export function intervalsSection(evidence: OutputEvidence): Part<IntervalsSection> {
-  const { document, rows, coverage: table } = evidence;
+  const { document, coverage: table } = evidence;
   const { intervals } = document.metrics;
   if (intervals === null || table === undefined) return { absent: "The output was made without intervals." };
   const { n, coverage } = table.pooled;
   if (coverage === null) return { absent: whyUntested(evidence, intervals) };
-  const outcomes = rows.map(intervalOutcomes).filter(({ days }) => days.length > 0);
+  const outcomes = evidence.outcomes.filter(({ days }) => days.length > 0);
   const nominal = 1 - intervals.alpha;
   const years = yearsOf(table.pooled.by_year ?? {});
   const tickers = tickersOf(outcomes, table);

@@ -4,6 +4,7 @@ import { type CoverageTable, coverageTable } from "../../evaluate/coverage.ts";
 import { type ForecastRows, labelled } from "../../evaluate/forecast-rows.ts";
 import { type ForecastTable, forecastTable } from "../../evaluate/forecast-table.ts";
 import { type DateSkill, dateSkill } from "../statistics/date-skill.ts";
+import { type IntervalOutcomes, intervalOutcomes } from "../statistics/interval-outcomes.ts";
 import type { OutputDocument } from "./open-document.ts";
 import { outOfFoldRows, type ScoredRows, scoredRows } from "./scored-rows.ts";
 
@@ -32,6 +33,8 @@ interface ScoreEvidence {
   readonly dates: DateSkill;
   /** What the intervals held, where the output has any. */
   readonly coverage: CoverageTable | undefined;
+  /** Of the same tickers as `rows`. */
+  readonly outcomes: readonly IntervalOutcomes[];
 }
 
 /** @throws MucastError invalid_data where the lists of the output do not belong together. */
@@ -59,6 +62,7 @@ export function scoreEvidence(rows: readonly ScoredRows[], alpha: number | undef
     // Ranks of NaN do not exist, so without the means there is no table of them.
     meanTable: hasMeans ? tableOf(known, ({ trainingMean }) => trainingMean) : undefined,
     dates: dateSkill(known),
+    outcomes: rows.map(intervalOutcomes),
     coverage: alpha === undefined ? undefined : coverageOf(rows, alpha),
   };
 }

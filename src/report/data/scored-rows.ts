@@ -102,5 +102,7 @@ function faulty(source: string, path: string, what: string, value: unknown): Muc
 }
 
 function withGaps(values: readonly (number | null)[]): Float64Array {
-  return Float64Array.from(values, (value) => value ?? Number.NaN);
+  const found = new Float64Array(values.length);
+  for (let i = 0; i < found.length; i++) found[i] = values[i] ?? Number.NaN;
+  return found;
 }

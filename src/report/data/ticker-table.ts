@@ -1,6 +1,6 @@
 import type { Metrics } from "../../contract/output/output-blob.ts";
 import { mean } from "../../evaluate/statistics.ts";
-import { type IntervalOutcomes, intervalOutcomes } from "../statistics/interval-outcomes.ts";
+import type { IntervalOutcomes } from "../statistics/interval-outcomes.ts";
 import { countedRows, figure } from "./figures.ts";
 import type { OutputEvidence } from "./output-evidence.ts";
 import type { Part, TickerRow, TickerTable } from "./report-data.ts";
@@ -8,7 +8,7 @@ import type { ScoredRows } from "./scored-rows.ts";
 
 /** The table of tickers, each with its forecasts. */
 export function tickerTable(evidence: OutputEvidence): Part<TickerTable> {
-  const rows = evidence.rows.map((row) => tickerRow(evidence, row));
+  const rows = evidence.rows.map((row, i) => tickerRow(evidence, row, evidence.outcomes[i]!));
   if (rows.length === 0) return { absent: "No ticker has a forecast." };
   const better = rows.filter(({ r2Zero }) => r2Zero !== null && r2Zero > 0).length;
   const judged = rows.filter(({ r2Zero }) => r2Zero !== null).length;
@@ -19,10 +19,13 @@ export function tickerTable(evidence: OutputEvidence): Part<TickerTable> {
   return { data: { rows, finding } };
 }
 
-function tickerRow({ document, table }: OutputEvidence, series: ScoredRows): TickerRow {
+function tickerRow(
+  { document, table }: OutputEvidence,
+  series: ScoredRows,
+  covered: IntervalOutcomes,
+): TickerRow {
   const { ticker } = series;
   const metrics = table.by_ticker.get(ticker)!;
-  const covered = intervalOutcomes(series);
   const missed = covered.side.filter((side) => side !== 0).length;
   const hasEnds = covered.days.length > 0;
   return {

@@ -29,7 +29,7 @@ export function verdict(evidence: OutputEvidence): Verdict {
 
 type Tiles = ReturnType<typeof tilesOf>;
 
-function tilesOf({ document, table, dates, labelled, rows, coverage }: OutputEvidence) {
+function tilesOf({ document, table, dates, labelled, outcomes, coverage }: OutputEvidence) {
   const { cross_section: across, pooled } = table;
   const { shrinkage, intervals } = document.metrics;
   const slope = shrinkage?.pooled.b ?? null;
@@ -49,7 +49,7 @@ function tilesOf({ document, table, dates, labelled, rows, coverage }: OutputEvi
       "Coverage of intervals",
       coverage?.pooled.coverage ?? null,
       "share",
-      intervals ? coverageBand(rows) : null,
+      intervals ? coverageBand(outcomes) : null,
       { name: "asked", value: intervals ? 1 - intervals.alpha : null },
     ),
     shrinkage: tile(

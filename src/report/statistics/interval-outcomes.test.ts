@@ -41,7 +41,7 @@ for (const side of ["both", "lower", "upper"] as const) {
       const { pooled, by_ticker } = atOnce(coverageTable(noVolatility, 0.1));
       const { ratio } = ratioOverDates(dateCoverage(outcomes));
       assert.ok(isNear(ratio, pooled.coverage!));
-      assert.ok(coverageBand(rows)!.low < ratio);
+      assert.ok(coverageBand(outcomes)!.low < ratio);
       for (const { ticker, side: sides, width } of outcomes) {
         const { n, coverage, mean_width } = by_ticker.get(ticker)!;
         assert.equal(sides.length, n);

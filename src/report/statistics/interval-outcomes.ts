@@ -17,15 +17,16 @@ export interface IntervalOutcomes {
 
 /** The rows of a ticker that tell how often intervals held. */
 export function intervalOutcomes(rows: ScoredRows): IntervalOutcomes {
-  const counted = Int32Array.from(rows.days.keys()).filter(
-    (i) => !Number.isNaN(rows.realised[i]!) && !hasNoEnds(rows, i),
-  );
-  return {
-    ticker: rows.ticker,
-    days: Int32Array.from(counted, (i) => rows.days[i]!),
-    side: Float64Array.from(counted, (i) => sideOf(rows, i)),
-    width: Float64Array.from(counted, (i) => widthOf(rows, i)),
-  };
+  const counted = rows.days
+    .map((_, i) => i)
+    .filter((i) => !Number.isNaN(rows.realised[i]!) && !hasNoEnds(rows, i));
+  const side = new Float64Array(counted.length);
+  const width = new Float64Array(counted.length);
+  for (let k = 0; k < counted.length; k++) {
+    side[k] = sideOf(rows, counted[k]!);
+    width[k] = widthOf(rows, counted[k]!);
+  }
+  return { ticker: rows.ticker, days: counted.map((i) => rows.days[i]!), side, width };
 }
 
 function sideOf({ realised, lower, upper }: ScoredRows, i: number): number {
@@ -65,8 +66,8 @@ function eachOutcome(outcomes: readonly IntervalOutcomes[]) {
 }
 
 /** The 95 % band of the coverage over all rows. */
-export function coverageBand(rows: readonly ScoredRows[]): Band | null {
-  const { ratio, error } = ratioOverDates(dateCoverage(rows.map(intervalOutcomes)));
+export function coverageBand(outcomes: readonly IntervalOutcomes[]): Band | null {
+  const { ratio, error } = ratioOverDates(dateCoverage(outcomes));
   return bandOf(ratio, error);
 }
 

@@ -30,8 +30,15 @@ export function quantileCount(tickers: number): number {
  * their quantile.
  */
 export function quantilesOf(predicted: Float64Array, count: number): Int32Array {
-  const ranks = averageRanks(predicted);
-  return Int32Array.from(ranks, (rank) => Math.floor((count * (rank - 0.5)) / predicted.length));
+  return quantilesOfRanks(averageRanks(predicted), count);
+}
+
+/** @param ranks of all forecasts of a date, from 1, ties averaged. */
+export function quantilesOfRanks(ranks: Float64Array, count: number): Int32Array {
+  const quantiles = new Int32Array(ranks.length);
+  for (let i = 0; i < ranks.length; i++)
+    quantiles[i] = Math.floor((count * (ranks[i]! - 0.5)) / ranks.length);
+  return quantiles;
 }
 
 /**

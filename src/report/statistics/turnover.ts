@@ -4,7 +4,7 @@ import type { DatedForecasts } from "../../evaluate/forecast-rows.ts";
 import { averageRanks } from "../../evaluate/rank.ts";
 import { eachDate, sortedByDate } from "../../evaluate/rows-by-date.ts";
 import { correlation } from "../../evaluate/statistics.ts";
-import { quantilesOf } from "./quantile-returns.ts";
+import { quantilesOfRanks } from "./quantile-returns.ts";
 
 /** How much of an order stays from one date to the next: shape (n) each, of dates that have such a figure. */
 export interface Turnover {
@@ -20,9 +20,10 @@ export function turnover(rows: readonly Omit<DatedForecasts, "realised">[], coun
   const days: number[] = [];
   const values: number[] = [];
   const replaced: number[] = [];
-  let before: Map<number, Forecast> | undefined;
+  let before: DateOrder | undefined;
   for (const { day, predicted, realised: tickers } of eachDate(atOnce(sortedByDate(numbered(rows))))) {
-    const now = forecastsOf(tickers, predicted, count);
+    const ranks = averageRanks(predicted);
+    const now = { tickers, predicted, ranks, quantiles: quantilesOfRanks(ranks, count) };
     if (before !== undefined) {
       const found = rankCorrelation(before, now);
       if (found !== undefined) {
@@ -41,9 +42,12 @@ export function turnover(rows: readonly Omit<DatedForecasts, "realised">[], coun
   };
 }
 
-interface Forecast {
-  readonly predicted: number;
-  readonly quantile: number;
+/** The forecasts of one date: shape (n) each, by the number of the ticker, ascending. */
+interface DateOrder {
+  readonly tickers: Float64Array;
+  readonly predicted: Float64Array;
+  readonly ranks: Float64Array;
+  readonly quantiles: Int32Array;
 }
 
 /** With the number of the ticker in place of the label. */
@@ -51,30 +55,37 @@ function numbered(rows: readonly Omit<DatedForecasts, "realised">[]): DatedForec
   return rows.map((row, number) => ({ ...row, realised: new Float64Array(row.days.length).fill(number) }));
 }
 
-function forecastsOf(tickers: Float64Array, predicted: Float64Array, count: number): Map<number, Forecast> {
-  const quantiles = quantilesOf(predicted, count);
-  return new Map(
-    Array.from(tickers, (ticker, i) => [ticker, { predicted: predicted[i]!, quantile: quantiles[i]! }]),
-  );
-}
-
-function rankCorrelation(
-  before: ReadonlyMap<number, Forecast>,
-  now: ReadonlyMap<number, Forecast>,
-): number | undefined {
-  const both = [...now].filter(([ticker]) => before.has(ticker));
+function rankCorrelation(before: DateOrder, now: DateOrder): number | undefined {
+  const { tickers } = now;
+  if (
+    tickers.length === before.tickers.length &&
+    tickers.every((ticker, i) => ticker === before.tickers[i])
+  ) {
+    return tickers.length < LEAST_TICKERS ? undefined : (correlation(before.ranks, now.ranks) ?? undefined);
+  }
+  const both = [...commonPlaces(before, now)];
   if (both.length < LEAST_TICKERS) return undefined;
-  const earlier = Float64Array.from(both, ([ticker]) => before.get(ticker)!.predicted);
-  const later = Float64Array.from(both, ([, { predicted }]) => predicted);
+  const earlier = Float64Array.from(both, ([i]) => before.predicted[i]!);
+  const later = Float64Array.from(both, ([, j]) => now.predicted[j]!);
   return correlation(averageRanks(earlier), averageRanks(later)) ?? undefined;
 }
 
-function replacedShare(
-  before: ReadonlyMap<number, Forecast>,
-  now: ReadonlyMap<number, Forecast>,
-  top: number,
-): number | undefined {
-  const held = [...now].filter(([ticker, { quantile }]) => quantile === top && before.has(ticker));
-  if (held.length === 0) return undefined;
-  return held.filter(([ticker]) => before.get(ticker)!.quantile !== top).length / held.length;
+function replacedShare(before: DateOrder, now: DateOrder, top: number): number | undefined {
+  let [held, fresh] = [0, 0];
+  for (const [i, j] of commonPlaces(before, now)) {
+    if (now.quantiles[j] !== top) continue;
+    held++;
+    if (before.quantiles[i] !== top) fresh++;
+  }
+  return held === 0 ? undefined : fresh / held;
+}
+
+/** Where the tickers of both dates stand in each. */
+function* commonPlaces(before: DateOrder, now: DateOrder): Generator<readonly [before: number, now: number]> {
+  for (let i = 0, j = 0; i < before.tickers.length && j < now.tickers.length; ) {
+    const distance = before.tickers[i]! - now.tickers[j]!;
+    if (distance === 0) yield [i, j];
+    if (distance <= 0) i++;
+    if (distance >= 0) j++;
+  }
 }
