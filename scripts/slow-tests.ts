@@ -95,6 +95,7 @@ export const STARTING: readonly string[] = [
   "src/service/telemetry/traces.test.ts",
   "src/service/webhooks/deliverer.test.ts",
   "src/service/webhooks/post-event.test.ts",
+  "test/browser/",
   "test/docs/",
   "test/end-to-end/",
   "test/examples.test.ts",

@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -26,7 +26,10 @@ export interface Context {
 export interface Page {
   goto(url: string, options?: { readonly waitUntil?: "load" | "domcontentloaded" }): Promise<unknown>;
   evaluate<T>(expression: string): Promise<T>;
-  emulateMedia(media: { readonly media?: "print" | "screen" | null }): Promise<void>;
+  emulateMedia(media: {
+    readonly media?: "print" | "screen";
+    readonly colorScheme?: "light" | "dark";
+  }): Promise<void>;
   setViewportSize(size: { readonly width: number; readonly height: number }): Promise<void>;
   screenshot(options: { readonly path?: string; readonly fullPage?: boolean }): Promise<Uint8Array>;
   pdf(options?: { readonly path?: string; readonly format?: "A4" }): Promise<Uint8Array>;
@@ -58,9 +61,28 @@ const FOLDER = fileURLToPath(new URL("../../tools/browser", import.meta.url));
 const UNPACKED = join(FOLDER, "node_modules/.chromium");
 const require = createRequire(join(FOLDER, "package.json"));
 
-/** The source of axe-core, to be run in a page. */
-export function axePath(): string {
-  return require.resolve("axe-core/axe.min.js");
+/** What axe-core found in a page, by rule. */
+export interface AxeFinding {
+  readonly id: string;
+  readonly nodes: readonly {
+    readonly html: string;
+    readonly failureSummary?: string;
+    readonly target: unknown;
+  }[];
+}
+
+let axe: string | undefined;
+
+/** Has axe-core judge a page: what breaks a rule, and what it could not decide. */
+export async function judge(page: Page): Promise<{
+  readonly violations: readonly AxeFinding[];
+  readonly incomplete: readonly AxeFinding[];
+}> {
+  axe ??= readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+  await page.evaluate(`${axe}; undefined`);
+  return await page.evaluate(
+    "axe.run(document).then(({ violations, incomplete }) => ({ violations, incomplete }))",
+  );
 }
 
 /**

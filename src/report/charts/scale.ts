@@ -7,6 +7,12 @@ export interface Scale {
   readonly step: number;
 }
 
+/** Beyond these the arithmetic of a scale runs over; a blob may hold any number. */
+const LARGEST = 1e300;
+const SMALLEST = 1e-300;
+/** Of its values' size: values that are closer are one. */
+const LEAST_SPAN = 1e-9;
+
 /** Where a value lies on its axis: 0 at the lower end, 1 at the upper one. */
 export function shareOf({ low, high }: Scale, value: number): number {
   return (value - low) / (high - low);
@@ -20,12 +26,13 @@ export function shareOf({ low, high }: Scale, value: number): number {
 export function linearScale(values: Iterable<number>, count = 4): Scale {
   let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (const value of values) {
-    if (value < low) low = value;
-    if (value > high) high = value;
+    if (value < low) low = Math.max(value, -LARGEST);
+    if (value > high) high = Math.min(value, LARGEST);
   }
   if (low > high) [low, high] = [0, 1];
-  if (low === high) {
-    const half = Math.abs(low) / 2 || 0.5;
+  const size = Math.max(Math.abs(low), Math.abs(high));
+  if (high - low <= LEAST_SPAN * size || size < SMALLEST) {
+    const half = size < SMALLEST ? 0.5 : size / 2;
     [low, high] = [low - half, high + half];
   }
   const margin = 0.04 * (high - low);

@@ -27,5 +27,5 @@ export function plainTable({ caption, columns, rows }: NumbersTable): string {
     ([name, ...cells]) =>
       `<tr><th scope="row"><bdi>${shownText(name!)}</bdi></th>${cells.map((cell) => `<td>${shownText(cell)}</td>`).join("")}</tr>`,
   );
-  return `<div class="scroll" tabindex="0" role="region" aria-label="${shownText(caption)}"><table><thead><tr>${head}</tr></thead><tbody>${body.join("\n")}</tbody></table></div>`;
+  return `<div class="scroll" tabindex="0" role="group" aria-label="${shownText(caption)}"><table><thead><tr>${head}</tr></thead><tbody>${body.join("\n")}</tbody></table></div>`;
 }

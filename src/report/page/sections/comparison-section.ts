@@ -11,7 +11,7 @@ export function comparisonHtml(comparison: Comparison): string {
   const left = names.map((name, i) => `${name}: ${countedRows(leftOut[i]!, "row")} left out`);
   const table = plainTable({
     caption: "metrics on the common rows",
-    columns: ["Metric", ...names, ...(names.length === 2 ? ["Difference"] : []), ""],
+    columns: ["Metric", ...names, ...(names.length === 2 ? ["Difference"] : []), "Better"],
     rows: metrics.map(({ name, unit, better, values }) => [
       name,
       ...values.map((value) => figure(value, unit)),

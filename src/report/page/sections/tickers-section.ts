@@ -1,4 +1,4 @@
-import { shownText } from "../../charts/shown-text.ts";
+import { shortText, shownText } from "../../charts/shown-text.ts";
 import { tickerChart } from "../../charts/ticker-chart.ts";
 import { figure } from "../../data/figures.ts";
 import type { TickerRow, TickerTable } from "../../data/report-data.ts";
@@ -56,9 +56,12 @@ const COLUMNS: readonly Column[] = [
 ];
 
 /** Drawn dates of a ticker: all tickers of a page share so many, so that the page of many stays small. */
-const ALL_COLUMNS = 10_000;
+const ALL_COLUMNS = 40_000;
 const MOST_COLUMNS = 500;
 const LEAST_COLUMNS = 50;
+
+/** In characters; the opened row has the whole name. */
+const LONGEST_NAME = 40;
 
 /** Every ticker, each row opening to its forecasts against what came. */
 export function tickersHtml({ finding, rows }: TickerTable, owner: string): string {
@@ -86,6 +89,6 @@ function rowHtml(row: TickerRow, columns: number): string {
     const sort = value === null ? "" : ` data-v="${Number(value.toPrecision(6))}"`;
     return `<td${isSpare ? ' class="spare"' : ""}${sort}>${text(row)}</td>`;
   });
-  return `<tbody><tr><th scope="row"><details><summary><bdi>${shownText(row.ticker)}</bdi></summary></details></th>${cells.join("")}</tr>
+  return `<tbody><tr><th scope="row"><details><summary><bdi>${shortText(row.ticker, LONGEST_NAME)}</bdi></summary></details></th>${cells.join("")}</tr>
 <tr class="more"><td colspan="${COLUMNS.length + 1}"><p>${shownText(row.finding)}</p>${tickerChart(row.finding, row.series, columns)}</td></tr></tbody>`;
 }

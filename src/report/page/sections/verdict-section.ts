@@ -37,7 +37,7 @@ function tileHtml({ name, value, unit, band, reference }: Tile): string {
   const within = band === null ? "no band" : `95 % band ${bandFigure(band, unit)}`;
   const beside = reference.value === null ? "" : `${reference.name}: ${figure(reference.value, unit)}`;
   const strip = value === null ? "" : bandMark(value, band, reference.value);
-  return `<li><h4>${shownText(name)}</h4><p class="value">${figure(value, unit)}</p>${strip}<p>${within}</p><p>${shownText(beside)}</p></li>`;
+  return `<li><p class="name">${shownText(name)}</p><p class="value">${figure(value, unit)}</p>${strip}<p>${within}</p><p>${shownText(beside)}</p></li>`;
 }
 
 function baselinesTable({ baselines }: Verdict, name: string): string {

@@ -1,0 +1,43 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { linearScale, shareOf } from "./scale.ts";
+
+const finite = fc.double({ noNaN: true, noDefaultInfinity: true, min: -1e300, max: 1e300 });
+
+test("a scale holds all its values, and its ticks are round and inside", () => {
+  fc.assert(
+    fc.property(fc.array(finite, { maxLength: 20 }), fc.integer({ min: 2, max: 8 }), (values, count) => {
+      const scale = linearScale(values, count);
+      assert.ok(scale.low < scale.high);
+      for (const value of values) assert.ok(shareOf(scale, value) >= 0 && shareOf(scale, value) <= 1);
+      assert.ok(scale.ticks.length <= 2 * count + 2);
+      const digits = scale.step / 10 ** Math.floor(Math.log10(scale.step) + 1e-9);
+      assert.ok(
+        [1, 2, 5, 10].some((round) => Math.abs(digits - round) < 1e-6),
+        `step ${scale.step}`,
+      );
+    }),
+  );
+});
+
+test("bars that begin at 0 stand on the frame, other values keep away from it", () => {
+  assert.equal(linearScale([0, 4]).low, 0);
+  assert.ok(linearScale([0, 4]).high > 4);
+  assert.ok(linearScale([1, 4]).low < 1);
+});
+
+test("no value, gaps and a single value have a scale, too", () => {
+  assert.deepEqual([linearScale([]).ticks.at(0), linearScale([Number.NaN]).high > 0], [0, true]);
+  const single = linearScale([3]);
+  assert.ok(single.low < 3 && single.high > 3);
+  assert.ok(linearScale([0]).low < 0);
+});
+
+test("ticks of ordinary ranges", () => {
+  assert.deepEqual(
+    linearScale([-0.3, 0.9], 6).ticks.map((tick) => tick.toFixed(1)),
+    ["-0.2", "0.0", "0.2", "0.4", "0.6", "0.8"],
+  );
+  assert.deepEqual(linearScale([0, 97]).ticks, [0, 20, 40, 60, 80, 100]);
+});

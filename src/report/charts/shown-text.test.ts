@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { shortText, shownText } from "./shown-text.ts";
+
+test("markup is text", () => {
+  assert.equal(shownText(`<b a='1'>&"`), "&lt;b a=&#39;1&#39;&gt;&amp;&quot;");
+});
+
+test("what cannot be seen, or reorders its neighbours, is shown by its number", () => {
+  const unseen = [
+    "\u0000",
+    "\n",
+    "\u00ad",
+    "\u061c",
+    "\u200b",
+    "\u200d",
+    "\u200f",
+    "\u2028",
+    "\u202e",
+    "\u2066",
+    "\u2069",
+    "\u3164",
+    "\ufe0f",
+    "\ufeff",
+    "\ud800",
+    "\u{e0041}",
+  ];
+  for (const mark of unseen) {
+    const number = mark.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0");
+    assert.equal(shownText(`a${mark}b`), `a[U+${number}]b`);
+  }
+  assert.equal(shownText("−0.1 % Ä 株 ע"), "−0.1 % Ä 株 ע");
+});
+
+test("a long text is cut between characters, never within one, and before it is escaped", () => {
+  assert.equal(shortText("🦄🦄🦄🦄", 4), "🦄🦄🦄🦄");
+  assert.equal(shortText("🦄🦄🦄🦄🦄", 4), "🦄🦄🦄…");
+  assert.equal(shortText("<<<<<", 3), "&lt;&lt;…");
+});

@@ -1,0 +1,235 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import {
+  type AxeFinding,
+  type Browser,
+  type ContextOptions,
+  judge,
+  openBrowser,
+  type Page,
+} from "./browser.testing.ts";
+import { HOSTILE_NAMES, REPORTS, writeReports } from "./report-pages.testing.ts";
+
+const WIDE = { width: 1280, height: 900 };
+const NARROW = { width: 390, height: 844 };
+
+let browser: Browser;
+let reports: ReturnType<typeof writeReports>;
+before(async () => {
+  reports = writeReports();
+  browser = await openBrowser();
+});
+after(async () => {
+  await browser?.close();
+  reports?.remove();
+});
+
+/** A page with everything that it did beyond being shown. */
+interface Opened {
+  readonly page: Page;
+  readonly url: string;
+  readonly unwanted: string[];
+  readonly close: () => Promise<void>;
+}
+
+async function open(name: string, options: ContextOptions = {}): Promise<Opened> {
+  const context = await browser.newContext({ viewport: WIDE, ...options });
+  const page = await context.newPage();
+  const url = reports.urls.get(name)!;
+  const unwanted: string[] = [];
+  page.on("console", (message) => unwanted.push(`${message.type()}: ${message.text()}`));
+  page.on("pageerror", (error) => unwanted.push(String(error)));
+  page.on("request", (request) => {
+    if (request.url() !== url) unwanted.push(`request: ${request.url()}`);
+  });
+  page.on("dialog", (dialog) => {
+    unwanted.push(`dialog: ${dialog.message()}`);
+    dialog.dismiss();
+  });
+  await page.goto(url);
+  return { page, url, unwanted, close: () => context.close() };
+}
+
+/** By how many CSS pixels the page is wider than its window. */
+function overhang(page: Page): Promise<number> {
+  return page.evaluate("document.documentElement.scrollWidth - innerWidth");
+}
+
+/** Pairs of text and what is behind it, as the browser has computed them. */
+async function contrasts(page: Page, selector: string): Promise<number> {
+  const [text, ground] = await page.evaluate<[string, string]>(
+    `[getComputedStyle(document.querySelector("${selector}")).fill, getComputedStyle(document.querySelector("figure")).backgroundColor]`,
+  );
+  const [dark, light] = [luminance(text), luminance(ground)].sort((a, b) => a - b) as [number, number];
+  return (light + 0.05) / (dark + 0.05);
+}
+
+/** Relative luminance of WCAG 2.2. */
+function luminance(colour: string): number {
+  const [red, green, blue] = colour.match(/\d+/g)!.map((part) => {
+    const share = Number(part) / 255;
+    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+  }) as [number, number, number];
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}
+
+test("every report shows without an error, a request or a sideways scroll, wide, narrow, light, dark and printed", async () => {
+  for (const name of Object.keys(REPORTS)) {
+    const { page, unwanted, close } = await open(name);
+    for (const viewport of [WIDE, NARROW]) {
+      await page.setViewportSize(viewport);
+      for (const colorScheme of ["light", "dark"] as const) {
+        await page.emulateMedia({ colorScheme });
+        assert.ok((await overhang(page)) <= 0, `${name} is wider than ${viewport.width}`);
+      }
+    }
+    // A page of A4 between its margins.
+    await page.setViewportSize({ width: 718, height: 1000 });
+    await page.emulateMedia({ media: "print" });
+    assert.ok((await overhang(page)) <= 0, `${name} is wider than paper`);
+    assert.deepEqual(unwanted, [], name);
+    await close();
+  }
+});
+
+/** Cells that lie outside what a box that scrolls shows, whose colours axe cannot see; the wide page has them all. */
+function isScrolledAway({ id, nodes }: AxeFinding): boolean {
+  return id === "color-contrast" && nodes.every(({ html }) => /^<(?:th|td|bdi)[ >]/.test(html));
+}
+
+for (const [name, viewport, colorScheme] of [
+  ["a classical job", WIDE, "light"],
+  ["a classical job", WIDE, "dark"],
+  ["a classical job", NARROW, "light"],
+  ["a network job", WIDE, "light"],
+  ["two outputs", WIDE, "dark"],
+  ["hostile names", WIDE, "light"],
+  ["no labels", WIDE, "light"],
+] as const) {
+  test(`axe finds nothing in a report of ${name}, ${viewport.width} pixels, ${colorScheme}`, async () => {
+    const { page, close } = await open(name, { viewport, colorScheme, reducedMotion: "reduce" });
+    await page.evaluate(
+      'document.querySelectorAll("details").forEach((each, i) => { each.open = i % 3 === 0; })',
+    );
+    const { violations, incomplete } = await judge(page);
+    assert.deepEqual(
+      violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)]),
+      [],
+    );
+    assert.deepEqual(
+      incomplete.filter((finding) => !isScrolledAway(finding)),
+      [],
+    );
+    assert.ok((await contrasts(page, ".chart text")) >= 4.5);
+    await close();
+  });
+}
+
+test("every chart is an image named by its finding, and every one of many numbers has a table of at most 60 rows", async () => {
+  const { page, close } = await open("a classical job");
+  const charts = await page.evaluate<{ role: string; name: string; told: string }[]>(
+    `[...document.querySelectorAll("figure > svg.chart")].map((svg) => ({ role: svg.getAttribute("role"), name: svg.getAttribute("aria-label"), told: svg.parentElement.querySelector("figcaption > p").textContent }))`,
+  );
+  assert.ok(charts.length >= 20);
+  for (const { role, name, told } of charts) {
+    assert.equal(role, "img");
+    assert.ok(told.startsWith(name), `${name} is not ${told}`);
+  }
+  const rows = await page.evaluate<number[]>(
+    `[...document.querySelectorAll("figure details:not(.texts) table")].map((table) => table.tBodies[0].rows.length)`,
+  );
+  assert.ok(rows.length >= 15 && Math.max(...rows) === 60);
+  await close();
+});
+
+test("hostile names are text: no dialog, no script but ours, no element of theirs, and marks that cannot be seen by number", async () => {
+  const { page, unwanted, close } = await open("hostile names");
+  const found = await page.evaluate<{
+    scripts: number;
+    images: number;
+    links: string[];
+    names: string[];
+    text: string;
+  }>(
+    `({ scripts: document.scripts.length, images: document.images.length, links: [...document.links].map((link) => link.getAttribute("href")), names: [...document.querySelectorAll(".tickers summary")].map((each) => each.textContent), text: document.body.innerHTML })`,
+  );
+  assert.deepEqual([found.scripts, found.images], [1, 0]);
+  for (const link of found.links) assert.match(link, /^#[a-z]+$/);
+  assert.equal(found.names.length, HOSTILE_NAMES.length);
+  for (const name of [
+    "<img src=x onerror=alert(1)>",
+    "__proto__",
+    "A[U+202E]B[U+200B]C[U+FEFF]",
+    "\ud83e\udd84\ud83e\udd84",
+  ])
+    assert.ok(found.names.includes(name), name);
+  assert.doesNotMatch(found.text, /[\u202e\u200b\ufeff]/);
+  assert.deepEqual(unwanted, []);
+  await close();
+});
+
+test("the policy stops a script that is not ours", async () => {
+  const { page, unwanted, close } = await open("a classical job");
+  const ran = await page.evaluate<boolean>(
+    `(() => { const script = document.createElement("script"); script.textContent = "globalThis.ran = true"; document.body.append(script); return globalThis.ran === true; })()`,
+  );
+  assert.equal(ran, false);
+  assert.equal(unwanted.length, 1);
+  assert.match(unwanted[0]!, /Content Security Policy/);
+  await close();
+});
+
+const shownTickers = `[...document.querySelectorAll(".tickers tbody")].filter((body) => !body.hidden).map((body) => body.querySelector("summary").textContent)`;
+
+test("tickers sort by every column and by keys, say so, and are searched", async () => {
+  const { page, unwanted, close } = await open("a classical job");
+  const names = await page.evaluate<string[]>(shownTickers);
+  const forecasts = `[...document.querySelectorAll(".tickers tbody")].map((body) => Number(body.rows[0].cells[1].dataset.v))`;
+  const before = await page.evaluate<number[]>(forecasts);
+  await page.focus(".tickers th:nth-child(2) button");
+  await page.keyboard.press("Enter");
+  assert.deepEqual(
+    await page.evaluate(forecasts),
+    [...before].sort((a, b) => b - a),
+  );
+  const sorted = `[...document.querySelectorAll(".tickers th[aria-sort]")].map((head) => head.getAttribute("aria-sort"))`;
+  assert.deepEqual((await page.evaluate<string[]>(sorted)).slice(0, 3), ["none", "descending", "none"]);
+  await page.keyboard.press("Enter");
+  assert.deepEqual(
+    await page.evaluate(forecasts),
+    [...before].sort((a, b) => a - b),
+  );
+  await page.click(".tickers th:first-child button");
+  assert.deepEqual(await page.evaluate(shownTickers), names);
+  await page.fill(".search input", "bB");
+  assert.deepEqual(await page.evaluate(shownTickers), ["BBB"]);
+  assert.equal(await page.textContent(".search [role=status]"), "1 of 8 tickers");
+  assert.deepEqual(unwanted, []);
+  await close();
+});
+
+test("a ticker's row opens to its chart, with a script and without one", async () => {
+  for (const javaScriptEnabled of [true, false]) {
+    const { page, unwanted, close } = await open("a classical job", { javaScriptEnabled });
+    const height = `document.querySelector(".tickers .more .chart").getBoundingClientRect().height`;
+    assert.equal(await page.evaluate(height), 0);
+    await page.click(".tickers summary");
+    assert.equal(await page.evaluate(height), 200);
+    assert.equal(await page.evaluate(`document.querySelector(".search").hidden`), !javaScriptEnabled);
+    assert.deepEqual(unwanted, []);
+    await close();
+  }
+});
+
+test("a chart reads its values out under the pointer and by arrow keys", async () => {
+  const { page, close } = await open("a classical job");
+  const chart = "svg[data-x]";
+  await page.hover(chart);
+  const told = (await page.textContent(".readout"))!;
+  assert.match(told, /^\d{4}-\d\d-\d\d: summed IC about \u2212?\d+\.\d+$/);
+  await page.focus(chart);
+  await page.keyboard.press("ArrowRight");
+  const next = (await page.textContent(".readout"))!;
+  assert.ok(next.slice(0, 10) > told.slice(0, 10), `${next} after ${told}`);
+  await close();
+});
