@@ -45,10 +45,13 @@ export class AuditedBlobs {
 
   /** Reads the blob only where no check has. */
   async digest(location: string): Promise<InputDigest> {
-    if (!this.#digests.has(location)) {
-      const { chunks } = await this.open(location);
-      for await (const _ of chunks) this.#context.signal.throwIfAborted();
-    }
+    return this.#digests.get(location) ?? (await this.read(location));
+  }
+
+  /** Reads the blob for its digest alone. @throws MucastError as `open`, and blob_unavailable as its stream. */
+  async read(location: string): Promise<InputDigest> {
+    const { chunks } = await this.open(location);
+    for await (const _ of chunks) this.#context.signal.throwIfAborted();
     return this.#digests.get(location)!;
   }
 }

@@ -25,7 +25,7 @@ async function marketAudit(learningEnd?: string) {
   const context = auditContext({ openEngine: openSharedEngine });
   const run = (checks: readonly AuditCheck[], jobs?: Jobs) =>
     runAudit(auditInputs({ request, truncations: 1 }), context, { checks, jobs });
-  return { features, sha256, run };
+  return { features, prices, sha256, run };
 }
 
 describe("an audit", { timeout: 600_000 }, () => {
@@ -79,5 +79,19 @@ describe("an audit", { timeout: 600_000 }, () => {
       code: "blob_unavailable",
       message: /changed while it was audited; run again/,
     });
+  });
+
+  test("gives no verdict where the prices change before the job on the whole blobs reads them", async () => {
+    const { prices, run } = await marketAudit(weekdays(260)[150]);
+    let runs = 0;
+    const changing: Jobs = {
+      ...JOBS,
+      run_ml_job: (request, context) => {
+        if (runs++ === 0) appendFileSync(prices, "\n");
+        return JOBS.run_ml_job(request, context);
+      },
+    };
+    await assert.rejects(run([truncation], changing), { code: "blob_unavailable" });
+    assert.equal(runs, 1);
   });
 });

@@ -42,8 +42,10 @@ export async function runAudit(
   try {
     const { csv } = asked;
     const prepared = csv && new PreparedPrices(csv, workFolder, context.signal, prepare);
+    const blobs = new AuditedBlobs(context, asked.request.blobUrl);
+    // `prepare` reads the CSV by itself: a reading before it and one behind it show whether it changed.
+    if (csv !== undefined) await blobs.read(csv.csvPath);
     const inputs = await withBlobs(asked, prepared);
-    const blobs = new AuditedBlobs(context, inputs.request.blobUrl);
     job = new AuditedJob({ jobs, inputs, context, blobs, folder: workFolder });
     const outcomes: CheckOutcome[] = [];
     for (const { check, name, cost } of planned) {
@@ -83,6 +85,6 @@ async function digestsOf(
     data_extractor: await blobs.digest(request.dataExtractorUrl),
     ...(feature === undefined ? {} : { previous_feature: await blobs.digest(feature) }),
     ...(prices === undefined ? {} : { previous_data_extractor: await blobs.digest(prices) }),
-    ...(csv === undefined ? {} : { prices: await blobs.digest(csv.csvPath) }),
+    ...(csv === undefined ? {} : { prices: await blobs.read(csv.csvPath) }),
   };
 }

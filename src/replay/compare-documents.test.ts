@@ -185,3 +185,13 @@ test("an output of an older version may lack what versions added, and nothing el
   const ticker = await compareTexts('{"mu":{"A":1}}', '{"mu":{"A":1,"B":2}}', olderLacks);
   assert.deepEqual(ticker.differences.summary()?.first, { path: "mu.B", replayed: 2 });
 });
+
+test("an older output lacks the same member of every ticker, also where tickers are compared one by one", async () => {
+  const fits = (more: object) =>
+    JSON.stringify({
+      fits: Object.fromEntries(["A", "B", "C"].map((ticker) => [ticker, { fit_rows: 1, ...more }])),
+    });
+  const { differences } = await compareTexts(fits({}), fits({ importances: [] }), olderLacks, 50);
+  assert.equal(differences.summary(), undefined);
+  assert.deepEqual(differences.lacks, ["fits.*.importances"]);
+});

@@ -17,6 +17,7 @@ interface MemberCount {
 export class Differences {
   #numbers = 0;
   #others = 0;
+  #lacking = 0;
   #first: ShownDifference | undefined;
   #largest: ShownDifference | undefined;
   #largestRelative: ShownDifference | undefined;
@@ -25,7 +26,7 @@ export class Differences {
 
   /** How many there are, what one document lacks included. */
   get total(): number {
-    return this.#numbers + this.#others + this.#lacks.size;
+    return this.#numbers + this.#others + this.#lacking;
   }
 
   /** Members that the recorded document lacks, and that count as no difference. */
@@ -58,6 +59,7 @@ export class Differences {
 
   /** @param pattern a path with `*` for names and indices. */
   lack(pattern: string): void {
+    this.#lacking += 1;
     if (this.#lacks.size < REPLAY_LISTS.lacks) this.#lacks.add(pattern);
   }
 

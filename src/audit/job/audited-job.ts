@@ -18,7 +18,7 @@ import { auditedConfig } from "./audited-config.ts";
 import { type AuditedPrices, readAuditedPrices, tickersOf } from "./audited-prices.ts";
 import { cutFeaturesText, cutPricesText } from "./cut-blobs.ts";
 import { type CutPlan, planCuts } from "./cut-plan.ts";
-import { featureDigest } from "./output-parts.ts";
+import { inputDigests } from "./output-parts.ts";
 
 export type Jobs = Readonly<
   Record<Operation, (request: JobRequest, context: JobContext) => Promise<ResultRecord>>
@@ -101,10 +101,12 @@ export class AuditedJob {
     if (plan === undefined) return { reason: "the window has too few dates to cut one off" };
     const local = await this.#wholeBlobs(plan, window.end);
     const output = await this.#run(local, this.#wholeFolder);
-    if (local.featureUrl === request.featureUrl) {
-      const sha256 = await featureDigest(output, context.signal);
-      blobs.note(request.featureUrl, { name: request.featureUrl, sha256 });
-    }
+    const digests = await inputDigests(output, context.signal);
+    const read = [
+      [local.featureUrl, request.featureUrl, digests.feature],
+      [local.dataExtractorUrl, request.dataExtractorUrl, digests.dataExtractor],
+    ] as const;
+    for (const [url, given, sha256] of read) if (url === given) blobs.note(given, { name: given, sha256 });
     return { plan, featureUrl: local.featureUrl, output };
   }
 

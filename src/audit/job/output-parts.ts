@@ -29,10 +29,16 @@ export function outputParts(path: string, signal: AbortSignal): AsyncGenerator<O
   return readOutput(path, readParts, signal);
 }
 
-/** The digest of the feature blob that an output on this machine was made of. */
-export async function featureDigest(path: string, signal: AbortSignal): Promise<string> {
+/** The digests of the blobs that an output on this machine was made of. */
+export async function inputDigests(
+  path: string,
+  signal: AbortSignal,
+): Promise<Readonly<Record<"feature" | "dataExtractor", string>>> {
   for await (const provenance of readOutput(path, readProvenance, signal)) {
-    return provenance.feature_sha256 as string;
+    return {
+      feature: provenance.feature_sha256 as string,
+      dataExtractor: provenance.data_extractor_sha256 as string,
+    };
   }
   throw new MucastError("internal", `${path} has no provenance`, { source: path });
 }

@@ -30,7 +30,8 @@ const rows = DATES.map((date, i) => {
   );
   return [date, ...cells].join(";");
 });
-writeFileSync(CSV, gzipSync(`Date;${prices.map(({ ticker }) => ticker).join(";")}\n${rows.join("\n")}\n`));
+const CSV_TEXT = `Date;${prices.map(({ ticker }) => ticker).join(";")}\n${rows.join("\n")}\n`;
+writeFileSync(CSV, gzipSync(CSV_TEXT));
 
 const REQUEST = { config: '{"ML params": {"model": "ridge"}}', id: "audit" };
 
@@ -49,6 +50,30 @@ test("features of `prepare` do not depend on later prices: tickers that begin la
     assert.deepEqual(steps, ["1/3", "2/3", "3/3"]);
     assert.equal((facts.cut_after as string[]).length, 2);
   }
+});
+
+test("the CSV is cut after dates of the tickers that are prepared, which may begin after the learning has ended", async () => {
+  const { status, facts } = await audit({
+    start: DATES[0],
+    learningEnd: DATES[100],
+    tickers: ["S03"],
+  });
+  assert.equal(status, "clean");
+  for (const cut of facts.cut_after as string[]) assert.ok(cut >= DATES[250]!, cut);
+});
+
+test("gives no verdict on a CSV that changes meanwhile", async () => {
+  const changing = join(folder, "changing.csv.gz");
+  writeFileSync(changing, readFileSync(CSV));
+  const growing: Prepare = async (request) => {
+    const blobs = await preparePrices(request);
+    if (request.csvPath === changing) writeFileSync(changing, gzipSync(`${CSV_TEXT}\n`));
+    return blobs;
+  };
+  await assert.rejects(audit({}, growing, changing), {
+    code: "blob_unavailable",
+    message: /changed while it was audited/,
+  });
 });
 
 test("a centred moving average in one feature of one ticker is found, and nothing else", async () => {

@@ -11,6 +11,7 @@ import {
   type PrepareRequest,
   preparePrices,
 } from "../../prepare/prepare-prices.ts";
+import { tickersOf } from "../../prepare/selection.ts";
 import { type CutPlan, planCuts } from "../job/cut-plan.ts";
 
 /** A price CSV of an audit, with the flags of `mucast prepare`. */
@@ -52,11 +53,12 @@ export class PreparedPrices {
     return readPriceCsv(this.#csv.csvPath, this.#signal);
   }
 
-  /** After which dates of the window the CSV is cut; undefined where there are too few. */
+  /** After which dates of the window, of the tickers that are prepared, the CSV is cut; undefined where there are too few. */
   async plan(prices: readonly TickerPrices[], truncations: number): Promise<CutPlan | undefined> {
     const whole = await this.whole();
     const [start, end] = [parseDay(whole.start)!, parseDay(whole.end)!];
-    const dates = unionOfDays(prices).filter((day) => day >= start && day <= end);
+    const days = unionOfDays(tickersOf(this.#csv.options.tickers, prices));
+    const dates = days.filter((day) => day >= start && day <= end);
     return planCuts(
       dates,
       whole.learningEnd === undefined ? undefined : parseDay(whole.learningEnd),

@@ -86,3 +86,16 @@ test("fewer than five blocks, two tickers, and labels that are open are not judg
   }));
   assert.equal(atOnce(permutedSkill(open, 19)), undefined);
 });
+
+test("orders in which forecasts and labels meet on no date are no evidence of skill", () => {
+  const random = seededRandom(5);
+  const rows = Array.from({ length: 30 }, (_, k) => {
+    const first = Math.floor(k / 3) * BLOCK_DATES;
+    const days = Int32Array.from({ length: BLOCK_DATES }, (_, i) => first + i);
+    const realised = Float64Array.from(days, () => random.normal());
+    return { ticker: `S${k}`, days, predicted: realised, realised };
+  });
+  const { icMean, p } = atOnce(permutedSkill(rows, 19))!;
+  assert.ok(Math.abs(icMean - 1) < 1e-9);
+  assert.equal(p, 1);
+});

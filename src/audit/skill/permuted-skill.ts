@@ -46,8 +46,8 @@ export function* permutedSkill(
   let highest = -1;
   for (const order of blockPermutations(byDate.dates, permutations)) {
     const permuted = mean(yield* dateIcs(byDate, order));
-    if (permuted >= icMean) rank++;
-    // NaN where labels and forecasts met on no date.
+    // NaN where labels and forecasts met on no date, which tells of no skill.
+    if (!(permuted < icMean)) rank++;
     if (permuted > highest) highest = permuted;
   }
   const p = rank / (permutations + 1);
