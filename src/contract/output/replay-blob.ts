@@ -181,7 +181,9 @@ export const replayBlobSchema = z
         sha256: digest.describe(
           "Of the output's text without id, created_at, machine and white space between its tokens.",
         ),
-        replayed_sha256: digest.describe("Of the new document's; the same where the replay is identical."),
+        replayed_sha256: digest.describe(
+          "Of the new document's; the same where the replay is identical and the output lacks nothing.",
+        ),
         numbers: count.describe("How many numbers the output has there."),
       })
       .optional()
