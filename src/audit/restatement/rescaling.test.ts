@@ -110,6 +110,22 @@ test("a restated stretch, noise, a shift and too few values are no factor", () =
   assert.equal(constantFactors(new Float64Array(0), new Float64Array(0)), undefined);
 });
 
+test("a stretch that was restated inside a split history is no adjustment; splits and dividends in a row are one", () => {
+  for (const decimals of [2, 4, undefined]) {
+    const print = (values: Float64Array) => (decimals === undefined ? values : rounded(values, decimals));
+    for (let seed = 1; seed <= 50; seed++) {
+      const before = walk(seededRandom(seed), 300);
+      const split = (i: number) => (i < 200 ? 0.5 : 1);
+      const restated = before.map((x, i) => x * split(i) * (i >= 100 && i < 112 ? 1.01 : 1));
+      assert.equal(constantFactors(print(before), print(restated)), undefined, `${seed}`);
+      const adjusted = before.map(
+        (x, i) => x * split(i) * 0.99 ** (i < 50 ? 3 : i < 100 ? 2 : i < 150 ? 1 : 0),
+      );
+      assert.equal(constantFactors(print(before), print(adjusted))?.length, 5, `${seed}`);
+    }
+  }
+});
+
 test("a split is recognised in a history that began at a few cents", () => {
   const random = seededRandom(6);
   let price = 0.2;

@@ -77,7 +77,15 @@ function areAdjustments(steps: readonly OpenStep[]): boolean {
   return (
     steps.every((step) => isOne(step) || isBound(step)) &&
     !steps.slice(0, Math.max(1, steps.length - 1)).some(isOne) &&
+    !comesBack(steps) &&
     (newest.count >= LEAST_VALUES || isOne(newest))
+  );
+}
+
+/** Whether a factor holds again after another one: what stands between was restated, whatever was adjusted beside it. */
+function comesBack(steps: readonly OpenStep[]): boolean {
+  return steps.some((step, i) =>
+    steps.slice(i + 2).some(({ low, high }) => low <= step.high && high >= step.low),
   );
 }
 
