@@ -1,6 +1,7 @@
 import type { Pausable } from "../contract/machine/pausable.ts";
+import type { Day } from "../contract/market/dates.ts";
 import type { CrossSection } from "../contract/output/output-blob.ts";
-import type { ForecastRows } from "./forecast-rows.ts";
+import type { DatedForecasts } from "./forecast-rows.ts";
 import { neweyWestT } from "./newey-west.ts";
 import { averageRanks } from "./rank.ts";
 import { eachDate, sortedByDate } from "./rows-by-date.ts";
@@ -10,10 +11,12 @@ import { correlation, finiteOrNull, mean, sampleDeviation } from "./statistics.t
 export const LEAST_TICKERS = 3;
 
 /** IC and RankIC of one date, or undefined where the date does not count. */
-interface DateCorrelations {
+export interface DateCorrelations {
   readonly ic: number;
   readonly rankIc: number;
 }
+
+export type OnDate = (day: Day, correlations: DateCorrelations, tickers: number) => void;
 
 /** @returns undefined with fewer than LEAST_TICKERS tickers, or where predictions or labels are all the same. */
 export function dateCorrelations(
@@ -35,18 +38,23 @@ export function dateCorrelations(
  * of Newey and West does not.
  *
  * @param rows labelled rows, tickers in the order in which the sums of a date run.
+ * @param onDate called with each date that counts, ascending, and how many tickers it has.
  * @returns sums over dates in ascending order. Without a date all are null, with one date all but the means;
  *   ICIR and t also where the standard deviation is 0.
  */
-export function* crossSection(rows: readonly ForecastRows[]): Pausable<CrossSection> {
+export function* crossSection(
+  rows: readonly DatedForecasts[],
+  onDate: OnDate = () => undefined,
+): Pausable<CrossSection> {
   const ics: number[] = [];
   const rankIcs: number[] = [];
   let tickers = 0;
-  for (const { predicted, realised } of eachDate(yield* sortedByDate(rows))) {
+  for (const { day, predicted, realised } of eachDate(yield* sortedByDate(rows))) {
     yield 0;
     const found = dateCorrelations(predicted, realised);
     if (found === undefined) continue;
     tickers += predicted.length;
+    onDate(day, found, predicted.length);
     ics.push(found.ic);
     rankIcs.push(found.rankIc);
   }

@@ -1,6 +1,6 @@
 import type { Pausable } from "../contract/machine/pausable.ts";
 import type { CrossSection, Metrics } from "../contract/output/output-blob.ts";
-import { crossSection } from "./cross-section.ts";
+import { crossSection, type OnDate } from "./cross-section.ts";
 import { concatenate, type ForecastRows, inTickerOrder, labelled } from "./forecast-rows.ts";
 import { metrics, metricsInSteps } from "./metrics.ts";
 import { median } from "./statistics.ts";
@@ -19,15 +19,16 @@ export interface ForecastTable {
  * Metrics per ticker, over all rows together, and across tickers date by date. Rows without a label do not count. Each
  * ticker is a unit of progress.
  * @param rows tickers in any order; the table is the same, byte for byte.
+ * @param onDate as of `crossSection`.
  */
-export function* forecastTable(rows: readonly ForecastRows[]): Pausable<ForecastTable> {
+export function* forecastTable(rows: readonly ForecastRows[], onDate?: OnDate): Pausable<ForecastTable> {
   const known: ForecastRows[] = [];
   for (const ticker of inTickerOrder(rows)) {
     known.push(labelled(ticker));
     yield 0;
   }
   const pooled = yield* pooledMetrics(known);
-  const cross_section = yield* crossSection(known);
+  const cross_section = yield* crossSection(known, onDate);
   const by_ticker = new Map<string, Metrics>();
   for (const ticker of known) {
     by_ticker.set(ticker.ticker, metrics(ticker));

@@ -3,7 +3,7 @@ import type { OutputBlob } from "../../contract/output/output-blob.ts";
 import { type CoverageTable, coverageTable } from "../../evaluate/coverage.ts";
 import { type ForecastRows, labelled } from "../../evaluate/forecast-rows.ts";
 import { type ForecastTable, forecastTable } from "../../evaluate/forecast-table.ts";
-import { type DateSkill, dateSkill } from "../statistics/date-skill.ts";
+import { type DateSkill, DateSkillCollector } from "../statistics/date-skill.ts";
 import { type IntervalOutcomes, intervalOutcomes } from "../statistics/interval-outcomes.ts";
 import type { OutputDocument } from "./open-document.ts";
 import { outOfFoldRows, type ScoredRows, scoredRows } from "./scored-rows.ts";
@@ -51,17 +51,19 @@ export function outputEvidence({ name, document }: OutputDocument): OutputEviden
 /** @param alpha of the intervals; undefined without any. */
 export function scoreEvidence(rows: readonly ScoredRows[], alpha: number | undefined): ScoreEvidence {
   const known = rows.map(labelled);
+  const skill = new DateSkillCollector();
   const hasMeans = known.every(({ trainingMean }) => !trainingMean.some(Number.isNaN));
-  const days = new Set(known.flatMap((row) => [...row.days]));
+  const days = new Set<number>();
+  for (const row of known) for (const day of row.days) days.add(day);
   return {
     rows,
     labelled: known,
     dateCount: days.size,
-    table: atOnce(forecastTable(known)),
+    table: atOnce(forecastTable(known, skill.onDate)),
     zeroTable: tableOf(known, ({ days }) => new Float64Array(days.length)),
     // Ranks of NaN do not exist, so without the means there is no table of them.
     meanTable: hasMeans ? tableOf(known, ({ trainingMean }) => trainingMean) : undefined,
-    dates: dateSkill(known),
+    dates: skill.collected(),
     outcomes: rows.map(intervalOutcomes),
     coverage: alpha === undefined ? undefined : coverageOf(rows, alpha),
   };

@@ -3,8 +3,7 @@ import { test } from "node:test";
 import { atOnce } from "../../contract/machine/pausable.ts";
 import { crossSection } from "../../evaluate/cross-section.ts";
 import { mean } from "../../evaluate/statistics.ts";
-import { dateSkill } from "./date-skill.ts";
-import { byDate, datedRows, plainRows } from "./dated-rows.testing.ts";
+import { byDate, datedRows, dateSkill, plainRows } from "./dated-rows.testing.ts";
 
 test("IC and RankIC by date have the means of the cross-section to the last bit, and stand at their dates", () => {
   for (let seed = 1; seed <= 20; seed++) {

@@ -1,7 +1,5 @@
-import { atOnce } from "../../contract/machine/pausable.ts";
-import { dateCorrelations } from "../../evaluate/cross-section.ts";
-import type { DatedForecasts } from "../../evaluate/forecast-rows.ts";
-import { eachDate, sortedByDate } from "../../evaluate/rows-by-date.ts";
+import type { Day } from "../../contract/market/dates.ts";
+import type { OnDate } from "../../evaluate/cross-section.ts";
 
 /** IC and RankIC of each date that counts, ascending: shape (n) each. */
 export interface DateSkill {
@@ -12,17 +10,20 @@ export interface DateSkill {
   readonly tickers: Int32Array;
 }
 
-/** @param rows labelled rows, tickers in the order in which the sums of a date run. */
-export function dateSkill(rows: readonly DatedForecasts[]): DateSkill {
-  const found: { day: number; ic: number; rankIc: number; tickers: number }[] = [];
-  for (const { day, predicted, realised } of eachDate(atOnce(sortedByDate(rows)))) {
-    const both = dateCorrelations(predicted, realised);
-    if (both !== undefined) found.push({ day, ...both, tickers: predicted.length });
-  }
-  return {
-    days: Int32Array.from(found, ({ day }) => day),
-    ic: Float64Array.from(found, ({ ic }) => ic),
-    rankIc: Float64Array.from(found, ({ rankIc }) => rankIc),
-    tickers: Int32Array.from(found, ({ tickers }) => tickers),
+/** Collects what `crossSection` finds date by date. */
+export class DateSkillCollector {
+  readonly #found: { day: Day; ic: number; rankIc: number; tickers: number }[] = [];
+
+  readonly onDate: OnDate = (day, { ic, rankIc }, tickers) => {
+    this.#found.push({ day, ic, rankIc, tickers });
   };
+
+  collected(): DateSkill {
+    return {
+      days: Int32Array.from(this.#found, ({ day }) => day),
+      ic: Float64Array.from(this.#found, ({ ic }) => ic),
+      rankIc: Float64Array.from(this.#found, ({ rankIc }) => rankIc),
+      tickers: Int32Array.from(this.#found, ({ tickers }) => tickers),
+    };
+  }
 }

@@ -1,5 +1,8 @@
 import { seededRandom } from "../../../test/twins/random.ts";
+import { atOnce } from "../../contract/machine/pausable.ts";
+import { crossSection } from "../../evaluate/cross-section.ts";
 import type { DatedForecasts } from "../../evaluate/forecast-rows.ts";
+import { type DateSkill, DateSkillCollector } from "./date-skill.ts";
 
 /** A row as a list of plain objects has it, for slow twins. */
 export interface PlainRow {
@@ -51,4 +54,11 @@ export function slowError(values: readonly number[], lag = 5): number {
 
 export function isNear(a: number, b: number, tolerance = 1e-9): boolean {
   return Math.abs(a - b) <= tolerance * Math.max(1, Math.abs(a), Math.abs(b));
+}
+
+/** What is collected of rows, all labelled. */
+export function dateSkill(rows: readonly DatedForecasts[]): DateSkill {
+  const collector = new DateSkillCollector();
+  atOnce(crossSection(rows, collector.onDate));
+  return collector.collected();
 }
