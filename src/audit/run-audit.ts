@@ -1,13 +1,14 @@
 import type { AuditCheckName } from "../contract/config/audit-checks.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import type { AuditBlob } from "../contract/output/audit-blob.ts";
+import { JOBS, type Jobs } from "../jobs/run-job.ts";
 import type { JobContext } from "../jobs/shared/job.ts";
 import { openWorkFolder } from "../jobs/shared/work-folder.ts";
 import { auditDocument, type CheckOutcome } from "./audit-document.ts";
 import { AuditedBlobs } from "./audited-blobs.ts";
 import type { AskedAudit, AuditCheck, AuditInputs } from "./check.ts";
 import { CHECKS } from "./checks.ts";
-import { AuditedJob, JOBS, type Jobs } from "./job/audited-job.ts";
+import { AuditedJob } from "./job/audited-job.ts";
 import { type Prepare, PreparedPrices } from "./preparation/prepared-prices.ts";
 
 /** Which parts of an audit are other ones than usual. */

@@ -4,8 +4,8 @@ import { REPLAY_LISTS, type ReplayBlob, type ShownDifference } from "../contract
 /** Keys and indices on the way to a value. */
 export type Path = readonly (string | number)[];
 
-/** Bytes of a value that a difference shows. */
-const SHOWN = { bytes: 400, text: 200 };
+/** Bytes of what a verdict repeats of an output: of a whole value, and of a text in it. */
+export const SHOWN = { bytes: 400, text: 200 };
 
 interface MemberCount {
   numbers: number;

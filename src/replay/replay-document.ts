@@ -1,12 +1,10 @@
 import { REPLAY_SCHEMA_NAME, type ReplayBlob } from "../contract/output/replay-blob.ts";
+import { SHOWN } from "./differences.ts";
 import { shownName } from "./find-input.ts";
 import type { RecordedOutput } from "./recorded-output.ts";
 
 /** The part of a verdict that does not name the output. */
 export type Found = Partial<Omit<ReplayBlob, "schema" | "id" | "output">> & Pick<ReplayBlob, "verdict">;
-
-/** Bytes of what a verdict repeats of the output: of a whole value, and of a text in it. */
-export const SHOWN = { bytes: 400, text: 200 };
 
 /** The verdict's document, members in the order of its schema. */
 export function replayDocument(id: string, recorded: RecordedOutput, found: Found): ReplayBlob {

@@ -3,11 +3,12 @@ import { REPLAY_REASONS, type ReplayBlob, type ReplayReason } from "../contract/
 import type { JobContext } from "../jobs/shared/job.ts";
 import { openWorkFolder } from "../jobs/shared/work-folder.ts";
 import { compareOutputs } from "./compare-outputs.ts";
+import { SHOWN } from "./differences.ts";
 import { findInputs, missingInputs, otherInputs } from "./find-inputs.ts";
 import { reasonOf } from "./likely-reason.ts";
 import { replayConfig } from "./recorded-config.ts";
 import { openRecorded, type RecordedOutput } from "./recorded-output.ts";
-import { type Found, replayDocument, SHOWN } from "./replay-document.ts";
+import { type Found, replayDocument } from "./replay-document.ts";
 import { runRecorded } from "./run-recorded.ts";
 
 /** What a caller asks to be replayed. */

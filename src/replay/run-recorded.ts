@@ -1,20 +1,11 @@
 import { fileURLToPath } from "node:url";
-import type { Operation } from "../contract/config/job-operations.ts";
 import type { ReplayBlob } from "../contract/output/replay-blob.ts";
-import type { ResultRecord } from "../contract/output/result-record.ts";
-import { runDlJob } from "../jobs/dl/run-dl-job.ts";
-import { runMlJob } from "../jobs/ml/run-ml-job.ts";
+import { JOBS } from "../jobs/run-job.ts";
 import type { JobContext, JobRequest } from "../jobs/shared/job.ts";
 import { shownName } from "./find-input.ts";
 import type { FoundInputs } from "./find-inputs.ts";
 import type { RecordedFacts } from "./recorded-output.ts";
 import { isRefusal } from "./refusals.ts";
-
-const JOBS: Readonly<Record<Operation, (request: JobRequest, context: JobContext) => Promise<ResultRecord>>> =
-  {
-    run_ml_job: runMlJob,
-    run_dl_job: runDlJob,
-  };
 
 const PROBLEM_TEXT = 2_000;
 

@@ -3,14 +3,11 @@ import { fileURLToPath } from "node:url";
 import type { Content } from "../../blob/content.ts";
 import { isWebUrl, writeOutput } from "../../blob/folder/output-folder.ts";
 import { parseDlSettings } from "../../contract/config/dl-settings.ts";
-import type { Operation } from "../../contract/config/job-operations.ts";
 import { parseMlSettings } from "../../contract/config/ml-settings.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import type { TickerFeatures } from "../../contract/market/ticker-series.ts";
-import type { ResultRecord } from "../../contract/output/result-record.ts";
 import { readFeatures } from "../../ingest/read-features.ts";
-import { runDlJob } from "../../jobs/dl/run-dl-job.ts";
-import { runMlJob } from "../../jobs/ml/run-ml-job.ts";
+import type { Jobs } from "../../jobs/run-job.ts";
 import type { JobContext, JobRequest } from "../../jobs/shared/job.ts";
 import type { AuditedBlobs } from "../audited-blobs.ts";
 import type { AuditInputs } from "../check.ts";
@@ -19,12 +16,6 @@ import { type AuditedPrices, readAuditedPrices, tickersOf } from "./audited-pric
 import { cutFeaturesText, cutPricesText } from "./cut-blobs.ts";
 import { type CutPlan, planCuts } from "./cut-plan.ts";
 import { inputDigests } from "./output-parts.ts";
-
-export type Jobs = Readonly<
-  Record<Operation, (request: JobRequest, context: JobContext) => Promise<ResultRecord>>
->;
-
-export const JOBS: Jobs = { run_ml_job: runMlJob, run_dl_job: runDlJob };
 
 /** The inputs of a job on this machine. */
 type LocalBlobs = Pick<JobRequest, "featureUrl" | "dataExtractorUrl">;

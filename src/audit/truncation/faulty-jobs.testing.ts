@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { OutputBlob } from "../../contract/output/output-blob.ts";
-import { JOBS, type Jobs } from "../job/audited-job.ts";
+import { JOBS, type Jobs } from "../../jobs/run-job.ts";
 
 /** A fault that is planted into the output that the right job has written. */
 export function faultyOutput(plant: (output: OutputBlob) => void): Jobs {

@@ -10,9 +10,9 @@ import { networkConfig } from "../../../test/end-to-end/network-jobs.ts";
 import { smallMarket } from "../../../test/end-to-end/network-market.ts";
 import { openSharedEngine } from "../../../test/end-to-end/shared-engines.ts";
 import type { Report } from "../../contract/output/job-events.ts";
+import { JOBS, type Jobs } from "../../jobs/run-job.ts";
 import type { AuditInputs } from "../check.ts";
 import { checked } from "../checked.testing.ts";
-import { JOBS, type Jobs } from "../job/audited-job.ts";
 import { centredForecasts, faultyOutput, LOOKING_AHEAD } from "./faulty-jobs.testing.ts";
 import { truncation } from "./truncation.ts";
 
