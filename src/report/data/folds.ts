@@ -97,7 +97,7 @@ function timelineFinding(folds: readonly FoldSpan[]): string {
 
 function skillFinding(folds: readonly FoldSpan[]): string {
   const judged = folds.filter(({ r2Zero }) => r2Zero !== null);
-  if (judged.length === 0) return "No fold has an R²: every return is 0.";
+  if (judged.length === 0) return "No fold has an R²: returns are all 0, or forecasts of an absurd size.";
   const good = judged.filter(({ r2Zero }) => r2Zero! > 0).length;
   const worst = judged.reduce((a, b) => (b.r2Zero! < a.r2Zero! ? b : a));
   return `Forecasts were better than 0 in ${figure(good, "count")} of ${countedRows(judged.length, "fold")}; the worst had an R² of ${figure(worst.r2Zero, "percent")} (from ${formatDay(worst.testStart)}).`;

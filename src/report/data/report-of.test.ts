@@ -26,6 +26,8 @@ const TEXTS = {
     config: { status: false },
     warnings: [{ code: "disabled", message: "status is false: nothing was trained." }],
   }),
+  "shrunk to 0": mlText({ config: { intervals: {}, shrinkage: "own" } }),
+  "of an absurd size": mlText({ skill: 1e200, ...WITH_INTERVALS }),
   hostile: mlText({
     tickers: ["__proto__", "10", "<script>", "9", "constructor", "\u202eevil"],
     ...WITH_INTERVALS,

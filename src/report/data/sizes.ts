@@ -45,7 +45,8 @@ function tickerSkill({ by_ticker, r2_zero_median: median }: OutputEvidence["tabl
 
 function tickerFinding(rows: Sizes["tickers"]["rows"], median: number | null): string {
   const [best, worst] = [rows[0], rows.at(-1)];
-  if (best === undefined || worst === undefined) return "No ticker has an R²: every return is 0.";
+  if (best === undefined || worst === undefined)
+    return "No ticker has an R²: returns are all 0, or forecasts of an absurd size.";
   if (rows.length === 1) return `${best.ticker} has an R² against zero of ${figure(best.r2Zero, "percent")}.`;
   const good = rows.filter(({ r2Zero }) => r2Zero > 0).length;
   return `${figure(good, "count")} of ${countedRows(rows.length, "ticker")} had forecasts better than 0; the median R² is ${figure(median, "percent")}, the best ${figure(best.r2Zero, "percent")} (${best.ticker}), the worst ${figure(worst.r2Zero, "percent")} (${worst.ticker}).`;
