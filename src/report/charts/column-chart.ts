@@ -2,6 +2,7 @@ import type { Band, Histogram, Unit } from "../data/report-data.ts";
 import { across, box, dot, down, GRID, segment } from "./path.ts";
 import { type AxisLabel, mark, plotSvg, tickLabels, yGrid } from "./plot.ts";
 import { linearScale, type Scale, shareOf } from "./scale.ts";
+import { extentOf, type ScaledChart } from "./scaled-chart.ts";
 
 /** Columns from 0 by category, one or two beside each other. */
 export interface ColumnChart {
@@ -23,12 +24,21 @@ export interface ColumnChart {
 /** Share of a category that its columns fill. */
 const FILL = 0.7;
 
-export function columnChart(chart: ColumnChart): string {
-  const { finding, labels, unit, series, bands = [], dots = [], level, height = 200 } = chart;
-  const base = chart.isFromLevel ? level! : 0;
+export function columnChart(chart: ColumnChart): ScaledChart {
+  const values = valuesOf(chart);
+  return { extent: extentOf(values), draw: (within) => drawn(chart, [...values, ...within]) };
+}
+
+function valuesOf({ series, bands = [], dots = [], level, isFromLevel }: ColumnChart): number[] {
   const ends = bands.flatMap((band) => (band === null ? [] : [band.low, band.high]));
   const values = series.flat().filter((value) => value !== null);
-  const y = linearScale([base, ...values, ...ends, ...dots, ...(level === undefined ? [] : [level])]);
+  return [...(isFromLevel ? [] : [0]), ...(level === undefined ? [] : [level]), ...values, ...ends, ...dots];
+}
+
+function drawn(chart: ColumnChart, values: readonly number[]): string {
+  const { finding, labels, unit, series, bands = [], dots = [], level, height = 200 } = chart;
+  const base = chart.isFromLevel ? level! : 0;
+  const y = linearScale(values);
   const middle = (i: number) => across((i + 0.5) / labels.length);
   const marks = [
     yGrid(y),

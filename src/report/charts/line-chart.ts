@@ -3,6 +3,7 @@ import type { Unit } from "../data/figures.ts";
 import { across, area, down, GRID, type Point, polyline, segment } from "./path.ts";
 import { type AxisLabel, mark, plotSvg, tickLabels, yGrid } from "./plot.ts";
 import { linearScale, type Scale, shareOf } from "./scale.ts";
+import { extentOf, type ScaledChart } from "./scaled-chart.ts";
 import { timeLabels } from "./time-axis.ts";
 
 /** Lines over a common x: dates or epochs. */
@@ -22,9 +23,13 @@ export interface LineChart {
   readonly height?: number;
 }
 
-export function lineChart(chart: LineChart): string {
+export function lineChart(chart: LineChart): ScaledChart {
+  return { extent: extentOf(valuesOf(chart)), draw: (within) => drawn(chart, within) };
+}
+
+function drawn(chart: LineChart, within: readonly number[]): string {
   const { finding, x, xKind, unit, lines, band, levels = [], at, height = 200 } = chart;
-  const y = linearScale(valuesOf(chart));
+  const y = linearScale([...valuesOf(chart), ...within]);
   const [first, last] = [x[0]!, x.at(-1)!];
   const column = columnsOf(x);
   const marks = [

@@ -76,7 +76,9 @@ export function box(x0: number, y0: number, x1: number, y1: number): string {
 
 /** A straight line. */
 export function segment(x0: number, y0: number, x1: number, y1: number): string {
-  return `M${x0}${signed(y0)}L${x1}${signed(y1)}`;
+  const start = `M${x0}${signed(y0)}`;
+  if (x0 === x1) return `${start}V${y1}`;
+  return y0 === y1 ? `${start}H${x1}` : `${start}L${x1}${signed(y1)}`;
 }
 
 /** A point that a round line cap makes a dot. */

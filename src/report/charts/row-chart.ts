@@ -2,6 +2,7 @@ import type { Unit } from "../data/figures.ts";
 import { across, box, dot, GRID, segment } from "./path.ts";
 import { type AxisLabel, mark, plotSvg, tickLabels, xGrid } from "./plot.ts";
 import { linearScale, type Scale, shareOf } from "./scale.ts";
+import { extentOf, type ScaledChart } from "./scaled-chart.ts";
 import { shortText } from "./shown-text.ts";
 
 /** A row: a bar from the base, or with `low` and `high` a dot within its interval. */
@@ -30,10 +31,19 @@ const ROW_HEIGHT = 17;
 const LONGEST_NAME = 14;
 
 /** One row below the other, their names on the left. */
-export function rowChart({ finding, rows, unit, level, base = 0, atLeast = [] }: RowChart): string {
+export function rowChart(chart: RowChart): ScaledChart {
+  const values = valuesOf(chart);
+  return { extent: extentOf(values), draw: (within) => drawn(chart, [...values, ...within]) };
+}
+
+function valuesOf({ rows, level, base = 0, atLeast = [] }: RowChart): number[] {
   const ends = rows.flatMap(({ low, high }) => [low, high].filter((end) => typeof end === "number"));
   const known = level === undefined ? [] : [level];
-  const x = linearScale([base, ...atLeast, ...known, ...rows.map(({ value }) => value), ...ends], 4);
+  return [base, ...atLeast, ...known, ...rows.map(({ value }) => value), ...ends];
+}
+
+function drawn({ finding, rows, unit, level, base = 0 }: RowChart, values: readonly number[]): string {
+  const x = linearScale(values, 4);
   const middle = (i: number) => across((i + 0.5) / rows.length);
   const marks = [
     xGrid(x),

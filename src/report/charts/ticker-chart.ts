@@ -5,7 +5,7 @@ import { mark, plotSvg, tickLabels, yGrid } from "./plot.ts";
 import { linearScale, type Scale, shareOf } from "./scale.ts";
 import { timeLabels } from "./time-axis.ts";
 
-/** Dates that lie together in one column of a chart: the range of their returns, the mean of the rest. */
+/** Dates that lie together in one column of a chart: their returns as the range from 0, of the rest the mean. */
 interface Column {
   readonly x: number;
   readonly predicted: number;
@@ -62,8 +62,8 @@ function columnsWithin({ days, predicted, realised, lower, upper }: TickerSeries
       predicted: meanOf(predicted.subarray(from, to)),
       lower: meanOf(lower.subarray(from, to)),
       upper: meanOf(upper.subarray(from, to)),
-      least: returns.length === 0 ? Number.NaN : Math.min(...returns),
-      most: returns.length === 0 ? Number.NaN : Math.max(...returns),
+      least: returns.length === 0 ? Number.NaN : Math.min(0, ...returns),
+      most: returns.length === 0 ? Number.NaN : Math.max(0, ...returns),
     };
   });
 }

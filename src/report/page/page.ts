@@ -25,7 +25,7 @@ function hashOf(text: string): string {
   return createHash("sha256").update(text).digest("base64");
 }
 
-/** A section of charts: of several outputs those of the same title stand side by side. */
+/** A section of charts: of several outputs those of the same title stand side by side, on one scale. */
 interface ChartSection {
   readonly id: string;
   readonly title: string;
@@ -121,10 +121,10 @@ function chartsHtml({ lead, isLoose, panels }: ChartSection, outputs: readonly O
     outputs.flatMap((output) => panels(output).map((panel) => ({ panel, name: output.name }))),
     ({ panel }) => panel.title,
   );
-  const groups = [...byTitle.values()].map(
-    (group) =>
-      `<div class="panels">${group.map(({ panel, name }) => panelHtml(panel, name)).join("\n")}</div>`,
-  );
+  const groups = [...byTitle.values()].map((group) => {
+    const within = group.flatMap(({ panel: { chart } }) => (typeof chart === "string" ? [] : chart.extent));
+    return `<div class="panels">${group.map(({ panel, name }) => panelHtml(panel, name, within)).join("\n")}</div>`;
+  });
   return `${lines}${groups.join("\n")}`;
 }
 

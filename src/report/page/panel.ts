@@ -1,3 +1,4 @@
+import type { ScaledChart } from "../charts/scaled-chart.ts";
 import { shownText } from "../charts/shown-text.ts";
 import type { Part } from "../data/report-data.ts";
 
@@ -6,8 +7,8 @@ export interface Panel {
   /** Of several outputs those of the same title stand side by side. */
   readonly title: string;
   readonly finding: string;
-  /** HTML. */
-  readonly chart: string;
+  /** HTML, or a chart that shares its scale with those beside it. */
+  readonly chart: string | ScaledChart;
   /** How to read it: names of lines and marks, HTML of `keyLine`. */
   readonly key?: string;
   /** HTML of `numbersTable`. */
@@ -26,14 +27,16 @@ export function panelsOf<T>(
   return [{ title, finding: part.absent!, chart: "", isWide: true }];
 }
 
-/** @param owner the output's name, where there are several. */
+/** @param owner the output's name, where there are several. @param within what the scale of the chart holds besides. */
 export function panelHtml(
   { title, finding, chart, key = "", numbers = "", isWide }: Panel,
   owner?: string,
+  within: readonly number[] = [],
 ): string {
+  const picture = typeof chart === "string" ? chart : chart.draw(within);
   const whose = owner === undefined ? "" : ` <span class="owner"><bdi>${shownText(owner)}</bdi></span>`;
   const kind = isWide ? ' class="wide"' : "";
-  return `<figure${kind}><figcaption><h3>${shownText(title)}${whose}</h3><p>${shownText(finding)}</p>${key}</figcaption>${chart}${numbers}</figure>`;
+  return `<figure${kind}><figcaption><h3>${shownText(title)}${whose}</h3><p>${shownText(finding)}</p>${key}</figcaption>${picture}${numbers}</figure>`;
 }
 
 /** The marks of a chart, as the style draws them. */

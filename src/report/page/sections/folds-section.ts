@@ -120,5 +120,5 @@ function curveHtml({ finding, trainLoss, validationLoss, bestEpoch, zeroLoss }: 
     levels: zeroLoss === undefined ? [] : [zeroLoss],
     height: 120,
   });
-  return `<div><p>${shownText(finding)}</p>${chart}</div>`;
+  return `<div><p>${shownText(finding)}</p>${chart.draw([])}</div>`;
 }

@@ -1,0 +1,17 @@
+/** A chart that can be drawn on one scale with others, so that what stands side by side is compared at a glance. */
+export interface ScaledChart {
+  /** The lowest and the highest value that its own scale holds; empty without values. */
+  readonly extent: readonly number[];
+  /** SVG. @param within values that the scale holds besides. */
+  readonly draw: (within: readonly number[]) => string;
+}
+
+/** @param values NaN is no value. */
+export function extentOf(values: Iterable<number>): readonly number[] {
+  let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  for (const value of values) {
+    if (value < low) low = value;
+    if (value > high) high = value;
+  }
+  return low > high ? [] : [low, high];
+}
