@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { test } from "node:test";
+import { dlText, mlText } from "../data/outputs.testing.ts";
+import { reported } from "../data/reported.testing.ts";
+import { page } from "./page.ts";
+
+const INTERVALS = { intervals: { alpha: 0.1 } };
+
+test("the same outputs give the same bytes", () => {
+  const text = mlText({ config: INTERVALS });
+  assert.equal(page(reported(text)), page(reported(text)));
+});
+
+test("the policy allows the one style and the one script by their hashes, and there is nothing else to allow", () => {
+  const html = page(reported(mlText({ config: INTERVALS }), dlText({ config: INTERVALS, seed: 2 })));
+  const policy = /http-equiv="Content-Security-Policy" content="([^"]+)"/.exec(html)![1]!;
+  assert.ok(policy.startsWith("default-src 'none';"));
+  for (const kind of ["style", "script"]) {
+    const [inner, ...more] = [...html.matchAll(new RegExp(`<${kind}>(.*?)</${kind}>`, "gs"))].map(
+      ([, text]) => text!,
+    );
+    assert.deepEqual(more, []);
+    const hash = createHash("sha256").update(inner!).digest("base64");
+    assert.ok(policy.includes(`${kind}-src 'sha256-${hash}'`));
+  }
+  assert.doesNotMatch(html, /<(?:link|img|iframe|object|embed|base|form)\b| (?:on\w+|style|src|href="[^#])=/);
+  const ids = [...html.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id);
+  assert.equal(new Set(ids).size, ids.length);
+});
+
+test("charts of one title stand side by side on one scale", () => {
+  const html = page(
+    reported(mlText({ config: INTERVALS }), mlText({ config: INTERVALS, seed: 2, skill: 0.4 })),
+  );
+  const scales = [...html.matchAll(/<h3>IC, summed.*?data-low="([^"]+)" data-high="([^"]+)"/gs)].map(
+    ([, low, high]) => [low, high],
+  );
+  assert.equal(scales.length, 2);
+  assert.deepEqual(scales[0], scales[1]);
+});
+
+test("nothing that is no number is drawn or written", () => {
+  for (const market of [
+    { scoreRows: 2 },
+    { tickers: ["A"], scoreRows: 3 },
+    { isOpen: true },
+    { tickers: [] },
+  ]) {
+    const html = page(reported(mlText({ config: INTERVALS, ...market })));
+    const main = html.slice(html.indexOf("<main>"), html.indexOf("</main>"));
+    const found = /.{0,200}(?:NaN|Infinity|undefined|\[object).{0,50}/.exec(main)?.[0];
+    assert.equal(found, undefined, JSON.stringify(market));
+  }
+});
