@@ -22,6 +22,8 @@ export interface JobFlags extends ReportFlags {
   readonly dataExtractorUrl?: string;
   readonly config?: string;
   readonly blobUrl?: string;
+  /** Of run_ml_job and run_dl_job. */
+  readonly report?: boolean;
 }
 
 /** What a job may use of the machine. */

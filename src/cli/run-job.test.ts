@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { DEFECTIVE } from "../../test/defective.testing.ts";
@@ -93,6 +93,36 @@ describe("a job whose service reads its status", { concurrency: 2, timeout: 600_
     const { code, stderr } = await mucast(args, asked);
     assert.equal(code, 0, stderr);
     assert.match(stderr, /^warning: status\/op\.2\.json could not be written: /m);
+  });
+
+  test("with --report draws its output beside it, and tells stderr alone; a page that cannot be written costs no output", async () => {
+    const { blobUrl } = await newPlace();
+    const args = jobArguments(pair, QUICK, "--blob-url", blobUrl, "--report");
+    const page = join(blobUrl, "data/ml_engine_op.html");
+    const drawn = await mucast(args, asked);
+    assert.equal(drawn.code, 0, drawn.stderr);
+    const record = JSON.parse(drawn.stdout);
+    assert.deepEqual(Object.keys(record).sort(), ["execution_name", "output_name", "output_url", "status"]);
+    assert.ok(drawn.stderr.endsWith(`report: ${page}\n`), drawn.stderr);
+    assert.match(readFileSync(page, "utf8"), /^<!doctype html>/i);
+    mkdirSync(join(blobUrl, "data/ml_engine_op2.html"));
+    const log = ["--log", "json"];
+    const none = await mucast([...args, ...log], { env: { OPERATION_ID: "op2" } });
+    assert.equal(none.code, 0, none.stderr);
+    assert.equal(JSON.parse(none.stdout).output_name, "ml_engine_op2.json");
+    assert.ok(existsSync(join(blobUrl, "data/ml_engine_op2.json")));
+    const { level, code, message } = jsonLines(none.stderr).at(-1)!;
+    assert.deepEqual([level, code], ["warning", "output_failed"]);
+    assert.match(String(message), /^the output was written, but no report of it: .*ml_engine_op2\.html/);
+  });
+
+  test("is refused with --report where its output goes to a container, before anything is read", async () => {
+    const container = "https://a.blob.core.windows.net/c?sv=1&sig=SECRET";
+    const args = jobArguments(pair, QUICK, "--blob-url", container, "--report");
+    const { code, stdout, stderr } = await mucast(args);
+    assert.deepEqual([code, stdout], [2, ""]);
+    assert.match(stderr, /--report needs an output in a folder, .*mucast report --output URL/);
+    assert.doesNotMatch(stderr, /SECRET|reading/);
   });
 
   for (const [name, value] of [

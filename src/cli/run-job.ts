@@ -20,6 +20,7 @@ import { namedUrls, runOperation } from "../executors/run-operation.ts";
 import { StatusWriter } from "../executors/status-writer.ts";
 import type { JobContext, JobRequest } from "../jobs/shared/job.ts";
 import { type JobFlags, jobInputs, reporterOf, withJobFlags } from "./job-options.ts";
+import { checkReportPlace, writeJobReport } from "./job-report.ts";
 import { untilSignal } from "./signals.ts";
 
 export function addRunMlJob(program: Command): void {
@@ -50,17 +51,20 @@ interface JobCommand {
 const TICKERS_SHOWN = 3;
 
 const PORTABLE = "the same bytes on every x86-64-v3 processor, with slower kernels";
+const REPORT = "draw what the output is worth, as an HTML file beside it (see mucast report)";
 
 /** Adds a command that runs a job and prints its result record. */
 function addJobCommand(program: Command, job: JobCommand): void {
   withJobFlags(program.command(job.name))
     .option("--portable", PORTABLE)
+    .option("--report", REPORT)
     .description(job.description)
     .addHelpText("after", helpOf(job))
     .action(async (flags: JobFlags) => {
       const kind = operationKind(job.name, process.env);
       const mayLack = kind.operation === "replay" ? "any" : "nothing";
       const { workers, memoryBytes, ...inputs } = jobInputs(flags, process.env, mayLack);
+      if (flags.report) checkReportPlace(inputs.blobUrl);
       const reporter = reporterOf(flags, { tickersShown: TICKERS_SHOWN, workers });
       try {
         const space = callersSpace(process.env);
@@ -83,6 +87,9 @@ function addJobCommand(program: Command, job: JobCommand): void {
           return withStatus(run, request, context, attempt, log);
         });
         process.stdout.write(`${JSON.stringify(record)}\n`);
+        if (flags.report) {
+          await untilSignal((signal) => writeJobReport(record.output_url, { policy, signal }, reporter));
+        }
       } finally {
         reporter.finish();
       }

@@ -1,0 +1,40 @@
+import { fileURLToPath } from "node:url";
+import { isWebUrl } from "../blob/folder/output-folder.ts";
+import { shownUrl } from "../blob/policy.ts";
+import { MucastError } from "../contract/errors/errors.ts";
+import { printable } from "../contract/errors/wording.ts";
+import { problemOf } from "../contract/problems/problem.ts";
+import type { Reading } from "../report/data/open-document.ts";
+import { writeReport } from "../report/write-report.ts";
+import type { Reporter } from "./reporter.ts";
+
+/**
+ * Looks before the job whether `--report` can be kept: a container has no place for a page.
+ * @throws MucastError invalid_request.
+ */
+export function checkReportPlace(blobUrl: string | undefined): void {
+  if (blobUrl === undefined || !isWebUrl(blobUrl)) return;
+  const value = shownUrl(blobUrl);
+  const message = `--report needs an output in a folder, and BLOB_URL is ${value}: run the job without it, then mucast report --output URL --out FILE`;
+  throw new MucastError("invalid_request", message, { path: "--report", value });
+}
+
+/**
+ * Writes the report of an output beside it, `<output name>.html`, and its path to stderr. The job has succeeded before: where
+ * there is no report, a warning says why.
+ * @param outputUrl the file: URL of the output.
+ * @throws what the signal throws.
+ */
+export async function writeJobReport(outputUrl: string, reading: Reading, reporter: Reporter): Promise<void> {
+  const output = fileURLToPath(outputUrl);
+  const out = output.replace(/\.json$/, ".html");
+  try {
+    await writeReport({ outputs: [output], out }, reading);
+    reporter.write({ level: "info", report: out }, printable(`report: ${out}`));
+  } catch (error) {
+    reading.signal?.throwIfAborted();
+    const { code, detail } = problemOf(error);
+    const message = `the output was written, but no report of it: ${detail}`;
+    reporter.write({ level: "warning", code, message }, printable(`warning: ${code}: ${message}`));
+  }
+}
