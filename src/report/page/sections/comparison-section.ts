@@ -3,7 +3,7 @@ import { countedRows, figure, NO_FIGURE, type Unit } from "../../data/figures.ts
 import type { Comparison, DieboldMarianoTest } from "../../data/report-data.ts";
 import { plainTable } from "../numbers-table.ts";
 
-const BETTER = { higher: "more is better", lower: "less is better", near: "nearer is better" } as const;
+const BETTER = { higher: "more", lower: "less", near: "nearer" } as const;
 
 /** Several outputs on the rows that all have: which one a careful person would take, metrics, tests. */
 export function comparisonHtml(comparison: Comparison): string {
@@ -11,7 +11,7 @@ export function comparisonHtml(comparison: Comparison): string {
   const left = names.map((name, i) => `${name}: ${countedRows(leftOut[i]!, "row")} left out`);
   const table = plainTable({
     caption: "metrics on the common rows",
-    columns: ["Metric", ...names, ...(names.length === 2 ? ["Difference"] : []), "Better"],
+    columns: ["Metric", ...names, ...(names.length === 2 ? ["Difference"] : []), "Better is"],
     rows: metrics.map(({ name, unit, better, values }) => [
       name,
       ...values.map((value) => figure(value, unit)),
