@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { appendFileSync, readFileSync, rmSync } from "node:fs";
 import { after, describe, test } from "node:test";
@@ -79,6 +80,13 @@ describe("an audit", { timeout: 600_000 }, () => {
       code: "blob_unavailable",
       message: /changed while it was audited; run again/,
     });
+  });
+
+  test("refuses a pipe, which no check could read again", { timeout: 60_000 }, async () => {
+    const { features, run } = await marketAudit();
+    rmSync(features);
+    execFileSync("mkfifo", [features]);
+    await assert.rejects(run([foresight]), { code: "invalid_request", message: /is a pipe.*to a file/ });
   });
 
   test("gives no verdict where the prices change before the job on the whole blobs reads them", async () => {

@@ -1,3 +1,4 @@
+import { refusePipe } from "../blob/refuse-pipe.ts";
 import type { AuditCheckName } from "../contract/config/audit-checks.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import type { AuditBlob } from "../contract/output/audit-blob.ts";
@@ -37,6 +38,7 @@ export async function runAudit(
     return { check, name: check.name, cost: check.cost(asked, others) };
   });
   for (const { name, cost } of planned) onCheck?.(name, cost);
+  for (const location of readAgain(asked)) await refusePipe(location);
   const work = openWorkFolder();
   const workFolder = work.path;
   let job: AuditedJob | undefined;
@@ -60,6 +62,12 @@ export async function runAudit(
     job?.close();
     work.remove();
   }
+}
+
+/** What the checks read more than once. */
+function readAgain({ request, csv }: AskedAudit): string[] {
+  const given = [request.featureUrl, request.dataExtractorUrl, csv?.csvPath];
+  return given.filter((location) => location !== undefined);
 }
 
 /** @throws MucastError of the CSV; invalid_request where there are neither blobs nor a CSV. */

@@ -2,6 +2,7 @@ import { basename, dirname, join } from "node:path";
 import { filePath, isUrl } from "../blob/location.ts";
 import { openBlob } from "../blob/open-blob.ts";
 import { shownUrl } from "../blob/policy.ts";
+import { refusePipe } from "../blob/refuse-pipe.ts";
 import type { ErrorCode } from "../contract/errors/error-codes.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import type { ReplayBlob } from "../contract/output/replay-blob.ts";
@@ -111,8 +112,9 @@ export function shownName(location: string): string {
   return isWeb(location) ? shown : basename(shown);
 }
 
-/** SHA-256 of a blob as it is stored. */
+/** SHA-256 of a blob as it is stored, which the job reads again. */
 async function digestOf(location: string, { policy, report, signal, blobUrl }: Reading): Promise<string> {
+  await refusePipe(location);
   const blob = await openBlob(location, policy, { signal, blobUrl });
   let done = 0;
   for await (const chunk of blob.chunks) {

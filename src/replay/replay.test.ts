@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { copyFileSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -54,6 +55,17 @@ describe("a replay", { timeout: 300_000 }, () => {
     writeFileSync(path, place.text);
     const named = { featureUrl: join(TINY, FEATURES), dataExtractorUrl: join(TINY, PRICES) };
     assert.equal((await replay({ outputUrl: path, ...named })).verdict, "identical");
+  });
+
+  test("refuses a pipe for an input, and reads none beside the output", { timeout: 60_000 }, async () => {
+    const path = join(await newFolder(), basename(place.output));
+    writeFileSync(path, place.text);
+    const pipe = join(path, "..", FEATURES);
+    execFileSync("mkfifo", [pipe]);
+    await assert.rejects(replay({ outputUrl: path, featureUrl: pipe }), { code: "invalid_request" });
+    const { reason, inputs } = await replay({ outputUrl: path });
+    assert.equal(reason?.code, "inputs_gone");
+    assert.deepEqual(inputs?.feature.tried, [{ url: FEATURES, problem: "invalid_request" }]);
   });
 
   test("runs the job of networks as well, here one that is switched off", async () => {

@@ -1,3 +1,4 @@
+import { refusePipe } from "../blob/refuse-pipe.ts";
 import { boundedCopy } from "../contract/json/bounded-json.ts";
 import { REPLAY_REASONS, type ReplayBlob, type ReplayReason } from "../contract/output/replay-blob.ts";
 import type { JobContext } from "../jobs/shared/job.ts";
@@ -31,9 +32,11 @@ export interface ReplayRequest {
  * the recorded one. Blobs of other digests are not run.
  *
  * @returns the verdict, also where the output differs or cannot be replayed.
- * @throws MucastError where the output cannot be read, or where the machine or the engine is at fault; canceled.
+ * @throws MucastError invalid_request for a pipe in place of an input; where the output cannot be read, or where the machine or the engine is at fault; canceled.
  */
 export async function replayOutput(request: ReplayRequest, context: JobContext): Promise<ReplayBlob> {
+  for (const given of [request.featureUrl, request.dataExtractorUrl])
+    if (given !== undefined) await refusePipe(given);
   const work = openWorkFolder();
   try {
     const recorded = await openRecorded(

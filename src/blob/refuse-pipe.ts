@@ -1,0 +1,18 @@
+import { MucastError } from "../contract/errors/errors.ts";
+import { isPipe } from "./folder/local-pipe.ts";
+import { filePath, isUrl } from "./location.ts";
+import { withoutSignature } from "./policy.ts";
+
+/**
+ * Refuses a blob that can be read once alone, where a caller reads it again: a second reading would wait for a writer that has gone.
+ * @throws MucastError invalid_request for a pipe; where nothing is there, opening it says so.
+ */
+export async function refusePipe(location: string): Promise<void> {
+  const isFile = /^file:/i.test(location);
+  if (isUrl(location) && !isFile) return;
+  const path = isFile ? filePath(location) : location;
+  if (!(await isPipe(path).catch(() => false))) return;
+  const name = withoutSignature(location);
+  const message = `${name} is a pipe, which can be read once alone; write its bytes to a file and name that`;
+  throw new MucastError("invalid_request", message, { value: name });
+}
