@@ -1,9 +1,10 @@
-/** The whole way on real prices: CSV, two input blobs, both jobs, and what a quant wants to see of them. */
+/** The whole way on real prices: CSV, two input blobs, both jobs, their reports, and what a quant wants to see of them. */
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
+import { reportPath } from "../src/cli/job-report.ts";
 import { explain, Reporter } from "../src/cli/reporter.ts";
 import { untilSignal } from "../src/cli/signals.ts";
 import { table } from "../src/cli/table.ts";
@@ -13,6 +14,7 @@ import { runDlJob } from "../src/jobs/dl/run-dl-job.ts";
 import { runMlJob } from "../src/jobs/ml/run-ml-job.ts";
 import type { JobContext, JobRequest } from "../src/jobs/shared/job.ts";
 import { preparePrices } from "../src/prepare/prepare-prices.ts";
+import { writeReport } from "../src/report/write-report.ts";
 
 const EXAMPLE = "examples/sp500-prices";
 const FOLDER = ".mucast/demo";
@@ -21,11 +23,13 @@ const WINDOW = { start: "2005-01-01", learningEnd: "2018-12-31" };
 const reporter = new Reporter({ format: "text", quiet: false, stream: process.stderr });
 const say = (sentence: string) => process.stderr.write(`${sentence}\n`);
 
-/** A job that has run: its record, its output, and how long it took. */
+/** A job that has run: its record, its output, the page about it, and how long the job took. */
 interface Run {
   readonly name: string;
   readonly record: ResultRecord;
   readonly output: OutputBlob;
+  /** Path of its report. */
+  readonly report: string;
   readonly seconds: number;
 }
 
@@ -59,8 +63,11 @@ async function run(
   const record = await job({ ...inputs, id: randomUUID() }, context);
   reporter.finish();
   const seconds = (performance.now() - started) / 1_000;
-  const output: OutputBlob = JSON.parse(readFileSync(fileURLToPath(record.output_url), "utf8"));
-  return { name, record, output, seconds };
+  const path = fileURLToPath(record.output_url);
+  const output: OutputBlob = JSON.parse(readFileSync(path, "utf8"));
+  const report = reportPath(path);
+  await writeReport({ outputs: [path], out: report }, { policy: context.policy, signal });
+  return { name, record, output, report, seconds };
 }
 
 /** One column a job; both forecast the same rows. */
@@ -69,11 +76,14 @@ function summary(runs: readonly Run[]): string {
   const rows = columns[0]!.map(([label], i) => [label, ...columns.map((column) => column[i]![1])]);
   const paths = runs.map(({ record }) => relative(".", fileURLToPath(record.output_url)));
   const outputs = runs.map(({ name }, i) => `${name}: ${paths[i]}`);
+  const reports = runs.map(({ name, report }) => `report of ${name}: ${relative(".", report)}`);
   const proof = [
     "Prove either by running its job once more:",
     `npm run --silent mucast -- replay --output ${paths[0]}`,
   ];
-  return [table(["", ...runs.map(({ name }) => name)], rows), "", ...outputs, "", ...proof].join("\n");
+  return [table(["", ...runs.map(({ name }) => name)], rows), "", ...outputs, ...reports, "", ...proof].join(
+    "\n",
+  );
 }
 
 function columnOf({ output, seconds }: Run): [label: string, value: string][] {

@@ -19,6 +19,11 @@ export function checkReportPlace(blobUrl: string | undefined): void {
   throw new MucastError("invalid_request", message, { path: "--report", value });
 }
 
+/** Where the report of an output lies that is drawn with its job: beside it. */
+export function reportPath(output: string): string {
+  return output.replace(/\.json$/, ".html");
+}
+
 /**
  * Writes the report of an output beside it, `<output name>.html`, and its path to stderr. The job has succeeded before: where
  * there is no report, a warning says why.
@@ -27,7 +32,7 @@ export function checkReportPlace(blobUrl: string | undefined): void {
  */
 export async function writeJobReport(outputUrl: string, reading: Reading, reporter: Reporter): Promise<void> {
   const output = fileURLToPath(outputUrl);
-  const out = output.replace(/\.json$/, ".html");
+  const out = reportPath(output);
   try {
     await writeReport({ outputs: [output], out }, reading);
     reporter.write({ level: "info", report: out }, printable(`report: ${out}`));
