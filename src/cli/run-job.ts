@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import { resolveOutput } from "../blob/folder/output-folder.ts";
 import { containerJob, spaceIn, withSpace } from "../blob/names.ts";
 import { openStore } from "../blob/open-store.ts";
-import { blobPolicy } from "../blob/policy.ts";
+import { type BlobPolicy, blobPolicy } from "../blob/policy.ts";
 import type { BlobStore } from "../blob/store.ts";
 import {
   type Operation,
@@ -71,10 +71,7 @@ function addJobCommand(program: Command, job: JobCommand): void {
         const blobUrl = inputs.blobUrl && withSpace(inputs.blobUrl, space);
         const request = { ...inputs, blobUrl, id: process.env.OPERATION_ID || randomUUID() };
         const named = namedUrls({ ...inputs, options: kind.options });
-        const policy = {
-          ...blobPolicy({ ...process.env, BLOB_URL: inputs.blobUrl }),
-          own: space === "" ? undefined : { space, named },
-        };
+        const policy = policyOfJob({ ...process.env, BLOB_URL: inputs.blobUrl }, named);
         const record = await untilSignal(async (signal) => {
           const { portable = kind.options.portable } = flags;
           const options = portable === undefined ? kind.options : { ...kind.options, portable };
@@ -125,6 +122,17 @@ function statusAttempt({
   if (/^[1-9]\d{0,5}$/.test(attempt)) return Number(attempt);
   const path = "MUCAST_STATUS_ATTEMPT";
   throw invalidRequest([{ path, message: `must be a positive integer, got ${JSON.stringify(attempt)}` }]);
+}
+
+/**
+ * What a job may read. One that runs for a service keeps to its caller's space and the URLs that the service has checked,
+ * also where all callers share the root of the container; a job of the user's own reads what BLOB_URL's credentials reach.
+ * @throws MucastError invalid_request.
+ */
+export function policyOfJob(env: NodeJS.ProcessEnv, named: readonly string[]): BlobPolicy {
+  const space = callersSpace(env);
+  const isServices = space !== "" || statusAttempt(env) !== undefined;
+  return { ...blobPolicy(env), own: isServices ? { space, named } : undefined };
 }
 
 /** Where in BLOB_URL the caller of a service has its blobs. @throws MucastError invalid_request. */
