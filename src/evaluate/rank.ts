@@ -1,34 +1,20 @@
+import { ascendingOrder } from "./ascending-order.ts";
+
 /**
  * Ranks from 1 to n, ties sharing the average of the ranks they span, as scipy.stats.rankdata does by default.
- * @param values shape (n), finite.
- * @returns shape (n); every rank is a whole or a half number, so sums of ranks are exact.
+ * @param values shape (n).
+ * @returns shape (n); every rank is a whole or a half number, so sums of ranks are exact. Where a value is NaN no order exists, and
+ *   every rank is NaN, as in scipy.
  */
 export function averageRanks(values: Float64Array): Float64Array {
-  const sorted = values.slice().sort();
-  const ranks = ranksOfSorted(sorted);
-  const out = new Float64Array(values.length);
-  for (let i = 0; i < values.length; i++) out[i] = ranks[countBelow(sorted, values[i]!)]!;
-  return out;
-}
-
-/** Shape (n), ascending values in: with `below` values smaller and `upTo` no larger, tied ranks are below + 1 ... upTo. */
-function ranksOfSorted(sorted: Float64Array): Float64Array {
-  const ranks = new Float64Array(sorted.length);
-  for (let below = 0, upTo = 0; below < sorted.length; below = upTo) {
-    while (upTo < sorted.length && sorted[upTo]! === sorted[below]!) upTo++;
-    ranks.fill((below + 1 + upTo) / 2, below, upTo);
+  const ranks = new Float64Array(values.length);
+  if (values.some(Number.isNaN)) return ranks.fill(Number.NaN);
+  const order = ascendingOrder(values);
+  // Of tied values, `below` others are smaller and `upTo` no larger: their ranks are below + 1 ... upTo.
+  for (let below = 0, upTo = 1; below < order.length; below = upTo++) {
+    const value = values[order[below]!]!;
+    while (upTo < order.length && values[order[upTo]!] === value) upTo++;
+    for (let i = below; i < upTo; i++) ranks[order[i]!] = (below + 1 + upTo) / 2;
   }
   return ranks;
-}
-
-/** How many entries of an ascending array are smaller than a value. */
-function countBelow(sorted: Float64Array, value: number): number {
-  let low = 0;
-  let high = sorted.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (sorted[middle]! < value) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

@@ -70,8 +70,13 @@ function columnsWithin({ days, predicted, realised, lower, upper }: TickerSeries
 
 /** NaN without a number. */
 function meanOf(values: Float64Array): number {
-  const known = values.filter((value) => !Number.isNaN(value));
-  return known.reduce((sum, value) => sum + value, 0) / known.length;
+  let [sum, known] = [0, 0];
+  for (let i = 0; i < values.length; i++) {
+    if (Number.isNaN(values[i])) continue;
+    sum += values[i]!;
+    known++;
+  }
+  return sum / known;
 }
 
 /** With one end only, the band goes on to the frame. */

@@ -1,0 +1,48 @@
+/** Runs of this length are sorted by insertion, which is faster than merging them. */
+const RUN = 8;
+
+/**
+ * The places of values in ascending order, equal ones by place: a merge sort of places. `sort` with a comparison takes twice as long.
+ * @param values shape (n), none NaN.
+ * @returns shape (n).
+ */
+export function ascendingOrder(values: Float64Array): Uint32Array {
+  let sorted = new Uint32Array(values.length);
+  let merged = new Uint32Array(values.length);
+  for (let start = 0; start < values.length; start += RUN) insertRun(values, sorted, start);
+  for (let width = RUN; width < values.length; width *= 2) {
+    for (let start = 0; start < values.length; start += 2 * width) {
+      mergeRuns(values, sorted, merged, start, width);
+    }
+    [sorted, merged] = [merged, sorted];
+  }
+  return sorted;
+}
+
+/** Writes the places from `start` on, ascending by value. */
+function insertRun(values: Float64Array, into: Uint32Array, start: number): void {
+  const end = Math.min(start + RUN, values.length);
+  for (let i = start; i < end; i++) {
+    const value = values[i]!;
+    let to = i;
+    for (; to > start && values[into[to - 1]!]! > value; to--) into[to] = into[to - 1]!;
+    into[to] = i;
+  }
+}
+
+/** Merges two sorted runs of `width` places, the second perhaps shorter, into the same places of `into`. */
+function mergeRuns(
+  values: Float64Array,
+  from: Uint32Array,
+  into: Uint32Array,
+  start: number,
+  width: number,
+): void {
+  const middle = Math.min(start + width, values.length);
+  const end = Math.min(middle + width, values.length);
+  let [left, right] = [start, middle];
+  for (let to = start; to < end; to++) {
+    const takesLeft = right === end || (left < middle && values[from[left]!]! <= values[from[right]!]!);
+    into[to] = takesLeft ? from[left++]! : from[right++]!;
+  }
+}
