@@ -9,6 +9,7 @@ import { benchNetworkMemory } from "./networks/network-memory.ts";
 import { benchNetworks } from "./networks/networks.ts";
 import { benchPlanted } from "./planted/planted-table.ts";
 import { benchReading } from "./reading/reading.ts";
+import { benchReport } from "./report/report.ts";
 import { benchService } from "./service/service.ts";
 import { benchUnreadDownloads } from "./service/unread-downloads.ts";
 import { benchUnreadStreams } from "./service/unread-streams.ts";
@@ -18,6 +19,7 @@ import { benchWarnings } from "./warnings/warnings.ts";
 const BENCHES: Record<string, () => Promise<readonly Table[]>> = {
   audit: benchAudit,
   reading: benchReading,
+  report: benchReport,
   steps: benchSteps,
   jobs: async () => [await benchWholeJob()],
   dl: benchNetworks,
