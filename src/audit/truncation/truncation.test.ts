@@ -11,9 +11,10 @@ import { smallMarket } from "../../../test/end-to-end/network-market.ts";
 import { openSharedEngine } from "../../../test/end-to-end/shared-engines.ts";
 import type { Report } from "../../contract/output/job-events.ts";
 import { JOBS, type Jobs } from "../../jobs/run-job.ts";
+import type { OpenEngine } from "../../jobs/shared/job.ts";
 import type { AuditInputs } from "../check.ts";
 import { checked } from "../checked.testing.ts";
-import { centredForecasts, faultyOutput, LOOKING_AHEAD } from "./faulty-jobs.testing.ts";
+import { centredForecasts, engineThatCrashes, faultyOutput, LOOKING_AHEAD } from "./faulty-jobs.testing.ts";
 import { truncation } from "./truncation.ts";
 
 after(removeFolders);
@@ -30,7 +31,16 @@ function workFolders(): string[] {
 async function audit(
   market: Market,
   config: string,
-  { signal, onStep, ...more }: Partial<AuditInputs> & { signal?: AbortSignal; onStep?: () => void } = {},
+  {
+    signal,
+    onStep,
+    openEngine = openSharedEngine,
+    ...more
+  }: Partial<AuditInputs> & {
+    signal?: AbortSignal;
+    onStep?: () => void;
+    openEngine?: OpenEngine;
+  } = {},
   jobs: Jobs = JOBS,
 ) {
   const { features, prices } = await writeMarket(market);
@@ -39,7 +49,7 @@ async function audit(
     assert.equal(kind, "progress", "the jobs of an audit report nothing");
     onStep?.();
   };
-  const context = { report, openEngine: openSharedEngine, ...(signal === undefined ? {} : { signal }) };
+  const context = { report, openEngine, ...(signal === undefined ? {} : { signal }) };
   const result = await checked(truncation, { request, ...more }, context, { jobs });
   return { ...result, folder: features };
 }
@@ -113,6 +123,22 @@ describe("the truncation check", { timeout: 600_000 }, () => {
         ["fold_changed", "XOM", "folds[1].rmse"],
       ],
     );
+  });
+
+  test("gives no verdict where a job of the audit loses tickers with processes of its engine, one or all", async () => {
+    for (const [job, crashed] of [
+      [1, ["JPM"]],
+      [2, ["JPM"]],
+      [2, ["AAPL", "JPM", "KO", "MSFT", "XOM"]],
+    ] as const) {
+      const openEngine = engineThatCrashes(job, crashed);
+      await assert.rejects(audit(cleanMarket(DATES[220]), RIDGE, { truncations: 1, openEngine }), {
+        code: "engine_crashed",
+        message: new RegExp(
+          `^${crashed[0]}: the worker died 2 times.*; a job of the audit lost the ticker so, .* audit again$`,
+        ),
+      });
+    }
   });
 
   test("ends with its signal between two jobs, and leaves no copy of a blob", async () => {
