@@ -251,6 +251,13 @@ describe("the payload of an audit and of a replay", () => {
   const NETWORK = '"NN params": {"Dot prediction": {"current option": "mlp"}}';
   const both = `{"ML params": {"model": "ridge"}, ${NETWORK}}`;
 
+  it("says of a name that is too long what may be longer", () => {
+    const long = JSON.stringify("x".repeat(201));
+    assert.throws(() => parsePayload("audit", payload(ridge(), `"accept": [${long}],`)), {
+      message: /^accept\[0\]: must be text of length <= 200, got "x/,
+    });
+  });
+
   it("keeps what it has beside inputs and config, and the job that is audited", () => {
     const parsed = parsePayload("audit", payload(ridge(), '"truncations": 2, "accept": ["a"],'));
     assert.deepEqual(parsed.options, { truncations: 2, accept: ["a"], operation: "run_ml_job" });

@@ -73,9 +73,16 @@ function textOf(value: unknown): string {
   return typeof only === "object" && only !== null ? "" : String(only);
 }
 
+/** What a bound is of, where it is not of the value itself. */
+const LENGTHS: Readonly<Record<string, string>> = {
+  array: "a list of length ",
+  string: "text of length ",
+};
+
 function rule(issue: z.core.$ZodIssue): string {
+  const measured = "origin" in issue ? (LENGTHS[issue.origin] ?? "") : "";
   const bound = (relation: string, limit: unknown, inclusive: boolean | undefined) =>
-    `must be ${"origin" in issue && issue.origin === "array" ? "a list of length " : ""}${relation}${inclusive ? "=" : ""} ${limit}`;
+    `must be ${measured}${relation}${inclusive ? "=" : ""} ${limit}`;
   if (issue.code === "invalid_type") return `must be ${withArticle(issue.expected)}`;
   if (issue.code === "invalid_value") return `must be one of ${issue.values.join(", ")}`;
   if (issue.code === "too_small" && issue.origin === "string") return "must not be empty";
