@@ -46,7 +46,7 @@ export function* permutedSkill(
   let highest = -1;
   for (const order of blockPermutations(byDate.dates, permutations)) {
     const permuted = mean(yield* dateIcs(byDate, order));
-    // NaN where labels and forecasts met on no date, which tells of no skill.
+    // NaN where labels and forecasts met on no date, which is no evidence of skill.
     if (!(permuted < icMean)) rank++;
     if (permuted > highest) highest = permuted;
   }
