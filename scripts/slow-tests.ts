@@ -121,16 +121,21 @@ export const COMPUTING: readonly string[] = [
  * end. A file that is not here is begun after them.
  */
 export const LONGEST: readonly string[] = [
-  "test/package.test.ts",
-  "test/planted-signals.test.ts",
-  "src/service/store/record-progress.test.ts",
   "test/end-to-end/every-model.test.ts",
-  "src/executors/process/warm-process.test.ts",
+  "test/service/core.test.ts",
+  "src/service/store/record-progress.test.ts",
+  "test/package.test.ts",
+  "test/service/restarts.test.ts",
+  "test/docs/docs.test.ts",
   "src/service/queue/lease-recovery.test.ts",
+  "src/executors/container-apps/job-container.test.ts",
+  "test/browser/report.test.ts",
+  "test/end-to-end/azure-storage.test.ts",
+  "test/planted-signals.test.ts",
+  "test/end-to-end/replay-elsewhere.test.ts",
   "src/engine/pool/pool.test.ts",
   "src/executors/process/job-deaths.test.ts",
-  "test/end-to-end/azure-storage.test.ts",
-  "test/service/core.test.ts",
+  "src/executors/process/warm-process.test.ts",
   "test/service/mcp-stdio.test.ts",
   "test/service/shared-database.test.ts",
 ];
