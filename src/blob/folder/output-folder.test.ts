@@ -44,14 +44,14 @@ test("a folder that cannot take the output is an error before the job, and looki
     mkdirSync(join(folder, "data"));
     writeFileSync(join(folder, "data", "o.json"), "{}");
     const failing = [
-      checkOutput(join(folder, "data"), "o.json"),
-      checkOutput(join(folder, "file", "data"), "o.json"),
+      [join(folder, "data"), "o.json"],
+      [join(folder, "file", "data"), "o.json"],
       // Root has every right in /proc, and can make nothing there.
-      checkOutput("/proc/x/data", "o.json"),
-    ];
-    for (const attempt of failing) {
+      ["/proc/x/data", "o.json"],
+    ] as const;
+    for (const place of failing) {
       await assert.rejects(
-        attempt,
+        checkOutput(...place),
         (error) => error instanceof MucastError && error.code === "output_failed",
       );
     }
