@@ -43,15 +43,10 @@ test("a folder that cannot take the output is an error before the job, and looki
     writeFileSync(join(folder, "file"), "");
     mkdirSync(join(folder, "data"));
     writeFileSync(join(folder, "data", "o.json"), "{}");
-    const failing = [
-      [join(folder, "data"), "o.json"],
-      [join(folder, "file", "data"), "o.json"],
-      // Root has every right in /proc, and can make nothing there.
-      ["/proc/x/data", "o.json"],
-    ] as const;
-    for (const place of failing) {
+    // Root has every right in /proc, and can make nothing there.
+    for (const taken of [join(folder, "data"), join(folder, "file", "data"), "/proc/x/data"]) {
       await assert.rejects(
-        checkOutput(...place),
+        checkOutput(taken, "o.json"),
         (error) => error instanceof MucastError && error.code === "output_failed",
       );
     }
