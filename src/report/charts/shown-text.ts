@@ -1,20 +1,14 @@
+import { escapeHtml } from "../../contract/escape-html.ts";
+
 /**
  * What shows nothing or reorders what is beside it: controls, halves of surrogates, line separators, and what Unicode lets a
  * font ignore, among it zero-width, bidirectional and filling characters, variation selectors and tags.
  */
 const UNSEEN = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Default_Ignorable_Code_Point}]/gu;
 
-const ENTITIES: Readonly<Record<string, string>> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&#39;",
-};
-
 /** Hostile text as HTML or SVG text, or as an attribute's value: escaped, and with what cannot be seen by its number. */
 export function shownText(text: string): string {
-  return visible(text).replaceAll(/[&<>"']/g, (mark) => ENTITIES[mark]!);
+  return escapeHtml(visible(text));
 }
 
 /** The same, of at most `most` characters; the last one stands for what is left out. */

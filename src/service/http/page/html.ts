@@ -1,3 +1,5 @@
+import { escapeHtml } from "../../../contract/escape-html.ts";
+
 /** Text that is HTML; `html` inserts it without escaping. */
 export interface Html {
   readonly html: string;
@@ -13,20 +15,8 @@ export function html(pieces: TemplateStringsArray, ...parts: readonly Part[]): H
 
 function written(part: Part): string {
   if (part === undefined) return "";
-  if (typeof part === "string" || typeof part === "number") return escaped(String(part));
+  if (typeof part === "string" || typeof part === "number") return escapeHtml(String(part));
   return "html" in part ? part.html : part.map(written).join("");
-}
-
-const ENTITIES: Readonly<Record<string, string>> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&#39;",
-};
-
-function escaped(text: string): string {
-  return text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character]!);
 }
 
 /** Text whose parts in backquotes become `<code>`, as in the descriptions of the document. */
