@@ -1,9 +1,18 @@
 // Brings a bare clone to a state in which everything runs: Node 24, the Node packages, the Python environments.
-// Runs under Node 20 with built-ins alone. Each step leaves a stamp with the hash of its lock file as its last act,
-// so a step that is right is never done again and one that was interrupted is done anew. Speaks on stderr only.
+// Runs under Node 20 with built-ins alone. Each step leaves a stamp named after the hash of its lock file as its last act,
+// so a step that is right is never done again and one that was interrupted is done anew. Checkouts that share their packages
+// by a link may differ in locks that all are satisfied: each has its stamp. Speaks on stderr only.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { withLock } from "./setup-lock.mjs";
@@ -16,6 +25,8 @@ const OPENAPI_LINTERS_FOLDER = join(ROOT, "tools/openapi-linters");
 const TEST_SERVERS_FOLDER = join(ROOT, "tools/test-servers");
 const BROWSER_FOLDER = join(ROOT, "tools/browser");
 const WANTED_NODE_MAJOR = 24;
+/** Begins the name of each stamp. */
+const STAMP = ".setup-stamp-";
 
 class SetupError extends Error {}
 
@@ -71,7 +82,7 @@ function installNode() {
 }
 
 function stampFile(folder) {
-  return join(folder, "node_modules/.setup-stamp");
+  return join(folder, `node_modules/${STAMP}${lockHash(folder)}`);
 }
 
 function lockHash(folder) {
@@ -81,16 +92,24 @@ function lockHash(folder) {
 }
 
 function isInstalled(folder) {
-  return existsSync(stampFile(folder)) && readFileSync(stampFile(folder), "utf8") === lockHash(folder);
+  return existsSync(stampFile(folder));
 }
 
 /** @param {() => void} finish what belongs to it beyond the packages */
 function install(folder, what, finish = () => undefined) {
   say(`setup: installing ${what} …`);
-  rmSync(stampFile(folder), { force: true });
+  removeStamps(join(folder, "node_modules"));
   runToStderr("npm", ["ci", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"], folder);
   finish();
-  writeFileSync(stampFile(folder), lockHash(folder));
+  writeFileSync(stampFile(folder), "");
+}
+
+/** What is installed now stops being what they say. */
+function removeStamps(modules) {
+  if (!existsSync(modules)) return;
+  for (const name of readdirSync(modules)) {
+    if (name.startsWith(STAMP)) rmSync(join(modules, name), { force: true });
+  }
 }
 
 /** Azurite and PostgreSQL. The package of the latter lists its links to libraries in a file, as npm carries none. */
