@@ -22,6 +22,11 @@ export function quickChecks(): readonly Check[] {
   return [
     ["generated files are current", node, ["scripts/generate.ts", "--check"]],
     ["types", node, ["node_modules/typescript/bin/tsc", "-p", ".", ...ONLY_WHAT_CHANGED, "--singleThreaded"]],
+    [
+      "types of the console",
+      node,
+      ["node_modules/typescript/bin/tsc", "-p", "src/console", "--singleThreaded"],
+    ],
     ["lint and format", biome, ["ci", "."]],
     ["engine lint", python, ["-m", "ruff", "check", "engine"]],
     ["engine format", python, ["-m", "ruff", "format", "--check", "engine"]],

@@ -18,6 +18,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   executors: ["contract", "blob", "engine", "jobs", "replay", "audit"],
   service: ["contract", "blob", "ingest", "replay", "audit", "report", "executors"],
   client: ["contract"],
+  console: ["contract", "client"],
   cli: [
     "contract",
     "blob",

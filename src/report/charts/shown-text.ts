@@ -1,27 +1,12 @@
 import { escapeHtml } from "../../contract/escape-html.ts";
-
-/**
- * What shows nothing or reorders what is beside it: controls, halves of surrogates, line separators, and what Unicode lets a
- * font ignore, among it zero-width, bidirectional and filling characters, variation selectors and tags.
- */
-const UNSEEN = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Default_Ignorable_Code_Point}]/gu;
+import { shortVisibleText, visibleText } from "../../contract/visible-text.ts";
 
 /** Hostile text as HTML or SVG text, or as an attribute's value: escaped, and with what cannot be seen by its number. */
 export function shownText(text: string): string {
-  return escapeHtml(visible(text));
+  return escapeHtml(visibleText(text));
 }
 
 /** The same, of at most `most` characters; the last one stands for what is left out. */
 export function shortText(text: string, most: number): string {
-  const characters = [...visible(text)];
-  return shownText(
-    characters.length <= most ? characters.join("") : `${characters.slice(0, most - 1).join("")}\u2026`,
-  );
-}
-
-function visible(text: string): string {
-  return text.replaceAll(
-    UNSEEN,
-    (mark) => `[U+${mark.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}]`,
-  );
+  return escapeHtml(shortVisibleText(text, most));
 }

@@ -93,9 +93,12 @@ class RouteTable {
   }
 }
 
+/** What a part of a route's path stands for, by its first character. */
+const WILD: Readonly<Record<string, string>> = { ":": "[^/]+", "*": ".*" };
+
 function patternOf(url: string): RegExp {
   const parts = url
     .split("/")
-    .map((part) => (part.startsWith(":") ? "[^/]+" : part.replaceAll(/[.*+?^$()[\]{}|\\]/g, "\\$&")));
+    .map((part) => WILD[part[0] ?? ""] ?? part.replaceAll(/[.*+?^$()[\]{}|\\]/g, "\\$&"));
   return new RegExp(`^${parts.join("/")}$`);
 }

@@ -5,6 +5,7 @@ import { EXAMPLE_BLOBS, EXAMPLE_NAMES } from "../openapi/examples.ts";
 import { problemAnswers } from "../openapi/route-docs.ts";
 import type { HttpApp, HttpOptions } from "../server/http-app.ts";
 import { publicOrigin } from "../server/public-origin.ts";
+import { consoleRoutes } from "./console-routes.ts";
 import { docsPage, PAGE_POLICY } from "./docs-page.ts";
 
 type PageOptions = Pick<HttpOptions, "settings">;
@@ -13,12 +14,13 @@ type PageOptions = Pick<HttpOptions, "settings">;
 const EXAMPLES = new URL("../../../../examples/tiny/data/", import.meta.url);
 
 /**
- * `GET /openapi.json`, the page `GET /docs`, `GET /`, which redirects to that page, and `GET /examples/<name>`, the
- * blobs that the curl lines of the page and of `mucast serve` upload.
+ * `GET /openapi.json`, the page `GET /docs`, the console at `GET /`, and `GET /examples/<name>`, the blobs that the curl
+ * lines of the page and of `mucast serve` upload.
  */
 export function pageRoutes(app: HttpApp, options: PageOptions): void {
   documentRoute(app, options);
-  docsRoutes(app, options);
+  docsRoute(app, options);
+  consoleRoutes(app, options);
   exampleRoutes(app);
 }
 
@@ -44,9 +46,8 @@ function documentRoute(app: HttpApp, options: PageOptions): void {
   });
 }
 
-function docsRoutes(app: HttpApp, options: PageOptions): void {
+function docsRoute(app: HttpApp, options: PageOptions): void {
   const page = { config: { access: "anyone", isPage: true }, schema: { hide: true } } as const;
-  app.get("/", page, async (_request, reply) => reply.redirect("docs"));
   app.get("/docs", page, async (request, reply) => {
     const document = documentFor(request, app, options);
     reply.header("content-security-policy", PAGE_POLICY).type("text/html; charset=utf-8");

@@ -1,0 +1,43 @@
+import { showAuditForm } from "./forms/audit-form.ts";
+import { showJobForm } from "./forms/job-form.ts";
+import { showReplayForm } from "./forms/replay-form.ts";
+import { showUploadForm } from "./forms/upload-form.ts";
+import type { ViewRoute } from "./view.ts";
+import { showOperation } from "./views/operation-view.ts";
+import { showOperations } from "./views/operations-view.ts";
+
+/** Every view by its address. Those with a `link` stand in the navigation. */
+const ROUTES: Readonly<Record<string, ViewRoute & { readonly link?: string }>> = {
+  "/operations": { title: "Operations", view: showOperations, link: "Operations" },
+  "/job": { title: "Hand in a job", view: showJobForm, link: "New job" },
+  "/upload": { title: "Upload inputs", view: showUploadForm, link: "Upload" },
+  "/audit": { title: "Audit the inputs of a job", view: showAuditForm, link: "Audit" },
+  "/replay": { title: "Replay an output", view: showReplayForm, link: "Replay" },
+};
+
+/** Addresses of the navigation, with their words. */
+export const LINKS = Object.entries(ROUTES).flatMap(([path, { link }]) =>
+  link === undefined ? [] : [{ address: `#${path}`, words: link }],
+);
+
+export interface Address {
+  readonly route: ViewRoute;
+  /** The entry of LINKS that it belongs to. */
+  readonly link: string;
+  readonly params: URLSearchParams;
+}
+
+const OPERATION = /^\/operations\/([\w-]{1,64})$/;
+
+/** @param hash such as `#/operations?status=Running`; one that no view has leads to the operations. */
+export function addressOf(hash: string): Address {
+  const [path = "", query = ""] = hash.slice(1).split("?", 2);
+  const params = new URLSearchParams(query);
+  const id = OPERATION.exec(path)?.[1];
+  if (id !== undefined) {
+    params.set("id", id);
+    return { route: { title: "Operation", view: showOperation }, link: "#/operations", params };
+  }
+  const found = Object.hasOwn(ROUTES, path) ? path : "/operations";
+  return { route: ROUTES[found]!, link: `#${found}`, params };
+}

@@ -1,0 +1,19 @@
+/**
+ * What shows nothing or reorders what is beside it: controls, halves of surrogates, line separators, and what Unicode lets a
+ * font ignore, among it zero-width, bidirectional and filling characters, variation selectors and tags.
+ */
+const UNSEEN = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Default_Ignorable_Code_Point}]/gu;
+
+/** Hostile text with each character that cannot be seen by its number, such as `[U+202E]`. Not escaped. */
+export function visibleText(text: string): string {
+  return text.replaceAll(
+    UNSEEN,
+    (mark) => `[U+${mark.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}]`,
+  );
+}
+
+/** The same, of at most `most` characters; the last one stands for what is left out. */
+export function shortVisibleText(text: string, most: number): string {
+  const characters = [...visibleText(text)];
+  return characters.length <= most ? characters.join("") : `${characters.slice(0, most - 1).join("")}\u2026`;
+}

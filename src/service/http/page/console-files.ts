@@ -1,0 +1,77 @@
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { stripTypeScriptTypes } from "node:module";
+
+/** A file of the console, as the service sends it. */
+export interface ConsoleFile {
+  readonly type: string;
+  readonly text: string;
+}
+
+export interface ConsoleFiles {
+  /** By path below `/web/<version>/`, such as `console/main.js`; the entry comes first, and every module before its imports. */
+  readonly files: ReadonlyMap<string, ConsoleFile>;
+  /** Hash of all files. It is part of their URLs, so that a browser keeps them and never mixes two versions. */
+  readonly version: string;
+}
+
+/** `src/`, or `dist/` in the package: three folders up. */
+const SOURCES = new URL("../../../", import.meta.url);
+const STATIC = new URL("../web/", SOURCES);
+/** The package has compiled modules. In a clone the service strips the types. */
+const EXTENSION = import.meta.url.endsWith(".ts") ? ".ts" : ".js";
+const JAVASCRIPT = "text/javascript; charset=utf-8";
+
+/** The module that the page loads; it imports all others. */
+export const CONSOLE_ENTRY = "console/main.js";
+export const CONSOLE_STYLE = "console.css";
+export const CONSOLE_ICON = "console.svg";
+
+/**
+ * Reads the console: its style, its icon, and the modules that its entry reaches by static imports.
+ * @throws Error for a module that imports a package or something of Node: no browser has it.
+ */
+export function readConsoleFiles(): ConsoleFiles {
+  const files = new Map<string, ConsoleFile>();
+  addModules(CONSOLE_ENTRY, files);
+  files.set(CONSOLE_STYLE, { type: "text/css; charset=utf-8", text: readStatic(CONSOLE_STYLE) });
+  files.set(CONSOLE_ICON, { type: "image/svg+xml", text: readStatic(CONSOLE_ICON) });
+  const hash = createHash("sha256");
+  for (const [path, { text }] of files) hash.update(`${path}\0${text}\0`);
+  return { files, version: hash.digest("hex").slice(0, 16) };
+}
+
+function readStatic(name: string): string {
+  return readFileSync(new URL(name, STATIC), "utf8");
+}
+
+const IMPORTED = /^(?:import|export)\b[^;"]*?\bfrom\s+"([^"]+)"|^import\s+"([^"]+)"/gm;
+
+function addModules(path: string, files: Map<string, ConsoleFile>): void {
+  if (files.has(path)) return;
+  const text = moduleText(path);
+  files.set(path, { type: JAVASCRIPT, text });
+  for (const [, named, bare] of text.matchAll(IMPORTED)) {
+    const target = (named ?? bare)!;
+    if (!target.startsWith(".")) throw new Error(`${path} imports ${target}, which no browser has`);
+    addModules(new URL(target, `file:///${path}`).pathname.slice(1), files);
+  }
+}
+
+/** @param path of the compiled module. */
+function moduleText(path: string): string {
+  const source = readFileSync(new URL(path.replace(/\.js$/, EXTENSION), SOURCES), "utf8");
+  if (EXTENSION === ".js") return source;
+  return withoutTypes(source).replaceAll(IMPORTED, (statement) => statement.replace(/\.ts"$/, '.js"'));
+}
+
+/** Node warns at the first use that this function may change. The warning is no line of the service's log. */
+function withoutTypes(source: string): string {
+  const { emitWarning } = process;
+  process.emitWarning = () => undefined;
+  try {
+    return stripTypeScriptTypes(source);
+  } finally {
+    process.emitWarning = emitWarning;
+  }
+}

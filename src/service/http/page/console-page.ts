@@ -1,0 +1,43 @@
+import type { Settings } from "../../../contract/settings.ts";
+import { MUCAST_VERSION } from "../../../contract/version.ts";
+import { CONSOLE_ENTRY, CONSOLE_ICON, CONSOLE_STYLE, type ConsoleFiles } from "./console-files.ts";
+import { html } from "./html.ts";
+
+/**
+ * The console runs the service's own scripts alone, has no inline script or style, asks no other origin for anything, and
+ * cannot turn text into HTML or script: no trusted type can be made.
+ */
+export const CONSOLE_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join("; ");
+
+/** The page of the console. Its URLs are relative, so that a proxy may serve it below a path. */
+export function consolePage({ files, version }: ConsoleFiles, { auth }: Pick<Settings, "auth">): string {
+  const url = (path: string) => `web/${version}/${path}`;
+  const modules = [...files.keys()].filter((path) => path.endsWith(".js") && path !== CONSOLE_ENTRY);
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>mucast</title>
+<link rel="icon" type="image/svg+xml" href="${url(CONSOLE_ICON)}">
+<link rel="stylesheet" href="${url(CONSOLE_STYLE)}">
+<script type="module" src="${url(CONSOLE_ENTRY)}"></script>
+${modules.map((path) => html`<link rel="modulepreload" href="${url(path)}">\n`)}</head>
+<body data-auth="${auth}" data-version="${MUCAST_VERSION}">
+<noscript><p>The console needs JavaScript. Without it, <a href="docs">the documentation</a> shows every request as a line of curl.</p></noscript>
+</body>
+</html>
+`.html;
+}
