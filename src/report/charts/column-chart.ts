@@ -1,7 +1,7 @@
 import type { Band, Histogram, Unit } from "../data/report-data.ts";
 import { across, box, dot, down, GRID, segment } from "./path.ts";
 import { type AxisLabel, mark, plotSvg, tickLabels, yGrid } from "./plot.ts";
-import { linearScale, type Scale, shareOf } from "./scale.ts";
+import { linearScale, type Scale, scaleBetween } from "./scale.ts";
 import { extentOf, type ScaledChart } from "./scaled-chart.ts";
 
 /** Columns from 0 by category, one or two beside each other. */
@@ -45,11 +45,9 @@ function drawn(chart: ColumnChart, values: readonly number[]): string {
     ...series.map((column, k) =>
       mark(k === 0 ? "bar" : "bar second", columns(column, k, series.length, base, y)),
     ),
-    level === undefined
-      ? ""
-      : mark("level", segment(0, down(shareOf(y, level)), GRID, down(shareOf(y, level)))),
+    level === undefined ? "" : mark("level", segment(0, down(y.share(level)), GRID, down(y.share(level)))),
     mark("whisker", bands.map((band, i) => (band === null ? "" : whisker(middle(i), band, y))).join("")),
-    mark("dot second", dots.map((value, i) => dot(middle(i), down(shareOf(y, value)))).join("")),
+    mark("dot second", dots.map((value, i) => dot(middle(i), down(y.share(value)))).join("")),
   ];
   return plotSvg({ finding, marks, xLabels: categoryLabels(labels), yLabels: tickLabels(y, unit), height });
 }
@@ -63,14 +61,14 @@ function columns(
 ): string {
   const wide = FILL / count;
   const at = (i: number, part: number) => across((i + (1 - FILL) / 2 + part * wide) / values.length);
-  const foot = down(shareOf(y, base));
+  const foot = down(y.share(base));
   return values
-    .map((value, i) => (value === null ? "" : box(at(i, k), down(shareOf(y, value)), at(i, k + 0.92), foot)))
+    .map((value, i) => (value === null ? "" : box(at(i, k), down(y.share(value)), at(i, k + 0.92), foot)))
     .join("");
 }
 
 function whisker(x: number, { low, high }: Band, y: Scale): string {
-  return segment(x, down(shareOf(y, low)), x, down(shareOf(y, high)));
+  return segment(x, down(y.share(low)), x, down(y.share(high)));
 }
 
 /** One word a category, or every second, third, … where there are many. */
@@ -91,17 +89,15 @@ export function histogramChart(
   reference: number | undefined,
 ): string {
   const y = linearScale([0, ...counts], 3);
-  const known = reference === undefined ? [] : [reference];
-  const [low, high] = [Math.min(edges[0]!, ...known), Math.max(edges.at(-1)!, ...known)];
-  const inner = linearScale([low, high], 5);
-  const x: Scale = { ...inner, low, high, ticks: inner.ticks.filter((tick) => tick >= low && tick <= high) };
+  const [low, high] = extentOf([edges[0]!, edges.at(-1)!, ...(reference === undefined ? [] : [reference])]);
+  const x = scaleBetween(low!, high!, 5);
   const foot = down(0);
   const bars = Array.from(counts, (count, i) =>
     count === 0
       ? ""
-      : box(across(shareOf(x, edges[i]!)), down(shareOf(y, count)), across(shareOf(x, edges[i + 1]!)), foot),
+      : box(across(x.share(edges[i]!)), down(y.share(count)), across(x.share(edges[i + 1]!)), foot),
   );
-  const column = reference === undefined ? undefined : across(shareOf(x, reference));
+  const column = reference === undefined ? undefined : across(x.share(reference));
   const marks = [
     yGrid(y),
     mark("bar edged", bars.join("")),

@@ -1,3 +1,5 @@
+import { max, min } from "d3-array";
+import { scaleLinear } from "d3-scale";
 import type { FoldSpan } from "../data/report-data.ts";
 import { across, box } from "./path.ts";
 import { mark, plotSvg } from "./plot.ts";
@@ -7,9 +9,10 @@ const ROW_HEIGHT = 20;
 
 /** The walk-forward timeline: of each fold what its model learned from, and what it was then tested on. */
 export function foldChart(finding: string, folds: readonly FoldSpan[]): string {
-  const first = folds.reduce((day, { trainStart }) => Math.min(day, trainStart), Number.POSITIVE_INFINITY);
-  const last = folds.reduce((day, { testEnd }) => Math.max(day, testEnd), Number.NEGATIVE_INFINITY);
-  const x = (day: number) => across(first === last ? 0.5 : (day - first) / (last - first));
+  const first = min(folds, ({ trainStart }) => trainStart)!;
+  const last = max(folds, ({ testEnd }) => testEnd)!;
+  const share = scaleLinear().domain([first, last]);
+  const x = (day: number) => across(share(day));
   const row = (i: number, from: number, to: number) =>
     box(x(from), across((i + 0.2) / folds.length), x(to), across((i + 0.8) / folds.length));
   const marks = [

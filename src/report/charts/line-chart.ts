@@ -1,8 +1,10 @@
+import { ticks } from "d3-array";
+import { scaleLinear } from "d3-scale";
 import type { Day } from "../../contract/market/dates.ts";
 import type { Unit } from "../data/figures.ts";
 import { across, area, down, GRID, type Point, polyline, segment } from "./path.ts";
 import { type AxisLabel, mark, plotSvg, tickLabels, yGrid } from "./plot.ts";
-import { linearScale, type Scale, shareOf } from "./scale.ts";
+import { linearScale, type Scale } from "./scale.ts";
 import { extentOf, type ScaledChart } from "./scaled-chart.ts";
 import { timeLabels } from "./time-axis.ts";
 
@@ -35,7 +37,7 @@ function drawn(chart: LineChart, within: readonly number[]): string {
   const marks = [
     yGrid(y),
     band === undefined ? "" : mark("band", bandPath(band, column, y, x)),
-    ...levels.map((level) => mark("level", acrossAt(down(shareOf(y, level))))),
+    ...levels.map((level) => mark("level", acrossAt(down(y.share(level))))),
     at === undefined ? "" : mark("at", segment(column(at), 0, column(at), GRID)),
     ...lines.map(({ name, values }, i) =>
       mark(i === 0 ? "line" : "line second", linePath(values, x, column, y), name),
@@ -57,8 +59,8 @@ function* valuesOf({ lines, band, levels }: LineChart): Iterable<number> {
 
 /** The columns of the grid for the values of x. */
 export function columnsOf(x: Int32Array): (value: Day) => number {
-  const [first, last] = [x[0]!, x.at(-1)!];
-  return first === last ? () => GRID / 2 : (value) => across((value - first) / (last - first));
+  const share = scaleLinear().domain([x[0]!, x.at(-1)!]);
+  return (value) => across(share(value));
 }
 
 /** The path of a line with its gaps. */
@@ -70,7 +72,7 @@ export function linePath(
 ): string {
   return polyline(
     Array.from(values, (value, i): Point | null =>
-      Number.isNaN(value) ? null : [column(x[i]!), down(shareOf(y, value))],
+      Number.isNaN(value) ? null : [column(x[i]!), down(y.share(value))],
     ),
   );
 }
@@ -84,8 +86,8 @@ function bandPath(
   return area(
     Array.from(low, (value, i) => ({
       x: column(x[i]!),
-      top: down(shareOf(y, high[i]!)),
-      bottom: down(shareOf(y, value)),
+      top: down(y.share(high[i]!)),
+      bottom: down(y.share(value)),
     })).filter(({ top, bottom }) => !Number.isNaN(top) && !Number.isNaN(bottom)),
   );
 }
@@ -96,9 +98,8 @@ function acrossAt(y: number): string {
 
 function epochLabels(first: number, last: number): AxisLabel[] {
   if (first === last) return [{ at: 0.5, text: String(first) }];
-  const scale = linearScale([first, last], 6);
-  return scale.ticks
-    .filter((tick) => Number.isInteger(tick) && tick >= first && tick <= last)
+  return ticks(first, last, 6)
+    .filter((tick) => Number.isInteger(tick))
     .map((tick) => ({ at: (tick - first) / (last - first), text: String(tick) }));
 }
 

@@ -1,6 +1,6 @@
 import type { Unit } from "../data/figures.ts";
 import { across, down, GRID, segment } from "./path.ts";
-import { type Scale, shareOf } from "./scale.ts";
+import type { Scale } from "./scale.ts";
 import { shownText } from "./shown-text.ts";
 
 /** A word at an axis. */
@@ -76,7 +76,7 @@ export function yGrid(scale: Scale): string {
 }
 
 function across1(scale: Scale, value: number): string {
-  const y = down(shareOf(scale, value));
+  const y = down(scale.share(value));
   return segment(0, y, GRID, y);
 }
 
@@ -88,13 +88,13 @@ export function xGrid(scale: Scale): string {
 }
 
 function down1(scale: Scale, value: number): string {
-  const x = across(shareOf(scale, value));
+  const x = across(scale.share(value));
   return segment(x, 0, x, GRID);
 }
 
 /** The ticks of a scale as words, with as many digits as their step needs. */
 export function tickLabels(scale: Scale, unit: Unit): AxisLabel[] {
-  return scale.ticks.map((tick) => ({ at: shareOf(scale, tick), text: tickText(tick, scale.step, unit) }));
+  return scale.ticks.map((tick) => ({ at: scale.share(tick), text: tickText(tick, scale.step, unit) }));
 }
 
 function tickText(value: number, step: number, unit: Unit): string {

@@ -1,15 +1,15 @@
 import type { CalibrationBin } from "../data/report-data.ts";
 import { across, dot, down, GRID, segment } from "./path.ts";
 import { mark, plotSvg, tickLabels, xGrid, yGrid } from "./plot.ts";
-import { linearScale, type Scale, shareOf } from "./scale.ts";
+import { linearScale, type Scale } from "./scale.ts";
 
 /** Realised returns over forecasts, both log-returns, with the line on which they would be equal. */
 export function calibrationChart(finding: string, bins: readonly CalibrationBin[]): string {
   const x = linearScale([0, ...bins.map(({ predicted }) => predicted)]);
   const ends = bins.flatMap(({ band }) => (band === null ? [] : [band.low, band.high]));
   const y = linearScale([0, ...bins.map(({ realised }) => realised), ...ends]);
-  const column = (value: number) => across(shareOf(x, value));
-  const row = (value: number) => down(shareOf(y, value));
+  const column = (value: number) => across(x.share(value));
+  const row = (value: number) => down(y.share(value));
   const bands = bins.map(({ predicted, band }) =>
     band === null ? "" : segment(column(predicted), row(band.low), column(predicted), row(band.high)),
   );
@@ -31,6 +31,6 @@ export function calibrationChart(finding: string, bins: readonly CalibrationBin[
 function equality(x: Scale, y: Scale): string {
   const [from, to] = [Math.max(x.low, y.low), Math.min(x.high, y.high)];
   if (from >= to) return "";
-  const [left, right] = [across(shareOf(x, from)), across(shareOf(x, to))];
-  return segment(left, down(shareOf(y, from)), Math.min(GRID, right), down(shareOf(y, to)));
+  const [left, right] = [across(x.share(from)), across(x.share(to))];
+  return segment(left, down(y.share(from)), Math.min(GRID, right), down(y.share(to)));
 }

@@ -1,7 +1,7 @@
 import type { Unit } from "../data/figures.ts";
 import { across, box, dot, GRID, segment } from "./path.ts";
 import { type AxisLabel, mark, plotSvg, tickLabels, xGrid } from "./plot.ts";
-import { linearScale, type Scale, shareOf } from "./scale.ts";
+import { linearScale, type Scale } from "./scale.ts";
 import { extentOf, type ScaledChart } from "./scaled-chart.ts";
 import { shortText } from "./shown-text.ts";
 
@@ -49,7 +49,7 @@ function drawn({ finding, rows, unit, level, base = 0 }: RowChart, values: reado
     xGrid(x),
     level === undefined
       ? ""
-      : mark("level", segment(across(shareOf(x, level)), 0, across(shareOf(x, level)), GRID)),
+      : mark("level", segment(across(x.share(level)), 0, across(x.share(level)), GRID)),
     mark("interval", rows.map((row, i) => (isBounded(row) ? interval(row, middle(i), x) : "")).join("")),
     mark(
       "bar",
@@ -63,7 +63,7 @@ function drawn({ finding, rows, unit, level, base = 0 }: RowChart, values: reado
     ),
     mark(
       "dot",
-      rows.map((row, i) => (isBounded(row) ? dot(across(shareOf(x, row.value)), middle(i)) : "")).join(""),
+      rows.map((row, i) => (isBounded(row) ? dot(across(x.share(row.value)), middle(i)) : "")).join(""),
     ),
   ];
   return plotSvg({
@@ -84,14 +84,14 @@ function isBounded({ low, high }: ChartRow): boolean {
 }
 
 function interval({ low, high }: ChartRow, y: number, x: Scale): string {
-  const left = typeof low === "number" ? across(shareOf(x, low)) : 0;
-  const right = typeof high === "number" ? across(shareOf(x, high)) : GRID;
+  const left = typeof low === "number" ? across(x.share(low)) : 0;
+  const right = typeof high === "number" ? across(x.share(high)) : GRID;
   return segment(left, y, right, y);
 }
 
 function bar({ value }: ChartRow, i: number, count: number, x: Scale, base: number): string {
   const [top, bottom] = [across((i + 0.15) / count), across((i + 0.85) / count)];
-  return box(across(shareOf(x, base)), top, across(shareOf(x, value)), bottom);
+  return box(across(x.share(base)), top, across(x.share(value)), bottom);
 }
 
 function nameText({ name, isOlder }: ChartRow, at: number): string {

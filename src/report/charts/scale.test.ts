@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { linearScale, shareOf } from "./scale.ts";
+import { histogram } from "../statistics/histogram.ts";
+import { columnChart, histogramChart } from "./column-chart.ts";
+import { lineChart } from "./line-chart.ts";
+import { linearScale, scaleBetween } from "./scale.ts";
 
 const finite = fc.double({ noNaN: true, noDefaultInfinity: true, min: -1e300, max: 1e300 });
 
@@ -10,7 +13,7 @@ test("a scale holds all its values, and its ticks are round and inside", () => {
     fc.property(fc.array(finite, { maxLength: 20 }), fc.integer({ min: 2, max: 8 }), (values, count) => {
       const scale = linearScale(values, count);
       assert.ok(scale.low < scale.high);
-      for (const value of values) assert.ok(shareOf(scale, value) >= 0 && shareOf(scale, value) <= 1);
+      for (const value of values) assert.ok(scale.share(value) >= 0 && scale.share(value) <= 1);
       assert.ok(scale.ticks.length <= 2 * count + 2);
       const digits = scale.step / 10 ** Math.floor(Math.log10(scale.step) + 1e-9);
       assert.ok(
@@ -40,4 +43,35 @@ test("ticks of ordinary ranges", () => {
     ["-0.2", "0.0", "0.2", "0.4", "0.6", "0.8"],
   );
   assert.deepEqual(linearScale([0, 97]).ticks, [0, 20, 40, 60, 80, 100]);
+});
+
+test("every float64 has a place, from the smallest to the largest", () => {
+  const any = fc.double({ noNaN: true, noDefaultInfinity: true });
+  const size = fc.oneof(any, fc.double({ min: -1e-300, max: 1e-300, noNaN: true }));
+  fc.assert(
+    fc.property(size, size, fc.integer({ min: 1, max: 8 }), (a, b, count) => {
+      for (const scale of [linearScale([a, b], count), scaleBetween(Math.min(a, b), Math.max(a, b), count)]) {
+        assert.ok(scale.low < scale.high);
+        for (const tick of scale.ticks) assert.ok(tick >= scale.low && tick <= scale.high);
+        assert.ok(scale.ticks.length <= 2 * count + 2 && scale.step > 0);
+        assert.ok(a < b ? scale.share(a) <= scale.share(b) : scale.share(a) >= scale.share(b));
+      }
+    }),
+  );
+});
+
+test("charts of values that no scale holds have paths of whole numbers", () => {
+  for (const pair of [
+    [-1e308, 1e308],
+    [0, 5e-324],
+    [1e-310, 1e-310],
+    [7, 7],
+  ]) {
+    const values = Float64Array.from(pair);
+    const lines = [{ name: "a", values }];
+    const line = lineChart({ finding: "", x: Int32Array.of(1, 2), xKind: "epoch", unit: "number", lines });
+    const columns = columnChart({ finding: "", labels: ["a", "b"], unit: "number", series: [pair] });
+    const drawn = [line.draw([]), columns.draw([]), histogramChart("", histogram(values), "number", 0)];
+    for (const svg of drawn) assert.doesNotMatch(svg, /NaN|Infinity|undefined|null/);
+  }
 });

@@ -1,3 +1,6 @@
+import { extent, tickStep, ticks } from "d3-array";
+import { scaleLinear } from "d3-scale";
+
 /** A linear scale from values to the share of an axis, 0 at its lower end, with round values to label. */
 export interface Scale {
   readonly low: number;
@@ -5,18 +8,15 @@ export interface Scale {
   /** Multiples of `step` within the scale, ascending. */
   readonly ticks: readonly number[];
   readonly step: number;
+  /** Where a value lies: 0 at the lower end, 1 at the upper one; NaN for NaN. */
+  readonly share: (value: number) => number;
 }
 
 /** Beyond these the arithmetic of a scale runs over; a blob may hold any number. */
 const LARGEST = 1e300;
-const SMALLEST = 1e-300;
+const SMALLEST = 1e-290;
 /** Of its values' size: values that are closer are one. */
 const LEAST_SPAN = 1e-9;
-
-/** Where a value lies on its axis: 0 at the lower end, 1 at the upper one. */
-export function shareOf({ low, high }: Scale, value: number): number {
-  return (value - low) / (high - low);
-}
 
 /**
  * A scale that holds all values, wider than them by a little, so that no mark touches the frame.
@@ -24,32 +24,29 @@ export function shareOf({ low, high }: Scale, value: number): number {
  * @param count about how many ticks.
  */
 export function linearScale(values: Iterable<number>, count = 4): Scale {
-  let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
-  for (const value of values) {
-    if (value < low) low = Math.max(value, -LARGEST);
-    if (value > high) high = Math.min(value, LARGEST);
-  }
-  if (low > high) [low, high] = [0, 1];
-  const size = Math.max(Math.abs(low), Math.abs(high));
-  if (high - low <= LEAST_SPAN * size || size < SMALLEST) {
-    const half = size < SMALLEST ? 0.5 : size / 2;
-    [low, high] = [low - half, high + half];
-  }
+  const [least = 0, most = 1] = extent(values);
+  const [low, high] = apart(least, most);
   const margin = 0.04 * (high - low);
   // A side that ends at 0 is where bars stand.
-  const wide = { low: low === 0 ? 0 : low - margin, high: high === 0 ? 0 : high + margin };
-  return { ...wide, ...ticksWithin(wide.low, wide.high, count) };
+  return scaleBetween(low === 0 ? 0 : low - margin, high === 0 ? 0 : high + margin, count);
 }
 
-/** Multiples of 1, 2 or 5 times a power of ten: the step nearest to the one asked for, by its ratio. */
-function ticksWithin(low: number, high: number, count: number): { ticks: number[]; step: number } {
-  const asked = (high - low) / count;
-  const power = 10 ** Math.floor(Math.log10(asked));
-  const ratio = asked / power;
-  const step =
-    power * (ratio >= Math.sqrt(50) ? 10 : ratio >= Math.sqrt(10) ? 5 : ratio >= Math.SQRT2 ? 2 : 1);
-  const first = Math.ceil(low / step - 1e-9);
-  const last = Math.floor(high / step + 1e-9);
-  const ticks = Array.from({ length: last - first + 1 }, (_, i) => (first + i) * step);
-  return { ticks, step };
+/** A scale from `least` to `most`. @param count about how many ticks. */
+export function scaleBetween(least: number, most: number, count: number): Scale {
+  const [low, high] = apart(least, most);
+  const scale = scaleLinear().domain([low, high]).unknown(Number.NaN);
+  const share = (value: number) => scale(bounded(value));
+  return { low, high, ticks: ticks(low, high, count), step: tickStep(low, high, count), share };
+}
+
+/** The two ends of a scale, such that there are numbers between them. */
+function apart(least: number, most: number): readonly [low: number, high: number] {
+  const [low, high] = [bounded(least), bounded(most)];
+  const size = Math.max(Math.abs(low), Math.abs(high));
+  if (size < SMALLEST) return [low - 0.5, high + 0.5];
+  return high - low <= LEAST_SPAN * size ? [low - size / 2, high + size / 2] : [low, high];
+}
+
+function bounded(value: number): number {
+  return Math.min(LARGEST, Math.max(-LARGEST, value));
 }

@@ -1,3 +1,5 @@
+import { extent } from "d3-array";
+
 /** A chart that can be drawn on one scale with others, so that what stands side by side is compared at a glance. */
 export interface ScaledChart {
   /** The lowest and the highest value that its own scale holds; empty without values. */
@@ -8,10 +10,6 @@ export interface ScaledChart {
 
 /** @param values NaN is no value. */
 export function extentOf(values: Iterable<number>): readonly number[] {
-  let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
-  for (const value of values) {
-    if (value < low) low = value;
-    if (value > high) high = value;
-  }
-  return low > high ? [] : [low, high];
+  const [low, high] = extent(values);
+  return low === undefined ? [] : [low, high];
 }

@@ -2,7 +2,7 @@ import type { TickerSeries } from "../data/report-data.ts";
 import { columnsOf } from "./line-chart.ts";
 import { area, dot, down, type Point, polyline, segment } from "./path.ts";
 import { mark, plotSvg, tickLabels, yGrid } from "./plot.ts";
-import { linearScale, type Scale, shareOf } from "./scale.ts";
+import { linearScale, type Scale } from "./scale.ts";
 import { timeLabels } from "./time-axis.ts";
 
 /** Dates that lie together in one column of a chart: their returns as the range from 0, of the rest the mean. */
@@ -32,7 +32,7 @@ export function tickerChart(finding: string, series: TickerSeries, columns: numb
     ]),
   );
   const column = columnsOf(days);
-  const row = (value: number) => down(shareOf(y, value));
+  const row = (value: number) => down(y.share(value));
   const ranges = drawn.filter(({ least }) => !Number.isNaN(least));
   const misses = Array.from(realised, (value, i) =>
     value < lower[i]! || value > upper[i]! ? dot(column(days[i]!), row(value)) : "",
@@ -85,8 +85,8 @@ function bandPath(columns: readonly Column[], y: Scale): string {
   return area(
     bounded.map(({ x, lower, upper }) => ({
       x,
-      top: Number.isNaN(upper) ? 0 : down(shareOf(y, upper)),
-      bottom: Number.isNaN(lower) ? down(0) : down(shareOf(y, lower)),
+      top: Number.isNaN(upper) ? 0 : down(y.share(upper)),
+      bottom: Number.isNaN(lower) ? down(0) : down(y.share(lower)),
     })),
   );
 }

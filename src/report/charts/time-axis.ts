@@ -1,39 +1,34 @@
-import { type Day, dayOfCivil, formatDay } from "../../contract/market/dates.ts";
+import { scaleUtc } from "d3-scale";
+import { type Day, formatDay, MILLISECONDS_PER_DAY } from "../../contract/market/dates.ts";
 import type { AxisLabel } from "./plot.ts";
 
 /** At most so many words stand at an axis of time. */
 const MOST_LABELS = 6;
 
-/** Steps in months between two words: from months to decades. */
-const STEPS = [1, 2, 3, 6, 12, 24, 60, 120, 240, 600, 1200];
-
-/** Starts of months or years between two days; of a span without such a start its two ends. */
+/** Starts of months, quarters or years between two days; of a span without two such starts its two ends. */
 export function timeLabels(first: Day, last: Day): AxisLabel[] {
   if (first === last) return [{ at: 0.5, text: formatDay(first) }];
-  for (const step of STEPS) {
-    const starts = monthStarts(first, last, step);
-    if (starts.length > MOST_LABELS) continue;
-    if (starts.length < 2) break;
-    return starts.map((day, i) => ({
-      at: (day - first) / (last - first),
-      text: step < 12 ? formatDay(day).slice(0, 7) : formatDay(day).slice(0, 4),
-      isSpare: step < 12 && starts.length > 4 && i % 2 === 1,
-    }));
+  const scale = scaleUtc([first * MILLISECONDS_PER_DAY, last * MILLISECONDS_PER_DAY], [0, 1]);
+  const starts = monthStarts(scale);
+  if (starts.length < 2) {
+    return [
+      { at: 0, text: formatDay(first) },
+      { at: 1, text: formatDay(last) },
+    ];
   }
-  return [
-    { at: 0, text: formatDay(first) },
-    { at: 1, text: formatDay(last) },
-  ];
+  const isYearly = starts.every((date) => date.getUTCMonth() === 0);
+  return starts.map((date, i) => ({
+    at: scale(date),
+    text: date.toISOString().slice(0, isYearly ? 4 : 7),
+    isSpare: !isYearly && starts.length > 4 && i % 2 === 1,
+  }));
 }
 
-function monthStarts(first: Day, last: Day, step: number): Day[] {
-  const [year, month] = formatDay(first).split("-").map(Number) as [number, number];
-  const starts: Day[] = [];
-  const begin = Math.ceil((12 * year + month - 1) / step) * step;
-  for (let at = begin; starts.length <= MOST_LABELS; at += step) {
-    const day = dayOfCivil(Math.floor(at / 12), (at % 12) + 1, 1);
-    if (day === undefined || day > last) break;
-    if (day >= first) starts.push(day);
+/** As many as there is room for. */
+function monthStarts(scale: ReturnType<typeof scaleUtc<number>>): Date[] {
+  for (let count = MOST_LABELS; count > 0; count--) {
+    const ticks = scale.ticks(count);
+    if (ticks.length <= MOST_LABELS && ticks.every((date) => date.getUTCDate() === 1)) return ticks;
   }
-  return starts;
+  return [];
 }
