@@ -1,5 +1,6 @@
 import type { ForecastView } from "../contract/api/forecast-view.ts";
 import type { OperationPage, OperationStatus, OperationView } from "../contract/api/operation-view.ts";
+import type { QueueView } from "../contract/api/queue-view.ts";
 import type { Snapshot, StoredEvent } from "../contract/api/stored-event.ts";
 import type { VerdictView } from "../contract/api/verdict-view.ts";
 import type { SubmittedOperation } from "../contract/config/job-operations.ts";
@@ -138,6 +139,12 @@ export class MucastClient {
       yield* page.operations;
       cursor = page.next_cursor ?? undefined;
     } while (cursor !== undefined);
+  }
+
+  /** How busy the service is, how many operations of the caller wait and run, and the scopes of the caller. */
+  async getQueue({ signal }: CallOptions = {}): Promise<QueueView> {
+    const call = { method: "GET", path: "/v1/queue", repeatable: true, signal } as const;
+    return this.#connection.send(call, objectWith<QueueView>("waiting"));
   }
 
   /** Asks the service to cancel an operation; it stays Running until its job has stopped. One that has ended stays so. */

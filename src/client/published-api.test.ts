@@ -28,6 +28,7 @@ async function askedBy(use: (client: MucastClient) => Promise<unknown>): Promise
       }
       if (new URL(String(url)).pathname.endsWith("/forecast")) return Response.json({ forecasts: [] });
       if (new URL(String(url)).pathname.endsWith("/verdict")) return Response.json({ output_name: "o" });
+      if (String(url).endsWith("/queue")) return Response.json({ waiting: 0 });
       if (String(url).includes("/operations?")) return Response.json({ operations: [], next_cursor: null });
       return Response.json(method === "PUT" ? { url: String(url) } : operation());
     },
@@ -48,6 +49,7 @@ const METHODS: Readonly<Record<string, (client: MucastClient) => Promise<unknown
   get_forecast: (client) => client.getForecast("one", { tickers: ["A", "B&C"], limit: 5 }),
   list_operations: (client) =>
     client.listOperations({ status: "Running", operation: "run_ml_job", limit: 5, cursor: "c" }),
+  get_queue: (client) => client.getQueue(),
   cancel_operation: (client) => client.cancelOperation("one"),
   follow_operation: async (client) => {
     for await (const _event of client.events("one", { lastEventId: 4 })) return;

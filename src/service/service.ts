@@ -1,4 +1,5 @@
 import type { BlobStore } from "../blob/store.ts";
+import type { QueueView } from "../contract/api/queue-view.ts";
 import { parsePayload } from "../contract/config/payload.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { causeOf, codeOf } from "../contract/errors/system-error.ts";
@@ -120,6 +121,7 @@ async function openService(parts: Parts, resources: OpenResources): Promise<Runn
   const blobs = new StoredBlobs({ database, store: storage.store, settings, quota, log });
   resources.add(() => blobs.close());
   let inputUrls: InputUrls | undefined;
+  let dispatcher: Dispatcher | undefined;
   const operations = new StoredOperations({
     database,
     notifications,
@@ -159,6 +161,7 @@ async function openService(parts: Parts, resources: OpenResources): Promise<Runn
     log,
     telemetry,
     ready,
+    occupancy: () => occupancyOf(dispatcher),
   });
   registerMcp(http, { operations, settings, log });
   resources.add(() => http.close());
@@ -167,7 +170,8 @@ async function openService(parts: Parts, resources: OpenResources): Promise<Runn
   inputUrls = inputUrlsOf(urls, store, parts);
   const reconciliation = { database, store, log, ongoing: () => blobs.ongoing };
   resources.add(startReconciliation(reconciliation, database.kind === "pglite"));
-  const dispatcher = await startBackgroundWork(parts, resources, { store, urls, inputUrls, webhooks });
+  const started = await startBackgroundWork(parts, resources, { store, urls, inputUrls, webhooks });
+  dispatcher = started;
   parts.lock?.announce(address);
   log.info(
     { address, storage: store.url, database: database.kind, executor: settings.executor },
@@ -176,18 +180,28 @@ async function openService(parts: Parts, resources: OpenResources): Promise<Runn
   return {
     address,
     close: async () => {
-      log.info({ running: dispatcher.runningJobs, seconds: settings.drain_seconds }, "draining");
+      log.info({ running: started.runningJobs, seconds: settings.drain_seconds }, "draining");
       operations.drain();
-      await dispatcher.drain(settings.drain_seconds * 1_000);
+      await started.drain(settings.drain_seconds * 1_000);
       await resources.close();
       log.info({}, "ended");
     },
   };
 }
 
+/** @param dispatcher undefined until the service listens. */
+function occupancyOf(dispatcher: Dispatcher | undefined): QueueView["service"] {
+  if (!dispatcher) throw aboutToStart();
+  return dispatcher.occupancy;
+}
+
+function aboutToStart(): MucastError {
+  return new MucastError("unavailable", "the service is about to start", { retryAfter: 1 });
+}
+
 /** Parses and checks a payload. @param urls undefined until the service listens. */
 function readPayload(caller: Caller, { operation, payload }: Submission, urls: InputUrls | undefined) {
-  if (!urls) throw new MucastError("unavailable", "the service is about to start", { retryAfter: 1 });
+  if (!urls) throw aboutToStart();
   const parsed = parsePayload(operation, payload, { checkUrl: urls.fault });
   return { ...parsed, inputs: () => urls.resolve(caller, parsed) };
 }

@@ -9,6 +9,7 @@ import { eventRoutes } from "./operations/event-routes.ts";
 import { jobRoutes } from "./operations/job-routes.ts";
 import { operationRoutes } from "./operations/operation-routes.ts";
 import { pageRoutes } from "./page/page-routes.ts";
+import { queueRoutes } from "./queue-routes.ts";
 import { connectionLimit } from "./server/connection-limit.ts";
 import { type HttpApp, type HttpOptions, withZod } from "./server/http-app.ts";
 import { HttpServer } from "./server/http-server.ts";
@@ -19,6 +20,7 @@ export const ROUTE_GROUPS = {
   job: jobRoutes,
   operation: operationRoutes,
   event: eventRoutes,
+  queue: queueRoutes,
   blob: blobRoutes,
   health: healthRoutes,
   key: keyRoutes,

@@ -72,6 +72,7 @@ export async function listen(
       ...noTelemetry,
       requestStarted: ({ traceparent }) => ({ traceparent, ended: (what) => void done.push(what) }),
     },
+    occupancy: () => ({ running: 0, jobs: 2, cores: { used: 0, of: 4 } }),
     ready: parts.ready ?? (async () => [{ name: "database", ok: true }]),
   });
   registerMcp(app, { operations, settings, log });

@@ -122,6 +122,14 @@ export class FakeOperations implements Operations {
     return entry.view;
   }
 
+  async queue(caller: Caller) {
+    const of = (entries: readonly { readonly view: OperationView }[]) => ({
+      waiting: entries.filter(({ view }) => view.status === "NotStarted").length,
+      running: entries.filter(({ view }) => view.status === "Running").length,
+    });
+    return { ...of([...this.#entries.values()]), own: of(this.#entriesOf(caller)) };
+  }
+
   async wait(caller: Caller, id: string, seconds: number, signal?: AbortSignal): Promise<OperationView> {
     this.#fail();
     const timeout = AbortSignal.timeout(seconds * 1_000);

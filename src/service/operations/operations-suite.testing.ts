@@ -171,6 +171,23 @@ function readingSuite(open: OpenOperations): void {
     assert.deepEqual(none, { operations: [], next_cursor: null });
   });
 
+  test("the queue counts what waits and runs, of all callers and the caller's own, and nothing that has ended", async (t) => {
+    const { operations, start } = await open(t);
+    const [caller, other] = [newCaller(), newCaller()];
+    const before = await operations.queue(caller);
+    assert.deepEqual(before.own, { waiting: 0, running: 0 });
+    const running = await operations.submit(caller, submission());
+    await start(running.operation.id);
+    await operations.submit(caller, submission());
+    await operations.submit(other, submission());
+    const canceled = await operations.submit(other, submission());
+    await operations.cancel(other, canceled.operation.id);
+    const waiting = before.waiting + 2;
+    const all = { waiting, running: before.running + 1 };
+    assert.deepEqual(await operations.queue(caller), { ...all, own: { waiting: 1, running: 1 } });
+    assert.deepEqual(await operations.queue(other), { ...all, own: { waiting: 1, running: 0 } });
+  });
+
   test("a cursor that no list gave is refused", async (t) => {
     const { operations } = await open(t);
     for (const cursor of ["x", "12", ""]) {

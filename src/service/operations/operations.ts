@@ -1,5 +1,6 @@
 import type { ForecastQuery, ForecastView } from "../../contract/api/forecast-view.ts";
 import type { OperationPage, OperationStatus, OperationView } from "../../contract/api/operation-view.ts";
+import type { QueueView } from "../../contract/api/queue-view.ts";
 import type { Snapshot, StoredEvent } from "../../contract/api/stored-event.ts";
 import type { VerdictView } from "../../contract/api/verdict-view.ts";
 import type { SubmittedOperation } from "../../contract/config/job-operations.ts";
@@ -62,6 +63,8 @@ export interface Operations {
    * no_result where it has not succeeded; errors of reading the blob.
    */
   verdict(caller: Caller, id: string, signal?: AbortSignal): Promise<VerdictView>;
+  /** Counts the operations that have not ended: of all callers, and the caller's own. */
+  queue(caller: Caller): Promise<Pick<QueueView, "waiting" | "running" | "own">>;
   /** Waits until the operation has ended, for at most `seconds`. @throws MucastError not_found. */
   wait(caller: Caller, id: string, seconds: number, signal?: AbortSignal): Promise<OperationView>;
   /**

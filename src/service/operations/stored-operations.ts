@@ -19,6 +19,7 @@ import { endOperation, requestCancel } from "../store/end-operation.ts";
 import type { WebhookTypes } from "../store/events.ts";
 import { type Inserted, insertOperation, sameKey } from "../store/insert-operation.ts";
 import {
+  countUnended,
   cursorOf,
   listOperations,
   type OperationRow,
@@ -175,6 +176,10 @@ export class StoredOperations implements Operations {
       if (ended) this.#parts.onCanceled(ended);
     }
     return this.get(caller, id);
+  }
+
+  async queue(caller: Caller) {
+    return countUnended(this.#parts.database, caller.subject);
   }
 
   async wait(caller: Caller, id: string, seconds: number, signal?: AbortSignal): Promise<OperationView> {

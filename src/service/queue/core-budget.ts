@@ -14,6 +14,10 @@ export class CoreBudget {
     this.jobs = Math.min(cores, jobs);
   }
 
+  get cores(): number {
+    return this.#cores;
+  }
+
   get taken(): number {
     return this.#taken;
   }

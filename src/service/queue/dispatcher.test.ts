@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { onEachDatabase } from "../database/databases.testing.ts";
+import { FakeExecutor } from "./fake-executor.testing.ts";
 import { CONFIG, failedWith, LOST, newCaller, recordOf, startQueue, TestedQueue } from "./queue.testing.ts";
 
 onEachDatabase((tested) => {
@@ -14,6 +15,7 @@ onEachDatabase((tested) => {
     const execution = await tried.executor.next();
     assert.deepEqual([execution.order.id, execution.order.attempt], [id, 1]);
     assert.equal(execution.order.config, CONFIG);
+    assert.deepEqual(tried.dispatcher.occupancy, { running: 1, jobs: 2, cores: { used: 1, of: 2 } });
     execution.listener.onEvent({ kind: "progress", stage: "fit", done: 3, total: 7 });
     execution.listener.onEvent({ kind: "warning", warning: { code: "long_gap", message: "A: a gap" } });
     execution.end({ kind: "succeeded", record: recordOf(id) });
@@ -28,6 +30,11 @@ onEachDatabase((tested) => {
       ["1 queued", "2 started", "3 warning", "4 progress", "5 succeeded"],
     );
     assert.deepEqual(events.at(-1)!.data, view);
+  });
+
+  test("the dispatcher knows no cores of an executor whose jobs run elsewhere", () => {
+    const { dispatcher } = new TestedQueue(tested.database(), {}, new FakeExecutor(true));
+    assert.deepEqual(dispatcher.occupancy, { running: 0, jobs: 2, cores: null });
   });
 
   test("the dispatcher makes a lost attempt once more, and a second lost one ends the operation", async (t) => {

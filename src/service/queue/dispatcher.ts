@@ -1,4 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
+import type { QueueView } from "../../contract/api/queue-view.ts";
 import type { StoredEventType } from "../../contract/api/stored-event.ts";
 import { claimOperation, releaseLeases, renewLeases } from "../store/claim-operation.ts";
 import type { OperationRow } from "../store/operation-rows.ts";
@@ -44,6 +45,16 @@ export class Dispatcher {
 
   get coresTaken(): number {
     return this.#budget.taken;
+  }
+
+  /** How busy it is. It does not know the cores of an executor whose jobs run elsewhere. */
+  get occupancy(): QueueView["service"] {
+    const { jobs, taken, cores } = this.#budget;
+    return {
+      running: this.#running.size,
+      jobs,
+      cores: this.#parts.executor.outlivesService ? null : { used: taken, of: cores },
+    };
   }
 
   /** @param alone no other service uses this database: every running operation is to be recovered. */

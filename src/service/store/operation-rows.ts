@@ -4,6 +4,7 @@ import {
   type OperationStatus,
   type OperationView,
 } from "../../contract/api/operation-view.ts";
+import type { QueueView } from "../../contract/api/queue-view.ts";
 import type { SubmittedOperation } from "../../contract/config/job-operations.ts";
 import type { PayloadOptions } from "../../contract/config/payload-schemas.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
@@ -156,6 +157,23 @@ export async function countWaiting(statements: Queryable): Promise<number> {
     "select count(*)::int as waiting from operations where status = 'NotStarted'",
   );
   return rows[0]!.waiting;
+}
+
+/** Counts the operations that have not ended: of all callers, and those of one of them. */
+export async function countUnended(
+  statements: Queryable,
+  caller: string,
+): Promise<Pick<QueueView, "waiting" | "running" | "own">> {
+  const { rows } = await statements.query<Readonly<Record<"waiting" | "running" | "mine" | "runs", number>>>(
+    `select count(*) filter (where status = 'NotStarted')::int as waiting,
+       count(*) filter (where status = 'Running')::int as running,
+       count(*) filter (where status = 'NotStarted' and caller = $1)::int as mine,
+       count(*) filter (where status = 'Running' and caller = $1)::int as runs
+     from operations where status in ${UNENDED}`,
+    [caller],
+  );
+  const { waiting, running, mine, runs } = rows[0]!;
+  return { waiting, running, own: { waiting: mine, running: runs } };
 }
 
 /** The cursor that a caller sends for the next page. It holds the last operation of the page before. */

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { forecastViewSchema } from "../../../contract/api/forecast-view.ts";
 import { operationPageSchema, operationSchema } from "../../../contract/api/operation-view.ts";
+import { queueSchema } from "../../../contract/api/queue-view.ts";
 import { snapshotSchema, storedEventSchema } from "../../../contract/api/stored-event.ts";
 import { verdictViewSchema } from "../../../contract/api/verdict-view.ts";
 import { dlConfigSchema } from "../../../contract/config/dl-config.ts";
@@ -27,6 +28,7 @@ const RECEIVED: readonly z.ZodType[] = [
   operationPageSchema,
   forecastViewSchema,
   verdictViewSchema,
+  queueSchema,
   progressSchema,
   warningSchema,
   resultRecordSchema,

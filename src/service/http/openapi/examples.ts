@@ -1,5 +1,6 @@
 import type { ForecastView } from "../../../contract/api/forecast-view.ts";
 import type { OperationView } from "../../../contract/api/operation-view.ts";
+import type { QueueView } from "../../../contract/api/queue-view.ts";
 import type { StoredEvent } from "../../../contract/api/stored-event.ts";
 import type { VerdictView } from "../../../contract/api/verdict-view.ts";
 import type { SubmittedOperation } from "../../../contract/config/job-operations.ts";
@@ -44,6 +45,14 @@ export const EXAMPLE_PAYLOADS: Readonly<Record<SubmittedOperation, unknown>> = {
   run_dl_job: DL_PAYLOAD,
   audit: { ...ML_PAYLOAD, checks: ["truncation", "foresight"], truncations: 3, quick: true },
   replay: { output_url: `${EXAMPLE_BLOBS}/data/ml_engine_${ID}.json` },
+};
+
+export const QUEUE: QueueView = {
+  waiting: 3,
+  running: 2,
+  own: { waiting: 1, running: 1 },
+  service: { running: 2, jobs: 2, cores: { used: 4, of: 4 } },
+  scopes: ["read", "write"],
 };
 
 export const WAITING: OperationView = {

@@ -7,6 +7,7 @@ import type {
   RawServerDefault,
 } from "fastify";
 import type { z } from "zod";
+import type { QueueView } from "../../../contract/api/queue-view.ts";
 import { faultsOf, invalidRequest } from "../../../contract/errors/faults.ts";
 import type { Settings } from "../../../contract/settings.ts";
 import type { Authenticate } from "../../auth/authenticate.ts";
@@ -84,6 +85,8 @@ export interface HttpOptions {
   readonly headersMilliseconds?: number | undefined;
   readonly log: Log;
   readonly telemetry: Pick<Telemetry, "requestStarted" | "streamOpened" | "metrics" | "connectionRefused">;
+  /** How busy this service is; never waits. */
+  occupancy(): QueueView["service"];
   /** Checks all of it, at most once in a few seconds. Never rejects. */
   ready(): Promise<readonly ReadyCheck[]>;
 }
