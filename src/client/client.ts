@@ -56,6 +56,16 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+export interface BlobReadOptions extends CallOptions {
+  /** As in RFC 9110, such as `bytes=-65536` for the last 64 KiB; without it the whole blob. */
+  readonly range?: string | undefined;
+}
+
+export interface BlobWriteOptions extends CallOptions {
+  /** Replace no blob of this name. */
+  readonly isNew?: boolean | undefined;
+}
+
 /**
  * The mucast service, from Node or a browser. Every method throws MucastApiError with the problem of what the
  * service refuses, and fetch's TypeError where there is no answer. What is safe to repeat is repeated: reading,
@@ -176,14 +186,15 @@ export class MucastClient {
    * else again where it is interrupted.
    * @param name `feature_engine_<id>.json` or `data_extractor_<id>.json`.
    * @returns the URL to submit.
+   * @throws MucastApiError precondition_failed where `isNew` is asked and there is such a blob.
    */
   async putBlob(
     name: string,
     body: NonNullable<RequestInit["body"]>,
-    { signal }: CallOptions = {},
+    { signal, isNew = false }: BlobWriteOptions = {},
   ): Promise<{ url: string; created: boolean }> {
     const repeatable = !(body instanceof ReadableStream);
-    const headers = { "content-type": "application/json" };
+    const headers = { "content-type": "application/json", ...(isNew ? { "if-none-match": "*" } : {}) };
     const call = { method: "PUT", path: blobPath(name), headers, body, repeatable, signal } as const;
     return this.#connection.send(call, async (response) => {
       const { url } = await objectWith<{ url: string }>("url")(response);
@@ -202,9 +213,10 @@ export class MucastClient {
     return readOutput(await this.#connection.send(call, objectWith<{ schema: unknown }>("schema")));
   }
 
-  /** A blob as it is stored, an input or an output: `.body` for a large one. */
-  async getBlob(name: string, { signal }: CallOptions = {}): Promise<BlobResponse> {
-    const call = { method: "GET", path: blobPath(name), repeatable: true, signal } as const;
+  /** A blob as it is stored, an input or an output, or the part of it that `range` names: `.body` for a large one. */
+  async getBlob(name: string, { signal, range }: BlobReadOptions = {}): Promise<BlobResponse> {
+    const headers = range === undefined ? {} : { range };
+    const call = { method: "GET", path: blobPath(name), headers, repeatable: true, signal } as const;
     return this.#connection.send(call, async (response): Promise<BlobResponse> => response);
   }
 

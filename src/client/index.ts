@@ -14,7 +14,9 @@ export type { ResultRecord } from "../contract/output/result-record.ts";
 export type { Problem } from "../contract/problems/problem.ts";
 export { MucastApiError } from "./api-error.ts";
 export {
+  type BlobReadOptions,
   type BlobResponse,
+  type BlobWriteOptions,
   type CallOptions,
   type ForecastOptions,
   type ListOptions,

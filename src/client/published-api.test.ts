@@ -54,9 +54,9 @@ const METHODS: Readonly<Record<string, (client: MucastClient) => Promise<unknown
   follow_operation: async (client) => {
     for await (const _event of client.events("one", { lastEventId: 4 })) return;
   },
-  write_blob: (client) => client.putBlob("feature_engine_1.json", "{}"),
+  write_blob: (client) => client.putBlob("feature_engine_1.json", "{}", { isNew: true }),
   delete_blob: (client) => client.deleteBlob("feature_engine_1.json"),
-  read_blob: (client) => client.getBlob("feature_engine_1.json"),
+  read_blob: (client) => client.getBlob("feature_engine_1.json", { range: "bytes=-10" }),
 };
 
 test("every method of the client asks for an operation of the OpenAPI document, by its parameters", async () => {

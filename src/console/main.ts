@@ -1,4 +1,5 @@
 import { MucastClient } from "../client/index.ts";
+import { uploadFetch } from "./forms/upload-fetch.ts";
 import { Credentials, PAGE } from "./session.ts";
 import { showShell } from "./shell.ts";
 import { showSignIn } from "./views/sign-in-view.ts";
@@ -21,6 +22,7 @@ function start(said?: string): void {
   }
   const client = new MucastClient({
     baseUrl: PAGE.baseUrl,
+    fetch: uploadFetch,
     ...(token === undefined ? {} : { apiKey: token }),
   });
   showShell(client, {

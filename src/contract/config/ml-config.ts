@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { MODEL_NAMES } from "../model-params/models.ts";
+import { MODEL_NAMES, MODELS } from "../model-params/models.ts";
 import { intervalsSchema, SCALERS } from "./intervals.ts";
 import { LIMITS } from "./limits.ts";
 import { shrinkageSchema } from "./shrinkage.ts";
@@ -7,7 +7,10 @@ import { shrinkageSchema } from "./shrinkage.ts";
 /** `ML params` of run_ml_job's config, as the caller writes it. docs/config.md has a row for each field. */
 export const mlParamsSchema = z
   .strictObject({
-    model: z.string().describe(`The regressor, in any case: ${MODEL_NAMES.join(", ")}.`),
+    model: z
+      .string()
+      .meta({ examples: MODELS.map(({ name }) => name) })
+      .describe(`The regressor, in any case: ${MODEL_NAMES.join(", ")}.`),
     model_params: z
       .record(z.string(), z.unknown())
       .default({})
@@ -18,7 +21,13 @@ export const mlParamsSchema = z
       .max(LIMITS.cvTestSize)
       .optional()
       .describe("Rows of one walk-forward test fold; 15 where it is missing."),
-    test_size: z.int().min(1).max(LIMITS.cvTestSize).optional().describe("Old name of cv_test_size."),
+    test_size: z
+      .int()
+      .min(1)
+      .max(LIMITS.cvTestSize)
+      .optional()
+      .meta({ deprecated: true })
+      .describe("Old name of cv_test_size."),
     n_splits: z.int().min(1).max(LIMITS.nSplits).default(15).describe("Number of walk-forward folds."),
     intervals: intervalsSchema.optional(),
     scaler: z

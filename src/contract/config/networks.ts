@@ -81,6 +81,7 @@ export const trainingParamsSchema = z.strictObject({
   loss_type: z
     .unknown()
     .default("r2")
+    .meta({ examples: [...LOSS_TYPES] })
     .describe(`One of ${LOSS_TYPES.join(", ")}; anything else is mse, with a warning.`),
 });
 

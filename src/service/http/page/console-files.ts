@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { stripTypeScriptTypes } from "node:module";
+import { formSchemasText } from "./console-forms.ts";
 
 /** A file of the console, as the service sends it. */
 export interface ConsoleFile {
@@ -24,18 +25,22 @@ const JAVASCRIPT = "text/javascript; charset=utf-8";
 
 /** The module that the page loads; it imports all others. */
 export const CONSOLE_ENTRY = "console/main.js";
-export const CONSOLE_STYLE = "console.css";
+export const CONSOLE_STYLES = ["console.css", "console-forms.css"] as const;
 export const CONSOLE_ICON = "console.svg";
+/** Fetched by the module beside it once the reader opens a form. */
+export const CONSOLE_FORMS = "console/forms/forms.json";
 
 /**
- * Reads the console: its style, its icon, and the modules that its entry reaches by static imports.
+ * Reads the console: its styles, its icon, the schemas of its forms, and the modules that its entry reaches by static imports.
  * @throws Error for a module that imports a package or something of Node: no browser has it.
  */
 export function readConsoleFiles(): ConsoleFiles {
   const files = new Map<string, ConsoleFile>();
   addModules(CONSOLE_ENTRY, files);
-  files.set(CONSOLE_STYLE, { type: "text/css; charset=utf-8", text: readStatic(CONSOLE_STYLE) });
+  for (const style of CONSOLE_STYLES)
+    files.set(style, { type: "text/css; charset=utf-8", text: readStatic(style) });
   files.set(CONSOLE_ICON, { type: "image/svg+xml", text: readStatic(CONSOLE_ICON) });
+  files.set(CONSOLE_FORMS, { type: "application/json", text: formSchemasText() });
   const hash = createHash("sha256");
   for (const [path, { text }] of files) hash.update(`${path}\0${text}\0`);
   return { files, version: hash.digest("hex").slice(0, 16) };

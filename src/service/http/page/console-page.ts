@@ -1,6 +1,6 @@
 import type { Settings } from "../../../contract/settings.ts";
 import { MUCAST_VERSION } from "../../../contract/version.ts";
-import { CONSOLE_ENTRY, CONSOLE_ICON, CONSOLE_STYLE, type ConsoleFiles } from "./console-files.ts";
+import { CONSOLE_ENTRY, CONSOLE_ICON, CONSOLE_STYLES, type ConsoleFiles } from "./console-files.ts";
 import { html } from "./html.ts";
 
 /**
@@ -32,8 +32,7 @@ export function consolePage({ files, version }: ConsoleFiles, { auth }: Pick<Set
 <meta name="color-scheme" content="light dark">
 <title>mucast</title>
 <link rel="icon" type="image/svg+xml" href="${url(CONSOLE_ICON)}">
-<link rel="stylesheet" href="${url(CONSOLE_STYLE)}">
-<script type="module" src="${url(CONSOLE_ENTRY)}"></script>
+${CONSOLE_STYLES.map((style) => html`<link rel="stylesheet" href="${url(style)}">\n`)}<script type="module" src="${url(CONSOLE_ENTRY)}"></script>
 ${modules.map((path) => html`<link rel="modulepreload" href="${url(path)}">\n`)}</head>
 <body data-auth="${auth}" data-version="${MUCAST_VERSION}">
 <noscript><p>The console needs JavaScript. Without it, <a href="docs">the documentation</a> shows every request as a line of curl.</p></noscript>

@@ -1,0 +1,52 @@
+/** The two inputs of a job. */
+export const BLOB_KINDS = ["feature_engine", "data_extractor"] as const;
+export type BlobKind = (typeof BLOB_KINDS)[number];
+
+/** What an input is, for people. */
+export const KIND_WORDS: Readonly<Record<BlobKind, string>> = {
+  feature_engine: "Features",
+  data_extractor: "Prices",
+};
+
+export interface BlobName {
+  readonly kind: BlobKind;
+  readonly id: string;
+}
+
+const LONGEST_ID = 64;
+const ID = /^[A-Za-z0-9_-]{1,64}$/;
+const NAME = /^(feature_engine|data_extractor)_([A-Za-z0-9_-]{1,64})\.json$/;
+
+export function isBlobId(id: string): boolean {
+  return ID.test(id);
+}
+
+export function blobName({ kind, id }: BlobName): string {
+  return `${kind}_${id}.json`;
+}
+
+/** What a name that follows the rule says; undefined for any other one. */
+export function readBlobName(name: string): BlobName | undefined {
+  const [, kind, id] = NAME.exec(name) ?? [];
+  return kind === undefined ? undefined : { kind: kind as BlobKind, id: id! };
+}
+
+/** The kind and id in the last part of a URL's path. */
+export function blobNameInUrl(url: string): BlobName | undefined {
+  return readBlobName(url.split(/[?#]/)[0]!.split("/").at(-1)!);
+}
+
+/** A name by the rule for a file of any name: its own where it follows the rule, else the nearest that does. */
+export function suggestedName(file: string): BlobName {
+  const bare = file.replace(/\.gz$/i, "").replace(/\.[A-Za-z0-9]{1,5}$/, "");
+  const exact = readBlobName(`${bare}.json`);
+  if (exact !== undefined) return exact;
+  const kind: BlobKind =
+    /price|extract/i.test(bare) && !/feature/i.test(bare) ? "data_extractor" : "feature_engine";
+  const rest = bare.replace(/^(?:feature_engine|data_extractor)_/, "");
+  const id = rest
+    .replaceAll(/[^A-Za-z0-9_-]+/g, "-")
+    .replaceAll(/^-+|-+$/g, "")
+    .slice(0, LONGEST_ID);
+  return { kind, id: id === "" ? "upload" : id };
+}

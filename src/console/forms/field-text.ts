@@ -1,0 +1,128 @@
+import { isRawNumber, type RawJson, rawNumber } from "../../contract/json/json-text.ts";
+import { readTree, treeText } from "./payload-tree.ts";
+import type { Bounds, Field } from "./schema-fields.ts";
+
+/** A number as JSON spells it. */
+const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+
+/**
+ * What a control's text says; undefined for an empty one, which leaves the member out. Text that is no number where one is
+ * asked for stays text, for the service to refuse by its path.
+ * @throws MucastError for `json` that is none.
+ */
+export function fieldValue({ kind }: Pick<Field, "kind">, text: string): RawJson | undefined {
+  const trimmed = text.trim();
+  if (trimmed === "") return undefined;
+  switch (kind) {
+    case "flag":
+      return trimmed === "true" ? true : trimmed === "false" ? false : trimmed;
+    case "number":
+    case "integer":
+      return numberOrText(trimmed);
+    case "numbers":
+      return trimmed.split(/[\s,;]+/).flatMap((part) => (part === "" ? [] : [numberOrText(part)]));
+    case "names":
+    case "checks":
+      return lines(text);
+    case "json":
+      return readTree(text, "The text");
+    case "choice":
+    case "text":
+      return trimmed;
+  }
+}
+
+function numberOrText(text: string): RawJson {
+  return JSON_NUMBER.test(text) && Number.isFinite(Number(text)) ? rawNumber(text) : text;
+}
+
+function lines(text: string): string[] {
+  return text
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "");
+}
+
+/** The text by which a control shows a value; JSON for a value that is not of the control's kind. */
+export function fieldText({ kind }: Pick<Field, "kind">, value: RawJson | undefined): string {
+  if (value === undefined) return "";
+  if (kind === "json") return treeText(value);
+  if (typeof value === "boolean" && kind === "flag") return String(value);
+  if (typeof value === "string" && (kind === "choice" || kind === "text")) return value;
+  if (isRawNumber(value)) return value.rawJSON;
+  if (kind === "numbers" && Array.isArray(value)) return value.map(itemText).join(", ");
+  if ((kind === "names" || kind === "checks") && Array.isArray(value)) return value.map(itemText).join("\n");
+  return treeText(value);
+}
+
+function itemText(item: RawJson): string {
+  if (isRawNumber(item)) return item.rawJSON;
+  return typeof item === "string" ? item : treeText(item);
+}
+
+/** What a field takes, in words: a range, and what holds where it is left empty. Empty where its description says it all. */
+export function takes(field: Field): string {
+  return [rangeInWords(field), defaultInWords(field)].filter((words) => words !== "").join(" ");
+}
+
+function rangeInWords({ kind, bounds }: Field): string {
+  const range = boundsInWords(bounds);
+  switch (kind) {
+    case "integer":
+      return range === "" ? "An integer." : `An integer, ${range}.`;
+    case "number":
+      return range === "" ? "A number." : `A number, ${range}.`;
+    case "numbers":
+      return range === "" ? "Integers, parted by commas." : `Integers, parted by commas, each ${range}.`;
+    case "names":
+      return "One a line.";
+    default:
+      return "";
+  }
+}
+
+function boundsInWords({ least, most, above, below }: Bounds): string {
+  const isRange = least !== undefined && most !== undefined;
+  const words = [
+    isRange && `${shown(least)} to ${shown(most)}`,
+    !isRange && least !== undefined && `at least ${shown(least)}`,
+    above !== undefined && `above ${shown(above)}`,
+    below !== undefined && `below ${shown(below)}`,
+    !isRange && most !== undefined && `at most ${shown(most)}`,
+  ];
+  return words.filter((word) => word !== false).join(" and ");
+}
+
+function defaultInWords({ kind, byDefault }: Field): string {
+  if (byDefault === undefined || kind === "choice" || kind === "flag" || kind === "json") return "";
+  return `${defaultText(byDefault)} where it is left empty.`;
+}
+
+/** A default for a reader: text without its quotes, a list without its brackets. */
+export function defaultText(byDefault: string): string {
+  const value: unknown = JSON.parse(byDefault);
+  if (Array.isArray(value)) return value.join(", ");
+  return typeof value === "number" ? shown(value) : String(value);
+}
+
+/** Integers with commas; other numbers as JavaScript writes them. */
+function shown(number: number): string {
+  return Number.isSafeInteger(number) ? number.toLocaleString("en-US") : String(number);
+}
+
+/** Why the text of a number is none that the field takes, before it is sent; the service has the last word. */
+export function numberFault(field: Field, text: string): string | undefined {
+  if (field.kind !== "number" && field.kind !== "integer") return undefined;
+  const trimmed = text.trim();
+  if (trimmed === "") return undefined;
+  const { least, most, above, below } = field.bounds;
+  const number = JSON_NUMBER.test(trimmed) ? Number(trimmed) : Number.NaN;
+  const isInside =
+    Number.isFinite(number) &&
+    (field.kind === "number" || Number.isInteger(number)) &&
+    number >= (least ?? -Infinity) &&
+    number <= (most ?? Infinity) &&
+    number > (above ?? -Infinity) &&
+    number < (below ?? Infinity);
+  return isInside ? undefined : rangeInWords(field);
+}

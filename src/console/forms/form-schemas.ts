@@ -1,0 +1,40 @@
+import type { FormSchemas } from "../../contract/api/form-schemas.ts";
+
+/** The part of JSON Schema (draft 2020-12) that payloads use. */
+export interface JsonSchema {
+  readonly $ref?: string;
+  readonly $defs?: Readonly<Record<string, JsonSchema>>;
+  readonly type?: string;
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly required?: readonly string[];
+  readonly items?: JsonSchema;
+  readonly enum?: readonly string[];
+  /** Values that a form offers where the schema takes others too. */
+  readonly examples?: readonly unknown[];
+  readonly default?: unknown;
+  readonly description?: string;
+  readonly deprecated?: boolean;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly exclusiveMinimum?: number;
+  readonly exclusiveMaximum?: number;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+}
+
+let fetched: Promise<FormSchemas> | undefined;
+
+/** Fetches them once. @throws TypeError where the service does not answer; the next call tries again. */
+export function formSchemas(): Promise<FormSchemas> {
+  fetched ??= fetchSchemas().catch((error: unknown) => {
+    fetched = undefined;
+    throw error;
+  });
+  return fetched;
+}
+
+async function fetchSchemas(): Promise<FormSchemas> {
+  const response = await fetch(new URL("./forms.json", import.meta.url));
+  if (!response.ok) throw new TypeError(`forms.json answered ${response.status}`);
+  return (await response.json()) as FormSchemas;
+}

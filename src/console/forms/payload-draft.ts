@@ -1,0 +1,111 @@
+import { scanJson } from "../../contract/json/json-scan.ts";
+import { DEEPEST_JSON, type RawJson, rawNumbersOf } from "../../contract/json/json-text.ts";
+import {
+  isObject,
+  type Path,
+  treeText,
+  valueAt,
+  withoutEmpty,
+  withoutUnseen,
+  withValue,
+} from "./payload-tree.ts";
+
+/** The config of a payload is one level down. */
+const DEEPEST_PAYLOAD = DEEPEST_JSON + 1;
+
+/**
+ * A payload while a form writes it: one text, which is what is shown and sent, and the tree that its fields show. A member of the
+ * payload that no field has changed keeps its text byte for byte, since outputs record the digest of a config's text.
+ */
+export class PayloadDraft {
+  #text = "{}";
+  #tree: RawJson = {};
+  #fault: string | undefined;
+  /** The members of the payload as they were written. */
+  #written = new Map<string, { readonly value: RawJson; readonly text: string }>();
+  readonly #prunable: readonly Path[];
+
+  /** @param prunable paths of objects that say the same empty as left out. */
+  constructor(prunable: readonly Path[] = []) {
+    this.#prunable = prunable;
+  }
+
+  /** What is sent. */
+  get text(): string {
+    return this.#text;
+  }
+
+  /** The last text that was JSON. */
+  get tree(): RawJson {
+    return this.#tree;
+  }
+
+  /** Why the text is no JSON that can be sent. */
+  get fault(): string | undefined {
+    return this.#fault;
+  }
+
+  valueAt(path: Path): RawJson | undefined {
+    return valueAt(this.#tree, path);
+  }
+
+  /** Takes a text as it was typed. */
+  write(typed: string): void {
+    const text = withoutUnseen(typed);
+    this.#text = text;
+    const read = readPayload(text);
+    this.#fault = "fault" in read ? read.fault : undefined;
+    if ("fault" in read) return;
+    this.#tree = read.tree;
+    this.#written = read.written;
+  }
+
+  /**
+   * Changes one member. @param value undefined leaves it out. @param text how a member of the payload itself is written.
+   */
+  set(path: Path, value: RawJson | undefined, text?: string): void {
+    const [key] = path;
+    if (path.length === 1 && value !== undefined && text !== undefined) {
+      this.#written.set(key!, { value, text: withoutUnseen(text.trim()) });
+    }
+    this.#tree = withoutEmpty(withValue(this.#tree, path, value), this.#prunable);
+    this.#text = this.#print();
+    this.#fault = undefined;
+  }
+
+  #print(): string {
+    if (!isObject(this.#tree)) return treeText(this.#tree);
+    const members = Object.entries(this.#tree).map(([key, value]) => {
+      const written = this.#written.get(key);
+      const text =
+        written !== undefined && written.value === value ? written.text : indented(treeText(value));
+      return `  ${withoutUnseen(JSON.stringify(key))}: ${text}`;
+    });
+    return members.length === 0 ? "{}" : `{\n${members.join(",\n")}\n}`;
+  }
+}
+
+function indented(text: string): string {
+  return text.replaceAll("\n", "\n  ");
+}
+
+type ReadPayload =
+  | { readonly fault: string }
+  | {
+      readonly tree: RawJson;
+      readonly written: Map<string, { readonly value: RawJson; readonly text: string }>;
+    };
+
+function readPayload(text: string): ReadPayload {
+  try {
+    const texts = new Map<string, string>();
+    const twice = scanJson(text, "payload", DEEPEST_PAYLOAD, texts);
+    if (twice.length > 0) return { fault: twice.map(({ message }) => message).join("; ") };
+    const tree = rawNumbersOf(text) as RawJson;
+    const members = isObject(tree) ? tree : {};
+    const written = [...texts].map(([key, own]) => [key, { value: members[key]!, text: own }] as const);
+    return { tree, written: new Map(written) };
+  } catch (error) {
+    return { fault: error instanceof Error ? error.message : String(error) };
+  }
+}

@@ -1,0 +1,47 @@
+const listeners = new WeakMap<Blob, (sent: number) => void>();
+
+/** Calls `listener` with the bytes of a body that have gone out, as often as `uploadFetch` sends it. */
+export function onBytesSent(body: Blob, listener: (sent: number) => void): void {
+  listeners.set(body, listener);
+}
+
+/**
+ * `fetch`. A body with a listener goes by XMLHttpRequest, since fetch does not say how much of a body has gone out.
+ */
+export const uploadFetch: typeof fetch = (input, init = {}) => {
+  const { body } = init;
+  const listener = body instanceof Blob ? listeners.get(body) : undefined;
+  if (listener === undefined) return fetch(input, init);
+  return send(input instanceof Request ? input.url : String(input), init, listener);
+};
+
+function send(url: string, init: RequestInit, listener: (sent: number) => void): Promise<Response> {
+  const { promise, resolve, reject } = Promise.withResolvers<Response>();
+  const { signal } = init;
+  const request = new XMLHttpRequest();
+  const abort = () => request.abort();
+  request.open(init.method ?? "GET", url);
+  request.responseType = "text";
+  for (const [name, value] of new Headers(init.headers)) request.setRequestHeader(name, value);
+  request.upload.addEventListener("progress", ({ loaded }) => listener(loaded));
+  request.addEventListener("load", () => resolve(answerOf(request)));
+  request.addEventListener("error", () => reject(new TypeError("the service did not answer")));
+  request.addEventListener("abort", () =>
+    reject(signal?.reason ?? new DOMException("aborted", "AbortError")),
+  );
+  request.addEventListener("loadend", () => signal?.removeEventListener("abort", abort));
+  signal?.throwIfAborted();
+  signal?.addEventListener("abort", abort, { once: true });
+  request.send(init.body as Blob);
+  return promise;
+}
+
+function answerOf(request: XMLHttpRequest): Response {
+  const lines = request.getAllResponseHeaders().trim().split("\r\n");
+  const headers = lines.map((line): [string, string] => {
+    const at = line.indexOf(":");
+    return [line.slice(0, at), line.slice(at + 1).trim()];
+  });
+  const hasNoBody = request.status === 204 || request.status === 205 || request.status === 304;
+  return new Response(hasNoBody ? null : request.responseText, { status: request.status, headers });
+}
