@@ -24,7 +24,7 @@ function killIfThere(pid: number): void {
   }
 }
 
-describe("mucast replay", { timeout: 300_000 }, () => {
+describe("mucast replay", { timeout: 900_000 }, () => {
   let folder: string;
   let output: string;
   before(async () => {

@@ -59,7 +59,7 @@ async function alone(): Promise<string> {
 const triedOf = ({ inputs }: ReplayBlob) =>
   inputs!.feature.tried.map(({ url, problem }) => [url.replace(container, ""), problem]);
 
-describe("a replay of remote inputs", { timeout: 300_000 }, () => {
+describe("a replay of remote inputs", { timeout: 900_000 }, () => {
   test("reads the recorded URLs where they are open, over connections that check certificate and address", async () => {
     signature = undefined;
     const outputUrl = await alone();

@@ -28,7 +28,7 @@ import {
 
 const LATER = ["config", "lock_sha256", "threads", "kernel_level"] as const;
 
-describe("a replay", { timeout: 300_000 }, () => {
+describe("a replay", { timeout: 900_000 }, () => {
   let place: Place;
   before(async () => {
     place = await placeOf();
@@ -57,7 +57,7 @@ describe("a replay", { timeout: 300_000 }, () => {
     assert.equal((await replay({ outputUrl: path, ...named })).verdict, "identical");
   });
 
-  test("refuses a pipe for an input, and reads none beside the output", { timeout: 60_000 }, async () => {
+  test("refuses a pipe for an input, and reads none beside the output", { timeout: 600_000 }, async () => {
     const path = join(await newFolder(), basename(place.output));
     writeFileSync(path, place.text);
     const pipe = join(path, "..", FEATURES);

@@ -75,7 +75,7 @@ const kernels = ({ machine }: OutputBlob) => Object.values(machine!.blas).map(({
 const facts = ({ machine }: ReplayBlob) =>
   new Map(machine.map(({ name, recorded, replayed }) => [name, [recorded, replayed]]));
 
-const onX86 = { skip: process.arch !== "x64" || process.platform !== "linux", timeout: 300_000 };
+const onX86 = { skip: process.arch !== "x64" || process.platform !== "linux", timeout: 900_000 };
 
 for (const [name, environment, config, ...more] of [
   ["run_ml_job", "ml", '{"ML params": {"model": "linear", "n_splits": 3, "intervals": {}}}'],

@@ -3,7 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 /** Looks cost the service time that its jobs need. */
 const MILLISECONDS_BETWEEN_LOOKS = 50;
 /** No test passes or fails by this; it ends one that would never end, with what it waited for. */
-const PATIENCE_MILLISECONDS = 120_000;
+const PATIENCE_MILLISECONDS = 600_000;
 
 /** Waits until `look` gives something. @throws where it does not, with `what` was waited for. */
 export async function eventually<T>(

@@ -23,7 +23,7 @@ function curlLines(said: string): string {
 }
 
 async function shell(script: string, env: NodeJS.ProcessEnv = process.env): Promise<string> {
-  const { stdout } = await promisify(execFile)("sh", ["-c", script], { env, timeout: 100_000 });
+  const { stdout } = await promisify(execFile)("sh", ["-c", script], { env, timeout: 600_000 });
   return stdout;
 }
 

@@ -37,7 +37,7 @@ test("a file system that makes no folders is an error, and makeFolder returns", 
     for (const path of ["/proc/x", "/proc/x/y/z"])
       try { makeFolder(path); } catch ({ code }) { console.log(path, code); }`;
   const args = ["--input-type=module", "-e", program];
-  const { stdout, signal } = spawnSync(process.execPath, args, { encoding: "utf8", timeout: 60_000 });
+  const { stdout, signal } = spawnSync(process.execPath, args, { encoding: "utf8", timeout: 600_000 });
   assert.deepEqual([stdout, signal], ["/proc/x ENOENT\n/proc/x/y/z ENOENT\n", null]);
 });
 

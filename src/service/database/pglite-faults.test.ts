@@ -47,7 +47,7 @@ async function run(name: string, limit: string, script: string): Promise<Record<
   ];
   const ended = spawnSync("sh", ["-c", `ulimit -S ${limit} && exec "$@"`, "sh", ...node], {
     encoding: "utf8",
-    timeout: 120_000,
+    timeout: 600_000,
     killSignal: "SIGKILL",
   });
   assert.equal(ended.status, 0, `${ended.signal} ${ended.stderr.slice(-2_000)}`);

@@ -105,9 +105,9 @@ export async function listenFor(t: TestContext, ...given: Parameters<typeof list
   return service;
 }
 
-const PATIENCE_MILLISECONDS = 30_000;
+const PATIENCE_MILLISECONDS = 600_000;
 
-/** Waits until a condition holds. @throws after 30 s. */
+/** Waits until a condition holds. @throws after 10 minutes. */
 export async function eventually(holds: () => boolean | Promise<boolean>): Promise<void> {
   const end = performance.now() + PATIENCE_MILLISECONDS;
   while (!(await holds())) {

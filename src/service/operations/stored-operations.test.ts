@@ -125,7 +125,7 @@ onEachDatabase((tested) => {
       );
       assert.equal(await notified.promise, type);
       stop();
-      const followed = tried.operations.follow(caller, operation.id, 1, AbortSignal.timeout(60_000));
+      const followed = tried.operations.follow(caller, operation.id, 1, AbortSignal.timeout(600_000));
       const { value } = await followed.next();
       assert.equal(storedEventSchema.parse(value).type, type);
       assert.equal((await followed.return()).done, true);
@@ -183,14 +183,14 @@ onEachDatabase((tested) => {
     const caller = newCaller();
     const { id } = await tried.submit(caller);
     await tried.executor.next();
-    for await (const { type } of tried.operations.follow(caller, id, 0, AbortSignal.timeout(60_000)))
+    for await (const { type } of tried.operations.follow(caller, id, 0, AbortSignal.timeout(600_000)))
       if (type === "started") break;
     const { webhooks, database } = tried.parts;
     const others = Array.from({ length: 10 }, () => EXAMPLES.warning);
     const types = [...others, EXAMPLES.progress].map((make) => make({} as OperationView));
     const last = await appendEvents(database, id, types, webhooks);
     await pruneEvents(database, id, last, 10);
-    const reader = tried.operations.follow(caller, id, last - 1, AbortSignal.timeout(60_000));
+    const reader = tried.operations.follow(caller, id, last - 1, AbortSignal.timeout(600_000));
     const { value } = await reader.next();
     assert.deepEqual([value?.type, value?.seq], ["snapshot", last]);
     const next = reader.next();

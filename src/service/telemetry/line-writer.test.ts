@@ -96,7 +96,7 @@ test("a stopped reader does not block the service: lines beyond the pipe's buffe
     "$0" --input-type=module -e "$1" >pipe; echo $? >&2
     kill $holder`;
   const folder = mkdtempSync(join(tmpdir(), "mucast-lines-"));
-  const options = { cwd: folder, encoding: "utf8", timeout: 30_000 } as const;
+  const options = { cwd: folder, encoding: "utf8", timeout: 600_000 } as const;
   const { stderr } = spawnSync("sh", ["-c", shell, process.execPath, program], options);
   rmSync(folder, { recursive: true, force: true });
   assert.equal(stderr, "7\n");

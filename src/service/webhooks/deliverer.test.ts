@@ -15,8 +15,8 @@ import { MOST_ATTEMPTS, type Pace } from "./target-deliverer.ts";
 
 const PACE: Pace = {
   claimMilliseconds: 20,
-  timeoutMilliseconds: 10_000,
-  closeMilliseconds: 10_000,
+  timeoutMilliseconds: 600_000,
+  closeMilliseconds: 600_000,
   retryDelay: () => 0.01,
 };
 

@@ -41,7 +41,7 @@ test("no event goes to a receiver with an untrusted certificate", async () => {
     secret: SECRET,
     id: "a_1",
     body: "{}",
-    timeoutMilliseconds: 10_000,
+    timeoutMilliseconds: 600_000,
     signal,
   });
   assert.deepEqual(outcome, {
@@ -55,7 +55,7 @@ test("a receiver gets events where NODE_EXTRA_CA_CERTS names its certificate", a
   const script = `
     const { postEvent } = await import(${JSON.stringify(import.meta.resolve("./post-event.ts"))});
     const { signal } = new AbortController();
-    const post = { url: "${url}", secret: "${SECRET}", id: "a_1", body: '{"n":1}', timeoutMilliseconds: 10000, signal };
+    const post = { url: "${url}", secret: "${SECRET}", id: "a_1", body: '{"n":1}', timeoutMilliseconds: 600000, signal };
     console.log((await postEvent(post)).kind);`;
   const env = { ...process.env, NODE_EXTRA_CA_CERTS: fileURLToPath(certificate) };
   const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", script], {
