@@ -59,6 +59,7 @@ def stacked(networks: list[Task], store: ArrayStore) -> tuple[list[Message], lis
 
 def assert_alike(result: Message, expected: Message, predictions: Matrix, tolerance: float = 1e-4) -> None:
     assert result["best_epoch"] == expected["best_epoch"]
+    assert result["zero_validation_loss"] == pytest.approx(expected["zero_validation_loss"], rel=1e-5)
     assert result["parameters"] == expected["parameters"]
     assert result.get("prediction_scale", 0.0) == pytest.approx(expected.get("prediction_scale", 0.0), rel=tolerance)
     for epoch, other in zip(result["epochs"], expected["epochs"], strict=True):

@@ -129,7 +129,11 @@ def networks(monkeypatch: pytest.MonkeyPatch) -> list[nn.Module]:
 def check(task: Task, store: ArrayStore, networks: list[nn.Module]) -> None:
     """Trains both ways and compares losses, weights and predictions."""
     predicted, result, _ = run_whole(task, store)
-    trained, expected, scale = train_twin(Market(task))
+    market = Market(task)
+    trained, expected, scale = train_twin(market)
+    watched = list(range(TRAIN, FITTED))
+    zero = market.loss(watched, [torch.zeros(len(market.present(date))) for date in watched]).item()
+    assert result["zero_validation_loss"] == pytest.approx(zero, rel=1e-5)
     losses = [(epoch["train_loss"], epoch["validation_loss"]) for epoch in result["epochs"]]
     np.testing.assert_allclose(losses, trained.epochs, rtol=1e-5, atol=1e-6)
     assert result["best_epoch"] == trained.best_epoch

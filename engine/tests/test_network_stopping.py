@@ -43,6 +43,9 @@ class FakeObjective:
     def validation_loss(self) -> float:
         return next(self._losses)
 
+    def zero_validation_loss(self) -> float:
+        return 1.0
+
 
 def settings(**changes: Any) -> dict[str, Any]:
     return {**TRAINING, "optimizer": "sgd", "learning_rate": 1.0, "grad_clip": 0, "batch_size": 4, **changes}

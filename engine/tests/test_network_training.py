@@ -32,6 +32,8 @@ CHANGES: list[dict[str, Any]] = [
 
 class Plain(NamedTuple):
     trained: Trained
+    zero_loss: float
+    """Of the forecast 0 on the windows that validate."""
     predictions: Matrix
     """Of the windows that validate and of the rest."""
     prediction_scale: float
@@ -66,7 +68,8 @@ def train_twin(task: Task) -> Plain:
     if loss == "directional":
         p, watched = predicted[TRAIN:FITTED], y[TRAIN:].double().numpy()
         scale = loss_twins.scale(p, watched)
-    return Plain(trained, predicted[TRAIN:] * scale * deviation, scale)
+    zero = loss_of(loss, y[TRAIN:], torch.zeros(FITTED - TRAIN), mean).item()
+    return Plain(trained, zero, predicted[TRAIN:] * scale * deviation, scale)
 
 
 @pytest.fixture
@@ -89,6 +92,7 @@ def check(task: Task, store: ArrayStore, networks: list[nn.Module]) -> tuple[Mes
     losses = [(epoch["train_loss"], epoch["validation_loss"]) for epoch in result["epochs"]]
     np.testing.assert_allclose(losses, plain.trained.epochs, rtol=1e-5, atol=1e-6)
     assert result["best_epoch"] == plain.trained.best_epoch
+    assert result["zero_validation_loss"] == pytest.approx(plain.zero_loss, rel=1e-5)
     assert [update["epoch"] for update in reported] == list(range(1, len(losses) + 1))
     check_weights(networks[-1], plain.trained.weights)
     np.testing.assert_allclose(predicted, plain.predictions, atol=1e-7)
@@ -121,6 +125,7 @@ def test_training_with_every_loss_is_that_of_a_plain_script(
     if loss == "directional":
         assert result["prediction_scale"] == pytest.approx(plain.prediction_scale, rel=1e-4)
         assert plain.prediction_scale > 0
+        assert str(result["zero_validation_loss"]) == "0.0"
     else:
         assert "prediction_scale" not in result
 

@@ -139,6 +139,7 @@ type Training = ByTicker<"training">;
 const training = object<Training>({
   epochs: listOf(object<Training["epochs"][number]>({ train_loss: number, validation_loss: number })),
   best_epoch: positive,
+  zero_validation_loss: optional(number),
   parameters: count,
   prediction_scale: optional(number),
 });

@@ -162,10 +162,12 @@ test("an output of an older version may lack what versions added, and nothing el
   const old = {
     metrics: { score: { by_ticker: { A: { n: 1 }, B: { n: 1 } } }, intervals: { alpha: 0.1 } },
     model: { intervals: { alpha: 0.1 } },
+    training: { A: { best_epoch: 1 } },
     provenance: { device: "cpu" },
   };
   const now = {
     mu_dates: { A: "2024-01-01" },
+    training: { A: { best_epoch: 1, zero_validation_loss: 1 } },
     metrics: {
       score: { by_ticker: { A: { n: 1, up_share: 0.5 }, B: { n: 1, up_share: 0.5 } } },
       intervals: { method: "split", alpha: 0.1 },
@@ -179,6 +181,7 @@ test("an output of an older version may lack what versions added, and nothing el
     "metrics.score.by_ticker.*.up_share",
     "metrics.intervals.method",
     "model.intervals.method",
+    "training.*.zero_validation_loss",
     "provenance.config",
     "mu_dates",
   ]);

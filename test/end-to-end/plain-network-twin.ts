@@ -103,8 +103,9 @@ function withoutResiduals(intervals: OutputBlob["metrics"]["intervals"]): unknow
 
 function assertSameTraining(output: OutputBlob, twin: NetworkTwin, vanishing: boolean): void {
   assert.deepEqual(Object.keys(output.training!).sort(), Object.keys(twin.training).sort());
-  for (const [name, { epochs, parameters }] of Object.entries(output.training!)) {
+  for (const [name, { epochs, parameters, zero_validation_loss }] of Object.entries(output.training!)) {
     const known = twin.training[name]!;
+    assertClose(zero_validation_loss, known.validation_loss, VANISHED, `zero_validation_loss of ${name}`);
     if (known.parameters !== null) assert.equal(parameters, known.parameters, `parameters of ${name}`);
     if (!vanishing) continue;
     assertClose(epochs[1]!.train_loss, known.train_loss, VANISHED, `train_loss of ${name}`);

@@ -65,6 +65,12 @@ def make_loss(name: LossName, mean: Tensor) -> Loss:
             raise unknown("loss", name)
 
 
+def loss_of_zero(loss: Loss, labels: Labels) -> float:
+    """The loss of the forecast 0, which a network has to fall below to have learned anything."""
+    total = loss.total(torch.zeros_like(labels.values), labels)
+    return float(total / loss.denominator(labels)) + 0.0  # directional gives -0.0.
+
+
 def leaves_scale_open(name: LossName) -> bool:
     """Whether the loss does not settle how large predictions are, so that `prediction_scale` has to."""
     match name:

@@ -10,7 +10,14 @@ from torch import Tensor
 from mucast_engine.arrays import ArrayStore, Message
 from mucast_engine.networks.architectures import Network, build_network, parameter_count
 from mucast_engine.networks.dropout import DropoutMasks
-from mucast_engine.networks.losses import Labels, LossName, leaves_scale_open, make_loss, prediction_scale
+from mucast_engine.networks.losses import (
+    Labels,
+    LossName,
+    leaves_scale_open,
+    loss_of_zero,
+    make_loss,
+    prediction_scale,
+)
 from mucast_engine.networks.scaling import fit_scaling, scaled, target_scale
 from mucast_engine.networks.seeds import derive_seed, generator_for
 from mucast_engine.networks.training import finite, largest_loss, train
@@ -74,6 +81,7 @@ class TickerObjective:
         self._network, self._windows, self._ends, self._masks = network, windows, ends, masks
         self._labels, self._known = labels, torch.ones_like(labels)
         self._loss = make_loss(loss, labels[:train_samples].mean())
+        self._validation_part = slice(train_samples, len(labels))
         self.largest_loss = largest_loss(labels)
 
     def gradient(self, batch: Tensor, step: int) -> Tensor:
@@ -90,12 +98,17 @@ class TickerObjective:
         predictions, labels = self._validation()
         return float(self._loss.total(predictions, labels) / self._loss.denominator(labels))
 
+    def zero_validation_loss(self) -> float:
+        return loss_of_zero(self._loss, self._watched())
+
     def prediction_scale(self) -> float:
         return prediction_scale(*self._validation())
 
     def _validation(self) -> tuple[Tensor, Labels]:
-        part = slice(self.train_samples, len(self._labels))
-        return self.predict(part), Labels(self._labels[part], self._known[part])
+        return self.predict(self._validation_part), self._watched()
+
+    def _watched(self) -> Labels:
+        return Labels(self._labels[self._validation_part], self._known[self._validation_part])
 
     @torch.no_grad()
     def predict(self, part: slice) -> Tensor:

@@ -33,11 +33,17 @@ class Objective(Protocol):
         """Over the whole validation part."""
         ...
 
+    def zero_validation_loss(self) -> float:
+        """That of the forecast 0, likewise."""
+        ...
+
 
 class History(NamedTuple):
     epochs: list[dict[str, float]]
     best_epoch: int
     """Counted from 1."""
+    zero_validation_loss: float
+    """The validation loss of the forecast 0."""
 
 
 def train(
@@ -66,7 +72,7 @@ def train(
         elif epoch - best_epoch >= training["patience"]:
             break
     objective.weights.values.copy_(best_values)
-    return History(epochs, best_epoch)
+    return History(epochs, best_epoch, objective.zero_validation_loss())
 
 
 def largest_loss(labels: Tensor) -> float:

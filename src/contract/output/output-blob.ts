@@ -156,6 +156,10 @@ const crossValidationSchema = z.strictObject({
 const trainingSchema = z.strictObject({
   epochs: z.array(z.strictObject({ train_loss: z.number(), validation_loss: z.number() })),
   best_epoch: z.int().positive().describe("Counted from 1; its weights made the forecasts."),
+  zero_validation_loss: z
+    .number()
+    .optional()
+    .describe("The validation loss of the zero forecast; outputs of older versions do not have it."),
   parameters: count.describe("How many numbers the network learned."),
   prediction_scale: z
     .number()

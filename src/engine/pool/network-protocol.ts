@@ -104,6 +104,8 @@ export interface TrainResult {
   readonly epochs: readonly EpochLosses[];
   /** Counted from 1; its weights made the predictions. */
   readonly best_epoch: number;
+  /** The validation loss of the forecast 0. */
+  readonly zero_validation_loss: number;
   /** How many numbers the network learned. */
   readonly parameters: number;
   /** Loss `directional` only: what raw predictions were multiplied by to be returns. */

@@ -102,7 +102,8 @@ test("the model is recorded in the sections of the request, every default filled
 });
 
 test("forecasts stand beside their training, and no table is out of fold", () => {
-  const record = { epochs: [{ train_loss: 1, validation_loss: 0.5 }], best_epoch: 1, parameters: 7 };
+  const epochs = [{ train_loss: 1, validation_loss: 0.5 }];
+  const record = { epochs, best_epoch: 1, zero_validation_loss: 0.75, parameters: 7 };
   const prediction = { "current option": "mlp", intervals: { alpha: 0.4 } };
   const output = outputOf(prediction, [TICKER], new Map([["10", record]]));
   assert.deepEqual(output.mu, { "10": 0.3 });

@@ -154,9 +154,10 @@ async function trainedNetwork(
   return { tickers: tickers.map((ticker) => withConstantWarning(ticker, result)), record: recordOf(result) };
 }
 
-function recordOf({ epochs, best_epoch, parameters, prediction_scale }: TrainResult): TrainingRecord {
+function recordOf(result: TrainResult): TrainingRecord {
+  const { epochs, best_epoch, zero_validation_loss, parameters, prediction_scale } = result;
   const scale = prediction_scale === undefined ? {} : { prediction_scale };
-  return { epochs, best_epoch, parameters, ...scale };
+  return { epochs, best_epoch, zero_validation_loss, parameters, ...scale };
 }
 
 function withConstantWarning(trained: TrainedTicker, { prediction_scale }: TrainResult): TrainedTicker {

@@ -53,7 +53,12 @@ class FakePool {
       Float64Array.of(1, 1),
       [2],
     );
-    const record = { epochs: [{ train_loss: 2, validation_loss: 3 }], best_epoch: 1, parameters: 5 };
+    const record = {
+      epochs: [{ train_loss: 2, validation_loss: 3 }],
+      best_epoch: 1,
+      zero_validation_loss: 4,
+      parameters: 5,
+    };
     return { ...record, predictions, seconds: 9, ...answer };
   }
 }
@@ -97,6 +102,7 @@ test("the largest networks start first, and the outcome ascends by code point", 
   assert.deepEqual(training.get("b"), {
     epochs: [{ train_loss: 2, validation_loss: 3 }],
     best_epoch: 1,
+    zero_validation_loss: 4,
     parameters: 5,
   });
 });

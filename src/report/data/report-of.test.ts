@@ -216,6 +216,22 @@ test("folds and training are those of the output", () => {
   assert.deepEqual([networks.length, networks[0]!.bestEpoch, networks[0]!.trainLoss.length], [8, 4, 12]);
 });
 
+test("curves of networks stand beside the zero forecast, where the output has its loss", () => {
+  const document: OutputBlob = JSON.parse(TEXTS.network);
+  const { networks, finding } = reportOn(TEXTS.network).training.data!;
+  assert.equal(networks[0]!.zeroLoss, document.training!.AAA!.zero_validation_loss);
+  assert.match(networks[0]!.finding, /validation loss of 1\.000, below the 1\.002 of the zero forecast\.$/);
+  assert.match(finding, /At its best, each had a lower validation loss than the zero forecast\.$/);
+  for (const network of Object.values(document.training!)) network.zero_validation_loss = 0.999;
+  const worse = reportOn(JSON.stringify(document)).training.data!;
+  assert.match(worse.networks[0]!.finding, /, not below the 0\.9990 of the zero forecast\.$/);
+  assert.match(worse.finding, /Even at its best, none had/);
+  for (const network of Object.values(document.training!)) delete network.zero_validation_loss;
+  const older = reportOn(JSON.stringify(document)).training.data!;
+  assert.equal(older.networks[0]!.zeroLoss, undefined);
+  assert.doesNotMatch(older.finding + older.networks[0]!.finding, /zero forecast/);
+});
+
 test("the same output gives the same data", () => {
   assert.deepEqual(reported(TEXTS.classical), reported(TEXTS.classical));
 });

@@ -53,3 +53,11 @@ test("nothing that is no number is drawn or written", () => {
     assert.equal(found, undefined, JSON.stringify(market));
   }
 });
+
+test("the loss of the zero forecast is a line across the curves of a network, and is named", () => {
+  const html = page(reported(dlText()));
+  const curves = /<figure[^>]*><figcaption><h3>Training of.*?<\/figure>/s.exec(html)![0];
+  assert.match(curves, /<li><svg[^>]*><path class="level"[^>]*\/><\/svg>loss of the zero forecast<\/li>/);
+  assert.equal(curves.match(/<svg class="chart".*?<path class="level" d="M0 \d+H1000"\/>/gs)?.length, 8);
+  assert.match(curves, /<th scope="col">Loss of the zero forecast<\/th>/);
+});

@@ -10,7 +10,7 @@ from torch import Tensor
 from mucast_engine.networks.dropout import DropoutMasks
 from mucast_engine.networks.joint.network import JointNetwork
 from mucast_engine.networks.joint.panel import ABSENT, JointPanel
-from mucast_engine.networks.losses import Labels, Loss, prediction_scale
+from mucast_engine.networks.losses import Labels, Loss, loss_of_zero, prediction_scale
 from mucast_engine.networks.training import largest_loss
 from mucast_engine.networks.weights import FlatWeights
 
@@ -39,6 +39,7 @@ class JointObjective:
         self.train_samples = train_samples
         self._panel, self._loss, self._masks = panel, loss, masks
         self._network = network
+        self._validation_part = slice(train_samples, len(panel.labels.values))
         self.largest_loss = largest_loss(panel.labels.values)
         self._replicas = [self.weights.replica(network) for _ in range(SLOTS)]
         tickers = panel.ends.shape[1]
@@ -96,12 +97,17 @@ class JointObjective:
         predictions, labels = self._validation()
         return float(self._loss.total(predictions, labels) / self._loss.denominator(labels))
 
+    def zero_validation_loss(self) -> float:
+        return loss_of_zero(self._loss, self._watched())
+
     def prediction_scale(self) -> float:
         return prediction_scale(*self._validation())
 
     def _validation(self) -> tuple[Tensor, Labels]:
-        part = slice(self.train_samples, len(self._panel.labels.values))
-        return self.predict(part), Labels(*(column[part] for column in self._panel.labels))
+        return self.predict(self._validation_part), self._watched()
+
+    def _watched(self) -> Labels:
+        return Labels(*(column[self._validation_part] for column in self._panel.labels))
 
     def predict(self, part: slice) -> Tensor:
         """Scaled predictions (dates, tickers) of a part of the dates; what stands for an absent ticker means nothing.

@@ -71,6 +71,12 @@ class StackObjective:
         predictions = self._predict(self._samples.part(begins, counts))
         return [row[:count] for row, count in zip(predictions, counts, strict=True)]
 
+    def zero_validation_losses(self) -> list[float]:
+        """Validation losses (S) of the forecast 0."""
+        labels = self._samples.labels(*self._validation)
+        losses = stacked_losses(self._loss, torch.zeros_like(labels.values), labels, self._means)
+        return (losses + 0.0).tolist()  # directional gives -0.0.
+
     def prediction_scales(self) -> list[float]:
         predictions, labels = self._predict(self._validation), self._samples.labels(*self._validation)
         rows = zip(predictions, *labels, strict=True)

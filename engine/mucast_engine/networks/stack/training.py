@@ -31,7 +31,11 @@ def train_stacked(
         losses = zip(courses, *objective.epoch(running), strict=True)
         objective.keep([course.running and course.improves(epoch, *own) for course, *own in losses])
     objective.restore()
-    return [course.failure or History(course.epochs, course.best_epoch) for course in courses]
+    zero_losses = objective.zero_validation_losses()
+    return [
+        course.failure or History(course.epochs, course.best_epoch, zero_loss)
+        for course, zero_loss in zip(courses, zero_losses, strict=True)
+    ]
 
 
 class Course:
