@@ -16,7 +16,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   report: ["contract", "blob", "evaluate", "client"],
   audit: ["contract", "blob", "ingest", "panel", "evaluate", "engine", "prepare", "jobs"],
   executors: ["contract", "blob", "engine", "jobs", "replay", "audit"],
-  service: ["contract", "blob", "ingest", "replay", "audit", "report", "executors"],
+  service: ["contract", "blob", "ingest", "engine", "replay", "audit", "report", "executors"],
   client: ["contract"],
   console: ["contract", "client"],
   cli: [

@@ -43,6 +43,13 @@ export function objectWith<T>(member: keyof T & string): (response: Response) =>
   };
 }
 
+/** Reads an answer that is an HTML page. @throws MucastApiError of any other one. */
+export async function htmlText(response: Response): Promise<string> {
+  const text = await response.text();
+  if (!/^text\/html\b/i.test(response.headers.get("content-type") ?? "")) throw foreignAnswer(response, text);
+  return text;
+}
+
 function problemIn(text: string, status: number): Problem | undefined {
   const found = objectIn(text) as Partial<Problem> | undefined;
   if (typeof found?.code !== "string" || typeof found.detail !== "string") return undefined;

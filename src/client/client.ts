@@ -5,7 +5,7 @@ import type { Snapshot, StoredEvent } from "../contract/api/stored-event.ts";
 import type { VerdictView } from "../contract/api/verdict-view.ts";
 import type { SubmittedOperation } from "../contract/config/job-operations.ts";
 import type { OutputBlob } from "../contract/output/output-blob.ts";
-import { objectWith } from "./api-error.ts";
+import { htmlText, objectWith } from "./api-error.ts";
 import { type Call, type ClientOptions, Connection } from "./connection.ts";
 import { type FollowOptions, followEvents } from "./follow-events.ts";
 import {
@@ -127,6 +127,16 @@ export class MucastClient {
   async getVerdict(id: string, { signal }: CallOptions = {}): Promise<VerdictView> {
     const call = { method: "GET", path: `${operationPath(id)}/verdict`, repeatable: true, signal } as const;
     return this.#connection.send(call, objectWith<VerdictView>("output_name"));
+  }
+
+  /**
+   * What the output of an operation that succeeded is worth: an HTML page of some megabytes at most that needs no network. The
+   * first request for it takes seconds.
+   * @throws MucastApiError not_found; no_result where it has not succeeded; other_result for an audit or a replay.
+   */
+  async getReport(id: string, { signal }: CallOptions = {}): Promise<string> {
+    const call = { method: "GET", path: `${operationPath(id)}/report`, repeatable: true, signal } as const;
+    return this.#connection.send(call, htmlText);
   }
 
   /** One page of the caller's operations, newest first. */

@@ -29,6 +29,8 @@ async function askedBy(use: (client: MucastClient) => Promise<unknown>): Promise
       if (new URL(String(url)).pathname.endsWith("/forecast")) return Response.json({ forecasts: [] });
       if (new URL(String(url)).pathname.endsWith("/verdict")) return Response.json({ output_name: "o" });
       if (String(url).endsWith("/queue")) return Response.json({ waiting: 0 });
+      if (new URL(String(url)).pathname.endsWith("/report"))
+        return new Response("<!doctype html>", { headers: { "content-type": "text/html; charset=utf-8" } });
       if (String(url).includes("/operations?")) return Response.json({ operations: [], next_cursor: null });
       return Response.json(method === "PUT" ? { url: String(url) } : operation());
     },
@@ -44,6 +46,7 @@ const METHODS: Readonly<Record<string, (client: MucastClient) => Promise<unknown
   run_dl_job: (client) => client.runDlJob(PAYLOAD, { idempotencyKey: "k", wait: 3 }),
   audit: (client) => client.audit({ ...PAYLOAD, quick: true }, { idempotencyKey: "k", wait: 3 }),
   replay: (client) => client.replay({ output_url: "o" }, { idempotencyKey: "k", wait: 3 }),
+  get_report: (client) => client.getReport("one"),
   get_verdict: (client) => client.getVerdict("one"),
   get_operation: (client) => client.getOperation("one"),
   get_forecast: (client) => client.getForecast("one", { tickers: ["A", "B&C"], limit: 5 }),

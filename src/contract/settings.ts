@@ -2,7 +2,7 @@ import { availableParallelism } from "node:os";
 import { z } from "zod";
 import { EVENT_TYPES } from "./api/stored-event.ts";
 import { BLOB_BOUNDS } from "./blob-limits.ts";
-import { defaultMemoryBytes } from "./machine/machine-memory.ts";
+import { defaultMemoryBytes, defaultRequestMemoryBytes } from "./machine/machine-memory.ts";
 
 /** The unit of a limit. */
 export type LimitUnit = "bytes" | "seconds" | "days" | "count";
@@ -268,6 +268,24 @@ export const settingsSchema = z.strictObject({
       "Keys and tokens a minute of one address that turn out to be wrong; what was good before is checked all the same.",
     )
     .register(settingNames, { env: "MUCAST_FAILED_TRIES_PER_MINUTE", limit: "count" }),
+
+  request_processes: count(1, 100)
+    .default(2)
+    .describe("Processes that draw a report, each for one request, at the same time; further requests wait.")
+    .register(settingNames, { env: "MUCAST_REQUEST_PROCESSES" }),
+  request_memory_bytes: count(128 * 2 ** 20, 2 ** 50)
+    .default(defaultRequestMemoryBytes())
+    .meta({ shownDefault: "a tenth of the machine's or the container's memory, 512 MiB to 2 GiB" })
+    .describe("Memory that one of these processes may hold (`too_large`); it comes on top of `memory_bytes`.")
+    .register(settingNames, { env: "MUCAST_REQUEST_MEMORY_BYTES", limit: "bytes" }),
+  request_seconds: count(1, 3_600)
+    .default(120)
+    .describe("Longest time that one of these processes may run (`timed_out`).")
+    .register(settingNames, { env: "MUCAST_REQUEST_SECONDS", limit: "seconds" }),
+  report_cache_bytes: count(0, 2 ** 40)
+    .default(64 * 2 ** 20)
+    .describe("Memory for reports that were drawn and may be asked for again.")
+    .register(settingNames, { env: "MUCAST_REPORT_CACHE_BYTES" }),
 
   log_level: z
     .enum(["trace", "debug", "info", "warn", "error"])

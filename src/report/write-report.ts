@@ -2,7 +2,7 @@ import { basename, dirname } from "node:path";
 import { replaceByStaged, stageFile } from "../blob/folder/staged-file.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { checkVerdicts } from "./data/check-verdicts.ts";
-import { openDocument, type Reading, readVerdict } from "./data/open-document.ts";
+import { openDocument, type Reading, readDocument, readVerdict } from "./data/open-document.ts";
 import { reportOf } from "./data/report-of.ts";
 import { page } from "./page/page.ts";
 
@@ -38,6 +38,15 @@ export async function writeReport(request: ReportRequest, reading: Reading): Pro
   const html = page(reportOf(documents.map((document, i) => ({ ...document, ...verdicts[i]! }))));
   const { signal } = reading;
   await replaceByStaged(await stageFile(dirname(out), basename(out), html, { signal, shown: out }));
+}
+
+/**
+ * The page of one output whose bytes a store gives.
+ * @throws MucastError of `chunks`; too_large, unreadable_blob; invalid_data where its metrics are not those of its forecasts.
+ */
+export async function drawReport(name: string, chunks: AsyncIterable<Uint8Array>): Promise<string> {
+  const document = await readDocument(name, chunks);
+  return page(reportOf([{ ...document, replay: undefined, audit: undefined }]));
 }
 
 /** One after the other: a document may fill much of the memory while it is read. */

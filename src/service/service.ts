@@ -24,6 +24,9 @@ import { Dispatcher } from "./queue/dispatcher.ts";
 import { newOwner } from "./queue/lease-recovery.ts";
 import { OperationNotifications } from "./queue/operation-notifications.ts";
 import { openReadiness } from "./readiness.ts";
+import { Reports } from "./report/reports.ts";
+import { openProcesses } from "./request-process/open-processes.ts";
+import type { RequestProcesses } from "./request-process/request-processes.ts";
 import { type ServiceSettings, secretsOf } from "./settings/load-settings.ts";
 import { findBlob, ownerOf } from "./store/blob-records.ts";
 import { type WebhookTypes, webhookTypes } from "./store/events.ts";
@@ -138,6 +141,14 @@ async function openService(parts: Parts, resources: OpenResources): Promise<Runn
     log.error({ data_dir: settings.data_dir }, "the data folder is gone or another's; nothing more is taken");
     operations.drain();
   });
+  const processes = openProcesses(parts);
+  resources.add(() => processes.close());
+  const reports = new Reports({
+    blobs,
+    cacheBytes: settings.report_cache_bytes,
+    draw: (caller, { space, name, etag }, signal) =>
+      processes.run(caller, { kind: "report", storage: storage.access, space, name, etag }, signal),
+  });
   const keys = new DatabaseKeyStore(database);
   const localToken = parts.lock?.token;
   const authenticate = await buildAuthenticate(settings, { keys, localToken });
@@ -155,6 +166,7 @@ async function openService(parts: Parts, resources: OpenResources): Promise<Runn
     settings,
     operations,
     blobs,
+    reports,
     authenticate,
     localToken,
     keys,
@@ -170,7 +182,13 @@ async function openService(parts: Parts, resources: OpenResources): Promise<Runn
   inputUrls = inputUrlsOf(urls, store, parts);
   const reconciliation = { database, store, log, ongoing: () => blobs.ongoing };
   resources.add(startReconciliation(reconciliation, database.kind === "pglite"));
-  const started = await startBackgroundWork(parts, resources, { store, urls, inputUrls, webhooks });
+  const started = await startBackgroundWork(parts, resources, {
+    store,
+    urls,
+    inputUrls,
+    webhooks,
+    processes,
+  });
   dispatcher = started;
   parts.lock?.announce(address);
   log.info(
@@ -220,7 +238,7 @@ function inputUrlsOf(urls: ServiceUrls, store: BlobStore, { database, settings }
 async function startBackgroundWork(
   parts: Parts,
   resources: OpenResources,
-  { store, urls, inputUrls, webhooks }: BackgroundParts,
+  { store, urls, inputUrls, webhooks, processes }: BackgroundParts,
 ): Promise<Dispatcher> {
   const { settings, env, database, notifications, telemetry, log } = parts;
   const executor = await openExecutor({ settings, env, urls, store, log });
@@ -234,6 +252,7 @@ async function startBackgroundWork(
     queueLength: () => countWaiting(database),
     runningJobs: () => dispatcher.runningJobs,
     coresTaken: () => dispatcher.coresTaken,
+    requestProcesses: () => processes.running,
   });
   resources.add(startRetention({ database, store, days: settings.retention_days, log }));
   const source = settings.public_url ?? "urn:mucast:service";
@@ -250,6 +269,7 @@ interface BackgroundParts {
   readonly urls: ServiceUrls;
   readonly inputUrls: InputUrls;
   readonly webhooks: WebhookTypes;
+  readonly processes: RequestProcesses;
 }
 
 /** Open resources, to be closed in the opposite order, even where closing one fails. */

@@ -133,11 +133,9 @@ describe("with its blobs in Azure", { concurrency: 2 }, () => {
     const policy = policyOf({ allowed: [], blobUrl, privateOrigins: [azurite.origin] });
     const store = await openStore(blobUrl, { policy, env: withKey() });
     const operation = { ...SUCCEEDED, result: { ...SUCCEEDED.result!, output_name: "ml_engine_key.json" } };
-    const view = await new Forecasts({ find: async () => ({ store, key: "data/ml_engine_key.json" }) }).of(
-      { subject: "local", scopes: new Set() },
-      operation,
-      { id: "key" },
-    );
+    const view = await new Forecasts({
+      find: async () => ({ space: "", store, key: "data/ml_engine_key.json" }),
+    }).of({ subject: "local", scopes: new Set() }, operation, { id: "key" });
     await store.close();
     assert.deepEqual(Object.fromEntries(view.forecasts.map(({ ticker, mu }) => [ticker, mu])), output.mu);
 

@@ -54,6 +54,7 @@ describe("a service with keys", { timeout: 600_000 }, () => {
         ["POST", "/v1/run_ml_job"],
         ["GET", "/v1/operations/x"],
         ["GET", "/v1/operations/x/events"],
+        ["GET", "/v1/operations/x/report"],
         ["POST", "/v1/operations/x/cancel"],
         ["GET", "/data/feature_engine_a.json"],
         ["PUT", "/data/feature_engine_a.json"],
@@ -81,6 +82,7 @@ describe("a service with keys", { timeout: 600_000 }, () => {
       ["GET", `/v1/operations/${mine.id}/events`],
       ["GET", `/v1/operations/${mine.id}/forecast`],
       ["GET", `/v1/operations/${mine.id}/verdict`],
+      ["GET", `/v1/operations/${mine.id}/report`],
       ["POST", `/v1/operations/${mine.id}/cancel`],
       ["GET", `/data/${mine.result!.output_name}`],
       ["GET", "/data/feature_engine_hers.json"],
@@ -163,6 +165,7 @@ describe("a service with keys", { timeout: 600_000 }, () => {
     assert.deepEqual((await reader.list()).operations, []);
     problemOf(await reader.post("run_ml_job", payload(serving.url, "x")), 403, "forbidden");
     problemOf(await reader.put("feature_engine_r.json", "[]"), 403, "forbidden");
+    problemOf(await reader.ask("GET", "/v1/operations/x/report"), 404, "not_found");
   });
 
   test("prints how to make a key, and its lines work with it", () => assertQuickStartWithKeys(serving));

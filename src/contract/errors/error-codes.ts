@@ -199,7 +199,7 @@ export const ERROR_TABLE = {
     exit: null,
     title: "The operation leaves a result of another kind",
     advice:
-      "Of run_ml_job and run_dl_job ask for the forecast (get_forecast), of an audit or a replay for the verdict (get_verdict).",
+      "Of run_ml_job and run_dl_job ask for the forecast or the report (get_forecast, get_report), of an audit or a replay for the verdict (get_verdict).",
   },
   method_not_allowed: {
     status: 405,
@@ -248,6 +248,13 @@ export const ERROR_TABLE = {
     exit: null,
     title: "The job's process vanished twice",
     advice: "Submit it again; look at the memory of the machine.",
+  },
+  process_lost: {
+    status: 500,
+    exit: null,
+    title: "The process that worked on the request died",
+    advice:
+      "Ask once more in a minute; where it dies again, look at the memory of the machine, or use `mucast report` and `mucast prepare`.",
   },
   unavailable: {
     status: 503,

@@ -2,12 +2,12 @@
  * The process of jobs, one after the other: `node job-process.ts [--warm]`, started by the service. It reads its orders
  * from stdin and writes messages to descriptor 3; the service logs what it prints on stdout or stderr.
  */
-import { readFileSync, writeFileSync } from "node:fs";
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import { EventPipe } from "./event-pipe.ts";
 import { JobRuns } from "./job-runs.ts";
 import { MESSAGE_DESCRIPTOR, type ToJob, WARM_FLAG } from "./messages.ts";
+import { offerToOomKiller } from "./oom-score.ts";
 
 // The service decides when a job ends, also where a whole group is signalled.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => undefined);
@@ -34,18 +34,3 @@ watch.on("message", (line: string | undefined) => {
 await runs.ended;
 await pipe.close();
 process.exit(0);
-
-/**
- * Makes the kernel end this process, and what it starts from now on, before its service where the machine's memory runs
- * out: then the service is there to report that the job failed. Does nothing where there is no such file (macOS).
- */
-function offerToOomKiller(): void {
-  const file = "/proc/self/oom_score_adj";
-  const [more, most] = [500, 1_000];
-  try {
-    const own = Number(readFileSync(file, "latin1"));
-    writeFileSync(file, String(Math.min(most, own + more)));
-  } catch {
-    // A system that has no such scores decides by its own.
-  }
-}

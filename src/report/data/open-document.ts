@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { openBlob } from "../../blob/open-blob.ts";
 import type { BlobPolicy } from "../../blob/policy.ts";
 import { readOutput } from "../../client/read-output.ts";
@@ -33,7 +34,27 @@ export interface Reading {
  * @throws MucastError of reading it; too_large; unreadable_blob where it is no JSON, or no output of a job.
  */
 export async function openDocument(location: string, reading: Reading): Promise<OutputDocument> {
-  const { value, ...found } = await readJson(location, reading, DOCUMENT_BYTES);
+  return asOutput(await readJson(location, reading, DOCUMENT_BYTES));
+}
+
+/**
+ * The same of an output whose bytes a store gives, as they were written.
+ * @throws MucastError of `chunks`; too_large; unreadable_blob.
+ */
+export async function readDocument(name: string, chunks: AsyncIterable<Uint8Array>): Promise<OutputDocument> {
+  const hash = createHash("sha256");
+  let bytes = 0;
+  const pieces: Uint8Array[] = [];
+  for await (const chunk of chunks) {
+    bytes += chunk.length;
+    if (bytes > DOCUMENT_BYTES) throw tooLarge(name);
+    hash.update(chunk);
+    pieces.push(chunk);
+  }
+  return asOutput({ name, sha256: hash.digest("hex"), value: jsonOf(name, pieces) });
+}
+
+function asOutput({ value, ...found }: ReadJson): OutputDocument {
   try {
     return { ...found, document: readOutput(value) };
   } catch (cause) {
@@ -42,25 +63,40 @@ export async function openDocument(location: string, reading: Reading): Promise<
   }
 }
 
+function tooLarge(name: string): MucastError {
+  const message = `${name} has more than ${DOCUMENT_BYTES} bytes, the most that a report is drawn of`;
+  return new MucastError("too_large", message, { source: name, limit: DOCUMENT_BYTES });
+}
+
 /** A verdict of `mucast replay` or `mucast audit`, as it was written; its shape is not checked yet. */
 export function readVerdict(location: string, reading: Reading) {
   return readJson(location, reading, VERDICT_BYTES);
+}
+
+interface ReadJson {
+  readonly name: string;
+  readonly sha256: string;
+  readonly value: unknown;
 }
 
 async function readJson(
   location: string,
   { policy, signal, blobUrl }: Reading,
   maxBytes: number,
-): Promise<{ readonly name: string; readonly sha256: string; readonly value: unknown }> {
+): Promise<ReadJson> {
   const options = { blobUrl, names: "output", limits: { maxBytes, maxStoredBytes: maxBytes } } as const;
   const blob = await openBlob(location, policy, { ...options, ...(signal === undefined ? {} : { signal }) });
   const chunks: Uint8Array[] = [];
   for await (const chunk of blob.chunks) chunks.push(chunk);
-  const text = Buffer.concat(chunks).toString("utf8");
+  return { name: blob.name, sha256: blob.digest(), value: jsonOf(blob.name, chunks) };
+}
+
+function jsonOf(name: string, pieces: readonly Uint8Array[]): unknown {
+  const text = Buffer.concat(pieces).toString("utf8");
   try {
-    return { name: blob.name, sha256: blob.digest(), value: JSON.parse(text) };
+    return JSON.parse(text);
   } catch (cause) {
-    const message = `${blob.name} is no JSON document: ${(cause as SyntaxError).message}`;
-    throw new MucastError("unreadable_blob", message, { source: blob.name }, { cause });
+    const message = `${name} is no JSON document: ${(cause as SyntaxError).message}`;
+    throw new MucastError("unreadable_blob", message, { source: name }, { cause });
   }
 }

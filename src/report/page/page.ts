@@ -1,7 +1,6 @@
-import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
 import { shownText } from "../charts/shown-text.ts";
 import type { OutputReport, ReportData } from "../data/report-data.ts";
+import { REPORT_POLICY, SCRIPT, STYLE } from "./page-policy.ts";
 import { type Panel, panelHtml, panelsOf } from "./panel.ts";
 import { comparisonHtml } from "./sections/comparison-section.ts";
 import { foldsPanels, trainingPanels } from "./sections/folds-section.ts";
@@ -13,17 +12,6 @@ import { sizesPanels } from "./sections/sizes-section.ts";
 import { skillPanels } from "./sections/skill-section.ts";
 import { tickersHtml } from "./sections/tickers-section.ts";
 import { verdictHtml } from "./sections/verdict-section.ts";
-
-/** Three folders up, both from src and from the compiled package. */
-const STYLE = readFileSync(new URL("../../../web/report.css", import.meta.url), "utf8");
-const SCRIPT = readFileSync(new URL("../../../web/report.js", import.meta.url), "utf8");
-
-/** Nothing is loaded; the one style and the one script are allowed by their hashes. */
-const POLICY = `default-src 'none'; style-src 'sha256-${hashOf(STYLE)}'; script-src 'sha256-${hashOf(SCRIPT)}'; base-uri 'none'; form-action 'none'`;
-
-function hashOf(text: string): string {
-  return createHash("sha256").update(text).digest("base64");
-}
 
 /** A section of charts: of several outputs those of the same title stand side by side, on one scale. */
 interface ChartSection {
@@ -87,7 +75,7 @@ export function page({ title, outputs, comparison }: ReportData): string {
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${POLICY}">
+<meta http-equiv="Content-Security-Policy" content="${REPORT_POLICY}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>${shownText(title)}</title>

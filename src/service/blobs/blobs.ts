@@ -11,6 +11,12 @@ export interface BlobAddress {
   readonly key: string;
 }
 
+/** A blob that a caller may read. */
+export interface FoundBlob extends BlobAddress {
+  /** The space of the storage in which it lies; empty for its root. */
+  readonly space: string;
+}
+
 /** An upload with reserved room, until it is finished or discarded. */
 export interface BlobUpload extends BlobAddress {
   /** Reserves room for that many bytes in all. @throws MucastError quota_exceeded; unavailable where the upload counted as interrupted. */
@@ -26,7 +32,7 @@ export interface BlobUpload extends BlobAddress {
  */
 export interface Blobs {
   /** Finds a blob that the caller may read; undefined where there is none. The store may lack a blob that was found. */
-  find(caller: Caller, name: string): Promise<BlobAddress | undefined>;
+  find(caller: Caller, name: string): Promise<FoundBlob | undefined>;
   /** Where an upload of that name goes; undefined where the caller may not write there. */
   uploadAddress(caller: Caller, name: string): Promise<BlobAddress | undefined>;
   /**

@@ -7,6 +7,7 @@ import { type BlobPolicy, policyOf } from "../../blob/policy.ts";
 import type { BlobStore } from "../../blob/store.ts";
 import { codeOf } from "../../contract/errors/system-error.ts";
 import { makeFolder } from "../../contract/machine/folders.ts";
+import type { StorageAccess } from "../request-process/messages.ts";
 import type { ServiceSettings } from "../settings/load-settings.ts";
 import { type ServiceUrls, serviceBases } from "./input-urls.ts";
 
@@ -16,6 +17,8 @@ export interface Storage {
   readonly store: BlobStore;
   /** The folder of the blobs; undefined in Azure. */
   readonly folder: string | undefined;
+  /** How another process opens `store`. */
+  readonly access: StorageAccess;
   /** Once the service listens: the store whose URLs stand in results, and the URLs of the blobs. */
   at(address: string): Promise<{ readonly store: BlobStore; readonly urls: ServiceUrls }>;
 }
@@ -36,14 +39,16 @@ export async function openStorage(settings: ServiceSettings, env: NodeJS.Process
       store,
       urls: { bases: serviceBases(address, publicUrl), jobBase: store.url, policy },
     });
-    return { store, folder: undefined, at };
+    return { store, folder: undefined, access: { blobUrl: settings.blob_url, policy }, at };
   }
   const folder = resolve(isUrl(settings.blob_url) ? filePath(settings.blob_url) : settings.blob_url);
   const mapping = (bases: readonly string[]): BlobPolicy =>
     policyOf({ ...rules, mapped: bases.map((base) => ({ base, folder, root: folder })) });
+  const own = { policy: mapping([""]) };
   return {
-    store: await openStore("", { policy: mapping([""]) }),
+    store: await openStore("", own),
     folder,
+    access: { blobUrl: "", ...own },
     at: async (address) => {
       const bases = serviceBases(address, publicUrl);
       const policy = mapping(bases);

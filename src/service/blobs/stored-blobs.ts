@@ -16,7 +16,7 @@ import {
 } from "../store/blob-uploads.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { OngoingBlobWork } from "./blob-reconciliation.ts";
-import { type BlobAddress, type Blobs, type BlobUpload, spaceOf } from "./blobs.ts";
+import { type BlobAddress, type Blobs, type BlobUpload, type FoundBlob, spaceOf } from "./blobs.ts";
 import { beingRemoved, type RemovalParts, StoredRemovals } from "./stored-removals.ts";
 import { StoredUpload } from "./stored-upload.ts";
 
@@ -53,7 +53,7 @@ export class StoredBlobs implements Blobs {
     clearInterval(this.#renewing);
   }
 
-  async find({ subject }: Caller, name: string): Promise<BlobAddress | undefined> {
+  async find({ subject }: Caller, name: string): Promise<FoundBlob | undefined> {
     const found = await findBlob(this.#parts.database, subject, name);
     if (found) return this.#addressOf(found);
     // Without authentication there is one caller, which may use the operator's own files too.
@@ -132,8 +132,8 @@ export class StoredBlobs implements Blobs {
     return owner === undefined || owner === but;
   }
 
-  #addressOf({ name, space }: StorageKey): BlobAddress {
-    return { store: this.#parts.store.within(space), key: `data/${name}` };
+  #addressOf({ name, space }: StorageKey): FoundBlob {
+    return { space, store: this.#parts.store.within(space), key: `data/${name}` };
   }
 
   async #renew(): Promise<void> {

@@ -84,7 +84,8 @@ function storeOf(text: string, onRead: () => Promise<void> | void = () => undefi
       for (let at = 0; at < bytes.length; at += pieceBytes) yield bytes.subarray(at, at + pieceBytes);
     },
   };
-  return { find: async () => ({ store: store as unknown as BlobAddress["store"], key: "data/one.json" }) };
+  const found = { space: "", store: store as unknown as BlobAddress["store"], key: "data/one.json" };
+  return { find: async () => found };
 }
 
 const ask = (text: string, query: Partial<ForecastQuery> = {}) =>

@@ -8,6 +8,7 @@ import { documentRoutes, type OpenApiDocument } from "./openapi/document.ts";
 import { eventRoutes } from "./operations/event-routes.ts";
 import { jobRoutes } from "./operations/job-routes.ts";
 import { operationRoutes } from "./operations/operation-routes.ts";
+import { reportRoutes } from "./operations/report-routes.ts";
 import { pageRoutes } from "./page/page-routes.ts";
 import { queueRoutes } from "./queue-routes.ts";
 import { connectionLimit } from "./server/connection-limit.ts";
@@ -21,6 +22,7 @@ export const ROUTE_GROUPS = {
   operation: operationRoutes,
   event: eventRoutes,
   queue: queueRoutes,
+  report: reportRoutes,
   blob: blobRoutes,
   health: healthRoutes,
   key: keyRoutes,

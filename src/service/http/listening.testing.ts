@@ -12,6 +12,7 @@ import { buildAuthenticate } from "../auth/build-authenticate.ts";
 import { FakeKeyStore } from "../auth/fake-key-store.testing.ts";
 import { registerMcp } from "../mcp/register-mcp.ts";
 import { FakeOperations } from "../operations/fake-operations.testing.ts";
+import { type DrawPage, Reports } from "../report/reports.ts";
 import { noTelemetry, type RequestDone } from "../telemetry/telemetry.ts";
 import { FakeBlobs } from "./blobs/fake-blobs.testing.ts";
 import { buildHttp } from "./build-http.ts";
@@ -45,6 +46,8 @@ export async function listen(
       "ready" | "authenticate" | "stallMilliseconds" | "keyCheckMilliseconds" | "headersMilliseconds"
     > & {
       store: BlobStore;
+      /** Draws a page of a number by default: how many have been drawn. */
+      draw: DrawPage;
     }
   > = {},
 ): Promise<Listening> {
@@ -53,6 +56,9 @@ export async function listen(
   const policy = { allowed: [], mapped: [{ base: "", folder }] };
   const store = parts.store ?? (await openStore("", { policy }));
   const [operations, keys, blobs] = [new FakeOperations(), new FakeKeyStore(), new FakeBlobs(store)];
+  const drawn: string[] = [];
+  const draw: DrawPage = async (_caller, { name }) => Buffer.from(`<!doctype html>${drawn.push(name)}`);
+  const reports = new Reports({ blobs, draw: parts.draw ?? draw, cacheBytes: settings.report_cache_bytes });
   const [logged, done]: [string[], RequestDone[]] = [[], []];
   const write = (fields: object, message: string) => void logged.push(JSON.stringify({ message, ...fields }));
   const log = { debug: write, info: write, warn: write, error: write, child: () => log };
@@ -61,6 +67,7 @@ export async function listen(
     operations,
     keys,
     blobs,
+    reports,
     localToken: LOCAL_TOKEN,
     stallMilliseconds: parts.stallMilliseconds,
     keyCheckMilliseconds: parts.keyCheckMilliseconds,

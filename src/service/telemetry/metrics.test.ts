@@ -75,7 +75,12 @@ describe("the metrics", () => {
     const log = openLog({ level: "warn", destination: { write: (line) => void lines.push(line) } });
     const telemetry = await openTelemetry({ log, env: {} });
     let queue = async () => 7;
-    telemetry.gauges({ queueLength: () => queue(), runningJobs: () => 2, coresTaken: () => 3 });
+    telemetry.gauges({
+      queueLength: () => queue(),
+      runningJobs: () => 2,
+      coresTaken: () => 3,
+      requestProcesses: () => 1,
+    });
     const before = await samples(telemetry);
     assert.equal(before.get("mucast_operations_queued"), 7);
     queue = async () => {
@@ -87,6 +92,7 @@ describe("the metrics", () => {
       [undefined, 2],
     );
     assert.equal(later.get("mucast_cores_in_use"), 3);
+    assert.equal(later.get("mucast_request_processes_running"), 1);
     assert.equal(lines.length, 1);
     assert.match(lines[0]!, /a metric could not be read/);
   });
@@ -104,9 +110,13 @@ describe("the metrics", () => {
     closeStream();
     closeStream();
     telemetry.delivery("desk", "retried");
+    telemetry.requestProcessEnded("report", "done");
+    telemetry.requestProcessEnded("report", "process_lost");
     const found = await samples(telemetry);
     assert.equal(found.get(`mucast_http_requests_total{method="GET",route="${route}",status="200"}`), 2);
     assert.equal(found.get('mucast_http_requests_total{method="other",route="none",status="404"}'), 1);
+    assert.equal(found.get('mucast_request_processes_total{kind="report",outcome="done"}'), 1);
+    assert.equal(found.get('mucast_request_processes_total{kind="report",outcome="process_lost"}'), 1);
     assert.equal(found.get(`mucast_http_request_duration_seconds_count{method="GET",route="${route}"}`), 2);
     assert.equal(found.get("mucast_event_streams"), 1);
     assert.equal(found.get('mucast_webhook_deliveries_total{target="desk",outcome="retried"}'), 1);

@@ -2,12 +2,14 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom
 import { isEnded, OPERATION_STATUSES } from "../../contract/api/operation-view.ts";
 import { SUBMITTED_OPERATIONS } from "../../contract/config/job-operations.ts";
 import { ERROR_TABLE } from "../../contract/errors/error-codes.ts";
+import { REQUEST_KINDS, type RequestKind } from "../request-process/messages.ts";
 import type { Log } from "./log.ts";
 import {
   type DeliveryOutcome,
   type Gauges,
   METHODS,
   type RequestDone,
+  type RequestOutcome,
   type WatchedOperation,
 } from "./telemetry.ts";
 
@@ -70,6 +72,12 @@ export class Metrics {
     "target",
     "outcome",
   );
+  readonly #requestProcesses = this.#counter(
+    "request_processes",
+    "Processes that drew a report, by how they ended.",
+    "kind",
+    "outcome",
+  );
   readonly #streams = this.#gauge("event_streams", "Streams of events that are open.");
 
   /** @param lostLines the number of lines that the log has lost. */
@@ -92,6 +100,9 @@ export class Metrics {
       (gauges) => gauges.queueLength(),
     );
     this.#readGauge("jobs_running", "Jobs that this service runs.", (gauges) => gauges.runningJobs());
+    this.#readGauge("request_processes_running", "Processes that work on single requests.", (gauges) =>
+      gauges.requestProcesses(),
+    );
     this.#readGauge("cores_in_use", "Cores that its running jobs have.", (gauges) => gauges.coresTaken());
   }
 
@@ -102,6 +113,7 @@ export class Metrics {
       this.#lost.inc({ operation }, 0);
       for (const status of OPERATION_STATUSES.filter(isEnded)) this.#ended.inc({ operation, status }, 0);
     }
+    for (const kind of REQUEST_KINDS) this.#requestProcesses.inc({ kind, outcome: "done" }, 0);
   }
 
   set gauges(gauges: Gauges) {
@@ -143,6 +155,10 @@ export class Metrics {
 
   delivery(target: string, outcome: DeliveryOutcome): void {
     this.#deliveries.inc({ target, outcome });
+  }
+
+  requestProcessEnded(kind: RequestKind, outcome: RequestOutcome): void {
+    this.#requestProcesses.inc({ kind, outcome });
   }
 
   async read(): Promise<{ contentType: string; body: string }> {

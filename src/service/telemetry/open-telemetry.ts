@@ -51,6 +51,7 @@ export async function openTelemetry({
       traces.operation(operation, timings);
     },
     delivery: (target, outcome) => metrics.delivery(target, outcome),
+    requestProcessEnded: (kind, outcome) => metrics.requestProcessEnded(kind, outcome),
     gauges: (gauges) => {
       metrics.gauges = gauges;
     },

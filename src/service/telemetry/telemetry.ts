@@ -1,7 +1,9 @@
 import type { OperationStatus } from "../../contract/api/operation-view.ts";
 import type { SubmittedOperation } from "../../contract/config/job-operations.ts";
+import type { ErrorCode } from "../../contract/errors/error-codes.ts";
 import type { Timing } from "../../contract/output/status-blob.ts";
 import type { Problem } from "../../contract/problems/problem.ts";
+import type { RequestKind } from "../request-process/messages.ts";
 
 /** The fields of an operation that traces and metrics need; its row has them all. */
 export interface WatchedOperation {
@@ -62,11 +64,16 @@ export interface Gauges {
   /** Jobs that this service runs. */
   runningJobs(): number;
   coresTaken(): number;
+  /** Processes that work on single requests. */
+  requestProcesses(): number;
 }
 
 /** Outcomes of one attempt to deliver an event: `retried` failed and is repeated, `failed` is not. */
 export const DELIVERY_OUTCOMES = ["delivered", "retried", "failed"] as const;
 export type DeliveryOutcome = (typeof DELIVERY_OUTCOMES)[number];
+
+/** How a process that worked on one request ended. */
+export type RequestOutcome = "done" | ErrorCode;
 
 /** Takes what the parts of the service report, for traces and metrics. No method throws or waits. */
 export interface Telemetry {
@@ -83,6 +90,8 @@ export interface Telemetry {
   /** An operation ended. @param timings of its job, where the job reported them. */
   ended(operation: WatchedOperation, timings: readonly Timing[]): void;
   delivery(target: string, outcome: DeliveryOutcome): void;
+  /** A process that worked on one request ended. @param outcome `done`, or the code of its error. */
+  requestProcessEnded(kind: RequestKind, outcome: RequestOutcome): void;
   /** Sets the source of the gauges. */
   gauges(gauges: Gauges): void;
   /** The answer of `/metrics`, in Prometheus' text format. */
@@ -101,6 +110,7 @@ export const noTelemetry: Telemetry = {
   attemptLost: () => undefined,
   ended: () => undefined,
   delivery: () => undefined,
+  requestProcessEnded: () => undefined,
   gauges: () => undefined,
   metrics: async () => ({ contentType: "text/plain; version=0.0.4; charset=utf-8", body: "" }),
   close: async () => undefined,

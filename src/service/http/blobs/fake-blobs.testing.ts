@@ -1,6 +1,6 @@
 import type { BlobStore } from "../../../blob/store.ts";
 import { MucastError } from "../../../contract/errors/errors.ts";
-import { type BlobAddress, type Blobs, type BlobUpload, spaceOf } from "../../blobs/blobs.ts";
+import { type BlobAddress, type Blobs, type BlobUpload, type FoundBlob, spaceOf } from "../../blobs/blobs.ts";
 import type { Caller } from "../../operations/operations.ts";
 
 /** A fake: every caller has a space in a real store, without records of its blobs. */
@@ -17,8 +17,9 @@ export class FakeBlobs implements Blobs {
     this.#store = store;
   }
 
-  async find({ subject }: Caller, name: string): Promise<BlobAddress> {
-    return { store: this.#store.within(spaceOf(subject)), key: `data/${name}` };
+  async find({ subject }: Caller, name: string): Promise<FoundBlob> {
+    const space = spaceOf(subject);
+    return { space, store: this.#store.within(space), key: `data/${name}` };
   }
 
   uploadAddress(caller: Caller, name: string): Promise<BlobAddress> {

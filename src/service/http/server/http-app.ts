@@ -14,6 +14,7 @@ import type { Authenticate } from "../../auth/authenticate.ts";
 import type { KeyStore } from "../../auth/key-store.ts";
 import type { Blobs } from "../../blobs/blobs.ts";
 import type { Caller, Operations, Scope } from "../../operations/operations.ts";
+import type { Reports } from "../../report/reports.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Telemetry, WatchedRequest } from "../../telemetry/telemetry.ts";
 
@@ -73,6 +74,7 @@ export interface HttpOptions {
   readonly settings: Settings;
   readonly operations: Operations;
   readonly blobs: Blobs;
+  readonly reports: Pick<Reports, "find" | "page">;
   readonly authenticate: Authenticate;
   /** The operator's token, from the lock file. */
   readonly localToken?: string | undefined;

@@ -1,0 +1,22 @@
+/**
+ * What a job process gets of the service's environment: the variables that find programs, folders and certificates, and
+ * where blobs are in Azure, the credentials for them. It gets neither the database's URL nor any key of the service.
+ */
+export function jobEnvironment(
+  env: Readonly<Record<string, string | undefined>>,
+  { azure }: { readonly azure: boolean },
+): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(env).flatMap(([name, value]) => {
+      const passed = PASSED_ON.test(name) || (azure && AZURE.test(name));
+      return passed && value !== undefined ? [[name, value]] : [];
+    }),
+  );
+}
+
+const PASSED_ON =
+  /^(PATH|HOME|USER|TMPDIR|TZ|LANG|LC_\w+|LD_LIBRARY_PATH|LD_PRELOAD|DYLD_\w+|XDG_CACHE_HOME|PYENV_\w+|MUCAST_PYTHON|NODE_EXTRA_CA_CERTS|NODE_COMPILE_CACHE|SSL_CERT_FILE|SSL_CERT_DIR)$/;
+
+/** What DefaultAzureCredential and the storage clients read. */
+const AZURE =
+  /^(AZURE_\w+|IDENTITY_(ENDPOINT|HEADER|SERVER_THUMBPRINT)|IMDS_ENDPOINT|MSI_(ENDPOINT|SECRET))$/;

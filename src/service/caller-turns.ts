@@ -1,0 +1,89 @@
+import { MucastError } from "../contract/errors/errors.ts";
+import type { Caller } from "./operations/operations.ts";
+
+const WAITING_AT_MOST = 50;
+/** Requests of one caller that may wait, so that others have room. */
+const WAITING_OF_A_CALLER = 10;
+const RETRY_SECONDS = 5;
+
+interface TurnLimits {
+  /** Requests that do it at the same time. */
+  readonly atOnce: number;
+  /** What they wait for, such as `read an output`. */
+  readonly what: string;
+}
+
+/** A request that waits. */
+interface Turn {
+  readonly subject: string;
+  readonly begin: () => void;
+}
+
+/** Work that only so many requests may do at the same time; the others wait, in the order in which they came. */
+export class CallerTurns {
+  readonly #limits: TurnLimits;
+  readonly #waiting = new Set<Turn>();
+  #working = 0;
+
+  constructor(limits: TurnLimits) {
+    this.#limits = limits;
+  }
+
+  /**
+   * Does the work once there is room.
+   * @throws MucastError rate_limited where too many requests of the caller wait, unavailable where too many of all callers do;
+   *   canceled where the signal aborts while it waits; what the work throws.
+   */
+  async run<T>(
+    { subject }: Pick<Caller, "subject">,
+    signal: AbortSignal | undefined,
+    work: () => Promise<T>,
+  ): Promise<T> {
+    if (this.#working === this.#limits.atOnce) await this.#turn(subject, signal);
+    else this.#working += 1;
+    try {
+      return await work();
+    } finally {
+      const [next] = this.#waiting;
+      if (next === undefined) this.#working -= 1;
+      else {
+        this.#waiting.delete(next);
+        next.begin();
+      }
+    }
+  }
+
+  /** Waits until another request has done its work. */
+  async #turn(subject: string, signal: AbortSignal | undefined): Promise<void> {
+    this.#checkRoom(subject);
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const turn = { subject, begin: resolve };
+    this.#waiting.add(turn);
+    const abort = () => {
+      if (this.#waiting.delete(turn)) reject(givenUp(signal!, this.#limits.what));
+    };
+    signal?.addEventListener("abort", abort);
+    if (signal?.aborted) abort();
+    await promise.finally(() => signal?.removeEventListener("abort", abort));
+  }
+
+  #checkRoom(subject: string): void {
+    const { what } = this.#limits;
+    const own = [...this.#waiting].filter((turn) => turn.subject === subject).length;
+    const data = { retryAfter: RETRY_SECONDS };
+    if (own >= WAITING_OF_A_CALLER) {
+      throw new MucastError("rate_limited", `${own} requests of this caller wait to ${what}`, data);
+    }
+    if (this.#waiting.size >= WAITING_AT_MOST) {
+      const message = `${WAITING_AT_MOST} others wait to ${what} already; try again later`;
+      throw new MucastError("unavailable", message, data);
+    }
+  }
+}
+
+/** The error of a request whose caller has gone, or whose service closes: the signal's reason where that is a MucastError. */
+export function givenUp({ reason }: AbortSignal, what: string): MucastError {
+  return reason instanceof MucastError
+    ? reason
+    : new MucastError("canceled", `the request to ${what} was given up`);
+}

@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { MucastError } from "../../../contract/errors/errors.ts";
+import type { DrawPage } from "../../report/reports.ts";
+import { eventually, type Listening, listen } from "../listening.testing.ts";
+import { EXAMPLE_PAYLOADS } from "../openapi/examples.ts";
+
+const CALLER = { subject: "local", scopes: new Set(["read", "write"] as const) };
+
+/** Drawings in progress, which a test ends. */
+const drawings: { readonly end: PromiseWithResolvers<Buffer>; readonly signal: AbortSignal }[] = [];
+const draw: DrawPage = (_caller, _output, signal) => {
+  const end = Promise.withResolvers<Buffer>();
+  signal.addEventListener("abort", () => end.reject(new MucastError("canceled", "given up")));
+  drawings.push({ end, signal });
+  return end.promise;
+};
+
+let service: Listening;
+before(async () => {
+  service = await listen({}, { draw });
+});
+after(() => service.close());
+
+/** The path of the report of an operation. */
+async function submitted({ isEnded = true, hasOutput = true } = {}): Promise<string> {
+  const payload = JSON.stringify(EXAMPLE_PAYLOADS.run_ml_job);
+  const { id } = (await service.operations.submit(CALLER, { operation: "run_ml_job", payload })).operation;
+  if (isEnded) service.operations.start(id);
+  if (isEnded) service.operations.end(id);
+  if (hasOutput) await service.store.put(`data/ml_engine_${id}.json`, Buffer.from("{}"));
+  return `/v1/operations/${id}/report`;
+}
+
+const get = (path: string, init?: RequestInit) => fetch(`${service.origin}${path}`, init);
+
+async function refused(path: string): Promise<[number, string]> {
+  const answer = await get(path);
+  return [answer.status, ((await answer.json()) as { code: string }).code];
+}
+
+async function begun(count: number) {
+  await eventually(() => drawings.length >= count);
+  return drawings[count - 1]!;
+}
+
+test("a report is a page without any right here, which a browser asks for again by its ETag", async () => {
+  const path = await submitted();
+  const count = drawings.length;
+  const head = await get(path, { method: "HEAD" });
+  assert.deepEqual([head.status, await head.text(), drawings.length], [200, "", count], "HEAD draws nothing");
+  const asked = [get(path), get(path)];
+  (await begun(count + 1)).end.resolve(Buffer.from("<!doctype html>µ"));
+  for (const answer of await Promise.all(asked)) {
+    assert.equal(await answer.text(), "<!doctype html>µ");
+    assert.equal(answer.headers.get("content-type"), "text/html; charset=utf-8");
+    const policy = answer.headers.get("content-security-policy")!;
+    assert.match(policy, /^default-src 'none'; style-src 'sha256-[^']+'; script-src 'sha256-[^']+'; /);
+    assert.match(policy, /; sandbox allow-scripts; frame-ancestors 'none'$/);
+    assert.equal(answer.headers.get("x-content-type-options"), "nosniff");
+    assert.equal(answer.headers.get("referrer-policy"), "no-referrer");
+    assert.equal(answer.headers.get("cache-control"), "private, no-cache");
+    assert.equal(answer.headers.get("etag"), head.headers.get("etag"));
+  }
+  const again = await get(path, { headers: { "if-none-match": head.headers.get("etag")! } });
+  assert.deepEqual([again.status, await again.text()], [304, ""]);
+  assert.equal(drawings.length, count + 1, "drawn once");
+});
+
+test("a report that cannot be drawn is one problem, whose tries draw it no second time", async () => {
+  const path = await submitted();
+  const count = drawings.length;
+  const asked = refused(path);
+  (await begun(count + 1)).end.reject(new MucastError("process_lost", "it was ended by SIGKILL"));
+  assert.deepEqual(await asked, [500, "process_lost"]);
+  assert.deepEqual(await refused(path), [500, "process_lost"]);
+  assert.equal(drawings.length, count + 1);
+});
+
+test("a caller that leaves ends the drawing", async () => {
+  const path = await submitted();
+  const count = drawings.length;
+  const leaving = new AbortController();
+  const asked = get(path, { signal: leaving.signal });
+  const { signal } = await begun(count + 1);
+  leaving.abort();
+  await assert.rejects(asked);
+  await eventually(() => signal.aborted);
+});
+
+test("of what is not there, has not succeeded or has lost its output there is no report", async () => {
+  assert.deepEqual(await refused("/v1/operations/none/report"), [404, "not_found"]);
+  assert.deepEqual(await refused(await submitted({ isEnded: false })), [409, "no_result"]);
+  assert.deepEqual(await refused(await submitted({ hasOutput: false })), [404, "not_found"]);
+});

@@ -1,0 +1,138 @@
+import { createHash } from "node:crypto";
+import type { OperationView } from "../../contract/api/operation-view.ts";
+import type { ErrorCode } from "../../contract/errors/error-codes.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { MUCAST_VERSION } from "../../contract/version.ts";
+import type { Blobs } from "../blobs/blobs.ts";
+import { givenUp } from "../caller-turns.ts";
+import { type JobOutput, jobOutput, outputGone } from "../forecast/job-output.ts";
+import type { Caller } from "../operations/operations.ts";
+import { PageCache } from "./page-cache.ts";
+
+/** An output of which a report can be drawn. */
+export interface ReportedOutput {
+  readonly output: JobOutput;
+  /** Of the page, with its quotes: the same output and the same version of mucast give the same bytes. */
+  readonly etag: string;
+}
+
+/** Draws the page of an output, away from the event loop. */
+export type DrawPage = (
+  caller: Pick<Caller, "subject">,
+  output: Pick<JobOutput, "space" | "name" | "etag">,
+  signal: AbortSignal,
+) => Promise<Buffer>;
+
+export interface ReportsParts {
+  readonly blobs: Pick<Blobs, "find">;
+  readonly draw: DrawPage;
+  /** Bytes of the pages that are kept (report_cache_bytes). */
+  readonly cacheBytes: number;
+  /** Milliseconds on a clock; another one is for tests. */
+  readonly now?: () => number;
+}
+
+/** A page that is being drawn, for all requests that wait for it. */
+interface Drawing {
+  readonly page: Promise<Buffer>;
+  readonly controller: AbortController;
+  waiting: number;
+}
+
+/** Failures that say nothing of the output: the next request tries again. */
+const PASSING: ReadonlySet<ErrorCode> = new Set([
+  "blob_unavailable",
+  "canceled",
+  "not_found",
+  "rate_limited",
+  "unavailable",
+]);
+
+/** Reports of outputs. Requests for one page draw it once, and a page that could not be drawn is not tried again at once. */
+export class Reports {
+  readonly #parts: ReportsParts;
+  readonly #cache: PageCache;
+  readonly #drawings = new Map<string, Drawing>();
+
+  constructor(parts: ReportsParts) {
+    this.#parts = parts;
+    this.#cache = new PageCache(parts.cacheBytes, parts.now);
+  }
+
+  /**
+   * Finds the output of an operation, as the storage has it now.
+   * @param operation an operation of the caller. @throws MucastError other_result, no_result, not_found.
+   */
+  async find(caller: Caller, operation: OperationView): Promise<ReportedOutput> {
+    const output = await jobOutput(this.#parts.blobs, caller, operation, "report");
+    const bound = JSON.stringify([MUCAST_VERSION, output.space, output.name, output.etag]);
+    return { output, etag: `"${createHash("sha256").update(bound).digest("base64url")}"` };
+  }
+
+  /**
+   * The page of an output: one that was drawn before, or is being drawn, or a new one.
+   * @param signal of the request; where no request waits for a page any more, its drawing ends.
+   * @throws MucastError what drawing throws; not_found where the output is gone; canceled.
+   */
+  async page(
+    caller: Pick<Caller, "subject">,
+    { output, etag }: ReportedOutput,
+    signal: AbortSignal,
+  ): Promise<Buffer> {
+    const known = this.#cache.get(etag);
+    if (known instanceof MucastError) throw known;
+    return known ?? this.#wait(etag, this.#drawings.get(etag) ?? this.#begin(caller, output, etag), signal);
+  }
+
+  #begin(caller: Pick<Caller, "subject">, output: JobOutput, etag: string): Drawing {
+    const controller = new AbortController();
+    const page = this.#draw(caller, output, etag, controller.signal);
+    // Those who wait get its error; where they all have left there is none.
+    page.catch(() => undefined);
+    const drawing = { page, controller, waiting: 0 };
+    this.#drawings.set(etag, drawing);
+    return drawing;
+  }
+
+  async #draw(
+    caller: Pick<Caller, "subject">,
+    output: JobOutput,
+    etag: string,
+    signal: AbortSignal,
+  ): Promise<Buffer> {
+    try {
+      const page = await this.#parts.draw(caller, output, signal);
+      this.#cache.keep(etag, page);
+      return page;
+    } catch (error) {
+      const found =
+        error instanceof MucastError && error.code === "blob_not_found" ? outputGone(output.name) : error;
+      if (found instanceof MucastError && !PASSING.has(found.code)) this.#cache.keepFailure(etag, found);
+      throw found;
+    } finally {
+      // Another drawing may have begun since all requests left this one.
+      if (this.#drawings.get(etag)?.controller.signal === signal) this.#drawings.delete(etag);
+    }
+  }
+
+  async #wait(etag: string, drawing: Drawing, signal: AbortSignal): Promise<Buffer> {
+    drawing.waiting += 1;
+    const left = Promise.withResolvers<never>();
+    const leave = () => left.reject(givenUp(signal, "draw the report"));
+    signal.addEventListener("abort", leave);
+    if (signal.aborted) leave();
+    try {
+      return await Promise.race([drawing.page, left.promise]);
+    } finally {
+      signal.removeEventListener("abort", leave);
+      drawing.waiting -= 1;
+      if (drawing.waiting === 0) this.#giveUp(etag, drawing);
+    }
+  }
+
+  /** Ends a drawing that no request waits for; harmless where it is done. The next request begins another. */
+  #giveUp(etag: string, drawing: Drawing): void {
+    if (this.#drawings.get(etag) === drawing) this.#drawings.delete(etag);
+    drawing.controller.abort();
+  }
+}

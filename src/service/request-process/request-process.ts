@@ -1,0 +1,56 @@
+/**
+ * The process of one request: `node request-process.ts`, started by the service. It reads one order from stdin, writes its
+ * answer to descriptor 3, and ends. Where the service is gone, a thread kills it.
+ */
+import { Socket } from "node:net";
+import { extname } from "node:path";
+import { Worker } from "node:worker_threads";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { offerToOomKiller } from "../../executors/process/oom-score.ts";
+import { ANSWER_DESCRIPTOR, type AnswerHead, type RequestOrder } from "./messages.ts";
+
+type Work = { readonly [K in RequestOrder["kind"]]: (order: RequestOrder & { kind: K }) => Promise<string> };
+
+/** Each kind loads its own modules alone. */
+const WORK: Work = {
+  report: async (order) => (await import("./draw-stored.ts")).drawStored(order),
+};
+
+offerToOomKiller();
+// Where the service is gone, so is the reader of stderr.
+process.stderr.on("error", () => undefined);
+
+const HERE = import.meta.url;
+const watch = new Worker(new URL(`../../executors/process/watch-stdin${extname(HERE)}`, HERE));
+watch.on("error", (error) => {
+  throw error;
+});
+watch.on("message", (line: string | undefined) => {
+  if (line === undefined) process.exit(1);
+  void work(JSON.parse(line) as RequestOrder).then(answer);
+});
+
+async function work(order: RequestOrder): Promise<string | MucastError> {
+  try {
+    return await WORK[order.kind](order);
+  } catch (error) {
+    if (error instanceof MucastError) return error;
+    // The service logs what a process has said on stderr where it met a defect.
+    console.error(error);
+    return new MucastError("internal", "a defect");
+  }
+}
+
+function answer(done: string | MucastError): void {
+  const bytes = Buffer.from(done instanceof MucastError ? "" : done);
+  const head: AnswerHead = done instanceof MucastError ? { error: errorOf(done) } : { bytes: bytes.length };
+  const socket = new Socket({ fd: ANSWER_DESCRIPTOR, readable: false, writable: true });
+  // The service has gone, or does not want the answer any more.
+  socket.on("error", () => process.exit(1));
+  socket.write(`${JSON.stringify(head)}\n`);
+  socket.end(bytes, () => process.exit(0));
+}
+
+function errorOf({ code, message, data }: MucastError) {
+  return { code, message, data };
+}

@@ -1,0 +1,66 @@
+import { MucastError } from "../../contract/errors/errors.ts";
+import { CallerTurns } from "../caller-turns.ts";
+import type { Caller } from "../operations/operations.ts";
+import type { Log } from "../telemetry/log.ts";
+import type { Telemetry } from "../telemetry/telemetry.ts";
+import type { RequestOrder } from "./messages.ts";
+import { type ProcessLimits, runProcess } from "./run-process.ts";
+
+interface RequestProcessesParts {
+  /** How many may run at the same time. */
+  readonly atOnce: number;
+  readonly limits: () => ProcessLimits;
+  readonly log: Log;
+  readonly telemetry: Pick<Telemetry, "requestProcessEnded">;
+  /** Has a process work on an order; another one is for tests. */
+  readonly start?: typeof runProcess;
+}
+
+/** The processes in which the service does the long work of single requests, so many at the same time. */
+export class RequestProcesses {
+  readonly #parts: RequestProcessesParts;
+  readonly #turns: CallerTurns;
+  readonly #running = new Set<Promise<unknown>>();
+  readonly #closing = new AbortController();
+
+  constructor(parts: RequestProcessesParts) {
+    this.#parts = parts;
+    this.#turns = new CallerTurns({ atOnce: parts.atOnce, what: "draw a report or prepare blobs" });
+  }
+
+  /** The number of processes that run. */
+  get running(): number {
+    return this.#running.size;
+  }
+
+  /**
+   * Works on an order of a caller once there is room.
+   * @returns the answer of the process. @throws MucastError of `runProcess`; rate_limited and unavailable where too many wait.
+   */
+  run(caller: Pick<Caller, "subject">, order: RequestOrder, signal: AbortSignal): Promise<Buffer> {
+    const either = AbortSignal.any([signal, this.#closing.signal]);
+    return this.#turns.run(caller, either, () => this.#work(order, either));
+  }
+
+  /** Kills those that run, and waits until they have ended. */
+  async close(): Promise<void> {
+    this.#closing.abort(new MucastError("unavailable", "the service is about to end", { retryAfter: 10 }));
+    await Promise.allSettled(this.#running);
+  }
+
+  async #work(order: RequestOrder, signal: AbortSignal): Promise<Buffer> {
+    const { start = runProcess, limits, telemetry, log } = this.#parts;
+    const begun = performance.now();
+    const working = start(order, limits(), signal);
+    this.#running.add(working);
+    const [settled] = await Promise.allSettled([working]);
+    this.#running.delete(working);
+    const error = settled.status === "fulfilled" ? undefined : settled.reason;
+    const outcome =
+      error === undefined ? "done" : error instanceof MucastError ? error.code : ("internal" as const);
+    telemetry.requestProcessEnded(order.kind, outcome);
+    const ms = Math.round(performance.now() - begun);
+    log.info({ kind: order.kind, outcome, ms }, "a process of a request ended");
+    return working;
+  }
+}

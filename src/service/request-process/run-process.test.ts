@@ -1,0 +1,144 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { treeOf } from "../../../test/service/processes.testing.ts";
+import { openStore } from "../../blob/open-store.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { jobEnvironment } from "../../executors/process/job-environment.ts";
+import { mlText } from "../../report/data/outputs.testing.ts";
+import { drawReport } from "../../report/write-report.ts";
+import type { ReportOrder } from "./messages.ts";
+import { type ProcessLimits, runProcess } from "./run-process.ts";
+
+const LIMITS: ProcessLimits = {
+  env: jobEnvironment(process.env, { azure: false }),
+  memoryBytes: 2 ** 30,
+  seconds: 300,
+  answerBytes: 2 ** 26,
+};
+const SPACE = "key-0123456789abcdef";
+const NEVER = new AbortController().signal;
+
+describe("the process of a report", { timeout: 600_000 }, () => {
+  let folder: string;
+  /** A storage that takes requests and answers none. */
+  let silent: Server;
+
+  before(async () => {
+    folder = mkdtempSync(join(tmpdir(), "mucast-request-"));
+    mkdirSync(join(folder, SPACE, "data"), { recursive: true });
+    silent = createServer(() => undefined).listen(0, "127.0.0.1");
+    await once(silent, "listening");
+  });
+  after(() => {
+    silent.closeAllConnections();
+    silent.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  async function orderFor(name: string, text: string): Promise<ReportOrder> {
+    writeFileSync(join(folder, SPACE, "data", name), text);
+    const policy = { allowed: [], mapped: [{ base: "", folder, root: folder }] };
+    const stored = await (await openStore("", { policy })).within(SPACE).stat(`data/${name}`);
+    const storage = { blobUrl: "", policy };
+    return { kind: "report", storage, space: SPACE, name, etag: stored!.etag };
+  }
+
+  /** A report whose output never comes, and the process that waits for it. */
+  function held(limits: Partial<ProcessLimits> = {}, signal = NEVER) {
+    const origin = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+    const policy = { allowed: [], privateOrigins: [origin], container: `${origin}/c` };
+    const storage = { blobUrl: `${origin}/c?sv=2025-01-05&sig=secret`, policy };
+    const order = { kind: "report", storage, space: "", name: "ml_engine_1.json", etag: '"1"' } as const;
+    const before = treeOf(process.pid).map(({ pid }) => pid);
+    const running = runProcess(order, { ...LIMITS, ...limits }, signal);
+    running.catch(() => undefined);
+    const made = treeOf(process.pid).filter(({ pid }) => !before.includes(pid));
+    assert.equal(made.length, 1);
+    return { running, pid: made[0]!.pid };
+  }
+
+  test("gives the page that mucast report draws of the same bytes", async () => {
+    const text = mlText();
+    const page = await runProcess(await orderFor("ml_engine_1.json", text), LIMITS, NEVER);
+    const chunks = (async function* () {
+      yield Buffer.from(text);
+    })();
+    assert.equal(page.toString(), await drawReport("ml_engine_1.json", chunks));
+  });
+
+  test("gives the error of an output that has no report, and of one that has changed meanwhile", async () => {
+    const document = JSON.parse(mlText());
+    document.mu.AAA = 0.5;
+    const edited = await orderFor("ml_engine_2.json", JSON.stringify(document));
+    await assert.rejects(runProcess(edited, LIMITS, NEVER), {
+      code: "invalid_data",
+      message: /its mu\.AAA is 0\.5/,
+    });
+    const gone = { ...edited, name: "ml_engine_3.json" };
+    await assert.rejects(runProcess(gone, LIMITS, NEVER), { code: "blob_not_found" });
+    await assert.rejects(runProcess({ ...edited, etag: '"other"' }, LIMITS, NEVER), {
+      code: "blob_unavailable",
+    });
+  });
+
+  test("that is killed is one clear error, with how it ended", async () => {
+    const { running, pid } = held();
+    process.kill(pid, "SIGKILL");
+    await assert.rejects(running, {
+      code: "process_lost",
+      message: "the process that was to draw the report was ended by SIGKILL",
+    });
+  });
+
+  test("is killed at its time limit, and when its caller leaves", async () => {
+    const late = held({ seconds: 0.001 });
+    await assert.rejects(late.running, {
+      code: "timed_out",
+      message: /longer than 0.001 s \(request_seconds\)/,
+    });
+    const leaving = new AbortController();
+    const left = held({}, leaving.signal);
+    leaving.abort();
+    await assert.rejects(left.running, { code: "canceled" });
+    for (const { pid } of [late, left]) assert.throws(() => process.kill(pid, 0), { code: "ESRCH" });
+    await assert.rejects(runProcess(await orderFor("x.json", "{}"), LIMITS, AbortSignal.abort()), {
+      code: "canceled",
+    });
+  });
+
+  test("is killed over its memory, and where its page is too large", async () => {
+    const large = await orderFor("ml_engine_4.json", JSON.stringify({ rows: Array(6_000_000).fill([0.5]) }));
+    await assert.rejects(runProcess(large, { ...LIMITS, memoryBytes: 2 ** 27 }, NEVER), {
+      code: "too_large",
+      message: "to draw the report takes more than 128 MiB of memory (request_memory_bytes)",
+    });
+    const small = await orderFor("ml_engine_5.json", mlText());
+    await assert.rejects(runProcess(small, { ...LIMITS, answerBytes: -(2 ** 18) + 1_000 }, NEVER), {
+      code: "too_large",
+    });
+  });
+
+  test("ends where its service is gone", async () => {
+    const entry = new URL("./request-process.ts", import.meta.url).pathname;
+    const child = spawn(process.execPath, [entry], {
+      stdio: ["pipe", "ignore", "inherit", "pipe"],
+      detached: true,
+    });
+    child.stdin!.end();
+    const [code, signal] = await once(child, "exit");
+    assert.ok(code === 1 || signal === "SIGKILL", `${code} ${signal}`);
+  });
+
+  test("where it meets a defect says so, and its error has what it said", async () => {
+    const order = { ...(await orderFor("x.json", "{}")), space: "../x" };
+    const error = await runProcess(order, LIMITS, NEVER).catch((caught: unknown) => caught);
+    assert.ok(error instanceof MucastError && error.code === "internal", String(error));
+  });
+});

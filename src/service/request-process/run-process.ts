@@ -1,0 +1,178 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { extname } from "node:path";
+import type { Readable, Writable } from "node:stream";
+import { fileURLToPath } from "node:url";
+import { withoutSignature } from "../../blob/policy.ts";
+import { ERROR_TABLE, type ErrorCode } from "../../contract/errors/error-codes.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { memoryOf, mib } from "../../engine/process-memory.ts";
+import { killGroup } from "../../executors/process/process-group.ts";
+import { givenUp } from "../caller-turns.ts";
+import { ANSWER_DESCRIPTOR, type AnswerHead, type RequestKind, type RequestOrder } from "./messages.ts";
+
+/** What a process may use. */
+export interface ProcessLimits {
+  readonly env: Readonly<Record<string, string>>;
+  /** Bytes that it may hold (request_memory_bytes). */
+  readonly memoryBytes: number;
+  /** How long it may take (request_seconds). */
+  readonly seconds: number;
+  /** Bytes of its answer. */
+  readonly answerBytes: number;
+}
+
+/** What each kind of process does, as errors say it. */
+export const WORK_WORDS: Readonly<Record<RequestKind, string>> = { report: "draw the report" };
+
+/**
+ * Has a process of its own work on an order, and kills it where the signal aborts or it exceeds a limit.
+ * @returns its answer, once nothing of it runs any more.
+ * @throws MucastError what the process answers; too_large over the memory or the size of the answer, timed_out; process_lost where it
+ *   died, with what it said last as `cause`; unavailable where the system makes no process; canceled.
+ */
+export async function runProcess(
+  order: RequestOrder,
+  limits: ProcessLimits,
+  signal: AbortSignal,
+): Promise<Buffer> {
+  if (signal.aborted) throw givenUp(signal, WORK_WORDS[order.kind]);
+  const running = new RequestProcess(order, limits);
+  const abort = () => running.kill(givenUp(signal, WORK_WORDS[order.kind]));
+  signal.addEventListener("abort", abort);
+  try {
+    return await running.answer();
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+}
+
+const HERE = import.meta.url;
+const ENTRY = fileURLToPath(new URL(`./request-process${extname(HERE)}`, HERE));
+const MIB = 2 ** 20;
+const MEMORY_POLL_MILLISECONDS = 100;
+const LONGEST_HEAD = 256 * 2 ** 10;
+const LINE_FEED = 10;
+/** Of what it prints; an error of it has the last characters. */
+const SAID_CHARACTERS = 4_000;
+
+/** The service's side of a process. */
+class RequestProcess {
+  readonly #child: ChildProcess;
+  readonly #limits: ProcessLimits;
+  readonly #work: string;
+  readonly #timers: readonly NodeJS.Timeout[];
+  readonly #pieces: Buffer[] = [];
+  #bytes = 0;
+  #said = "";
+  /** Why it was killed. */
+  #killedFor: MucastError | undefined;
+
+  /** @throws MucastError unavailable where the system makes no process. */
+  constructor(order: RequestOrder, limits: ProcessLimits) {
+    this.#limits = limits;
+    this.#work = WORK_WORDS[order.kind];
+    this.#child = startChild(limits);
+    const { stdin, stderr, stdio } = this.#child as ChildProcess & { stdin: Writable; stderr: Readable };
+    const checkMemory = setInterval(() => this.#checkMemory(), MEMORY_POLL_MILLISECONDS);
+    const timeout = setTimeout(() => this.kill(this.#timedOut()), limits.seconds * 1_000);
+    this.#timers = [checkMemory, timeout];
+    stderr.setEncoding("utf8").on("data", (text: string) => {
+      this.#said = `${this.#said}${text}`.slice(-SAID_CHARACTERS);
+    });
+    (stdio[ANSWER_DESCRIPTOR] as Readable).on("data", (piece: Buffer) => this.#take(piece));
+    // A write to a process that has just died fails; its end says why.
+    stdin.on("error", () => undefined);
+    stdin.write(`${JSON.stringify(order)}\n`);
+  }
+
+  /** Kills it; its answer is the error. */
+  kill(error: MucastError): void {
+    this.#killedFor ??= error;
+    if (this.#child.pid !== undefined) killGroup(this.#child.pid);
+  }
+
+  /** Settles once nothing of it runs any more. */
+  async answer(): Promise<Buffer> {
+    const ended = await endOf(this.#child);
+    for (const timer of this.#timers) clearTimeout(timer);
+    if (this.#killedFor !== undefined) throw this.#killedFor;
+    const answer = Buffer.concat(this.#pieces);
+    const at = answer.indexOf(LINE_FEED);
+    const head = at < 0 ? undefined : (JSON.parse(answer.toString("utf8", 0, at)) as AnswerHead);
+    if (head !== undefined && "error" in head) throw this.#errorOf(head.error);
+    if (head?.bytes === answer.length - at - 1) return answer.subarray(at + 1);
+    throw /heap out of memory/i.test(this.#said) ? this.#tooMuchMemory() : this.#lost(ended);
+  }
+
+  #take(piece: Buffer): void {
+    this.#bytes += piece.length;
+    if (this.#bytes > this.#limits.answerBytes + LONGEST_HEAD) this.kill(this.#tooLong());
+    else this.#pieces.push(piece);
+  }
+
+  #checkMemory(): void {
+    const { pid } = this.#child;
+    const { memoryBytes } = this.#limits;
+    if (pid !== undefined && memoryOf([pid], memoryBytes) > memoryBytes) this.kill(this.#tooMuchMemory());
+  }
+
+  #errorOf({ code, message, data }: Extract<AnswerHead, { error: unknown }>["error"]): MucastError {
+    const cause = new Error(withoutSignature(this.#said));
+    const known = Object.hasOwn(ERROR_TABLE, code) ? (code as ErrorCode) : "internal";
+    return new MucastError(known, message, data, known === "internal" ? { cause } : {});
+  }
+
+  #tooMuchMemory(): MucastError {
+    const { memoryBytes } = this.#limits;
+    const message = `to ${this.#work} takes more than ${mib(memoryBytes)} of memory (request_memory_bytes)`;
+    return new MucastError("too_large", message, { limit: memoryBytes });
+  }
+
+  #timedOut(): MucastError {
+    const { seconds } = this.#limits;
+    const message = `to ${this.#work} took longer than ${seconds} s (request_seconds)`;
+    return new MucastError("timed_out", message, { limit: seconds });
+  }
+
+  #tooLong(): MucastError {
+    const { answerBytes } = this.#limits;
+    const message = `to ${this.#work} gave more than ${mib(answerBytes)}, the most that the service answers`;
+    return new MucastError("too_large", message, { limit: answerBytes });
+  }
+
+  #lost(ended: string): MucastError {
+    const cause = new Error(withoutSignature(this.#said || "it said nothing"));
+    return new MucastError("process_lost", `the process that was to ${this.#work} ${ended}`, {}, { cause });
+  }
+}
+
+/** @throws MucastError unavailable. */
+function startChild({ env, memoryBytes }: ProcessLimits): ChildProcess {
+  const heap = `--max-old-space-size=${Math.ceil(memoryBytes / MIB)}`;
+  try {
+    // A group of its own, so that it can be killed whole, and no signal of a terminal reaches it.
+    const child = spawn(process.execPath, [heap, ENTRY], {
+      env,
+      detached: true,
+      stdio: ["pipe", "ignore", "pipe", "pipe"],
+    });
+    child.on("error", () => undefined);
+    if (child.pid !== undefined && child.stdin && child.stderr) return child;
+  } catch (cause) {
+    throw noProcess(cause);
+  }
+  throw noProcess(undefined);
+}
+
+function noProcess(cause: unknown): MucastError {
+  return new MucastError("unavailable", "the system makes no further process now", {}, { cause });
+}
+
+/** How it ended, once nobody holds its pipes. */
+function endOf(child: ChildProcess): Promise<string> {
+  return new Promise((resolve) => {
+    child.once("close", (code, signal) =>
+      resolve(signal ? `was ended by ${signal}` : `ended with exit code ${code}`),
+    );
+  });
+}
