@@ -23,6 +23,13 @@ export interface Context {
   close(): Promise<void>;
 }
 
+/** A file that the reader chooses. */
+export interface InputFile {
+  readonly name: string;
+  readonly mimeType: string;
+  readonly buffer: Uint8Array;
+}
+
 export interface Page {
   goto(url: string, options?: { readonly waitUntil?: "load" | "domcontentloaded" }): Promise<unknown>;
   evaluate<T>(expression: string): Promise<T>;
@@ -38,6 +45,10 @@ export interface Page {
   hover(selector: string, options?: { readonly position?: { x: number; y: number } }): Promise<void>;
   focus(selector: string): Promise<void>;
   textContent(selector: string): Promise<string | null>;
+  inputValue(selector: string): Promise<string>;
+  selectOption(selector: string, value: string): Promise<unknown>;
+  setInputFiles(selector: string, files: readonly InputFile[]): Promise<void>;
+  waitForSelector(selector: string): Promise<unknown>;
   readonly keyboard: { press(key: string): Promise<void> };
   on(event: "console", listener: (message: { type(): string; text(): string }) => void): void;
   on(event: "pageerror", listener: (error: Error) => void): void;

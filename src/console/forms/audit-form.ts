@@ -1,5 +1,62 @@
-import type { View } from "../view.ts";
+import { element, fill } from "../dom.ts";
+import type { View, ViewContext } from "../view.ts";
+import { formSchemas, payloadSchema } from "./form-schemas.ts";
+import { PayloadForm } from "./payload-form.ts";
+import { type RecordedRequest, recordedRequest } from "./recorded-request.ts";
+import { formParts } from "./schema-fields.ts";
+import { offerKnownBlobs } from "./url-fields.ts";
 
-export const showAuditForm: View = (container) => {
-  container.append("This form comes with the next version.");
+const WHAT =
+  "Looks for signs of the future in the inputs of a job and in its forecasts: cuts both blobs and runs the job again, compares them with those of an earlier day, tests every feature, and permutes the labels.";
+
+/** Audits the inputs of a job. The address may carry `operation`, the id of a job that succeeded. */
+export const showAuditForm: View = async (container, context) => {
+  const [schemas, audited] = await Promise.all([formSchemas(), auditedJob(context)]);
+  const form = new PayloadForm({
+    operation: "audit",
+    parts: formParts(payloadSchema(schemas, "audit")),
+    initial: audited.initial,
+    submit: "Submit the audit",
+    context,
+  });
+  offerKnownBlobs(form, context);
+  fill(
+    container,
+    element("p", {}, WHAT),
+    audited.note !== undefined && element("p", { class: "hint" }, audited.note),
+    form.element,
+  );
 };
+
+/** The payload that the form begins with, and what the reader has to know of it. */
+interface AuditedJob {
+  readonly initial: string;
+  readonly note?: string;
+}
+
+async function auditedJob({ client, params, baseUrl, signal }: ViewContext): Promise<AuditedJob> {
+  const id = params.get("operation");
+  if (id === null) return { initial: "{}" };
+  const { result } = await client.getOperation(id, { signal });
+  if (result === null)
+    return { initial: "{}", note: `The operation ${id} has no output, so nothing is filled in.` };
+  const recorded = await recordedRequest(client, result.output_name, { baseUrl, signal });
+  if (recorded === undefined)
+    return { initial: "{}", note: `${result.output_name} does not say what it was made of.` };
+  return { initial: payloadOf(recorded), note: noteOn(recorded, result.output_name) };
+}
+
+function payloadOf({ featureUrl, dataExtractorUrl, config }: RecordedRequest): string {
+  const members = [
+    `"feature_url": ${JSON.stringify(featureUrl)}`,
+    `"data_extractor_url": ${JSON.stringify(dataExtractorUrl)}`,
+    ...(config === undefined ? [] : [`"config": ${config.trim()}`]),
+  ];
+  return `{\n  ${members.join(",\n  ")}\n}`;
+}
+
+function noteOn({ config }: RecordedRequest, output: string): string {
+  if (config === undefined)
+    return `Filled in from ${output}, which does not keep its config: write that below.`;
+  return `Filled in from ${output}. A blob that was replaced since is another one: the verdict has the digests of what it read.`;
+}

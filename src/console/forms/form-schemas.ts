@@ -1,4 +1,5 @@
 import type { FormSchemas } from "../../contract/api/form-schemas.ts";
+import type { SubmittedOperation } from "../../contract/config/job-operations.ts";
 
 /** The part of JSON Schema (draft 2020-12) that payloads use. */
 export interface JsonSchema {
@@ -31,6 +32,11 @@ export function formSchemas(): Promise<FormSchemas> {
     throw error;
   });
   return fetched;
+}
+
+/** The schema of an operation's payload. */
+export function payloadSchema({ payloads }: FormSchemas, operation: SubmittedOperation): JsonSchema {
+  return payloads[operation] as JsonSchema;
 }
 
 async function fetchSchemas(): Promise<FormSchemas> {

@@ -1,5 +1,94 @@
-import type { View } from "../view.ts";
+import type { Operation } from "../../contract/config/job-operations.ts";
+import { element, fill } from "../dom.ts";
+import type { View, ViewContext } from "../view.ts";
+import { newId } from "./field-control.ts";
+import { formSchemas, payloadSchema } from "./form-schemas.ts";
+import { makeInputs } from "./input-forms.ts";
+import { addModelParameters } from "./model-parameters.ts";
+import { PayloadForm } from "./payload-form.ts";
+import { formParts } from "./schema-fields.ts";
+import { offerKnownBlobs } from "./url-fields.ts";
 
-export const showJobForm: View = (container) => {
-  container.append("This form comes with the next version.");
+/** The two jobs, in words. */
+const JOBS: Readonly<Record<Operation, string>> = {
+  run_ml_job: "One regressor for each ticker",
+  run_dl_job: "Neural networks",
 };
+
+const NAMES = Object.keys(JOBS) as Operation[];
+
+/** Members of the payload that stay when the reader chooses the other job. */
+const SHARED = ["feature_url", "data_extractor_url", "portable"];
+
+/** Hands in a job. The address may carry `operation`, `feature_url` and `data_extractor_url`. */
+export const showJobForm: View = async (container, context) => {
+  const schemas = await formSchemas();
+  const forms = new Map<Operation, JobForm>();
+  const place = element("div");
+  let shown: JobForm | undefined;
+  const show = (operation: Operation) => {
+    const next = forms.get(operation) ?? makeJobForm(operation, initialOf(context), schemas, context);
+    forms.set(operation, next);
+    if (shown !== undefined && shown !== next) takeOver(next.form, shown.form);
+    shown = next;
+    fill(place, next.form.element);
+  };
+  const inputs = makeInputs(context, (blobs) => {
+    for (const { refresh } of forms.values()) refresh();
+    for (const [name, url] of Object.entries(blobs)) shown?.form.set([name], url);
+  });
+  const first = NAMES.find((name) => name === context.params.get("operation")) ?? "run_ml_job";
+  const names = newId();
+  fill(
+    container,
+    element(
+      "fieldset",
+      { class: "jobs" },
+      element("legend", {}, "Job"),
+      ...NAMES.map((name) => {
+        const radio = element("input", { type: "radio", name: names, value: name, checked: name === first });
+        radio.addEventListener("change", () => show(name));
+        return element("label", { class: "check" }, radio, `${JOBS[name]} (${name})`);
+      }),
+    ),
+    element(
+      "details",
+      { class: "inputs" },
+      element("summary", {}, "Upload inputs, or prepare them from a price CSV"),
+      inputs,
+    ),
+    place,
+  );
+  show(first);
+};
+
+interface JobForm {
+  readonly form: PayloadForm;
+  /** Offers what was uploaded since. */
+  refresh(): void;
+}
+
+function makeJobForm(
+  operation: Operation,
+  initial: string,
+  schemas: Awaited<ReturnType<typeof formSchemas>>,
+  context: ViewContext,
+): JobForm {
+  const parts = formParts(payloadSchema(schemas, operation));
+  const form = new PayloadForm({ operation, parts, initial, submit: "Submit the job", context });
+  if (operation === "run_ml_job") addModelParameters(form, schemas);
+  return { form, refresh: offerKnownBlobs(form, context) };
+}
+
+function takeOver(next: PayloadForm, former: PayloadForm): void {
+  for (const name of SHARED) next.set([name], former.valueAt([name]));
+}
+
+/** The inputs that the address names. */
+function initialOf({ params }: ViewContext): string {
+  const given = ["feature_url", "data_extractor_url"].flatMap((name) => {
+    const url = params.get(name);
+    return url === null ? [] : [[name, url] as const];
+  });
+  return JSON.stringify(Object.fromEntries(given), null, 2);
+}

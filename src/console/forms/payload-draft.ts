@@ -61,12 +61,12 @@ export class PayloadDraft {
   }
 
   /**
-   * Changes one member. @param value undefined leaves it out. @param text how a member of the payload itself is written.
+   * Changes one member. @param value undefined leaves it out. @param json how the reader has written a member of the payload itself.
    */
-  set(path: Path, value: RawJson | undefined, text?: string): void {
+  set(path: Path, value: RawJson | undefined, json?: string): void {
     const [key] = path;
-    if (path.length === 1 && value !== undefined && text !== undefined) {
-      this.#written.set(key!, { value, text: withoutUnseen(text.trim()) });
+    if (path.length === 1 && value !== undefined && json !== undefined) {
+      this.#written.set(key!, { value, text: withoutUnseen(json.trim()) });
     }
     this.#tree = withoutEmpty(withValue(this.#tree, path, value), this.#prunable);
     this.#text = this.#print();

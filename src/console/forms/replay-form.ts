@@ -1,5 +1,29 @@
-import type { View } from "../view.ts";
+import { element, fill } from "../dom.ts";
+import type { View, ViewContext } from "../view.ts";
+import { formSchemas, payloadSchema } from "./form-schemas.ts";
+import { PayloadForm } from "./payload-form.ts";
+import { formParts } from "./schema-fields.ts";
 
-export const showReplayForm: View = (container) => {
-  container.append("This form comes with the next version.");
+const WHAT =
+  "Runs the job of an output once more on the same inputs and compares both outputs number by number. Only output_url is needed: the rest is for inputs that are no longer where the output says. An output of a version that kept no config needs it byte for byte, as config in the JSON.";
+
+/** Replays an output. The address may carry `output`, its URL, or `operation`, the id of a job that succeeded. */
+export const showReplayForm: View = async (container, context) => {
+  const [schemas, output] = await Promise.all([formSchemas(), outputOf(context)]);
+  const parts = formParts(payloadSchema(schemas, "replay"));
+  const form = new PayloadForm({
+    operation: "replay",
+    // A config counts by its bytes, which a field would write anew.
+    parts: parts.filter(({ name }) => name !== "config"),
+    initial: JSON.stringify(output === undefined ? {} : { output_url: output }, null, 2),
+    submit: "Submit the replay",
+    context,
+  });
+  fill(container, element("p", {}, WHAT), form.element);
 };
+
+async function outputOf({ client, params, signal }: ViewContext): Promise<string | undefined> {
+  const id = params.get("operation");
+  if (id === null) return params.get("output") ?? undefined;
+  return (await client.getOperation(id, { signal })).result?.output_url;
+}

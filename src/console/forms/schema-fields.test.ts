@@ -3,6 +3,7 @@ import { test } from "node:test";
 import type { FormSchemas } from "../../contract/api/form-schemas.ts";
 import { formSchemasText } from "../../service/http/page/console-forms.ts";
 import { pathName } from "./fault-places.ts";
+import { labelOf } from "./labels.ts";
 import { allParts, type Field, formParts, prunable } from "./schema-fields.ts";
 
 const SCHEMAS = JSON.parse(formSchemasText()) as FormSchemas;
@@ -103,4 +104,22 @@ test("the parameters of every model are offered with their defaults, without tho
     assert.ok(!lightgbm.includes(refused), refused);
   const alpha = parameters.ridge!.find(({ name }) => name === "alpha")!;
   assert.deepEqual([alpha.byDefault, alpha.takes], ["1.0", "a number or a list"]);
+});
+
+test("every field and section has words beside its name, but sections and networks that are names themselves", () => {
+  const names = Object.keys(SCHEMAS.payloads).flatMap((operation) =>
+    allParts(partsOf(operation as keyof FormSchemas["payloads"])).map(({ name }) => name),
+  );
+  const bare = [...new Set(names)].filter((name) => labelOf(name) === undefined);
+  assert.deepEqual(bare, [
+    "ML params",
+    "NN params",
+    "Dot prediction",
+    "lstm",
+    "cnn",
+    "transformer",
+    "mlp",
+    "portfolio_lstm",
+    "portfolio_transformer",
+  ]);
 });

@@ -1,25 +1,33 @@
+/** Texts whose keys a form remembers. */
+const REMEMBERED = 20;
+
 /**
- * Idempotency keys of one form. The same text keeps its key, so a double click, a retry and the curl line are one operation;
- * another text is another request. A form that is opened anew begins with a new key.
+ * Idempotency keys of one form. A text that was sent keeps its key, so a double click, a retry and the curl line are one
+ * operation; another text is another request. A form that is opened anew begins with a new key.
  */
 export class SubmissionKey {
-  #key = newKey();
-  #sent: string | undefined;
+  #next = newKey();
+  readonly #sent = new Map<string, string>();
 
   /** The key for this text. */
   of(text: string): string {
-    if (this.#sent !== undefined && this.#sent !== text) {
-      this.#key = newKey();
-      this.#sent = undefined;
-    }
-    return this.#key;
+    return this.#sent.get(text) ?? this.#next;
   }
 
-  /** Says that a request with this text has gone out under its key. */
+  /** The same, for a request that goes out now. */
   sent(text: string): string {
     const key = this.of(text);
-    this.#sent = text;
+    if (key !== this.#next) return key;
+    this.#sent.set(text, key);
+    this.#next = newKey();
+    if (this.#sent.size > REMEMBERED) this.#sent.delete(this.#sent.keys().next().value!);
     return key;
+  }
+
+  /** Takes other keys, also for texts that were sent. */
+  renew(): void {
+    this.#sent.clear();
+    this.#next = newKey();
   }
 }
 

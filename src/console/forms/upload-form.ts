@@ -1,5 +1,21 @@
+import { element, fill } from "../dom.ts";
 import type { View } from "../view.ts";
+import { makeInputs, type ReadyInputs } from "./input-forms.ts";
 
-export const showUploadForm: View = (container) => {
-  container.append("This form comes with the next version.");
+/** Uploads inputs, or prepares them, and leads to the job that takes them. */
+export const showUploadForm: View = (container, context) => {
+  let inputs: ReadyInputs = {};
+  const next = element("p", {});
+  const ready = (more: ReadyInputs) => {
+    inputs = { ...inputs, ...more };
+    fill(
+      next,
+      element(
+        "a",
+        { href: `#/job?${new URLSearchParams({ ...inputs })}` },
+        "Hand in a job with these inputs",
+      ),
+    );
+  };
+  container.append(makeInputs(context, ready), next);
 };

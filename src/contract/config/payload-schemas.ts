@@ -12,7 +12,7 @@ const portable = z
   .boolean()
   .optional()
   .describe(
-    "Ours: pins the kernels of the engine, so that every x86-64-v3 processor leaves the same bytes; slower.",
+    "Added by mucast: pins the kernels of the engine, so that every x86-64-v3 processor leaves the same bytes; slower.",
   );
 
 /** What the jobs take beside the three given members. All of it is ours, and optional. */

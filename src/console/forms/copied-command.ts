@@ -1,0 +1,42 @@
+import { element, fill } from "../dom.ts";
+
+/** A command that the reader may look at and copy. */
+export interface CopiedCommand {
+  readonly element: HTMLElement;
+  show(command: string): void;
+}
+
+/** @param hint what the reader has to know to run it. */
+export function copiedCommand(summary: string, hint: string): CopiedCommand {
+  const text = element("pre", { tabindex: 0, class: "code", role: "region", "aria-label": summary });
+  const said = element("span", { role: "status" });
+  const copy = element("button", { type: "button", class: "plain" }, "Copy");
+  copy.addEventListener("click", async () =>
+    fill(said, (await isCopied(text)) ? "Copied." : "Selected: copy it with the keys of your browser."),
+  );
+  return {
+    element: element(
+      "details",
+      { class: "command" },
+      element("summary", {}, summary),
+      element("p", { class: "hint" }, hint),
+      text,
+      element("p", {}, copy, " ", said),
+    ),
+    show: (command) => {
+      fill(text, command);
+      fill(said);
+    },
+  };
+}
+
+/** Copies the text; where the browser keeps the clipboard from a page, as over plain http, it selects the text. */
+async function isCopied(text: HTMLElement): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text.textContent ?? "");
+    return true;
+  } catch {
+    getSelection()?.selectAllChildren(text);
+    return false;
+  }
+}

@@ -1,0 +1,113 @@
+import type { RawJson } from "../../contract/json/json-text.ts";
+import { element } from "../dom.ts";
+import { type Control, faultLine, fieldControl, nameOf, newId } from "./field-control.ts";
+import { labelOf } from "./labels.ts";
+import type { Path } from "./payload-tree.ts";
+import type { FormPart, Group } from "./schema-fields.ts";
+
+/** What shows faults: a control, or a section for those of its members that have no control. */
+export interface FaultPlace {
+  readonly path: Path;
+  readonly element: HTMLElement;
+  showFaults(messages: readonly string[]): void;
+  focus(): void;
+}
+
+/** The parts of a form on the page. */
+export interface Fields {
+  readonly elements: readonly HTMLElement[];
+  readonly controls: readonly Control[];
+  /** In the order of the page. */
+  readonly places: readonly FaultPlace[];
+  /** Shows what a tree holds; `except` is the control that the reader is typing into. */
+  show(valueAt: (path: Path) => RawJson | undefined, except?: Control): void;
+}
+
+/** @param changed is called with the path of what the reader has changed. */
+type PathChanged = (path: Path, value: RawJson | undefined, json: string | undefined, by?: Control) => void;
+
+/** Makes the controls and sections of a form. */
+export function makeFields(parts: readonly FormPart[], changed: PathChanged): Fields {
+  const made = parts.map((part) =>
+    part.kind === "group" ? makeGroup(part, changed) : makeField(part, changed),
+  );
+  return {
+    elements: made.flatMap(({ elements }) => elements),
+    controls: made.flatMap(({ controls }) => controls),
+    places: made.flatMap(({ places }) => places),
+    show: (valueAt, except) => {
+      for (const fields of made) fields.show(valueAt, except);
+    },
+  };
+}
+
+function makeField(field: Exclude<FormPart, Group>, changed: PathChanged): Fields {
+  const control = fieldControl(field, (value, json) => changed(field.path, value, json, control));
+  return {
+    elements: [control.element],
+    controls: [control],
+    places: [{ ...placeOf(control), path: field.path }],
+    show: (valueAt, except) => {
+      if (control !== except) control.show(valueAt(field.path));
+      showOnly(control.element, field, valueAt);
+    },
+  };
+}
+
+function placeOf({ element: place, showFaults, focus }: Control): Omit<FaultPlace, "path"> {
+  return { element: place, showFaults, focus };
+}
+
+/** A section. One that only holds another section stands for it, with no frame of its own. */
+function makeGroup(group: Group, changed: PathChanged): Fields {
+  const inner = makeFields(group.parts, changed);
+  const faults = faultLine(newId());
+  faults.element.tabIndex = -1;
+  const [only] = group.parts;
+  const isWrapper = group.parts.length === 1 && only?.kind === "group" && group.presence === "always";
+  const box = element("input", { type: "checkbox" });
+  const held = element("div", { class: "held" }, ...inner.elements);
+  box.addEventListener("change", () => changed(group.path, box.checked ? {} : undefined, undefined));
+  const frame = isWrapper
+    ? element("div", {}, faults.element, ...inner.elements)
+    : element(
+        "fieldset",
+        { class: "group" },
+        element("legend", {}, ...nameOf({ ...group, isRequired: false })),
+        group.description !== "" && element("p", { class: "hint" }, group.description),
+        group.presence === "chosen" &&
+          element(
+            "label",
+            { class: "check" },
+            box,
+            `With ${(labelOf(group.name) ?? group.name).toLowerCase()}`,
+          ),
+        faults.element,
+        held,
+      );
+  const place = {
+    path: group.path,
+    element: frame,
+    showFaults: faults.show,
+    focus: () => faults.element.focus(),
+  };
+  return {
+    elements: [frame],
+    controls: inner.controls,
+    places: [place, ...inner.places],
+    show: (valueAt, except) => {
+      box.checked = valueAt(group.path) !== undefined;
+      held.hidden = group.presence === "chosen" && !box.checked;
+      showOnly(frame, group, valueAt);
+      inner.show(valueAt, except);
+    },
+  };
+}
+
+function showOnly(
+  shown: HTMLElement,
+  { onlyWith }: FormPart,
+  valueAt: (path: Path) => RawJson | undefined,
+): void {
+  if (onlyWith !== undefined) shown.hidden = valueAt(onlyWith.path) !== onlyWith.value;
+}

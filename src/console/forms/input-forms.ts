@@ -1,0 +1,26 @@
+import { element } from "../dom.ts";
+import type { ViewContext } from "../view.ts";
+import { rememberBlob } from "./known-blobs.ts";
+import { makeUploadList } from "./upload-list.ts";
+
+/** URLs of inputs by the members of a payload that take them. */
+export interface ReadyInputs {
+  readonly feature_url?: string;
+  readonly data_extractor_url?: string;
+}
+
+/**
+ * The ways to get inputs into the service.
+ * @param ready is called with what has been stored.
+ */
+export function makeInputs(context: ViewContext, ready: (inputs: ReadyInputs) => void): HTMLElement {
+  const uploads = makeUploadList(context, ({ kind }, url) => {
+    rememberBlob(context.client, url);
+    ready(kind === "feature_engine" ? { feature_url: url } : { data_extractor_url: url });
+  });
+  return element(
+    "div",
+    { class: "ways" },
+    element("section", {}, element("h2", {}, "Upload input blobs"), uploads),
+  );
+}

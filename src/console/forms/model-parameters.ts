@@ -1,0 +1,113 @@
+import type { FormSchemas, ModelParameter } from "../../contract/api/form-schemas.ts";
+import { element, fill } from "../dom.ts";
+import { faultLine, newId } from "./field-control.ts";
+import type { PayloadForm } from "./payload-form.ts";
+import { isObject, readTree } from "./payload-tree.ts";
+
+const MODEL = ["config", "ML params", "model"];
+const MODEL_PARAMS = ["config", "ML params", "model_params"];
+
+/**
+ * Below the JSON of `model_params`: the parameters of the chosen model with their defaults, and a way to put one of them in.
+ */
+export function addModelParameters(form: PayloadForm, schemas: FormSchemas): void {
+  const control = form.controls.find(({ field }) => field.path.join() === MODEL_PARAMS.join());
+  if (control === undefined) return;
+  const place = element("div", { class: "parameters" });
+  control.element.append(place);
+  let listed: string | undefined;
+  const show = () => {
+    const named = form.valueAt(MODEL);
+    const lower = typeof named === "string" ? named.toLowerCase() : "";
+    const model = Object.hasOwn(schemas.models, lower) ? schemas.models[lower] : undefined;
+    if (model === listed) return;
+    listed = model;
+    fill(place, ...(model === undefined ? [] : parametersOf(model, schemas.parameters[model]!, form)));
+  };
+  form.onChange = show;
+  show();
+}
+
+function parametersOf(
+  model: string,
+  parameters: readonly ModelParameter[],
+  form: PayloadForm,
+): HTMLElement[] {
+  const id = newId();
+  const about = element("p", { class: "hint", id: `${id}-hint` });
+  const fault = faultLine(`${id}-fault`);
+  const chosen = element(
+    "select",
+    { id, "aria-describedby": `${id}-hint ${id}-fault` },
+    ...parameters.map(({ name }) => element("option", { value: name }, name)),
+  );
+  const add = element("button", { type: "button", class: "plain" }, "Put it in");
+  const found = () => parameters.find(({ name }) => name === chosen.value)!;
+  const tell = () => {
+    fault.show([]);
+    fill(about, aboutParameter(found()));
+  };
+  chosen.addEventListener("change", tell);
+  add.addEventListener("click", () => fault.show(putIn(form, found())));
+  tell();
+  return [
+    element(
+      "div",
+      { class: "field" },
+      element("label", { for: id }, `A parameter of ${model}`),
+      element("div", { class: "beside" }, chosen, add),
+      about,
+      fault.element,
+    ),
+    tableOf(model, parameters),
+  ];
+}
+
+/** Puts a parameter in with its default. @returns why it could not. */
+function putIn(form: PayloadForm, { name, byDefault }: ModelParameter): string[] {
+  const given = form.valueAt(MODEL_PARAMS);
+  const broken = form.controls.find(({ field }) => field.path.join() === MODEL_PARAMS.join())?.broken;
+  if (broken !== undefined || (given !== undefined && !isObject(given)))
+    return ["Mend the JSON above first."];
+  if (given !== undefined && Object.hasOwn(given, name)) return [`${name} is there already.`];
+  form.set([...MODEL_PARAMS, name], readTree(byDefault ?? "null", name));
+  return [];
+}
+
+function aboutParameter({ takes, choices, byDefault }: ModelParameter): string {
+  const sentences = [
+    takes === "" ? "What it takes is known once it is fitted." : `Takes ${takes}.`,
+    ...(choices.length === 0 ? [] : [`One of ${choices.join(", ")}.`]),
+    byDefault === null ? "The library chooses its default." : `${byDefault} where it is left out.`,
+  ];
+  return sentences.join(" ");
+}
+
+function tableOf(model: string, parameters: readonly ModelParameter[]): HTMLElement {
+  const rows = parameters.map(({ name, takes, choices, byDefault }) =>
+    element(
+      "tr",
+      {},
+      element("th", { scope: "row" }, name),
+      element("td", {}, byDefault ?? "its own"),
+      element("td", {}, choices.length > 0 ? choices.join(", ") : takes),
+    ),
+  );
+  const heads = ["Parameter", "Default", "Takes"].map((words) => element("th", { scope: "col" }, words));
+  const table = element(
+    "table",
+    {},
+    element("thead", {}, element("tr", {}, ...heads)),
+    element("tbody", {}, ...rows),
+  );
+  return element(
+    "details",
+    {},
+    element("summary", {}, `All ${parameters.length} parameters of ${model} and their defaults`),
+    element(
+      "div",
+      { class: "scroll", tabindex: 0, role: "region", "aria-label": `Parameters of ${model}` },
+      table,
+    ),
+  );
+}

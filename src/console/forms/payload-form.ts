@@ -1,0 +1,224 @@
+import { MucastApiError } from "../../client/index.ts";
+import type { SubmittedOperation } from "../../contract/config/job-operations.ts";
+import type { RawJson } from "../../contract/json/json-text.ts";
+import type { Problem } from "../../contract/problems/problem.ts";
+import { element, fill } from "../dom.ts";
+import type { ViewContext } from "../view.ts";
+import { copiedCommand } from "./copied-command.ts";
+import { curlLine } from "./curl-line.ts";
+import { faultsIn, pathName, placeFaults } from "./fault-places.ts";
+import type { Control } from "./field-control.ts";
+import { makeFields } from "./field-group.ts";
+import { PayloadDraft } from "./payload-draft.ts";
+import type { Path } from "./payload-tree.ts";
+import { makeRawPayload } from "./raw-payload.ts";
+import { makeRefusal } from "./refusal.ts";
+import { type FormPart, prunable } from "./schema-fields.ts";
+import { SubmissionKey } from "./submission-key.ts";
+import { submitPayload } from "./submit-payload.ts";
+import { makeTabs } from "./tabs.ts";
+
+export interface PayloadFormOptions {
+  readonly operation: SubmittedOperation;
+  readonly parts: readonly FormPart[];
+  /** The payload that the form begins with, as JSON text. */
+  readonly initial: string;
+  /** What the button says. */
+  readonly submit: string;
+  readonly context: ViewContext;
+}
+
+const LOST_ANSWER =
+  "The service did not answer, so it is not known whether it has taken the request. Send it again: under the same key it is the same operation.";
+
+/** The number of the tab with the JSON. */
+const RAW = 1;
+
+/**
+ * The form of one payload: fields by its schema, the same as JSON text, the command that sends it, and the button that does.
+ * What the service refuses stands at its fields.
+ */
+export class PayloadForm {
+  readonly element: HTMLFormElement;
+  readonly controls: readonly Control[];
+  /** Called after each change, and once at the beginning. */
+  onChange: () => void = () => undefined;
+  readonly #options: PayloadFormOptions;
+  readonly #draft: PayloadDraft;
+  readonly #keys = new SubmissionKey();
+  readonly #fields;
+  readonly #raw = makeRawPayload((typed) => this.#write(typed));
+  readonly #refusal = makeRefusal();
+  readonly #command = copiedCommand(
+    "The same as a line of curl",
+    "For any POSIX shell. It carries the idempotency key of this form: sent twice, or by both, it is one operation.",
+  );
+  readonly #button: HTMLButtonElement;
+  readonly #waiting = element(
+    "p",
+    { class: "fault" },
+    "The JSON has a fault. Mend it in its tab; until then the fields show what it said before.",
+  );
+  readonly #said = element("p", { role: "status" });
+  #tab = 0;
+  #isSending = false;
+
+  constructor(options: PayloadFormOptions) {
+    this.#options = options;
+    const { parts } = options;
+    this.#draft = new PayloadDraft(prunable(parts));
+    this.#draft.write(options.initial);
+    this.#fields = makeFields(parts, (path, value, json, by) => this.#change(path, value, json, by));
+    this.controls = this.#fields.controls;
+    this.#button = element("button", { type: "submit" }, options.submit);
+    const fields = element("fieldset", { class: "fields" }, ...this.#fields.elements);
+    const tabs = makeTabs(
+      "How to write the request",
+      [
+        { name: "Fields", panel: element("div", {}, this.#waiting, fields) },
+        { name: "JSON", panel: this.#raw.element },
+      ],
+      (chosen) => this.#showTab(chosen, fields),
+    );
+    this.element = element(
+      "form",
+      { class: "payload", novalidate: true },
+      this.#refusal.element,
+      tabs,
+      fields.parentElement!,
+      this.#raw.element,
+      this.#command.element,
+      element("p", { class: "actions" }, this.#button),
+      this.#said,
+    );
+    this.element.addEventListener("submit", (event) => {
+      event.preventDefault();
+      void this.#send();
+    });
+    this.#show();
+  }
+
+  /** What the form sends. */
+  get text(): string {
+    return this.#draft.text;
+  }
+
+  valueAt(path: Path): RawJson | undefined {
+    return this.#draft.valueAt(path);
+  }
+
+  /** Changes a member as a field would. */
+  set(path: Path, value: RawJson | undefined): void {
+    this.#change(path, value, undefined);
+  }
+
+  #change(path: Path, value: RawJson | undefined, json: string | undefined, by?: Control): void {
+    this.#draft.set(path, value, json);
+    this.#show(by);
+  }
+
+  #write(typed: string): void {
+    this.#draft.write(typed);
+    this.#show();
+  }
+
+  /** @param by the control that the reader is typing into. */
+  #show(by?: Control): void {
+    const draft = this.#draft;
+    if (draft.fault === undefined) this.#fields.show((path) => draft.valueAt(path), by);
+    this.#raw.show(draft.text, draft.fault);
+    this.#showCommand();
+    this.onChange();
+  }
+
+  #showCommand(): void {
+    const { operation, context } = this.#options;
+    this.#command.show(
+      curlLine({
+        method: "POST",
+        url: `${context.baseUrl}v1/${operation}`,
+        headers: {
+          "Content-Type": "application/json",
+          "Idempotency-Key": this.#keys.of(this.#draft.text),
+        },
+        hasKey: context.hasCredentials,
+        body: this.#draft.text,
+      }),
+    );
+  }
+
+  #showTab(chosen: number, fields: HTMLFieldSetElement): void {
+    this.#tab = chosen;
+    // A change of a field would lose a text that is no JSON.
+    fields.disabled = this.#draft.fault !== undefined;
+    this.#waiting.hidden = !fields.disabled;
+  }
+
+  async #send(): Promise<void> {
+    if (this.#isSending || !this.#isSendable()) return;
+    const { operation, context } = this.#options;
+    const { client, signal } = context;
+    const text = this.#draft.text;
+    this.#setSending(true);
+    try {
+      const { id } = await submitPayload(client, operation, text, {
+        idempotencyKey: this.#keys.sent(text),
+        signal,
+      });
+      context.notify(`Submitted as ${id}.`);
+      context.navigate(`#/operations/${id}`);
+    } catch (error) {
+      if (!signal.aborted) this.#refused(error);
+    } finally {
+      this.#setSending(false);
+    }
+  }
+
+  #setSending(isSending: boolean): void {
+    this.#isSending = isSending;
+    this.#button.setAttribute("aria-disabled", String(isSending));
+    fill(this.#said, isSending && "Being sent. Where the service is busy or away, it is sent again.");
+    if (!isSending) return;
+    this.#refusal.clear();
+    this.#showFaults(new Map());
+  }
+
+  /** Whether what the fields show is what is sent. Says and shows where it is not. */
+  #isSendable(): boolean {
+    if (this.#draft.fault !== undefined) {
+      this.#raw.focus();
+      return false;
+    }
+    const broken = this.#fields.controls.find((control) => control.broken !== undefined);
+    broken?.focus();
+    return broken === undefined;
+  }
+
+  #refused(error: unknown): void {
+    if (error instanceof MucastApiError) this.#showProblem(error.problem);
+    else this.#refusal.say(LOST_ANSWER);
+  }
+
+  #showProblem(problem: Problem): void {
+    // The service has another payload under this key, such as that of a command which was changed after it was copied.
+    if (problem.code === "idempotency_conflict") this.#keys.renew();
+    this.#showCommand();
+    const faults = faultsIn(problem);
+    const { at, elsewhere } = placeFaults(
+      faults,
+      this.#fields.places.map(({ path }) => path),
+    );
+    const messages = new Map([...at].map(([name, found]) => [name, found.map((fault) => fault.message)]));
+    this.#refusal.showProblem(problem, elsewhere, faults.length - elsewhere.length);
+    this.#raw.showRefused(faults);
+    this.#showFaults(messages)?.focus();
+  }
+
+  /** Shows faults by place, and none elsewhere. @returns what has the first of them. */
+  #showFaults(messages: ReadonlyMap<string, readonly string[]>): { focus(): void } | undefined {
+    const { places } = this.#fields;
+    for (const place of places) place.showFaults(messages.get(pathName(place.path)) ?? []);
+    if (messages.size === 0) return undefined;
+    return this.#tab === RAW ? this.#raw : places.find(({ path }) => messages.has(pathName(path)));
+  }
+}

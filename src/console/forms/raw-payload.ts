@@ -1,0 +1,74 @@
+import { element, fill } from "../dom.ts";
+import { shown } from "../shown-text.ts";
+import type { ShownFault } from "./fault-places.ts";
+import { faultLine, newId } from "./field-control.ts";
+import { LONGEST_PAYLOAD } from "./payload-tree.ts";
+
+/** The payload as JSON text that the reader may write. */
+export interface RawPayload {
+  readonly element: HTMLElement;
+  show(text: string, fault: string | undefined): void;
+  /** Lists what the service has refused in it. */
+  showRefused(faults: readonly ShownFault[]): void;
+  focus(): void;
+}
+
+const HINT =
+  "What is sent, as it stands here: numbers keep their spelling. The fields show the same, and a change of one writes it anew.";
+
+/** @param typed is called with the text at every change by the reader. */
+export function makeRawPayload(typed: (text: string) => void): RawPayload {
+  const id = newId();
+  const fault = faultLine(`${id}-fault`);
+  const refused = element("ul", { class: "fault", id: `${id}-refused` });
+  const input = element("textarea", {
+    id,
+    class: "code raw",
+    rows: 24,
+    autocomplete: "off",
+    spellcheck: "false",
+    autocapitalize: "off",
+    maxlength: LONGEST_PAYLOAD,
+    "aria-describedby": `${id}-hint ${id}-fault ${id}-refused`,
+  });
+  let latest = "";
+  input.addEventListener("input", () => {
+    fill(refused);
+    typed(input.value);
+  });
+  input.addEventListener("change", () => {
+    input.value = latest;
+  });
+  const frame = element(
+    "div",
+    {},
+    element(
+      "div",
+      { class: "field" },
+      element("label", { for: id }, "Payload"),
+      input,
+      fault.element,
+      refused,
+      element("p", { class: "hint", id: `${id}-hint` }, HINT),
+    ),
+  );
+  return {
+    element: frame,
+    show: (text, broken) => {
+      latest = text;
+      // The reader's own characters stay as they are while they are typed.
+      if (document.activeElement !== input && input.value !== text) input.value = text;
+      fault.show(broken === undefined ? [] : [broken]);
+      if (broken === undefined) input.removeAttribute("aria-invalid");
+      else input.setAttribute("aria-invalid", "true");
+    },
+    showRefused: (faults) =>
+      fill(
+        refused,
+        ...faults.map(({ path, message }) =>
+          element("li", {}, shown(path === "" ? message : `${path}: ${message}`, 1_000)),
+        ),
+      ),
+    focus: () => input.focus(),
+  };
+}

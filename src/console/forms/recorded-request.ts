@@ -1,0 +1,97 @@
+import type { MucastClient } from "../../client/index.ts";
+
+/** What an output records of the job that left it. */
+export interface RecordedRequest {
+  readonly featureUrl: string;
+  readonly dataExtractorUrl: string;
+  /** JSON text of the config; undefined where the output does not keep it. */
+  readonly config: string | undefined;
+}
+
+/** Bytes at the end of an output. A config has at most 32 KiB, and an escaped one no more than six times as many. */
+const TAIL = 2 ** 18;
+
+/**
+ * Reads the end of an output, where its provenance stands.
+ * @returns undefined for an output of a version that had none there.
+ * @throws MucastApiError not_found where the output is gone.
+ */
+export async function recordedRequest(
+  client: MucastClient,
+  outputName: string,
+  { baseUrl, signal }: { readonly baseUrl: string; readonly signal: AbortSignal },
+): Promise<RecordedRequest | undefined> {
+  const answer = await client.getBlob(outputName, { range: `bytes=-${TAIL}`, signal });
+  const found = provenanceIn(await answer.text());
+  if (found === undefined) return undefined;
+  const section = outputName.startsWith("nn_") ? "NN params" : "ML params";
+  return {
+    featureUrl: absoluteUrl(found.feature_url, baseUrl),
+    dataExtractorUrl: absoluteUrl(found.data_extractor_url, baseUrl),
+    config: found.config === null ? undefined : await configText(section, found.config, found.config_sha256),
+  };
+}
+
+export interface Provenance {
+  readonly feature_url: string;
+  readonly data_extractor_url: string;
+  /** JSON text of the job's own section. */
+  readonly config: string | null;
+  readonly config_sha256: string;
+}
+
+const MEMBER = '"provenance":{';
+
+/** The provenance in the end of an output, which is the document's last member. A text inside has its quotes escaped. */
+export function provenanceIn(tail: string): Provenance | undefined {
+  const at = tail.lastIndexOf(MEMBER);
+  const end = tail.lastIndexOf("}");
+  if (at < 0 || end < at) return undefined;
+  try {
+    const { feature_url, data_extractor_url, config, config_sha256 } = JSON.parse(
+      tail.slice(at + MEMBER.length - 1, end),
+    ) as Partial<Provenance>;
+    if (typeof feature_url !== "string" || typeof data_extractor_url !== "string") return undefined;
+    return {
+      feature_url,
+      data_extractor_url,
+      config: typeof config === "string" ? config : null,
+      config_sha256: String(config_sha256),
+    };
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/** An output names an input that is a file by its name alone; the service has it under its own URL. */
+function absoluteUrl(recorded: string, baseUrl: string): string {
+  return /^https?:\/\//.test(recorded) ? recorded : `${baseUrl}data/${recorded}`;
+}
+
+/**
+ * The config of a recorded section: with the white space around the section that gives the recorded digest, where it is of a usual
+ * form, so that a verdict on the same config has the same digest.
+ */
+export async function configText(name: string, section: string, digest: string): Promise<string> {
+  const key = JSON.stringify(name);
+  const spellings = [
+    `{${key}:${section}}`,
+    `{${key}: ${section}}`,
+    `{ ${key}: ${section} }`,
+    `{\n  ${key}: ${section}\n}`,
+    `{\n    ${key}: ${section}\n  }`,
+    `{\n    ${key}: ${section}\n}`,
+    `{\n\t${key}: ${section}\n}`,
+  ];
+  const texts = spellings.flatMap((text) => [text, `${text}\n`]);
+  for (const text of texts) if ((await sha256(text)) === digest) return text;
+  return texts[0]!;
+}
+
+/** In hexadecimal digits; undefined where the browser has no digests, as over plain http. */
+async function sha256(text: string): Promise<string | undefined> {
+  const digest = await globalThis.crypto.subtle?.digest("SHA-256", new TextEncoder().encode(text));
+  if (digest === undefined) return undefined;
+  return [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}

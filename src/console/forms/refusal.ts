@@ -1,0 +1,49 @@
+import { MucastApiError } from "../../client/index.ts";
+import type { Problem } from "../../contract/problems/problem.ts";
+import { element, fill } from "../dom.ts";
+import { shown } from "../shown-text.ts";
+import type { ShownFault } from "./fault-places.ts";
+
+/** Characters of one sentence of the service that a form shows. */
+const LONGEST_SENTENCE = 1_000;
+
+/** Why something was refused, above what has to be changed. A screen reader says it at once. */
+export interface Refusal {
+  readonly element: HTMLElement;
+  clear(): void;
+  /** @param sentences in words of the console or of the service. */
+  say(...sentences: readonly string[]): void;
+  /** @param elsewhere faults that no field is for. @param placed how many stand at their fields. */
+  showProblem(problem: Problem, elsewhere: readonly ShownFault[], placed: number): void;
+}
+
+export function makeRefusal(): Refusal {
+  const place = element("div", { class: "refusal", role: "alert" });
+  const say = (...sentences: readonly string[]) =>
+    fill(place, ...sentences.map((sentence) => element("p", {}, shown(sentence, LONGEST_SENTENCE))));
+  return {
+    element: place,
+    clear: () => fill(place),
+    say,
+    showProblem: ({ title, advice }, elsewhere, placed) => {
+      const where =
+        placed === 0
+          ? ""
+          : placed === 1
+            ? " One fault stands at its field."
+            : ` ${placed} faults stand at their fields.`;
+      say(`${title}.${where} ${advice}`);
+      if (elsewhere.length === 0) return;
+      const items = elsewhere.map(({ path, message }) =>
+        element("li", {}, shown(path === "" ? message : `${path}: ${message}`, LONGEST_SENTENCE)),
+      );
+      place.append(element("ul", {}, ...items));
+    },
+  };
+}
+
+/** What an error says to the reader, in sentences. */
+export function wordsOf(error: unknown): readonly string[] {
+  if (error instanceof MucastApiError) return [`${error.problem.detail}.`, error.problem.advice];
+  return ["The service does not answer. Try again once it does."];
+}

@@ -1,0 +1,104 @@
+import { counted } from "../../contract/errors/wording.ts";
+import { element, fill } from "../dom.ts";
+import type { ViewContext } from "../view.ts";
+import type { BlobName } from "./blob-name.ts";
+import { newId } from "./field-control.ts";
+import { makeUploadRow, type UploadRow } from "./upload-row.ts";
+
+/** Files of one list. */
+const MOST_FILES = 20;
+
+/**
+ * Files to upload: chosen, or dropped onto it. They are sent one after the other.
+ * @param stored is called with each blob that is stored.
+ */
+export function makeUploadList(
+  context: ViewContext,
+  stored: (name: BlobName, url: string) => void,
+): HTMLElement {
+  const rows: UploadRow[] = [];
+  const id = newId();
+  const input = element("input", {
+    id,
+    type: "file",
+    multiple: true,
+    accept: ".json,.gz",
+    "aria-describedby": `${id}-hint`,
+  });
+  const list = element("ul", { class: "uploads" });
+  const said = element("p", { role: "status" });
+  const button = element("button", { type: "button", disabled: true }, "Upload");
+  let isSending = false;
+  const showRows = () => {
+    fill(list, ...rows.map((row) => row.element));
+    button.disabled = rows.length === 0;
+  };
+  const remove = (row: UploadRow) => {
+    rows.splice(rows.indexOf(row), 1);
+    showRows();
+  };
+  const addFiles = (files: readonly File[]) => {
+    for (const row of rows.filter(({ state }) => state === "stored")) remove(row);
+    const room = MOST_FILES - rows.length;
+    for (const file of files.slice(0, room)) {
+      const row = makeUploadRow({
+        file,
+        context,
+        stored,
+        removed: () => {
+          remove(row);
+          input.focus();
+        },
+      });
+      rows.push(row);
+    }
+    fill(said, files.length > room && `At most ${MOST_FILES} files at a time: the others were left out.`);
+    showRows();
+  };
+  const sendAll = async () => {
+    if (isSending) return;
+    isSending = true;
+    const twice = rows.filter(
+      (row) => row.state === "ready" && rows.some((other) => other !== row && other.name === row.name),
+    );
+    for (const row of twice)
+      row.refuse(`Another file here is stored as ${row.name}, too. Give one of them another id.`);
+    for (const row of rows)
+      if (row.state === "ready" && !twice.includes(row) && !context.signal.aborted) await row.send();
+    isSending = false;
+  };
+  input.addEventListener("change", () => {
+    addFiles([...(input.files ?? [])]);
+    input.value = "";
+  });
+  button.addEventListener("click", () => void sendAll());
+  const zone = element(
+    "div",
+    { class: "drop" },
+    element("label", { for: id }, "Files"),
+    input,
+    element(
+      "p",
+      { class: "hint", id: `${id}-hint` },
+      `feature_engine_<id>.json and data_extractor_<id>.json, also gzipped; at most ${counted(MOST_FILES, "file")}. They may be dropped here.`,
+    ),
+  );
+  takeDrops(zone, addFiles);
+  return element("div", {}, zone, said, list, element("p", { class: "actions" }, button));
+}
+
+/** @param dropped gets the files of a drop; folders are left out. */
+export function takeDrops(zone: HTMLElement, dropped: (files: readonly File[]) => void): void {
+  zone.addEventListener("dragover", (event) => {
+    event.preventDefault();
+    zone.classList.add("over");
+  });
+  zone.addEventListener("dragleave", () => zone.classList.remove("over"));
+  zone.addEventListener("drop", (event) => {
+    event.preventDefault();
+    zone.classList.remove("over");
+    const items = [...(event.dataTransfer?.items ?? [])];
+    const files = items.filter((item) => item.kind === "file" && !item.webkitGetAsEntry()?.isDirectory);
+    dropped(files.flatMap((item) => item.getAsFile() ?? []));
+  });
+}

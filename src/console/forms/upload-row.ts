@@ -1,0 +1,145 @@
+import { MucastApiError } from "../../client/index.ts";
+import { element, fill } from "../dom.ts";
+import { shown } from "../shown-text.ts";
+import type { ViewContext } from "../view.ts";
+import { BLOB_KINDS, type BlobName, blobName, isBlobId, KIND_WORDS, suggestedName } from "./blob-name.ts";
+import { faultLine, newId } from "./field-control.ts";
+import { wordsOf } from "./refusal.ts";
+import { onBytesSent } from "./upload-fetch.ts";
+
+/** One file that the reader has chosen. */
+export interface UploadRow {
+  readonly element: HTMLElement;
+  /** The name under which it is stored. */
+  readonly name: string;
+  /** `ready` to be sent; `misnamed` where its id is none. */
+  readonly state: "ready" | "misnamed" | "sending" | "stored";
+  /** Says what is wrong with it before it is sent. */
+  refuse(message: string): void;
+  /** Sends it; settles once it is stored, refused or given up. */
+  send(): Promise<void>;
+}
+
+export interface UploadRowOptions {
+  readonly file: File;
+  readonly context: ViewContext;
+  /** Called with the URL once it is stored. */
+  readonly stored: (name: BlobName, url: string) => void;
+  readonly removed: () => void;
+}
+
+/** `If-None-Match: *` goes with the first request; where there is such a blob, the reader decides whether it is replaced. */
+export function makeUploadRow({ file, context, stored, removed }: UploadRowOptions): UploadRow {
+  const id = newId();
+  const suggested = suggestedName(file.name);
+  const kind = element(
+    "select",
+    { id: `${id}-kind` },
+    ...BLOB_KINDS.map((each) =>
+      element("option", { value: each, selected: each === suggested.kind }, `${KIND_WORDS[each]} (${each})`),
+    ),
+  );
+  const name = element("input", {
+    id: `${id}-id`,
+    type: "text",
+    value: suggested.id,
+    maxlength: 64,
+    autocomplete: "off",
+    spellcheck: "false",
+    autocapitalize: "off",
+    "aria-describedby": `${id}-name ${id}-fault`,
+  });
+  const fault = faultLine(`${id}-fault`);
+  const target = element("p", { class: "hint", id: `${id}-name` });
+  const progress = element("progress", {
+    max: Math.max(1, file.size),
+    value: 0,
+    hidden: true,
+    "aria-label": "Bytes sent",
+  });
+  const said = element("p", { role: "status" });
+  const actions = element("p", { class: "actions" });
+  let state: "ready" | "sending" | "stored" = "ready";
+  const chosen = (): BlobName => ({ kind: kind.value as BlobName["kind"], id: name.value.trim() });
+  const tell = () => {
+    fault.show(isBlobId(chosen().id) ? [] : ["1 to 64 letters, digits, _ or -."]);
+    fill(target, "Stored as ", shown(blobName(chosen())), ".");
+  };
+  const button = (words: string, act: () => void) =>
+    element("button", { type: "button", class: "plain", onclick: act }, words);
+  const show = (words: readonly string[], buttons: readonly HTMLElement[], isFailure = false) => {
+    said.className = isFailure ? "failed" : "";
+    fill(said, ...words.flatMap((sentence, i) => [i > 0 && " ", shown(sentence, 1_000)]));
+    fill(actions, ...buttons);
+  };
+  const leave = button("Leave out", removed);
+  const send = async (isNew: boolean): Promise<void> => {
+    const ended = new AbortController();
+    const wanted = chosen();
+    state = "sending";
+    kind.disabled = true;
+    name.disabled = true;
+    progress.hidden = false;
+    show([`${sizeInWords(file.size)} are being sent.`], [button("Stop", () => ended.abort())]);
+    onBytesSent(file, (sent) => {
+      progress.value = sent;
+    });
+    const signal = AbortSignal.any([ended.signal, context.signal]);
+    try {
+      const { url, created } = await context.client.putBlob(blobName(wanted), file, { isNew, signal });
+      state = "stored";
+      show([created ? "Stored." : "Stored in place of the former one."], []);
+      stored(wanted, url);
+    } catch (error) {
+      state = "ready";
+      kind.disabled = false;
+      name.disabled = false;
+      if (error instanceof MucastApiError && error.code === "precondition_failed") {
+        const words = `There is a ${blobName(wanted)} already. Give this file another id, or replace the stored one.`;
+        show([words], [button("Replace it", () => void send(false)), leave], true);
+      } else if (ended.signal.aborted) show(["Stopped; nothing of it is stored."], [leave]);
+      else show(wordsOf(error), [leave], true);
+    } finally {
+      progress.hidden = true;
+      progress.value = 0;
+    }
+  };
+  kind.addEventListener("change", tell);
+  name.addEventListener("input", tell);
+  tell();
+  show([], [leave]);
+  return {
+    element: element(
+      "li",
+      { class: "upload" },
+      element("p", { class: "file" }, shown(file.name, 80), ` (${sizeInWords(file.size)})`),
+      element(
+        "div",
+        { class: "beside" },
+        element("div", { class: "field" }, element("label", { for: `${id}-kind` }, "What it is"), kind),
+        element("div", { class: "field" }, element("label", { for: `${id}-id` }, "Id"), name),
+      ),
+      target,
+      fault.element,
+      progress,
+      said,
+      actions,
+    ),
+    get name() {
+      return blobName(chosen());
+    },
+    get state() {
+      return state === "ready" && !isBlobId(chosen().id) ? "misnamed" : state;
+    },
+    refuse: (message) => show([message], [leave], true),
+    send: () => send(true),
+  };
+}
+
+const UNITS = ["bytes", "KB", "MB", "GB"] as const;
+
+/** A size with its unit, four significant digits. */
+export function sizeInWords(bytes: number): string {
+  const power = bytes < 1_000 ? 0 : Math.min(UNITS.length - 1, Math.floor(Math.log10(bytes) / 3));
+  return `${Number((bytes / 1_000 ** power).toPrecision(4))} ${UNITS[power]}`;
+}

@@ -1,0 +1,51 @@
+import { element, fill } from "../dom.ts";
+import type { ViewContext } from "../view.ts";
+import type { BlobKind } from "./blob-name.ts";
+import { newId } from "./field-control.ts";
+import { knownBlobs, partnerOf } from "./known-blobs.ts";
+import type { PayloadForm } from "./payload-form.ts";
+
+/** The members of payloads that name an input, and its kind. */
+const URL_FIELDS: Readonly<Record<string, BlobKind>> = {
+  feature_url: "feature_engine",
+  data_extractor_url: "data_extractor",
+  previous_feature_url: "feature_engine",
+  previous_data_extractor_url: "data_extractor",
+};
+
+/** The other input of a job. */
+const PARTNER: Readonly<Record<string, string>> = {
+  feature_url: "data_extractor_url",
+  data_extractor_url: "feature_url",
+};
+
+/**
+ * Has the fields of URLs offer what was uploaded and prepared, and the other input of a job follow the one that is chosen, while it is
+ * empty.
+ * @returns what to call after a blob was remembered.
+ */
+export function offerKnownBlobs(form: PayloadForm, { client }: ViewContext): () => void {
+  const lists = form.controls.flatMap(({ field, input, element: place }) => {
+    const kind = URL_FIELDS[field.name];
+    if (kind === undefined || field.path.length > 1) return [];
+    const list = element("datalist", { id: newId() });
+    input.setAttribute("list", list.id);
+    place.append(list);
+    input.addEventListener("change", () => addPartner(form, field.name, client));
+    return [{ list, kind }];
+  });
+  const refresh = () => {
+    for (const { list, kind } of lists)
+      fill(list, ...knownBlobs(client, kind).map((url) => element("option", { value: url })));
+  };
+  refresh();
+  return refresh;
+}
+
+function addPartner(form: PayloadForm, name: string, client: ViewContext["client"]): void {
+  const other = PARTNER[name];
+  const url = form.valueAt([name]);
+  if (other === undefined || typeof url !== "string" || form.valueAt([other]) !== undefined) return;
+  const partner = partnerOf(client, url);
+  if (partner !== undefined) form.set([other], partner);
+}
