@@ -49,6 +49,13 @@ test("outputs are told apart where one is better, and a careful person takes tha
   );
 });
 
+test("fewer than 30 common dates tell no outputs apart", () => {
+  const few = [mlText({ scoreRows: 4, skill: 0.4 }), dlText({ scoreRows: 4, seed: 2 })];
+  const { tests, testsFinding } = reported(...few).comparison!;
+  assert.ok(tests.every(({ t, p }) => t === null && p === null));
+  assert.match(testsFinding, /^On 3 dates no test can tell the outputs apart: 30 are the least/);
+});
+
 test("a careful person takes none without skill, and none of two that are the same", () => {
   const none = reported(mlText(), BLIND).comparison!.choice;
   assert.deepEqual(

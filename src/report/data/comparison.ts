@@ -1,5 +1,5 @@
 import { dieboldMariano, type EqualAccuracy, squaredErrors } from "../statistics/diebold-mariano.ts";
-import { NORMAL_975 } from "../statistics/over-dates.ts";
+import { LEAST_DATES, NORMAL_975 } from "../statistics/over-dates.ts";
 import { countedRows, figure } from "./figures.ts";
 import type { OutputEvidence } from "./output-evidence.ts";
 import type { Comparison, DieboldMarianoTest, Verdict } from "./report-data.ts";
@@ -123,6 +123,10 @@ function orderGains(first: OutputEvidence, second: OutputEvidence): Float64Array
 function testsFinding(tests: readonly DieboldMarianoTest[], outputs: number): string {
   const pairs = tests.filter(({ second }) => second !== ZERO);
   if (pairs.length === 0) return "There are no common rows with realised returns to test on.";
+  const dates = Math.max(...pairs.map((pair) => pair.dates));
+  if (dates < LEAST_DATES) {
+    return `On ${countedRows(dates, "date")} no test can tell the outputs apart: ${LEAST_DATES} are the least.`;
+  }
   const apart = pairs.filter(isApart);
   if (apart.length === 0) {
     return `No test tells ${outputs === 2 ? "the two outputs" : "any two outputs"} apart by more than chance (Diebold-Mariano, |t| above 1.960 is asked).`;

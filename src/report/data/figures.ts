@@ -27,6 +27,11 @@ export function figure(value: number | null | undefined, unit: Unit): string {
   }
 }
 
+/** A whole number of percent, such as what a band holds; its sign stays on its line. */
+export function wholePercent(percent: number): string {
+  return `${percent}${NARROW_SPACE}%`;
+}
+
 /** A decimal number without an exponent where it is of an ordinary size. */
 function decimal(value: number): string {
   const size = Math.abs(value);

@@ -4,6 +4,7 @@ import type { OutputBlob } from "../../contract/output/output-blob.ts";
 import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
 import { concatenate } from "../../evaluate/forecast-rows.ts";
 import { metrics } from "../../evaluate/metrics.ts";
+import { LEAST_DATES } from "../statistics/over-dates.ts";
 import { countedRows, figure } from "./figures.ts";
 import type { OutputEvidence } from "./output-evidence.ts";
 import type { BesideScore, FoldSpan, Folds, Part } from "./report-data.ts";
@@ -27,7 +28,7 @@ export function foldsOf(evidence: OutputEvidence): Part<Folds> {
       timelineFinding: timelineFinding(folds),
       skillFinding: skillFinding(folds),
       beside,
-      besideFinding: besideFinding(beside),
+      besideFinding: besideFinding(beside, evidence.dateCount),
     },
   };
 }
@@ -123,9 +124,12 @@ function besideScore({ document, table: score }: OutputEvidence): BesideScore[] 
   ];
 }
 
-function besideFinding(beside: readonly BesideScore[]): string {
+function besideFinding(beside: readonly BesideScore[], dateCount: number): string {
   const r2 = beside.find(({ name }) => name.startsWith("R²"))!;
   if (r2.outOfFold === null || r2.score === null) return "There is no figure on one of the two sides yet.";
+  if (dateCount < LEAST_DATES) {
+    return `Over the ${countedRows(dateCount, "date")} after the cut R² is ${figure(r2.score, "percent")}, too few to judge; in the folds before it R² was ${figure(r2.outOfFold, "percent")}.`;
+  }
   const way = r2.score < r2.outOfFold ? "worse" : "no worse";
   return `After the cut R² was ${way} than in the folds before it: ${figure(r2.score, "percent")} against ${figure(r2.outOfFold, "percent")}.`;
 }

@@ -4,7 +4,7 @@ import { meanBand } from "../statistics/over-dates.ts";
 import { quantileCount, quantileReturns } from "../statistics/quantile-returns.ts";
 import { cumulative, rollingMean } from "../statistics/running-sums.ts";
 import { turnover } from "../statistics/turnover.ts";
-import { bandFigure, countedRows, figure } from "./figures.ts";
+import { bandFigure, countedRows, figure, wholePercent } from "./figures.ts";
 import type { OutputEvidence } from "./output-evidence.ts";
 import type { OrderWorth, Part, QuantileReturn } from "./report-data.ts";
 import { ROLLING_DATES } from "./skill-over-time.ts";
@@ -57,7 +57,7 @@ function spreadOf(
   const summed = cumulative(values);
   const named = { 3: "third", 5: "fifth", 10: "tenth" }[count] ?? "quantile";
   const all = `The top ${named} less the bottom ${named} added up to ${figure(summed.at(-1)!, "return")} over ${countedRows(days.length, "date")}, ${figure(centre, "return")} a day`;
-  const within = band === null ? "" : ` (95 % band ${bandFigure(band, "return")})`;
+  const within = band === null ? "" : ` (${wholePercent(95)} band ${bandFigure(band, "return")})`;
   const doubt = band !== null && band.low > 0 ? "more than chance gives" : "no more than chance gives";
   const judged = band === null ? "" : centre > 0 ? `, ${doubt}` : "";
   return {

@@ -333,7 +333,8 @@ export interface TickerRow {
   readonly correlation: number | null;
   readonly coverage: number | null;
   readonly meanWidth: number | null;
-  readonly misses: number;
+  /** Null where no labelled row has an interval, as coverage and meanWidth. */
+  readonly misses: number | null;
   readonly series: TickerSeries;
   readonly finding: string;
 }

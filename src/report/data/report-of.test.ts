@@ -67,7 +67,7 @@ for (const [name, text] of Object.entries(TEXTS)) {
       assert.match(sentence, /^\S.*\.$/su);
       assert.doesNotMatch(
         sentence,
-        /NaN|undefined|null|Infinity|\[object|\b1 (rows|dates|tickers|years|folds)\b/,
+        /NaN|undefined|null|Infinity|\[object|\b1 (rows|dates|tickers|years|folds)\b|\d %/,
         name,
       );
     }
@@ -160,6 +160,8 @@ test("the verdict finds skill where there is some, and says so where there is no
   const few = evidence(TEXTS["few dates"]);
   assert.equal(few.evidence, "unknown");
   assert.match(few.sentences[0]!, /^Only 4 dates have realised returns: too few/);
+  assert.match(few.sentences[1]!, /^On so few dates the size of the forecasts cannot be judged: R² is /);
+  assert.match(few.sentences[2]!, / held [\d.]+\s% so far, on too few dates to judge\.$/);
   assert.equal(evidence(TEXTS.open).evidence, "unknown");
   const inverse = evidence(mlText({ skill: -0.1 }));
   assert.equal(inverse.evidence, "none");
@@ -172,6 +174,28 @@ test("without skill the verdict finds some no more often than three tests at one
     if (reportOn(mlText({ seed, market: seed, scoreRows: 80 })).verdict.evidence === "some") found++;
   }
   assert.ok(found <= 9, `${found} of 60`);
+});
+
+test("fewer than 30 dates have figures, and no band or judgement", () => {
+  for (const scoreRows of [2, 4, 29]) {
+    const { verdict, skill, order, sizes, folds, intervals } = reportOn(
+      mlText({ scoreRows, ...WITH_INTERVALS }),
+    );
+    for (const { name, band } of verdict.tiles.slice(0, -1)) assert.equal(band, null, name);
+    const said = sentencesIn([skill, order, sizes, intervals, folds]).join("\n");
+    assert.doesNotMatch(said, /95\s%|more than chance|no evidence|worse than|agrees|best in/);
+    assert.ok(order.data!.quantiles.every(({ band }) => band === null));
+    assert.ok(sizes.data!.calibration.bins.every(({ band }) => band === null));
+    assert.ok(skill.data!.ic.funnel.every(Number.isNaN));
+  }
+});
+
+test("an output without intervals has no misses, rather than 0", () => {
+  for (const name of ["without intervals", "open"] as const) {
+    for (const { misses, coverage } of reportOn(TEXTS[name]).tickers.data!.rows) {
+      assert.deepEqual([misses, coverage], [null, null]);
+    }
+  }
 });
 
 test("mu is the largest first, with an older date where its row is before as_of", () => {

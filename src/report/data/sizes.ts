@@ -1,6 +1,6 @@
 import { calibration } from "../statistics/calibration.ts";
 import { histogram } from "../statistics/histogram.ts";
-import { countedRows, figure } from "./figures.ts";
+import { countedRows, figure, wholePercent } from "./figures.ts";
 import type { OutputEvidence } from "./output-evidence.ts";
 import type { CalibrationBin, Part, Sizes } from "./report-data.ts";
 import { whyNoLabels } from "./why-absent.ts";
@@ -23,10 +23,11 @@ function calibrationFinding(bins: readonly CalibrationBin[]): string {
     return `All forecasts are ${figure(low.predicted, "return")}; the mean return was ${figure(low.realised, "return")}.`;
   }
   const asFar = (high.realised - low.realised) / (high.predicted - low.predicted);
-  const fitting = bins.filter(
-    ({ band, predicted }) => band !== null && band.low <= predicted && predicted <= band.high,
-  );
-  return `From the lowest forecasts to the highest, forecasts rose by ${figure(high.predicted - low.predicted, "return")} and returns by ${figure(high.realised - low.realised, "return")}, ${figure(asFar, "number")} times as far; in ${figure(fitting.length, "count")} of ${countedRows(bins.length, "bin")} the 95 % band of the return holds the forecast.`;
+  const rose = `From the lowest forecasts to the highest, forecasts rose by ${figure(high.predicted - low.predicted, "return")} and returns by ${figure(high.realised - low.realised, "return")}, ${figure(asFar, "number")} times as far`;
+  const banded = bins.filter(({ band }) => band !== null);
+  if (banded.length === 0) return `${rose}.`;
+  const fitting = banded.filter(({ band, predicted }) => band!.low <= predicted && predicted <= band!.high);
+  return `${rose}; in ${figure(fitting.length, "count")} of ${countedRows(banded.length, "bin")} the ${wholePercent(95)} band of the return holds the forecast.`;
 }
 
 function tickerSkill({ by_ticker, r2_zero_median: median }: OutputEvidence["table"]): Sizes["tickers"] {

@@ -5,7 +5,7 @@ import { histogram } from "../statistics/histogram.ts";
 import { noSkillFunnel, noSkillMean } from "../statistics/no-skill-funnel.ts";
 import { months, type Period, years } from "../statistics/periods.ts";
 import { cumulative, rollingMean } from "../statistics/running-sums.ts";
-import { countedRows, figure } from "./figures.ts";
+import { countedRows, figure, wholePercent } from "./figures.ts";
 import type { OutputEvidence } from "./output-evidence.ts";
 import type { DailyCorrelation, Part, PeriodSkill, SkillOverTime } from "./report-data.ts";
 import { whyNoOrder } from "./why-absent.ts";
@@ -69,7 +69,7 @@ function correlationOverTime(name: string, values: Float64Array, days: Int32Arra
 function sumFinding(name: string, sum: number, funnel: number, dates: number): string {
   const total = `The ${name} of ${countedRows(dates, "date")} adds up to ${figure(sum, "number")}`;
   if (Number.isNaN(funnel)) return `${total}; what no skill would give cannot be told.`;
-  const band = `the band of ±${figure(funnel, "number")} that holds 95 % of what no skill gives`;
+  const band = `the band of ±${figure(funnel, "number")} that holds ${wholePercent(95)} of what no skill gives`;
   if (Math.abs(sum) <= funnel) return `${total}, inside ${band}: no evidence of skill.`;
   return `${total}, ${sum > 0 ? "above" : "below"} ${band}.`;
 }
@@ -90,7 +90,7 @@ function rollingFinding(name: string, rolling: Float64Array, funnel: number, day
   const share = figure(outside / (rolling.length - first), "share");
   const left = Number.isNaN(funnel)
     ? ""
-    : `; ${share} of these means lie outside the band, where no skill would leave 5 % on average`;
+    : `; ${share} of these means lie outside the band, where no skill would leave ${wholePercent(5)} on average`;
   return `Over ${ROLLING_DATES} dates the mean ${name} went ${range}${left}.`;
 }
 
@@ -106,10 +106,10 @@ function periodsFinding<T extends PeriodSkill>(
 ): string {
   const good = periods.filter(({ rankIc }) => rankIc > 0).length;
   const long = periods.filter(({ dates }) => dates >= LEAST_PERIOD_DATES);
-  const told = long.length === 0 ? periods : long;
-  const best = told.reduce((a, b) => (b.rankIc > a.rankIc ? b : a));
-  const worst = told.reduce((a, b) => (b.rankIc < a.rankIc ? b : a));
   const all = `The mean RankIC was above 0 in ${figure(good, "count")} of ${countedRows(periods.length, unit)}`;
-  if (told.length === 1) return `${all}: ${figure(best.rankIc, "number")} in ${nameOf(best)}.`;
+  if (long.length === 0) return `${all}.`;
+  const best = long.reduce((a, b) => (b.rankIc > a.rankIc ? b : a));
+  const worst = long.reduce((a, b) => (b.rankIc < a.rankIc ? b : a));
+  if (long.length === 1) return `${all}: ${figure(best.rankIc, "number")} in ${nameOf(best)}.`;
   return `${all}, best in ${nameOf(best)} (${figure(best.rankIc, "number")}) and worst in ${nameOf(worst)} (${figure(worst.rankIc, "number")}).`;
 }

@@ -39,7 +39,7 @@ function tickerRow(
     correlation: metrics.correlation,
     coverage: hasEnds ? 1 - missed / covered.days.length : null,
     meanWidth: hasEnds ? mean(covered.width) : null,
-    misses: missed,
+    misses: hasEnds ? missed : null,
     series,
     finding: findingOf(ticker, metrics, covered, missed),
   };

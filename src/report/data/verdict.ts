@@ -2,14 +2,11 @@ import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
 import type { ForecastTable } from "../../evaluate/forecast-table.ts";
 import { dateSums, HIT_RATE, R2_ZERO, type RowTerms } from "../statistics/date-sums.ts";
 import { coverageBand } from "../statistics/interval-outcomes.ts";
-import { bandOf, meanBand, ratioOverDates } from "../statistics/over-dates.ts";
-import { bandFigure, countedRows, figure } from "./figures.ts";
+import { bandOf, LEAST_DATES, meanBand, ratioOverDates } from "../statistics/over-dates.ts";
+import { bandFigure, countedRows, figure, wholePercent } from "./figures.ts";
 import type { OutputEvidence } from "./output-evidence.ts";
 import type { Band, ForecastMetrics, Tile, Unit, Verdict } from "./report-data.ts";
 import { whyNoLabels, whyNoOrder } from "./why-absent.ts";
-
-/** Over fewer dates the normal band is too narrow, and nothing is concluded. */
-export const LEAST_DATES = 30;
 
 /** What a reader takes away: the order of the forecasts, their sizes, their intervals. */
 export function verdict(evidence: OutputEvidence): Verdict {
@@ -74,7 +71,7 @@ function tile(
   band: Band | null,
   reference: Tile["reference"],
 ): Tile {
-  const within = band === null ? "" : `, 95 % band ${bandFigure(band, unit)}`;
+  const within = band === null ? "" : `, ${wholePercent(95)} band ${bandFigure(band, unit)}`;
   const beside = reference.value === null ? "" : `; ${reference.name} ${figure(reference.value, unit)}`;
   const known =
     value === null ? "does not exist on these rows" : `is ${figure(value, unit)}${within}${beside}`;
@@ -98,7 +95,7 @@ function orderSentence(evidence: OutputEvidence, { ic, rankIc }: Tiles): string 
   const { name, value, band } = told;
   const over = `${name} ${figure(value, "number")} over ${countedRows(dates.days.length, "date")}`;
   if (band === null) return `The order of the forecasts: ${over}; its error cannot be told.`;
-  const within = `its 95 % band of ${bandFigure(band, "number")}`;
+  const within = `its ${wholePercent(95)} band of ${bandFigure(band, "number")}`;
   if (band.low > 0) return `The order of the forecasts shows skill: ${over}, and ${within} lies above 0.`;
   if (band.high < 0)
     return `The order of the forecasts was worse than chance: ${over}, and ${within} lies below 0.`;
@@ -113,6 +110,9 @@ function sizeSentence({ dateCount, table, meanTable }: OutputEvidence, { r2, shr
   if (dateCount === 0 || r2.value === null) return `The size of the forecasts cannot be judged yet.${slope}`;
   const against = `R² is ${figure(r2.value, "percent")} against the zero forecast`;
   const mean = meanClause(table.pooled.r2_mean, meanTable !== undefined);
+  if (dateCount < LEAST_DATES) {
+    return `On so few dates the size of the forecasts cannot be judged: ${against}${mean}.${slope}`;
+  }
   return `As sizes of returns the forecasts ${sizeClause(r2)}: ${against}${mean}.${slope}`;
 }
 
@@ -132,16 +132,21 @@ function intervalSentence({ document, dateCount }: OutputEvidence, { coverage }:
   if (intervals === null) return "The output has no intervals.";
   const asked = figure(1 - intervals.alpha, "share");
   if (coverage.value !== null) {
-    const { band } = coverage;
-    const far = band !== null && (band.low > 1 - intervals.alpha || band.high < 1 - intervals.alpha);
     const held = `held ${figure(coverage.value, "share")}`;
-    return `Intervals that were to hold ${asked} of returns ${held}, which ${far ? "differs by more than chance" : "agrees"}.`;
+    return `Intervals that were to hold ${asked} of returns ${held}${coverageClause(coverage, dateCount)}.`;
   }
   const before = intervals.pooled.prequential?.coverage;
   if (dateCount === 0 && before != null) {
     return `Intervals are to hold ${asked} of returns; on rows before the cut they held ${figure(before, "share")}.`;
   }
   return `Intervals are to hold ${asked} of returns; none has been put to the test.`;
+}
+
+function coverageClause({ band, reference }: Tile, dateCount: number): string {
+  if (dateCount < LEAST_DATES) return " so far, on too few dates to judge";
+  if (band === null) return "; the error of that cannot be told";
+  const isFar = band.low > reference.value! || band.high < reference.value!;
+  return isFar ? ", which differs by more than chance" : ", which agrees";
 }
 
 /** The model beside the forecasts that any model has to beat, on the same rows. */

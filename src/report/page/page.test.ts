@@ -54,6 +54,14 @@ test("nothing that is no number is drawn or written", () => {
   }
 });
 
+test("a number and its percent sign stay on one line", () => {
+  const compared = [mlText({ config: INTERVALS }), dlText({ config: INTERVALS, seed: 2 })];
+  for (const texts of [compared, [mlText()], [mlText({ scoreRows: 4 })]]) {
+    const html = page(reported(...texts));
+    assert.deepEqual(html.slice(html.indexOf("<main>")).match(/.{0,40}\d[ \n]%.{0,10}/g), null);
+  }
+});
+
 test("the loss of the zero forecast is a line across the curves of a network, and is named", () => {
   const html = page(reported(dlText()));
   const curves = /<figure[^>]*><figcaption><h3>Training of.*?<\/figure>/s.exec(html)![0];

@@ -4,13 +4,14 @@ import { neweyWestT } from "../../evaluate/newey-west.ts";
 import { eachDate, sortedByDate } from "../../evaluate/rows-by-date.ts";
 import { mean } from "../../evaluate/statistics.ts";
 import { twoSidedP } from "./normal-distribution.ts";
+import { LEAST_DATES } from "./over-dates.ts";
 
 /** The test of equal accuracy of two forecasts. */
 export interface EqualAccuracy {
   readonly dates: number;
   /** Mean over dates of what the first forecast gains on the second. */
   readonly gain: number;
-  /** Null without a variance: fewer than two dates, or equal forecasts. */
+  /** Null of fewer than LEAST_DATES, or without a variance: of equal forecasts. */
   readonly t: number | null;
   readonly p: number | null;
 }
@@ -20,7 +21,7 @@ export interface EqualAccuracy {
  * @param gains by date, in time order: the loss of the second forecast less that of the first.
  */
 export function dieboldMariano(gains: Float64Array): EqualAccuracy {
-  const t = neweyWestT(gains);
+  const t = gains.length < LEAST_DATES ? null : neweyWestT(gains);
   return { dates: gains.length, gain: mean(gains), t, p: t === null ? null : twoSidedP(t) };
 }
 

@@ -1,5 +1,4 @@
-import { neweyWestError } from "../../evaluate/newey-west.ts";
-import { NORMAL_975 } from "./over-dates.ts";
+import { errorOverDates, NORMAL_975 } from "./over-dates.ts";
 
 /**
  * Half the width of the band around 0 that holds 95 % of the sums of a forecast without skill: NORMAL_975 sqrt(k V) after k
@@ -9,7 +8,7 @@ import { NORMAL_975 } from "./over-dates.ts";
  *
  * Each date is looked at on its own: some date of a whole path lies outside more often.
  * @param values by date, in time order: shape (n).
- * @returns shape (n); NaN where there is no variance.
+ * @returns shape (n); NaN of fewer than LEAST_DATES, or without a variance.
  */
 export function noSkillFunnel(values: Float64Array): Float64Array {
   const deviation = dateDeviation(values);
@@ -23,6 +22,6 @@ export function noSkillMean(values: Float64Array, count: number): number {
 
 /** Root of the Newey-West variance of one date. */
 function dateDeviation(values: Float64Array): number {
-  const error = neweyWestError(values);
+  const error = errorOverDates(values);
   return error === null ? Number.NaN : error * Math.sqrt(values.length);
 }

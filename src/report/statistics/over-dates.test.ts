@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { seededRandom } from "../../../test/twins/random.ts";
 import { dateSums, HIT_RATE, R2_ZERO } from "./date-sums.ts";
 import { average, byDate, datedRows, isNear, plainRows, slowError } from "./dated-rows.testing.ts";
-import { bandOf, meanBand, ratioOverDates } from "./over-dates.ts";
+import { bandOf, LEAST_DATES, meanBand, ratioOverDates } from "./over-dates.ts";
 
 test("R² and hit rate over dates are those over rows, and their error that of the linearised dates", () => {
   for (let seed = 1; seed <= 20; seed++) {
@@ -50,6 +50,15 @@ test("the band of a ratio holds the truth about as often as it says, though the 
   }
   assert.ok(held / draws > 0.9 && held / draws < 0.98, `held ${held / draws}`);
   assert.ok(naive / draws < 0.85, `rows taken for independent held ${naive / draws}`);
+});
+
+test("29 dates have no error, and 30 have one", () => {
+  const random = seededRandom(3);
+  const values = Float64Array.from({ length: LEAST_DATES }, () => random.normal());
+  const denominators = new Float64Array(LEAST_DATES).fill(2);
+  assert.ok(meanBand(values) !== null && ratioOverDates({ numerators: values, denominators }).error !== null);
+  const few = { numerators: values.subarray(1), denominators: denominators.subarray(1) };
+  assert.deepEqual([meanBand(few.numerators), ratioOverDates(few).error], [null, null]);
 });
 
 test("without an error there is no band", () => {

@@ -16,9 +16,21 @@ export function bandOf(value: number | null, error: number | null): Band | null 
   return { low: value - NORMAL_975 * error, high: value + NORMAL_975 * error };
 }
 
-/** The 95 % band of a mean over dates, whose values may correlate over time. @param values in time order. */
+/** Over fewer dates the Newey-West error is too small and the normal quantile too near, so there is no band and no test. */
+export const LEAST_DATES = 30;
+
+/**
+ * The standard error of a mean over dates, whose values may correlate over time.
+ * @param values in time order.
+ * @returns null of fewer than LEAST_DATES, or without a variance.
+ */
+export function errorOverDates(values: Float64Array): number | null {
+  return values.length < LEAST_DATES ? null : neweyWestError(values);
+}
+
+/** The 95 % band of a mean over dates. @param values in time order. */
 export function meanBand(values: Float64Array): Band | null {
-  return bandOf(mean(values), neweyWestError(values));
+  return bandOf(mean(values), errorOverDates(values));
 }
 
 /** Sums of the rows of each date: a ratio of their totals is a mean, a share or an R² over rows. */
@@ -42,6 +54,6 @@ export interface DateRatio {
 export function ratioOverDates({ numerators, denominators }: DateSums): DateRatio {
   const weight = mean(denominators);
   const ratio = mean(numerators) / weight;
-  const error = neweyWestError(numerators.map((a, i) => a - ratio * denominators[i]!));
+  const error = errorOverDates(numerators.map((a, i) => a - ratio * denominators[i]!));
   return { ratio, error: error === null ? null : error / weight };
 }

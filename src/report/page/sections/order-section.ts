@@ -1,7 +1,7 @@
 import { formatDay } from "../../../contract/market/dates.ts";
 import { columnChart } from "../../charts/column-chart.ts";
 import { lineChart } from "../../charts/line-chart.ts";
-import { bandFigure, figure, NO_FIGURE } from "../../data/figures.ts";
+import { bandFigure, figure, NO_FIGURE, wholePercent } from "../../data/figures.ts";
 import type { OrderWorth } from "../../data/report-data.ts";
 import { numbersTable } from "../numbers-table.ts";
 import { keyLine, type Panel } from "../panel.ts";
@@ -32,12 +32,12 @@ function quantilesPanel({ quantiles, quantilesFinding }: OrderWorth): Panel {
     }),
     key: keyLine([
       ["bar", "mean realised return"],
-      ["whisker", "its 95 % band"],
+      ["whisker", `its ${wholePercent(95)} band`],
       ["dot second", "mean forecast"],
     ]),
     numbers: numbersTable({
       caption: "return by forecast quantile",
-      columns: ["Quantile", "Dates", "Realised", "95 % band", "Forecast"],
+      columns: ["Quantile", "Dates", "Realised", `${wholePercent(95)} band`, "Forecast"],
       rows: quantiles.map(({ quantile, dates, realised, band, predicted }) => [
         String(quantile),
         figure(dates, "count"),

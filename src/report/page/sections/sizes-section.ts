@@ -1,7 +1,7 @@
 import { histogramChart } from "../../charts/column-chart.ts";
 import { calibrationChart } from "../../charts/point-chart.ts";
 import { rowChart } from "../../charts/row-chart.ts";
-import { bandFigure, countedRows, figure, NO_FIGURE } from "../../data/figures.ts";
+import { bandFigure, countedRows, figure, NO_FIGURE, wholePercent } from "../../data/figures.ts";
 import type { Sizes } from "../../data/report-data.ts";
 import { numbersTable } from "../numbers-table.ts";
 import { keyLine, type Panel } from "../panel.ts";
@@ -19,12 +19,12 @@ function calibrationPanel({ bins, finding }: Sizes["calibration"]): Panel {
     chart: calibrationChart(finding, bins),
     key: keyLine([
       ["dot", "mean realised return (up) over mean forecast (across)"],
-      ["whisker", "its 95 % band"],
+      ["whisker", `its ${wholePercent(95)} band`],
       ["level", "forecasts of the right size"],
     ]),
     numbers: numbersTable({
       caption: "calibration",
-      columns: ["Bin", "Rows", "Forecast", "Realised", "95 % band"],
+      columns: ["Bin", "Rows", "Forecast", "Realised", `${wholePercent(95)} band`],
       rows: bins.map(({ n, predicted, realised, band }, i) => [
         String(i + 1),
         figure(n, "count"),

@@ -1,7 +1,7 @@
 import { formatDay } from "../../../contract/market/dates.ts";
 import { columnChart, histogramChart } from "../../charts/column-chart.ts";
 import { lineChart } from "../../charts/line-chart.ts";
-import { figure } from "../../data/figures.ts";
+import { figure, wholePercent } from "../../data/figures.ts";
 import type { DailyCorrelation, PeriodSkill, SkillOverTime } from "../../data/report-data.ts";
 import { numbersTable } from "../numbers-table.ts";
 import { keyLine, type Panel } from "../panel.ts";
@@ -38,7 +38,7 @@ function cumulativePanel(name: string, daily: DailyCorrelation, days: Int32Array
     }),
     key: keyLine([
       ["line", `sum of the daily ${name}`],
-      ["band", "95 % of what no skill gives"],
+      ["band", `${wholePercent(95)} of what no skill gives`],
     ]),
     numbers: numbersTable({
       caption: `${name}, summed`,
@@ -72,7 +72,7 @@ function rollingPanel(name: string, daily: DailyCorrelation, { days, rollingDate
     }),
     key: keyLine([
       ["line", `mean ${name} of the last ${rollingDates} dates`],
-      ["band", "95 % of what no skill gives"],
+      ["band", `${wholePercent(95)} of what no skill gives`],
     ]),
     numbers: numbersTable({
       caption: title,

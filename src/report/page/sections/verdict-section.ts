@@ -1,7 +1,7 @@
 import { formatDay } from "../../../contract/market/dates.ts";
 import { bandMark } from "../../charts/band-mark.ts";
 import { shownText } from "../../charts/shown-text.ts";
-import { bandFigure, countedRows, figure } from "../../data/figures.ts";
+import { bandFigure, countedRows, figure, wholePercent } from "../../data/figures.ts";
 import type { OutputReport, Tile, Verdict } from "../../data/report-data.ts";
 import { plainTable } from "../numbers-table.ts";
 
@@ -30,11 +30,11 @@ function factsLine({ facts }: OutputReport): string {
     firstDay === undefined || lastDay === undefined
       ? "no row has a realised return"
       : `judged on ${countedRows(rows, "row")} of ${countedRows(tickers, "ticker")} over ${countedRows(dates, "date")}, ${formatDay(firstDay)} to ${formatDay(lastDay)}`;
-  return `${operation} as of ${asOf}: ${judged}.${learned} Returns are next-day log-returns, in percent. On the lines below the dot is the value, the bar its 95 % band, and dashes what to compare it with.`;
+  return `${operation} as of ${asOf}: ${judged}.${learned} Returns are next-day log-returns, in percent. On the lines below the dot is the value, the bar its ${wholePercent(95)} band, and dashes what to compare it with.`;
 }
 
 function tileHtml({ name, value, unit, band, reference }: Tile): string {
-  const within = band === null ? "no band" : `95 % band ${bandFigure(band, unit)}`;
+  const within = band === null ? "no band" : `${wholePercent(95)} band ${bandFigure(band, unit)}`;
   const beside = reference.value === null ? "" : `${reference.name}: ${figure(reference.value, unit)}`;
   const strip = value === null ? "" : bandMark(value, band, reference.value);
   return `<li><p class="name">${shownText(name)}</p><p class="value">${figure(value, unit)}</p>${strip}<p>${within}</p><p>${shownText(beside)}</p></li>`;
