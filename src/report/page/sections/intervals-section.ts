@@ -1,9 +1,8 @@
-import { formatDay } from "../../../contract/market/dates.ts";
 import { columnChart } from "../../charts/column-chart.ts";
-import { lineChart } from "../../charts/line-chart.ts";
 import { rowChart } from "../../charts/row-chart.ts";
 import { figure } from "../../data/figures.ts";
 import type { IntervalsSection, TickerCoverage } from "../../data/report-data.ts";
+import { linePanel } from "../line-panel.ts";
 import { numbersTable, plainTable } from "../numbers-table.ts";
 import { keyLine, type Panel } from "../panel.ts";
 import { longYears } from "./long-years.ts";
@@ -23,54 +22,33 @@ export function intervalsPanels(data: IntervalsSection): Panel[] {
 
 function rollingPanel({ overTime, nominal }: IntervalsSection): Panel {
   const { days, coverage, coverageFinding: finding, rollingDates } = overTime;
-  const title = `Coverage, ${rollingDates} dates`;
-  if (coverage.every(Number.isNaN)) return { title, finding, chart: "" };
-  return {
-    title,
+  return linePanel({
+    title: `Coverage, ${rollingDates} dates`,
     finding,
-    chart: lineChart({
-      finding,
-      x: days,
-      xKind: "day",
-      unit: "share",
-      lines: [{ name: "coverage", values: coverage }],
-      levels: [nominal],
-    }),
-    key: keyLine([
-      ["line", `share of returns held, last ${rollingDates} dates`],
-      ["level", `asked: ${figure(nominal, "share")}`],
-    ]),
-    numbers: numbersTable({
-      caption: title,
-      columns: ["Date", "Coverage"],
-      rows: Array.from(days, (day, i) => [formatDay(day), figure(coverage[i], "share")]).filter(
-        (_, i) => !Number.isNaN(coverage[i]!),
-      ),
-    }),
-  };
+    days,
+    values: coverage,
+    unit: "share",
+    name: "coverage",
+    meaning: `share of returns held, last ${rollingDates} dates`,
+    level: { value: nominal, meaning: `asked: ${figure(nominal, "share")}` },
+    columns: [["Coverage", coverage]],
+  });
 }
 
 function widthPanel({ overTime, bound }: IntervalsSection): Panel {
   const { days, width, widthFinding: finding } = overTime;
   const name = bound === "both" ? "median width" : "median distance of the end from the forecast";
-  return {
+  return linePanel({
     title: "Width",
     finding,
-    chart: lineChart({
-      finding,
-      x: days,
-      xKind: "day",
-      unit: "share",
-      lines: [{ name, values: width }],
-      levels: [0],
-    }),
-    key: keyLine([["line", `${name} over the tickers of a date, in percent of price`]]),
-    numbers: numbersTable({
-      caption: "width",
-      columns: ["Date", "Median"],
-      rows: Array.from(days, (day, i) => [formatDay(day), figure(width[i], "share")]),
-    }),
-  };
+    days,
+    values: width,
+    unit: "share",
+    name,
+    meaning: `${name} over the tickers of a date, in percent of price`,
+    level: { value: 0 },
+    columns: [["Median", width]],
+  });
 }
 
 function yearsPanel({ years, yearsFinding, nominal, method = "asked", others }: IntervalsSection): Panel {

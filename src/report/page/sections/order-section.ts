@@ -1,8 +1,7 @@
-import { formatDay } from "../../../contract/market/dates.ts";
 import { columnChart } from "../../charts/column-chart.ts";
-import { lineChart } from "../../charts/line-chart.ts";
 import { bandFigure, figure, NO_FIGURE, wholePercent } from "../../data/figures.ts";
 import type { OrderWorth } from "../../data/report-data.ts";
+import { linePanel } from "../line-panel.ts";
 import { numbersTable } from "../numbers-table.ts";
 import { keyLine, type Panel } from "../panel.ts";
 
@@ -50,63 +49,38 @@ function quantilesPanel({ quantiles, quantilesFinding }: OrderWorth): Panel {
 }
 
 function spreadPanel({ days, values, summed, finding }: OrderWorth["spread"]): Panel {
-  const title = "Top less bottom, summed";
-  if (days.length === 0) return { title, finding, chart: "" };
-  return {
-    title,
+  return linePanel({
+    title: "Top less bottom, summed",
     finding,
-    chart: lineChart({
-      finding,
-      x: days,
-      xKind: "day",
-      unit: "return",
-      lines: [{ name: "summed spread", values: summed }],
-      levels: [0],
-    }),
-    key: keyLine([
-      ["line", "return of the top quantile less the bottom one, summed, before costs: not a strategy"],
-    ]),
-    numbers: numbersTable({
-      caption: title,
-      columns: ["Date", "Spread", "Sum"],
-      rows: Array.from(days, (day, i) => [
-        formatDay(day),
-        figure(values[i], "return"),
-        figure(summed[i], "return"),
-      ]),
-    }),
-  };
+    days,
+    values: summed,
+    unit: "return",
+    name: "summed spread",
+    meaning: "return of the top quantile less the bottom one, summed, before costs: not a strategy",
+    level: { value: 0 },
+    columns: [
+      ["Spread", values],
+      ["Sum", summed],
+    ],
+  });
 }
 
-function turnoverPanel({
-  days,
-  autocorrelation,
-  rolling,
-  rollingDates,
-  finding,
-}: NonNullable<OrderWorth["turnover"]>): Panel {
+function turnoverPanel(turnover: NonNullable<OrderWorth["turnover"]>): Panel {
+  const { days, autocorrelation, rolling, rollingDates, finding } = turnover;
   const isLong = !rolling.every(Number.isNaN);
   const name = isLong ? `mean of ${rollingDates} dates` : "of the day";
-  return {
+  return linePanel({
     title: "How long the order lasts",
     finding,
-    chart: lineChart({
-      finding,
-      x: days,
-      xKind: "day",
-      unit: "number",
-      lines: [{ name, values: isLong ? rolling : autocorrelation }],
-      levels: [0],
-    }),
-    key: keyLine([["line", `rank autocorrelation of the forecasts from one date to the next, ${name}`]]),
-    numbers: numbersTable({
-      caption: "rank autocorrelation",
-      columns: ["Date", "Of the day", `Mean of ${rollingDates} dates`],
-      rows: Array.from(days, (day, i) => [
-        formatDay(day),
-        figure(autocorrelation[i], "number"),
-        figure(rolling[i], "number"),
-      ]),
-    }),
-  };
+    days,
+    values: isLong ? rolling : autocorrelation,
+    unit: "number",
+    name,
+    meaning: `rank autocorrelation of the forecasts from one date to the next, ${name}`,
+    level: { value: 0 },
+    columns: [
+      ["Of the day", autocorrelation],
+      [`Mean of ${rollingDates} dates`, rolling],
+    ],
+  });
 }

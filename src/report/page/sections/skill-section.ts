@@ -1,11 +1,12 @@
-import { formatDay } from "../../../contract/market/dates.ts";
 import { columnChart, histogramChart } from "../../charts/column-chart.ts";
-import { lineChart } from "../../charts/line-chart.ts";
 import { figure, wholePercent } from "../../data/figures.ts";
 import type { DailyCorrelation, PeriodSkill, SkillOverTime } from "../../data/report-data.ts";
+import { linePanel } from "../line-panel.ts";
 import { numbersTable } from "../numbers-table.ts";
 import { keyLine, type Panel } from "../panel.ts";
 import { longYears } from "./long-years.ts";
+
+const NO_SKILL = `${wholePercent(95)} of what no skill gives`;
 
 /** IC and RankIC over the dates. */
 export function skillPanels(skill: SkillOverTime): Panel[] {
@@ -24,64 +25,40 @@ export function skillPanels(skill: SkillOverTime): Panel[] {
 
 function cumulativePanel(name: string, daily: DailyCorrelation, days: Int32Array): Panel {
   const { finding, cumulative, funnel, values } = daily;
-  const low = funnel.map((half) => -half);
-  return {
+  return linePanel({
     title: `${name}, summed`,
     finding,
-    chart: lineChart({
-      finding,
-      x: days,
-      xKind: "day",
-      unit: "number",
-      lines: [{ name: `summed ${name}`, values: cumulative }],
-      band: { low, high: funnel },
-    }),
-    key: keyLine([
-      ["line", `sum of the daily ${name}`],
-      ["band", `${wholePercent(95)} of what no skill gives`],
-    ]),
-    numbers: numbersTable({
-      caption: `${name}, summed`,
-      columns: ["Date", `${name} of the day`, "Sum", "Band of no skill, ±"],
-      rows: Array.from(days, (day, i) => [
-        formatDay(day),
-        figure(values[i], "number"),
-        figure(cumulative[i], "number"),
-        figure(funnel[i], "number"),
-      ]),
-    }),
-  };
+    days,
+    values: cumulative,
+    unit: "number",
+    name: `summed ${name}`,
+    meaning: `sum of the daily ${name}`,
+    band: { half: funnel, meaning: NO_SKILL },
+    columns: [
+      [`${name} of the day`, values],
+      ["Sum", cumulative],
+      ["Band of no skill, ±", funnel],
+    ],
+  });
 }
 
 function rollingPanel(name: string, daily: DailyCorrelation, { days, rollingDates }: SkillOverTime): Panel {
-  const { rolling, rollingFinding, rollingFunnel } = daily;
-  const title = `${name}, mean of ${rollingDates} dates`;
-  if (rolling.every(Number.isNaN)) return { title, finding: rollingFinding, chart: "" };
-  const half = rolling.map((value) => (Number.isNaN(value) ? Number.NaN : rollingFunnel));
-  return {
-    title,
-    finding: rollingFinding,
-    chart: lineChart({
-      finding: rollingFinding,
-      x: days,
-      xKind: "day",
-      unit: "number",
-      lines: [{ name: `mean ${name}`, values: rolling }],
-      ...(Number.isNaN(rollingFunnel) ? {} : { band: { low: half.map((value) => -value), high: half } }),
-      levels: [0],
-    }),
-    key: keyLine([
-      ["line", `mean ${name} of the last ${rollingDates} dates`],
-      ["band", `${wholePercent(95)} of what no skill gives`],
-    ]),
-    numbers: numbersTable({
-      caption: title,
-      columns: ["Date", `Mean ${name}`],
-      rows: Array.from(days, (day, i) => [formatDay(day), figure(rolling[i], "number")]).filter(
-        (_, i) => !Number.isNaN(rolling[i]!),
-      ),
-    }),
-  };
+  const { rolling, rollingFinding: finding, rollingFunnel } = daily;
+  return linePanel({
+    title: `${name}, mean of ${rollingDates} dates`,
+    finding,
+    days,
+    values: rolling,
+    unit: "number",
+    name: `mean ${name}`,
+    meaning: `mean ${name} of the last ${rollingDates} dates`,
+    band: {
+      half: rolling.map((value) => (Number.isNaN(value) ? Number.NaN : rollingFunnel)),
+      meaning: NO_SKILL,
+    },
+    level: { value: 0 },
+    columns: [[`Mean ${name}`, rolling]],
+  });
 }
 
 function yearsPanel({ years, yearsFinding }: SkillOverTime): Panel {

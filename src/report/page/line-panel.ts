@@ -1,0 +1,68 @@
+import { formatDay } from "../../contract/market/dates.ts";
+import { lineChart } from "../charts/line-chart.ts";
+import { figure } from "../data/figures.ts";
+import type { Unit } from "../data/report-data.ts";
+import { numbersTable } from "./numbers-table.ts";
+import { keyLine, type Panel } from "./panel.ts";
+
+/** A line over dates. */
+export interface DatedLine {
+  readonly title: string;
+  readonly finding: string;
+  /** Shape (n), ascending; NaN in `values` is a gap. */
+  readonly days: Int32Array;
+  readonly values: Float64Array;
+  readonly unit: Unit;
+  /** What the readout calls the line. */
+  readonly name: string;
+  /** What the line is. */
+  readonly meaning: string;
+  /** Half the width of a band around 0, shape (n), and what it is; NaN where there is none. */
+  readonly band?: { readonly half: Float64Array; readonly meaning: string };
+  /** A dashed line across, and what it is where that has to be said. */
+  readonly level?: { readonly value: number; readonly meaning?: string };
+  /** Of the table of numbers, beside the date: shape (n) each. */
+  readonly columns: readonly (readonly [name: string, values: Float64Array])[];
+}
+
+/** A line over dates with what its marks mean and its numbers; without a value its finding alone. */
+export function linePanel({
+  title,
+  finding,
+  days,
+  values,
+  unit,
+  name,
+  meaning,
+  band,
+  level,
+  columns,
+}: DatedLine): Panel {
+  if (values.every(Number.isNaN)) return { title, finding, chart: "" };
+  const drawn = band === undefined || band.half.every(Number.isNaN) ? undefined : band;
+  return {
+    title,
+    finding,
+    chart: lineChart({
+      finding,
+      x: days,
+      xKind: "day",
+      unit,
+      lines: [{ name, values }],
+      band: drawn && { low: drawn.half.map((half) => -half), high: drawn.half },
+      levels: level === undefined ? [] : [level.value],
+    }),
+    key: keyLine([
+      ["line", meaning],
+      ...(drawn === undefined ? [] : [["band", drawn.meaning] as const]),
+      ...(level?.meaning === undefined ? [] : [["level", level.meaning] as const]),
+    ]),
+    numbers: numbersTable({
+      caption: title,
+      columns: ["Date", ...columns.map(([column]) => column)],
+      rows: Array.from(days, (_, i) => i)
+        .filter((i) => columns.some(([, column]) => !Number.isNaN(column[i]!)))
+        .map((i) => [formatDay(days[i]!), ...columns.map(([, column]) => figure(column[i], unit))]),
+    }),
+  };
+}
