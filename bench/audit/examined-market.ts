@@ -7,7 +7,7 @@ import { featureFindings } from "../../src/audit/restatement/feature-findings.ts
 import { HistoryComparison } from "../../src/audit/restatement/history-comparison.ts";
 import { priceFindings } from "../../src/audit/restatement/price-findings.ts";
 import { atOnce } from "../../src/contract/machine/pausable.ts";
-import type { TickerFeatures } from "../../src/contract/market/ticker-series.ts";
+import { priceSeries, type TickerSeries } from "../../src/contract/market/ticker-series.ts";
 import type { Market, TwoDays } from "./clean-markets.ts";
 
 /**
@@ -33,26 +33,19 @@ export function foresightOf(
 
 /** The restatement check on two days of a market in memory. */
 export function restatementOf({ earlier, today }: TwoDays): readonly Finding[] {
-  const prices = compared(earlier.prices.map(priceColumn), today.prices.map(priceColumn));
+  const prices = compared(earlier.prices.map(priceSeries), today.prices.map(priceSeries));
   const features = compared(earlier.features, today.features);
   const returns = { vanished: null, kept: null };
   return [...priceFindings(prices, returns), ...featureFindings(features, prices.rescaled)];
 }
 
-function compared(
-  previous: readonly TickerFeatures[],
-  current: readonly TickerFeatures[],
-): HistoryComparison {
+function compared(previous: readonly TickerSeries[], current: readonly TickerSeries[]): HistoryComparison {
   const comparison = new HistoryComparison();
-  const named = (tickers: readonly TickerFeatures[]) => new Map(tickers.map((one) => [one.ticker, one]));
+  const named = (tickers: readonly TickerSeries[]) => new Map(tickers.map((one) => [one.ticker, one]));
   const [before, after] = [named(previous), named(current)];
   for (const ticker of new Set([...before.keys(), ...after.keys()])) {
     const pair = { previous: before.get(ticker), current: after.get(ticker) };
     comparison.add(Object.fromEntries(Object.entries(pair).filter(([, one]) => one !== undefined)));
   }
   return comparison;
-}
-
-function priceColumn({ ticker, days, prices }: Market["prices"][number]): TickerFeatures {
-  return { ticker, days, columns: ["price"], values: prices };
 }

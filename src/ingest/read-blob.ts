@@ -1,6 +1,6 @@
 import { type BlobLimits, DEFAULT_BLOB_LIMITS } from "../contract/blob-limits.ts";
 import { Turns } from "../contract/machine/pausable.ts";
-import type { ByteSource, RequestedWindow, TickerFeatures } from "../contract/market/ticker-series.ts";
+import type { ByteSource, RequestedWindow, TickerSeries } from "../contract/market/ticker-series.ts";
 import { BlobNames } from "./blob-names.ts";
 import type { BlockStore } from "./block-store.ts";
 import { type BlobKind, ColumnRoles } from "./column-names.ts";
@@ -30,7 +30,7 @@ export async function* readBlob(
   source: ByteSource,
   store: BlockStore,
   { signal, limits = DEFAULT_BLOB_LIMITS }: Omit<ReadOptions, "workFolder">,
-): AsyncGenerator<TickerFeatures, RequestedWindow, void> {
+): AsyncGenerator<TickerSeries, RequestedWindow, void> {
   const bytes = new ByteWindow(source, signal);
   const reading: Reading = {
     kind,

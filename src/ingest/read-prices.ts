@@ -2,8 +2,8 @@ import { compareCodePoints } from "../contract/market/ticker-order.ts";
 import type {
   ByteSource,
   RequestedWindow,
-  TickerFeatures,
   TickerPrices,
+  TickerSeries,
 } from "../contract/market/ticker-series.ts";
 import { type BlockSpan, BlockStore } from "./block-store.ts";
 import { ColumnRoles, priceColumn } from "./column-names.ts";
@@ -67,7 +67,7 @@ class StoredPrices {
     this.#source = source;
   }
 
-  add({ ticker, days, columns, values }: TickerFeatures): void {
+  add({ ticker, days, columns, values }: TickerSeries): void {
     const n = days.length;
     const column =
       n === 0 ? 0 : priceColumn(this.#roles, columns, { source: this.#source, offset: 0, ticker });

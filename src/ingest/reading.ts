@@ -1,5 +1,5 @@
 import { BLOB_BOUNDS, type BlobLimits } from "../contract/blob-limits.ts";
-import { MOST_COLUMNS, type TickerFeatures } from "../contract/market/ticker-series.ts";
+import { MOST_COLUMNS, type TickerSeries } from "../contract/market/ticker-series.ts";
 import { invalid, type Position, quote, tooLarge } from "./blob-errors.ts";
 import type { BlobNames } from "./blob-names.ts";
 import type { BlockStore } from "./block-store.ts";
@@ -17,7 +17,7 @@ const MOST_VALUES = 2 ** 27;
  * A step of the reading. It yields each ticker once it is complete (of a price blob, with its price columns alone), and
  * undefined where it needs more bytes.
  */
-export type Steps<T> = Generator<TickerFeatures | undefined, T, void>;
+export type Steps<T> = Generator<TickerSeries | undefined, T, void>;
 
 /** The state that the readers of all layouts share while they read one blob. */
 export interface Reading {

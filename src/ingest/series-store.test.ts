@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import fc from "fast-check";
-import type { TickerFeatures } from "../contract/market/ticker-series.ts";
+import type { TickerSeries } from "../contract/market/ticker-series.ts";
 import { BlockStore } from "./block-store.ts";
 import { SeriesStore } from "./series-store.ts";
 
@@ -12,7 +12,7 @@ const workFolder = await mkdtemp(join(tmpdir(), "mucast-series-"));
 after(() => rm(workFolder, { recursive: true }));
 
 /** Of any shape, with values of any kind. */
-const series: fc.Arbitrary<TickerFeatures> = fc
+const series: fc.Arbitrary<TickerSeries> = fc
   .record({
     ticker: fc.constantFrom("A", "B", "C", "", "__proto__", "constructor"),
     columns: fc.uniqueArray(fc.string({ maxLength: 2 }), { maxLength: 3 }),
@@ -30,7 +30,7 @@ test("each series comes back once as it was, in memory and on disk, beside the s
     fc.asyncProperty(fc.array(series), fc.nat({ max: 30 }), async (given, inMemory) => {
       const blocks = new BlockStore(workFolder, inMemory);
       const [store, other] = [new SeriesStore(blocks), new SeriesStore(blocks)];
-      const last = new Map<string, TickerFeatures>();
+      const last = new Map<string, TickerSeries>();
       for (const one of given) {
         store.add(one);
         other.add({ ...one, values: one.values.map((value) => -value) });

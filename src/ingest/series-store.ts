@@ -1,4 +1,4 @@
-import type { TickerFeatures } from "../contract/market/ticker-series.ts";
+import type { TickerSeries } from "../contract/market/ticker-series.ts";
 import type { BlockSpan, BlockStore } from "./block-store.ts";
 
 interface StoredSeries {
@@ -19,7 +19,7 @@ export class SeriesStore {
   }
 
   /** Keeps a copy. @throws MucastError output_failed where the disk is full. */
-  add({ ticker, columns, days, values }: TickerFeatures): void {
+  add({ ticker, columns, days, values }: TickerSeries): void {
     // Nearly all tickers have the same columns.
     if (!isEqual(columns, this.#lastColumns)) this.#lastColumns = [...columns];
     this.#tickers.set(ticker, {
@@ -30,7 +30,7 @@ export class SeriesStore {
   }
 
   /** @returns the series of a ticker, which is no longer kept; undefined where none is. */
-  take(ticker: string): TickerFeatures | undefined {
+  take(ticker: string): TickerSeries | undefined {
     const stored = this.#tickers.get(ticker);
     if (stored === undefined) return undefined;
     this.#tickers.delete(ticker);

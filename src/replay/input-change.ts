@@ -1,7 +1,7 @@
 import { openBlob } from "../blob/open-blob.ts";
 import { formatDay } from "../contract/market/dates.ts";
 import { compareCodePoints } from "../contract/market/ticker-order.ts";
-import type { TickerFeatures } from "../contract/market/ticker-series.ts";
+import { priceSeries, type TickerSeries } from "../contract/market/ticker-series.ts";
 import { type InputChange, REPLAY_LISTS } from "../contract/output/replay-blob.ts";
 import { BlockStore } from "../ingest/block-store.ts";
 import { readFeatures } from "../ingest/read-features.ts";
@@ -45,7 +45,7 @@ async function* seriesOf(
   location: string,
   { policy, signal, blobUrl }: Reading,
   workFolder: string,
-): AsyncGenerator<TickerFeatures> {
+): AsyncGenerator<TickerSeries> {
   const blob = await openBlob(location, policy, { signal, blobUrl });
   const options = { workFolder, signal, limits: policy.limits };
   if (kind === "feature") {
@@ -54,10 +54,7 @@ async function* seriesOf(
   }
   const prices = await readPrices(blob, options);
   try {
-    for (const name of prices.tickers) {
-      const { ticker, days, prices: values } = prices.load(name);
-      yield { ticker, days, columns: ["price"], values };
-    }
+    for (const ticker of prices.tickers) yield priceSeries(prices.load(ticker));
   } finally {
     prices.close();
   }
@@ -92,7 +89,7 @@ function namesOf(names: ReadonlySet<string>): InputChange["tickers"] {
   return { count: sorted.length, first: sorted.slice(0, REPLAY_LISTS.names) };
 }
 
-function compareTicker(before: TickerFeatures, after: TickerFeatures, change: Change): void {
+function compareTicker(before: TickerSeries, after: TickerSeries, change: Change): void {
   const places = after.columns.map((column) => before.columns.indexOf(column));
   for (const [c, place] of places.entries()) if (place < 0) changed(change, after, after.columns[c]!);
   for (const column of before.columns) if (!after.columns.includes(column)) changed(change, after, column);
@@ -111,16 +108,16 @@ function compareTicker(before: TickerFeatures, after: TickerFeatures, change: Ch
   }
 }
 
-function changed(change: Change, { ticker }: TickerFeatures, column: string): void {
+function changed(change: Change, { ticker }: TickerSeries, column: string): void {
   change.tickers.add(ticker);
   change.columns.add(column);
 }
 
 /** @param places of each column of `after`, where it stands in `before`; below 0 where that has none. */
 function compareRow(
-  before: TickerFeatures,
+  before: TickerSeries,
   i: number,
-  after: TickerFeatures,
+  after: TickerSeries,
   j: number,
   places: readonly number[],
   change: Change,

@@ -1,5 +1,10 @@
 import { type Day, formatDay } from "../../contract/market/dates.ts";
-import type { TickerFeatures, TickerPrices } from "../../contract/market/ticker-series.ts";
+import {
+  priceSeries,
+  type TickerFeatures,
+  type TickerPrices,
+  type TickerSeries,
+} from "../../contract/market/ticker-series.ts";
 
 /** The window that a copy of a data-extraction blob names. */
 export interface CopiedWindow {
@@ -22,10 +27,10 @@ export function* cutPricesText(
     yield `${name === "start" ? "{" : ","}"${name}":"${formatDay(day)}"`;
   yield `,"prices":{`;
   let separator = "\n";
-  for (const { ticker, days, prices } of tickers) {
-    const n = rowsUpTo(days, until);
+  for (const prices of tickers) {
+    const n = rowsUpTo(prices.days, until);
     if (n === 0) continue;
-    yield `${separator}${tickerText({ ticker, days, columns: ["price"], values: prices }, n)}`;
+    yield `${separator}${tickerText(priceSeries(prices), n)}`;
     separator = ",\n";
   }
   yield "\n}}\n";
@@ -52,7 +57,7 @@ function rowsUpTo(days: Int32Array, until: Day): number {
   return after < 0 ? days.length : after;
 }
 
-function tickerText({ ticker, days, columns, values }: TickerFeatures, n: number): string {
+function tickerText({ ticker, days, columns, values }: TickerSeries, n: number): string {
   const dates = Array.from(days.subarray(0, n), (day) => `"${formatDay(day)}"`);
   const cells = columns.map((name, c) => {
     const from = c * days.length;

@@ -1,7 +1,7 @@
 import { openBlob } from "../../blob/open-blob.ts";
 import { Turns } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
-import type { TickerFeatures } from "../../contract/market/ticker-series.ts";
+import { priceSeries, type TickerSeries } from "../../contract/market/ticker-series.ts";
 import { readFeatures } from "../../ingest/read-features.ts";
 import { readPrices } from "../../ingest/read-prices.ts";
 import type { PreparedBlobs } from "../../prepare/prepare-prices.ts";
@@ -51,15 +51,13 @@ async function* featuresOf({ featurePath }: PreparedBlobs, context: AuditContext
 async function* pricesOf(
   { dataExtractorPath }: PreparedBlobs,
   context: AuditContext,
-): AsyncGenerator<TickerFeatures> {
+): AsyncGenerator<TickerSeries> {
   const blob = await readPrices(
     await openBlob(dataExtractorPath, context.policy, context),
     readingOf(context),
   );
   try {
-    for (const { ticker, days, prices } of tickersOf(blob)) {
-      yield { ticker, days, columns: ["price"], values: prices };
-    }
+    for (const prices of tickersOf(blob)) yield priceSeries(prices);
   } finally {
     blob.close();
   }
@@ -90,7 +88,7 @@ function compareTicker(
 }
 
 /** Shape (n): the column on `days`, NaN where it has no value. */
-function valuesOn(table: TickerFeatures | undefined, column: string, days: Int32Array): Float64Array {
+function valuesOn(table: TickerSeries | undefined, column: string, days: Int32Array): Float64Array {
   const values = new Float64Array(days.length).fill(Number.NaN);
   const at = table?.columns.indexOf(column) ?? -1;
   if (table === undefined || at < 0) return values;

@@ -2,7 +2,7 @@ import type { Blob } from "../../blob/open-blob.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { Turns } from "../../contract/machine/pausable.ts";
 import { formatDay } from "../../contract/market/dates.ts";
-import type { TickerFeatures } from "../../contract/market/ticker-series.ts";
+import { priceSeries, type TickerSeries } from "../../contract/market/ticker-series.ts";
 import type { AuditFacts } from "../../contract/output/audit-blob.ts";
 import { finiteOrNull, mean } from "../../evaluate/statistics.ts";
 import { readFeatures } from "../../ingest/read-features.ts";
@@ -99,9 +99,8 @@ function* pricePairs(before: PriceBlob, after: PriceBlob): Generator<TickerPair>
 
 const EVERY_DAY = { start: Number.NEGATIVE_INFINITY, end: Number.POSITIVE_INFINITY };
 
-function pricesOf(blob: PriceBlob, ticker: string): TickerFeatures {
-  const { days, prices } = priceDates(blob.load(ticker), EVERY_DAY);
-  return { ticker, days, columns: ["price"], values: prices };
+function pricesOf(blob: PriceBlob, ticker: string): TickerSeries {
+  return priceSeries({ ticker, ...priceDates(blob.load(ticker), EVERY_DAY) });
 }
 
 /** Log-return over the whole history; undefined for fewer than two prices. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { seededRandom } from "../../../test/twins/random.ts";
-import type { TickerFeatures } from "../../contract/market/ticker-series.ts";
+import type { TickerSeries } from "../../contract/market/ticker-series.ts";
 import { Change, LATE_DAYS, ROUNDING } from "./cell-changes.ts";
 import { compareTicker } from "./compare-ticker.ts";
 
@@ -32,7 +32,7 @@ const histories = fc.tuple(history, history, fc.nat()).map(([before, other, seed
   return [before, new Map([...extra, ...after].toSorted(([a], [b]) => a - b))];
 });
 
-function asTicker(written: Written, name = "x"): TickerFeatures {
+function asTicker(written: Written, name = "x"): TickerSeries {
   const days = Int32Array.from(written.keys());
   return { ticker: "T", days, columns: [name], values: Float64Array.from(written.values()) };
 }

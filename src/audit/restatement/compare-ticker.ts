@@ -1,4 +1,4 @@
-import type { TickerFeatures } from "../../contract/market/ticker-series.ts";
+import type { TickerSeries } from "../../contract/market/ticker-series.ts";
 import { deviation } from "../../evaluate/statistics.ts";
 import { type Beginnings, Change, cellChanges, LATE_DAYS } from "./cell-changes.ts";
 import { commonDays, valuesOn } from "./common-days.ts";
@@ -40,7 +40,7 @@ export interface TickerComparison {
 }
 
 /** Compares two histories of one ticker on the days, and in the columns, that both have. */
-export function compareTicker(previous: TickerFeatures, current: TickerFeatures): TickerComparison {
+export function compareTicker(previous: TickerSeries, current: TickerSeries): TickerComparison {
   const common = commonDays(previous.days, current.days);
   const days =
     previous.days.length === common.length ? previous.days : pick(previous.days, common.previousRows);
@@ -74,7 +74,7 @@ export function compareTicker(previous: TickerFeatures, current: TickerFeatures)
 }
 
 /** Marks what was filled in behind the last row of `previous` that has any number, near the history's end. */
-function markLate(changed: readonly ColumnChange[], { days, values }: TickerFeatures): void {
+function markLate(changed: readonly ColumnChange[], { days, values }: TickerSeries): void {
   if (!changed.some(({ changes }) => changes.includes(Change.filled))) return;
   const n = days.length;
   let valued = n - 1;
@@ -125,7 +125,7 @@ function areMostChanged(before: Float64Array, after: Float64Array): boolean {
   return 2 * changed > numbers;
 }
 
-function columnOf({ values, days }: TickerFeatures, place: number): Float64Array {
+function columnOf({ values, days }: TickerSeries, place: number): Float64Array {
   return values.subarray(place * days.length, (place + 1) * days.length);
 }
 

@@ -1,4 +1,4 @@
-import type { TickerFeatures } from "../../contract/market/ticker-series.ts";
+import type { TickerSeries } from "../../contract/market/ticker-series.ts";
 import { CalendarTally } from "./calendar-tally.ts";
 import { FeatureTally } from "./change-tally.ts";
 import { compareTicker } from "./compare-ticker.ts";
@@ -32,7 +32,7 @@ export class HistoryComparison {
     else this.#compare(ticker, previous, current);
   }
 
-  #compare(ticker: string, previous: TickerFeatures, current: TickerFeatures): void {
+  #compare(ticker: string, previous: TickerSeries, current: TickerSeries): void {
     const comparison = compareTicker(previous, current);
     this.tickers++;
     this.columns += comparison.columns;

@@ -4,13 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import fc from "fast-check";
-import type { TickerFeatures } from "../../contract/market/ticker-series.ts";
+import type { TickerSeries } from "../../contract/market/ticker-series.ts";
 import { type TickerPair, tickerPairs } from "./ticker-pairs.ts";
 
 const workFolder = mkdtempSync(join(tmpdir(), "mucast-pairs-"));
 after(() => rmSync(workFolder, { recursive: true }));
 
-function ticker(name: string, side: number): TickerFeatures {
+function ticker(name: string, side: number): TickerSeries {
   const columns = [`f${name.length}`, "g"];
   return {
     ticker: name,

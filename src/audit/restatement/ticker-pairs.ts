@@ -1,11 +1,11 @@
-import type { TickerFeatures } from "../../contract/market/ticker-series.ts";
+import type { TickerSeries } from "../../contract/market/ticker-series.ts";
 import { BlockStore } from "../../ingest/block-store.ts";
 import { SeriesStore } from "../../ingest/series-store.ts";
 
 /** A ticker in the earlier day's blob, in today's, or in both. */
 export interface TickerPair {
-  readonly previous?: TickerFeatures;
-  readonly current?: TickerFeatures;
+  readonly previous?: TickerSeries;
+  readonly current?: TickerSeries;
 }
 
 /**
@@ -15,8 +15,8 @@ export interface TickerPair {
  * @throws what reading either throws; MucastError output_failed where the work folder is full.
  */
 export async function* tickerPairs(
-  previous: AsyncIterable<TickerFeatures>,
-  current: AsyncIterable<TickerFeatures>,
+  previous: AsyncIterable<TickerSeries>,
+  current: AsyncIterable<TickerSeries>,
   workFolder: string,
 ): AsyncGenerator<TickerPair, void, void> {
   const store = new BlockStore(workFolder);

@@ -15,15 +15,23 @@ export interface TickerPrices {
   readonly prices: Float64Array;
 }
 
-/** One ticker of a feature blob; days and missing values as in `TickerPrices`. */
-export interface TickerFeatures {
+/** Columns of one ticker on the same days; days and missing values as in `TickerPrices`. */
+export interface TickerSeries {
   readonly ticker: string;
   /** Shape (n). */
   readonly days: Int32Array;
-  /** The k feature names, in the order of first appearance for this ticker in the blob's bytes. */
+  /** k names. */
   readonly columns: readonly string[];
   /** Shape (k, n), one column after the other: the value of column c on day i is `values[c * n + i]`. */
   readonly values: Float64Array;
+}
+
+/** One ticker of a feature blob: its features, in the order of first appearance for this ticker in the blob's bytes. */
+export type TickerFeatures = TickerSeries;
+
+/** Prices as a series of one column, for what compares or writes blobs of either kind. */
+export function priceSeries({ ticker, days, prices }: TickerPrices): TickerSeries {
+  return { ticker, days, columns: ["price"], values: prices };
 }
 
 /** The window of a data-extraction blob; a bound that is null or missing is absent. */

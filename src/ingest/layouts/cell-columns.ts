@@ -1,5 +1,5 @@
 import { type Day, formatDay } from "../../contract/market/dates.ts";
-import type { TickerFeatures } from "../../contract/market/ticker-series.ts";
+import type { TickerSeries } from "../../contract/market/ticker-series.ts";
 import { invalid, type Position, quote } from "../blob-errors.ts";
 import { Calendar } from "../dates/calendar.ts";
 import { whyNoDate } from "../dates/date-text.ts";
@@ -118,7 +118,7 @@ export class CellColumns {
     return row;
   }
 
-  #finish(): TickerFeatures {
+  #finish(): TickerSeries {
     const ticker = this.#ticker;
     const columns = this.#columns;
     const n = this.#days.length;

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import fc from "fast-check";
 import { MucastError } from "../../contract/errors/errors.ts";
-import type { TickerFeatures } from "../../contract/market/ticker-series.ts";
+import type { TickerSeries } from "../../contract/market/ticker-series.ts";
 import { BlockStore } from "../block-store.ts";
 import { cut, cuts, sourceOf } from "../chunks.testing.ts";
 import { readBlob } from "../read-blob.ts";
@@ -71,7 +71,7 @@ function tickersOf(isShared: boolean, missing: Style["missing"]): fc.Arbitrary<W
 }
 
 async function read(text: string, lengths: readonly number[] = [], store = new BlockStore(workFolder)) {
-  const found: TickerFeatures[] = [];
+  const found: TickerSeries[] = [];
   try {
     const source = sourceOf(cut(Buffer.from(text), lengths));
     for await (const each of readBlob("features", source, store, {})) found.push(each);
@@ -83,7 +83,7 @@ async function read(text: string, lengths: readonly number[] = [], store = new B
 }
 
 /** What was read must be what the twin read: days in order, and each value on its day. */
-function assertSame(found: readonly TickerFeatures[], twin: TwinBlob, text: string): void {
+function assertSame(found: readonly TickerSeries[], twin: TwinBlob, text: string): void {
   assert.deepEqual(found.map(({ ticker }) => ticker).sort(), [...twin.keys()].sort(), text);
   for (const { ticker, days, columns, values } of found) {
     const expected = twin.get(ticker)!;

@@ -1,5 +1,5 @@
 import type { Day } from "../../contract/market/dates.ts";
-import type { TickerFeatures } from "../../contract/market/ticker-series.ts";
+import type { TickerSeries } from "../../contract/market/ticker-series.ts";
 import type { BlockSpan } from "../block-store.ts";
 import { Calendar } from "../dates/calendar.ts";
 import { Doubles } from "../json/doubles.ts";
@@ -117,7 +117,7 @@ export class RowTable {
   }
 
   /** The whole ticker, its days in order. @throws MucastError invalid_data where a date comes twice. */
-  finish(ticker: string): TickerFeatures {
+  finish(ticker: string): TickerSeries {
     const offsets = this.#leading(OFFSET);
     const calendar = new Calendar(this.#leading(DAY), (row) =>
       positionOf(this.#reading, offsets[row]!, ticker),

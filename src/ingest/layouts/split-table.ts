@@ -1,5 +1,5 @@
 import { counted } from "../../contract/errors/wording.ts";
-import type { TickerFeatures } from "../../contract/market/ticker-series.ts";
+import type { TickerSeries } from "../../contract/market/ticker-series.ts";
 import { invalid, type Position, quote } from "../blob-errors.ts";
 import type { Calendar } from "../dates/calendar.ts";
 import { DateList } from "../dates/date-list.ts";
@@ -103,7 +103,7 @@ export class SplitTable {
   }
 
   /** The table of one ticker. @throws MucastError invalid_data where parts are missing or do not fit. */
-  finish(ticker: string): TickerFeatures {
+  finish(ticker: string): TickerSeries {
     const { headers, rows, calendar } = this.#whole();
     const wanted = this.#reading.kind === "prices" ? "price" : "value";
     const chosen = headers.map((_, j) => j).filter((j) => this.#roleOf(j) === wanted);

@@ -1,6 +1,6 @@
 import type { MucastError } from "../../contract/errors/errors.ts";
 import { counted } from "../../contract/errors/wording.ts";
-import type { TickerFeatures } from "../../contract/market/ticker-series.ts";
+import type { TickerSeries } from "../../contract/market/ticker-series.ts";
 import { invalid, quote } from "../blob-errors.ts";
 import type { BlockSpan } from "../block-store.ts";
 import type { Calendar } from "../dates/calendar.ts";
@@ -107,7 +107,7 @@ export class TickerContainer {
     return above;
   }
 
-  #dated({ ticker, offset, columns, n, values }: WithValues, calendar: Calendar): TickerFeatures {
+  #dated({ ticker, offset, columns, n, values }: WithValues, calendar: Calendar): TickerSeries {
     const { days } = calendar;
     if (n !== days.length) {
       const what = `has columns of length ${n} beside ${counted(days.length, "date")}`;
