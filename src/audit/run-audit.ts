@@ -4,7 +4,7 @@ import { MucastError } from "../contract/errors/errors.ts";
 import type { AuditBlob } from "../contract/output/audit-blob.ts";
 import { JOBS, type Jobs } from "../jobs/run-job.ts";
 import type { JobContext } from "../jobs/shared/job.ts";
-import { openWorkFolder } from "../jobs/shared/work-folder.ts";
+import { inWorkFolder } from "../jobs/shared/work-folder.ts";
 import { auditDocument, type CheckOutcome } from "./audit-document.ts";
 import { AuditedBlobs } from "./audited-blobs.ts";
 import type { AskedAudit, AuditCheck, AuditInputs } from "./check.ts";
@@ -39,29 +39,27 @@ export async function runAudit(
   });
   for (const { name, cost } of planned) onCheck?.(name, cost);
   for (const location of readAgain(asked)) await refusePipe(location);
-  const work = openWorkFolder();
-  const workFolder = work.path;
-  let job: AuditedJob | undefined;
-  try {
+  return inWorkFolder(async (workFolder) => {
     const { csv } = asked;
     const prepared = csv && new PreparedPrices(csv, workFolder, context.signal, prepare);
     const blobs = new AuditedBlobs(context, asked.request.blobUrl);
     // `prepare` reads the CSV by itself: a reading before it and one behind it show whether it changed.
     if (csv !== undefined) await blobs.read(csv.csvPath);
     const inputs = await withBlobs(asked, prepared);
-    job = new AuditedJob({ jobs, inputs, context, blobs, folder: workFolder });
-    const outcomes: CheckOutcome[] = [];
-    for (const { check, name, cost } of planned) {
-      const onStep = (done: number, total: number) =>
-        context.report({ kind: "progress", stage: name, done, total });
-      const result = await check.run(inputs, { ...context, blobs, job, prepared, workFolder, onStep });
-      outcomes.push({ name, cost, result });
+    const job = new AuditedJob({ jobs, inputs, context, blobs, folder: workFolder });
+    try {
+      const outcomes: CheckOutcome[] = [];
+      for (const { check, name, cost } of planned) {
+        const onStep = (done: number, total: number) =>
+          context.report({ kind: "progress", stage: name, done, total });
+        const result = await check.run(inputs, { ...context, blobs, job, prepared, workFolder, onStep });
+        outcomes.push({ name, cost, result });
+      }
+      return auditDocument(inputs, outcomes, await digestsOf(inputs, blobs));
+    } finally {
+      job.close();
     }
-    return auditDocument(inputs, outcomes, await digestsOf(inputs, blobs));
-  } finally {
-    job?.close();
-    work.remove();
-  }
+  });
 }
 
 /** What the checks read more than once. */

@@ -1,10 +1,10 @@
-/** A full disk, in a small file system of memory that only one job sees: for the output, and for the work folder. */
+/** A full disk, in a small file system of memory that only one command sees: for the output, and for the work folder. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { type Ended, jobArguments, jsonLines, mucast } from "./command.ts";
+import { type Ended, inputArguments, jobArguments, jsonLines, mucast } from "./command.ts";
 import { type BlobPair, newFolder, removeFolders, writeMarket } from "./job-runs.ts";
 import { cleanMarket } from "./market.ts";
 
@@ -19,7 +19,7 @@ const NAMESPACE = [
   ([command, ...args]) => spawnSync(command!, [...args, "mount", "-t", "tmpfs", "none", "/mnt"]).status === 0,
 );
 
-/** Runs the job with a file system of `kib` KiB at `folder`, and lists the files that are in it afterwards. */
+/** Runs a command with a file system of `kib` KiB at `folder`, and lists the files that are in it afterwards. */
 async function withSmallDisk(
   folder: string,
   kib: number,
@@ -73,6 +73,42 @@ describe(
         assert.match(String(problem.detail), /no space left/i);
         assert.match(String(problem.detail), /work folder of the job cannot be written: .*; TMPDIR names/);
         assert.ok(!existsSync(blobUrl));
+      });
+    }
+
+    const room = 12;
+    const audits: readonly (readonly [what: string, inputs: () => Promise<string[]>])[] = [
+      // Without a Learning_end an audit copies the prices, with a cut of its own.
+      [
+        "copies of the blobs",
+        async () => [
+          ...inputArguments(await writeMarket(cleanMarket()), QUICK),
+          ...["--checks", "truncation"],
+        ],
+      ],
+      [
+        "what is prepared of a price CSV",
+        async () => {
+          const csv = join(await newFolder(), "prices.csv");
+          const { priceDates } = cleanMarket();
+          const rows = priceDates.map((date, i) => `${date},${100 + (i % 7)}`);
+          writeFileSync(csv, `Date,A\n${rows.join("\n")}\n`);
+          return ["--prices", csv, "--config", QUICK, "--checks", "preparation"];
+        },
+      ],
+    ];
+    for (const [what, inputs] of audits) {
+      test(`where an audit writes ${what}: its work folder`, async () => {
+        const disk = await newFolder();
+        const args = ["audit", ...(await inputs()), "--log", "json"];
+        const { code, stdout, stderr, left } = await withSmallDisk(disk, room, args, disk);
+        assert.deepEqual([code, stdout, left], [3, "", []], stderr);
+        const { code: problem, detail, advice } = jsonLines(stderr).at(-1)!;
+        assert.equal(problem, "output_failed");
+        const named =
+          /^the work folder of the job cannot be written: no space left .*; TMPDIR names another place$/;
+        assert.match(String(detail), named);
+        assert.match(String(advice), /the place that is named, of the output or of the work folder/);
       });
     }
   },

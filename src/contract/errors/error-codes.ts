@@ -124,7 +124,8 @@ export const ERROR_TABLE = {
     status: 502,
     exit: 3,
     title: "The result could not be written",
-    advice: "Check room and rights at the place of the output; nothing half-written is left.",
+    advice:
+      "Check room and rights at the place that is named, of the output or of the work folder; nothing half-written is left.",
   },
   quota_exceeded: {
     status: 507,

@@ -13,9 +13,10 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, test } from "node:test";
+import { writeOutput } from "../../blob/folder/output-folder.ts";
 import { ownMark } from "../../blob/folder/sweep-staged.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { openWorkFolder, sweepWorkFolders } from "./work-folder.ts";
+import { inWorkFolder, openWorkFolder, sweepWorkFolders } from "./work-folder.ts";
 
 let base: string;
 beforeEach(() => {
@@ -127,4 +128,27 @@ test("where TMPDIR is read-only, the error says so and names the variable", {
     stdout,
     /^output_failed cannot make a work folder under .*: the file system is read-only \(EROFS\); TMPDIR names another place/,
   );
+});
+
+test("an output that cannot be written into it is an error of the work folder, one elsewhere is not", async () => {
+  const beside = mkdtempSync(join(tmpdir(), "mucast-test-"));
+  const writeUnder = (folder: string) => {
+    writeFileSync(join(folder, "file"), "");
+    return writeOutput(join(folder, "file"), "x.json", "{}");
+  };
+  let used = "";
+  const inside = inWorkFolder((path) => {
+    used = path;
+    return writeUnder(path);
+  }, base);
+  await assert.rejects(inside, {
+    code: "output_failed",
+    message: /^the work folder of the job cannot be written: .*; TMPDIR names another place$/,
+    data: {},
+  });
+  const outside = inWorkFolder(() => writeUnder(beside), base);
+  await assert.rejects(outside, ({ message }: Error) => message.startsWith(join(beside, "file", "x.json")));
+  assert.ok(used !== "" && !existsSync(used));
+  assert.equal(await inWorkFolder(async (path) => existsSync(path), base), true);
+  rmSync(beside, { recursive: true });
 });

@@ -1,11 +1,11 @@
 import { lstatSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, sep } from "node:path";
 import { folderObstacle } from "../../blob/folder/staged-file.ts";
 import { isGone, isOfThisMachine, ownMark } from "../../blob/folder/sweep-staged.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { causeOf } from "../../contract/errors/system-error.ts";
+import { causeOf, workFolderError } from "../../contract/errors/system-error.ts";
 import { makeFolder } from "../../contract/machine/folders.ts";
 
 /**
@@ -44,6 +44,28 @@ export function openWorkFolder(base: string = defaultBase()): WorkFolder {
       { cause },
     );
   }
+}
+
+/**
+ * Opens a work folder for `body`, and removes it. Outputs that `body`, or a job that it runs, writes there are none of the caller's.
+ * @throws MucastError output_failed where the folder cannot be made, or an output cannot be written into it: that names TMPDIR, and
+ *   no path of the folder; what `body` throws.
+ */
+export async function inWorkFolder<T>(body: (path: string) => Promise<T>, base?: string): Promise<T> {
+  const work = openWorkFolder(base);
+  try {
+    return await body(work.path);
+  } catch (error) {
+    throw isUnwritten(error, work.path) ? workFolderError("written", error.cause) : error;
+  } finally {
+    work.remove();
+  }
+}
+
+/** Whether the system refused to write an output into the folder. */
+function isUnwritten(error: unknown, folder: string): error is MucastError {
+  if (!(error instanceof MucastError) || error.code !== "output_failed") return false;
+  return error.cause !== undefined && `${error.data.path}`.startsWith(`${folder}${sep}`);
 }
 
 /** From the process: the system's list of users may lack this user, as with `docker run --user 12345`. */
