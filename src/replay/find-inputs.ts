@@ -2,7 +2,7 @@ import type { InputChange, ReplayBlob } from "../contract/output/replay-blob.ts"
 import { type FoundInput, findInput, type Reading } from "./find-input.ts";
 import { type InputKind, inputChange } from "./input-change.ts";
 import type { RecordedFacts } from "./recorded-output.ts";
-import { isRefusal } from "./refusals.ts";
+import { isRefusal, isUnread } from "./refusals.ts";
 
 export type FoundInputs = Readonly<Record<InputKind, FoundInput>>;
 
@@ -81,7 +81,7 @@ function isSameSeries({ tickers, columns, only_recorded, only_found }: InputChan
   return [tickers, columns, only_recorded, only_found].every(({ count }) => count === 0);
 }
 
-/** Undefined where one of them is no blob of its kind. */
+/** Undefined where one of them is no blob of its kind, or cannot be read any more. */
 async function changeOf(
   kind: InputKind,
   original: string,
@@ -92,7 +92,7 @@ async function changeOf(
   try {
     return await inputChange(kind, original, location, reading, workFolder);
   } catch (error) {
-    if (isRefusal(error)) return undefined;
+    if (isRefusal(error) || isUnread(error)) return undefined;
     throw error;
   }
 }

@@ -19,6 +19,14 @@ const REFUSALS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "constant_target",
 ]);
 
+/** Codes of an input that is gone, or that its storage does not give. */
+const UNREAD: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["blob_not_found", "blob_unavailable"]);
+
+/** Whether a job's error says that it could not read a blob. */
+export function isUnread(error: unknown): error is MucastError {
+  return error instanceof MucastError && UNREAD.has(error.code);
+}
+
 /** Whether a job's error says something of its blobs, its config or the kind of machine, and nothing of this replay. */
 export function isRefusal(error: unknown): error is MucastError {
   return error instanceof MucastError && REFUSALS.has(error.code);

@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { copyFileSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { newFolder, removeFolders, runJob } from "../../test/end-to-end/job-runs.ts";
 import { openQuickEngine } from "../../test/end-to-end/shared-engines.ts";
 import type { OutputBlob } from "../contract/output/output-blob.ts";
+import { REPLAY_EXITS } from "../contract/output/replay-blob.ts";
 import type { OpenEngine } from "../jobs/shared/job.ts";
 import { compareOutputs } from "./compare-outputs.ts";
 import { JsonFile } from "./json-file.ts";
@@ -319,6 +320,46 @@ describe("a replay", { timeout: 900_000 }, () => {
       tried?.map(({ problem }) => problem),
       ["url_not_allowed"],
     );
+  });
+
+  for (const [given, name] of [
+    ["featureUrl", FEATURES],
+    ["dataExtractorUrl", PRICES],
+  ] as const) {
+    test(`cannot be done where ${name} goes between the comparison of its digest and the job`, async () => {
+      for (const isNamed of [true, false]) {
+        const outputUrl = await changed(place, (text) => `${text} `);
+        const path = join(outputUrl, "..", name);
+        const goes: OpenEngine = (need) => {
+          rmSync(path);
+          return openQuickEngine(need);
+        };
+        const { verdict, reason, inputs, problem } = await replay(
+          { outputUrl, ...(isNamed ? { [given]: path } : {}) },
+          goes,
+        );
+        assert.deepEqual([verdict, reason?.code], ["cannot_replay", "inputs_gone"]);
+        assert.match(reason!.message, /: blob_not_found\); it went while the replay ran$/);
+        assert.deepEqual([problem?.code, REPLAY_EXITS[verdict as "cannot_replay"]], ["blob_not_found", 7]);
+        assert.equal(inputs?.[given === "featureUrl" ? "feature" : "data_extractor"].found, null);
+      }
+    });
+  }
+
+  test("ends with the error of a blob that its storage gave, and then did not give to the job", async () => {
+    const outputUrl = await changed(place, (text) => `${text} `);
+    const path = join(outputUrl, "..", FEATURES);
+    const moved = `${path}.away`;
+    const goes: OpenEngine = (need) => {
+      renameSync(path, moved);
+      const engine = openQuickEngine(need);
+      const close = async () => {
+        renameSync(moved, path);
+        await engine.close();
+      };
+      return { ...engine, close };
+    };
+    await assert.rejects(replay({ outputUrl }, goes), { code: "blob_not_found" });
   });
 
   test("follows no path that an output records", async () => {

@@ -2,15 +2,16 @@ import { refusePipe } from "../blob/refuse-pipe.ts";
 import { boundedCopy } from "../contract/json/bounded-json.ts";
 import { REPLAY_REASONS, type ReplayBlob, type ReplayReason } from "../contract/output/replay-blob.ts";
 import type { JobContext } from "../jobs/shared/job.ts";
-import { openWorkFolder } from "../jobs/shared/work-folder.ts";
+import { inWorkFolder } from "../jobs/shared/work-folder.ts";
 import { compareOutputs } from "./compare-outputs.ts";
 import { SHOWN } from "./differences.ts";
-import { findInputs, missingInputs, otherInputs } from "./find-inputs.ts";
+import type { Reading } from "./find-input.ts";
+import { type FoundInputs, findInputs, missingInputs, otherInputs } from "./find-inputs.ts";
 import { reasonOf } from "./likely-reason.ts";
 import { replayConfig } from "./recorded-config.ts";
 import { openRecorded, type RecordedOutput } from "./recorded-output.ts";
 import { type Found, replayDocument } from "./replay-document.ts";
-import { runRecorded } from "./run-recorded.ts";
+import { type FailedRun, runRecorded } from "./run-recorded.ts";
 
 /** What a caller asks to be replayed. */
 export interface ReplayRequest {
@@ -37,21 +38,15 @@ export interface ReplayRequest {
 export async function replayOutput(request: ReplayRequest, context: JobContext): Promise<ReplayBlob> {
   for (const given of [request.featureUrl, request.dataExtractorUrl])
     if (given !== undefined) await refusePipe(given);
-  const work = openWorkFolder();
-  try {
-    const recorded = await openRecorded(
-      request.outputUrl,
-      { ...context, blobUrl: request.blobUrl },
-      work.path,
-    );
+  return inWorkFolder(async (workFolder) => {
+    const reading = { ...context, blobUrl: request.blobUrl };
+    const recorded = await openRecorded(request.outputUrl, reading, workFolder);
     try {
-      return replayDocument(request.id, recorded, await replayed(request, context, recorded, work.path));
+      return replayDocument(request.id, recorded, await replayed(request, context, recorded, workFolder));
     } finally {
       await recorded.file.close();
     }
-  } finally {
-    work.remove();
-  }
+  });
 }
 
 async function replayed(
@@ -79,16 +74,33 @@ async function replayed(
   }
   const run = { facts, config: config.text, inputs: found, blobUrl: request.blobUrl };
   const result = await runRecorded(run, context, workFolder);
-  if ("problem" in result) {
-    const { problem } = result;
-    const meanwhile = await otherInputs(await findInputs(facts, request, reading), reading, workFolder);
-    if (meanwhile !== undefined) {
-      const message = `${meanwhile.message}; it was changed while the replay ran`;
-      return ended("inputs", message, { inputs: meanwhile.inputs, problem });
-    }
-    return ended("job_refused", `the job ended with ${problem.code}`, { inputs, problem });
-  }
+  if ("problem" in result)
+    return whyNot(result, await findInputs(facts, request, reading), reading, workFolder);
   return { inputs, ...(await compareOutputs(facts, file, result.path)) };
+}
+
+/**
+ * The verdict where the job of the output ended with a problem.
+ * @param now the inputs, looked for again after that.
+ * @throws the job's error, where it could not read an input that is there.
+ */
+async function whyNot(
+  { problem, error, isUnread }: FailedRun,
+  now: FoundInputs,
+  reading: Reading,
+  workFolder: string,
+): Promise<Found> {
+  const inputs = { feature: now.feature.shown, data_extractor: now.data_extractor.shown };
+  const missing = missingInputs(now);
+  if (missing !== undefined)
+    return ended("inputs_gone", `${missing}; it went while the replay ran`, { inputs, problem });
+  const others = await otherInputs(now, reading, workFolder);
+  if (others !== undefined) {
+    const message = `${others.message}; it was changed while the replay ran`;
+    return ended("inputs", message, { inputs: others.inputs, problem });
+  }
+  if (isUnread) throw error;
+  return ended("job_refused", `the job ended with ${problem.code}`, { inputs, problem });
 }
 
 /** The verdict where no documents are compared. */

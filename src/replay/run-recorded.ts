@@ -1,11 +1,12 @@
 import { fileURLToPath } from "node:url";
+import type { MucastError } from "../contract/errors/errors.ts";
 import type { ReplayBlob } from "../contract/output/replay-blob.ts";
 import { JOBS } from "../jobs/run-job.ts";
 import type { JobContext, JobRequest } from "../jobs/shared/job.ts";
 import { shownName } from "./find-input.ts";
 import type { FoundInputs } from "./find-inputs.ts";
 import type { RecordedFacts } from "./recorded-output.ts";
-import { isRefusal } from "./refusals.ts";
+import { isRefusal, isUnread } from "./refusals.ts";
 
 const PROBLEM_TEXT = 2_000;
 
@@ -20,16 +21,24 @@ export interface RecordedRun {
   readonly blobUrl: string | undefined;
 }
 
+/** A job that ended without an output, for which its inputs or its config may be the reason. */
+export interface FailedRun {
+  readonly problem: NonNullable<ReplayBlob["problem"]>;
+  readonly error: MucastError;
+  /** Whether it could not read an input, which was there before. */
+  readonly isUnread: boolean;
+}
+
 /**
  * Runs the job of an output into the work folder.
- * @returns the path of the new output, or the problem with which a job ended that is refused here.
+ * @returns the path of the new output, or how the job ended that is refused here, or that could not read an input.
  * @throws MucastError where the machine or the engine is at fault; canceled.
  */
 export async function runRecorded(
   { facts, config, inputs, blobUrl }: RecordedRun,
   context: JobContext,
   workFolder: string,
-): Promise<{ readonly path: string } | { readonly problem: NonNullable<ReplayBlob["problem"]> }> {
+): Promise<{ readonly path: string } | FailedRun> {
   const { provenance, operation } = facts;
   const job: JobRequest = {
     id: "replay",
@@ -48,8 +57,9 @@ export async function runRecorded(
     const record = await JOBS[operation](job, quiet(context, typeof provenance.kernel_level === "string"));
     return { path: fileURLToPath(record.output_url) };
   } catch (error) {
-    if (!isRefusal(error)) throw error;
-    return { problem: { code: error.code, detail: shownDetail(error.message, job).slice(0, PROBLEM_TEXT) } };
+    if (!isRefusal(error) && !isUnread(error)) throw error;
+    const problem = { code: error.code, detail: shownDetail(error.message, job).slice(0, PROBLEM_TEXT) };
+    return { problem, error, isUnread: isUnread(error) };
   }
 }
 
