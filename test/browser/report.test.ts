@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import {
-  type AxeFinding,
   type Browser,
   type ContextOptions,
+  isScrolledAway,
   judge,
   openBrowser,
   type Page,
@@ -91,11 +91,6 @@ test("every report shows without an error, a request or a sideways scroll, wide,
     await close();
   }
 });
-
-/** Cells that lie outside what a box that scrolls shows, whose colours axe cannot see; the wide page has them all. */
-function isScrolledAway({ id, nodes }: AxeFinding): boolean {
-  return id === "color-contrast" && nodes.every(({ html }) => /^<(?:th|td|bdi)[ >]/.test(html));
-}
 
 for (const [name, viewport, colorScheme] of [
   ["a classical job", WIDE, "light"],

@@ -22,7 +22,7 @@ export const showAuditForm: View = async (container, context) => {
   offerKnownBlobs(form, context);
   fill(
     container,
-    element("p", {}, WHAT),
+    element("p", { class: "what" }, WHAT),
     audited.note !== undefined && element("p", { class: "hint" }, audited.note),
     form.element,
   );

@@ -39,10 +39,9 @@ export function fieldControl(field: Field, changed: Changed): Control {
 /** A member in words, with its name in the payload behind them. */
 export function nameOf({ name, isRequired }: Pick<Field, "name" | "isRequired">): (HTMLElement | string)[] {
   const words = labelOf(name);
-  const key = element("code", {}, name);
   return [
-    ...(words === undefined ? [key] : [words, " ", key]),
-    ...(isRequired ? [element("span", { class: "need" }, " required")] : []),
+    ...(words === undefined ? [name] : [words, " ", element("code", {}, name)]),
+    ...(isRequired ? [element("span", { class: "need" }, ", required")] : []),
   ];
 }
 

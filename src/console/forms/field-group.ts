@@ -98,16 +98,18 @@ function makeGroup(group: Group, changed: PathChanged): Fields {
     show: (valueAt, except) => {
       box.checked = valueAt(group.path) !== undefined;
       held.hidden = group.presence === "chosen" && !box.checked;
-      showOnly(frame, group, valueAt);
       inner.show(valueAt, except);
+      showOnly(frame, group, valueAt);
+      // Entries of which none counts yet.
+      if (inner.elements.every(({ hidden }) => hidden)) frame.hidden = true;
     },
   };
 }
 
 function showOnly(
-  shown: HTMLElement,
+  part: HTMLElement,
   { onlyWith }: FormPart,
   valueAt: (path: Path) => RawJson | undefined,
 ): void {
-  if (onlyWith !== undefined) shown.hidden = valueAt(onlyWith.path) !== onlyWith.value;
+  part.hidden = onlyWith !== undefined && valueAt(onlyWith.path) !== onlyWith.value;
 }

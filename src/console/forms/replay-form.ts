@@ -19,7 +19,7 @@ export const showReplayForm: View = async (container, context) => {
     submit: "Submit the replay",
     context,
   });
-  fill(container, element("p", {}, WHAT), form.element);
+  fill(container, element("p", { class: "what" }, WHAT), form.element);
 };
 
 async function outputOf({ client, params, signal }: ViewContext): Promise<string | undefined> {

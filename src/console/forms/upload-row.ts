@@ -63,7 +63,7 @@ export function makeUploadRow({ file, context, stored, removed }: UploadRowOptio
   const chosen = (): BlobName => ({ kind: kind.value as BlobName["kind"], id: name.value.trim() });
   const tell = () => {
     fault.show(isBlobId(chosen().id) ? [] : ["1 to 64 letters, digits, _ or -."]);
-    fill(target, "Stored as ", shown(blobName(chosen())), ".");
+    fill(target, "Its name will be ", shown(blobName(chosen())), ".");
   };
   const button = (words: string, act: () => void) =>
     element("button", { type: "button", class: "plain", onclick: act }, words);
