@@ -1,6 +1,6 @@
 /** `npm run bench [-- NAME …]` measures everything, or what is named. Ratios are measured side by side in one run. */
 import { cpus, totalmem } from "node:os";
-import { table } from "../src/cli/table.ts";
+import { table } from "../src/cli/terminal/table.ts";
 import { benchAudit } from "./audit/audit.ts";
 import { benchIntervals } from "./intervals/intervals.ts";
 import { benchSteps } from "./jobs/steps.ts";

@@ -51,6 +51,15 @@ const CONTRACT_FOLDERS: Record<string, readonly string[]> = {
 /** The folders of src/jobs: what both jobs use imports neither of them, and no job imports the other. */
 const JOB_FOLDERS: Record<string, readonly string[]> = { shared: [], ml: ["shared"], dl: ["shared"] };
 
+/** The folders of src/report: what an output holds, what is made of it, and how that is shown. */
+const REPORT_FOLDERS: Record<string, readonly string[]> = {
+  statistics: [],
+  evidence: ["statistics"],
+  data: ["statistics", "evidence"],
+  charts: ["statistics", "data"],
+  page: ["data", "charts"],
+};
+
 /** The folders of src/executors beside its own files, and which of them each may import: no executor imports another. */
 const EXECUTOR_FOLDERS: Record<string, readonly string[]> = {
   polling: [],
@@ -136,6 +145,10 @@ function checkSubfolders(folder: string, subfolders: Readonly<Record<string, rea
   });
   assert.deepEqual(wrong, []);
 }
+
+test("a report goes from statistics and evidence over data and charts to the page", () => {
+  checkSubfolders("report", REPORT_FOLDERS);
+});
 
 test("no executor imports another, and what they share imports none of them", () => {
   const subfolders = new Set<string>();

@@ -4,7 +4,7 @@
  * where 0 leaves the table out.
  */
 import { parseArgs } from "node:util";
-import { table } from "../../src/cli/table.ts";
+import { table } from "../../src/cli/terminal/table.ts";
 import { LOSS_TYPES } from "../../src/contract/config/networks.ts";
 import { type Train, withEngine } from "../networks/shared-engine.ts";
 import type { Table } from "../table.ts";

@@ -14,9 +14,9 @@ import { printable } from "../contract/errors/wording.ts";
 import type { AuditBlob } from "../contract/output/audit-blob.ts";
 import type { JobRequest } from "../jobs/shared/job.ts";
 import { type JobFlags, jobInputs, reporterOf, withJobFlags } from "./job-options.ts";
-import type { Reporter } from "./reporter.ts";
-import { untilSignal } from "./signals.ts";
-import { table } from "./table.ts";
+import type { Reporter } from "./terminal/reporter.ts";
+import { untilSignal } from "./terminal/signals.ts";
+import { table } from "./terminal/table.ts";
 
 interface AuditFlags extends JobFlags {
   readonly prices?: string;

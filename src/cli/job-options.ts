@@ -5,7 +5,7 @@ import { withoutSignature } from "../blob/policy.ts";
 import { LIMITS } from "../contract/config/limits.ts";
 import { type Fault, MucastError } from "../contract/errors/errors.ts";
 import { invalidRequest } from "../contract/errors/faults.ts";
-import { Reporter, type ReporterOptions } from "./reporter.ts";
+import { Reporter, type ReporterOptions } from "./terminal/reporter.ts";
 
 /** How many workers run, and how stderr speaks. */
 export interface ReportFlags {

@@ -4,9 +4,9 @@ import { shownUrl } from "../blob/policy.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { printable } from "../contract/errors/wording.ts";
 import { problemOf } from "../contract/problems/problem.ts";
-import type { Reading } from "../report/data/open-document.ts";
+import type { Reading } from "../report/evidence/open-document.ts";
 import { writeReport } from "../report/write-report.ts";
-import type { Reporter } from "./reporter.ts";
+import type { Reporter } from "./terminal/reporter.ts";
 
 /**
  * Looks before the job whether `--report` can be kept: a container has no place for a page.

@@ -3,8 +3,8 @@ import { MucastError } from "../contract/errors/errors.ts";
 import { faultsOf, invalidRequest } from "../contract/errors/faults.ts";
 import { printable } from "../contract/errors/wording.ts";
 import { type ApiKey, newKeySchema } from "../service/auth/key-store.ts";
-import type { Keys } from "./key-access.ts";
-import { table } from "./table.ts";
+import type { Keys } from "./access/key-access.ts";
+import { table } from "./terminal/table.ts";
 
 /** Adds `mucast keys`. The database is loaded only where no service has it open. */
 export function addKeys(program: Command): void {
@@ -83,7 +83,7 @@ async function revokeKey(id: string, flags: KeyFlags): Promise<void> {
 
 /** The database, and all that reaches a service, is loaded by a command that needs it. */
 async function withKeys<T>(flags: KeyFlags, body: (keys: Keys) => Promise<T>): Promise<T> {
-  const access = await import("./key-access.ts");
+  const access = await import("./access/key-access.ts");
   return access.withKeys(flags, body);
 }
 

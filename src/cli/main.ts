@@ -3,7 +3,7 @@ import { CommanderError } from "commander";
 import { MucastError } from "../contract/errors/errors.ts";
 import { causeOf } from "../contract/errors/system-error.ts";
 import { createProgram } from "./commands.ts";
-import { explain, Reporter } from "./reporter.ts";
+import { explain, Reporter } from "./terminal/reporter.ts";
 
 const CANCELED = 130;
 /** Far more than a process takes that nothing holds. */

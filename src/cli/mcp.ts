@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { invalidRequest, show } from "../contract/errors/faults.ts";
-import { untilSignal } from "./signals.ts";
+import { untilSignal } from "./terminal/signals.ts";
 
 /** Adds `mucast mcp`. What it serves with is loaded only by this command. */
 export function addMcp(program: Command): void {
@@ -36,7 +36,7 @@ interface McpFlags {
 async function serveMcp({ url, dataDir, settings }: McpFlags, env: NodeJS.ProcessEnv): Promise<void> {
   const [{ clientOf, FolderService, remoteOperations }, { serveMcpOnStdio }, { loadSettings }] =
     await Promise.all([
-      import("./service-access.ts"),
+      import("./access/service-access.ts"),
       import("../service/mcp/serve-stdio.ts"),
       import("../service/settings/load-settings.ts"),
     ]);

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { type PreparedBlobs, type PrepareOptions, preparePrices } from "../prepare/prepare-prices.ts";
-import { untilSignal } from "./signals.ts";
+import { untilSignal } from "./terminal/signals.ts";
 
 interface PrepareFlags extends Omit<PrepareOptions, "tickers"> {
   readonly prices: string;

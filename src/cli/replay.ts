@@ -5,8 +5,8 @@ import { counted, printable } from "../contract/errors/wording.ts";
 import { REPLAY_EXITS, type ReplayBlob } from "../contract/output/replay-blob.ts";
 import { replayOutput } from "../replay/replay.ts";
 import { configText, jobResources, type ReportFlags, reporterOf, withReportFlags } from "./job-options.ts";
-import { untilSignal } from "./signals.ts";
-import { table } from "./table.ts";
+import { untilSignal } from "./terminal/signals.ts";
+import { table } from "./terminal/table.ts";
 
 interface ReplayFlags extends ReportFlags {
   readonly output: string;

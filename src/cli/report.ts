@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { blobPolicy } from "../blob/policy.ts";
 import { writeReport } from "../report/write-report.ts";
-import { untilSignal } from "./signals.ts";
+import { untilSignal } from "./terminal/signals.ts";
 
 interface ReportFlags {
   readonly output: readonly string[];

@@ -21,7 +21,7 @@ import { StatusWriter } from "../executors/status-writer.ts";
 import type { JobContext, JobRequest } from "../jobs/shared/job.ts";
 import { type JobFlags, jobInputs, reporterOf, withJobFlags } from "./job-options.ts";
 import { checkReportPlace, writeJobReport } from "./job-report.ts";
-import { untilSignal } from "./signals.ts";
+import { untilSignal } from "./terminal/signals.ts";
 
 export function addRunMlJob(program: Command): void {
   addJobCommand(program, {

@@ -2,7 +2,7 @@ import { type Command, Option } from "commander";
 import { MucastError } from "../contract/errors/errors.ts";
 import { findEnvironment, SETUP_COMMANDS } from "../engine/environment/environment.ts";
 import type { ServiceSettings, SettingFlags } from "../service/settings/load-settings.ts";
-import { onEndSignal } from "./signals.ts";
+import { onEndSignal } from "./terminal/signals.ts";
 
 /** The flags of `mucast serve`: each gives the setting of its key, and `settings` names the settings file. */
 const FLAGS = {

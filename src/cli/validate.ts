@@ -5,8 +5,8 @@ import { namedFailure } from "../contract/problems/failures.ts";
 import type { JobPreview, TickerPreview } from "../jobs/shared/job-preview.ts";
 import { validateJob } from "../jobs/validate-job.ts";
 import { type JobFlags, jobInputs, reporterOf, withJobFlags } from "./job-options.ts";
-import { untilSignal } from "./signals.ts";
-import { table } from "./table.ts";
+import { untilSignal } from "./terminal/signals.ts";
+import { table } from "./terminal/table.ts";
 
 const HELP = `
 Example:

@@ -2,8 +2,8 @@ import { basename, dirname } from "node:path";
 import { replaceByStaged, stageFile } from "../blob/folder/staged-file.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { checkVerdicts } from "./data/check-verdicts.ts";
-import { openDocument, type Reading, readDocument, readVerdict } from "./data/open-document.ts";
 import { reportOf } from "./data/report-of.ts";
+import { openDocument, type Reading, readDocument, readVerdict } from "./evidence/open-document.ts";
 import { page } from "./page/page.ts";
 
 /** What a caller wants to see. */

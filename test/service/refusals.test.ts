@@ -5,7 +5,7 @@ import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { after, before, describe, test } from "node:test";
-import { explain, Reporter } from "../../src/cli/reporter.ts";
+import { explain, Reporter } from "../../src/cli/terminal/reporter.ts";
 import { startService } from "../../src/service/service.ts";
 import { loadSettings, type SettingFlags } from "../../src/service/settings/load-settings.ts";
 import { type Postgres, startPostgres } from "../servers/postgres.testing.ts";

@@ -4,7 +4,7 @@ import { readdirSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { withKeys } from "../../src/cli/key-access.ts";
+import { withKeys } from "../../src/cli/access/key-access.ts";
 import type { ApiKey } from "../../src/service/auth/key-store.ts";
 import type { Scope } from "../../src/service/operations/operations.ts";
 import { Api, problemOf } from "./api.testing.ts";

@@ -1,4 +1,5 @@
-import type { Band, Histogram, Unit } from "../data/report-data.ts";
+import type { Band, Unit } from "../data/report-data.ts";
+import type { Histogram } from "../statistics/histogram.ts";
 import { across, box, dot, down, GRID, segment } from "./path.ts";
 import { type AxisLabel, mark, plotSvg, tickLabels, yGrid } from "./plot.ts";
 import { linearScale, type Scale, scaleBetween } from "./scale.ts";

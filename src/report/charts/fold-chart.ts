@@ -1,6 +1,6 @@
 import { max, min } from "d3-array";
 import { scaleLinear } from "d3-scale";
-import type { FoldSpan } from "../data/report-data.ts";
+import type { FoldSpan } from "../data/section-data.ts";
 import { across, box } from "./path.ts";
 import { mark, plotSvg } from "./plot.ts";
 import { timeLabels } from "./time-axis.ts";

@@ -1,4 +1,4 @@
-import type { CalibrationBin } from "../data/report-data.ts";
+import type { CalibrationBin } from "../statistics/calibration.ts";
 import { across, dot, down, GRID, segment } from "./path.ts";
 import { mark, plotSvg, tickLabels, xGrid, yGrid } from "./plot.ts";
 import { linearScale, type Scale } from "./scale.ts";

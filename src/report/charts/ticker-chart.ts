@@ -1,4 +1,4 @@
-import type { TickerSeries } from "../data/report-data.ts";
+import type { TickerSeries } from "../data/section-data.ts";
 import { columnsOf } from "./line-chart.ts";
 import { area, dot, down, type Point, polyline, segment } from "./path.ts";
 import { mark, plotSvg, tickLabels, yGrid } from "./plot.ts";

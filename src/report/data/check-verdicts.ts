@@ -2,8 +2,8 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import { type AuditBlob, auditBlobSchema } from "../../contract/output/audit-blob.ts";
 import { type REPLAY_EXITS, type ReplayBlob, replayBlobSchema } from "../../contract/output/replay-blob.ts";
 import { openSchema } from "../../contract/schema/open-schema.ts";
+import type { OutputDocument } from "../evidence/open-document.ts";
 import { countedRows } from "./figures.ts";
-import type { OutputDocument } from "./open-document.ts";
 import type { CheckVerdict } from "./report-data.ts";
 
 /** What `mucast replay` and `mucast audit` said about an output, where a caller gives their verdicts. */

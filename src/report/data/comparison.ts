@@ -1,7 +1,7 @@
+import type { OutputEvidence } from "../evidence/output-evidence.ts";
 import { dieboldMariano, type EqualAccuracy, squaredErrors } from "../statistics/diebold-mariano.ts";
 import { LEAST_DATES, NORMAL_975 } from "../statistics/over-dates.ts";
 import { countedRows, figure } from "./figures.ts";
-import type { OutputEvidence } from "./output-evidence.ts";
 import type { Comparison, DieboldMarianoTest, Verdict } from "./report-data.ts";
 
 /** An output on the rows that all have in common, with what is said of it there. */

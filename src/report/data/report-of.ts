@@ -1,20 +1,20 @@
-import { checkMetrics } from "./check-metrics.ts";
+import { checkMetrics } from "../evidence/check-metrics.ts";
+import { onCommonRows } from "../evidence/common-rows.ts";
+import type { OutputDocument } from "../evidence/open-document.ts";
+import { type OutputEvidence, outputEvidence } from "../evidence/output-evidence.ts";
 import type { CheckVerdicts } from "./check-verdicts.ts";
-import { onCommonRows } from "./common-rows.ts";
 import { comparisonOf } from "./comparison.ts";
-import { foldsOf } from "./folds.ts";
-import { intervalsSection } from "./intervals-section.ts";
-import { muOf } from "./mu.ts";
-import type { OutputDocument } from "./open-document.ts";
-import { orderWorth } from "./order-worth.ts";
-import { originOf } from "./origin.ts";
-import { type OutputEvidence, outputEvidence } from "./output-evidence.ts";
 import type { OutputReport, ReportData } from "./report-data.ts";
-import { sizesOf } from "./sizes.ts";
-import { skillOverTime } from "./skill-over-time.ts";
-import { tickerTable } from "./ticker-table.ts";
-import { trainingOf } from "./training.ts";
-import { verdict } from "./verdict.ts";
+import { foldsOf } from "./sections/folds.ts";
+import { intervalsSection } from "./sections/intervals.ts";
+import { muOf } from "./sections/mu.ts";
+import { orderWorth } from "./sections/order-worth.ts";
+import { originOf } from "./sections/origin.ts";
+import { sizesOf } from "./sections/sizes.ts";
+import { skillOverTime } from "./sections/skill-over-time.ts";
+import { tickerTable } from "./sections/ticker-table.ts";
+import { trainingOf } from "./sections/training.ts";
+import { verdict } from "./sections/verdict.ts";
 
 /** An output with the verdicts on it. */
 export interface ReportedOutput extends OutputDocument, CheckVerdicts {}

@@ -1,9 +1,12 @@
 import { atOnce } from "../../contract/machine/pausable.ts";
-import { hasNoEnds } from "../../evaluate/conformal.ts";
+import { type Bounds, hasNoEnds } from "../../evaluate/conformal.ts";
+import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
 import { eachDate, sortedByDate } from "../../evaluate/rows-by-date.ts";
 import { median } from "../../evaluate/statistics.ts";
-import type { ScoredRows } from "../data/scored-rows.ts";
 import { type Band, bandOf, type DateSums, ratioOverDates } from "./over-dates.ts";
+
+/** Score rows of one ticker with their ends; `trainingMean` is NaN where the output does not have it. */
+export interface ScoredRows extends ForecastRows, Bounds {}
 
 /** Labelled rows that have an end, in the order of their dates: shape (n) each. */
 export interface IntervalOutcomes {

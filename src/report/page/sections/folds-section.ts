@@ -4,7 +4,7 @@ import { foldChart } from "../../charts/fold-chart.ts";
 import { lineChart } from "../../charts/line-chart.ts";
 import { shownText } from "../../charts/shown-text.ts";
 import { countedRows, figure } from "../../data/figures.ts";
-import type { Folds, TrainedNetwork, Training } from "../../data/report-data.ts";
+import type { Folds, TrainedNetwork, Training } from "../../data/section-data.ts";
 import { numbersTable, plainTable } from "../numbers-table.ts";
 import { keyLine, type Panel } from "../panel.ts";
 

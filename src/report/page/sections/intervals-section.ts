@@ -1,7 +1,7 @@
 import { columnChart } from "../../charts/column-chart.ts";
 import { rowChart } from "../../charts/row-chart.ts";
 import { figure } from "../../data/figures.ts";
-import type { IntervalsSection, TickerCoverage } from "../../data/report-data.ts";
+import type { IntervalsSection, TickerCoverage } from "../../data/section-data.ts";
 import { linePanel } from "../line-panel.ts";
 import { numbersTable, plainTable } from "../numbers-table.ts";
 import { keyLine, type Panel } from "../panel.ts";

@@ -1,7 +1,7 @@
 import { histogramChart } from "../../charts/column-chart.ts";
 import { rowChart } from "../../charts/row-chart.ts";
 import { countedRows, figure, NO_FIGURE } from "../../data/figures.ts";
-import type { Mu, MuBar } from "../../data/report-data.ts";
+import type { Mu, MuBar } from "../../data/section-data.ts";
 import { numbersTable } from "../numbers-table.ts";
 import { keyLine, type Panel } from "../panel.ts";
 

@@ -1,6 +1,6 @@
 import { columnChart } from "../../charts/column-chart.ts";
 import { bandFigure, figure, NO_FIGURE, wholePercent } from "../../data/figures.ts";
-import type { OrderWorth } from "../../data/report-data.ts";
+import type { OrderWorth } from "../../data/section-data.ts";
 import { linePanel } from "../line-panel.ts";
 import { numbersTable } from "../numbers-table.ts";
 import { keyLine, type Panel } from "../panel.ts";

@@ -2,7 +2,7 @@ import { histogramChart } from "../../charts/column-chart.ts";
 import { calibrationChart } from "../../charts/point-chart.ts";
 import { rowChart } from "../../charts/row-chart.ts";
 import { bandFigure, countedRows, figure, NO_FIGURE, wholePercent } from "../../data/figures.ts";
-import type { Sizes } from "../../data/report-data.ts";
+import type { Sizes } from "../../data/section-data.ts";
 import { numbersTable } from "../numbers-table.ts";
 import { keyLine, type Panel } from "../panel.ts";
 import { END_BARS, ends } from "./mu-section.ts";

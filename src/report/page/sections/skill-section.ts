@@ -1,6 +1,6 @@
 import { columnChart, histogramChart } from "../../charts/column-chart.ts";
 import { figure, wholePercent } from "../../data/figures.ts";
-import type { DailyCorrelation, PeriodSkill, SkillOverTime } from "../../data/report-data.ts";
+import type { DailyCorrelation, PeriodSkill, SkillOverTime } from "../../data/section-data.ts";
 import { linePanel } from "../line-panel.ts";
 import { numbersTable } from "../numbers-table.ts";
 import { keyLine, type Panel } from "../panel.ts";

@@ -1,7 +1,7 @@
 import { shortText, shownText } from "../../charts/shown-text.ts";
 import { tickerChart } from "../../charts/ticker-chart.ts";
 import { figure } from "../../data/figures.ts";
-import type { TickerRow, TickerTable } from "../../data/report-data.ts";
+import type { TickerRow, TickerTable } from "../../data/section-data.ts";
 import { keyLine } from "../panel.ts";
 
 /** A column of the table: what it shows, and what it is sorted by. */

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { PassThrough } from "node:stream";
 import { test } from "node:test";
-import { parseMlSettings } from "../contract/config/ml-settings.ts";
-import { MucastError } from "../contract/errors/errors.ts";
+import { parseMlSettings } from "../../contract/config/ml-settings.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
 import { explain, Reporter } from "./reporter.ts";
 
 /** What a person reads, and the exit code. */

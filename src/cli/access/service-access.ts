@@ -2,14 +2,14 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
-import { MucastApiError, MucastClient } from "../client/index.ts";
-import type { SubmittedOperation } from "../contract/config/job-operations.ts";
-import { ERROR_TABLE, type ErrorCode } from "../contract/errors/error-codes.ts";
-import { MucastError } from "../contract/errors/errors.ts";
-import { type Holder, readHolder } from "../service/lock/lock-holder.ts";
-import type { ToolOperations } from "../service/mcp/call-tool.ts";
-import type { RunningService } from "../service/service.ts";
-import type { ServiceSettings } from "../service/settings/load-settings.ts";
+import { MucastApiError, MucastClient } from "../../client/index.ts";
+import type { SubmittedOperation } from "../../contract/config/job-operations.ts";
+import { ERROR_TABLE, type ErrorCode } from "../../contract/errors/error-codes.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { type Holder, readHolder } from "../../service/lock/lock-holder.ts";
+import type { ToolOperations } from "../../service/mcp/call-tool.ts";
+import type { RunningService } from "../../service/service.ts";
+import type { ServiceSettings } from "../../service/settings/load-settings.ts";
 
 /** Where a service answers, and the token that it accepts. */
 export interface ServiceAddress {
@@ -70,7 +70,7 @@ export async function answering(dataDir: string): Promise<ServiceAddress> {
 }
 
 async function startOwn(settings: ServiceSettings): Promise<RunningService> {
-  const { startService } = await import("../service/service.ts");
+  const { startService } = await import("../../service/service.ts");
   // With the usual port, where no process has it, the URLs of blobs stay the same.
   const port = (await isFree(settings.port)) ? settings.port : 0;
   return startService({ ...settings, host: "127.0.0.1", port, drain_seconds: 0 });

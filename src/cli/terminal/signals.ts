@@ -1,5 +1,5 @@
 import { isatty } from "node:tty";
-import { MucastError } from "../contract/errors/errors.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
 
 /**
  * Runs `body` with an AbortSignal that Ctrl-C, a termination or a closed terminal aborts with `canceled`. A second

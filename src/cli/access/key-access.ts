@@ -1,9 +1,9 @@
-import { errorOf } from "../client/api-error.ts";
-import { MucastError } from "../contract/errors/errors.ts";
-import type { ApiKey, KeyStore } from "../service/auth/key-store.ts";
-import { readHolder } from "../service/lock/lock-holder.ts";
-import type { Scope } from "../service/operations/operations.ts";
-import { loadSettings, type ServiceSettings } from "../service/settings/load-settings.ts";
+import { errorOf } from "../../client/api-error.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import type { ApiKey, KeyStore } from "../../service/auth/key-store.ts";
+import { readHolder } from "../../service/lock/lock-holder.ts";
+import type { Scope } from "../../service/operations/operations.ts";
+import { loadSettings, type ServiceSettings } from "../../service/settings/load-settings.ts";
 import { answering, asMucastError } from "./service-access.ts";
 
 /**
@@ -21,7 +21,7 @@ export async function withKeys<T>(
     const { address, token } = await answering(settings.data_dir);
     return body(new ServedKeys(address, token!));
   }
-  const { lockDataFolder } = await import("../service/lock/data-lock.ts");
+  const { lockDataFolder } = await import("../../service/lock/data-lock.ts");
   const lock = lockDataFolder(settings.data_dir);
   try {
     return await inDatabase(settings, body);
@@ -31,8 +31,8 @@ export async function withKeys<T>(
 }
 
 async function inDatabase<T>(settings: ServiceSettings, body: (keys: Keys) => Promise<T>): Promise<T> {
-  const { openDatabase } = await import("../service/database/database.ts");
-  const { DatabaseKeyStore } = await import("../service/auth/key-store.ts");
+  const { openDatabase } = await import("../../service/database/database.ts");
+  const { DatabaseKeyStore } = await import("../../service/auth/key-store.ts");
   const database = await openDatabase({
     databaseUrl: settings.database_url,
     connections: 1,

@@ -1,11 +1,11 @@
-import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
-import type { ForecastTable } from "../../evaluate/forecast-table.ts";
-import { dateSums, HIT_RATE, R2_ZERO, type RowTerms } from "../statistics/date-sums.ts";
-import { coverageBand } from "../statistics/interval-outcomes.ts";
-import { bandOf, LEAST_DATES, meanBand, ratioOverDates } from "../statistics/over-dates.ts";
-import { bandFigure, countedRows, figure, wholePercent } from "./figures.ts";
-import type { OutputEvidence } from "./output-evidence.ts";
-import type { Band, ForecastMetrics, Tile, Unit, Verdict } from "./report-data.ts";
+import type { ForecastRows } from "../../../evaluate/forecast-rows.ts";
+import type { ForecastTable } from "../../../evaluate/forecast-table.ts";
+import type { OutputEvidence } from "../../evidence/output-evidence.ts";
+import { dateSums, HIT_RATE, R2_ZERO, type RowTerms } from "../../statistics/date-sums.ts";
+import { coverageBand } from "../../statistics/interval-outcomes.ts";
+import { bandOf, LEAST_DATES, meanBand, ratioOverDates } from "../../statistics/over-dates.ts";
+import { bandFigure, countedRows, figure, wholePercent } from "../figures.ts";
+import type { Band, ForecastMetrics, Tile, Unit, Verdict } from "../report-data.ts";
 import { whyNoLabels, whyNoOrder } from "./why-absent.ts";
 
 /** What a reader takes away: the order of the forecasts, their sizes, their intervals. */

@@ -1,7 +1,8 @@
-import { countedRows, figure } from "./figures.ts";
-import type { OutputEvidence } from "./output-evidence.ts";
-import type { Part, TrainedNetwork, Training } from "./report-data.ts";
-import { byTicker } from "./scored-rows.ts";
+import type { OutputEvidence } from "../../evidence/output-evidence.ts";
+import { byTicker } from "../../evidence/scored-rows.ts";
+import { countedRows, figure } from "../figures.ts";
+import type { Part } from "../report-data.ts";
+import type { TrainedNetwork, Training } from "../section-data.ts";
 
 /** How networks learned. */
 export function trainingOf({ document }: OutputEvidence): Part<Training> {

@@ -1,8 +1,10 @@
-import { calibration } from "../statistics/calibration.ts";
-import { histogram } from "../statistics/histogram.ts";
-import { countedRows, figure, wholePercent } from "./figures.ts";
-import type { OutputEvidence } from "./output-evidence.ts";
-import type { CalibrationBin, Part, Sizes } from "./report-data.ts";
+import type { OutputEvidence } from "../../evidence/output-evidence.ts";
+import type { CalibrationBin } from "../../statistics/calibration.ts";
+import { calibration } from "../../statistics/calibration.ts";
+import { histogram } from "../../statistics/histogram.ts";
+import { countedRows, figure, wholePercent } from "../figures.ts";
+import type { Part } from "../report-data.ts";
+import type { Sizes } from "../section-data.ts";
 import { whyNoLabels } from "./why-absent.ts";
 
 const BINS = 10;

@@ -1,11 +1,12 @@
-import { formatDay } from "../../contract/market/dates.ts";
-import type { Coverage, OutputBlob } from "../../contract/output/output-blob.ts";
-import type { CoverageTable } from "../../evaluate/coverage.ts";
-import { dateCoverage, type IntervalOutcomes, medianWidths } from "../statistics/interval-outcomes.ts";
-import { rollingRatio } from "../statistics/running-sums.ts";
-import { countedRows, figure } from "./figures.ts";
-import type { OutputEvidence } from "./output-evidence.ts";
-import type { IntervalsSection, OtherMethod, Part, TickerCoverage, YearCoverage } from "./report-data.ts";
+import { formatDay } from "../../../contract/market/dates.ts";
+import type { Coverage, OutputBlob } from "../../../contract/output/output-blob.ts";
+import type { CoverageTable } from "../../../evaluate/coverage.ts";
+import type { OutputEvidence } from "../../evidence/output-evidence.ts";
+import { dateCoverage, type IntervalOutcomes, medianWidths } from "../../statistics/interval-outcomes.ts";
+import { rollingRatio } from "../../statistics/running-sums.ts";
+import { countedRows, figure } from "../figures.ts";
+import type { Part } from "../report-data.ts";
+import type { IntervalsSection, OtherMethod, TickerCoverage, YearCoverage } from "../section-data.ts";
 import { ROLLING_DATES } from "./skill-over-time.ts";
 import { whyNoLabels } from "./why-absent.ts";
 

@@ -1,6 +1,6 @@
-import type { OutputBlob } from "../../contract/output/output-blob.ts";
-import { countedRows, figure } from "./figures.ts";
-import type { Origin } from "./report-data.ts";
+import type { OutputBlob } from "../../../contract/output/output-blob.ts";
+import { countedRows, figure } from "../figures.ts";
+import type { Origin } from "../report-data.ts";
 
 const SHOWN = 30;
 

@@ -1,13 +1,14 @@
-import { formatDay } from "../../contract/market/dates.ts";
-import { neweyWestT } from "../../evaluate/newey-west.ts";
-import { mean } from "../../evaluate/statistics.ts";
-import { histogram } from "../statistics/histogram.ts";
-import { noSkillFunnel, noSkillMean } from "../statistics/no-skill-funnel.ts";
-import { months, type Period, years } from "../statistics/periods.ts";
-import { cumulative, rollingMean } from "../statistics/running-sums.ts";
-import { countedRows, figure, wholePercent } from "./figures.ts";
-import type { OutputEvidence } from "./output-evidence.ts";
-import type { DailyCorrelation, Part, PeriodSkill, SkillOverTime } from "./report-data.ts";
+import { formatDay } from "../../../contract/market/dates.ts";
+import { neweyWestT } from "../../../evaluate/newey-west.ts";
+import { mean } from "../../../evaluate/statistics.ts";
+import type { OutputEvidence } from "../../evidence/output-evidence.ts";
+import { histogram } from "../../statistics/histogram.ts";
+import { noSkillFunnel, noSkillMean } from "../../statistics/no-skill-funnel.ts";
+import { months, type Period, years } from "../../statistics/periods.ts";
+import { cumulative, rollingMean } from "../../statistics/running-sums.ts";
+import { countedRows, figure, wholePercent } from "../figures.ts";
+import type { Part } from "../report-data.ts";
+import type { DailyCorrelation, PeriodSkill, SkillOverTime } from "../section-data.ts";
 import { whyNoOrder } from "./why-absent.ts";
 
 /** About a quarter of a year. */

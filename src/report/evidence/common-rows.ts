@@ -1,7 +1,7 @@
 import { MucastError } from "../../contract/errors/errors.ts";
 import { formatDay } from "../../contract/market/dates.ts";
+import type { ScoredRows } from "../statistics/interval-outcomes.ts";
 import { type OutputEvidence, scoreEvidence } from "./output-evidence.ts";
-import type { ScoredRows } from "./scored-rows.ts";
 
 /** Labels that differ by less are of the same prices. */
 const SAME_LABEL = 1e-9;

@@ -1,5 +1,5 @@
-import { LEAST_TICKERS } from "../../evaluate/cross-section.ts";
-import type { OutputEvidence } from "./output-evidence.ts";
+import { LEAST_TICKERS } from "../../../evaluate/cross-section.ts";
+import type { OutputEvidence } from "../../evidence/output-evidence.ts";
 
 /** Why there are no labelled rows. */
 export function whyNoLabels({ rows, document }: OutputEvidence): string {

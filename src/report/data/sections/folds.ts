@@ -1,14 +1,15 @@
-import { MucastError } from "../../contract/errors/errors.ts";
-import { formatDay, parseDay } from "../../contract/market/dates.ts";
-import type { OutputBlob } from "../../contract/output/output-blob.ts";
-import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
-import { concatenate } from "../../evaluate/forecast-rows.ts";
-import { metrics } from "../../evaluate/metrics.ts";
-import { LEAST_DATES } from "../statistics/over-dates.ts";
-import { countedRows, figure } from "./figures.ts";
-import type { OutputEvidence } from "./output-evidence.ts";
-import type { BesideScore, FoldSpan, Folds, Part } from "./report-data.ts";
-import { byTicker } from "./scored-rows.ts";
+import { MucastError } from "../../../contract/errors/errors.ts";
+import { formatDay, parseDay } from "../../../contract/market/dates.ts";
+import type { OutputBlob } from "../../../contract/output/output-blob.ts";
+import type { ForecastRows } from "../../../evaluate/forecast-rows.ts";
+import { concatenate } from "../../../evaluate/forecast-rows.ts";
+import { metrics } from "../../../evaluate/metrics.ts";
+import type { OutputEvidence } from "../../evidence/output-evidence.ts";
+import { byTicker } from "../../evidence/scored-rows.ts";
+import { LEAST_DATES } from "../../statistics/over-dates.ts";
+import { countedRows, figure } from "../figures.ts";
+import type { Part } from "../report-data.ts";
+import type { BesideScore, FoldSpan, Folds } from "../section-data.ts";
 
 /** The walk-forward folds and what they foretold. */
 export function foldsOf(evidence: OutputEvidence): Part<Folds> {

@@ -1,12 +1,13 @@
-import { neweyWestT } from "../../evaluate/newey-west.ts";
-import { mean, median } from "../../evaluate/statistics.ts";
-import { meanBand } from "../statistics/over-dates.ts";
-import { quantileCount, quantileReturns } from "../statistics/quantile-returns.ts";
-import { cumulative, rollingMean } from "../statistics/running-sums.ts";
-import { turnover } from "../statistics/turnover.ts";
-import { bandFigure, countedRows, figure, wholePercent } from "./figures.ts";
-import type { OutputEvidence } from "./output-evidence.ts";
-import type { OrderWorth, Part, QuantileReturn } from "./report-data.ts";
+import { neweyWestT } from "../../../evaluate/newey-west.ts";
+import { mean, median } from "../../../evaluate/statistics.ts";
+import type { OutputEvidence } from "../../evidence/output-evidence.ts";
+import { meanBand } from "../../statistics/over-dates.ts";
+import { quantileCount, quantileReturns } from "../../statistics/quantile-returns.ts";
+import { cumulative, rollingMean } from "../../statistics/running-sums.ts";
+import { turnover } from "../../statistics/turnover.ts";
+import { bandFigure, countedRows, figure, wholePercent } from "../figures.ts";
+import type { Part } from "../report-data.ts";
+import type { OrderWorth, QuantileReturn } from "../section-data.ts";
 import { ROLLING_DATES } from "./skill-over-time.ts";
 import { whyNoOrder } from "./why-absent.ts";
 

@@ -4,9 +4,9 @@ import { type CoverageTable, coverageTable } from "../../evaluate/coverage.ts";
 import { type ForecastRows, labelled } from "../../evaluate/forecast-rows.ts";
 import { type ForecastTable, forecastTable } from "../../evaluate/forecast-table.ts";
 import { type DateSkill, DateSkillCollector } from "../statistics/date-skill.ts";
-import { type IntervalOutcomes, intervalOutcomes } from "../statistics/interval-outcomes.ts";
+import { type IntervalOutcomes, intervalOutcomes, type ScoredRows } from "../statistics/interval-outcomes.ts";
 import type { OutputDocument } from "./open-document.ts";
-import { outOfFoldRows, type ScoredRows, scoredRows } from "./scored-rows.ts";
+import { outOfFoldRows, scoredRows } from "./scored-rows.ts";
 
 /** What the sections of a report are made of. */
 export interface OutputEvidence extends ScoreEvidence {

@@ -1,10 +1,11 @@
-import type { Metrics } from "../../contract/output/output-blob.ts";
-import { mean } from "../../evaluate/statistics.ts";
-import type { IntervalOutcomes } from "../statistics/interval-outcomes.ts";
-import { countedRows, figure } from "./figures.ts";
-import type { OutputEvidence } from "./output-evidence.ts";
-import type { Part, TickerRow, TickerTable } from "./report-data.ts";
-import type { ScoredRows } from "./scored-rows.ts";
+import type { Metrics } from "../../../contract/output/output-blob.ts";
+import { mean } from "../../../evaluate/statistics.ts";
+import type { OutputEvidence } from "../../evidence/output-evidence.ts";
+
+import type { IntervalOutcomes, ScoredRows } from "../../statistics/interval-outcomes.ts";
+import { countedRows, figure } from "../figures.ts";
+import type { Part } from "../report-data.ts";
+import type { TickerRow, TickerTable } from "../section-data.ts";
 
 /** The table of tickers, each with its forecasts. */
 export function tickerTable(evidence: OutputEvidence): Part<TickerTable> {

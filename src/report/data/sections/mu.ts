@@ -1,9 +1,10 @@
-import { compareCodePoints } from "../../contract/market/ticker-order.ts";
-import { histogram } from "../statistics/histogram.ts";
-import { countedRows, figure } from "./figures.ts";
-import type { OutputEvidence } from "./output-evidence.ts";
-import type { Mu, MuBar, Part } from "./report-data.ts";
-import { byTicker } from "./scored-rows.ts";
+import { compareCodePoints } from "../../../contract/market/ticker-order.ts";
+import type { OutputEvidence } from "../../evidence/output-evidence.ts";
+import { byTicker } from "../../evidence/scored-rows.ts";
+import { histogram } from "../../statistics/histogram.ts";
+import { countedRows, figure } from "../figures.ts";
+import type { Part } from "../report-data.ts";
+import type { Mu, MuBar } from "../section-data.ts";
 
 /** The forecasts of as_of. */
 export function muOf({ document, rows }: OutputEvidence): Part<Mu> {

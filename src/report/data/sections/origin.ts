@@ -1,8 +1,8 @@
-import type { OutputBlob } from "../../contract/output/output-blob.ts";
-import { WARNING_TABLE } from "../../contract/problems/warnings.ts";
-import type { CheckVerdicts } from "./check-verdicts.ts";
+import type { OutputBlob } from "../../../contract/output/output-blob.ts";
+import { WARNING_TABLE } from "../../../contract/problems/warnings.ts";
+import type { CheckVerdicts } from "../check-verdicts.ts";
+import type { NamedText, Origin } from "../report-data.ts";
 import { importancesOf } from "./importances.ts";
-import type { NamedText, Origin } from "./report-data.ts";
 
 /** Where the numbers come from, and what the job had to say. */
 export function originOf(document: OutputBlob, { replay, audit }: CheckVerdicts): Origin {
