@@ -66,6 +66,7 @@ export const STARTING: readonly string[] = [
   "src/service/database/postgres.test.ts",
   "src/service/database/statement-queue.test.ts",
   "src/service/http/blobs/blob-routes.test.ts",
+  "src/service/http/blobs/prepare-routes.test.ts",
   "src/service/http/blobs/read-blob.test.ts",
   "src/service/http/blobs/write-blob.test.ts",
   "src/service/http/guard/authorize-request.test.ts",

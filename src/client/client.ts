@@ -1,5 +1,6 @@
 import type { ForecastView } from "../contract/api/forecast-view.ts";
 import type { OperationPage, OperationStatus, OperationView } from "../contract/api/operation-view.ts";
+import type { PreparedBlobs } from "../contract/api/prepared-blobs.ts";
 import type { QueueView } from "../contract/api/queue-view.ts";
 import type { Snapshot, StoredEvent } from "../contract/api/stored-event.ts";
 import type { VerdictView } from "../contract/api/verdict-view.ts";
@@ -43,6 +44,18 @@ export interface ForecastOptions {
   readonly tickers?: readonly string[] | undefined;
   /** 1 to 50 tickers, the largest |mu| first; not beside `tickers`. */
   readonly limit?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface PrepareOptions {
+  /** 1 to 64 letters, digits, `_` or `-`; in the names of both blobs. */
+  readonly id?: string | undefined;
+  /** `YYYY-MM-DD`, as the others. */
+  readonly start?: string | undefined;
+  readonly end?: string | undefined;
+  readonly learning_end?: string | undefined;
+  /** Only these; all by default. */
+  readonly tickers?: readonly string[] | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -210,6 +223,29 @@ export class MucastClient {
       const { url } = await objectWith<{ url: string }>("url")(response);
       return { url, created: response.status === 201 };
     });
+  }
+
+  /**
+   * Turns a price CSV, gzip or not, into both input blobs, and stores them as putBlob does. The same CSV gives the same blobs.
+   * @returns the URLs to submit, and what was understood of the CSV.
+   * @throws MucastApiError invalid_data with the line that is at fault; too_large; precondition_failed where a blob of that id has other bytes.
+   */
+  async prepare(
+    csv: NonNullable<RequestInit["body"]>,
+    { signal, ...query }: PrepareOptions = {},
+  ): Promise<PreparedBlobs> {
+    const repeatable = !(csv instanceof ReadableStream);
+    const headers = { "content-type": "text/csv" };
+    const call = {
+      method: "POST",
+      path: "/v1/prepare",
+      query,
+      headers,
+      body: csv,
+      repeatable,
+      signal,
+    } as const;
+    return this.#connection.send(call, objectWith<PreparedBlobs>("feature_url"));
   }
 
   /**

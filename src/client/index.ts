@@ -1,5 +1,6 @@
 export type { ForecastView } from "../contract/api/forecast-view.ts";
 export type { OperationPage, OperationStatus, OperationView } from "../contract/api/operation-view.ts";
+export type { PreparedBlobs } from "../contract/api/prepared-blobs.ts";
 export type { QueueView } from "../contract/api/queue-view.ts";
 export type { Snapshot, StoredEvent } from "../contract/api/stored-event.ts";
 export type { VerdictView } from "../contract/api/verdict-view.ts";
@@ -21,6 +22,7 @@ export {
   type ForecastOptions,
   type ListOptions,
   MucastClient,
+  type PrepareOptions,
   type SubmitOptions,
 } from "./client.ts";
 export type { ClientOptions } from "./connection.ts";

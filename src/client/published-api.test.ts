@@ -32,6 +32,7 @@ async function askedBy(use: (client: MucastClient) => Promise<unknown>): Promise
       if (new URL(String(url)).pathname.endsWith("/report"))
         return new Response("<!doctype html>", { headers: { "content-type": "text/html; charset=utf-8" } });
       if (String(url).includes("/operations?")) return Response.json({ operations: [], next_cursor: null });
+      if (new URL(String(url)).pathname.endsWith("/prepare")) return Response.json({ feature_url: "f" });
       return Response.json(method === "PUT" ? { url: String(url) } : operation());
     },
   });
@@ -58,6 +59,7 @@ const METHODS: Readonly<Record<string, (client: MucastClient) => Promise<unknown
     for await (const _event of client.events("one", { lastEventId: 4 })) return;
   },
   write_blob: (client) => client.putBlob("feature_engine_1.json", "{}", { isNew: true }),
+  prepare: (client) => client.prepare("Date,A\n", { id: "x", start: "2020-01-01", tickers: ["A", "B"] }),
   delete_blob: (client) => client.deleteBlob("feature_engine_1.json"),
   read_blob: (client) => client.getBlob("feature_engine_1.json", { range: "bytes=-10" }),
 };

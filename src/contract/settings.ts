@@ -229,6 +229,10 @@ export const settingsSchema = z.strictObject({
     .default(16 * GIB)
     .describe("Largest blob that may be uploaded.")
     .register(settingNames, { env: "MUCAST_UPLOAD_BYTES", limit: "bytes" }),
+  prepare_bytes: count(1, 2 ** 30)
+    .default(16 * 2 ** 20)
+    .describe("Largest price CSV that `POST /v1/prepare` takes, as sent and decompressed.")
+    .register(settingNames, { env: "MUCAST_PREPARE_BYTES", limit: "bytes" }),
   stored_bytes_per_caller: count(1, 2 ** 50)
     .default(2 ** 40)
     .describe(
@@ -271,7 +275,9 @@ export const settingsSchema = z.strictObject({
 
   request_processes: count(1, 100)
     .default(2)
-    .describe("Processes that draw a report, each for one request, at the same time; further requests wait.")
+    .describe(
+      "Processes that draw a report or prepare a price CSV, each for one request, at the same time; further requests wait.",
+    )
     .register(settingNames, { env: "MUCAST_REQUEST_PROCESSES" }),
   request_memory_bytes: count(128 * 2 ** 20, 2 ** 50)
     .default(defaultRequestMemoryBytes())

@@ -31,6 +31,15 @@ export interface PrepareRequest {
   /** Gets sentences about what was read. */
   readonly report?: (sentence: string) => void;
   readonly signal?: AbortSignal;
+  readonly limits?: PrepareLimits;
+}
+
+/** Bytes; one more is too_large. */
+export interface PrepareLimits {
+  /** Of the CSV, decompressed. */
+  readonly csvBytes?: number;
+  /** Of each blob. */
+  readonly blobBytes?: number;
 }
 
 export interface PreparedBlobs {
@@ -55,11 +64,11 @@ export interface PreparedBlobs {
  * other bytes.
  */
 export async function preparePrices(request: PrepareRequest): Promise<PreparedBlobs> {
-  const { csvPath, options = {}, report = () => undefined } = request;
+  const { csvPath, options = {}, report = () => undefined, limits = {} } = request;
   if (options.id !== undefined) checkId(options.id, "id");
   const folder = resolve(request.outFolder, "data");
   await checkFolder(folder);
-  const tickers = tickersOf(options.tickers, await readPriceCsv(csvPath, request.signal));
+  const tickers = tickersOf(options.tickers, await readPriceCsv(csvPath, request.signal, limits.csvBytes));
   const window = windowOf(options, unionOfDays(tickers));
   const dates = unionOfDays(tickers).filter((day) => day >= window.start && day <= window.end);
   const [first, last] = [formatDay(dates[0]!), formatDay(dates.at(-1)!)];
@@ -77,7 +86,7 @@ export async function preparePrices(request: PrepareRequest): Promise<PreparedBl
       { name: names.prices, content: dataExtractorText(window, dates, tickers) },
       { name: names.features, content: featureEngineText(dates, features) },
     ],
-    request.signal,
+    { signal: request.signal, limit: limits.blobBytes },
   );
   return {
     id,

@@ -6,18 +6,20 @@ import { discardStaged, publishStaged, type StagedFile, stageFile } from "../blo
 /**
  * Publishes files that belong together: all are complete on disk before the first gets its name. A file that exists with
  * the same bytes is not touched.
+ * @param limit bytes of each.
  * @returns their paths, and whether any was new.
- * @throws MucastError output_failed; nothing is changed where one exists with other bytes.
+ * @throws MucastError output_failed, too_large; nothing is changed where one exists with other bytes.
  */
 export async function publishBlobs(
   folder: string,
   files: readonly { readonly name: string; readonly content: Content }[],
-  signal?: AbortSignal,
+  { signal, limit }: { readonly signal?: AbortSignal | undefined; readonly limit?: number | undefined } = {},
 ): Promise<{ paths: string[]; written: boolean }> {
   const staged: StagedFile[] = [];
   let written = false;
   try {
-    for (const { name, content } of files) staged.push(await stageFile(folder, name, content, { signal }));
+    for (const { name, content } of files)
+      staged.push(await stageFile(folder, name, content, { signal, limit }));
     for (const file of staged) if ((await sameBytes(file)) === false) throw nameTaken(file.target);
     throwIfAborted(signal, "writing", folder);
     for (const file of staged) {

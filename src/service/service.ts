@@ -20,6 +20,7 @@ import { openExecutor } from "./open-executor.ts";
 import type { Caller, Submission } from "./operations/operations.ts";
 import { startRetention } from "./operations/retention.ts";
 import { StoredOperations } from "./operations/stored-operations.ts";
+import { Preparations } from "./preparation/preparations.ts";
 import { Dispatcher } from "./queue/dispatcher.ts";
 import { newOwner } from "./queue/lease-recovery.ts";
 import { OperationNotifications } from "./queue/operation-notifications.ts";
@@ -149,6 +150,11 @@ async function openService(parts: Parts, resources: OpenResources): Promise<Runn
     draw: (caller, { space, name, etag }, signal) =>
       processes.run(caller, { kind: "report", storage: storage.access, space, name, etag }, signal),
   });
+  const preparations = new Preparations({
+    blobs,
+    settings,
+    run: (caller, order, signal) => processes.run(caller, order, signal),
+  });
   const keys = new DatabaseKeyStore(database);
   const localToken = parts.lock?.token;
   const authenticate = await buildAuthenticate(settings, { keys, localToken });
@@ -167,6 +173,7 @@ async function openService(parts: Parts, resources: OpenResources): Promise<Runn
     operations,
     blobs,
     reports,
+    preparations,
     authenticate,
     localToken,
     keys,

@@ -1,6 +1,7 @@
 /** How each code block of the docs is held to be right; a block has one entry, found by how it begins. */
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
+import { preparedBlobsSchema } from "../../src/contract/api/prepared-blobs.ts";
 import { parseDlSettings } from "../../src/contract/config/dl-settings.ts";
 import { parseMlSettings } from "../../src/contract/config/ml-settings.ts";
 import { auditBlobSchema } from "../../src/contract/output/audit-blob.ts";
@@ -137,6 +138,7 @@ export const CHECKS: readonly Entry[] = [
   ["docs/deploying.md", "npm pack && sudo", SYNTAX],
   ["docs/engine.md", "mucast (node)", EYE],
   ["docs/engine.md", "service ──", EYE],
+  ["docs/http.md", '{ "id":', json((text) => preparedBlobsSchema.parse(JSON.parse(text)))],
   ["docs/http.md", "id: 3\n", EYE],
   ["docs/http.md", 'data: {"seq":9', EYE],
   ["docs/mcp.md", '{\n  "mcpServers": {\n    "mucast": {\n', PLAIN],

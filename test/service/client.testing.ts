@@ -50,6 +50,32 @@ export function typedClient(core: () => Core): void {
       assert.equal((await client.events(id, { lastEventId: seqs.at(-1) }).next()).done, true);
     });
 
+    test("prepares a price CSV into blobs that a job takes, and says which line is at fault", async () => {
+      const day = (i: number) => new Date(Date.UTC(2020, 0, 1 + i)).toISOString().slice(0, 10);
+      const rows = Array.from(
+        { length: 260 },
+        (_, i) => `${day(i)},${100 + Math.sin(i)},${50 + Math.cos(3 * i)}`,
+      );
+      const csv = ["Date,A,B", ...rows].join("\n");
+      const prepared = await client.prepare(csv, { learning_end: day(240) });
+      assert.deepEqual(
+        [prepared.tickers, prepared.dates, prepared.learning_end, prepared.warnings, prepared.written],
+        [["A", "B"], 260, day(240), [], true],
+      );
+      assert.equal((await client.prepare(csv, { learning_end: day(240) })).written, false);
+      const { feature_url, data_extractor_url } = prepared;
+      const operation = await client.runAndWait("run_ml_job", {
+        feature_url,
+        data_extractor_url,
+        config: RIDGE,
+      });
+      assert.deepEqual(Object.keys((await client.output(operation)).mu), ["A", "B"]);
+      await assert.rejects(client.prepare(`${csv}\n${rows[0]}`), (error: MucastApiError) => {
+        assert.match(error.problem.detail, /^prices\.csv: line 262 gives A a second price/);
+        return error.code === "invalid_data";
+      });
+    });
+
     test("submits the same job once under one key, in whatever way its config is given", async () => {
       const before = await idsOfAll();
       const submitted = await Promise.all([

@@ -55,6 +55,7 @@ describe("a service with keys", { timeout: 600_000 }, () => {
         ["GET", "/v1/operations/x"],
         ["GET", "/v1/operations/x/events"],
         ["GET", "/v1/operations/x/report"],
+        ["POST", "/v1/prepare"],
         ["POST", "/v1/operations/x/cancel"],
         ["GET", "/data/feature_engine_a.json"],
         ["PUT", "/data/feature_engine_a.json"],
@@ -166,6 +167,7 @@ describe("a service with keys", { timeout: 600_000 }, () => {
     problemOf(await reader.post("run_ml_job", payload(serving.url, "x")), 403, "forbidden");
     problemOf(await reader.put("feature_engine_r.json", "[]"), 403, "forbidden");
     problemOf(await reader.ask("GET", "/v1/operations/x/report"), 404, "not_found");
+    problemOf(await reader.ask("POST", "/v1/prepare", "Date,A"), 403, "forbidden");
   });
 
   test("prints how to make a key, and its lines work with it", () => assertQuickStartWithKeys(serving));

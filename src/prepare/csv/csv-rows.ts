@@ -19,8 +19,19 @@ const DELIMITERS = [",", ";", "\t", "|"];
  * @throws MucastError of the file as openBlob; invalid_data with the line for broken quoting or bytes that are
  * not UTF-8; the reason of `signal`.
  */
-export async function* csvRows(path: string, signal?: AbortSignal): AsyncGenerator<CsvRow> {
-  const blob = await openBlob(path, { allowed: [] }, signal ? { signal } : {});
+export async function* csvRows(
+  path: string,
+  signal?: AbortSignal,
+  maxBytes?: number,
+): AsyncGenerator<CsvRow> {
+  const blob = await openBlob(
+    path,
+    { allowed: [] },
+    {
+      ...(signal ? { signal } : {}),
+      ...(maxBytes === undefined ? {} : { limits: { maxBytes } }),
+    },
+  );
   const text = decoded(blob.chunks, path);
   const first = await text.next();
   const head = first.done ? "" : first.value;

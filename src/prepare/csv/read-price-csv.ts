@@ -19,15 +19,21 @@ interface Cells {
 
 /**
  * Reads a wide or long price CSV.
+ * @param maxBytes bytes that it may have, decompressed.
  * @returns every ticker that has a price, in code point order. Days ascend; missing prices are left out, zero and negative
  * ones kept.
  * @throws MucastError of csvRows; invalid_data, with the line, for a file that cannot be read without a guess; too_large for
  * a ticker longer than the jobs take; the reason of `signal`.
  */
-export async function readPriceCsv(path: string, signal?: AbortSignal): Promise<TickerPrices[]> {
+export async function readPriceCsv(
+  path: string,
+  signal?: AbortSignal,
+  maxBytes?: number,
+): Promise<TickerPrices[]> {
   const turns = new Turns(signal);
-  const pointed = await readUnder(".", path, signal);
-  const cells = pointed.numbers.mark() === "." ? pointed : await readUnder(",", path, signal);
+  const read = (mark: DecimalMark) => readUnder(mark, csvRows(path, signal, maxBytes), path, signal);
+  const pointed = await read(".");
+  const cells = pointed.numbers.mark() === "." ? pointed : await read(",");
   const days = cells.dates.days();
   const priced: TickerPrices[] = [];
   for (const [ticker, column] of cells.tickers) {
@@ -41,6 +47,7 @@ export async function readPriceCsv(path: string, signal?: AbortSignal): Promise<
 
 async function readUnder(
   mark: DecimalMark,
+  rows: AsyncIterable<CsvRow>,
   path: string,
   signal: AbortSignal | undefined,
 ): Promise<PriceCells> {
@@ -48,7 +55,7 @@ async function readUnder(
   const cells = new PriceCells(path, mark);
   let names: readonly string[] | undefined;
   let layout: PriceLayout | undefined;
-  for await (const row of csvRows(path, signal)) {
+  for await (const row of rows) {
     await turns.pauseIfOver();
     if (names === undefined) {
       names = row.cells;

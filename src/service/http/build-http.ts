@@ -1,6 +1,7 @@
 import fastify, { type FastifyReply } from "fastify";
 import { settingsSchema } from "../../contract/settings.ts";
 import { blobRoutes } from "./blobs/blob-routes.ts";
+import { prepareRoutes } from "./blobs/prepare-routes.ts";
 import { guardRequests } from "./guard/guard-requests.ts";
 import { healthRoutes } from "./health-routes.ts";
 import { keyRoutes } from "./key-routes.ts";
@@ -24,6 +25,7 @@ export const ROUTE_GROUPS = {
   queue: queueRoutes,
   report: reportRoutes,
   blob: blobRoutes,
+  prepare: prepareRoutes,
   health: healthRoutes,
   key: keyRoutes,
   page: pageRoutes,

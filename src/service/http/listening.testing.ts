@@ -12,6 +12,7 @@ import { buildAuthenticate } from "../auth/build-authenticate.ts";
 import { FakeKeyStore } from "../auth/fake-key-store.testing.ts";
 import { registerMcp } from "../mcp/register-mcp.ts";
 import { FakeOperations } from "../operations/fake-operations.testing.ts";
+import { Preparations, type PrepareFiles } from "../preparation/preparations.ts";
 import { type DrawPage, Reports } from "../report/reports.ts";
 import { noTelemetry, type RequestDone } from "../telemetry/telemetry.ts";
 import { FakeBlobs } from "./blobs/fake-blobs.testing.ts";
@@ -48,6 +49,8 @@ export async function listen(
       store: BlobStore;
       /** Draws a page of a number by default: how many have been drawn. */
       draw: DrawPage;
+      /** Prepares no CSV by default. */
+      prepare: PrepareFiles;
     }
   > = {},
 ): Promise<Listening> {
@@ -68,6 +71,7 @@ export async function listen(
     keys,
     blobs,
     reports,
+    preparations: new Preparations({ blobs, settings, run: parts.prepare ?? refusePreparation }),
     localToken: LOCAL_TOKEN,
     stallMilliseconds: parts.stallMilliseconds,
     keyCheckMilliseconds: parts.keyCheckMilliseconds,
@@ -104,6 +108,8 @@ export async function listen(
     close,
   };
 }
+
+const refusePreparation: PrepareFiles = () => Promise.reject(new Error("no process is started here"));
 
 /** The same for one test, which closes the service at its end. */
 export async function listenFor(t: TestContext, ...given: Parameters<typeof listen>): Promise<Listening> {

@@ -1,5 +1,6 @@
 import type { BlobPolicy } from "../../blob/policy.ts";
 import type { ErrorData } from "../../contract/errors/errors.ts";
+import type { PreparedBlobs, PrepareOptions } from "../../prepare/prepare-prices.ts";
 
 /** The storage as a process opens it by itself, so that no byte of a blob goes through the service. */
 export interface StorageAccess {
@@ -18,10 +19,40 @@ export interface ReportOrder {
   readonly etag: string;
 }
 
-/** What a process is asked to do: one JSON line on its stdin, which stays open as long as the service lives. */
-export type RequestOrder = ReportOrder;
+/** The preparation of a price CSV. */
+export interface PrepareOrder {
+  readonly kind: "prepare";
+  /** Has the CSV, and takes the blobs. */
+  readonly folder: string;
+  readonly options: PrepareOptions;
+  /** Bytes that the CSV may have, decompressed. */
+  readonly csvBytes: number;
+  /** Bytes that each blob may have. */
+  readonly blobBytes: number;
+}
 
-export const REQUEST_KINDS = ["report"] as const satisfies readonly RequestOrder["kind"][];
+/** The answer of a preparation. */
+export interface PreparedFiles
+  extends Pick<PreparedBlobs, "id" | "tickers" | "dates" | "start" | "end" | "features"> {
+  readonly learningEnd?: string;
+  /** In words. */
+  readonly warnings: readonly string[];
+  readonly files: { readonly prices: PreparedFile; readonly features: PreparedFile };
+}
+
+/** A blob as a file. */
+export interface PreparedFile {
+  readonly name: string;
+  readonly path: string;
+  readonly bytes: number;
+  /** Hexadecimal. */
+  readonly sha256: string;
+}
+
+/** What a process is asked to do: one JSON line on its stdin, which stays open as long as the service lives. */
+export type RequestOrder = ReportOrder | PrepareOrder;
+
+export const REQUEST_KINDS = ["report", "prepare"] as const satisfies readonly RequestOrder["kind"][];
 export type RequestKind = (typeof REQUEST_KINDS)[number];
 
 /** The first line of an answer. After it come `bytes` bytes: the whole answer, or none where there is an error. */

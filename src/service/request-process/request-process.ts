@@ -9,13 +9,6 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import { offerToOomKiller } from "../../executors/process/oom-score.ts";
 import { ANSWER_DESCRIPTOR, type AnswerHead, type RequestOrder } from "./messages.ts";
 
-type Work = { readonly [K in RequestOrder["kind"]]: (order: RequestOrder & { kind: K }) => Promise<string> };
-
-/** Each kind loads its own modules alone. */
-const WORK: Work = {
-  report: async (order) => (await import("./draw-stored.ts")).drawStored(order),
-};
-
 offerToOomKiller();
 // Where the service is gone, so is the reader of stderr.
 process.stderr.on("error", () => undefined);
@@ -32,12 +25,22 @@ watch.on("message", (line: string | undefined) => {
 
 async function work(order: RequestOrder): Promise<string | MucastError> {
   try {
-    return await WORK[order.kind](order);
+    return await answerTo(order);
   } catch (error) {
     if (error instanceof MucastError) return error;
     // The service logs what a process has said on stderr where it met a defect.
     console.error(error);
     return new MucastError("internal", "a defect");
+  }
+}
+
+/** Each kind loads its own modules alone. */
+async function answerTo(order: RequestOrder): Promise<string> {
+  switch (order.kind) {
+    case "prepare":
+      return (await import("./prepare-csv.ts")).prepareCsv(order);
+    case "report":
+      return (await import("./draw-stored.ts")).drawStored(order);
   }
 }
 

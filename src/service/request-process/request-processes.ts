@@ -35,11 +35,18 @@ export class RequestProcesses {
 
   /**
    * Works on an order of a caller once there is room.
-   * @returns the answer of the process. @throws MucastError of `runProcess`; rate_limited and unavailable where too many wait.
+   * @returns the answer of the process. @throws MucastError of `runProcess`; rate_limited and unavailable where too many wait, or
+   *   a request has waited for as long as a process may run.
    */
   run(caller: Pick<Caller, "subject">, order: RequestOrder, signal: AbortSignal): Promise<Buffer> {
     const either = AbortSignal.any([signal, this.#closing.signal]);
-    return this.#turns.run(caller, either, () => this.#work(order, either));
+    const patience = new AbortController();
+    const timer = setTimeout(() => patience.abort(tooBusy()), this.#parts.limits().seconds * 1_000);
+    const working = this.#turns.run(caller, AbortSignal.any([either, patience.signal]), () => {
+      clearTimeout(timer);
+      return this.#work(order, either);
+    });
+    return working.finally(() => clearTimeout(timer));
   }
 
   /** Kills those that run, and waits until they have ended. */
@@ -63,4 +70,8 @@ export class RequestProcesses {
     log.info({ kind: order.kind, outcome, ms }, "a process of a request ended");
     return working;
   }
+}
+
+function tooBusy(): MucastError {
+  return new MucastError("unavailable", "the processes of other requests have left no room; try again later");
 }

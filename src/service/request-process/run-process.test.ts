@@ -1,19 +1,21 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { gzipSync } from "node:zlib";
 import { treeOf } from "../../../test/service/processes.testing.ts";
 import { openStore } from "../../blob/open-store.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { jobEnvironment } from "../../executors/process/job-environment.ts";
 import { mlText } from "../../report/data/outputs.testing.ts";
 import { drawReport } from "../../report/write-report.ts";
-import type { ReportOrder } from "./messages.ts";
+import type { PreparedFiles, PrepareOrder, ReportOrder } from "./messages.ts";
 import { type ProcessLimits, runProcess } from "./run-process.ts";
 
 const LIMITS: ProcessLimits = {
@@ -25,7 +27,7 @@ const LIMITS: ProcessLimits = {
 const SPACE = "key-0123456789abcdef";
 const NEVER = new AbortController().signal;
 
-describe("the process of a report", { timeout: 600_000 }, () => {
+describe("the process of a request", { timeout: 600_000 }, () => {
   let folder: string;
   /** A storage that takes requests and answers none. */
   let silent: Server;
@@ -85,6 +87,77 @@ describe("the process of a report", { timeout: 600_000 }, () => {
     await assert.rejects(runProcess(gone, LIMITS, NEVER), { code: "blob_not_found" });
     await assert.rejects(runProcess({ ...edited, etag: '"other"' }, LIMITS, NEVER), {
       code: "blob_unavailable",
+    });
+  });
+
+  function prepareOrder(csv: string | Buffer, options: PrepareOrder["options"] = {}): PrepareOrder {
+    const place = mkdtempSync(join(folder, "prepare-"));
+    writeFileSync(join(place, "prices.csv"), csv);
+    return { kind: "prepare", folder: place, options, csvBytes: 10_000, blobBytes: 100_000 };
+  }
+
+  test("of a price CSV gives the blobs of mucast prepare, and what it says of them", async () => {
+    const csv = "Date,A,B\n2020-01-01,1,2\n2020-01-02,-1,3\n2020-03-02,1,\n2020-05-05,1,\n";
+    const order = prepareOrder(gzipSync(csv), { learningEnd: "2020-01-02" });
+    const answer: PreparedFiles = JSON.parse((await runProcess(order, LIMITS, NEVER)).toString());
+    const { files, warnings, ...facts } = answer;
+    const { features, ...window } = facts;
+    assert.deepEqual(window, {
+      id: facts.id,
+      tickers: ["A", "B"],
+      dates: 4,
+      start: "2020-01-01",
+      end: "2020-05-05",
+      learningEnd: "2020-01-02",
+    });
+    assert.deepEqual([features.length, warnings.length], [26, 2]);
+    assert.equal(warnings[0], "A: 1 price is zero or negative; its date gets no features");
+    assert.match(warnings[1]!, /^A has prices .* no job can learn from it; give daily or weekly prices$/);
+    for (const [prefix, { name, path, bytes, sha256 }] of [
+      ["data_extractor", files.prices],
+      ["feature_engine", files.features],
+    ] as const) {
+      assert.equal(name, `${prefix}_${facts.id}.json`);
+      const stored = readFileSync(path);
+      assert.deepEqual([bytes, sha256], [stored.length, createHash("sha256").update(stored).digest("hex")]);
+    }
+  });
+
+  test("of a CSV that cannot be prepared gives the line or the part of the request, and no path of this machine", async () => {
+    for (const [csv, options, code, path, message] of [
+      [
+        "Date,A\n2020-01-01,1\n2020-01-01,2",
+        {},
+        "invalid_data",
+        "body",
+        /^prices\.csv: line 3 gives A a second/,
+      ],
+      [
+        gzipSync(`Date,A\n${"1".repeat(20_000)}`),
+        {},
+        "too_large",
+        "body",
+        /prices\.csv .*10000 decompressed/,
+      ],
+      [
+        "Date,A\n2020-01-01,1",
+        { tickers: ["B"] },
+        "invalid_request",
+        "query.tickers",
+        /^query\.tickers: B has no price/,
+      ],
+    ] as const) {
+      const order = prepareOrder(csv, options);
+      const error = await runProcess(order, LIMITS, NEVER).catch((caught: unknown) => caught);
+      assert.ok(error instanceof MucastError, `${message}`);
+      assert.deepEqual([error.code, error.data.path], [code, path], error.message);
+      assert.match(error.message, message);
+      assert.doesNotMatch(JSON.stringify([error.message, error.data]), /prepare-/);
+    }
+    const narrow = { ...prepareOrder("Date,A\n2020-01-01,1"), blobBytes: 100 };
+    await assert.rejects(runProcess(narrow, LIMITS, NEVER), {
+      code: "too_large",
+      message: /^data\/feature_engine_\w+\.json would hold more than the limit of 100 bytes$/,
     });
   });
 

@@ -22,7 +22,10 @@ export interface ProcessLimits {
 }
 
 /** What each kind of process does, as errors say it. */
-export const WORK_WORDS: Readonly<Record<RequestKind, string>> = { report: "draw the report" };
+export const WORK_WORDS: Readonly<Record<RequestKind, string>> = {
+  prepare: "prepare the blobs",
+  report: "draw the report",
+};
 
 /**
  * Has a process of its own work on an order, and kills it where the signal aborts or it exceeds a limit.

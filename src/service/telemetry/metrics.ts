@@ -74,7 +74,7 @@ export class Metrics {
   );
   readonly #requestProcesses = this.#counter(
     "request_processes",
-    "Processes that drew a report, by how they ended.",
+    "Processes that drew a report or prepared a CSV, by how they ended.",
     "kind",
     "outcome",
   );

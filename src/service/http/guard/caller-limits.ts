@@ -124,6 +124,25 @@ export class OpenDownloads {
   }
 }
 
+/** Each takes a process in turn, and up to some hundred megabytes of the disk. */
+const MOST_PREPARATIONS = { ofCaller: 2, all: 8 };
+
+/** The preparations of price CSVs that go on, of each caller and in all. */
+export class OpenPreparations {
+  readonly #open = new OpenAnswers();
+
+  /** Counts a preparation until its response closes. @throws MucastError rate_limited, unavailable. */
+  begin(subject: string, response: Closable): void {
+    this.#open.add(subject, response, (own, all) => {
+      const data = { retryAfter: RETRY_SECONDS };
+      if (own >= MOST_PREPARATIONS.ofCaller)
+        throw new MucastError("rate_limited", `${own} preparations of this caller go on already`, data);
+      if (all >= MOST_PREPARATIONS.all)
+        throw new MucastError("unavailable", `${all} preparations go on already`, data);
+    });
+  }
+}
+
 type Closable = Pick<ServerResponse, "once" | "destroyed">;
 
 /** Counts responses by their caller until they close. */

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { forecastViewSchema } from "../../../contract/api/forecast-view.ts";
 import { operationPageSchema, operationSchema } from "../../../contract/api/operation-view.ts";
+import { preparedBlobsSchema } from "../../../contract/api/prepared-blobs.ts";
 import { queueSchema } from "../../../contract/api/queue-view.ts";
 import { snapshotSchema, storedEventSchema } from "../../../contract/api/stored-event.ts";
 import { verdictViewSchema } from "../../../contract/api/verdict-view.ts";
@@ -37,6 +38,7 @@ const RECEIVED: readonly z.ZodType[] = [
   snapshotSchema,
   outputBlobSchema,
   uploadedBlobSchema,
+  preparedBlobsSchema,
 ];
 
 type JsonSchema = Record<string, unknown>;

@@ -32,6 +32,8 @@ export function reportRoutes(app: HttpApp, options: HttpOptions, closing: AbortS
       if (!matchesNone(request.headers, found.etag)) return reply.code(304).send();
       reply.headers(PAGE_HEADERS);
       if (request.method === "HEAD") return reply.send();
+      // Drawing may take longer than a connection may be idle, and has a time limit of its own.
+      request.raw.socket.setTimeout(0);
       return reply.send(await options.reports.page(caller, found, requestAbort(reply, closing)));
     },
   });

@@ -14,6 +14,7 @@ import type { Authenticate } from "../../auth/authenticate.ts";
 import type { KeyStore } from "../../auth/key-store.ts";
 import type { Blobs } from "../../blobs/blobs.ts";
 import type { Caller, Operations, Scope } from "../../operations/operations.ts";
+import type { Preparations } from "../../preparation/preparations.ts";
 import type { Reports } from "../../report/reports.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Telemetry, WatchedRequest } from "../../telemetry/telemetry.ts";
@@ -75,6 +76,7 @@ export interface HttpOptions {
   readonly operations: Operations;
   readonly blobs: Blobs;
   readonly reports: Pick<Reports, "find" | "page">;
+  readonly preparations: Pick<Preparations, "prepare">;
   readonly authenticate: Authenticate;
   /** The operator's token, from the lock file. */
   readonly localToken?: string | undefined;

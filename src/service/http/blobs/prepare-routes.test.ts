@@ -1,0 +1,153 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { request } from "node:http";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { preparedBlobsSchema } from "../../../contract/api/prepared-blobs.ts";
+import { MucastError } from "../../../contract/errors/errors.ts";
+import type { PreparedFile, PreparedFiles, PrepareOrder } from "../../request-process/messages.ts";
+import { ask, eventually, type Listening, listen } from "../listening.testing.ts";
+
+const LIMIT = 1_000;
+
+/** Orders that were begun. One is ended by a test where `isHeld`. */
+const orders: { readonly order: PrepareOrder; readonly signal: AbortSignal }[] = [];
+let hold: Promise<unknown> | undefined;
+
+/** A fake process: its blobs are the CSV's text, once in each. */
+async function prepare(_caller: unknown, order: PrepareOrder, signal: AbortSignal): Promise<Buffer> {
+  orders.push({ order, signal });
+  await hold;
+  const csv = readFileSync(join(order.folder, "prices.csv"), "utf8");
+  if (csv.includes("bad")) throw new MucastError("invalid_data", "prices.csv: line 2: bad", { path: "body" });
+  const id = order.options.id ?? createHash("sha256").update(csv).digest("hex").slice(0, 16);
+  mkdirSync(join(order.folder, "data"));
+  const file = (name: string, text: string): PreparedFile => {
+    const path = join(order.folder, "data", name);
+    writeFileSync(path, text);
+    const sha256 = createHash("sha256").update(text).digest("hex");
+    return { name, path, bytes: Buffer.byteLength(text), sha256 };
+  };
+  const files = {
+    prices: file(`data_extractor_${id}.json`, csv),
+    features: file(`feature_engine_${id}.json`, `${csv}${csv}`),
+  };
+  const window = { start: "2020-01-01", end: "2020-01-02", dates: 2 };
+  const warnings = Array.from({ length: 300 }, (_, i) => `warning ${i}`);
+  const answer: PreparedFiles = { id, tickers: ["A"], features: ["mom_1"], warnings, files, ...window };
+  return Buffer.from(JSON.stringify(answer));
+}
+
+let service: Listening;
+before(async () => {
+  service = await listen({ prepare_bytes: LIMIT }, { prepare });
+});
+after(() => service.close());
+
+function post(query: string, csv: string, headers: Record<string, string> = {}) {
+  const length = headers["transfer-encoding"] ? {} : { "content-length": Buffer.byteLength(csv) };
+  const options = { method: "POST", path: `/v1/prepare${query}`, headers: { ...length, ...headers } };
+  return ask(service.port, options, csv);
+}
+
+async function codeOf(answer: Promise<{ status: number; text: string }>): Promise<[number, string]> {
+  const { status, text } = await answer;
+  return [status, JSON.parse(text).code ?? text];
+}
+
+async function stored(name: string): Promise<string | undefined> {
+  if ((await service.store.stat(`data/${name}`)) === undefined) return undefined;
+  const pieces: Uint8Array[] = [];
+  for await (const piece of service.store.read(`data/${name}`)) pieces.push(piece);
+  return Buffer.concat(pieces).toString();
+}
+
+test("both blobs of a CSV are stored under its digest, once, whatever its Content-Type", async () => {
+  const answer = await post("?start=2020-01-01&tickers=A&learning_end=2020-01-01", "Date,A\n1", {
+    "content-type": "application/gzip",
+  });
+  assert.equal(answer.status, 200, answer.text);
+  const prepared = preparedBlobsSchema.parse(JSON.parse(answer.text));
+  assert.equal(prepared.feature_url, `${service.origin}/data/feature_engine_${prepared.id}.json`);
+  assert.equal(prepared.data_extractor_url, `${service.origin}/data/data_extractor_${prepared.id}.json`);
+  assert.deepEqual([prepared.written, prepared.warning_count, prepared.warnings.length], [true, 300, 200]);
+  assert.equal(await stored(`feature_engine_${prepared.id}.json`), "Date,A\n1Date,A\n1");
+  assert.equal(await stored(`data_extractor_${prepared.id}.json`), "Date,A\n1");
+  const { order } = orders.at(-1)!;
+  assert.deepEqual(order.options, { start: "2020-01-01", tickers: ["A"], learningEnd: "2020-01-01" });
+  assert.equal(existsSync(order.folder), false, "its folder is gone");
+  const again = preparedBlobsSchema.parse(JSON.parse((await post("", "Date,A\n1")).text));
+  assert.deepEqual([again.id, again.written], [prepared.id, false]);
+});
+
+test("one that cannot be prepared has one problem, and stores nothing", async () => {
+  const before = await service.files();
+  assert.deepEqual(await codeOf(post("", "bad")), [422, "invalid_data"]);
+  assert.deepEqual(await codeOf(post("?id=a/b", "x")), [400, "invalid_request"]);
+  assert.deepEqual(await codeOf(post("?start=1.2.2020", "x")), [400, "invalid_request"]);
+  assert.deepEqual(await codeOf(post("?begin=2020-01-01", "x")), [400, "invalid_request"]);
+  assert.deepEqual(await codeOf(post("", "x", { "content-range": "bytes 0-0/1" })), [400, "invalid_request"]);
+  const count = orders.length;
+  const long = "x".repeat(LIMIT + 1);
+  assert.deepEqual(await codeOf(post("", long)), [413, "too_large"]);
+  assert.deepEqual(await codeOf(post("", long, { "transfer-encoding": "chunked" })), [413, "too_large"]);
+  assert.equal(orders.length, count, "nothing was begun");
+  assert.deepEqual(await service.files(), before);
+});
+
+test("a blob of that id with other bytes stays, and so does what the caller had where the room ends", async () => {
+  assert.equal((await post("?id=mine", "first")).status, 200);
+  assert.deepEqual(await codeOf(post("?id=mine", "other")), [412, "precondition_failed"]);
+  assert.equal(await stored("data_extractor_mine.json"), "first");
+  service.blobs.room = 5;
+  assert.deepEqual(await codeOf(post("?id=full", "large")), [507, "quota_exceeded"]);
+  service.blobs.room = Number.POSITIVE_INFINITY;
+  assert.equal(await stored("data_extractor_full.json"), undefined);
+  await service.store.put("data/feature_engine_half.json", "other");
+  assert.deepEqual(await codeOf(post("?id=half", "x")), [412, "precondition_failed"]);
+  assert.equal(await stored("data_extractor_half.json"), undefined);
+});
+
+test("a caller that leaves ends it, and a caller may have two at the same time", async () => {
+  const held = Promise.withResolvers<void>();
+  hold = held.promise;
+  const count = orders.length;
+  const others = [post("?id=one", "x"), post("?id=two", "x")];
+  await eventually(() => orders.length === count + 2);
+  assert.deepEqual(await codeOf(post("", "x")), [429, "rate_limited"]);
+  held.resolve();
+  hold = undefined;
+  assert.deepEqual(
+    (await Promise.all(others)).map(({ status }) => status),
+    [200, 200],
+  );
+
+  const never = Promise.withResolvers<void>();
+  hold = never.promise;
+  const sent = request({ port: service.port, method: "POST", path: "/v1/prepare?id=left", agent: false });
+  sent.on("error", () => undefined);
+  sent.end("x");
+  await eventually(() => orders.length === count + 3);
+  sent.destroy();
+  const { order, signal } = orders.at(-1)!;
+  await eventually(() => signal.aborted);
+  never.resolve();
+  hold = undefined;
+  await eventually(() => !existsSync(order.folder));
+  assert.equal(await stored("data_extractor_left.json"), undefined);
+});
+
+test("a caller that leaves while it sends leaves nothing", async () => {
+  const count = orders.length;
+  const headers = { "content-length": 10, expect: "100-continue" };
+  const sent = request({ port: service.port, method: "POST", path: "/v1/prepare", agent: false, headers });
+  sent.on("error", () => undefined);
+  sent.flushHeaders();
+  await once(sent, "continue");
+  sent.write("x");
+  sent.destroy();
+  await eventually(async () => (await codeOf(post("?id=after", "x")))[0] === 200);
+  assert.equal(orders.length, count + 1);
+});

@@ -1,0 +1,135 @@
+import type { IncomingMessage } from "node:http";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import {
+  type PreparedBlobs,
+  type PrepareQuery,
+  preparedBlobsSchema,
+  prepareQuery,
+} from "../../../contract/api/prepared-blobs.ts";
+import { MucastError } from "../../../contract/errors/errors.ts";
+import { boundedCopy } from "../../../contract/json/bounded-json.ts";
+import { LISTED_AT_MOST, SIZES } from "../../../contract/schema/answer-limits.ts";
+import { type Prepared, tooLarge } from "../../preparation/preparations.ts";
+import { OpenPreparations } from "../guard/caller-limits.ts";
+import { EXAMPLE_BLOBS } from "../openapi/examples.ts";
+import { jsonAnswer, problemAnswers } from "../openapi/route-docs.ts";
+import type { HttpApp, HttpOptions } from "../server/http-app.ts";
+import { blobBase } from "../server/public-origin.ts";
+import { requestAbort } from "../server/request-abort.ts";
+import { ignoreContentType } from "../server/request-bodies.ts";
+
+/** `POST /v1/prepare`. */
+export function prepareRoutes(app: HttpApp, options: HttpOptions, closing: AbortSignal): void {
+  const open = new OpenPreparations();
+  app.removeAllContentTypeParsers();
+  ignoreContentType(app);
+  // The handler reads the body itself, piece by piece.
+  app.addContentTypeParser("*", (_request, _payload, done) => done(null));
+  app.route({
+    method: "POST",
+    url: "/v1/prepare",
+    config: { access: "write", isStreamed: true },
+    schema: prepareDocs(),
+    preValidation: async (request) => {
+      const query = request.query as { tickers?: unknown };
+      // Fastify parses a parameter that stands once as text.
+      if (typeof query.tickers === "string") query.tickers = [query.tickers];
+    },
+    handler: async (request, reply) => {
+      open.begin(request.caller!.subject, reply.raw);
+      return prepareBlobs(request, reply, request.query, options, requestAbort(reply, closing));
+    },
+  });
+}
+
+async function prepareBlobs(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  query: PrepareQuery,
+  { settings, preparations }: HttpOptions,
+  signal: AbortSignal,
+): Promise<PreparedBlobs> {
+  const { headers, raw } = request;
+  checkHeaders(headers, settings.prepare_bytes);
+  // The work takes longer than a connection may be idle, and has a time limit of its own.
+  raw.socket.setTimeout(0);
+  if (headers.expect !== undefined) reply.raw.writeContinue();
+  // Where the work stops early, the connection has to stay open for the problem.
+  const csv = raw.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>;
+  const prepared = await preparations.prepare(request.caller!, csv, query, signal);
+  const base = blobBase(settings, { url: prepared.storeUrl }, request);
+  return answerOf(prepared, (name) => `${base}/data/${name}`);
+}
+
+function checkHeaders(headers: IncomingMessage["headers"], limit: number): void {
+  const length = Number(headers["content-length"] ?? 0);
+  if (length > limit) throw tooLarge(limit);
+  if (headers["content-range"] === undefined) return;
+  const message = "a CSV is sent whole; leave Content-Range out and send all of it";
+  throw new MucastError("invalid_request", message, { path: "Content-Range" });
+}
+
+function answerOf(prepared: Prepared, urlOf: (name: string) => string): PreparedBlobs {
+  const { names, storeUrl: _, learningEnd, tickers, features, warnings, ...facts } = prepared;
+  return {
+    ...facts,
+    learning_end: learningEnd ?? null,
+    feature_url: urlOf(names.features),
+    data_extractor_url: urlOf(names.prices),
+    tickers: listed(tickers),
+    ticker_count: tickers.length,
+    features: [...features],
+    warnings: listed(warnings),
+    warning_count: warnings.length,
+  };
+}
+
+function listed(texts: readonly string[]): string[] {
+  return [...boundedCopy(texts.slice(0, LISTED_AT_MOST), { bytes: SIZES.list, text: SIZES.text })!];
+}
+
+const PREPARED: PreparedBlobs = {
+  id: "4f0c1a2b4f0c1a2b",
+  feature_url: `${EXAMPLE_BLOBS}/data/feature_engine_4f0c1a2b4f0c1a2b.json`,
+  data_extractor_url: `${EXAMPLE_BLOBS}/data/data_extractor_4f0c1a2b4f0c1a2b.json`,
+  tickers: ["AAPL", "MSFT"],
+  ticker_count: 2,
+  dates: 1510,
+  start: "2020-01-02",
+  end: "2026-01-05",
+  learning_end: "2024-12-31",
+  features: ["mom_1", "mom_2", "vol_10", "weekday"],
+  warnings: ["MSFT: 1 price is zero or negative; its date gets no features"],
+  warning_count: 1,
+  written: true,
+};
+
+function prepareDocs() {
+  return {
+    operationId: "prepare",
+    summary: "Turn a price CSV into both input blobs",
+    description:
+      "Takes a price CSV, gzip or not, as `mucast prepare` does, and stores the caller's two blobs of it: prices, and features that are " +
+      "known at the close of their date. The same CSV and query give the same blobs. It answers once they are stored, after " +
+      "seconds for a large CSV, and stores neither where one cannot be stored. Name `tickers` once for each of them.",
+    tags: ["Blobs"],
+    querystring: prepareQuery,
+    // The service reads the bytes whatever their Content-Type.
+    body: { content: { "text/csv": { schema: { type: "string", format: "binary" } } } },
+    response: {
+      200: jsonAnswer("Both blobs are stored.", preparedBlobsSchema, PREPARED),
+      ...problemAnswers("write", [
+        "unreadable_blob",
+        "invalid_data",
+        "too_large",
+        "precondition_failed",
+        "quota_exceeded",
+        "storage_full",
+        "storage_failed",
+        "blob_unavailable",
+        "timed_out",
+        "process_lost",
+      ]),
+    },
+  } as const;
+}

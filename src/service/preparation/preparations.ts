@@ -1,0 +1,151 @@
+import { open, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { PrepareQuery } from "../../contract/api/prepared-blobs.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { openWorkFolder } from "../../jobs/shared/work-folder.ts";
+import { type Blobs, storageFailed } from "../blobs/blobs.ts";
+import { givenUp } from "../caller-turns.ts";
+import type { Caller } from "../operations/operations.ts";
+import { CSV_NAME } from "../request-process/csv-name.ts";
+import type { PreparedFiles, PrepareOrder } from "../request-process/messages.ts";
+import { storeTogether } from "./store-together.ts";
+
+/** Has a process of its own work on an order. */
+export type PrepareFiles = (
+  caller: Pick<Caller, "subject">,
+  order: PrepareOrder,
+  signal: AbortSignal,
+) => Promise<Buffer>;
+
+export interface PreparationsParts {
+  readonly blobs: Blobs;
+  readonly run: PrepareFiles;
+  readonly settings: {
+    readonly prepare_bytes: number;
+    readonly upload_bytes: number;
+    readonly stored_bytes_per_caller: number;
+    readonly request_seconds: number;
+  };
+}
+
+/** Both blobs of a CSV, stored. */
+export interface Prepared extends Omit<PreparedFiles, "files"> {
+  readonly names: { readonly prices: string; readonly features: string };
+  /** Of the store, see `BlobStore`. */
+  readonly storeUrl: string;
+  readonly written: boolean;
+}
+
+/** Prepares price CSVs of callers and stores their blobs. */
+export class Preparations {
+  readonly #parts: PreparationsParts;
+  /** The last one of each caller and id that is being stored. */
+  readonly #storing = new Map<string, Promise<unknown>>();
+
+  constructor(parts: PreparationsParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * @param csv its bytes, perhaps gzip. @param signal aborts where the caller has left or the service closes; then nothing stays.
+   * @throws MucastError too_large for the CSV or a blob; timed_out where the CSV comes too slowly; of the process; of `storeTogether`.
+   */
+  async prepare(
+    caller: Caller,
+    csv: AsyncIterable<Uint8Array>,
+    { learning_end, ...query }: PrepareQuery,
+    signal: AbortSignal,
+  ): Promise<Prepared> {
+    const { settings, run } = this.#parts;
+    const { path: folder } = workFolder();
+    try {
+      await this.#receive(csv, join(folder, CSV_NAME), signal);
+      const options = { ...query, learningEnd: learning_end };
+      const blobBytes = Math.min(settings.upload_bytes, settings.stored_bytes_per_caller);
+      const order = {
+        kind: "prepare",
+        folder,
+        options,
+        csvBytes: settings.prepare_bytes,
+        blobBytes,
+      } as const;
+      const answer = await run(caller, order, signal);
+      const { files, ...facts } = JSON.parse(answer.toString("utf8")) as PreparedFiles;
+      const { prices, features } = files;
+      const stored = await this.#inOrder(`${caller.subject} ${facts.id}`, () =>
+        storeTogether({ blobs: this.#parts.blobs, caller, signal }, [prices, features]),
+      );
+      return { ...facts, ...stored, names: { prices: prices.name, features: features.name } };
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  }
+
+  /** Writes the body to a file, within its size and its time. */
+  async #receive(csv: AsyncIterable<Uint8Array>, path: string, signal: AbortSignal): Promise<void> {
+    const { prepare_bytes: limit, request_seconds: seconds } = this.#parts.settings;
+    const ending = Promise.withResolvers<never>();
+    const abort = () => ending.reject(givenUp(signal, "prepare the blobs"));
+    const timeout = setTimeout(() => ending.reject(tooSlow(seconds)), seconds * 1_000);
+    signal.addEventListener("abort", abort);
+    if (signal.aborted) abort();
+    const writing = writeFile(csv, path, limit);
+    // Where the caller sends no more, it goes on until the connection closes.
+    writing.catch(() => undefined);
+    try {
+      await Promise.race([writing, ending.promise]);
+    } catch (error) {
+      throw storageFailed(error, "the CSV could not be kept");
+    } finally {
+      clearTimeout(timeout);
+      signal.removeEventListener("abort", abort);
+    }
+  }
+
+  /** One after the other for the same key: where the first takes its blobs back, the next has not counted on them. */
+  async #inOrder<T>(key: string, store: () => Promise<T>): Promise<T> {
+    const before = this.#storing.get(key);
+    const storing = (before ?? Promise.resolve()).catch(() => undefined).then(store);
+    this.#storing.set(key, storing);
+    try {
+      return await storing;
+    } finally {
+      if (this.#storing.get(key) === storing) this.#storing.delete(key);
+    }
+  }
+}
+
+function workFolder() {
+  try {
+    return openWorkFolder();
+  } catch (error) {
+    throw storageFailed(error, "there is no room to prepare blobs");
+  }
+}
+
+async function writeFile(csv: AsyncIterable<Uint8Array>, path: string, limit: number): Promise<void> {
+  const file = await open(path, "wx", 0o600);
+  try {
+    let bytes = 0;
+    for await (const piece of csv) {
+      bytes += piece.length;
+      if (bytes > limit) throw tooLarge(limit);
+      await file.writeFile(piece);
+    }
+  } catch (cause) {
+    if (cause instanceof MucastError) throw cause;
+    throw new MucastError("output_failed", "the CSV could not be written", {}, { cause });
+  } finally {
+    await file.close();
+  }
+}
+
+export function tooLarge(limit: number): MucastError {
+  const message = `the CSV has more than ${limit} bytes (prepare_bytes); use mucast prepare`;
+  return new MucastError("too_large", message, { path: "body", limit });
+}
+
+function tooSlow(seconds: number): MucastError {
+  const message = `the CSV took longer than ${seconds} s to come (request_seconds)`;
+  return new MucastError("timed_out", message, { path: "body", limit: seconds });
+}

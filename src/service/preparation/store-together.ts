@@ -1,0 +1,94 @@
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { type Blobs, type BlobUpload, storageFailed } from "../blobs/blobs.ts";
+import { givenUp } from "../caller-turns.ts";
+import type { Caller } from "../operations/operations.ts";
+import type { PreparedFile } from "../request-process/messages.ts";
+
+type StoringBlobs = Pick<Blobs, "uploadAddress" | "beginUpload" | "remove">;
+
+/** What the blobs of one preparation are stored for. */
+interface StoringParts {
+  readonly blobs: StoringBlobs;
+  readonly caller: Caller;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Stores files as blobs of a caller: all of them, or none that was not there before. Room for all is reserved before the first is
+ * written, and a blob with the same bytes is not touched.
+ * @returns the URL of the store, and whether any blob is new.
+ * @throws MucastError precondition_failed where a blob of that name has other bytes; quota_exceeded, too_large; storage_full,
+ *   storage_failed; canceled.
+ */
+export async function storeTogether(
+  parts: StoringParts,
+  files: readonly PreparedFile[],
+): Promise<{ readonly storeUrl: string; readonly written: boolean }> {
+  const missing: PreparedFile[] = [];
+  for (const file of files) if (!(await isStored(parts, file))) missing.push(file);
+  const uploads = new Map<PreparedFile, BlobUpload>();
+  const created: string[] = [];
+  try {
+    for (const file of missing) uploads.set(file, await reserved(parts, file));
+    for (const [file, upload] of uploads) {
+      uploads.delete(file);
+      if (await create(parts, file, upload)) created.push(file.name);
+    }
+  } catch (error) {
+    for (const upload of uploads.values()) await upload.discard();
+    for (const name of created) await takeBack(parts, name);
+    throw error;
+  }
+  const { store } = (await parts.blobs.uploadAddress(parts.caller, files[0]!.name)) ?? {};
+  if (store === undefined) throw taken(files[0]!.name);
+  return { storeUrl: store.url, written: created.length > 0 };
+}
+
+/** Whether the caller has that blob with these bytes. @throws MucastError precondition_failed where it has others. */
+async function isStored({ blobs, caller, signal }: StoringParts, file: PreparedFile): Promise<boolean> {
+  const address = await blobs.uploadAddress(caller, file.name);
+  if (address === undefined) throw taken(file.name);
+  const { store, key } = address;
+  const stored = await store.stat(key);
+  if (stored === undefined) return false;
+  if (stored.size !== file.bytes) throw taken(file.name);
+  const hash = createHash("sha256");
+  for await (const piece of store.read(key, { etag: stored.etag, signal })) hash.update(piece);
+  if (hash.digest("hex") === file.sha256) return true;
+  throw taken(file.name);
+}
+
+async function reserved({ blobs, caller }: StoringParts, { name, bytes }: PreparedFile): Promise<BlobUpload> {
+  const upload = await blobs.beginUpload(caller, name, bytes);
+  if (upload === undefined) throw taken(name);
+  return upload;
+}
+
+/** @returns false where another request has stored the same bytes meanwhile. */
+async function create(parts: StoringParts, file: PreparedFile, upload: BlobUpload): Promise<boolean> {
+  const { signal } = parts;
+  try {
+    if (signal.aborted) throw givenUp(signal, "prepare the blobs");
+    await upload.store.create(upload.key, createReadStream(file.path), { signal, limit: file.bytes });
+  } catch (error) {
+    await upload.discard();
+    if (!signal.aborted && (await isStored(parts, file))) return false;
+    throw storageFailed(error, `${file.name} could not be stored`);
+  }
+  await upload.finish(file.bytes);
+  return true;
+}
+
+/** An operation may name the blob by now; then it stays. */
+async function takeBack({ blobs, caller }: StoringParts, name: string): Promise<void> {
+  await blobs.remove(caller, name).catch((error: unknown) => {
+    if (!(error instanceof MucastError)) throw error;
+  });
+}
+
+function taken(name: string): MucastError {
+  const message = `there is a blob ${name} with other bytes, which is not replaced; give another id, or delete it first`;
+  return new MucastError("precondition_failed", message, { path: "query.id", value: name });
+}
