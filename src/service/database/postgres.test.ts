@@ -117,7 +117,7 @@ test("two services on a server with few connections wait for one and lose no req
       ),
     );
   }
-  const asked = Array.from({ length: 60 }, (_, n) =>
+  const asked = Array.from({ length: 24 }, (_, n) =>
     services[n % 2]!.transaction(({ query }) => query("select pg_sleep(0.01)")),
   );
   const answers = await Promise.allSettled(asked);

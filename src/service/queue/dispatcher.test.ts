@@ -1,9 +1,34 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 import { MucastError } from "../../contract/errors/errors.ts";
+import type { Database } from "../database/database.ts";
 import { onEachDatabase } from "../database/databases.testing.ts";
 import { FakeExecutor } from "./fake-executor.testing.ts";
 import { CONFIG, failedWith, LOST, newCaller, recordOf, startQueue, TestedQueue } from "./queue.testing.ts";
+
+/** A database whose first transaction after `hold` waits until `released` settles. */
+function heldOnce(database: Database, released: Promise<void>) {
+  let holds = false;
+  const transaction: Database["transaction"] = async (work) => {
+    const waits = holds;
+    holds = false;
+    if (waits) await released;
+    return database.transaction(work);
+  };
+  const held = new Proxy(database, {
+    get(target, key) {
+      if (key === "transaction") return transaction;
+      const value: unknown = Reflect.get(target, key);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+  return {
+    held,
+    hold: () => {
+      holds = true;
+    },
+  };
+}
 
 onEachDatabase((tested) => {
   beforeEach(() => tested.database().exec("truncate operations cascade"));
@@ -30,6 +55,30 @@ onEachDatabase((tested) => {
       ["1 queued", "2 started", "3 warning", "4 progress", "5 succeeded"],
     );
     assert.deepEqual(events.at(-1)!.data, view);
+  });
+
+  test("what a job reports while its start is not stored yet comes after the event started", async (t) => {
+    const start = Promise.withResolvers<void>();
+    const database = heldOnce(tested.database(), start.promise);
+    const tried = await new TestedQueue(database.held).start({ dispatch: false });
+    t.after(() => tried.close());
+    const caller = newCaller();
+    const { id } = await tried.submit(caller);
+    database.hold();
+    t.mock.timers.enable({ apis: ["setTimeout"] });
+    await tried.dispatcher.start(tried.notifications, false);
+    const execution = await tried.executor.next();
+    execution.listener.onEvent({ kind: "progress", stage: "fit", done: 3, total: 7 });
+    t.mock.timers.tick(60_000);
+    t.mock.timers.reset();
+    start.resolve();
+    await tried.stored(caller, id, "started");
+    execution.end({ kind: "succeeded", record: recordOf(id) });
+    const events = await tried.events(caller, id);
+    assert.deepEqual(
+      events.map(({ type }) => type),
+      ["queued", "started", "progress", "succeeded"],
+    );
   });
 
   test("the dispatcher knows no cores of an executor whose jobs run elsewhere", () => {

@@ -11,7 +11,7 @@ function epochs(ticker: string, epoch: number): ExecutionEvent {
 }
 
 /** A batcher whose store is a list that the test may hold up; the test moves the clock. */
-function batcherOf(t: { after: (end: () => void) => void }) {
+function batcherOf(t: { after: (end: () => void) => void }, { begun = true } = {}) {
   mock.timers.enable({ apis: ["setTimeout"] });
   t.after(() => mock.timers.reset());
   const stored: ProgressBatch[] = [];
@@ -23,6 +23,7 @@ function batcherOf(t: { after: (end: () => void) => void }) {
     },
     (error) => assert.fail(error as Error),
   );
+  if (begun) batcher.begin();
   const hold = () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     held = promise;
@@ -51,6 +52,20 @@ test("the events of one second are stored as one batch, epochs as one list", asy
   assert.deepEqual([stored[0]!.failures.length, stored[0]!.counts?.failures], [1, { diverged: 1 }]);
   await batcher.flush();
   assert.equal(stored.length, 1);
+});
+
+test("nothing is stored before the batcher begins, and then all that was taken", async (t) => {
+  const { batcher, stored } = batcherOf(t, { begun: false });
+  batcher.take(epochs("A", 1));
+  mock.timers.tick(60_000);
+  await batcher.flush();
+  assert.equal(stored.length, 0);
+  batcher.begin();
+  mock.timers.tick(1_000);
+  assert.deepEqual(
+    stored.map((batch) => batch.epochs!.points.map(({ epoch }) => epoch)),
+    [[1]],
+  );
 });
 
 test("a batch stays small while the store is away, and holds the newest epoch once it is back", async (t) => {

@@ -9,7 +9,7 @@ const MILLISECONDS_BETWEEN = 1_000;
 
 /**
  * Gathers the events of a job into batches and stores a batch at most once a second, one at a time, and the rest at the
- * job's end. A batch is bounded while the store is slow or away: it keeps the first of many warnings and failures and thins
+ * job's end. It stores nothing before `begin`, which the running job calls once the event `started` is stored. A batch is bounded while the store is slow or away: it keeps the first of many warnings and failures and thins
  * out epochs.
  */
 export class ProgressBatcher {
@@ -22,6 +22,7 @@ export class ProgressBatcher {
   #progress: ProgressBatch["progress"] = null;
   #timer: NodeJS.Timeout | undefined;
   #storing: Promise<void> | undefined;
+  #begun = false;
 
   /** @param onError called where a batch could not be stored. The batch is lost; the job goes on. */
   constructor(store: (batch: ProgressBatch) => Promise<void>, onError: (error: unknown) => void) {
@@ -52,8 +53,15 @@ export class ProgressBatcher {
     this.#schedule();
   };
 
-  /** Stores the rest and waits until everything is stored. */
+  /** Lets batches be stored, with the events that were taken before. */
+  begin(): void {
+    this.#begun = true;
+    if (!this.#isEmpty()) this.#schedule();
+  }
+
+  /** Stores the rest and waits until everything is stored; nothing where it never began. */
   async flush(): Promise<void> {
+    if (!this.#begun) return;
     await this.#storing;
     await this.#storeBatch();
   }
@@ -66,7 +74,7 @@ export class ProgressBatcher {
   }
 
   #schedule(): void {
-    if (this.#storing !== undefined) return;
+    if (!this.#begun || this.#storing !== undefined) return;
     this.#timer ??= setTimeout(() => void this.#storeBatch(), MILLISECONDS_BETWEEN);
   }
 

@@ -87,6 +87,7 @@ export class RunningJob {
       if (execution === undefined) return { kind: "lost", reason: "it was gone when the service came back" };
       this.#execution = execution;
       if (this.row.handle === null) await this.#untilDone(() => this.#storeStart(execution.handle));
+      batcher.begin();
       if (this.#stopFor) execution.stop(this.#stopFor);
       const timer = setTimeout(() => this.stop("timed_out"), this.#millisecondsLeft());
       return await Promise.race([execution.ended, this.#onDetached]).finally(() => clearTimeout(timer));
