@@ -20,11 +20,13 @@ export interface CheckOutcome {
 /**
  * The verdict of an audit, of the schema `mucast.audit/1`. Of very many findings it lists the first by severity and
  * counts all.
+ * @param kernelLevel to which the kernels of its jobs were pinned, where one ran.
  */
 export function auditDocument(
   { request, operation, accepted }: AuditInputs,
   outcomes: readonly CheckOutcome[],
   digests: Omit<AuditBlob["inputs"], "config_sha256">,
+  kernelLevel?: string,
 ): AuditBlob {
   const findings = outcomes.flatMap(({ result }) => result.findings).sort(bySeverity);
   const isFound = findings.some(({ severity }) => severity !== "note");
@@ -40,6 +42,7 @@ export function auditDocument(
     inputs: { ...digests, config_sha256: createHash("sha256").update(request.config).digest("hex") },
     blind_spots: [...BLIND_SPOTS],
     versions: { mucast: MUCAST_VERSION, node: process.versions.node },
+    ...(kernelLevel === undefined ? {} : { kernel_level: kernelLevel }),
   };
 }
 

@@ -21,6 +21,7 @@ export function auditInputs(request: JobRequest, options: AuditOptions): AuditIn
     accepted: new Set(options.accept),
     truncations: options.truncations ?? AUDIT_DEFAULTS.truncations,
     quick: options.quick === true,
+    portable: options.portable,
     permutations: options.permutations ?? AUDIT_DEFAULTS.permutations,
   };
 }

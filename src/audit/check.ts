@@ -24,6 +24,8 @@ export interface AuditInputs {
   readonly truncations: number;
   /** Ridge, or a network of 2 epochs, in place of the config's own model. */
   readonly quick: boolean;
+  /** Whether the kernels of its jobs are pinned. */
+  readonly portable?: boolean | undefined;
   /** How often the labels are permuted. */
   readonly permutations: number;
 }

@@ -55,7 +55,7 @@ export async function runAudit(
         const result = await check.run(inputs, { ...context, blobs, job, prepared, workFolder, onStep });
         outcomes.push({ name, cost, result });
       }
-      return auditDocument(inputs, outcomes, await digestsOf(inputs, blobs));
+      return auditDocument(inputs, outcomes, await digestsOf(inputs, blobs), job.kernelLevel);
     } finally {
       job.close();
     }

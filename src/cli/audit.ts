@@ -87,6 +87,7 @@ export function addAudit(program: Command): void {
       AUDIT_DEFAULTS.permutations,
     )
     .option("--quick", "run ridge, or the network for 2 epochs, in place of the config's own model")
+    .option("--portable", "pin the kernels of the jobs that it runs, as --portable of a job does")
     .addHelpText("after", HELP)
     .action(async (flags: AuditFlags) => {
       const { workers, memoryBytes, ...request } = jobInputs(
@@ -130,11 +131,12 @@ function upTo(most: number) {
 
 /** The flags as the members of a payload. @throws MucastError invalid_request with every fault. */
 function auditOptions(flags: AuditFlags): z.infer<typeof optionsSchema> {
-  const { checks, operation, quick, truncations, permutations, accept } = flags;
+  const { checks, operation, quick, portable, truncations, permutations, accept } = flags;
   const given = {
     operation,
     checks: checks?.split(",").map((name) => name.trim()),
     quick,
+    portable,
     truncations,
     permutations,
     accept,

@@ -49,13 +49,14 @@ export function verdicts(core: () => Core): void {
 
   describe("an audit", () => {
     test("leaves its verdict, tells its checks as stages, and has no forecast", async () => {
-      const operation = await succeeded("audit", audited(core().own(), { ...QUICK, checks: undefined }));
+      const options = { ...QUICK, checks: undefined, portable: true };
+      const operation = await succeeded("audit", audited(core().own(), options));
       assert.match(operation.result!.execution_name, /^ml-worker-job-/);
       const { audit } = await verdictOf(operation);
       assert.deepEqual(Object.keys(audit!.checks), ["truncation", "restatement", "foresight", "skill"]);
       assert.deepEqual(
-        [audit!.id, audit!.operation, audit!.checks.truncation!.facts.jobs],
-        [operation.id, "run_ml_job", 2],
+        [audit!.id, audit!.operation, audit!.checks.truncation!.facts.jobs, audit!.kernel_level],
+        [operation.id, "run_ml_job", 2, "x86-64-v3"],
       );
       const events = await collect(await core().api.events(operation.id));
       assert.deepEqual([events[0]!.type, events.at(-1)!.type], ["queued", "succeeded"]);

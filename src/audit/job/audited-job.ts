@@ -19,7 +19,7 @@ import { auditedConfig } from "./audited-config.ts";
 import { type AuditedPrices, readAuditedPrices, tickersOf } from "./audited-prices.ts";
 import { cutFeaturesText, cutPricesText } from "./cut-blobs.ts";
 import { type CutPlan, planCuts } from "./cut-plan.ts";
-import { inputDigests } from "./output-parts.ts";
+import { outputProvenance } from "./output-parts.ts";
 
 /** The inputs of a job on this machine. */
 type LocalBlobs = Pick<JobRequest, "featureUrl" | "dataExtractorUrl">;
@@ -54,9 +54,15 @@ export class AuditedJob {
   readonly #parts: JobParts;
   #prices: AuditedPrices | undefined;
   #whole: Promise<WholeRun | NoRun> | undefined;
+  #kernelLevel: string | undefined;
 
   constructor(parts: JobParts) {
     this.#parts = parts;
+  }
+
+  /** To which the kernels were pinned; undefined where they were not, or no job has run. */
+  get kernelLevel(): string | undefined {
+    return this.#kernelLevel;
   }
 
   /** @throws MucastError of the blobs, of the config and of the job. */
@@ -96,10 +102,11 @@ export class AuditedJob {
     if (plan === undefined) return { reason: "the window has too few dates to cut one off" };
     const local = await this.#wholeBlobs(plan, window.end);
     const output = await this.#run(local, this.#wholeFolder);
-    const digests = await inputDigests(output, context.signal);
+    const { feature, dataExtractor, kernelLevel } = await outputProvenance(output, context.signal);
+    this.#kernelLevel = kernelLevel;
     const read = [
-      [local.featureUrl, request.featureUrl, digests.feature],
-      [local.dataExtractorUrl, request.dataExtractorUrl, digests.dataExtractor],
+      [local.featureUrl, request.featureUrl, feature],
+      [local.dataExtractorUrl, request.dataExtractorUrl, dataExtractor],
     ] as const;
     for (const [url, given, sha256] of read) if (url === given) blobs.note(given, { name: given, sha256 });
     return { plan, featureUrl: local.featureUrl, output };
@@ -154,14 +161,14 @@ export class AuditedJob {
 
   async #run(blobs: LocalBlobs, folder: string): Promise<string> {
     const { jobs, inputs, context } = this.#parts;
-    const { operation, request, quick } = inputs;
+    const { operation, request, quick, portable } = inputs;
     const config = auditedConfig(request.config, operation, quick);
     const job = { ...blobs, config, blobUrl: folder, id: "audit" };
     const crashes: Failure[] = [];
     const report: Report = (event) => {
       if (event.kind === "failure" && event.failure.code === CRASHED) crashes.push(event.failure);
     };
-    const record = await jobs[operation](job, { ...context, report }).catch((error) => {
+    const record = await jobs[operation](job, { ...context, report, portable }).catch((error) => {
       throw crashOfAll(error) ?? error;
     });
     if (crashes.length > 0) throw crashError(crashes[0]!);

@@ -29,15 +29,21 @@ export function outputParts(path: string, signal: AbortSignal): AsyncGenerator<O
   return readOutput(path, readParts, signal);
 }
 
-/** The digests of the blobs that an output on this machine was made of. */
-export async function inputDigests(
-  path: string,
-  signal: AbortSignal,
-): Promise<Readonly<Record<"feature" | "dataExtractor", string>>> {
+/** What an output on this machine was made of, and how. */
+interface OutputProvenance {
+  /** SHA-256 of the blobs. */
+  readonly feature: string;
+  readonly dataExtractor: string;
+  /** To which the kernels were pinned. */
+  readonly kernelLevel: string | undefined;
+}
+
+export async function outputProvenance(path: string, signal: AbortSignal): Promise<OutputProvenance> {
   for await (const provenance of readOutput(path, readProvenance, signal)) {
     return {
       feature: provenance.feature_sha256 as string,
       dataExtractor: provenance.data_extractor_sha256 as string,
+      kernelLevel: (provenance.kernel_level as string | null) ?? undefined,
     };
   }
   throw new MucastError("internal", `${path} has no provenance`, { source: path });

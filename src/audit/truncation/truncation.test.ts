@@ -66,6 +66,22 @@ describe("the truncation check", { timeout: 600_000 }, () => {
     assert.equal(readdirSync(folder.replace(/[^/]*$/, "")).length, 2);
   });
 
+  test("pins the kernels of each of its jobs where it is portable, and names the level that the whole job records", async () => {
+    const asked: (boolean | undefined)[] = [];
+    const openEngine: OpenEngine = ({ portable, ...need }) => {
+      asked.push(portable);
+      return openSharedEngine(need);
+    };
+    const pinned = faultyOutput((output) => {
+      output.provenance.kernel_level = "x86-64-v3";
+    });
+    const market = cleanMarket(DATES[220]);
+    const { verdict } = await audit(market, RIDGE, { portable: true, openEngine }, pinned);
+    assert.deepEqual([asked, verdict.kernel_level], [[true, true, true], "x86-64-v3"]);
+    const { verdict: usual } = await audit(market, RIDGE, { openEngine });
+    assert.deepEqual([asked.slice(3), usual.kernel_level], [Array(3).fill(undefined), undefined]);
+  });
+
   test("takes a cut inside the window where the blobs have none", async () => {
     const { status, facts } = await audit(cleanMarket(), RIDGE);
     assert.equal(status, "clean");

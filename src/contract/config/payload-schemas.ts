@@ -46,6 +46,10 @@ export const auditOptionsSchema = z.strictObject({
     .boolean()
     .optional()
     .describe("Run ridge, or the network for 2 epochs, in place of the config's own model."),
+  portable: z
+    .boolean()
+    .optional()
+    .describe("Pins the kernels of the jobs that the audit runs, as `portable` of a job does; slower."),
   truncations: z
     .int()
     .min(1)

@@ -78,6 +78,12 @@ export const auditBlobSchema = z
     }),
     blind_spots: z.array(z.string()).describe("What no check of this audit can see."),
     versions: z.record(z.string(), z.string()),
+    kernel_level: z
+      .string()
+      .optional()
+      .describe(
+        "The processor level that the kernels of the audit's jobs were pinned to; absent where none ran so.",
+      ),
   })
   .meta({ id: "AuditBlob", title: "Audit blob" });
 
