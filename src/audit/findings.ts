@@ -80,7 +80,8 @@ export const FINDING_TABLE = {
     severity: "medium",
     meaning:
       "A feature goes with the next return more than known forecasts do. Correlation alone cannot tell a leak from skill.",
-    advice: "Find out what the feature is made of. Where it is honest, acknowledge it with --accept FEATURE.",
+    advice:
+      "Find out what the feature is made of. Where it is honest, acknowledge it: name it in `accept` (--accept FEATURE).",
   },
   equals_later_value: {
     check: "foresight",

@@ -25,7 +25,7 @@ export function foresightFindings(
     return finding(code, {
       feature,
       ...(group.length === 1 ? { ticker } : {}),
-      ...(isAccepted ? { severity: "note" as const, advice: "Acknowledged with --accept." } : {}),
+      ...(isAccepted ? { severity: "note" as const, advice: "Acknowledged by `accept` (--accept)." } : {}),
       message: `${feature} of ${ticker} ${described(clearest!)}.${others}`,
       evidence: {
         tickers: group.length,

@@ -26,14 +26,16 @@ export const restatement: AuditCheck = {
   run: compareDays,
 };
 
+const NO_EARLIER_BLOB =
+  "no earlier blob was given: `previous_feature_url` (--previous-feature-url), `previous_data_extractor_url` (--previous-data-extractor-url)";
+
 async function compareDays(
   { request, previous = {} }: AuditInputs,
   context: AuditContext,
 ): Promise<CheckResult> {
   const { featureUrl, dataExtractorUrl } = previous;
   const pairs = [featureUrl, dataExtractorUrl].filter((url) => url !== undefined).length;
-  if (pairs === 0)
-    return notRun("no earlier blob was given (--previous-feature-url, --previous-data-extractor-url)");
+  if (pairs === 0) return notRun(NO_EARLIER_BLOB);
   let prices: ComparedPrices | undefined;
   if (dataExtractorUrl !== undefined) {
     prices = await comparePriceBlobs(dataExtractorUrl, request.dataExtractorUrl, context);

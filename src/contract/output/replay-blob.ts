@@ -21,7 +21,7 @@ export const REPLAY_REASONS = {
   instruction_set: {
     verdict: "differs",
     advice:
-      "Replay on the kind of processor that `machine` of the output names, or run the job with --portable, whose outputs agree on all x86-64-v3 machines.",
+      "Replay on the kind of processor that `machine` of the output names, or run the job with `portable` (--portable), whose outputs agree on all x86-64-v3 machines.",
   },
   device: {
     verdict: "differs",
@@ -44,17 +44,17 @@ export const REPLAY_REASONS = {
   config_missing: {
     verdict: "cannot_replay",
     advice:
-      "The output is of a version that did not keep its config, or the config holds the signature of a URL. Give the config that the job was given with --config.",
+      "The output is of a version that did not keep its config, or the config holds the signature of a URL. Give the config that the job was given as `config` (--config).",
   },
   config_differs: {
     verdict: "cannot_replay",
     advice:
-      "Give the config byte for byte as the job was given it, or leave --config out where the output has its own.",
+      "Give the config byte for byte as the job was given it, or leave `config` (--config) out where the output has its own.",
   },
   inputs_gone: {
     verdict: "cannot_replay",
     advice:
-      "Give both blobs with --feature-url and --data-extractor-url, or put them beside the output under the recorded names. An output keeps no signature of a URL: where the storage wants one, give the URL with a fresh one.",
+      "Give both blobs as `feature_url` and `data_extractor_url` (--feature-url, --data-extractor-url), or put them beside the output under the recorded names. An output keeps no signature of a URL: where the storage wants one, give the URL with a fresh one.",
   },
   job_refused: {
     verdict: "cannot_replay",

@@ -12,7 +12,7 @@ test("a processor of the level is taken, and one below it refused with what it l
   assert.throws(refused("x64", V3.replace(" avx2", "").replace(" fma", "")), {
     code: "engine_unavailable",
     message:
-      "--portable pins the kernels to x86-64-v3, which this processor is not (no avx2, no fma); run the job without it",
+      "portable (--portable) pins the kernels to x86-64-v3, which this processor is not (no avx2, no fma); run the job without it",
   });
   assert.throws(refused("arm64", V3), /which this processor is not \(it is arm64\)/);
 });

@@ -36,7 +36,7 @@ export function requireLevel(
   if (lacks.length === 0) return;
   throw new MucastError(
     "engine_unavailable",
-    `--portable pins the kernels to ${level}, which this processor is not (${lacks.join(", ")}); run the job without it`,
+    `portable (--portable) pins the kernels to ${level}, which this processor is not (${lacks.join(", ")}); run the job without it`,
   );
 }
 
