@@ -6,13 +6,15 @@ import { onEachDatabase } from "../database/databases.testing.ts";
 import { FakeExecutor } from "./fake-executor.testing.ts";
 import { CONFIG, failedWith, LOST, newCaller, recordOf, startQueue, TestedQueue } from "./queue.testing.ts";
 
-/** A database whose first transaction after `hold` waits until `released` settles. */
+/** A database whose first transaction after `hold` waits until `released` settles; `hold` gives when it waits. */
 function heldOnce(database: Database, released: Promise<void>) {
-  let holds = false;
+  let onHeld: (() => void) | undefined;
   const transaction: Database["transaction"] = async (work) => {
-    const waits = holds;
-    holds = false;
-    if (waits) await released;
+    if (onHeld !== undefined) {
+      onHeld();
+      onHeld = undefined;
+      await released;
+    }
     return database.transaction(work);
   };
   const held = new Proxy(database, {
@@ -22,12 +24,11 @@ function heldOnce(database: Database, released: Promise<void>) {
       return typeof value === "function" ? value.bind(target) : value;
     },
   });
-  return {
-    held,
-    hold: () => {
-      holds = true;
-    },
-  };
+  const hold = () =>
+    new Promise<void>((resolve) => {
+      onHeld = resolve;
+    });
+  return { held, hold };
 }
 
 onEachDatabase((tested) => {
@@ -64,10 +65,11 @@ onEachDatabase((tested) => {
     t.after(() => tried.close());
     const caller = newCaller();
     const { id } = await tried.submit(caller);
-    database.hold();
+    const starting = database.hold();
     t.mock.timers.enable({ apis: ["setTimeout"] });
     await tried.dispatcher.start(tried.notifications, false);
     const execution = await tried.executor.next();
+    await starting;
     execution.listener.onEvent({ kind: "progress", stage: "fit", done: 3, total: 7 });
     t.mock.timers.tick(60_000);
     t.mock.timers.reset();
