@@ -11,6 +11,7 @@ import type { OutputBlob } from "../src/contract/output/output-blob.ts";
 import { resultRecordSchema } from "../src/contract/output/result-record.ts";
 import { findEnvironment } from "../src/engine/environment/environment.ts";
 import { installInto, packInto, run } from "./installed-package.testing.ts";
+import { copyNewDatabase } from "./servers/database-template.testing.ts";
 
 const NODES = {
   "Node 22": resolve(`tools/node-22/node_modules/node-${process.platform}-${process.arch}/bin/node`),
@@ -85,7 +86,16 @@ test("where there is no environment for networks, it names `mucast setup --dl`",
 test("the installed package brings the client's types", () => {
   writeFileSync(join(folder, "use.mts"), CLIENT_TYPES);
   const compiler = resolve("node_modules/typescript/bin/tsc");
-  const options = ["--noEmit", "--strict", "--types", "", "--lib", "es2022,dom,dom.asynciterable"];
+  const options = [
+    "--noEmit",
+    "--strict",
+    "--checkers",
+    "1",
+    "--types",
+    "",
+    "--lib",
+    "es2022,dom,dom.asynciterable",
+  ];
   const module = ["--target", "es2022", "--module", "nodenext"];
   run(process.execPath, [compiler, ...options, ...module, join(folder, "use.mts")], folder);
 });
@@ -100,7 +110,9 @@ test("the installed package serves on the Node of development, and its lines of 
   timeout: 600_000,
 }, async () => {
   const env = { ...process.env, MUCAST_PYTHON: findEnvironment("ml").python };
-  const words = [mucast, "serve", "--port", "0", "--data-dir", join(folder, "served")];
+  const dataDir = join(folder, "served");
+  await copyNewDatabase(dataDir);
+  const words = [mucast, "serve", "--port", "0", "--data-dir", dataDir];
   const service = spawn(process.execPath, words, { cwd: folder, env, stdio: ["ignore", "pipe", "inherit"] });
   const ended = once(service, "exit");
   try {
