@@ -11,8 +11,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, settings
 
 from mucast_engine.arrays import ArrayRef, ArrayStore, Matrix
+
+# By default Hypothesis fails a test that a busy machine is slow with.
+settings.register_profile("engine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("engine")
 
 Task = dict[str, Any]
 

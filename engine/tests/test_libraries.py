@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from regressors import NAMES, REGRESSORS
 
+from mucast_engine.libraries import import_libraries, kernel_level
 from mucast_engine.status import status
 
 ENGINE = Path(__file__).parent.parent
@@ -149,10 +150,14 @@ def test_the_status_lists_the_devices_that_torch_sees() -> None:
     assert [device.split()[0] for device in devices] == [f"cuda:{n}" for n in range(torch.cuda.device_count())]
 
 
-@pytest.mark.parametrize("level", ["", "x86-64-v3"])
-def test_onednn_is_off_where_the_kernels_are_pinned(level: str) -> None:
-    code = "from mucast_engine.libraries import *; import_libraries(['torch']); import torch; "
-    code += "print(torch._C._get_mkldnn_enabled(), kernel_level())"
-    env = {**os.environ, "PYTHONPATH": str(ENGINE), "MUCAST_KERNEL_LEVEL": level}
-    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
-    assert done.stdout.split() == (["True", "None"] if level == "" else ["False", level]), done.stderr
+def test_onednn_is_off_where_the_kernels_are_pinned(monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    assert torch._C._get_mkldnn_enabled(), "as it is where nothing is pinned"
+    try:
+        for level, enabled in [("", True), ("x86-64-v3", False)]:
+            monkeypatch.setenv("MUCAST_KERNEL_LEVEL", level)
+            import_libraries(["torch"])
+            assert (torch._C._get_mkldnn_enabled(), kernel_level()) == (enabled, level or None)
+    finally:
+        torch.backends.mkldnn.set_flags(True)
