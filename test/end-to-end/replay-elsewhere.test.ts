@@ -4,14 +4,19 @@
  * would pick there, where the job has not pinned them to others.
  */
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import type { Operation } from "../../src/contract/config/job-operations.ts";
+import type { PayloadOptions } from "../../src/contract/config/payload-schemas.ts";
 import type { OutputBlob } from "../../src/contract/output/output-blob.ts";
 import type { ReplayBlob } from "../../src/contract/output/replay-blob.ts";
+import type { ResultRecord } from "../../src/contract/output/result-record.ts";
 import { installedEnvironment, PYTHON_VARIABLE } from "../../src/engine/environment/environment.ts";
-import { openEngine } from "../../src/jobs/shared/job.ts";
+import { runOperation } from "../../src/executors/run-operation.ts";
+import { type JobContext, type JobEngine, type OpenEngine, openEngine } from "../../src/jobs/shared/job.ts";
 import { replayOutput } from "../../src/replay/replay.ts";
 import { inputArguments, mucast } from "./command.ts";
 import { type BlobPair, newFolder, removeFolders, writeMarket } from "./job-runs.ts";
@@ -33,6 +38,7 @@ before(async () => {
   blobs = await writeMarket(smallMarket());
 });
 after(async () => {
+  await Promise.all([...kept.values()].map((engine) => engine.close()));
   delete process.env[PYTHON_VARIABLE];
   await removeFolders();
 });
@@ -51,23 +57,59 @@ interface Run {
   readonly output: OutputBlob;
 }
 
-async function run(python: string, name: string, config: string, ...more: string[]): Promise<Run> {
-  const job = [name, ...inputArguments(blobs, config), ...more];
-  const { code, stdout, stderr } = await mucast(job, { env: { [PYTHON_VARIABLE]: python } });
+/** A portable job, by its command. */
+async function portableByCommand(python: string, operation: Operation, config: string): Promise<Run> {
+  const words = [operation, ...inputArguments(blobs, config), "--portable"];
+  const { code, stdout, stderr } = await mucast(words, { env: { [PYTHON_VARIABLE]: python } });
   assert.equal(code, 0, stderr);
-  const path = fileURLToPath(JSON.parse(stdout).output_url);
+  return runOf(JSON.parse(stdout));
+}
+
+/** In this process, with an interpreter. */
+async function run(
+  python: string,
+  operation: Operation,
+  config: string,
+  options: PayloadOptions = {},
+): Promise<Run> {
+  const request = { featureUrl: blobs.features, dataExtractorUrl: blobs.prices, config, id: randomUUID() };
+  return runOf(await runOperation({ operation, options }, request, contextWith(python, 1)));
+}
+
+const portableHere = (python: string, operation: Operation, config: string) =>
+  run(python, operation, config, { portable: true });
+
+function runOf({ output_url }: ResultRecord): Run {
+  const path = fileURLToPath(output_url);
   return { path, output: JSON.parse(readFileSync(path, "utf8")) };
 }
 
 /** In this process, with an interpreter. */
 async function replay(python: string, { path }: Run, workers = 1): Promise<ReplayBlob> {
-  process.env[PYTHON_VARIABLE] = python;
-  const signal = new AbortController().signal;
-  const context = { workers, policy: { allowed: [] }, report: () => undefined, signal, openEngine };
-  const verdict = await replayOutput({ id: "r", outputUrl: path }, context);
+  const verdict = await replayOutput({ id: "r", outputUrl: path }, contextWith(python, workers));
   assertValid("replay-blob", verdict);
   return verdict;
 }
+
+function contextWith(python: string, workers: number): JobContext {
+  process.env[PYTHON_VARIABLE] = python;
+  const signal = new AbortController().signal;
+  return { workers, policy: { allowed: [] }, report: () => undefined, signal, openEngine: openKeptEngine };
+}
+
+/** By all that decides what an engine imports, and which kernels its libraries pick. */
+const kept = new Map<string, JobEngine>();
+let jobs = 0;
+
+/** Two networks of one interpreter share an engine: to import PyTorch takes most of their time. */
+const openKeptEngine: OpenEngine = (need) => {
+  const name = JSON.stringify([process.env[PYTHON_VARIABLE], need]);
+  const engine = kept.get(name) ?? openEngine(need);
+  kept.set(name, engine);
+  const workFolder = join(engine.workFolder, `job${jobs++}`);
+  mkdirSync(workFolder);
+  return { pool: engine.pool, workFolder, close: async () => undefined };
+};
 
 const kernels = ({ machine }: OutputBlob) => Object.values(machine!.blas).map(({ kernel }) => kernel);
 
@@ -77,10 +119,15 @@ const facts = ({ machine }: ReplayBlob) =>
 
 const onX86 = { skip: process.arch !== "x64" || process.platform !== "linux", timeout: 900_000 };
 
-for (const [name, environment, config, ...more] of [
-  ["run_ml_job", "ml", '{"ML params": {"model": "linear", "n_splits": 3, "intervals": {}}}'],
+for (const [name, environment, portableRun, config, ...more] of [
+  [
+    "run_ml_job",
+    "ml",
+    portableByCommand,
+    '{"ML params": {"model": "linear", "n_splits": 3, "intervals": {}}}',
+  ],
   // MKL multiplies for the one, and oneDNN would for the other.
-  ["run_dl_job", "dl", networkConfig("mlp", { intervals: {} }), networkConfig("cnn")],
+  ["run_dl_job", "dl", portableHere, networkConfig("mlp", { intervals: {} }), networkConfig("cnn")],
 ] as const) {
   test(
     `an output of ${name} replays on a processor of another level where it is portable, and else says that the processor is why it differs`,
@@ -89,7 +136,7 @@ for (const [name, environment, config, ...more] of [
       const { python } = installedEnvironment(environment)!;
       const [plain, portable, ...others] = await Promise.all([
         run(python, name, config),
-        ...[config, ...more].map((pinned) => run(python, name, pinned, "--portable")),
+        ...[config, ...more].map((pinned) => portableRun(python, name, pinned)),
       ]);
       assert.ok(portable);
       assert.equal(plain.output.provenance.kernel_level, null);
