@@ -6,7 +6,14 @@ import { after, test } from "node:test";
 import { Api } from "./api.testing.ts";
 import { eventuallyTrue } from "./eventually.testing.ts";
 import { payload, putInputs } from "./inputs.testing.ts";
-import { endServices, launchServe, type Serving, serviceFolder, startServe } from "./service.testing.ts";
+import {
+  endServices,
+  launchServe,
+  type Serving,
+  serviceFolder,
+  silentEngine,
+  startServe,
+} from "./service.testing.ts";
 
 after(endServices);
 
@@ -42,7 +49,8 @@ test("of services on one new data folder, started at the same moment or later, o
 
 /** By a new service at once; what lies there is the owner's alone, and its orderly end leaves no lock. */
 async function assertTakenOver(killed: Serving): Promise<void> {
-  const next = await startServe({ folder: killed.folder });
+  const { folder } = killed;
+  const next = await startServe({ folder, env: await silentEngine(folder) });
   assert.notEqual(next.pid, killed.pid);
   const { dataDir, terminate } = next;
   for (const name of readdirSync(dataDir)) {

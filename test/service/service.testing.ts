@@ -1,6 +1,6 @@
 /** Runs `mucast serve` as users do: a process of its own, seen through HTTP, its logs, its files and /proc. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -18,6 +18,19 @@ const OWN =
 
 /** One job at a time, so that no second job process loads its libraries; and a drain that waits for none. */
 export const ONE_JOB = { MUCAST_CORES: "1", MUCAST_CONCURRENT_JOBS: "1", MUCAST_DRAIN_SECONDS: "0" };
+
+/** Reads what an engine is told, and answers nothing; it ends as an engine does, with its input. */
+const SILENT = "#!/bin/sh\nexec cat >/dev/null\n";
+
+/**
+ * A fake engine, for a service none of whose jobs comes to a fit: a real one spends a second of a processor on its imports.
+ * @returns what the service needs for it.
+ */
+export async function silentEngine(folder: string): Promise<Readonly<Record<string, string>>> {
+  const python = join(folder, "silent-python");
+  await writeFile(python, SILENT, { mode: 0o755 });
+  return { MUCAST_PYTHON: python };
+}
 
 export interface ServeOptions {
   /** Over the settings of one job at a time. */

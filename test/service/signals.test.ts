@@ -9,7 +9,7 @@ import { Webhook } from "standardwebhooks";
 import { Api } from "./api.testing.ts";
 import { eventually } from "./eventually.testing.ts";
 import { payload, putInputs, RIDGE } from "./inputs.testing.ts";
-import { endServices, type Serving, serviceFolder, startServe } from "./service.testing.ts";
+import { endServices, type Serving, serviceFolder, silentEngine, startServe } from "./service.testing.ts";
 
 const SECRET = `whsec_${Buffer.from("a secret of 24 bytes or so").toString("base64")}`;
 
@@ -142,7 +142,8 @@ describe("the service tells", { timeout: 600_000 }, () => {
 
   test("on a disk that is full for its log, nothing, and goes on: the lines it lost are counted", async () => {
     const through = ["sh", "-c", 'exec "$@" >/dev/full 2>/dev/full', "sh"];
-    const silent = await startServe({ through });
+    const folder = await serviceFolder();
+    const silent = await startServe({ folder, through, env: await silentEngine(folder) });
     const client = new Api(silent.url);
     await putInputs(client, "small");
     assert.deepEqual((await client.list()).operations, []);
