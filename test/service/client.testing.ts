@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import { MucastApiError, MucastClient, type StoredEvent } from "../../src/client/index.ts";
-import { type Core, hold } from "./core.testing.ts";
+import type { Core } from "./core.testing.ts";
 import { FEATURES, PRICES, payload, RIDGE } from "./inputs.testing.ts";
 
 /** The typed client on a real service. */
@@ -101,20 +101,19 @@ export function typedClient(core: () => Core): void {
     });
 
     test("tells a job that was cancelled by its problem, with the operation", async () => {
-      const { storage } = core();
-      hold(storage, "canceled");
-      const running = Promise.withResolvers<string>();
-      const onEvent = ({ type, operation_id }: Pick<StoredEvent, "operation_id"> & { type: string }) => {
-        if (type === "started") running.resolve(operation_id);
-      };
-      const waiting = client.runAndWait("run_ml_job", payload(storage.url, "canceled"), { onEvent });
+      const running = await core().heldRunning();
+      const queued = Promise.withResolvers<string>();
+      const onEvent = ({ operation_id }: Pick<StoredEvent, "operation_id">) => queued.resolve(operation_id);
+      const waiting = client.runAndWait("run_ml_job", core().own(), { onEvent });
       const refused = assert.rejects(waiting, (error) => {
         assert.ok(error instanceof MucastApiError);
         assert.deepEqual([error.code, error.operation?.status], ["canceled", "Canceled"]);
         return true;
       });
-      await client.cancelOperation(await running.promise);
+      await client.cancelOperation(await queued.promise);
       await refused;
+      running.release();
+      assert.equal((await core().api.ended(running.operation.id)).status, "Succeeded");
     });
   });
 }
