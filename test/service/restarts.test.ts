@@ -14,23 +14,27 @@ import { hold, release } from "./core.testing.ts";
 import { DATABASES, type DatabaseChoice } from "./databases.testing.ts";
 import { eventuallyTrue } from "./eventually.testing.ts";
 import { payload, putInputs } from "./inputs.testing.ts";
-import { endServices, type Serving, serviceFolder, startServe, untilNoneRuns } from "./service.testing.ts";
+import {
+  endServices,
+  type Serving,
+  serviceFolder,
+  silentEngine,
+  startServe,
+  untilNoneRuns,
+} from "./service.testing.ts";
 import { type FakeStorage, startFakeStorage } from "./storage.testing.ts";
+
+type Environment = Readonly<Record<string, string>>;
 
 /** One service after the other: on the same folder, database and port. */
 class Restarted {
   readonly storage: FakeStorage;
   readonly #folder: string;
   readonly #port: number;
-  readonly #env: Readonly<Record<string, string>>;
+  readonly #env: Environment;
   #serving: Serving | undefined;
 
-  private constructor(
-    storage: FakeStorage,
-    folder: string,
-    port: number,
-    env: Readonly<Record<string, string>>,
-  ) {
+  private constructor(storage: FakeStorage, folder: string, port: number, env: Environment) {
     this.storage = storage;
     this.#folder = folder;
     this.#port = port;
@@ -38,7 +42,7 @@ class Restarted {
   }
 
   /** The first service of a database, with the blobs `small` put. */
-  static async start(database: DatabaseChoice, env: Record<string, string> = {}): Promise<Restarted> {
+  static async start(database: DatabaseChoice, env: Environment | "held" = {}): Promise<Restarted> {
     await database.begin();
     const storage = await startFakeStorage();
     const folder = await serviceFolder();
@@ -49,8 +53,12 @@ class Restarted {
     return restarted;
   }
 
-  /** The next service, which runs so many jobs at the same time. */
-  async start(jobs: number, env: Record<string, string> = {}): Promise<void> {
+  /**
+   * The next service, which runs so many jobs at the same time.
+   * @param more `held` where every job that it runs waits for its blobs until the service ends.
+   */
+  async start(jobs: number, more: Environment | "held" = {}): Promise<void> {
+    const env = more === "held" ? await silentEngine(this.#folder) : more;
     const limits = { MUCAST_CORES: String(jobs), MUCAST_CONCURRENT_JOBS: String(jobs) };
     const options = { folder: this.#folder, port: this.#port, env: { ...this.#env, ...limits, ...env } };
     this.#serving = await startServe(options);
@@ -192,14 +200,14 @@ for (const database of DATABASES) {
 
     /** By SIGTERM, then twice by kill -9; the tests look at what the last service tells. */
     before(async () => {
-      service = await Restarted.start(database);
+      service = await Restarted.start(database, "held");
       const { storage, small } = service;
       released = await service.heldRunning("released");
       const seen = service.serving.processes();
       assert.deepEqual(await service.serving.terminate(), { code: 0, signal: null });
       await untilNoneRuns(seen);
 
-      await service.start(4);
+      await service.start(4, "held");
       await service.isRead("released", 2);
       hold(storage, "followed");
       followed = follow(service.serving.url, payload(storage.url, "followed"));
