@@ -20,7 +20,13 @@ export interface ContextOptions {
 
 export interface Context {
   newPage(): Promise<Page>;
+  newCDPSession(page: Page): Promise<DevToolsSession>;
   close(): Promise<void>;
+}
+
+/** The Chrome DevTools Protocol, for what Playwright does not offer: pictures as WebP. */
+interface DevToolsSession {
+  send(method: "Page.captureScreenshot", options: object): Promise<{ readonly data: string }>;
 }
 
 /** A file that the reader chooses. */

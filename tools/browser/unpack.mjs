@@ -16,13 +16,14 @@ mkdirSync(STAGED);
 process.env.TMPDIR = STAGED;
 for (const archive of ["chromium.br", "al2023.tar.br", "fonts.tar.br"]) await inflate(join(PACKED, archive));
 chmodSync(join(STAGED, "chromium"), 0o755);
+// A relative folder of the cache would be one of wherever the browser is started.
 writeFileSync(
   join(STAGED, "fonts.conf"),
   `<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
 <fontconfig>
 <dir prefix="relative">fonts/fonts</dir>
-<cachedir prefix="relative">font-cache</cachedir>
+<cachedir>${join(UNPACKED, "font-cache")}</cachedir>
 </fontconfig>
 `,
 );

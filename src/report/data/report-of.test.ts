@@ -250,6 +250,9 @@ test("curves of networks stand beside the zero forecast, where the output has it
   const worse = reportOn(JSON.stringify(document)).training.data!;
   assert.match(worse.networks[0]!.finding, /, not below the 0\.9990 of the zero forecast\.$/);
   assert.match(worse.finding, /Even at its best, none had/);
+  for (const network of Object.values(document.training!)) network.zero_validation_loss = 1.000001;
+  const near = reportOn(JSON.stringify(document)).training.data!;
+  assert.match(near.networks[0]!.finding, / 1\.000, that of the zero forecast but for later digits\.$/);
   for (const network of Object.values(document.training!)) delete network.zero_validation_loss;
   const older = reportOn(JSON.stringify(document)).training.data!;
   assert.equal(older.networks[0]!.zeroLoss, undefined);

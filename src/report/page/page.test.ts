@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { dlText, mlText } from "../data/outputs.testing.ts";
 import { reported } from "../data/reported.testing.ts";
 import { page } from "./page.ts";
+import { prose } from "./prose.ts";
 
 const INTERVALS = { intervals: { alpha: 0.1 } };
 
@@ -60,6 +61,12 @@ test("a number and its percent sign stay on one line", () => {
     const html = page(reported(...texts));
     assert.deepEqual(html.slice(html.indexOf("<main>")).match(/.{0,40}\d[ \n]%.{0,10}/g), null);
   }
+});
+
+test("a date in a sentence stays on one line, and hostile text around it is text", () => {
+  assert.equal(prose("<b> to 2020-03-25."), '&lt;b&gt; to <span class="date">2020-03-25</span>.');
+  const html = page(reported(mlText({ config: INTERVALS })));
+  assert.doesNotMatch(html, /<figcaption>(?:(?!<\/figcaption>).)*(?<!class="date">)\b\d{4}-\d\d-\d\d/s);
 });
 
 test("the loss of the zero forecast is a line across the curves of a network, and is named", () => {

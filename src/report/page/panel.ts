@@ -1,6 +1,7 @@
 import type { ScaledChart } from "../charts/scaled-chart.ts";
 import { shownText } from "../charts/shown-text.ts";
 import type { Part } from "../data/report-data.ts";
+import { prose } from "./prose.ts";
 
 /** One picture of a section: what it shows, its finding in words, the chart and its numbers. */
 export interface Panel {
@@ -36,7 +37,7 @@ export function panelHtml(
   const picture = typeof chart === "string" ? chart : chart.draw(within);
   const whose = owner === undefined ? "" : ` <span class="owner"><bdi>${shownText(owner)}</bdi></span>`;
   const kind = isWide ? ' class="wide"' : "";
-  return `<figure${kind}><figcaption><h3>${shownText(title)}${whose}</h3><p>${shownText(finding)}</p>${key}</figcaption>${picture}${numbers}</figure>`;
+  return `<figure${kind}><figcaption><h3>${shownText(title)}${whose}</h3><p>${prose(finding)}</p>${key}</figcaption>${picture}${numbers}</figure>`;
 }
 
 /** The marks of a chart, as the style draws them. */

@@ -29,8 +29,9 @@ export function trainingOf({ document }: OutputEvidence): Part<Training> {
 /** The best epoch is the one that did best there, so to be below is no evidence of skill, and not to be is evidence of none. */
 function besideZero(best: number | undefined, zeroLoss: number | undefined): string {
   if (best === undefined || zeroLoss === undefined) return "";
-  const place = best < zeroLoss ? "below" : "not below";
-  return `, ${place} the ${figure(zeroLoss, "number")} of the zero forecast`;
+  const zero = figure(zeroLoss, "number");
+  if (figure(best, "number") === zero) return ", that of the zero forecast but for later digits";
+  return `, ${best < zeroLoss ? "below" : "not below"} the ${zero} of the zero forecast`;
 }
 
 function findingOf(networks: readonly TrainedNetwork[]): string {

@@ -4,6 +4,7 @@ import { shownText } from "../../charts/shown-text.ts";
 import { bandFigure, countedRows, figure, wholePercent } from "../../data/figures.ts";
 import type { OutputReport, Tile, Verdict } from "../../data/report-data.ts";
 import { plainTable } from "../numbers-table.ts";
+import { prose } from "../prose.ts";
 
 const BADGES: Readonly<Record<Verdict["evidence"], string>> = {
   some: "Evidence of skill",
@@ -17,8 +18,8 @@ export function verdictHtml(output: OutputReport, isAmongSeveral: boolean): stri
   const heading = isAmongSeveral ? `<h3 class="model"><bdi>${shownText(name)}</bdi></h3>` : "";
   return `<div class="verdict">${heading}
 <p class="badge ${verdict.evidence}">${BADGES[verdict.evidence]}</p>
-<div class="sentences">${verdict.sentences.map((sentence) => `<p>${shownText(sentence)}</p>`).join("")}</div>
-<p class="faint">${shownText(factsLine(output))}</p>
+<div class="sentences">${verdict.sentences.map((sentence) => `<p>${prose(sentence)}</p>`).join("")}</div>
+<p class="faint">${prose(factsLine(output))}</p>
 <ul class="tiles">${verdict.tiles.map(tileHtml).join("\n")}</ul>
 ${baselinesTable(verdict, name)}</div>`;
 }

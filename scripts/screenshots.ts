@@ -1,0 +1,112 @@
+/**
+ * Makes the pictures of the documentation: `npm run node -- scripts/screenshots.ts OUTPUT`, of the output that `run_ml_job` has
+ * left in the demo. The same output and browser give the same pictures.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { writeReport } from "../src/report/write-report.ts";
+import { type Browser, openBrowser, type Page } from "../test/browser/browser.testing.ts";
+
+const FOLDER = fileURLToPath(new URL("../docs/images", import.meta.url));
+/** Of all pictures together, in bytes: a clone carries them. */
+const MOST_BYTES = 220e3;
+/** WebP's, of 100: words stay sharp. */
+const QUALITY = 68;
+const VIEWPORT = { width: 1_100, height: 900 };
+
+/** Around each, in pixels. */
+const MARGIN = 16;
+
+/** A part of a report: what lies between two elements, the first and the last of it. */
+interface Picture {
+  readonly file: string;
+  readonly elements: readonly [first: string, last: string];
+}
+
+const VERDICT = ["h1", ".verdict table"] as const;
+const firstCharts = (section: string) =>
+  [`h2[id=${section}]`, `section[aria-labelledby=${section}] figure:nth-of-type(4)`] as const;
+
+const LIGHT: readonly Picture[] = [
+  { file: "report-verdict-light", elements: VERDICT },
+  { file: "report-intervals-light", elements: firstCharts("intervals") },
+];
+const DARK: readonly Picture[] = [
+  { file: "report-verdict-dark", elements: VERDICT },
+  { file: "report-skill-dark", elements: firstCharts("skill") },
+];
+
+async function screenshots(output: string): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "mucast-screenshots-"));
+  const browser = await openBrowser();
+  try {
+    const out = join(folder, "report.html");
+    await writeReport({ outputs: [output], out }, { policy: { allowed: [] } });
+    const light = await taken(browser, out, "light", LIGHT);
+    const dark = await taken(browser, out, "dark", DARK);
+    const sizes = [...light, ...dark];
+    const bytes = sizes.reduce((sum, size) => sum + size);
+    if (bytes > MOST_BYTES)
+      throw new Error(`the pictures have ${bytes} bytes; at most ${MOST_BYTES} are wanted`);
+    process.stdout.write(`${sizes.length} pictures in ${FOLDER}, ${bytes} bytes\n`);
+  } finally {
+    await browser.close();
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** Writes pictures in one colour scheme; returns their sizes in bytes. */
+async function taken(
+  browser: Browser,
+  report: string,
+  colorScheme: "light" | "dark",
+  pictures: readonly Picture[],
+): Promise<number[]> {
+  const context = await browser.newContext({ colorScheme, viewport: VIEWPORT });
+  const sizes: number[] = [];
+  for (const { file, elements } of pictures) {
+    const page = await context.newPage();
+    await page.goto(pathToFileURL(report).href);
+    const session = await context.newCDPSession(page);
+    const picture = await session.send("Page.captureScreenshot", {
+      format: "webp",
+      quality: QUALITY,
+      captureBeyondViewport: true,
+      clip: await around(page, elements),
+    });
+    const bytes = Buffer.from(picture.data, "base64");
+    writeFileSync(join(FOLDER, `${file}.webp`), bytes);
+    sizes.push(bytes.length);
+    await page.close();
+  }
+  await context.close();
+  return sizes;
+}
+
+/** The least rectangle of the page that holds two elements, with a margin. */
+async function around(page: Page, elements: Picture["elements"]): Promise<object> {
+  const boxes = await page.evaluate<{ top: number; bottom: number; left: number; right: number }[]>(
+    `${JSON.stringify(elements)}.map((selector) => {
+      const { top, bottom, left, right } = document.querySelector(selector).getBoundingClientRect();
+      return { top: top + scrollY, bottom: bottom + scrollY, left, right };
+    })`,
+  );
+  const [x, y] = [Math.min(...boxes.map(({ left }) => left)), Math.min(...boxes.map(({ top }) => top))];
+  const width = Math.max(...boxes.map(({ right }) => right)) - x;
+  const height = Math.max(...boxes.map(({ bottom }) => bottom)) - y;
+  return {
+    x: x - MARGIN,
+    y: y - MARGIN,
+    width: width + 2 * MARGIN,
+    height: height + 2 * MARGIN,
+    scale: 1,
+  };
+}
+
+const [output] = process.argv.slice(2);
+if (output === undefined) {
+  process.stderr.write("screenshots: name the output of run_ml_job that the demo has printed\n");
+  process.exitCode = 2;
+} else await screenshots(output);
