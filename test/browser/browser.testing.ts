@@ -55,6 +55,8 @@ export interface Page {
   selectOption(selector: string, value: string): Promise<unknown>;
   setInputFiles(selector: string, files: readonly InputFile[]): Promise<void>;
   waitForSelector(selector: string): Promise<unknown>;
+  /** Of waiting for an element and of acting on it; 30 s otherwise. */
+  setDefaultTimeout(milliseconds: number): void;
   readonly keyboard: { press(key: string): Promise<void> };
   on(event: "console", listener: (message: { type(): string; text(): string }) => void): void;
   on(event: "pageerror", listener: (error: Error) => void): void;

@@ -18,7 +18,10 @@ import {
 const WIDE = { width: 1280, height: 900 };
 const NARROW = { width: 390, height: 844 };
 /** Bytes that the service takes of one upload. */
-const UPLOAD_BYTES = 200_000;
+const UPLOAD_BYTES = 1_000_000;
+
+/** No test passes or fails by this; it ends one that would never end. */
+const PATIENCE_MILLISECONDS = 600_000;
 
 let browser: Browser;
 let service: Serving;
@@ -46,6 +49,7 @@ const REFUSED = /^error: Failed to load resource: the server responded with a st
 async function open(address: string, options: ContextOptions = {}): Promise<Opened> {
   const context = await browser.newContext({ viewport: WIDE, reducedMotion: "reduce", ...options });
   const page = await context.newPage();
+  page.setDefaultTimeout(PATIENCE_MILLISECONDS);
   const unwanted: string[] = [];
   page.on("console", (message) => {
     const said = `${message.type()}: ${message.text()}`;
@@ -93,6 +97,22 @@ const BLOBS = [
   { name: "data_extractor_ui.json", mimeType: "application/json", buffer: Buffer.from(PRICES) },
 ];
 
+/** Prices of two tickers on 300 days. */
+const CSV = {
+  name: "prices.csv",
+  mimeType: "text/csv",
+  buffer: Buffer.from(
+    [
+      "Date,AAA,BBB",
+      ...Array.from({ length: 300 }, (_, i) => `${dayAfter(i)},${100 + (i % 7)},${50 + (i % 5)}`),
+    ].join("\n"),
+  ),
+};
+
+function dayAfter(days: number): string {
+  return new Date(Date.UTC(2020, 0, 1 + days)).toISOString().slice(0, 10);
+}
+
 test("files are uploaded under names by the rule, one is replaced only when asked, and their URLs fill the job's form", async () => {
   const { page, unwanted, close } = await open("#/upload");
   await page.setInputFiles("input[type=file]", BLOBS);
@@ -127,10 +147,10 @@ test("a file's hostile name is text and suggests one by the rule; files of one n
   assert.equal(await page.evaluate("document.querySelectorAll('.uploads img').length"), 0);
   assert.match(
     (await page.textContent(".upload .file"))!,
-    /^<img src=x onerror=alert\(1\)>\[U\+202E\]gnp\.json \(200 KB\)$/,
+    /^<img src=x onerror=alert\(1\)>\[U\+202E\]gnp\.json \(1 MB\)$/,
   );
   await page.click("button:text-is('Upload')");
-  await page.waitForSelector(".upload >> nth=0 >> text=at most 200000 are accepted");
+  await page.waitForSelector(".upload >> nth=0 >> text=at most 1000000 are accepted");
   await page.waitForSelector(
     ".upload >> nth=1 >> text=Another file here is stored as feature_engine_a-b.json, too.",
   );
@@ -149,6 +169,35 @@ test("files are dropped onto the list, up to a number", async () => {
   })()`);
   assert.equal(await page.evaluate("document.querySelectorAll('.upload').length"), 20);
   await page.waitForSelector("text=At most 20 files at a time");
+  assert.deepEqual(unwanted, []);
+  await close();
+});
+
+test("a price CSV becomes both inputs of a job, what is wrong with it is told, and a faulty option stands at its field", async () => {
+  const { page, unwanted, close } = await open("#/job");
+  await page.click("text=Upload inputs, or prepare them from a price CSV");
+  await page.click("button:text-is('Prepare')");
+  await page.waitForSelector("text=Choose a CSV first.");
+  const broken = Buffer.from("Date,AAA\n2020-01-02,1.5\n2020-01-02,1.6\n");
+  await page.setInputFiles(".prepare input[type=file]", [{ ...CSV, buffer: broken }]);
+  await page.fill(control("id"), "no such id");
+  await page.click("button:text-is('Prepare')");
+  await page.waitForSelector(".prepare .field .fault >> text=must be 1 to 64 letters");
+  await page.fill(control("id"), "csv");
+  await page.click("button:text-is('Prepare')");
+  await page.waitForSelector(".prepare .refusal >> text=line 3");
+  await page.setInputFiles(".prepare input[type=file]", [CSV]);
+  await page.fill(control("learning_end"), "2020-06-30");
+  await page.click("button:text-is('Prepare')");
+  await page.waitForSelector("text=A job learns returns up to 2020-06-30.");
+  assert.match(
+    (await page.textContent(".prepare [role=status]"))!,
+    /^2 tickers, 300 dates from 2020-01-01 to/,
+  );
+  assert.deepEqual(JSON.parse(await sentText(page)), {
+    feature_url: `${service.url}/data/feature_engine_csv.json`,
+    data_extractor_url: `${service.url}/data/data_extractor_csv.json`,
+  });
   assert.deepEqual(unwanted, []);
   await close();
 });
@@ -333,8 +382,8 @@ for (const [address, prepare] of [
       if (prepare === "refused") {
         await page.selectOption(control("model"), "ridge");
         await page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })");
-        await page.click("button[type=submit]");
-        await page.waitForSelector(".refusal:not(:empty)");
+        await page.click(".payload button[type=submit]");
+        await page.waitForSelector(".payload .refusal:not(:empty)");
       }
       if (prepare === "with a file") await page.setInputFiles("input[type=file]", [BLOBS[0]!]);
       assert.deepEqual(findings(await judge(page)), []);

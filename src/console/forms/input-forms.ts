@@ -1,6 +1,7 @@
 import { element } from "../dom.ts";
 import type { ViewContext } from "../view.ts";
 import { rememberBlob } from "./known-blobs.ts";
+import { makePrepareForm } from "./prepare-form.ts";
 import { makeUploadList } from "./upload-list.ts";
 
 /** URLs of inputs by the members of a payload that take them. */
@@ -18,9 +19,15 @@ export function makeInputs(context: ViewContext, ready: (inputs: ReadyInputs) =>
     rememberBlob(context.client, url);
     ready(kind === "feature_engine" ? { feature_url: url } : { data_extractor_url: url });
   });
+  const preparation = makePrepareForm(context, ({ feature_url, data_extractor_url }) => {
+    rememberBlob(context.client, feature_url);
+    rememberBlob(context.client, data_extractor_url);
+    ready({ feature_url, data_extractor_url });
+  });
   return element(
     "div",
     { class: "ways" },
     element("section", {}, element("h2", {}, "Upload input blobs"), uploads),
+    element("section", {}, element("h2", {}, "Prepare them from a price CSV"), preparation),
   );
 }

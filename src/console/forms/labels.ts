@@ -1,4 +1,4 @@
-/** Members of payloads in words, by their names. */
+/** Members of payloads, and options of a preparation, in words by their names. */
 const LABELS: Readonly<Record<string, string>> = {
   feature_url: "Features",
   data_extractor_url: "Prices",
@@ -50,6 +50,11 @@ const LABELS: Readonly<Record<string, string>> = {
   previous_feature_url: "Features of an earlier day",
   previous_data_extractor_url: "Prices of an earlier day",
   output_url: "Output to replay",
+  id: "Id",
+  start: "First date",
+  end: "Last date",
+  learning_end: "Last date to learn",
+  tickers: "Tickers",
 };
 
 /** A member in words; undefined for one whose name is all that the form knows. */

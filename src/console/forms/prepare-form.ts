@@ -1,0 +1,163 @@
+import { MucastApiError, type PreparedBlobs } from "../../client/index.ts";
+import { element, fill } from "../dom.ts";
+import { shown } from "../shown-text.ts";
+import type { ViewContext } from "../view.ts";
+import { faultsIn, pathName, placeFaults } from "./fault-places.ts";
+import { type Control, fieldControl, newId } from "./field-control.ts";
+import { DATES, PREPARE_FIELDS, preparedInWords, prepareOptions } from "./prepare-options.ts";
+import { makeRefusal, type Refusal } from "./refusal.ts";
+import { onBytesSent } from "./upload-fetch.ts";
+import { takeDrops } from "./upload-list.ts";
+import { sizeInWords } from "./upload-row.ts";
+
+/** Warnings of one CSV that are listed. */
+const MOST_WARNINGS = 20;
+
+/** Makes both inputs of a price CSV. @param prepared is called once they are stored. */
+export function makePrepareForm(
+  context: ViewContext,
+  prepared: (blobs: PreparedBlobs) => void,
+): HTMLFormElement {
+  const said = new Map<string, string>();
+  const controls = PREPARE_FIELDS.map((field) => {
+    const control = fieldControl(field, (value) => said.set(field.name, String(value ?? "")));
+    if (DATES.has(field.name)) control.input.setAttribute("type", "date");
+    return control;
+  });
+  const csv = csvChooser();
+  const refusal = makeRefusal();
+  const progress = element("progress", { hidden: true, "aria-label": "Bytes sent" });
+  const status = element("div", { role: "status" });
+  const stop = element("button", { type: "button", class: "plain", hidden: true }, "Stop");
+  const form = element(
+    "form",
+    { class: "prepare", novalidate: true },
+    refusal.element,
+    csv.element,
+    element("div", { class: "held" }, ...controls.map((control) => control.element)),
+    progress,
+    element("p", { class: "actions" }, element("button", { type: "submit" }, "Prepare"), stop),
+    status,
+  );
+  let running: AbortController | undefined;
+  stop.addEventListener("click", () => running?.abort());
+  const send = async (file: File): Promise<void> => {
+    const own = new AbortController();
+    running = own;
+    showRunning(true);
+    onBytesSent(file, (sent) => {
+      progress.value = sent;
+      // What follows takes as long as reading the CSV does.
+      if (sent === file.size) fill(status, element("p", {}, "All sent. The service makes the blobs."));
+    });
+    const signal = AbortSignal.any([own.signal, context.signal]);
+    try {
+      const blobs = await context.client.prepare(file, { ...prepareOptions(said), signal });
+      fill(status, ...resultOf(blobs));
+      prepared(blobs);
+    } catch (error) {
+      fill(status, own.signal.aborted && element("p", {}, "Stopped; nothing is stored."));
+      if (!signal.aborted) showError(error, controls, refusal);
+    } finally {
+      running = undefined;
+      showRunning(false);
+    }
+
+    function showRunning(isRunning: boolean): void {
+      progress.hidden = !isRunning;
+      stop.hidden = !isRunning;
+      progress.max = Math.max(1, file.size);
+      progress.value = 0;
+      if (!isRunning) return;
+      refusal.clear();
+      for (const control of controls) control.showFaults([]);
+      fill(status, element("p", {}, `${sizeInWords(file.size)} are being sent.`));
+    }
+  };
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (running !== undefined) return;
+    if (csv.file === undefined) csv.ask();
+    else void send(csv.file);
+  });
+  return form;
+}
+
+/** The refusal above the form, with what concerns an option at its field. */
+function showError(error: unknown, controls: readonly Control[], refusal: Refusal): void {
+  if (!(error instanceof MucastApiError)) {
+    refusal.say("The service did not answer. The same CSV makes the same blobs: send it again.");
+    return;
+  }
+  const faults = faultsIn(error.problem);
+  const paths = controls.map(({ field }) => field.path);
+  const { at, elsewhere } = placeFaults(faults, paths);
+  refusal.showProblem(error.problem, elsewhere, faults.length - elsewhere.length);
+  const faulty = controls.filter(({ field }) => at.has(pathName(field.path)));
+  for (const control of faulty)
+    control.showFaults(at.get(pathName(control.field.path))!.map(({ message }) => message));
+  faulty[0]?.focus();
+}
+
+function resultOf(blobs: PreparedBlobs): HTMLElement[] {
+  const { warnings, warning_count } = blobs;
+  const listed = warnings.slice(0, MOST_WARNINGS).map((warning) => element("li", {}, shown(warning, 500)));
+  const more = warning_count - listed.length;
+  return [
+    element("p", {}, preparedInWords(blobs).join(" ")),
+    ...(listed.length === 0 ? [] : [element("ul", { class: "warnings" }, ...listed)]),
+    ...(more > 0 ? [element("p", {}, `and ${more} more warnings`)] : []),
+  ];
+}
+
+interface CsvChooser {
+  readonly element: HTMLElement;
+  readonly file: File | undefined;
+  /** Says that a file has to be chosen. */
+  ask(): void;
+}
+
+function csvChooser(): CsvChooser {
+  const id = newId();
+  const name = element("p", { class: "file" });
+  const input = element("input", {
+    id,
+    type: "file",
+    accept: ".csv,.txt,.tsv,.gz,text/csv",
+    "aria-describedby": `${id}-hint ${id}-name`,
+  });
+  name.id = `${id}-name`;
+  let file: File | undefined;
+  const choose = (chosen: File | undefined) => {
+    file = chosen;
+    fill(name, ...(file === undefined ? [] : [shown(file.name, 80), ` (${sizeInWords(file.size)})`]));
+  };
+  input.addEventListener("change", () => choose(input.files?.[0]));
+  const zone = element(
+    "div",
+    { class: "drop" },
+    element("label", { for: id }, "Price CSV"),
+    input,
+    element(
+      "p",
+      { class: "hint", id: `${id}-hint` },
+      "One column a ticker, or one row a date and ticker; gzip is fine. It may be dropped here.",
+    ),
+    name,
+  );
+  takeDrops(zone, ([first]) => {
+    // The chooser would still name the former file.
+    input.value = "";
+    choose(first);
+  });
+  return {
+    element: zone,
+    get file() {
+      return file;
+    },
+    ask: () => {
+      fill(name, "Choose a CSV first.");
+      input.focus();
+    },
+  };
+}

@@ -1,0 +1,51 @@
+import type { PreparedBlobs, PrepareOptions } from "../../client/index.ts";
+import { counted } from "../../contract/errors/wording.ts";
+import type { Field } from "./schema-fields.ts";
+
+/** What a preparation takes, by the names of the request's query. */
+export const PREPARE_FIELDS: readonly Field[] = [
+  field(
+    "id",
+    "Part of both blobs' names: 1 to 64 letters, digits, _ or -. By default a digest of all that they depend on.",
+  ),
+  field("start", "The first date that is written. Earlier prices still feed the features."),
+  field("end", "The last date that is written."),
+  field("learning_end", "The last date whose returns a job may learn. Those after it judge the job."),
+  field("tickers", "Only these, parted by commas; all where it is left empty."),
+];
+
+/** Those of them that are dates. */
+export const DATES: ReadonlySet<string> = new Set(["start", "end", "learning_end"]);
+
+function field(name: string, description: string): Field {
+  const part = { path: ["query", name], name, description, isRequired: false };
+  return { ...part, kind: "text", byDefault: undefined, choices: [], bounds: {} };
+}
+
+/** The options of a request. @param said the text of each field by its name. */
+export function prepareOptions(said: ReadonlyMap<string, string>): Omit<PrepareOptions, "signal"> {
+  const text = (name: string) => said.get(name)?.trim() || undefined;
+  const tickers = text("tickers")
+    ?.split(",")
+    .map((ticker) => ticker.trim())
+    .filter((ticker) => ticker !== "");
+  return {
+    id: text("id"),
+    start: text("start"),
+    end: text("end"),
+    learning_end: text("learning_end"),
+    tickers: tickers?.length === 0 ? undefined : tickers,
+  };
+}
+
+/** What has come of a CSV, in sentences. */
+export function preparedInWords(prepared: PreparedBlobs): readonly string[] {
+  const { ticker_count, dates, start, end, learning_end, features, written } = prepared;
+  return [
+    `${counted(ticker_count, "ticker")}, ${counted(dates, "date")} from ${start} to ${end}, ${counted(features.length, "feature")} each.`,
+    learning_end === null
+      ? "Without a last date to learn, a job learns from all dates."
+      : `A job learns returns up to ${learning_end}.`,
+    written ? "Both blobs are stored." : "Both blobs were there before, with the same bytes.",
+  ];
+}
