@@ -29,7 +29,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     "executors",
   ],
   client: ["contract"],
-  console: ["contract", "client"],
+  console: ["contract", "client", "report"],
   cli: [
     "contract",
     "blob",

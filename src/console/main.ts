@@ -1,4 +1,3 @@
-import { MucastClient } from "../client/index.ts";
 import { uploadFetch } from "./forms/upload-fetch.ts";
 import { Credentials, PAGE } from "./session.ts";
 import { showShell } from "./shell.ts";
@@ -9,7 +8,7 @@ start();
 
 /** Shows the sign-in where the service needs credentials and there are none, else the console. */
 function start(said?: string): void {
-  const { token } = credentials;
+  const token = PAGE.auth === "none" ? undefined : credentials.token;
   if (PAGE.auth !== "none" && token === undefined) {
     showSignIn({
       said,
@@ -20,12 +19,9 @@ function start(said?: string): void {
     });
     return;
   }
-  const client = new MucastClient({
-    baseUrl: PAGE.baseUrl,
+  showShell({
+    token,
     fetch: uploadFetch,
-    ...(token === undefined ? {} : { apiKey: token }),
-  });
-  showShell(client, {
     onSignOut: (reason) => {
       credentials.forget();
       start(reason);

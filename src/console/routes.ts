@@ -3,16 +3,16 @@ import { showJobForm } from "./forms/job-form.ts";
 import { showReplayForm } from "./forms/replay-form.ts";
 import { showUploadForm } from "./forms/upload-form.ts";
 import type { ViewRoute } from "./view.ts";
-import { showOperation } from "./views/operation-view.ts";
+import { showOperation } from "./views/operation/operation-view.ts";
 import { showOperations } from "./views/operations-view.ts";
 
 /** Every view by its address. Those with a `link` stand in the navigation. */
 const ROUTES: Readonly<Record<string, ViewRoute & { readonly link?: string }>> = {
   "/operations": { title: "Operations", view: showOperations, link: "Operations" },
-  "/job": { title: "Hand in a job", view: showJobForm, link: "New job" },
-  "/upload": { title: "Upload inputs", view: showUploadForm, link: "Upload" },
-  "/audit": { title: "Audit the inputs of a job", view: showAuditForm, link: "Audit" },
-  "/replay": { title: "Replay an output", view: showReplayForm, link: "Replay" },
+  "/job": { title: "Hand in a job", view: showJobForm, link: "New job", isWriting: true },
+  "/upload": { title: "Upload inputs", view: showUploadForm, link: "Upload", isWriting: true },
+  "/audit": { title: "Audit the inputs of a job", view: showAuditForm, link: "Audit", isWriting: true },
+  "/replay": { title: "Replay an output", view: showReplayForm, link: "Replay", isWriting: true },
 };
 
 /** Addresses of the navigation, with their words. */

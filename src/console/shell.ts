@@ -1,80 +1,175 @@
-import { MucastApiError, type MucastClient } from "../client/index.ts";
+import { MucastClient } from "../client/index.ts";
 import { element, fill } from "./dom.ts";
-import { addressOf, LINKS } from "./routes.ts";
+import { Gauge } from "./gauge.ts";
+import { Notices } from "./notices.ts";
+import { OfflineBanner } from "./offline-banner.ts";
+import { errorBox } from "./problem.ts";
+import { type Address, addressOf, LINKS } from "./routes.ts";
+import { ServiceLink } from "./service-link.ts";
 import { PAGE } from "./session.ts";
-import { shown } from "./shown-text.ts";
 import type { ViewContext, ViewRoute } from "./view.ts";
 
 interface ShellOptions {
+  /** The key or token of the session; undefined where the service needs none. */
+  readonly token: string | undefined;
+  /** Sends every request. */
+  readonly fetch: typeof fetch;
   /** @param reason why, where the reader has not asked for it. */
   onSignOut(reason?: string): void;
 }
 
-/** The frame around every view: its navigation, its notices, and the view that the address names. */
-export function showShell(client: MucastClient, { onSignOut }: ShellOptions): void {
-  const notices = element("div", { class: "notices", role: "status" });
-  const heading = element("h1", { tabindex: "-1" });
-  const view = element("div", { class: "view" });
-  const links = LINKS.map(({ address, words }) => element("a", { href: address }, words));
-  const leaving = new AbortController();
-  const signOut = element("button", { type: "button", class: "plain" }, "Sign out");
-  signOut.addEventListener("click", () => {
-    leaving.abort();
-    left.abort();
-    onSignOut();
+const REFUSED =
+  "The service does not accept this key or token any more: it was revoked, or it has expired. Sign in again.";
+
+/** The frame around every view: its navigation, its notices, and the view that the address names. It ends with the session. */
+export function showShell({ token, fetch, onSignOut }: ShellOptions): void {
+  const ended = new AbortController();
+  const { signal } = ended;
+  const end = (reason?: string): void => {
+    if (signal.aborted) return;
+    ended.abort();
+    onSignOut(reason);
+  };
+  const link = new ServiceLink({
+    fetch,
+    probeUrl: `${PAGE.baseUrl}healthz`,
+    signal,
+    onRefused: () => end(REFUSED),
   });
-  fill(
-    document.body,
-    element(
-      "header",
-      {},
-      element("a", { href: "#/operations", class: "name" }, "mucast"),
-      element("nav", { "aria-label": "Views" }, ...links),
-      element("a", { href: "docs" }, "Docs"),
-      PAGE.auth !== "none" && signOut,
-    ),
-    element("main", {}, notices, heading, view),
-  );
-  let left = new AbortController();
-  const show = (): void => {
-    left.abort();
-    left = new AbortController();
-    const { route, link, params } = addressOf(location.hash);
-    document.title = `${route.title} \u00b7 mucast`;
-    fill(heading, route.title);
-    for (const each of links) {
-      if (each.getAttribute("href") === link) each.setAttribute("aria-current", "page");
+  const hasCredentials = token !== undefined;
+  const client = new MucastClient({
+    baseUrl: PAGE.baseUrl,
+    fetch: link.fetch,
+    ...(hasCredentials ? { apiKey: token } : {}),
+  });
+  const gauge = new Gauge({ client, link, signal, hasCredentials });
+  const frame = new Frame({ client, link, gauge, hasCredentials, signal }, () => end());
+  addEventListener("hashchange", () => frame.show(), { signal });
+  signal.addEventListener("abort", () => frame.leave());
+  frame.show();
+}
+
+interface FrameParts {
+  readonly client: MucastClient;
+  readonly link: ServiceLink;
+  readonly gauge: Gauge;
+  readonly hasCredentials: boolean;
+  /** Aborts at the end of the session. */
+  readonly signal: AbortSignal;
+}
+
+class Frame {
+  readonly #parts: FrameParts;
+  readonly #notices = new Notices();
+  readonly #heading = element("h1", { tabindex: "-1" });
+  readonly #view = element("div", { class: "view" });
+  readonly #links = LINKS.map(({ address, words }) => element("a", { href: address }, words));
+  #left = new AbortController();
+  #hasShown = false;
+
+  constructor(parts: FrameParts, onSignOut: () => void) {
+    this.#parts = parts;
+    const { link, gauge, hasCredentials } = parts;
+    fill(
+      document.body,
+      element(
+        "a",
+        { href: "#main", class: "skip", onclick: (event) => this.#skip(event) },
+        "Skip to the content",
+      ),
+      element(
+        "header",
+        {},
+        element("a", { href: "#/operations", class: "name" }, "mucast"),
+        element("nav", { "aria-label": "Views" }, ...this.#links),
+        gauge.element,
+        element(
+          "p",
+          { class: "session" },
+          element("a", { href: "docs" }, "Docs"),
+          hasCredentials &&
+            element("button", { type: "button", class: "plain", onclick: onSignOut }, "Sign out"),
+        ),
+      ),
+      new OfflineBanner(link, parts.signal).element,
+      element("main", { id: "main" }, this.#notices.element, this.#heading, this.#view),
+    );
+  }
+
+  /** Shows the view that the address names. */
+  show(): void {
+    this.leave();
+    this.#left = new AbortController();
+    const address = addressOf(location.hash);
+    this.#notices.age();
+    this.#entitle(address.route.title);
+    for (const each of this.#links) {
+      if (each.getAttribute("href") === address.link) each.setAttribute("aria-current", "page");
       else each.removeAttribute("aria-current");
     }
     const container = element("div");
-    fill(view, container);
-    const { signal } = left;
-    const context: ViewContext = {
+    fill(this.#view, container);
+    // The first view keeps the focus where the browser has put it.
+    if (this.#hasShown) {
+      this.#heading.focus({ preventScroll: true });
+      scrollTo(0, 0);
+    }
+    this.#hasShown = true;
+    void this.#fill(container, address, this.#left.signal);
+  }
+
+  /** Ends what the view has under way. */
+  leave(): void {
+    this.#left.abort();
+  }
+
+  async #fill(container: HTMLElement, { route, params }: Address, signal: AbortSignal): Promise<void> {
+    container.setAttribute("aria-busy", "true");
+    try {
+      const mayWrite = (await this.#parts.gauge.first).scopes.includes("write");
+      if (signal.aborted) return;
+      if (route.isWriting && !mayWrite) fill(container, readOnly(route));
+      else await route.view(container, this.#contextOf(params, mayWrite, signal));
+    } catch (error) {
+      if (!signal.aborted) fill(container, errorBox(error));
+    } finally {
+      container.removeAttribute("aria-busy");
+    }
+  }
+
+  #contextOf(params: URLSearchParams, mayWrite: boolean, signal: AbortSignal): ViewContext {
+    const { client, link, gauge, hasCredentials } = this.#parts;
+    return {
       client,
       baseUrl: PAGE.baseUrl,
-      hasCredentials: PAGE.auth !== "none",
-      mayWrite: true,
+      hasCredentials,
+      mayWrite,
       params,
       signal,
+      queue: () => gauge.queue,
+      up: () => link.up(signal),
+      entitle: (title) => this.#entitle(title),
       navigate: (address) => location.assign(address),
-      notify: (message, kind = "done") => fill(notices, element("p", { class: kind }, shown(message, 500))),
+      notify: (message, kind = "done") => this.#notices.add(message, kind),
     };
-    void showView(route, container, context);
-  };
-  addEventListener("hashchange", show, { signal: leaving.signal });
-  show();
-}
+  }
 
-async function showView({ view }: ViewRoute, container: HTMLElement, context: ViewContext): Promise<void> {
-  try {
-    await view(container, context);
-  } catch (error) {
-    if (context.signal.aborted) return;
-    fill(container, element("p", { class: "failed", role: "alert" }, wordsOf(error)));
+  #entitle(title: string): void {
+    fill(this.#heading, title);
+    document.title = `${title} \u00b7 mucast`;
+  }
+
+  /** The address names the view, so the link to the content cannot be one of its own. */
+  #skip(event: Event): void {
+    event.preventDefault();
+    this.#heading.focus();
   }
 }
 
-function wordsOf(error: unknown): string {
-  if (error instanceof MucastApiError) return `${error.problem.detail}. ${error.problem.advice}`;
-  return "The service does not answer.";
+function readOnly({ title }: ViewRoute): HTMLElement {
+  return element(
+    "p",
+    { class: "hint" },
+    `${title}: this needs a key or token with the scope write, and yours may only read. It can look at operations, reports and outputs.`,
+  );
 }

@@ -11,3 +11,9 @@ export function shown(text: string, most?: number): HTMLElement {
   const short = most === undefined ? whole : shortVisibleText(text, most);
   return element("bdi", short === whole ? {} : { title: shortVisibleText(text, 1_000) }, short);
 }
+
+/** The same of a sentence of the service, whose names in backquotes are code. */
+export function prose(text: string, most: number): HTMLElement[] {
+  const parts = shortVisibleText(text, most).split("`");
+  return parts.map((part, i) => element(i % 2 === 1 ? "code" : "bdi", {}, part));
+}

@@ -1,4 +1,4 @@
-import type { MucastClient } from "../client/index.ts";
+import type { MucastClient, QueueView } from "../client/index.ts";
 
 /** What a view gets from the frame. */
 export interface ViewContext {
@@ -14,6 +14,12 @@ export interface ViewContext {
   readonly params: URLSearchParams;
   /** Aborts once the reader leaves the view: give it to every request, stream and timer. */
   readonly signal: AbortSignal;
+  /** How busy the service is, as of a few seconds ago. */
+  queue(): QueueView;
+  /** Settles while the service answers, or once it does again. @throws the reason of `signal`. */
+  up(): Promise<void>;
+  /** Changes the heading and the title of the page. */
+  entitle(title: string): void;
   /** Shows another view, such as `#/operations/<id>`. */
   navigate(address: string): void;
   /** Says in one sentence, above the view, that something was done or failed; a screen reader says it too. */
@@ -30,4 +36,6 @@ export type View = (container: HTMLElement, context: ViewContext) => void | Prom
 export interface ViewRoute {
   readonly title: string;
   readonly view: View;
+  /** Whether it does nothing for a caller that may only read; then the frame says so in its place. */
+  readonly isWriting?: true;
 }

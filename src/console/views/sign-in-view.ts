@@ -1,6 +1,7 @@
-import { MucastApiError, MucastClient } from "../../client/index.ts";
+import type { Problem } from "../../client/index.ts";
 import { element, fill } from "../dom.ts";
 import { PAGE } from "../session.ts";
+import { shown } from "../shown-text.ts";
 
 interface SignIn {
   /** Why the reader has to sign in again. */
@@ -12,13 +13,18 @@ const WORDS = {
   keys: {
     label: "API key",
     hint: "As mucast keys create printed it: mucast_, an id and a secret.",
+    refused: "The service does not know this key: it is mistyped, or it was revoked.",
   },
-  oidc: { label: "Access token", hint: "A JWT of the issuer that this service trusts, without “Bearer”." },
+  oidc: {
+    label: "Access token",
+    hint: "A JWT of the issuer that this service trusts.",
+    refused: "The service does not accept this token: it has expired, or is not for this service.",
+  },
 } as const;
 
 /** Asks for a key or a token and tries it. It takes the place of the whole page. */
 export function showSignIn({ said, onSignedIn }: SignIn): void {
-  const { label, hint } = WORDS[PAGE.auth === "oidc" ? "oidc" : "keys"];
+  const words = WORDS[PAGE.auth === "oidc" ? "oidc" : "keys"];
   const token = element("input", {
     id: "token",
     type: "password",
@@ -27,49 +33,74 @@ export function showSignIn({ said, onSignedIn }: SignIn): void {
     required: true,
     "aria-describedby": "token-hint",
   });
-  const stored = element("input", { id: "stored", type: "checkbox" });
-  const message = element("p", { class: "failed", role: "alert" }, said);
+  const stored = element("input", { type: "checkbox" });
+  const message = element(
+    "div",
+    { role: "alert" },
+    said !== undefined && element("p", { class: "failed" }, said),
+  );
   const button = element("button", { type: "submit" }, "Sign in");
   const form = element(
     "form",
     { class: "sign-in" },
-    element("label", { for: "token" }, label),
+    element("label", { for: "token" }, words.label),
     token,
-    element("p", { id: "token-hint", class: "hint" }, hint),
+    element("p", { id: "token-hint", class: "hint" }, words.hint),
     element(
       "label",
       { class: "check" },
       stored,
-      "Keep it in this tab, until the tab is closed. Without this, loading the page again forgets it.",
+      element(
+        "span",
+        {},
+        "Keep it in this tab until the tab is closed. Else it is forgotten when the page is loaded again.",
+      ),
     ),
     button,
     message,
   );
-  form.addEventListener("submit", (event) => {
+  form.addEventListener("submit", async (event) => {
     event.preventDefault();
+    const given = token.value.trim().replace(/^Bearer\s+/i, "");
     button.disabled = true;
-    const given = token.value.trim();
-    tryToken(given)
-      .then((refusal) => {
-        if (refusal === undefined) onSignedIn(given, stored.checked);
-        else fill(message, refusal);
-      })
-      .finally(() => {
-        button.disabled = false;
-      });
+    fill(message);
+    const refusal = await refusalOf(given, words.refused);
+    button.disabled = false;
+    if (refusal === undefined) {
+      onSignedIn(given, stored.checked);
+      return;
+    }
+    fill(message, element("p", { class: "failed" }, shown(refusal, 1_000)));
+    token.select();
   });
-  fill(document.body, element("main", { class: "narrow" }, element("h1", {}, "mucast"), form));
+  document.title = "Sign in \u00b7 mucast";
+  fill(
+    document.body,
+    element(
+      "main",
+      { class: "narrow" },
+      element("h1", {}, "Sign in to mucast"),
+      form,
+      element("p", { class: "hint" }, element("a", { href: "docs" }, "Documentation of this service")),
+    ),
+  );
   token.focus();
 }
 
-/** @returns why the service does not take it, or undefined. */
-async function tryToken(token: string): Promise<string | undefined> {
+/** @returns why the service does not take it; undefined where it does. */
+async function refusalOf(token: string, refused: string): Promise<string | undefined> {
+  if (!/^[\x21-\x7e]+$/.test(token))
+    return "A key or token has visible ASCII characters alone, and no blank.";
   try {
-    const client = new MucastClient({ baseUrl: PAGE.baseUrl, apiKey: token });
-    await client.listOperations({ limit: 1 });
-    return undefined;
-  } catch (error) {
-    if (error instanceof MucastApiError) return `${error.problem.detail}. ${error.problem.advice}`;
+    const answer = await fetch(`${PAGE.baseUrl}v1/queue`, {
+      headers: { authorization: `Bearer ${token}` },
+      redirect: "manual",
+    });
+    if (answer.ok) return undefined;
+    if (answer.status === 401) return refused;
+    const { detail, advice } = (await answer.json()) as Problem;
+    return `${detail}. ${advice}`;
+  } catch {
     return "The service does not answer. Try again once it runs.";
   }
 }

@@ -27,6 +27,12 @@ const tickerForecastSchema = z
       .unwrap()
       .valueType.optional()
       .describe("The date of the row that mu is forecast from."),
+    interval: z
+      .strictObject({ lower: z.number().nullable(), upper: z.number().nullable() })
+      .optional()
+      .describe(
+        "Of mu, log-returns; an end is null where it has none. Absent where the job had no intervals.",
+      ),
     metrics: metricsSchema.nullable().describe("Over the ticker's score rows."),
     coverage: coverageViewSchema.nullable().describe("Of its intervals; null where the job had none."),
     shrinkage: shrinkageSchema

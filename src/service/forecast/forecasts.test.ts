@@ -29,6 +29,13 @@ const COVERAGE = {
   worst_250: null,
   prequential: { n: 20, coverage: 0.9 },
 };
+const FORECASTS = {
+  dates: ["2024-03-22", "2024-03-25"],
+  predicted: [0.2, 0.1],
+  realised: [0.01, null],
+  lower: [0.1, -0.02],
+  upper: [0.3, null],
+};
 const SHRINKAGE = { n: 8, b: 0.4, se: 0.3, s: 0.1 };
 /** As an output has it: with the tables that an answer leaves out. */
 const EVIDENCE = { ...COVERAGE, by_year: { "2024": { n: 8 } }, high_volatility: { n: 1 } };
@@ -68,7 +75,7 @@ function output(mu: readonly (readonly [string, number])[], more: Record<string,
   };
   return JSON.stringify(members)
     .replace('"MU"', () => `{${mu.map(([ticker, value]) => `${JSON.stringify(ticker)}:${value}`).join(",")}}`)
-    .replace('"FORECASTS"', () => byTicker({ dates: ["2024-03-25"], predicted: [0.1], realised: [null] }))
+    .replace('"FORECASTS"', () => byTicker(FORECASTS))
     .replace('"METRICS"', () => byTicker(METRICS))
     .replace('"SHRINKAGE"', () => byTicker(SHRINKAGE))
     .replace('"EVIDENCE"', () => byTicker(EVIDENCE));
@@ -109,6 +116,8 @@ describe("a forecast", () => {
       view.forecasts.map(({ ticker, mu_date }) => [ticker, mu_date]),
       [["B", "2024-03-21"]],
     );
+    // Its newest forecasts are of another date.
+    assert.ok(!Object.hasOwn(view.forecasts[0]!, "interval"));
     const [older] = (await ask(output(mu), { limit: 1 })).forecasts;
     assert.ok(!Object.hasOwn(older!, "mu_date"));
   });
@@ -131,6 +140,7 @@ describe("a forecast", () => {
       ],
     );
     assert.deepEqual([view.forecasts[0]!.metrics, view.forecasts[0]!.coverage], [METRICS, COVERAGE]);
+    assert.deepEqual(view.forecasts[0]!.interval, { lower: -0.02, upper: null });
     assert.deepEqual([view.count, view.left_out, view.missing], [4, 0, []]);
     const { by_ticker: _, ...quality } = TABLE;
     assert.deepEqual(view.metrics.score, quality);
@@ -149,6 +159,7 @@ describe("a forecast", () => {
     assert.deepEqual(view.metrics.score, { pooled: OLDER, cross_section: table.cross_section });
     assert.deepEqual(view.metrics.baselines.zero, OLDER);
     assert.ok(!Object.hasOwn(view.metrics, "shrinkage") && !Object.hasOwn(view.forecasts[0]!, "shrinkage"));
+    assert.ok(!Object.hasOwn(view.forecasts[0]!, "interval"), "it has no intervals");
   });
 
   test("has the named tickers in their order, and says why others have none", async () => {

@@ -15,6 +15,13 @@ type CoverageParts = Record<string, Scalar | Scalars> | null;
 /** The wanted tickers: named ones, or so many of the largest |mu|. */
 export type Wanted = { readonly tickers: readonly string[] } | { readonly largest: number };
 
+/** The last element of each list of a ticker's forecasts. */
+interface IntervalEnds {
+  readonly dates?: Scalar;
+  readonly lower?: Scalar;
+  readonly upper?: Scalar;
+}
+
 /** The parts of an output that a forecast needs, unchecked. */
 export interface OutputParts {
   readonly plain: Record<string, Scalar>;
@@ -25,6 +32,8 @@ export interface OutputParts {
   mu: ReadonlyMap<string, number>;
   /** The dates of these; outputs of versions before 0.2 have none. */
   readonly muDates: Map<string, Scalar>;
+  /** The ends of the interval around these, and the date that they are of. */
+  readonly ends: Map<string, IntervalEnds>;
   readonly metrics: Map<string, Scalars>;
   readonly coverage: Map<string, CoverageParts>;
   /** What forecasts are worth; outputs of versions before 0.2 have none. */
@@ -54,6 +63,7 @@ export function* readParts(json: JsonReader, wanted: Wanted): Waiting<OutputPart
     count: undefined,
     mu: new Map(),
     muDates: new Map(),
+    ends: new Map(),
     metrics: new Map(),
     coverage: new Map(),
     shrinkage: new Map(),
@@ -70,6 +80,7 @@ export function* readParts(json: JsonReader, wanted: Wanted): Waiting<OutputPart
     if (key === "window") return readWindow(json, parts);
     if (key === "mu") return readMu(json, parts, wanted);
     if (key === "mu_dates") return readMuDates(json, parts);
+    if (key === "forecasts") return readEnds(json, parts);
     if (key === "metrics") return readMetrics(json, parts);
     if (key === "failures") return readReasons(json, parts, asked, () => true);
     if (key === "warnings") return readReasons(json, parts, asked, (code) => REASONS.has(code));
@@ -116,6 +127,22 @@ function* readMuDates(json: JsonReader, { mu, muDates }: OutputParts): Waiting<v
       const date = yield* scalar(json);
       if (date !== undefined) muDates.set(ticker, date);
     })();
+  });
+}
+
+/** Of the wanted tickers alone; a list may be long, and only its last element is kept. */
+function readEnds(json: JsonReader, { mu, ends }: OutputParts): Waiting<unknown> {
+  return eachMember(json, (ticker) => {
+    if (!mu.has(ticker)) return undefined;
+    const last: Record<string, Scalar> = {};
+    ends.set(ticker, last);
+    return eachMember(json, (key) => {
+      if (key !== "dates" && key !== "lower" && key !== "upper") return undefined;
+      return eachElement(json, function* () {
+        const value = yield* scalar(json);
+        if (value !== undefined) last[key] = value;
+      });
+    });
   });
 }
 

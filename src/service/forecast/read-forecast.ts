@@ -50,6 +50,7 @@ function forecastView(parts: OutputParts, wanted: Wanted, outputName: string): F
     ticker,
     mu,
     ...(parts.muDates.has(ticker) && { mu_date: parts.muDates.get(ticker) }),
+    ...intervalOf(ticker, parts),
     metrics: parts.metrics.get(ticker) ?? null,
     coverage: parts.coverage.get(ticker) ?? null,
     ...(parts.shrinkage.has(ticker) && { shrinkage: parts.shrinkage.get(ticker) }),
@@ -77,6 +78,13 @@ function forecastView(parts: OutputParts, wanted: Wanted, outputName: string): F
   });
   if (view.success && parts.plain.schema === OUTPUT_SCHEMA_NAME) return view.data;
   throw new MucastError("invalid_data", `${outputName} is no output of mucast`, { source: outputName });
+}
+
+/** The interval of the row that mu is of; nothing where the job had no intervals. */
+function intervalOf(ticker: string, { ends, muDates, window, intervals }: OutputParts): object {
+  const { dates, lower = null, upper = null } = ends.get(ticker) ?? {};
+  const isOfMu = dates !== undefined && dates === (muDates.get(ticker) ?? window?.as_of);
+  return intervals !== null && isOfMu ? { interval: { lower, upper } } : {};
 }
 
 /** As many of the first entries as fit half of an answer. */

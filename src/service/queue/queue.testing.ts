@@ -4,6 +4,7 @@ import { isEnded, type OperationView } from "../../contract/api/operation-view.t
 import type { Snapshot, StoredEvent } from "../../contract/api/stored-event.ts";
 import { parsePayload } from "../../contract/config/payload.ts";
 import type { StatusBlob } from "../../contract/output/status-blob.ts";
+import type { Blobs } from "../blobs/blobs.ts";
 import type { Database } from "../database/database.ts";
 import type { TestDatabase } from "../database/databases.testing.ts";
 import { Forecasts } from "../forecast/forecasts.ts";
@@ -86,8 +87,12 @@ export class TestedQueue {
     this.dispatcher = new Dispatcher(this.parts);
   }
 
-  /** @param dispatch false: nothing claims the operations, so they wait. */
-  async start({ dispatch = true, queuedMost = 1_000 } = {}): Promise<this> {
+  /** @param blobs where outputs are read. @param dispatch false: nothing claims the operations, so they wait. */
+  async start({
+    dispatch = true,
+    queuedMost = 1_000,
+    blobs = NO_BLOBS as Pick<Blobs, "find">,
+  } = {}): Promise<this> {
     const { database, webhooks, settings } = this.parts;
     this.notifications = await OperationNotifications.start(database);
     this.operations = new StoredOperations({
@@ -100,8 +105,8 @@ export class TestedQueue {
         const parsed = parsePayload(operation, payload);
         return { ...parsed, inputs: async () => ({ ...parsed, blobs: [] }) };
       },
-      blobs: NO_BLOBS,
-      forecasts: new Forecasts(NO_BLOBS),
+      blobs,
+      forecasts: new Forecasts(blobs),
       onQueued: () => undefined,
       onCanceled: () => undefined,
     });

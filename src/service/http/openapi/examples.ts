@@ -157,6 +157,7 @@ export const FORECAST: ForecastView = {
       ticker: "AAPL",
       mu: 0.00123,
       mu_date: "2026-01-05",
+      interval: { lower: -0.0281, upper: 0.0317 },
       metrics: METRICS,
       coverage: {
         n: 252,

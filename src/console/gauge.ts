@@ -1,0 +1,80 @@
+import { MucastApiError, type MucastClient, type QueueView } from "../client/index.ts";
+import { element, fill } from "./dom.ts";
+import { pause } from "./pause.ts";
+import type { ServiceLink } from "./service-link.ts";
+import { counted } from "./words.ts";
+
+const BETWEEN_MS = 5_000;
+/** A request that waits so long counts as one without an answer. */
+const SILENCE_MS = 10_000;
+
+interface GaugeOptions {
+  readonly client: MucastClient;
+  readonly link: ServiceLink;
+  readonly signal: AbortSignal;
+  /** Whether there may be other callers. */
+  readonly hasCredentials: boolean;
+}
+
+/** How busy the service is: asked every five seconds while the page can be seen. */
+export class Gauge {
+  readonly element = element("p", { class: "gauge" });
+  readonly #options: GaugeOptions;
+  readonly #first = Promise.withResolvers<QueueView>();
+  #queue: QueueView | undefined;
+
+  constructor(options: GaugeOptions) {
+    this.#options = options;
+    this.#first.promise.catch(() => undefined);
+    void this.#follow();
+  }
+
+  /** The first answer, however long that takes. @throws MucastApiError where the service refuses it. */
+  get first(): Promise<QueueView> {
+    return this.#first.promise;
+  }
+
+  /** The newest answer, once there is one. */
+  get queue(): QueueView {
+    return this.#queue!;
+  }
+
+  async #follow(): Promise<void> {
+    const { signal } = this.#options;
+    while (!signal.aborted) {
+      if (!document.hidden) await this.#ask();
+      await pause(BETWEEN_MS, signal);
+    }
+  }
+
+  async #ask(): Promise<void> {
+    const { client, link, signal } = this.#options;
+    const silence = AbortSignal.timeout(SILENCE_MS);
+    try {
+      this.#queue = await client.getQueue({ signal: AbortSignal.any([signal, silence]) });
+      this.#first.resolve(this.#queue);
+      this.#show(this.#queue);
+    } catch (error) {
+      if (silence.aborted) link.lost();
+      const isRefused = error instanceof MucastApiError && error.status < 500;
+      if (isRefused) this.#first.reject(error);
+    }
+  }
+
+  #show({ waiting, running, own, service: { cores } }: QueueView): void {
+    const own_ = this.#options.hasCredentials ? ` (${own.running} and ${own.waiting} of them yours)` : "";
+    const words = `${counted(running, "operation")} ${running === 1 ? "runs" : "run"}, ${waiting} wait${waiting === 1 ? "s" : ""}${own_}`;
+    const used = cores === null ? undefined : `${cores.used} of ${counted(cores.of, "core")} in use`;
+    fill(
+      this.element,
+      element("span", {}, words),
+      cores !== null &&
+        element(
+          "span",
+          {},
+          element("meter", { min: 0, max: cores.of, value: cores.used, "aria-label": "Cores in use" }, used),
+          ` ${used}`,
+        ),
+    );
+  }
+}

@@ -1,0 +1,21 @@
+import { element, fill } from "./dom.ts";
+import type { ServiceLink } from "./service-link.ts";
+import { clock } from "./words.ts";
+
+/** Says that the service does not answer, and since when: empty while it answers. */
+export class OfflineBanner {
+  readonly element = element("div", { class: "offline", role: "status" });
+
+  constructor(link: ServiceLink, signal: AbortSignal) {
+    link.onChange(() => this.#show(link.downSince), signal);
+  }
+
+  #show(since: Date | undefined): void {
+    if (since === undefined) {
+      fill(this.element);
+      return;
+    }
+    const words = `Offline since ${clock(since)}: the service does not answer. What you see is as it was then; the console goes on as soon as it answers again.`;
+    fill(this.element, element("p", {}, words));
+  }
+}

@@ -1,0 +1,45 @@
+import { MucastApiError, type Problem } from "../client/index.ts";
+import { element } from "./dom.ts";
+import { prose, shown } from "./shown-text.ts";
+import { code } from "./words.ts";
+
+/** Faults that are listed; the rest is counted. */
+const MOST_FAULTS = 20;
+
+/** A problem in words: what it says, its faults, and what to do. */
+export function problemBox({ title, detail, advice, code: name, faults = [] }: Problem): HTMLElement {
+  const listed = faults
+    .slice(0, MOST_FAULTS)
+    .map(({ path, message }) => element("li", {}, code(path), " ", shown(message, 500)));
+  const more = faults.length - listed.length;
+  return element(
+    "div",
+    { class: "problem" },
+    element("p", { class: "failed" }, element("strong", {}, shown(title ?? name, 200)), " ", code(name)),
+    element("p", {}, ...prose(detail, 2_000)),
+    listed.length > 0 && element("ul", {}, ...listed),
+    more > 0 && element("p", {}, `and ${more} more`),
+    element("p", {}, element("strong", {}, "What to do: "), ...prose(advice, 1_000)),
+  );
+}
+
+/** What an error says to a reader, in one sentence or two. */
+export function errorWords(error: unknown): string {
+  if (error instanceof MucastApiError) return `${sentence(error.problem.detail)} ${error.problem.advice}`;
+  if (error instanceof TypeError) return `The service does not answer: ${error.message}.`;
+  return String(error);
+}
+
+/** An error in the place of what could not be shown. */
+export function errorBox(error: unknown): HTMLElement {
+  const box =
+    error instanceof MucastApiError
+      ? problemBox(error.problem)
+      : element("p", { class: "failed" }, shown(errorWords(error), 500));
+  box.setAttribute("role", "alert");
+  return box;
+}
+
+function sentence(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text}.`;
+}

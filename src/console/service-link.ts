@@ -1,0 +1,104 @@
+import { pause } from "./pause.ts";
+
+/** What a proxy answers whose service does not. */
+const AWAY = new Set([502, 504]);
+/** Milliseconds between two tries while the service is away: doubling, from the first to the most. */
+const TRY_AGAIN = { first: 1_000, most: 10_000 };
+
+interface LinkOptions {
+  readonly fetch: typeof fetch;
+  /** Where an answer of any status says that the service is there. */
+  readonly probeUrl: string;
+  /** Ends the tries. */
+  readonly signal: AbortSignal;
+  /** Called for each answer that refuses the credentials. */
+  onRefused(): void;
+}
+
+/**
+ * Whether the service answers, as the requests of the console show it: every request goes through `fetch`. Where one has no
+ * answer the link is down since then, and tries by itself until the service answers again.
+ */
+export class ServiceLink {
+  readonly #options: LinkOptions;
+  readonly #listeners = new Set<() => void>();
+  #downSince: Date | undefined;
+
+  constructor(options: LinkOptions) {
+    this.#options = options;
+  }
+
+  /** When a request first had no answer; undefined while the service answers. */
+  get downSince(): Date | undefined {
+    return this.#downSince;
+  }
+
+  readonly fetch: typeof fetch = async (input, init) => {
+    try {
+      const response = await this.#options.fetch(input, init);
+      if (AWAY.has(response.status)) this.lost();
+      else this.#heard();
+      if (response.status === 401) this.#options.onRefused();
+      return response;
+    } catch (error) {
+      if (!init?.signal?.aborted) this.lost();
+      throw error;
+    }
+  };
+
+  /** Calls a listener each time the link goes down or up. */
+  onChange(listener: () => void, signal: AbortSignal): void {
+    this.#listeners.add(listener);
+    signal.addEventListener("abort", () => this.#listeners.delete(listener), { once: true });
+  }
+
+  /** Settles while the service answers, or once it does. @throws the signal's reason. */
+  async up(signal: AbortSignal): Promise<void> {
+    while (this.#downSince !== undefined) {
+      signal.throwIfAborted();
+      const done = new AbortController();
+      await new Promise<void>((resolve) => {
+        signal.addEventListener("abort", () => resolve(), { once: true, signal: done.signal });
+        this.onChange(resolve, done.signal);
+      });
+      done.abort();
+    }
+  }
+
+  /** Also for a request that waits in vain. */
+  lost(): void {
+    if (this.#downSince !== undefined || this.#options.signal.aborted) return;
+    this.#downSince = new Date();
+    this.#tell();
+    void this.#tryAgain();
+  }
+
+  #heard(): void {
+    if (this.#downSince === undefined) return;
+    this.#downSince = undefined;
+    this.#tell();
+  }
+
+  #tell(): void {
+    for (const listener of [...this.#listeners]) listener();
+  }
+
+  async #tryAgain(): Promise<void> {
+    const { probeUrl, signal } = this.#options;
+    for (let wait = TRY_AGAIN.first; ; wait = Math.min(2 * wait, TRY_AGAIN.most)) {
+      await pauseUntilOnline(wait, signal);
+      if (this.#downSince === undefined || signal.aborted) return;
+      const timeout = AbortSignal.any([signal, AbortSignal.timeout(TRY_AGAIN.most)]);
+      // Its answer, or that there is none, is all that matters: `fetch` sees it.
+      await this.fetch(probeUrl, { signal: timeout, cache: "no-store" }).catch(() => undefined);
+    }
+  }
+}
+
+/** Settles after `milliseconds`, or as soon as the browser has a network again, or the signal aborts. */
+async function pauseUntilOnline(milliseconds: number, signal: AbortSignal): Promise<void> {
+  const over = new AbortController();
+  addEventListener("online", () => over.abort(), { signal: over.signal });
+  await pause(milliseconds, AbortSignal.any([signal, over.signal]));
+  over.abort();
+}

@@ -1,0 +1,165 @@
+import {
+  MucastApiError,
+  type OperationView,
+  type Snapshot,
+  type StoredEvent,
+} from "../../../client/index.ts";
+import { pause } from "../../pause.ts";
+import type { ViewContext } from "../../view.ts";
+import type { Followed, Happening } from "./panel.ts";
+import { TrainingCurves } from "./training-curves.ts";
+
+const MOST_HAPPENINGS = 50;
+/** Where events come in great numbers the page is drawn anew this often, and the operation is asked for this often. */
+const DRAW_MS = 250;
+const ASK_MS = 2_000;
+/** Also where no event comes, as behind a proxy that keeps a stream until it is whole. */
+const LOOK_MS = 15_000;
+const TRY_AGAIN_MS = 2_000;
+
+/** An operation, followed by its events. */
+export class FollowedOperation implements Followed {
+  operation: OperationView;
+  readonly curves = new TrainingCurves();
+  readonly happenings: Happening[] = [];
+  readonly stages: string[] = [];
+  readonly #context: ViewContext;
+  readonly #onChange: () => void;
+  #lastEventId: number | undefined;
+  #isDrawing = false;
+  #isAsking = false;
+
+  /** @param onChange called when it has changed, at most a few times a second. */
+  constructor(operation: OperationView, context: ViewContext, onChange: () => void) {
+    this.operation = operation;
+    this.#context = context;
+    this.#onChange = onChange;
+    this.#reached(operation);
+  }
+
+  get hasEnded(): boolean {
+    return this.operation.finished_at !== null;
+  }
+
+  /** Reads the events from the first one that is kept to the last, over as many connections and restarts as it takes. */
+  async follow(): Promise<void> {
+    const { client, signal, up } = this.#context;
+    while (!signal.aborted) {
+      try {
+        for await (const event of client.events(this.operation.id, {
+          lastEventId: this.#lastEventId,
+          signal,
+        }))
+          this.#take(event);
+        await this.#ask();
+        if (this.hasEnded) return;
+      } catch (error) {
+        if (signal.aborted) return;
+        if (error instanceof MucastApiError && error.status < 500 && error.status !== 429) throw error;
+        await up().catch(() => undefined);
+        await this.#ask();
+      }
+      await pause(TRY_AGAIN_MS, signal);
+    }
+  }
+
+  /** Asks for the operation now and then, until it has ended. */
+  async look(): Promise<void> {
+    const { signal } = this.#context;
+    for (;;) {
+      await pause(LOOK_MS, signal);
+      if (signal.aborted || this.hasEnded) return;
+      if (!document.hidden) await this.#ask();
+    }
+  }
+
+  /** Takes a state that an answer has brought. */
+  update(operation: OperationView): void {
+    // An answer that was under way while the final event came.
+    if (this.hasEnded) return;
+    this.operation = operation;
+    this.#reached(operation);
+    this.#changed();
+  }
+
+  #take(event: StoredEvent | Snapshot): void {
+    this.#lastEventId = event.seq;
+    switch (event.type) {
+      case "progress":
+        this.update({ ...this.operation, progress: event.data });
+        return;
+      case "epochs":
+        this.curves.add(event.data);
+        this.#changed();
+        return;
+      case "snapshot":
+        this.update(event.data);
+        return;
+      case "succeeded":
+      case "failed":
+      case "canceled":
+        this.#happened(event.time, ENDS[event.type]);
+        this.update(event.data);
+        return;
+      case "queued":
+        this.#happened(event.time, "handed in");
+        return;
+      case "started":
+        this.#happened(
+          event.time,
+          event.data.attempt === 1 ? "started" : `started, attempt ${event.data.attempt}`,
+        );
+        this.update({
+          ...this.operation,
+          status: "Running",
+          started_at: this.operation.started_at ?? event.time,
+        });
+        break;
+      case "cancel_requested":
+        this.#happened(event.time, "cancel asked for");
+        break;
+      default:
+    }
+    // Lists and counts of warnings and failures are the operation's own, and so is its status.
+    void this.#askSoon();
+  }
+
+  #happened(time: string, words: string): void {
+    this.happenings.push({ time, words });
+    if (this.happenings.length > MOST_HAPPENINGS) this.happenings.shift();
+    this.#changed();
+  }
+
+  #reached({ progress }: OperationView): void {
+    if (progress !== null && !this.stages.includes(progress.stage)) this.stages.push(progress.stage);
+  }
+
+  async #askSoon(): Promise<void> {
+    if (this.#isAsking || this.hasEnded) return;
+    this.#isAsking = true;
+    await pause(ASK_MS, this.#context.signal);
+    this.#isAsking = false;
+    await this.#ask();
+  }
+
+  async #ask(): Promise<void> {
+    const { client, signal } = this.#context;
+    if (this.hasEnded || signal.aborted) return;
+    try {
+      this.update(await client.getOperation(this.operation.id, { signal }));
+    } catch {
+      // The frame says that the service is away; the page stays as it was.
+    }
+  }
+
+  #changed(): void {
+    if (this.#isDrawing) return;
+    this.#isDrawing = true;
+    setTimeout(() => {
+      this.#isDrawing = false;
+      if (!this.#context.signal.aborted) this.#onChange();
+    }, DRAW_MS);
+  }
+}
+
+const ENDS = { succeeded: "succeeded", failed: "failed", canceled: "canceled" } as const;

@@ -1,0 +1,101 @@
+import type { ForecastView } from "../../../client/index.ts";
+import { figure } from "../../../report/data/figures.ts";
+import { element, fill } from "../../dom.ts";
+import { errorBox } from "../../problem.ts";
+import { shown } from "../../shown-text.ts";
+import type { ViewContext } from "../../view.ts";
+import { counted } from "../../words.ts";
+import type { Panel } from "./panel.ts";
+
+/** Tickers of the table, those of the largest |mu|; the report has all. */
+const MOST_TICKERS = 20;
+
+type TickerForecast = ForecastView["forecasts"][number];
+
+/** The forecasts of a job that succeeded: `mu` with its interval, and how good such forecasts were. */
+export function forecastPanel({ client, signal }: ViewContext): Panel {
+  const section = element("section", { hidden: true });
+  return {
+    element: section,
+    show: ({ operation: { id, operation, result } }) => {
+      if (result === null || operation === "audit" || operation === "replay" || !section.hidden) return;
+      section.hidden = false;
+      fill(
+        section,
+        element("h2", {}, "Forecast"),
+        element("p", { class: "hint" }, "Reading the output\u2026"),
+      );
+      client.getForecast(id, { limit: MOST_TICKERS, signal }).then(
+        (view) => fill(section, element("h2", {}, "Forecast"), ...forecastOf(view)),
+        (error: unknown) => {
+          if (!signal.aborted) fill(section, element("h2", {}, "Forecast"), errorBox(error));
+        },
+      );
+    },
+  };
+}
+
+function forecastOf({ forecasts, count, window, metrics, intervals }: ForecastView): HTMLElement[] {
+  const { pooled, cross_section } = metrics.score;
+  const words =
+    count === 0
+      ? "The output has no forecast."
+      : `The next-day log-return mu of ${counted(count, "ticker")} as of ${window.as_of}${forecasts.length < count ? `; the ${forecasts.length} largest by size` : ""}.`;
+  const skill = `On ${counted(pooled.n, "row")} that the models did not learn from: R² against zero ${figure(pooled.r2_zero, "percent")}, right sign ${figure(pooled.hit_rate, "share")} (days up ${figure(pooled.up_share, "share")}), mean IC ${figure(cross_section.ic_mean, "number")}.`;
+  if (forecasts.length === 0) return [element("p", {}, words)];
+  const hasIntervals = forecasts.some(({ interval }) => interval !== undefined);
+  const head = [
+    "Ticker",
+    "mu",
+    ...(hasIntervals ? [`Interval${intervals === null ? "" : `, ${levelOf(intervals.alpha)}`}`] : []),
+    "R² against zero",
+    "Right sign",
+    ...(intervals === null ? [] : ["Covered"]),
+  ];
+  return [
+    element("p", {}, words),
+    element("p", {}, skill),
+    element(
+      "div",
+      { class: "scroll", tabindex: "0", role: "region", "aria-label": "Forecasts" },
+      element(
+        "table",
+        { class: "numbers" },
+        element("thead", {}, element("tr", {}, ...head.map((each) => element("th", { scope: "col" }, each)))),
+        element(
+          "tbody",
+          {},
+          ...forecasts.map((forecast) => rowOf(forecast, window.as_of, hasIntervals, intervals !== null)),
+        ),
+      ),
+    ),
+  ];
+}
+
+/** `90 %` of an alpha of 0.1. */
+function levelOf(alpha: number): string {
+  return `${Number((100 * (1 - alpha)).toPrecision(6))} %`;
+}
+
+function rowOf(
+  { ticker, mu, mu_date, interval, metrics, coverage }: TickerForecast,
+  asOf: string,
+  hasIntervals: boolean,
+  hasCoverage: boolean,
+): HTMLElement {
+  const older = mu_date !== undefined && mu_date !== asOf ? ` (of ${mu_date})` : "";
+  const ends =
+    interval === undefined
+      ? "\u2013"
+      : `${figure(interval.lower, "return")} to ${figure(interval.upper, "return")}`;
+  return element(
+    "tr",
+    {},
+    element("th", { scope: "row" }, shown(ticker, 40)),
+    element("td", {}, figure(mu, "return"), older),
+    hasIntervals && element("td", {}, ends),
+    element("td", {}, figure(metrics?.r2_zero, "percent")),
+    element("td", {}, figure(metrics?.hit_rate, "share")),
+    hasCoverage && element("td", {}, figure(coverage?.coverage, "share")),
+  );
+}

@@ -1,0 +1,19 @@
+import { element, fill } from "../../dom.ts";
+import { moment } from "../../words.ts";
+import type { Happening, Panel } from "./panel.ts";
+
+/** What an operation went through, in its order: starts, further attempts, a cancel. */
+export function historyPanel(): Panel {
+  const list = element("ol", { class: "happenings" });
+  const section = element("section", { hidden: true }, element("h2", {}, "History"), list);
+  let drawn: Happening | undefined;
+  return {
+    element: section,
+    show: ({ happenings }) => {
+      section.hidden = happenings.length === 0;
+      if (happenings.at(-1) === drawn) return;
+      drawn = happenings.at(-1);
+      fill(list, ...happenings.map(({ time, words }) => element("li", {}, moment(time), ` ${words}`)));
+    },
+  };
+}

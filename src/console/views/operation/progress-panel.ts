@@ -1,0 +1,110 @@
+import { figure } from "../../../report/data/figures.ts";
+import { element, fill } from "../../dom.ts";
+import { mark } from "../../mark.ts";
+import type { ViewContext } from "../../view.ts";
+import { bytes, kindOf, stageWords } from "../../words.ts";
+import { confirmCancel } from "./cancel-dialog.ts";
+import type { Followed, Panel } from "./panel.ts";
+
+/** The stages of a job, in their order. An audit has its checks in their place, a replay a job's. */
+const JOB_STAGES = ["read", "fit", "evaluate", "write"];
+
+/** How far an operation is while it goes on, and the way to cancel it. */
+export function progressPanel(context: ViewContext): Panel {
+  const stages = element("ol", { class: "stages" });
+  const bar = element("progress", { "aria-label": "Progress of this stage" });
+  const words = element("p", { class: "progress-words" });
+  const cancel = element("button", { type: "button" }, "Cancel\u2026");
+  const said = element("p", { class: "unseen", role: "status" });
+  const section = element(
+    "section",
+    { hidden: true },
+    element("h2", {}, "Progress"),
+    stages,
+    bar,
+    words,
+    context.mayWrite
+      ? element("p", {}, cancel)
+      : element("p", { class: "hint" }, "Your key may only read, so it cannot cancel this operation."),
+    said,
+  );
+  let followed: Followed | undefined;
+  cancel.addEventListener("click", () => confirmCancel(followed!.operation, context));
+  return {
+    element: section,
+    show: (now) => {
+      followed = now;
+      const { status, progress, operation, finished_at } = now.operation;
+      section.hidden = finished_at !== null;
+      say(said, status, progress?.stage);
+      if (finished_at !== null) return;
+      fill(stages, ...stageItems(now));
+      const share =
+        progress === null || progress.total === null
+          ? undefined
+          : progress.done / Math.max(1, progress.total);
+      bar.hidden = progress === null;
+      if (share === undefined) bar.removeAttribute("value");
+      else bar.value = Math.min(1, share);
+      words.textContent =
+        status === "NotStarted"
+          ? "It waits for a free core. The oldest operation of the caller with the fewest running ones starts next."
+          : progress === null
+            ? "It has begun."
+            : progressWords(operation, progress);
+    },
+  };
+}
+
+/** Speaks where the status or the stage changes, and not at each step. */
+function say(said: HTMLElement, status: string, stage: string | undefined): void {
+  const words = status === "Running" && stage !== undefined ? `Running: ${stageWords(stage)}` : status;
+  if (said.dataset.last === undefined) said.dataset.last = words;
+  if (said.dataset.last === words) return;
+  said.dataset.last = words;
+  said.textContent = words;
+}
+
+function stageItems({ operation: { operation, progress }, stages }: Followed): HTMLElement[] {
+  const names = operation === "audit" ? stages : [...new Set([...JOB_STAGES, ...stages])];
+  const at = progress === null ? -1 : names.indexOf(progress.stage);
+  return names.map((name, i) => {
+    const [kind, shape] =
+      i < at
+        ? (["done", "tick"] as const)
+        : i === at
+          ? (["now", "half"] as const)
+          : (["later", "open"] as const);
+    return element(
+      "li",
+      { class: kind, "aria-current": i === at ? "step" : undefined },
+      mark(shape),
+      ` ${stageWords(name)}`,
+      element("span", { class: "unseen" }, i < at ? " (done)" : ""),
+    );
+  });
+}
+
+interface Progress {
+  readonly stage: string;
+  readonly done: number;
+  readonly total: number | null;
+}
+
+function progressWords(operation: string, { stage, done, total }: Progress): string {
+  const amount = (count: number) => (stage === "read" ? bytes(count) : figure(count, "count"));
+  const noun = stage === "read" ? "" : ` ${unitOf(operation, stage)}`;
+  if (total === null) return `${stageWords(stage)}: ${amount(done)}${noun} so far`;
+  const share = total === 0 ? "" : ` (${(Math.floor((1_000 * done) / total) / 10).toFixed(1)} %)`;
+  return `${stageWords(stage)}: ${amount(done)} of ${amount(total)}${noun}${share}`;
+}
+
+function unitOf(operation: string, stage: string): string {
+  if (stage === "evaluate") return "tickers";
+  if (stage !== "fit") return stage === "write" ? "documents" : "steps";
+  return operation === "run_ml_job"
+    ? "fits"
+    : operation === "run_dl_job"
+      ? "epochs"
+      : `steps of the ${kindOf(operation)}`;
+}

@@ -1,0 +1,79 @@
+import type { OperationView } from "../../../client/index.ts";
+import { element, fill } from "../../dom.ts";
+import { errorWords } from "../../problem.ts";
+import { shown } from "../../shown-text.ts";
+import type { ViewContext } from "../../view.ts";
+import { code } from "../../words.ts";
+import type { Panel } from "./panel.ts";
+
+const MAKES_VERDICT = new Set(["audit", "replay"]);
+
+/** What an operation that succeeded has left: its report, its output, and what can prove it. */
+export function resultPanel(context: ViewContext): Panel {
+  const section = element("section", { hidden: true }, element("h2", {}, "Result"));
+  return {
+    element: section,
+    show: ({ operation }) => {
+      if (operation.result === null || !section.hidden) return;
+      section.hidden = false;
+      const { output_name, output_url } = operation.result;
+      const isJob = !MAKES_VERDICT.has(operation.operation);
+      section.append(
+        element(
+          "p",
+          { class: "buttons" },
+          isJob && reportLink(operation, context),
+          download(output_name, isJob ? "Download the output" : "Download the verdict", context),
+          isJob &&
+            context.mayWrite &&
+            element("a", { class: "button", href: `#/replay?operation=${operation.id}` }, "Replay it"),
+          isJob &&
+            context.mayWrite &&
+            element("a", { class: "button", href: `#/audit?operation=${operation.id}` }, "Audit its inputs"),
+        ),
+        element(
+          "p",
+          { class: "hint" },
+          isJob ? "Output, which a portfolio optimizer reads: " : "Verdict: ",
+          code(output_url),
+        ),
+      );
+    },
+  };
+}
+
+/** A link cannot send a key, so a report of a keyed caller has no address yet. */
+function reportLink({ id }: OperationView, { baseUrl, hasCredentials }: ViewContext): HTMLElement | false {
+  if (hasCredentials) return false;
+  const href = `${baseUrl}v1/operations/${encodeURIComponent(id)}/report`;
+  return element("a", { class: "button main", href, target: "_blank", rel: "noopener" }, "Open the report");
+}
+
+/** A link cannot send a key, so the bytes come through fetch where one is needed. */
+function download(
+  name: string,
+  words: string,
+  { client, baseUrl, hasCredentials, notify, signal }: ViewContext,
+): HTMLElement {
+  const path = `${baseUrl}data/${encodeURIComponent(name)}`;
+  if (!hasCredentials) return element("a", { class: "button", href: path, download: name }, words);
+  const button = element("button", { type: "button" }, words);
+  button.addEventListener("click", async () => {
+    button.disabled = true;
+    fill(button, "Downloading\u2026");
+    try {
+      const blob = await (await client.getBlob(name, { signal })).blob();
+      const url = URL.createObjectURL(blob);
+      element("a", { href: url, download: name }).click();
+      // The browser has begun to read it by then.
+      setTimeout(() => URL.revokeObjectURL(url), 60_000);
+    } catch (error) {
+      if (!signal.aborted)
+        notify(`${shown(name, 100).textContent} could not be read. ${errorWords(error)}`, "failed");
+    } finally {
+      button.disabled = false;
+      fill(button, words);
+    }
+  });
+  return button;
+}

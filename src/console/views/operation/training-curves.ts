@@ -1,0 +1,114 @@
+import type { EpochPoint, Epochs } from "../../../client/index.ts";
+
+/** Both losses of an epoch, on scaled returns; null where one is not finite. */
+export interface CurvePoint {
+  readonly epoch: number;
+  readonly train: number | null;
+  readonly validation: number | null;
+}
+
+/** As many networks as the service keeps epochs of. */
+const MOST_NETWORKS = 500;
+/** Epochs of a network: beyond them every second one goes, again and again. */
+const MOST_POINTS = 512;
+
+/** The epochs of one network, evenly thinned where there are very many; the best and the last one always stay. */
+class Curve {
+  readonly #points = new Map<number, CurvePoint>();
+  #step = 1;
+  #best: CurvePoint | undefined;
+  #last: CurvePoint | undefined;
+
+  add(point: CurvePoint): void {
+    if (this.#last === undefined || point.epoch >= this.#last.epoch) this.#last = point;
+    const loss = point.validation ?? Number.POSITIVE_INFINITY;
+    if (this.#best === undefined || loss < (this.#best.validation ?? Number.POSITIVE_INFINITY))
+      this.#best = point;
+    if (point.epoch % this.#step === 0 || this.#points.size === 0) this.#points.set(point.epoch, point);
+    while (this.#points.size > MOST_POINTS) {
+      this.#step *= 2;
+      for (const epoch of this.#points.keys()) if (epoch % this.#step !== 0) this.#points.delete(epoch);
+    }
+  }
+
+  /** The epoch of the smallest validation loss. */
+  get best(): CurvePoint | undefined {
+    return this.#best;
+  }
+
+  /** By epoch. */
+  get points(): readonly CurvePoint[] {
+    const all = new Map(this.#points);
+    for (const point of [this.#best, this.#last]) if (point !== undefined) all.set(point.epoch, point);
+    return [...all.values()].sort((a, b) => a.epoch - b.epoch);
+  }
+}
+
+/** What the networks of a job have learned so far, from its events. Of more networks than fit, those that began first stay. */
+export class TrainingCurves {
+  readonly #curves = new Map<string, Curve>();
+  #leftOut = 0;
+
+  add({ points, left_out = 0 }: Epochs): void {
+    this.#leftOut += left_out;
+    for (const point of points) {
+      const name = networkOf(point);
+      let curve = this.#curves.get(name);
+      if (curve === undefined) {
+        if (this.#curves.size >= MOST_NETWORKS) continue;
+        curve = new Curve();
+        this.#curves.set(name, curve);
+      }
+      curve.add({ epoch: point.epoch, train: point.train_loss, validation: point.validation_loss });
+    }
+  }
+
+  /** Names of the networks, in the order in which they began. */
+  get networks(): readonly string[] {
+    return [...this.#curves.keys()];
+  }
+
+  /** Epochs that the service did not send, as it says. */
+  get leftOut(): number {
+    return this.#leftOut;
+  }
+
+  of(network: string): { readonly points: readonly CurvePoint[]; readonly best: CurvePoint | undefined } {
+    const curve = this.#curves.get(network);
+    return { points: curve?.points ?? [], best: curve?.best };
+  }
+
+  /** The median loss of all networks that have an epoch, at each epoch. */
+  median(): readonly CurvePoint[] {
+    const at = new Map<number, { readonly train: number[]; readonly validation: number[] }>();
+    for (const curve of this.#curves.values()) {
+      for (const { epoch, train, validation } of curve.points) {
+        let losses = at.get(epoch);
+        if (losses === undefined) {
+          losses = { train: [], validation: [] };
+          at.set(epoch, losses);
+        }
+        if (train !== null) losses.train.push(train);
+        if (validation !== null) losses.validation.push(validation);
+      }
+    }
+    return [...at]
+      .sort(([a], [b]) => a - b)
+      .map(([epoch, { train, validation }]) => ({
+        epoch,
+        train: medianOf(train),
+        validation: medianOf(validation),
+      }));
+  }
+}
+
+function networkOf({ ticker, member }: EpochPoint): string {
+  return member === undefined ? ticker : `${ticker}, network ${member + 1}`;
+}
+
+function medianOf(values: readonly number[]): number | null {
+  if (values.length === 0) return null;
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
+}

@@ -1,0 +1,128 @@
+import { shortVisibleText } from "../contract/visible-text.ts";
+import { figure } from "../report/data/figures.ts";
+import { element } from "./dom.ts";
+import { type MarkName, mark } from "./mark.ts";
+import { shown } from "./shown-text.ts";
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** A time span in its two largest units, such as `3 min 5 s`; below ten seconds with one decimal. */
+export function duration(milliseconds: number): string {
+  const span = Math.max(0, milliseconds);
+  if (span < 10 * SECOND) return `${(span / SECOND).toFixed(1)} s`;
+  const whole = Math.round(span / SECOND) * SECOND;
+  if (whole < MINUTE) return `${whole / SECOND} s`;
+  const [large, small, words] =
+    whole < HOUR
+      ? [MINUTE, SECOND, ["min", "s"]]
+      : whole < DAY
+        ? [HOUR, MINUTE, ["h", "min"]]
+        : [DAY, HOUR, ["d", "h"]];
+  const rest = Math.floor((whole % large) / small);
+  return `${Math.floor(whole / large)} ${words[0]}${rest === 0 ? "" : ` ${rest} ${words[1]}`}`;
+}
+
+/** Bytes in a decimal unit, of three digits or fewer before the unit. */
+export function bytes(count: number): string {
+  const units = ["bytes", "kB", "MB", "GB", "TB"];
+  const power = count < 1_000 ? 0 : Math.min(units.length - 1, Math.floor(Math.log10(count) / 3));
+  const value = count / 1_000 ** power;
+  return `${power === 0 ? value : value.toPrecision(3)} ${units[power]}`;
+}
+
+const MOMENT = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" });
+const CLOCK = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" });
+
+/** A moment in the reader's time zone; the title has it in UTC. */
+export function moment(iso: string): HTMLElement {
+  return element("time", { datetime: iso, title: `${iso} (UTC)` }, MOMENT.format(new Date(iso)));
+}
+
+/** The time of the day, in the reader's time zone. */
+export function clock(date: Date): string {
+  return CLOCK.format(date);
+}
+
+/** `1 operation`, `1,006 operations`. */
+export function counted(count: number, noun: string): string {
+  return `${figure(count, "count")} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+const STATUS_WORDS: Readonly<Record<string, readonly [mark: MarkName, word: string]>> = {
+  NotStarted: ["open", "Waiting"],
+  Running: ["half", "Running"],
+  Succeeded: ["tick", "Succeeded"],
+  Failed: ["cross", "Failed"],
+  Canceled: ["dash", "Canceled"],
+};
+
+/** Every status, with its word. */
+export const STATUSES = Object.entries(STATUS_WORDS).map(([name, [, word]]) => [name, word] as const);
+
+/** A status as a mark and a word; its colour says nothing more. */
+export function statusBadge(status: string): HTMLElement {
+  const [name, word] = Object.hasOwn(STATUS_WORDS, status)
+    ? STATUS_WORDS[status]!
+    : ["open" as const, status];
+  return element("span", { class: `status ${status}` }, mark(name), ` ${word}`);
+}
+
+/** Every kind of operation, with its words. */
+export const KINDS: Readonly<Record<string, string>> = {
+  run_ml_job: "ML job",
+  run_dl_job: "Network job",
+  audit: "Audit",
+  replay: "Replay",
+};
+
+/** The words of a kind; a later service may have others. */
+export function kindOf(operation: string): string {
+  return Object.hasOwn(KINDS, operation) ? KINDS[operation]! : operation;
+}
+
+/** Its kind and the beginning of its id. */
+export function operationName({
+  operation,
+  id,
+}: {
+  readonly operation: string;
+  readonly id: string;
+}): string {
+  return `${kindOf(operation)} ${id.slice(0, 8)}`;
+}
+
+const STAGE_WORDS: Readonly<Record<string, string>> = {
+  read: "Read inputs",
+  fit: "Fit",
+  evaluate: "Evaluate",
+  write: "Write the output",
+  preparation: "Check the preparation",
+  truncation: "Check by truncation",
+  restatement: "Check for restatement",
+  foresight: "Check for foresight",
+  skill: "Check the skill",
+};
+
+/** The words of a stage; a later service may have others. */
+export function stageWords(stage: string): string {
+  return Object.hasOwn(STAGE_WORDS, stage) ? STAGE_WORDS[stage]! : shortVisibleText(stage, 40);
+}
+
+/** A term and what it is. */
+export type Fact = readonly [term: string, ...what: (Node | string)[]];
+
+/** A list of terms and what they are. */
+export function facts(...pairs: readonly (Fact | false)[]): HTMLElement {
+  const items = pairs
+    .filter((pair) => pair !== false)
+    .map(([term, ...what]) => element("div", {}, element("dt", {}, term), element("dd", {}, ...what)));
+  return element("dl", { class: "facts" }, ...items);
+}
+
+/** A code of the API. */
+export function code(text: string): HTMLElement {
+  return element("code", {}, shown(text, 200));
+}

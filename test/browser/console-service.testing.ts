@@ -1,0 +1,110 @@
+/** A service for the console: real but for its jobs, which a fake executor leaves to the test, and its blobs, in memory. */
+import { mkdtempSync, rmSync } from "node:fs";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { settingsSchema } from "../../src/contract/settings.ts";
+import { buildAuthenticate } from "../../src/service/auth/build-authenticate.ts";
+import { DatabaseKeyStore } from "../../src/service/auth/key-store.ts";
+import { type Database, openDatabase } from "../../src/service/database/database.ts";
+import { FakeBlobs } from "../../src/service/http/blobs/fake-blobs.testing.ts";
+import { buildHttp } from "../../src/service/http/build-http.ts";
+import type { HttpApp } from "../../src/service/http/server/http-app.ts";
+import type { Caller, Scope } from "../../src/service/operations/operations.ts";
+import { recordOf, TestedQueue } from "../../src/service/queue/queue.testing.ts";
+import { noLog } from "../../src/service/telemetry/log.ts";
+import { noTelemetry } from "../../src/service/telemetry/telemetry.ts";
+import { copyNewDatabase } from "../servers/database-template.testing.ts";
+
+export interface Signed {
+  readonly token: string;
+  readonly keyId: string;
+  readonly caller: Caller;
+}
+
+export class ConsoleService {
+  readonly queue: TestedQueue;
+  readonly keys: DatabaseKeyStore;
+  readonly #folder: string;
+  readonly #database: Database;
+  readonly #auth: "keys" | "none";
+  #app: HttpApp | undefined;
+  #port = 0;
+
+  private constructor(folder: string, database: Database, auth: "keys" | "none") {
+    this.#folder = folder;
+    this.#database = database;
+    this.#auth = auth;
+    this.queue = new TestedQueue(database);
+    this.keys = new DatabaseKeyStore(database);
+  }
+
+  static async start(auth: "keys" | "none" = "keys"): Promise<ConsoleService> {
+    const folder = mkdtempSync(join(tmpdir(), "mucast-console-"));
+    await copyNewDatabase(folder);
+    const database = await openDatabase({ databaseUrl: undefined, dataDir: folder });
+    const service = new ConsoleService(folder, database, auth);
+    await service.queue.start({ blobs: service.#blobs() });
+    await service.listen();
+    return service;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#port}/`;
+  }
+
+  get database(): Database {
+    return this.#database;
+  }
+
+  /** Answers again, at the same address. */
+  async listen(): Promise<void> {
+    const settings = { ...settingsSchema.parse({}), auth: this.#auth };
+    this.#app = buildHttp({
+      settings,
+      operations: this.queue.operations,
+      keys: this.keys,
+      blobs: this.#blobs(),
+      log: noLog,
+      authenticate: await buildAuthenticate(settings, { keys: this.keys }),
+      telemetry: noTelemetry,
+      occupancy: () => this.queue.dispatcher.occupancy,
+      ready: async () => [],
+      keyCheckMilliseconds: 100,
+    });
+    await this.#app.listen({ host: "127.0.0.1", port: this.#port });
+    this.#port = (this.#app.server.address() as AddressInfo).port;
+  }
+
+  /** Is away: ends its streams and answers no more, while its jobs go on. */
+  async leave(): Promise<void> {
+    await this.#app?.close();
+  }
+
+  async signedWith(...scopes: Scope[]): Promise<Signed> {
+    const { key, token } = await this.keys.create("a test", scopes);
+    return { token, keyId: key.id, caller: { subject: key.subject, scopes: new Set(scopes) } };
+  }
+
+  /** Ends the job of an operation, which leaves this text as its output. */
+  succeed(id: string, text: string, end: (record: ReturnType<typeof recordOf>) => void): void {
+    // The store counts characters, so that each has to be one byte.
+    const ascii = text.replaceAll(
+      /[\u0080-\uffff]/g,
+      (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, "0")}`,
+    );
+    this.queue.store.blobs.set(`data/${recordOf(id).output_name}`, ascii);
+    end(recordOf(id));
+  }
+
+  async close(): Promise<void> {
+    await this.leave();
+    await this.queue.close();
+    await this.#database.close();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  #blobs(): FakeBlobs {
+    return new FakeBlobs(this.queue.store);
+  }
+}
