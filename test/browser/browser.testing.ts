@@ -58,6 +58,8 @@ export interface Page {
   /** Of waiting for an element and of acting on it; 30 s otherwise. */
   setDefaultTimeout(milliseconds: number): void;
   readonly keyboard: { press(key: string): Promise<void> };
+  reload(): Promise<unknown>;
+  selectOption(selector: string, value: string): Promise<unknown>;
   on(event: "console", listener: (message: { type(): string; text(): string }) => void): void;
   on(event: "pageerror", listener: (error: Error) => void): void;
   on(event: "request", listener: (request: { url(): string }) => void): void;

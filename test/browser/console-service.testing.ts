@@ -3,7 +3,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { SubmittedOperation } from "../../src/contract/config/job-operations.ts";
 import { settingsSchema } from "../../src/contract/settings.ts";
+import { reported } from "../../src/report/data/reported.testing.ts";
+import { page } from "../../src/report/page/page.ts";
 import { buildAuthenticate } from "../../src/service/auth/build-authenticate.ts";
 import { DatabaseKeyStore } from "../../src/service/auth/key-store.ts";
 import { type Database, openDatabase } from "../../src/service/database/database.ts";
@@ -11,11 +14,32 @@ import { FakeBlobs } from "../../src/service/http/blobs/fake-blobs.testing.ts";
 import { buildHttp } from "../../src/service/http/build-http.ts";
 import type { HttpApp } from "../../src/service/http/server/http-app.ts";
 import type { Caller, Scope } from "../../src/service/operations/operations.ts";
+import type { FakeExecution } from "../../src/service/queue/fake-executor.testing.ts";
 import { recordOf, TestedQueue } from "../../src/service/queue/queue.testing.ts";
+import { Reports } from "../../src/service/report/reports.ts";
 import { noLog } from "../../src/service/telemetry/log.ts";
 import { noTelemetry } from "../../src/service/telemetry/telemetry.ts";
 import { copyNewDatabase } from "../servers/database-template.testing.ts";
 
+const URLS = {
+  feature_url: "https://blobs.example/feature_engine_1.json",
+  data_extractor_url: "https://blobs.example/data_extractor_1.json",
+};
+const ML = { "ML params": { model: "ridge" } };
+const CONFIGS: Readonly<Record<SubmittedOperation, object>> = {
+  run_ml_job: ML,
+  run_dl_job: { "NN params": { "Dot prediction": { "current option": "lstm" } } },
+  audit: ML,
+  replay: ML,
+};
+
+/** A job that runs, as its test sees it. */
+export interface Begun {
+  readonly id: string;
+  readonly execution: FakeExecution;
+}
+
+/** A key of its own. */
 export interface Signed {
   readonly token: string;
   readonly keyId: string;
@@ -25,15 +49,15 @@ export interface Signed {
 export class ConsoleService {
   readonly queue: TestedQueue;
   readonly keys: DatabaseKeyStore;
+  readonly database: Database;
   readonly #folder: string;
-  readonly #database: Database;
   readonly #auth: "keys" | "none";
   #app: HttpApp | undefined;
   #port = 0;
 
   private constructor(folder: string, database: Database, auth: "keys" | "none") {
     this.#folder = folder;
-    this.#database = database;
+    this.database = database;
     this.#auth = auth;
     this.queue = new TestedQueue(database);
     this.keys = new DatabaseKeyStore(database);
@@ -53,11 +77,7 @@ export class ConsoleService {
     return `http://127.0.0.1:${this.#port}/`;
   }
 
-  get database(): Database {
-    return this.#database;
-  }
-
-  /** Answers again, at the same address. */
+  /** Answers, after a break at the same address as before. */
   async listen(): Promise<void> {
     const settings = { ...settingsSchema.parse({}), auth: this.#auth };
     this.#app = buildHttp({
@@ -65,6 +85,12 @@ export class ConsoleService {
       operations: this.queue.operations,
       keys: this.keys,
       blobs: this.#blobs(),
+      reports: new Reports({
+        blobs: this.#blobs(),
+        draw: async (_caller, { name }) =>
+          Buffer.from(page(reported(this.queue.store.blobs.get(`data/${name}`)!))),
+        cacheBytes: settings.report_cache_bytes,
+      }),
       log: noLog,
       authenticate: await buildAuthenticate(settings, { keys: this.keys }),
       telemetry: noTelemetry,
@@ -86,21 +112,28 @@ export class ConsoleService {
     return { token, keyId: key.id, caller: { subject: key.subject, scopes: new Set(scopes) } };
   }
 
-  /** Ends the job of an operation, which leaves this text as its output. */
-  succeed(id: string, text: string, end: (record: ReturnType<typeof recordOf>) => void): void {
+  /** A job of a caller, and what its test does in the place of an executor. */
+  async begin(caller: Caller, operation: SubmittedOperation = "run_ml_job"): Promise<Begun> {
+    const payload = JSON.stringify({ ...URLS, config: CONFIGS[operation] });
+    const { id } = (await this.queue.operations.submit(caller, { operation, payload })).operation;
+    return { id, execution: await this.queue.executor.next() };
+  }
+
+  /** Ends a job, which leaves this text as its output. */
+  succeed({ id, execution }: Begun, text: string): void {
     // The store counts characters, so that each has to be one byte.
     const ascii = text.replaceAll(
       /[\u0080-\uffff]/g,
       (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, "0")}`,
     );
     this.queue.store.blobs.set(`data/${recordOf(id).output_name}`, ascii);
-    end(recordOf(id));
+    execution.end({ kind: "succeeded", record: recordOf(id) });
   }
 
   async close(): Promise<void> {
     await this.leave();
     await this.queue.close();
-    await this.#database.close();
+    await this.database.close();
     rmSync(this.#folder, { recursive: true, force: true });
   }
 

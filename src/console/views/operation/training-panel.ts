@@ -24,7 +24,7 @@ export function trainingPanel(): Panel {
     offer(select, curves.networks);
     choice.hidden = curves.networks.length < 2;
     const { points, said } = chosen(curves, select.value);
-    const text = JSON.stringify(points);
+    const text = JSON.stringify([said, points]);
     if (text === drawn) return;
     drawn = text;
     // A reader who has opened the table keeps it open.

@@ -1,0 +1,379 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
+import { MucastError } from "../../src/contract/errors/errors.ts";
+import type { EpochPoint } from "../../src/contract/output/job-events.ts";
+import { problemOf } from "../../src/contract/problems/problem.ts";
+import { mlText } from "../../src/report/data/outputs.testing.ts";
+import {
+  type Browser,
+  type ContextOptions,
+  isScrolledAway,
+  judge,
+  openBrowser,
+  type Page,
+} from "./browser.testing.ts";
+import { ConsoleService, type Signed } from "./console-service.testing.ts";
+import { HOSTILE_NAMES } from "./report-pages.testing.ts";
+
+const WIDE = { width: 1280, height: 900 };
+const NARROW = { width: 390, height: 844 };
+
+let browser: Browser;
+let service: ConsoleService;
+/** Whose operations the tests look at, and a key that may only read them. */
+let writer: Signed;
+let reader: Signed;
+before(async () => {
+  [browser, service] = await Promise.all([openBrowser(), ConsoleService.start()]);
+  writer = await service.signedWith("read", "write");
+  reader = await service.signedWith("read");
+});
+after(async () => {
+  await browser?.close();
+  await service?.close();
+});
+
+/** A page with everything that it did beyond being shown. */
+interface Opened {
+  readonly page: Page;
+  readonly unwanted: string[];
+  readonly close: () => Promise<void>;
+}
+
+async function open(address = "", options: ContextOptions = {}): Promise<Opened> {
+  const context = await browser.newContext({ viewport: WIDE, ...options });
+  const page = await context.newPage();
+  const unwanted: string[] = [];
+  page.on("console", (message) => unwanted.push(`${message.type()}: ${message.text()}`));
+  page.on("pageerror", (error) => unwanted.push(String(error)));
+  page.on("request", (request) => {
+    if (!request.url().startsWith(service.url)) unwanted.push(`request: ${request.url()}`);
+  });
+  page.on("dialog", (dialog) => {
+    unwanted.push(`dialog: ${dialog.message()}`);
+    dialog.dismiss();
+  });
+  await page.goto(`${service.url}${address}`);
+  return { page, unwanted, close: () => context.close() };
+}
+
+/** The same, signed in. */
+async function openAs({ token }: Signed, address = "", options: ContextOptions = {}): Promise<Opened> {
+  const opened = await open(address, options);
+  await signIn(opened.page, token);
+  await until(opened.page, 'document.querySelector("h1")?.textContent !== "Sign in to mucast"');
+  return opened;
+}
+
+async function signIn(page: Page, token: string): Promise<void> {
+  await until(page, 'document.querySelector("#token") !== null');
+  await page.fill("#token", token);
+  await page.click("button[type=submit]");
+}
+
+/** Only a page that never comes so far waits so long. */
+const HANG_MS = 600_000;
+const LOOK_MS = 50;
+
+/** Waits until an expression of the page is true. */
+async function until(page: Page, expression: string): Promise<void> {
+  const end = performance.now() + HANG_MS;
+  while (!(await page.evaluate<boolean>(`!!(${expression})`))) {
+    if (performance.now() > end)
+      throw new Error(`in vain: ${expression}\n${await page.evaluate("document.body.innerText")}`);
+    await pause(LOOK_MS);
+  }
+}
+
+function untilText(page: Page, text: string): Promise<void> {
+  return until(page, `document.body.innerText.includes(${JSON.stringify(text)})`);
+}
+
+/** Addresses of the page that it shows, as its address bar has them. */
+async function show(page: Page, address: string): Promise<void> {
+  await page.evaluate(`location.hash = ${JSON.stringify(address)}`);
+}
+
+/** Requests that a service refuses are written to the console of a browser by itself. */
+function beyondRefusals(unwanted: readonly string[], status: number): string[] {
+  return unwanted.filter((line) => !line.includes(`the server responded with a status of ${status}`));
+}
+
+test("a wrong key is refused in plain words, a good one signs in, and a revoked one ends the session", async () => {
+  const { page, unwanted, close } = await open();
+  await signIn(page, "mucast_wrong_key");
+  await untilText(page, "The service does not know this key");
+  await signIn(page, "no key at all");
+  await untilText(page, "visible ASCII characters alone");
+  const short = await service.signedWith("read");
+  await signIn(page, `  Bearer ${short.token} `);
+  await untilText(page, "There is no operation yet");
+  await service.keys.revoke(short.keyId);
+  await untilText(page, "it was revoked, or it has expired. Sign in again.");
+  assert.equal(await page.evaluate('document.querySelector("#token").value'), "");
+  assert.deepEqual(beyondRefusals(unwanted, 401), []);
+  await close();
+});
+
+test("a key stays in memory, and in the tab's storage only where that is ticked", async () => {
+  const { page, close } = await openAs(writer);
+  const stored = "JSON.stringify([{ ...sessionStorage }, { ...localStorage }, document.cookie])";
+  assert.equal(await page.evaluate(stored), '[{},{},""]');
+  await page.reload();
+  await until(page, 'document.querySelector("#token") !== null');
+  await page.click(".check input");
+  await signIn(page, writer.token);
+  await until(page, 'document.querySelector("header nav") !== null');
+  await page.reload();
+  await until(page, 'document.querySelector("header nav") !== null');
+  await page.click("header button");
+  await until(page, 'document.querySelector("#token") !== null');
+  assert.equal(await page.evaluate(stored), '[{},{},""]');
+  await close();
+});
+
+test("a page of operations holds 25 of 10,000, filters by status and kind, and leads to older ones", async () => {
+  const many = await service.signedWith("read");
+  await service.database.query(
+    `insert into operations (id, caller, operation, feature_url, data_extractor_url, config, config_sha256,
+       body_sha256, status, finished_at)
+     select 'many-' || n, $1, case when n % 100 = 0 then 'run_dl_job' else 'run_ml_job' end, '', '', '{}', '', '',
+       case when n % 1000 = 0 then 'Failed' else 'Canceled' end, now()
+     from generate_series(1, 10000) n`,
+    [many.caller.subject],
+  );
+  const { page, unwanted, close } = await openAs(many);
+  const names = `[...document.querySelectorAll("tbody th a")].map((link) => link.title.slice(5))`;
+  const first = (place: string) => `(${names})[0] === ${JSON.stringify(place)}`;
+  const rows = 'document.querySelectorAll("tbody tr").length';
+  await until(page, first("10000"));
+  assert.equal(await page.evaluate(rows), 25);
+  await page.focus("select");
+  await page.selectOption("select", "Failed");
+  await until(page, `${rows} === 10`);
+  assert.equal(await page.evaluate("location.hash"), "#/operations?status=Failed");
+  assert.equal(await page.evaluate("document.activeElement.tagName"), "SELECT");
+  await page.selectOption("select", "");
+  await page.selectOption(".filters label:nth-child(2) select", "run_dl_job");
+  await until(page, `${first("10000")} && (${names})[1] === "9900"`);
+  for (const expected of ["7500", "5000"]) {
+    await page.click(".pages a:last-child");
+    await until(page, first(expected));
+    assert.equal(await page.evaluate(rows), 25);
+  }
+  await page.click(".pages a:first-child");
+  await until(page, first("10000"));
+  assert.ok((await page.evaluate<number>('document.querySelectorAll("*").length')) < 600);
+  assert.deepEqual(unwanted, []);
+  await close();
+});
+
+test("another caller's operation is not found, and the gauge has nothing of it but totals", async () => {
+  const { id, execution } = await service.begin(writer.caller);
+  const { page, unwanted, close } = await openAs(reader, `#/operations/${id}`);
+  await untilText(page, "not_found");
+  await show(page, "#/operations");
+  await untilText(page, "There is no operation yet");
+  await untilText(page, "1 operation runs, 0 wait (0 and 0 of them yours)");
+  assert.deepEqual(beyondRefusals(unwanted, 404), []);
+  execution.end({ kind: "lost", reason: "the test is over" });
+  (await service.queue.executor.next()).end({ kind: "lost", reason: "the test is over" });
+  await close();
+});
+
+function points(ticker: string, from: number, to: number): EpochPoint[] {
+  return Array.from({ length: to - from + 1 }, (_, i) => ({
+    ticker,
+    epoch: from + i,
+    train_loss: 1 / (from + i),
+    validation_loss: 1.1 / (from + i),
+  }));
+}
+
+test("a network job is followed while it trains, through a break of the service, to a cancel that is confirmed by keys", async () => {
+  const { page, unwanted, close } = await openAs(writer);
+  const { id, execution } = await service.begin(writer.caller, "run_dl_job");
+  const { onEvent } = execution.listener;
+  await show(page, `#/operations/${id}`);
+  await untilText(page, "Running for");
+  onEvent({ kind: "progress", stage: "fit", done: 12, total: 120 });
+  onEvent({ kind: "epochs", epochs: { points: points("AAPL", 1, 12) } });
+  await untilText(page, "Fit: 12 of 120 epochs (10.0 %)");
+  await untilText(page, "AAPL: the best validation loss is 0.09167, of epoch 12.");
+  const spoken = `[...document.querySelectorAll("[role=status]")].map((each) => each.textContent).join("|")`;
+  const before = await page.evaluate<string>(spoken);
+  onEvent({ kind: "progress", stage: "fit", done: 20, total: 120 });
+  await untilText(page, "Fit: 20 of 120 epochs");
+  assert.equal(await page.evaluate(spoken), before, "a step of progress is not spoken");
+
+  await service.leave();
+  await untilText(page, "Offline since ");
+  assert.match(
+    await page.evaluate<string>(spoken),
+    /Offline since \d\d:\d\d:\d\d: the service does not answer/,
+  );
+  onEvent({ kind: "epochs", epochs: { points: [...points("AAPL", 13, 20), ...points("MSFT", 1, 20)] } });
+  await service.listen();
+  await until(page, '!document.body.innerText.includes("Offline")');
+  await untilText(page, "The median of 2 networks: the best validation loss is 0.05500, of epoch 20.");
+  await page.selectOption("label:has(+ figure) select", "1");
+  await untilText(page, "MSFT: the best validation loss is 0.05500, of epoch 20.");
+  assert.equal(await page.evaluate('document.querySelector(".chart").getAttribute("role")'), "img");
+
+  await page.focus(".progress-words + p button");
+  await page.keyboard.press("Enter");
+  await until(page, 'document.querySelector("dialog[open]") !== null');
+  assert.equal(await page.evaluate("document.activeElement.textContent"), "Keep it");
+  await page.keyboard.press("Escape");
+  await until(page, 'document.querySelector("dialog") === null');
+  assert.deepEqual(execution.stops, []);
+  await page.keyboard.press("Enter");
+  await until(page, 'document.querySelector("dialog[open]") !== null');
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Enter");
+  await untilText(page, "It was canceled");
+  assert.deepEqual(execution.stops, ["canceled"]);
+  assert.match(
+    await page.evaluate<string>('document.querySelector(".happenings").innerText'),
+    /cancel asked for.*\n.*canceled/s,
+  );
+  assert.deepEqual(
+    unwanted.filter((line) => !/net::ERR_/.test(line)),
+    [],
+  );
+  await close();
+});
+
+test("what a job leaves is shown as text, whatever its tickers are called: forecasts, warnings, failures", async () => {
+  const begun = await service.begin(writer.caller);
+  const warn = (ticker: string) => ({
+    code: "stale_ticker" as const,
+    message: `${ticker}: it ends early`,
+    ticker,
+  });
+  for (const name of HOSTILE_NAMES)
+    begun.execution.listener.onEvent({ kind: "warning", warning: warn(name) });
+  const failure = { ticker: HOSTILE_NAMES[0]!, code: "insufficient_history", message: "it has 3 rows" };
+  begun.execution.listener.onEvent({ kind: "failure", failure });
+  await service.queue.stored(writer.caller, begun.id, "failure");
+  service.succeed(
+    begun,
+    mlText({ config: { intervals: { alpha: 0.1 } }, tickers: [...HOSTILE_NAMES, "AAPL"] }),
+  );
+  await service.queue.ended(writer.caller, begun.id);
+
+  const { page, unwanted, close } = await openAs(writer, `#/operations/${begun.id}`);
+  await untilText(page, "The next-day log-return mu of 11 tickers");
+  const found = await page.evaluate<{ names: string[]; scripts: number; images: number; html: string }>(
+    `({ names: [...document.querySelectorAll(".numbers tbody th")].map((each) => each.textContent), scripts: document.scripts.length, images: document.images.length, html: document.body.innerHTML })`,
+  );
+  assert.deepEqual([found.scripts, found.images], [1, 0]);
+  for (const name of ["<img src=x onerror=alert(1)>", "__proto__", "A[U+202E]B[U+200B]C[U+FEFF]", "AAPL"])
+    assert.ok(found.names.includes(name), name);
+  assert.doesNotMatch(found.html, /[\u202e\u200b\ufeff]/);
+  await page.click(".codes:not([open]) summary");
+  await untilText(page, "https://evil.example/?q=1: it ends early");
+  await untilText(page, "Interval, 90 %");
+  await page.click(".view > div > p > button");
+  await untilText(page, "succeeded");
+  assert.deepEqual(unwanted, []);
+  await close();
+});
+
+test("a job that failed says why and what to do, with its faults", async () => {
+  const { id, execution } = await service.begin(writer.caller);
+  const failures = [{ ticker: "AAA", code: "insufficient_history", message: "AAA has 3 rows" }];
+  execution.end({
+    kind: "failed",
+    problem: problemOf(new MucastError("all_failed", "each of 12 tickers failed", { failures })),
+  });
+  const { page, close } = await openAs(writer, `#/operations/${id}`);
+  await untilText(page, "Why it failed");
+  for (const text of ["each of 12 tickers failed", "all_failed", "What to do:", "AAA has 3 rows"])
+    await untilText(page, text);
+  await close();
+});
+
+test("a key that may only read sees no way to change anything, and why", async () => {
+  const only: Signed = { ...reader, caller: { ...reader.caller, scopes: new Set(["read", "write"]) } };
+  const { id, execution } = await service.begin(only.caller);
+  const { page, unwanted, close } = await openAs(reader, `#/operations/${id}`);
+  await untilText(page, "Your key may only read, so it cannot cancel this operation.");
+  assert.equal(
+    await page.evaluate('[...document.querySelectorAll("button")].map((each) => each.textContent).join()'),
+    "Sign out",
+  );
+  for (const view of ["job", "upload", "audit", "replay"]) {
+    await show(page, `#/${view}`);
+    await untilText(page, "this needs a key or token with the scope write, and yours may only read");
+  }
+  assert.deepEqual(unwanted, []);
+  service.succeed({ id, execution }, mlText());
+  await close();
+});
+
+/** What a reader sees, by name: an address, and a text that is there once it is whole. */
+const VIEWS = (ids: Readonly<Record<"running" | "left" | "failed", string>>) =>
+  [
+    ["operations", "#/operations", "Network job"],
+    ["a job that runs", `#/operations/${ids.running}`, "The median of 2 networks"],
+    ["a job that has succeeded", `#/operations/${ids.left}`, "The next-day log-return"],
+    ["a job that failed", `#/operations/${ids.failed}`, "What to do:"],
+  ] as const;
+
+test("axe finds nothing in any view, none is wider than its window, wide, narrow, light and dark", async () => {
+  const looked = await service.signedWith("read", "write");
+  const left = await service.begin(looked.caller);
+  const failed = await service.begin(looked.caller);
+  service.succeed(left, mlText({ config: { intervals: { alpha: 0.1 } } }));
+  failed.execution.end({
+    kind: "failed",
+    problem: problemOf(new MucastError("all_failed", "no ticker is left")),
+  });
+  await service.queue.ended(looked.caller, failed.id);
+  const trained = await service.begin(looked.caller, "run_dl_job");
+  const { onEvent } = trained.execution.listener;
+  onEvent({ kind: "progress", stage: "fit", done: 20, total: 60 });
+  onEvent({ kind: "epochs", epochs: { points: [...points("AAPL", 1, 20), ...points("MSFT", 1, 20)] } });
+  onEvent({ kind: "warning", warning: { code: "long_gap", message: "AAPL: a gap" } });
+  const { page, unwanted, close } = await openAs(looked, "", { reducedMotion: "reduce" });
+  const judged = async (name: string) => {
+    for (const viewport of [WIDE, NARROW]) {
+      await page.setViewportSize(viewport);
+      assert.ok(
+        (await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth")) <= 0,
+        name,
+      );
+    }
+    for (const [viewport, colorScheme] of [
+      [WIDE, "light"],
+      [NARROW, "dark"],
+    ] as const) {
+      await page.setViewportSize(viewport);
+      await page.emulateMedia({ colorScheme });
+      const { violations, incomplete } = await judge(page);
+      const undecided = incomplete.filter((finding) => !isScrolledAway(finding));
+      const found = [...violations, ...undecided].map(({ id, nodes }) => [id, nodes.map(({ html }) => html)]);
+      assert.deepEqual(found, [], `${name}, ${viewport.width} pixels, ${colorScheme}`);
+    }
+  };
+  for (const [name, address, text] of VIEWS({ running: trained.id, left: left.id, failed: failed.id })) {
+    await show(page, address);
+    await untilText(page, text);
+    await page.evaluate('document.querySelectorAll("details").forEach((each) => { each.open = true; })');
+    await judged(name);
+  }
+  await show(page, `#/operations/${trained.id}`);
+  await until(page, 'document.querySelector(".progress-words + p button") !== null');
+  await page.click(".progress-words + p button");
+  await judged("the question before a cancel");
+  await page.keyboard.press("Escape");
+  await page.click("header button");
+  await until(page, 'document.querySelector("#token") !== null');
+  await judged("the sign-in");
+  assert.deepEqual(unwanted, []);
+  trained.execution.end({ kind: "lost", reason: "the test is over" });
+  (await service.queue.executor.next()).end({ kind: "lost", reason: "the test is over" });
+  await close();
+});
