@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { cleanDays, movedOn, type TwoDays, withGaps } from "../bench/audit/clean-markets.ts";
+import { bouncing, cleanDays, movedOn, type TwoDays, withGaps } from "../bench/audit/clean-markets.ts";
 import { foresightOf, restatementOf } from "../bench/audit/examined-market.ts";
 import { type BlobFault, FAULTS, type FaultName, isOf } from "../bench/audit/planted-faults.ts";
+import { meanAutocorrelation } from "../bench/audit/thin-markets.ts";
 
 const TICKERS = 20;
 const days = cleanDays(1, { tickers: TICKERS, days: 600 });
@@ -20,6 +21,24 @@ test("dates without a price and a window that moved on leave a clean market clea
     assert.deepEqual([...foresightOf(kind.today).findings, ...restatementOf(kind)], []);
   }
 });
+
+/** Half of the spread; returns then have an autocorrelation of some -0.3. */
+const HALF_SPREAD = 0.012;
+
+test("prices that bounce between bid and ask leave a clean market clean, though each tells the next return", () => {
+  const thin = bouncing(cleanDays(3, { tickers: 5, days: 600 }), 3, HALF_SPREAD).today;
+  assert.ok(meanAutocorrelation(thin) < -0.25);
+  assert.deepEqual(foresightOf(thin).findings, []);
+});
+
+for (const name of ["feature dated a day early", "centred mean of 21 returns"] as const) {
+  test(`${name} is found among prices that bounce, and nothing else is`, () => {
+    const place = { ticker: "S01", feature: "mom_5" };
+    const thin = bouncing(cleanDays(3, { tickers: 3, days: 600 }), 3, HALF_SPREAD);
+    const findings = foresightOf(FAULTS[name].plant(thin, place).today, TICKERS / 3).findings;
+    assert.ok(findings.length > 0 && findings.every((one) => isOf(FAULTS[name], place, one)));
+  });
+}
 
 /** Weak in 600 dates: a window of 21 prices hides each of its returns. */
 const SELDOM: ReadonlySet<string> = new Set<FaultName>(["centred average of 21 prices"]);

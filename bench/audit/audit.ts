@@ -4,6 +4,7 @@ import { cleanDays, type Market, movedOn, type TwoDays, withGaps } from "./clean
 import { foresightOf, restatementOf } from "./examined-market.ts";
 import { type BlobFault, FAULTS, isOf } from "./planted-faults.ts";
 import { falseFindingsOfJobs, plantedInJobs, shareText } from "./planted-jobs.ts";
+import { thinMarkets } from "./thin-markets.ts";
 
 const CLEAN_MARKETS = 200;
 const CLEAN_SIZE = { tickers: 10, days: 750 };
@@ -16,7 +17,7 @@ const PLANTED_IN = ["mom_5", "vol_21", "sma_gap_50", "rel_1", "rsi_14"];
 
 /** False findings on clean markets, and at which size planted faults are found. */
 export async function benchAudit(): Promise<readonly Table[]> {
-  return [await falseFindings(), await plantedFaults()];
+  return [await falseFindings(), thinMarkets(), await plantedFaults()];
 }
 
 async function falseFindings(): Promise<Table> {

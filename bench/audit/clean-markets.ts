@@ -72,6 +72,22 @@ export function withGaps({ earlier, today }: TwoDays, seed: number): TwoDays {
   return { earlier: gapped(earlier), today: gapped(today) };
 }
 
+/** Prices of a thin market: each is a bid or an ask, `half` of the spread below or above what it was, and features are made of them. */
+export function bouncing({ earlier, today }: TwoDays, seed: number, half: number): TwoDays {
+  const random = seededRandom(seed);
+  const sides = today.prices.map(({ prices }) =>
+    prices.map(() => Math.exp(random.uniform() < 0.5 ? half : -half)),
+  );
+  const bounced = (market: Market): Market => {
+    const prices = market.prices.map((one, t) => ({
+      ...one,
+      prices: one.prices.map((price, i) => price * sides[t]![i]!),
+    }));
+    return { prices, features: [...atOnce(featuresOf(prices))] };
+  };
+  return { earlier: bounced(earlier), today: bounced(today) };
+}
+
 /** The same days where today's blobs begin 20 dates later. */
 export function movedOn({ earlier, today }: TwoDays): TwoDays {
   const prices = today.prices.map((one) => ({

@@ -17,3 +17,19 @@ export function slowSpearman(pairs: readonly (readonly [number, number])[]): { c
     n: present.length,
   };
 }
+
+/**
+ * Spearman's partial correlation of the first column with the second given all others, by the recursive formula; ranks are those
+ * among the rows without NaN.
+ */
+export function slowPartial(rows: readonly (readonly number[])[]): number {
+  const present = rows.filter((row) => row.every(Number.isFinite));
+  const pairs = (i: number, j: number) => present.map((row) => [row[i]!, row[j]!] as const);
+  const given = (i: number, j: number, others: readonly number[]): number => {
+    const [z, ...rest] = others;
+    if (z === undefined) return slowSpearman(pairs(i, j)).c;
+    const [ij, iz, jz] = [given(i, j, rest), given(i, z, rest), given(j, z, rest)];
+    return (ij - iz * jz) / Math.sqrt((1 - iz ** 2) * (1 - jz ** 2));
+  };
+  return given(0, 1, [...rows[0]!.keys()].slice(2));
+}

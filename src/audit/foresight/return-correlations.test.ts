@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Random, seededRandom } from "../../../test/twins/random.ts";
-import { slowSpearman } from "./foresight-twin.testing.ts";
+import { slowPartial, slowSpearman } from "./foresight-twin.testing.ts";
+import { LAST_RETURNS, RETURN_LIMIT, type ReturnCorrelation } from "./last-returns.ts";
 import { LATER_LIMIT, MOST_LAG } from "./later-returns.ts";
 import { LabelRanks, returnCorrelations } from "./return-correlations.ts";
 import { featureColumn, tickerHistory } from "./ticker-history.ts";
@@ -40,6 +41,30 @@ function near(actual: { c: number; n: number } | undefined, expected: { c: numbe
 }
 
 for (const seed of [1, 2, 3]) {
+  test(`what the last returns leave of a level and a change beyond the limit is that of plain loops, market ${seed}`, () => {
+    const history = gappyHistory(seededRandom(seed));
+    const { y, priceRows } = history;
+    const labels = new LabelRanks(history);
+    let partials = 0;
+    for (const column of history.features.columns.keys()) {
+      const feature = featureColumn(history, column);
+      const { level, change } = returnCorrelations(history, feature, labels);
+      const check = (found: ReturnCorrelation | undefined, valueAt: (row: number) => number) => {
+        if (Math.abs(found!.c) <= RETURN_LIMIT) return assert.equal(found!.partial, undefined);
+        const returns = Array.from({ length: LAST_RETURNS + 1 }, (_, ago) => ago);
+        const rows = [...priceRows].map((at, i) => [
+          valueAt(i),
+          ...returns.map((ago) => y[at - ago] ?? Number.NaN),
+        ]);
+        near({ c: found!.partial!, n: 1 }, { c: slowPartial(rows), n: 1 });
+        partials++;
+      };
+      check(level, (i) => feature.x[i]!);
+      check(change, (i) => feature.x[i]! - (feature.x[i - 1] ?? Number.NaN));
+    }
+    assert.ok(partials > 0);
+  });
+
   test(`level, change, size and the strongest later return are those of plain loops, market ${seed}`, () => {
     const history = gappyHistory(seededRandom(seed));
     const { y, priceRows } = history;
@@ -91,4 +116,19 @@ test("a constant feature and one with fewer than 100 rows are not tested", () =>
       { level: undefined, change: undefined, size: undefined, later: undefined, tests: 0 },
     );
   }
+});
+
+test("where the last return is all that a feature holds, nothing is left beside it", () => {
+  const random = seededRandom(5);
+  const days = Int32Array.from({ length: 400 }, (_, i) => 18_000 + i);
+  const prices = Float64Array.from(days, () => 100 + random.uniform());
+  const last = prices.map((price, i) => price / (prices[i - 1] ?? Number.NaN));
+  const history = tickerHistory(
+    { ticker: "S", days, prices },
+    { ticker: "S", days, columns: ["last"], values: last },
+    { start: days[0]!, end: days.at(-1)! },
+  );
+  const { level } = returnCorrelations(history, featureColumn(history, 0), new LabelRanks(history));
+  assert.ok(level!.c < -0.4);
+  assert.equal(level!.partial, 0);
 });

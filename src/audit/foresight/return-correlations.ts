@@ -1,5 +1,6 @@
 import { averageRanks } from "../../evaluate/rank.ts";
 import { correlation } from "../../evaluate/statistics.ts";
+import { besideLastReturns, type ReturnCorrelation } from "./last-returns.ts";
 import { strongestLater } from "./later-returns.ts";
 import { LEAST_PAIRS, type RankCorrelation } from "./significance.ts";
 import { changes, type FeatureColumn, pick, type TickerHistory } from "./ticker-history.ts";
@@ -7,9 +8,9 @@ import { changes, type FeatureColumn, pick, type TickerHistory } from "./ticker-
 /** How one feature of one ticker goes with returns that nothing known at its dates can tell. */
 export interface ReturnCorrelations {
   /** Of the value with the next return. */
-  readonly level: RankCorrelation | undefined;
+  readonly level: ReturnCorrelation | undefined;
   /** Of its change since the row before with the next return. */
-  readonly change: RankCorrelation | undefined;
+  readonly change: ReturnCorrelation | undefined;
   /** Of its change with the size of the next return. */
   readonly size: RankCorrelation | undefined;
   /** Of its change with the return `lag` price dates later, 2 to 63: the strongest one beyond LATER_LIMIT. */
@@ -28,8 +29,8 @@ export function returnCorrelations(
   labels: LabelRanks,
 ): ReturnCorrelations {
   const dx = changes(x);
-  const level = rankCorrelation(x, labels.level);
-  const change = rankCorrelation(dx, labels.change);
+  const level = besideLastReturns(rankCorrelation(x, labels.level), x, history);
+  const change = besideLastReturns(rankCorrelation(dx, labels.change), dx, history);
   const size = rankCorrelation(dx, labels.size);
   const later = strongestLater(dx, history);
   const near = [level, change, size].filter((one) => one !== undefined).length;

@@ -4,6 +4,7 @@ import { suspicionOf } from "./suspicion.ts";
 
 const NONE = { level: undefined, change: undefined, size: undefined, later: undefined };
 const at = (c: number, n = 2_000) => ({ c, n });
+const beside = (c: number, partial: number) => ({ ...at(c), partial });
 const codeOf = (correlations: Partial<Parameters<typeof suspicionOf>[0]>, needed = 5) =>
   suspicionOf({ ...NONE, ...correlations }, needed)?.code;
 
@@ -23,6 +24,15 @@ const CASES = [
   ["a change alone as well", { level: at(0.05), change: at(0.21) }, "knows_next_price"],
   ["a level beyond 0.9 as well", { level: at(0.91), change: at(0.5) }, "knows_next_price"],
   ["a change that goes with the size as well", { size: at(-0.26) }, "knows_next_price"],
+  ["a change that the last returns tell as well", { change: beside(-0.28, 0.02) }, undefined],
+  ["a value that they tell as well", { level: beside(-0.95, 0.1), change: at(0.1) }, undefined],
+  ["a change of which they leave much", { change: beside(-0.5, -0.21) }, "knows_next_price"],
+  ["a change of which they take little", { change: beside(0.21, 0.19) }, "knows_next_price"],
+  [
+    "a value that they do not tell, and a change that they do",
+    { level: beside(0.22, 0.25), change: beside(0.3, 0.1) },
+    "implausible_skill",
+  ],
   ["a later return", { later: { ...at(0.21), lag: 9 } }, "knows_later_return"],
   [
     "the next price is graver than a later one",

@@ -1,10 +1,8 @@
+import { RETURN_LIMIT, type ReturnCorrelation } from "./last-returns.ts";
 import { LATER_LIMIT } from "./later-returns.ts";
 import type { MissingnessTest } from "./missing-values.ts";
 import type { ReturnCorrelations } from "./return-correlations.ts";
 import { deviationsFromZero, type RankCorrelation } from "./significance.ts";
-
-/** |c| of a feature or its change with the next return; daily information coefficients of funds lie below 0.1. */
-const RETURN_LIMIT = 0.2;
 
 /** |c| of a change with the size of the next return: volatility clusters, so honest features reach more here. */
 const SIZE_LIMIT = 0.25;
@@ -14,6 +12,9 @@ const CERTAIN = 0.9;
 
 /** A change that beats its own level by this factor holds what the last row did not. */
 const CHANGE_OVER_LEVEL = 1.2;
+
+/** A partial correlation that is within RETURN_LIMIT and below this share of the whole one shows no more than a reversal. */
+const REVERSAL = 0.9;
 
 /** |P(higher) - P(lower)| of returns after a missing value. */
 const MISSING_LIMIT = 0.2;
@@ -31,6 +32,13 @@ function isFound(one: RankCorrelation | undefined, limit: number, needed: number
   return one !== undefined && Math.abs(one.c) > limit && deviationsFromZero(one) > needed;
 }
 
+/** The same with the next return, where the ticker's own last returns do not tell it as well. */
+function isFoundBesideReturns(one: ReturnCorrelation | undefined, needed: number): one is ReturnCorrelation {
+  if (!isFound(one, RETURN_LIMIT, needed)) return false;
+  const { c, partial = c } = one;
+  return Math.abs(partial) > RETURN_LIMIT || Math.abs(partial) >= REVERSAL * Math.abs(c);
+}
+
 /**
  * Judges the correlations of one feature of one ticker: the gravest suspicion, at most one.
  * @param needed deviations that a finding has to exceed; it grows with the number of tests.
@@ -39,14 +47,11 @@ export function suspicionOf(
   { level, change, size, later }: Pick<ReturnCorrelations, "level" | "change" | "size" | "later">,
   needed: number,
 ): Suspicion | undefined {
-  const found = [
-    ...(isFound(level, RETURN_LIMIT, needed) ? [level] : []),
-    ...(isFound(change, RETURN_LIMIT, needed) ? [change] : []),
-  ];
+  const found = [level, change].filter((one) => isFoundBesideReturns(one, needed));
   const isSize = isFound(size, SIZE_LIMIT, needed);
-  const isCertain = isFound(level, CERTAIN, needed);
-  const isFresh =
-    isFound(change, RETURN_LIMIT, needed) && Math.abs(change.c) > CHANGE_OVER_LEVEL * Math.abs(level?.c ?? 0);
+  const least = CHANGE_OVER_LEVEL * Math.abs(level?.c ?? 0);
+  const isCertain = found.some((one) => one === level && Math.abs(one.c) > CERTAIN);
+  const isFresh = found.some((one) => one === change && Math.abs(one.c) > least);
   if (isCertain || isFresh || isSize)
     return { code: "knows_next_price", shown: strongest([...found, ...(isSize ? [size] : [])]) };
   if (isFound(later, LATER_LIMIT, needed)) return { code: "knows_later_return", shown: later };

@@ -1,0 +1,84 @@
+import { averageRanks } from "../../evaluate/rank.ts";
+import { LEAST_PAIRS, type RankCorrelation } from "./significance.ts";
+import type { TickerHistory } from "./ticker-history.ts";
+
+/** |c| of a feature or its change with the next return; daily information coefficients of funds lie below 0.1. */
+export const RETURN_LIMIT = 0.2;
+
+/** The return into the row's own price date, and those into the two dates before: with more of them noise takes over. */
+export const LAST_RETURNS = 3;
+
+/** A correlation with the next return, and what is left of it beside the ticker's last returns. */
+export interface ReturnCorrelation extends RankCorrelation {
+  /** The partial correlation; undefined where |c| is within RETURN_LIMIT, or for fewer than LEAST_PAIRS rows. */
+  readonly partial?: number;
+}
+
+/**
+ * Adds the partial correlation to a correlation of x with the next return that is beyond RETURN_LIMIT.
+ * @param x shape (r), NaN where it is missing.
+ */
+export function besideLastReturns(
+  found: RankCorrelation | undefined,
+  x: Float64Array,
+  history: TickerHistory,
+): ReturnCorrelation | undefined {
+  if (found === undefined || Math.abs(found.c) <= RETURN_LIMIT) return found;
+  const partial = partialCorrelation(x, history);
+  return partial === undefined ? found : { ...found, partial };
+}
+
+/** A side whose variance falls below this share of its own is told by the last returns. */
+const NOTHING_LEFT = 1e-9;
+
+/**
+ * Spearman's partial correlation of x with the next return given the ticker's LAST_RETURNS last ones: that of what a regression on
+ * their ranks leaves of both ranks. Where a price bounces between bid and ask its returns reverse, and whatever holds the last
+ * price goes with the next return; beside the last returns it does not.
+ * @returns 0 where the last returns tell x, or the next return, whole; undefined for fewer than LEAST_PAIRS rows that have all.
+ */
+function partialCorrelation(x: Float64Array, { y, priceRows }: TickerHistory): number | undefined {
+  const rows = rowsWithReturns(x, y, priceRows);
+  if (rows.length < LEAST_PAIRS) return undefined;
+  const sideOf = (valueAt: (row: number) => number) => centredRanks(Float64Array.from(rows, valueAt));
+  const returnsAgo = (ago: number) => sideOf((row) => y[priceRows[row]! - ago]!);
+  const told: Float64Array[] = [];
+  for (let ago = 1; ago <= LAST_RETURNS; ago++) {
+    const side = returnsAgo(ago);
+    if (removeAll(side, told) > NOTHING_LEFT) told.push(side);
+  }
+  const [a, b] = [sideOf((row) => x[row]!), returnsAgo(0)];
+  const left = Math.min(removeAll(a, told), removeAll(b, told));
+  return left > NOTHING_LEFT ? product(a, b) / Math.sqrt(product(a, a) * product(b, b)) : 0;
+}
+
+/** Rows with a value, the next return and LAST_RETURNS last ones. */
+function rowsWithReturns(x: Float64Array, y: Float64Array, priceRows: Int32Array): number[] {
+  const rows: number[] = [];
+  for (const [row, at] of priceRows.entries()) {
+    if (at < LAST_RETURNS || !Number.isFinite(x[row]!)) continue;
+    if (y.subarray(at - LAST_RETURNS, at + 1).every(Number.isFinite)) rows.push(row);
+  }
+  return rows;
+}
+
+function centredRanks(values: Float64Array): Float64Array {
+  const middle = (values.length + 1) / 2;
+  return averageRanks(values).map((rank) => rank - middle);
+}
+
+/** Takes from a side its parts along others that are orthogonal. @returns the share of its variance that is left. */
+function removeAll(side: Float64Array, others: readonly Float64Array[]): number {
+  const before = product(side, side);
+  for (const other of others) {
+    const share = product(side, other) / product(other, other);
+    for (let i = 0; i < side.length; i++) side[i]! -= share * other[i]!;
+  }
+  return before > 0 ? product(side, side) / before : 0;
+}
+
+function product(a: Float64Array, b: Float64Array): number {
+  let sum = 0;
+  for (let i = 0; i < a.length; i++) sum += a[i]! * b[i]!;
+  return sum;
+}
