@@ -95,6 +95,7 @@ export const STARTING: readonly string[] = [
   "src/service/request-process/run-process.test.ts",
   "src/service/store/claim-operation.test.ts",
   "src/service/store/record-progress.test.ts",
+  "src/service/store/report-links.test.ts",
   "src/service/telemetry/line-writer.test.ts",
   "src/service/telemetry/log.test.ts",
   "src/service/telemetry/traces.test.ts",

@@ -2,6 +2,7 @@ import type { ForecastView } from "../contract/api/forecast-view.ts";
 import type { OperationPage, OperationStatus, OperationView } from "../contract/api/operation-view.ts";
 import type { PreparedBlobs } from "../contract/api/prepared-blobs.ts";
 import type { QueueView } from "../contract/api/queue-view.ts";
+import type { ReportLink } from "../contract/api/report-link.ts";
 import type { Snapshot, StoredEvent } from "../contract/api/stored-event.ts";
 import type { VerdictView } from "../contract/api/verdict-view.ts";
 import type { SubmittedOperation } from "../contract/config/job-operations.ts";
@@ -150,6 +151,18 @@ export class MucastClient {
   async getReport(id: string, { signal }: CallOptions = {}): Promise<string> {
     const call = { method: "GET", path: `${operationPath(id)}/report`, repeatable: true, signal } as const;
     return this.#connection.send(call, htmlText);
+  }
+
+  /**
+   * Makes a link that opens the report of an operation in a browser without credentials: once, and for a minute.
+   * @throws MucastApiError as getReport.
+   */
+  async createReportLink(id: string, { signal }: CallOptions = {}): Promise<ReportLink> {
+    const path = `${operationPath(id)}/report-link`;
+    return this.#connection.send(
+      { method: "POST", path, repeatable: true, signal },
+      objectWith<ReportLink>("url"),
+    );
   }
 
   /** One page of the caller's operations, newest first. */

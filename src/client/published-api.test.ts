@@ -29,6 +29,7 @@ async function askedBy(use: (client: MucastClient) => Promise<unknown>): Promise
       if (new URL(String(url)).pathname.endsWith("/forecast")) return Response.json({ forecasts: [] });
       if (new URL(String(url)).pathname.endsWith("/verdict")) return Response.json({ output_name: "o" });
       if (String(url).endsWith("/queue")) return Response.json({ waiting: 0 });
+      if (new URL(String(url)).pathname.endsWith("/report-link")) return Response.json({ url: "u" });
       if (new URL(String(url)).pathname.endsWith("/report"))
         return new Response("<!doctype html>", { headers: { "content-type": "text/html; charset=utf-8" } });
       if (String(url).includes("/operations?")) return Response.json({ operations: [], next_cursor: null });
@@ -48,6 +49,7 @@ const METHODS: Readonly<Record<string, (client: MucastClient) => Promise<unknown
   audit: (client) => client.audit({ ...PAYLOAD, quick: true }, { idempotencyKey: "k", wait: 3 }),
   replay: (client) => client.replay({ output_url: "o" }, { idempotencyKey: "k", wait: 3 }),
   get_report: (client) => client.getReport("one"),
+  create_report_link: (client) => client.createReportLink("one"),
   get_verdict: (client) => client.getVerdict("one"),
   get_operation: (client) => client.getOperation("one"),
   get_forecast: (client) => client.getForecast("one", { tickers: ["A", "B&C"], limit: 5 }),

@@ -25,6 +25,7 @@ import { Dispatcher } from "./queue/dispatcher.ts";
 import { newOwner } from "./queue/lease-recovery.ts";
 import { OperationNotifications } from "./queue/operation-notifications.ts";
 import { openReadiness } from "./readiness.ts";
+import { StoredReportLinks } from "./report/report-links.ts";
 import { Reports } from "./report/reports.ts";
 import { openProcesses } from "./request-process/open-processes.ts";
 import type { RequestProcesses } from "./request-process/request-processes.ts";
@@ -173,6 +174,7 @@ async function openService(parts: Parts, resources: OpenResources): Promise<Runn
     operations,
     blobs,
     reports,
+    reportLinks: new StoredReportLinks(database, keys),
     preparations,
     authenticate,
     localToken,

@@ -138,11 +138,23 @@ describe("the service writes no secret", { timeout: 600_000 }, () => {
     }
     const wrong = new Api(serving.url, { authorization: `Bearer ${key}x`, cookie: `sid=${SIGNATURE}` });
     note(await wrong.ask("GET", `/v1/operations${SAS}`));
+    const succeeded: string[] = [];
     for (const id of ids) {
       const ended = await api.ended(id);
       answers.push(JSON.stringify(ended), JSON.stringify(await collect(await api.events(id))));
+      if (ended.result?.output_name.startsWith("ml_engine")) succeeded.push(id);
       if (ended.result) outputs.push((await api.ask("GET", ended.result.output_url)).text);
     }
+    const link = JSON.parse((await api.ask("POST", `/v1/operations/${succeeded[0]}/report-link`)).text);
+    const token = String(link.url).split("/").at(-1)!;
+    secrets.set("a link to a report", token);
+    for (const path of [
+      `/reports/${token}/x`,
+      `/reports/${token}`,
+      `/reports/${token}`,
+      `/reports/${token}?x`,
+    ])
+      note(await new Api(serving.url).ask("GET", path));
     for (const path of ["/v1/operations", "/metrics", "/healthz", "/readyz", "/openapi.json"]) {
       note(await api.ask("GET", path));
     }

@@ -56,6 +56,7 @@ describe("a service with keys", { timeout: 600_000 }, () => {
         ["GET", "/v1/operations/x/events"],
         ["GET", "/v1/operations/x/report"],
         ["POST", "/v1/prepare"],
+        ["POST", "/v1/operations/x/report-link"],
         ["POST", "/v1/operations/x/cancel"],
         ["GET", "/data/feature_engine_a.json"],
         ["PUT", "/data/feature_engine_a.json"],
@@ -84,6 +85,7 @@ describe("a service with keys", { timeout: 600_000 }, () => {
       ["GET", `/v1/operations/${mine.id}/forecast`],
       ["GET", `/v1/operations/${mine.id}/verdict`],
       ["GET", `/v1/operations/${mine.id}/report`],
+      ["POST", `/v1/operations/${mine.id}/report-link`],
       ["POST", `/v1/operations/${mine.id}/cancel`],
       ["GET", `/data/${mine.result!.output_name}`],
       ["GET", "/data/feature_engine_hers.json"],
@@ -91,6 +93,11 @@ describe("a service with keys", { timeout: 600_000 }, () => {
       problemOf(await ben.ask(method, path), 404, "not_found");
     }
     assert.equal((await ann.ask("GET", `/v1/operations/${mine.id}/forecast`)).status, 200);
+    const link = await ann.ask("POST", `/v1/operations/${mine.id}/report-link`);
+    const opened = await new Api(serving.url).ask("GET", JSON.parse(link.text).url);
+    assert.deepEqual([opened.status, opened.headers.get("content-type")], [200, "text/html; charset=utf-8"]);
+    assert.equal(opened.text, (await ann.ask("GET", `/v1/operations/${mine.id}/report`)).text);
+    problemOf(await ann.ask("GET", JSON.parse(link.text).url), 404, "not_found");
     assert.deepEqual((await ben.list()).operations, []);
     const replay = JSON.stringify({ output_url: mine.result!.output_url });
     problemOf(await ben.post("replay", replay), 400, "url_not_allowed");
@@ -168,6 +175,7 @@ describe("a service with keys", { timeout: 600_000 }, () => {
     problemOf(await reader.put("feature_engine_r.json", "[]"), 403, "forbidden");
     problemOf(await reader.ask("GET", "/v1/operations/x/report"), 404, "not_found");
     problemOf(await reader.ask("POST", "/v1/prepare", "Date,A"), 403, "forbidden");
+    problemOf(await reader.ask("POST", "/v1/operations/x/report-link"), 404, "not_found");
   });
 
   test("prints how to make a key, and its lines work with it", () => assertQuickStartWithKeys(serving));

@@ -158,4 +158,17 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
   ],
   // What a payload has beside its inputs and its config.
   ["alter table mucast.operations add column options json not null default '{}'"],
+  // Links to reports, each of which is removed when it is used. `hash` is that of its token.
+  [
+    `create table mucast.report_links (
+       hash text primary key,
+       ordinal bigint generated always as identity,
+       caller text not null,
+       operation_id text not null references mucast.operations (id) on delete cascade,
+       expires_at timestamptz not null
+     )`,
+    "create index report_links_of_caller on mucast.report_links (caller, ordinal)",
+    "create index report_links_of_operation on mucast.report_links (operation_id)",
+    "create index report_links_expired on mucast.report_links (expires_at)",
+  ],
 ];

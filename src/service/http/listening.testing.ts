@@ -13,6 +13,7 @@ import { FakeKeyStore } from "../auth/fake-key-store.testing.ts";
 import { registerMcp } from "../mcp/register-mcp.ts";
 import { FakeOperations } from "../operations/fake-operations.testing.ts";
 import { Preparations, type PrepareFiles } from "../preparation/preparations.ts";
+import { FakeReportLinks } from "../report/fake-report-links.testing.ts";
 import { type DrawPage, Reports } from "../report/reports.ts";
 import { noTelemetry, type RequestDone } from "../telemetry/telemetry.ts";
 import { FakeBlobs } from "./blobs/fake-blobs.testing.ts";
@@ -71,6 +72,7 @@ export async function listen(
     keys,
     blobs,
     reports,
+    reportLinks: new FakeReportLinks(),
     preparations: new Preparations({ blobs, settings, run: parts.prepare ?? refusePreparation }),
     localToken: LOCAL_TOKEN,
     stallMilliseconds: parts.stallMilliseconds,

@@ -6,6 +6,7 @@ import { earlyRefusal } from "../server/problem-answer.ts";
 import { limitBodyTime } from "../server/request-bodies.ts";
 import { recordRequest } from "../server/request-telemetry.ts";
 import { SAFE_HEADERS } from "../server/send-problem.ts";
+import { shownPath } from "../server/shown-path.ts";
 import { AllowedHosts } from "./allowed-hosts.ts";
 import { AllowedOrigins } from "./allowed-origins.ts";
 import { authorizeRequest, KnownTokens } from "./authorize-request.ts";
@@ -66,9 +67,13 @@ function noRoute(request: FastifyRequest, routes: RouteTable): MucastError {
   if (allow.length > 0) {
     return new MucastError("method_not_allowed", `${request.method} is not allowed here`, { allow });
   }
-  return new MucastError("not_found", `there is nothing at ${show(path)}; /docs tells what there is`, {
-    path: "URL",
-  });
+  return new MucastError(
+    "not_found",
+    `there is nothing at ${show(shownPath(path))}; /docs tells what there is`,
+    {
+      path: "URL",
+    },
+  );
 }
 
 interface RoutePattern {

@@ -3,6 +3,7 @@ import { forecastViewSchema } from "../../../contract/api/forecast-view.ts";
 import { operationPageSchema, operationSchema } from "../../../contract/api/operation-view.ts";
 import { preparedBlobsSchema } from "../../../contract/api/prepared-blobs.ts";
 import { queueSchema } from "../../../contract/api/queue-view.ts";
+import { reportLinkSchema } from "../../../contract/api/report-link.ts";
 import { snapshotSchema, storedEventSchema } from "../../../contract/api/stored-event.ts";
 import { verdictViewSchema } from "../../../contract/api/verdict-view.ts";
 import { dlConfigSchema } from "../../../contract/config/dl-config.ts";
@@ -39,6 +40,7 @@ const RECEIVED: readonly z.ZodType[] = [
   outputBlobSchema,
   uploadedBlobSchema,
   preparedBlobsSchema,
+  reportLinkSchema,
 ];
 
 type JsonSchema = Record<string, unknown>;

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { reportLinkSchema } from "../../../contract/api/report-link.ts";
 import { MucastError } from "../../../contract/errors/errors.ts";
 import type { DrawPage } from "../../report/reports.ts";
 import { eventually, type Listening, listen } from "../listening.testing.ts";
@@ -86,6 +87,64 @@ test("a caller that leaves ends the drawing", async () => {
   leaving.abort();
   await assert.rejects(asked);
   await eventually(() => signal.aborted);
+});
+
+async function linked(path: string): Promise<string> {
+  const answer = await get(`${path}-link`, { method: "POST" });
+  assert.equal(answer.status, 200);
+  const { url, expires_at } = reportLinkSchema.parse(await answer.json());
+  assert.match(url, new RegExp(`^${service.origin}/reports/[\\w-]{43}$`));
+  assert.ok(Date.parse(expires_at) > Date.now());
+  return url.slice(service.origin.length);
+}
+
+test("a link opens a report once: HEAD and what a browser fetches beforehand leave it, and no line of the log has it", async () => {
+  const path = await linked(await submitted());
+  const count = drawings.length;
+  const head = await get(path, { method: "HEAD" });
+  assert.deepEqual([head.status, head.headers.get("cache-control")], [200, "no-store"]);
+  for (const header of ["sec-purpose", "purpose"]) {
+    const early = await get(path, { headers: { [header]: "prefetch;prerender" } });
+    assert.equal(early.status, 503);
+  }
+  assert.equal(drawings.length, count);
+  const asked = [get(path), get(path)];
+  (await begun(count + 1)).end.resolve(Buffer.from("<!doctype html>"));
+  const [first, second] = (await Promise.all(asked)).sort((a, b) => a.status - b.status);
+  assert.deepEqual([first!.status, second!.status], [200, 404]);
+  assert.equal(await first!.text(), "<!doctype html>");
+  assert.match(
+    first!.headers.get("content-security-policy")!,
+    /sandbox allow-scripts; frame-ancestors 'none'$/,
+  );
+  assert.equal(first!.headers.get("cache-control"), "no-store");
+  assert.equal(first!.headers.get("referrer-policy"), "no-referrer");
+  assert.equal(first!.headers.get("etag"), null);
+  const used = await get(path, { method: "HEAD" });
+  assert.equal(used.status, 404);
+  for (const misspelt of [`${path}/`, `/${path}`, path.replace("reports", "Reports"), `${path}?x=1`])
+    assert.ok((await get(misspelt)).status >= 400, misspelt);
+  const token = path.split("/").at(-1)!;
+  await eventually(() => service.logged.some((line) => line.includes('"route":"/reports/:token"')));
+  assert.deepEqual(
+    service.logged.filter((line) => line.includes(token)),
+    [],
+  );
+  assert.ok(!JSON.stringify(service.done).includes(token));
+});
+
+test("a link is made for a report that there is, and opens none whose output is removed after that", async () => {
+  const refusedLink = async (path: string) => {
+    const answer = await get(`${path}-link`, { method: "POST" });
+    return [answer.status, ((await answer.json()) as { code: string }).code];
+  };
+  assert.deepEqual(await refusedLink("/v1/operations/none/report"), [404, "not_found"]);
+  assert.deepEqual(await refusedLink(await submitted({ isEnded: false })), [409, "no_result"]);
+  const report = await submitted();
+  const path = await linked(report);
+  await service.store.remove(`data/ml_engine_${report.split("/")[3]}.json`);
+  assert.deepEqual(await refused(path), [404, "not_found"]);
+  assert.deepEqual(await refused("/reports/never-made"), [404, "not_found"]);
 });
 
 test("of what is not there, has not succeeded or has lost its output there is no report", async () => {

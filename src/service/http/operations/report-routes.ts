@@ -1,9 +1,14 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { API_OPERATIONS } from "../../../contract/api/operations.ts";
+import { type ReportLink, reportLinkSchema } from "../../../contract/api/report-link.ts";
+import { MucastError } from "../../../contract/errors/errors.ts";
 import { REPORT_POLICY } from "../../../report/page/page-policy.ts";
 import { matchesNone } from "../blobs/conditional-requests.ts";
-import { emptyAnswer, problemAnswers } from "../openapi/route-docs.ts";
+import { EXAMPLE_BLOBS } from "../openapi/examples.ts";
+import { emptyAnswer, jsonAnswer, problemAnswers } from "../openapi/route-docs.ts";
 import type { HttpApp, HttpOptions } from "../server/http-app.ts";
+import { publicOrigin } from "../server/public-origin.ts";
 import { requestAbort } from "../server/request-abort.ts";
 import { discardBodies } from "../server/request-bodies.ts";
 
@@ -15,9 +20,15 @@ const PAGE_HEADERS = {
 
 const ETAG = { type: "string", description: "Of the output and the version of mucast." } as const;
 
-/** `GET /v1/operations/{id}/report`. */
+/** `GET /v1/operations/{id}/report`, `POST /v1/operations/{id}/report-link` and `GET /reports/{token}`. */
 export function reportRoutes(app: HttpApp, options: HttpOptions, closing: AbortSignal): void {
   discardBodies(app);
+  reportRoute(app, options, closing);
+  linkRoute(app, options);
+  openLinkRoute(app, options, closing);
+}
+
+function reportRoute(app: HttpApp, { operations, reports }: HttpOptions, closing: AbortSignal): void {
   app.route({
     method: ["GET", "HEAD"],
     url: "/v1/operations/:id/report",
@@ -27,16 +38,99 @@ export function reportRoutes(app: HttpApp, options: HttpOptions, closing: AbortS
       const { id } = request.params;
       request.operationId = id;
       const caller = request.caller!;
-      const found = await options.reports.find(caller, await options.operations.get(caller, id));
-      reply.headers({ etag: found.etag, "cache-control": "private, no-cache" });
-      if (!matchesNone(request.headers, found.etag)) return reply.code(304).send();
-      reply.headers(PAGE_HEADERS);
-      if (request.method === "HEAD") return reply.send();
-      // Drawing may take longer than a connection may be idle, and has a time limit of its own.
-      request.raw.socket.setTimeout(0);
-      return reply.send(await options.reports.page(caller, found, requestAbort(reply, closing)));
+      const found = await reports.find(caller, await operations.get(caller, id));
+      const headers = { etag: found.etag, "cache-control": "private, no-cache" };
+      if (!matchesNone(request.headers, found.etag)) return reply.code(304).headers(headers).send();
+      if (request.method === "HEAD") return reply.headers({ ...PAGE_HEADERS, ...headers }).send();
+      const page = await drawn(reply, reports.page(caller, found, requestAbort(reply, closing)));
+      return reply.headers({ ...PAGE_HEADERS, ...headers }).send(page);
     },
   });
+}
+
+/** Drawing may take longer than a connection may be idle, and has a time limit of its own. */
+function drawn(reply: FastifyReply, page: Promise<Buffer>): Promise<Buffer> {
+  reply.request.raw.socket.setTimeout(0);
+  return page;
+}
+
+function linkRoute(app: HttpApp, { settings, operations, reports, reportLinks }: HttpOptions): void {
+  app.route({
+    method: "POST",
+    url: "/v1/operations/:id/report-link",
+    config: { access: "read" },
+    schema: linkDocs(),
+    handler: async (request): Promise<ReportLink> => {
+      const { id } = request.params;
+      request.operationId = id;
+      const caller = request.caller!;
+      await reports.find(caller, await operations.get(caller, id));
+      const { token, expiresAt } = await reportLinks.create(caller, id);
+      const url = `${publicOrigin(settings, request)}/reports/${token}`;
+      return { url, expires_at: expiresAt.toISOString() };
+    },
+  });
+}
+
+const linkParams = z.strictObject({ token: z.string() });
+
+/** Not in the document: a caller has the URL from the route above. */
+function openLinkRoute(
+  app: HttpApp,
+  { operations, reports, reportLinks }: HttpOptions,
+  closing: AbortSignal,
+): void {
+  app.route({
+    method: ["GET", "HEAD"],
+    url: "/reports/:token",
+    config: { access: "anyone", isPage: true, hasSecretPath: true },
+    schema: { hide: true, params: linkParams },
+    handler: async (request, reply) => {
+      checkOpened(request);
+      const isHead = request.method === "HEAD";
+      const { token } = request.params;
+      // Used up before the page is drawn: a second request that comes meanwhile gets none.
+      const { caller, operationId } = await (isHead ? reportLinks.find(token) : reportLinks.take(token));
+      request.caller = caller;
+      request.operationId = operationId;
+      const found = await reports.find(caller, await operations.get(caller, operationId));
+      if (isHead) return reply.headers(PAGE_HEADERS).send();
+      const page = await drawn(reply, reports.page(caller, found, requestAbort(reply, closing)));
+      return reply.headers(PAGE_HEADERS).send(page);
+    },
+  });
+}
+
+/**
+ * Refuses what a browser fetches before its user opens it: the link would be used up.
+ * @throws MucastError unavailable.
+ */
+function checkOpened({ headers }: FastifyRequest): void {
+  const purpose = [headers["sec-purpose"] ?? headers.purpose ?? headers["x-moz"] ?? []].flat().join();
+  if (!/prefetch|prerender|preview/i.test(purpose)) return;
+  const message = "the link opens a report once, so it is not fetched beforehand";
+  throw new MucastError("unavailable", message, { path: "Sec-Purpose", retryAfter: 1 });
+}
+
+const LINK: ReportLink = {
+  url: `${EXAMPLE_BLOBS}/reports/RHEqWv0yRr8cZ5c9p1nR5uQ2yqFz4Jm0bV3eX7tLk1s`,
+  expires_at: "2026-01-05T08:31:00.000Z",
+};
+
+function linkDocs() {
+  return {
+    operationId: "create_report_link",
+    summary: "A link that opens the report once",
+    description:
+      "For a browser, which sends no key with a page that it opens: the URL needs no credentials, works once and for a minute, on every " +
+      "service of this database. The page is that of get_report. No body is needed.",
+    tags: ["Operations"],
+    params: API_OPERATIONS.get_operation.input,
+    response: {
+      200: jsonAnswer("The link.", reportLinkSchema, LINK),
+      ...problemAnswers("read", ["not_found", "no_result", "other_result", "blob_unavailable", "too_large"]),
+    },
+  };
 }
 
 function reportDocs() {

@@ -15,6 +15,7 @@ import type { KeyStore } from "../../auth/key-store.ts";
 import type { Blobs } from "../../blobs/blobs.ts";
 import type { Caller, Operations, Scope } from "../../operations/operations.ts";
 import type { Preparations } from "../../preparation/preparations.ts";
+import type { ReportLinks } from "../../report/report-links.ts";
 import type { Reports } from "../../report/reports.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Telemetry, WatchedRequest } from "../../telemetry/telemetry.ts";
@@ -51,6 +52,8 @@ declare module "fastify" {
     isPage?: true;
     /** The handler reads the body piece by piece, without the time limit of small bodies. */
     isStreamed?: true;
+    /** The last part of the path is a secret, which no line of the log has. */
+    hasSecretPath?: true;
     /** The request does not count towards the requests a minute. */
     isUncounted?: true;
   }
@@ -76,6 +79,7 @@ export interface HttpOptions {
   readonly operations: Operations;
   readonly blobs: Blobs;
   readonly reports: Pick<Reports, "find" | "page">;
+  readonly reportLinks: ReportLinks;
   readonly preparations: Pick<Preparations, "prepare">;
   readonly authenticate: Authenticate;
   /** The operator's token, from the lock file. */

@@ -1,8 +1,14 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { shownUrl } from "../../../blob/policy.ts";
 import type { HttpOptions } from "./http-app.ts";
+import { shownPath } from "./shown-path.ts";
 
 const LONGEST_PATH_LOGGED = 200;
+
+/** Without secrets; of a route whose path has one, its pattern. */
+function loggedPath({ raw, routeOptions }: FastifyRequest): string {
+  if (routeOptions.config?.hasSecretPath) return routeOptions.url!;
+  return shownPath(raw.url!).slice(0, LONGEST_PATH_LOGGED);
+}
 
 /**
  * Records a request in traces and metrics, and logs one line when its answer has ended or its connection has closed.
@@ -30,7 +36,7 @@ export function recordRequest(
       {
         method,
         route,
-        path: shownUrl(raw.url!).slice(0, LONGEST_PATH_LOGGED),
+        path: loggedPath(request),
         status,
         ms: Math.round(performance.now() - begun),
         ...(operationId === undefined ? {} : { operation_id: operationId }),

@@ -1,0 +1,9 @@
+import { shownUrl } from "../../../blob/policy.ts";
+
+/** What follows is the token of a link, perhaps in a path that is misspelt so that no route has it. */
+const SECRET_PATH = /^(\/+reports\/+).+/i;
+
+/** The path of a request's URL as it may be shown: without query, and without the token of a link to a report. */
+export function shownPath(url: string): string {
+  return shownUrl(url).replace(SECRET_PATH, "$1…");
+}

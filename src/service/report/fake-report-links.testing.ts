@@ -1,0 +1,26 @@
+import { randomBytes } from "node:crypto";
+import type { Caller } from "../operations/operations.ts";
+import { type MadeLink, noLink, type OpenedLink, type ReportLinks } from "./report-links.ts";
+
+/** A fake: links in memory, which do not end by themselves. */
+export class FakeReportLinks implements ReportLinks {
+  readonly #links = new Map<string, OpenedLink>();
+
+  async create({ subject }: Pick<Caller, "subject">, operationId: string): Promise<MadeLink> {
+    const token = randomBytes(32).toString("base64url");
+    this.#links.set(token, { caller: { subject, scopes: new Set(["read"]) }, operationId });
+    return { token, expiresAt: new Date(Date.now() + 60_000) };
+  }
+
+  async find(token: string): Promise<OpenedLink> {
+    const link = this.#links.get(token);
+    if (link === undefined) throw noLink();
+    return link;
+  }
+
+  async take(token: string): Promise<OpenedLink> {
+    const link = await this.find(token);
+    this.#links.delete(token);
+    return link;
+  }
+}

@@ -1,0 +1,78 @@
+import { randomBytes } from "node:crypto";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { secretHash } from "../auth/api-key.ts";
+import type { KeyStore } from "../auth/key-store.ts";
+import type { Database } from "../database/database.ts";
+import type { Caller } from "../operations/operations.ts";
+import { findLink, insertLink, type LinkedReport, takeLink } from "../store/report-links.ts";
+
+/** A link that was made. */
+export interface MadeLink {
+  /** 256 random bits, base64url. Only this answer has it. */
+  readonly token: string;
+  readonly expiresAt: Date;
+}
+
+/** The caller of a link, who may read, and its operation. */
+export interface OpenedLink {
+  readonly caller: Caller;
+  readonly operationId: string;
+}
+
+/** Links by which a browser opens a report without credentials: once, and for a minute. */
+export interface ReportLinks {
+  /** @param operationId of an operation of the caller. @throws MucastError not_found where it was removed just now. */
+  create(caller: Pick<Caller, "subject">, operationId: string): Promise<MadeLink>;
+  /** Looks at a link, and leaves it. @throws MucastError not_found, for one that was used, has ended or never was; so does `take`. */
+  find(token: string): Promise<OpenedLink>;
+  /** Uses a link up. Where several requests take it, one gets it. */
+  take(token: string): Promise<OpenedLink>;
+}
+
+const LINK_SECONDS = 60;
+const TOKEN_BYTES = 32;
+const KEY_SUBJECT = /^key:([0-9a-f]{16})$/;
+
+/** Links in the database, which has only hashes of their tokens: every service on it opens them. */
+export class StoredReportLinks implements ReportLinks {
+  readonly #database: Database;
+  readonly #keys: Pick<KeyStore, "find">;
+
+  constructor(database: Database, keys: Pick<KeyStore, "find">) {
+    this.#database = database;
+    this.#keys = keys;
+  }
+
+  async create({ subject }: Pick<Caller, "subject">, operationId: string): Promise<MadeLink> {
+    const token = randomBytes(TOKEN_BYTES).toString("base64url");
+    const link = { hash: secretHash(token), caller: subject, operationId, seconds: LINK_SECONDS };
+    const expiresAt = await insertLink(this.#database, link);
+    if (expiresAt === undefined)
+      throw new MucastError("not_found", "the operation was just removed", { path: "id" });
+    return { token, expiresAt };
+  }
+
+  async find(token: string): Promise<OpenedLink> {
+    return this.#opened(await findLink(this.#database, secretHash(token), LINK_SECONDS));
+  }
+
+  async take(token: string): Promise<OpenedLink> {
+    return this.#opened(await takeLink(this.#database, secretHash(token), LINK_SECONDS));
+  }
+
+  /** A key that was revoked since the link was made opens nothing. */
+  async #opened(link: LinkedReport | undefined): Promise<OpenedLink> {
+    const keyId = KEY_SUBJECT.exec(link?.caller ?? "")?.[1];
+    const isRevoked = keyId !== undefined && (await this.#keys.find(keyId)) === undefined;
+    if (link === undefined || isRevoked) throw noLink();
+    const caller: Caller = { subject: link.caller, scopes: new Set(["read"]) };
+    return { caller, operationId: link.operationId };
+  }
+}
+
+/** The same for every link that opens nothing. */
+export function noLink(): MucastError {
+  const message =
+    "the link was used, has ended or never was: it opens a report once, within a minute; make a new one";
+  return new MucastError("not_found", message, { path: "URL" });
+}

@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import { beforeEach, test } from "node:test";
+import { DatabaseKeyStore } from "../auth/key-store.ts";
+import { onEachDatabase } from "../database/databases.testing.ts";
+import { StoredReportLinks } from "../report/report-links.ts";
+
+const USED = { code: "not_found" };
+
+onEachDatabase((tested) => {
+  const linksOf = () => new StoredReportLinks(tested.database(), new DatabaseKeyStore(tested.database()));
+  const ANN = { subject: "oidc:ann" };
+
+  beforeEach(async () => {
+    await tested.database().exec("truncate operations cascade");
+    await insert("op", ANN.subject);
+  });
+
+  async function insert(id: string, caller: string): Promise<void> {
+    await tested.database().query(
+      `insert into operations (id, caller, operation, feature_url, data_extractor_url, config, config_sha256, body_sha256)
+       values ($1, $2, 'run_ml_job', '', '', '{}', '', '')`,
+      [id, caller],
+    );
+  }
+
+  test("a link is taken once, whichever service is asked, and looking at it leaves it", async () => {
+    const { token, expiresAt } = await linksOf().create(ANN, "op");
+    assert.match(token, /^[\w-]{43}$/);
+    const seconds = (expiresAt.getTime() - Date.now()) / 1_000;
+    assert.ok(seconds > 0 && seconds < 120, `${seconds}`);
+    const opened = { caller: { ...ANN, scopes: new Set(["read"]) }, operationId: "op" };
+    assert.deepEqual(await linksOf().find(token), opened);
+    const taken = await Promise.allSettled(
+      [linksOf(), linksOf(), linksOf()].map((links) => links.take(token)),
+    );
+    const won = taken.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+    assert.deepEqual(won, [opened]);
+    await assert.rejects(linksOf().find(token), USED);
+    await assert.rejects(linksOf().take("never made"), USED);
+  });
+
+  test("a link ends after a minute, also by a clock that was set back, and the database has only its hash", async () => {
+    const database = tested.database();
+    for (const interval of ["-1 second", "2 minutes"]) {
+      const { token } = await linksOf().create(ANN, "op");
+      await database.query("update report_links set expires_at = now() + $1::interval", [interval]);
+      await assert.rejects(linksOf().take(token), USED, interval);
+      const { rows } = await database.query("select * from report_links");
+      assert.ok(!JSON.stringify(rows).includes(token));
+    }
+    await database.exec("update report_links set expires_at = now() - interval '1 second'");
+    await linksOf().create(ANN, "op");
+    assert.equal(
+      (await database.query("select 1 from report_links")).rows.length,
+      1,
+      "ended ones are removed",
+    );
+  });
+
+  test("of a caller's links the newest 100 open, and of another caller's operation there is none", async () => {
+    const links = linksOf();
+    const first = await links.create(ANN, "op");
+    const second = await links.create(ANN, "op");
+    for (let made = 2; made <= 100; made++) await links.create(ANN, "op");
+    await assert.rejects(links.find(first.token), USED);
+    await links.find(second.token);
+    await assert.rejects(links.create({ subject: "oidc:ben" }, "op"), USED);
+  });
+
+  test("a link opens nothing once its key is revoked, or its operation removed", async () => {
+    const database = tested.database();
+    const keys = new DatabaseKeyStore(database);
+    const { key } = await keys.create("x", ["read"]);
+    await insert("keyed", key.subject);
+    const [kept, revoked] = [await linksOf().create(key, "keyed"), await linksOf().create(key, "keyed")];
+    assert.equal((await linksOf().take(kept.token)).caller.subject, key.subject);
+    await keys.revoke(key.id);
+    await assert.rejects(linksOf().take(revoked.token), USED);
+    const { token } = await linksOf().create(ANN, "op");
+    await database.exec("delete from operations where id = 'op'");
+    await assert.rejects(linksOf().take(token), USED);
+  });
+});
