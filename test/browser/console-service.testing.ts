@@ -16,6 +16,7 @@ import type { HttpApp } from "../../src/service/http/server/http-app.ts";
 import type { Caller, Scope } from "../../src/service/operations/operations.ts";
 import type { FakeExecution } from "../../src/service/queue/fake-executor.testing.ts";
 import { recordOf, TestedQueue } from "../../src/service/queue/queue.testing.ts";
+import { StoredReportLinks } from "../../src/service/report/report-links.ts";
 import { Reports } from "../../src/service/report/reports.ts";
 import { noLog } from "../../src/service/telemetry/log.ts";
 import { noTelemetry } from "../../src/service/telemetry/telemetry.ts";
@@ -91,6 +92,7 @@ export class ConsoleService {
           Buffer.from(page(reported(this.queue.store.blobs.get(`data/${name}`)!))),
         cacheBytes: settings.report_cache_bytes,
       }),
+      reportLinks: new StoredReportLinks(this.database, this.keys),
       preparations: { prepare: () => Promise.reject(new Error("no test here prepares blobs")) },
       log: noLog,
       authenticate: await buildAuthenticate(settings, { keys: this.keys }),
