@@ -29,6 +29,14 @@ interface DevToolsSession {
   send(method: "Page.captureScreenshot", options: object): Promise<{ readonly data: string }>;
 }
 
+/** A request that the test answers. */
+export interface Route {
+  /** Sends it on, and gives the answer to the test alone. */
+  fetch(): Promise<unknown>;
+  /** Has the page see no answer. */
+  abort(): Promise<void>;
+}
+
 /** A file that the reader chooses. */
 export interface InputFile {
   readonly name: string;
@@ -57,6 +65,8 @@ export interface Page {
   waitForSelector(selector: string): Promise<unknown>;
   /** Of waiting for an element and of acting on it; 30 s otherwise. */
   setDefaultTimeout(milliseconds: number): void;
+  /** Has a handler answer requests of this address, as often as `times` says. */
+  route(address: string, handler: (route: Route) => Promise<void>, options: { times: number }): Promise<void>;
   readonly keyboard: { press(key: string): Promise<void> };
   reload(): Promise<unknown>;
   selectOption(selector: string, value: string): Promise<unknown>;

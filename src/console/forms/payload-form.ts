@@ -12,7 +12,7 @@ import { makeFields } from "./field-group.ts";
 import { PayloadDraft } from "./payload-draft.ts";
 import type { Path } from "./payload-tree.ts";
 import { makeRawPayload } from "./raw-payload.ts";
-import { makeRefusal } from "./refusal.ts";
+import { AT_FIELDS, makeRefusal } from "./refusal.ts";
 import { type FormPart, prunable } from "./schema-fields.ts";
 import { SubmissionKey } from "./submission-key.ts";
 import { submitPayload } from "./submit-payload.ts";
@@ -180,6 +180,7 @@ export class PayloadForm {
     fill(this.#said, isSending && "Being sent. Where the service is busy or away, it is sent again.");
     if (!isSending) return;
     this.#refusal.clear();
+    this.#raw.showRefused([]);
     this.#showFaults(new Map());
   }
 
@@ -209,7 +210,8 @@ export class PayloadForm {
       this.#fields.places.map(({ path }) => path),
     );
     const messages = new Map([...at].map(([name, found]) => [name, found.map((fault) => fault.message)]));
-    this.#refusal.showProblem(problem, elsewhere, faults.length - elsewhere.length);
+    const place = this.#tab === RAW ? "below the JSON" : AT_FIELDS;
+    this.#refusal.showProblem(problem, elsewhere, faults.length - elsewhere.length, place);
     this.#raw.showRefused(faults);
     this.#showFaults(messages)?.focus();
   }

@@ -5,7 +5,7 @@ import type { ViewContext } from "../view.ts";
 import { faultsIn, pathName, placeFaults } from "./fault-places.ts";
 import { type Control, fieldControl, newId } from "./field-control.ts";
 import { DATES, PREPARE_FIELDS, preparedInWords, prepareOptions } from "./prepare-options.ts";
-import { makeRefusal, type Refusal } from "./refusal.ts";
+import { AT_FIELDS, makeRefusal, type Refusal } from "./refusal.ts";
 import { onBytesSent } from "./upload-fetch.ts";
 import { takeDrops } from "./upload-list.ts";
 import { sizeInWords } from "./upload-row.ts";
@@ -92,7 +92,7 @@ function showError(error: unknown, controls: readonly Control[], refusal: Refusa
   const faults = faultsIn(error.problem);
   const paths = controls.map(({ field }) => field.path);
   const { at, elsewhere } = placeFaults(faults, paths);
-  refusal.showProblem(error.problem, elsewhere, faults.length - elsewhere.length);
+  refusal.showProblem(error.problem, elsewhere, faults.length - elsewhere.length, AT_FIELDS);
   const faulty = controls.filter(({ field }) => at.has(pathName(field.path)));
   for (const control of faulty)
     control.showFaults(at.get(pathName(control.field.path))!.map(({ message }) => message));

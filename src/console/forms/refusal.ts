@@ -1,4 +1,5 @@
 import { MucastApiError } from "../../client/index.ts";
+import { counted } from "../../contract/errors/wording.ts";
 import type { Problem } from "../../contract/problems/problem.ts";
 import { element, fill } from "../dom.ts";
 import { shown } from "../shown-text.ts";
@@ -7,37 +8,36 @@ import type { ShownFault } from "./fault-places.ts";
 /** Characters of one sentence of the service that a form shows. */
 const LONGEST_SENTENCE = 1_000;
 
+/** Where faults stand that concern a field. */
+export const AT_FIELDS = "at the fields concerned";
+
 /** Why something was refused, above what has to be changed. A screen reader says it at once. */
 export interface Refusal {
   readonly element: HTMLElement;
   clear(): void;
   /** @param sentences in words of the console or of the service. */
   say(...sentences: readonly string[]): void;
-  /** @param elsewhere faults that no field is for. @param placed how many stand at their fields. */
-  showProblem(problem: Problem, elsewhere: readonly ShownFault[], placed: number): void;
+  /** @param elsewhere faults that no field is for. @param placed how many stand in another `place`. */
+  showProblem(problem: Problem, elsewhere: readonly ShownFault[], placed: number, place: string): void;
 }
 
 export function makeRefusal(): Refusal {
-  const place = element("div", { class: "refusal", role: "alert" });
+  const box = element("div", { class: "refusal", role: "alert" });
   const say = (...sentences: readonly string[]) =>
-    fill(place, ...sentences.map((sentence) => element("p", {}, shown(sentence, LONGEST_SENTENCE))));
+    fill(box, ...sentences.map((sentence) => element("p", {}, shown(sentence, LONGEST_SENTENCE))));
   return {
-    element: place,
-    clear: () => fill(place),
+    element: box,
+    clear: () => fill(box),
     say,
-    showProblem: ({ title, advice }, elsewhere, placed) => {
-      const where =
-        placed === 0
-          ? ""
-          : placed === 1
-            ? " One fault stands at its field."
-            : ` ${placed} faults stand at their fields.`;
+    showProblem: ({ title, advice }, elsewhere, placed, place) => {
+      const faults = counted(placed, "fault");
+      const where = placed === 0 ? "" : ` ${faults} ${placed === 1 ? "stands" : "stand"} ${place}.`;
       say(`${title}.${where} ${advice}`);
       if (elsewhere.length === 0) return;
       const items = elsewhere.map(({ path, message }) =>
         element("li", {}, shown(path === "" ? message : `${path}: ${message}`, LONGEST_SENTENCE)),
       );
-      place.append(element("ul", {}, ...items));
+      box.append(element("ul", {}, ...items));
     },
   };
 }
