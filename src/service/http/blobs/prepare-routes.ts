@@ -114,8 +114,8 @@ function prepareDocs() {
       "seconds for a large CSV, and stores neither where one cannot be stored. Name `tickers` once for each of them.",
     tags: ["Blobs"],
     querystring: prepareQuery,
-    // The service reads the bytes whatever their Content-Type.
-    body: { content: { "text/csv": { schema: { type: "string", format: "binary" } } } },
+    // The service reads the bytes whatever their Content-Type; generators of clients know no text/csv.
+    body: { content: { "application/octet-stream": { schema: { type: "string", format: "binary" } } } },
     response: {
       200: jsonAnswer("Both blobs are stored.", preparedBlobsSchema, PREPARED),
       ...problemAnswers("write", [

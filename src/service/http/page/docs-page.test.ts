@@ -81,6 +81,8 @@ test("a curl line is quoted for the shell", () => {
     `curl -s http://h/v1/x \\\n  -H 'Content-Type: application/json' \\\n  -d '{"a": "it'\\''s"}'`,
   );
   assert.equal(curlLine({ method: "POST", url: "http://h/$ID" }), 'curl -s -X POST "http://h/$ID"');
+  const sent = curlLine({ method: "POST", url: "http://h/v1/prepare", file: "prices.csv" });
+  assert.equal(sent, "curl -s --data-binary @prices.csv http://h/v1/prepare");
   assert.equal(curlLine({ method: "GET", url: "http://h/?a=1&b=2" }), "curl -s 'http://h/?a=1&b=2'");
 });
 

@@ -49,6 +49,7 @@ function curlOf(
     url: `${service.origin}${path.replace("{id}", "$ID").replace("{name}", name)}`,
     hasCredentials: service.hasCredentials,
     isStream: path.endsWith("/events"),
+    ...(path === "/v1/prepare" ? { file: "prices.csv" } : {}),
     ...(upload === undefined ? {} : { from: `${service.origin}/examples/${upload}` }),
     ...(example === undefined ? {} : { body: JSON.stringify(example, null, 2) }),
   });

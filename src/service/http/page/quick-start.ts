@@ -62,6 +62,8 @@ interface CurlRequest {
   readonly url: string;
   /** JSON text. */
   readonly body?: string;
+  /** A file of the reader, which the line sends as it is. */
+  readonly file?: string;
   /** URL that needs no credentials and whose answer the line uploads. */
   readonly from?: string;
   /** Seconds that the answer may wait for the end of the job. */
@@ -73,10 +75,11 @@ interface CurlRequest {
 
 /** A request as a command line of curl, for a POSIX shell. */
 export function curlLine(request: CurlRequest): string {
-  const { method, url, body, from, wait, hasCredentials, isStream } = request;
+  const { method, url, body, file, from, wait, hasCredentials, isStream } = request;
   const words = ["curl", isStream ? "-sN" : "-s"];
   if (from !== undefined) words.unshift("curl", "-s", quoted(from), "|");
   if (from !== undefined) words.push("-T", "-");
+  else if (file !== undefined) words.push("--data-binary", `@${file}`);
   else if (method === "POST" && body === undefined) words.push("-X", "POST");
   // Double quotes, so that the shell expands the variable.
   if (hasCredentials) words.push("-H", '"Authorization: Bearer $MUCAST_KEY"');
