@@ -62,8 +62,8 @@ export class Gauge {
   }
 
   #show({ waiting, running, own, service: { cores } }: QueueView): void {
-    const own_ = this.#options.hasCredentials ? ` (${own.running} and ${own.waiting} of them yours)` : "";
-    const words = `${counted(running, "operation")} ${running === 1 ? "runs" : "run"}, ${waiting} wait${waiting === 1 ? "s" : ""}${own_}`;
+    const yours = (count: number) => (this.#options.hasCredentials ? ` (${count} yours)` : "");
+    const words = `${counted(running, "operation")} run${running === 1 ? "s" : ""}${yours(own.running)}, ${waiting} wait${waiting === 1 ? "s" : ""}${yours(own.waiting)}`;
     const used = cores === null ? undefined : `${cores.used} of ${counted(cores.of, "core")} in use`;
     fill(
       this.element,

@@ -69,7 +69,6 @@ export interface Page {
   route(address: string, handler: (route: Route) => Promise<void>, options: { times: number }): Promise<void>;
   readonly keyboard: { press(key: string): Promise<void> };
   reload(): Promise<unknown>;
-  selectOption(selector: string, value: string): Promise<unknown>;
   on(event: "console", listener: (message: { type(): string; text(): string }) => void): void;
   on(event: "pageerror", listener: (error: Error) => void): void;
   on(event: "request", listener: (request: { url(): string }) => void): void;

@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
+import { MucastClient } from "../../src/client/client.ts";
 import { MucastError } from "../../src/contract/errors/errors.ts";
 import type { EpochPoint } from "../../src/contract/output/job-events.ts";
 import { problemOf } from "../../src/contract/problems/problem.ts";
 import { mlText } from "../../src/report/data/outputs.testing.ts";
+import { FEATURES, PRICES, payload } from "../service/inputs.testing.ts";
+import { endServices, startServe } from "../service/service.testing.ts";
 import {
   type Browser,
   type ContextOptions,
@@ -41,20 +44,20 @@ interface Opened {
   readonly close: () => Promise<void>;
 }
 
-async function open(address = "", options: ContextOptions = {}): Promise<Opened> {
+async function open(address = "", options: ContextOptions = {}, url = service.url): Promise<Opened> {
   const context = await browser.newContext({ viewport: WIDE, ...options });
   const page = await context.newPage();
   const unwanted: string[] = [];
   page.on("console", (message) => unwanted.push(`${message.type()}: ${message.text()}`));
   page.on("pageerror", (error) => unwanted.push(String(error)));
   page.on("request", (request) => {
-    if (!request.url().startsWith(service.url)) unwanted.push(`request: ${request.url()}`);
+    if (!request.url().startsWith(url)) unwanted.push(`request: ${request.url()}`);
   });
   page.on("dialog", (dialog) => {
     unwanted.push(`dialog: ${dialog.message()}`);
     dialog.dismiss();
   });
-  await page.goto(`${service.url}${address}`);
+  await page.goto(`${url}${address}`);
   return { page, unwanted, close: () => context.close() };
 }
 
@@ -73,7 +76,7 @@ async function signIn(page: Page, token: string): Promise<void> {
 }
 
 /** Only a page that never comes so far waits so long. */
-const HANG_MS = 600_000;
+const HANG_MS = 60_000;
 const LOOK_MS = 50;
 
 /** Waits until an expression of the page is true. */
@@ -175,7 +178,7 @@ test("another caller's operation is not found, and the gauge has nothing of it b
   await untilText(page, "not_found");
   await show(page, "#/operations");
   await untilText(page, "There is no operation yet");
-  await untilText(page, "1 operation runs, 0 wait (0 and 0 of them yours)");
+  await untilText(page, "1 operation runs (0 yours), 0 wait (0 yours)");
   assert.deepEqual(beyondRefusals(unwanted, 404), []);
   execution.end({ kind: "lost", reason: "the test is over" });
   (await service.queue.executor.next()).end({ kind: "lost", reason: "the test is over" });
@@ -375,5 +378,26 @@ test("axe finds nothing in any view, none is wider than its window, wide, narrow
   assert.deepEqual(unwanted, []);
   trained.execution.end({ kind: "lost", reason: "the test is over" });
   (await service.queue.executor.next()).end({ kind: "lost", reason: "the test is over" });
+  await close();
+});
+
+test("a page follows a real job through a kill of its service, to the forecast and the report", async (t) => {
+  t.after(endServices);
+  const real = await startServe();
+  const client = new MucastClient({ baseUrl: real.url });
+  await client.putBlob("feature_engine_one.json", FEATURES);
+  await client.putBlob("data_extractor_one.json", PRICES);
+  const { page, close } = await open("", {}, `${real.url}/`);
+  await untilText(page, "There is no operation yet");
+  const { id } = await client.runMlJob(payload(real.url, "one"), { idempotencyKey: "one" });
+  await show(page, `#/operations/${id}`);
+  await untilText(page, "Running for");
+  await real.kill9();
+  await untilText(page, "Offline since ");
+  await startServe({ folder: real.folder, port: real.port });
+  await untilText(page, "The next-day log-return mu of 2 tickers");
+  await until(page, '/started.*succeeded/s.test(document.querySelector(".happenings").innerText)');
+  const report = await page.evaluate<string>('document.querySelector(".button.main").href');
+  assert.equal((await fetch(report)).headers.get("content-type"), "text/html; charset=utf-8");
   await close();
 });

@@ -1,7 +1,7 @@
 import type { Problem } from "../../client/index.ts";
 import { element, fill } from "../dom.ts";
 import { PAGE } from "../session.ts";
-import { shown } from "../shown-text.ts";
+import { prose, shown } from "../shown-text.ts";
 
 interface SignIn {
   /** Why the reader has to sign in again. */
@@ -12,7 +12,7 @@ interface SignIn {
 const WORDS = {
   keys: {
     label: "API key",
-    hint: "As mucast keys create printed it: mucast_, an id and a secret.",
+    hint: "As `mucast keys create` printed it: mucast_, an id and a secret.",
     refused: "The service does not know this key: it is mistyped, or it was revoked.",
   },
   oidc: {
@@ -45,7 +45,7 @@ export function showSignIn({ said, onSignedIn }: SignIn): void {
     { class: "sign-in" },
     element("label", { for: "token" }, words.label),
     token,
-    element("p", { id: "token-hint", class: "hint" }, words.hint),
+    element("p", { id: "token-hint", class: "hint" }, ...prose(words.hint, 200)),
     element(
       "label",
       { class: "check" },

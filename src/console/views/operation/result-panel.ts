@@ -42,11 +42,29 @@ export function resultPanel(context: ViewContext): Panel {
   };
 }
 
-/** A link cannot send a key, so a report of a keyed caller has no address yet. */
-function reportLink({ id }: OperationView, { baseUrl, hasCredentials }: ViewContext): HTMLElement | false {
-  if (hasCredentials) return false;
-  const href = `${baseUrl}v1/operations/${encodeURIComponent(id)}/report`;
-  return element("a", { class: "button main", href, target: "_blank", rel: "noopener" }, "Open the report");
+/** A link cannot send a key: without one it leads to the report itself, else to an address that opens once, within a minute. */
+function reportLink(
+  { id }: OperationView,
+  { client, baseUrl, hasCredentials, notify, signal }: ViewContext,
+): HTMLElement {
+  if (!hasCredentials) {
+    const href = `${baseUrl}v1/operations/${encodeURIComponent(id)}/report`;
+    return element("a", { class: "button main", href, target: "_blank", rel: "noopener" }, "Open the report");
+  }
+  const button = element("button", { type: "button", class: "main" }, "Open the report");
+  button.addEventListener("click", async () => {
+    button.disabled = true;
+    try {
+      const { url } = await client.createReportLink(id, { signal });
+      // A tab of its own, which cannot reach this one. Browsers allow it for a few seconds after the click.
+      open(url, "_blank", "noopener");
+    } catch (error) {
+      if (!signal.aborted) notify(`There is no report. ${errorWords(error)}`, "failed");
+    } finally {
+      button.disabled = false;
+    }
+  });
+  return button;
 }
 
 /** A link cannot send a key, so the bytes come through fetch where one is needed. */

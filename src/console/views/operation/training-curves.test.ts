@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { TrainingCurves } from "./training-curves.ts";
+
+function point(
+  ticker: string,
+  epoch: number,
+  train: number | null,
+  validation: number | null,
+  member?: number,
+) {
+  return {
+    ticker,
+    epoch,
+    train_loss: train,
+    validation_loss: validation,
+    ...(member === undefined ? {} : { member }),
+  };
+}
+
+test("epochs that come twice, or in another order, are each there once, by epoch", () => {
+  const curves = new TrainingCurves();
+  curves.add({ points: [point("A", 2, 0.5, 0.6), point("A", 1, 0.9, 1)] });
+  curves.add({ points: [point("A", 2, 0.5, 0.6), point("A", 3, 0.4, null)], left_out: 4 });
+  const { points, best } = curves.of("A");
+  assert.deepEqual(
+    points.map(({ epoch, train, validation }) => [epoch, train, validation]),
+    [
+      [1, 0.9, 1],
+      [2, 0.5, 0.6],
+      [3, 0.4, null],
+    ],
+  );
+  assert.equal(best?.epoch, 2);
+  assert.equal(curves.leftOut, 4);
+});
+
+test("a long training is thinned evenly and keeps its best and its last epoch", () => {
+  const curves = new TrainingCurves();
+  for (let epoch = 1; epoch <= 100_001; epoch += 1)
+    curves.add({ points: [point("A", epoch, 1, epoch === 77_777 ? 0.1 : 1)] });
+  const { points, best } = curves.of("A");
+  assert.ok(points.length > 256 && points.length <= 514, String(points.length));
+  assert.equal(best?.epoch, 77_777);
+  assert.ok(points.includes(best!) && points.at(-1)!.epoch === 100_001);
+  const steps = points.slice(2, 200).map(({ epoch }, i) => epoch - points[i + 1]!.epoch);
+  assert.equal(new Set(steps).size, 1);
+});
+
+test("the median is that of the networks that have an epoch, and of finite losses alone", () => {
+  const curves = new TrainingCurves();
+  for (const [ticker, loss] of [
+    ["A", 1],
+    ["B", 3],
+    ["C", null],
+  ] as const)
+    curves.add({ points: [point(ticker, 1, loss, 2)] });
+  curves.add({ points: [point("B", 2, 5, null)] });
+  assert.deepEqual(curves.median(), [
+    { epoch: 1, train: 2, validation: 2 },
+    { epoch: 2, train: 5, validation: null },
+  ]);
+});
+
+test("of more networks than fit those that began first stay, and members of an ensemble are networks of their own", () => {
+  const curves = new TrainingCurves();
+  curves.add({ points: [point("A", 1, 1, 1, 0), point("A", 1, 1, 1, 1)] });
+  for (let i = 0; i < 1_000; i += 1) curves.add({ points: [point(`T${i}`, 1, 1, 1)] });
+  assert.equal(curves.networks.length, 500);
+  assert.deepEqual(curves.networks.slice(0, 3), ["A, network 1", "A, network 2", "T0"]);
+});
