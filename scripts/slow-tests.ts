@@ -135,6 +135,7 @@ export const LONGEST: readonly string[] = [
   "test/docs/docs.test.ts",
   "src/service/queue/lease-recovery.test.ts",
   "src/executors/container-apps/job-container.test.ts",
+  "test/browser/console.test.ts",
   "test/browser/report.test.ts",
   "test/end-to-end/azure-storage.test.ts",
   "test/planted-signals.test.ts",

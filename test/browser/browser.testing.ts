@@ -20,6 +20,8 @@ export interface ContextOptions {
 
 export interface Context {
   newPage(): Promise<Page>;
+  /** Those that pages have opened, too. */
+  pages(): Page[];
   newCDPSession(page: Page): Promise<DevToolsSession>;
   close(): Promise<void>;
 }
@@ -72,6 +74,7 @@ export interface Page {
   on(event: "console", listener: (message: { type(): string; text(): string }) => void): void;
   on(event: "pageerror", listener: (error: Error) => void): void;
   on(event: "request", listener: (request: { url(): string }) => void): void;
+  on(event: "download", listener: (download: { suggestedFilename(): string }) => void): void;
   on(event: "dialog", listener: (dialog: { message(): string; dismiss(): Promise<void> }) => void): void;
   close(): Promise<void>;
 }

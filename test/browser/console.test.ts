@@ -6,10 +6,12 @@ import { MucastError } from "../../src/contract/errors/errors.ts";
 import type { EpochPoint } from "../../src/contract/output/job-events.ts";
 import { problemOf } from "../../src/contract/problems/problem.ts";
 import { mlText } from "../../src/report/data/outputs.testing.ts";
+import { eventually } from "../service/eventually.testing.ts";
 import { FEATURES, PRICES, payload } from "../service/inputs.testing.ts";
 import { endServices, startServe } from "../service/service.testing.ts";
 import {
   type Browser,
+  type Context,
   type ContextOptions,
   isScrolledAway,
   judge,
@@ -41,13 +43,17 @@ after(async () => {
 interface Opened {
   readonly page: Page;
   readonly unwanted: string[];
+  /** Names of files that it has saved. */
+  readonly saved: string[];
+  readonly context: Context;
   readonly close: () => Promise<void>;
 }
 
 async function open(address = "", options: ContextOptions = {}, url = service.url): Promise<Opened> {
   const context = await browser.newContext({ viewport: WIDE, ...options });
   const page = await context.newPage();
-  const unwanted: string[] = [];
+  const [unwanted, saved]: [string[], string[]] = [[], []];
+  page.on("download", (download) => saved.push(download.suggestedFilename()));
   page.on("console", (message) => unwanted.push(`${message.type()}: ${message.text()}`));
   page.on("pageerror", (error) => unwanted.push(String(error)));
   page.on("request", (request) => {
@@ -58,7 +64,7 @@ async function open(address = "", options: ContextOptions = {}, url = service.ur
     dialog.dismiss();
   });
   await page.goto(`${url}${address}`);
-  return { page, unwanted, close: () => context.close() };
+  return { page, unwanted, saved, context, close: () => context.close() };
 }
 
 /** The same, signed in. */
@@ -76,7 +82,7 @@ async function signIn(page: Page, token: string): Promise<void> {
 }
 
 /** Only a page that never comes so far waits so long. */
-const HANG_MS = 60_000;
+const HANG_MS = 600_000;
 const LOOK_MS = 50;
 
 /** Waits until an expression of the page is true. */
@@ -280,6 +286,27 @@ test("what a job leaves is shown as text, whatever its tickers are called: forec
   await untilText(page, "Interval, 90 %");
   await page.click(".view > div > p > button");
   await untilText(page, "succeeded");
+  assert.deepEqual(unwanted, []);
+  await close();
+});
+
+test("a keyed caller saves the output and opens the report in a tab of its own, which knows no key", async () => {
+  const begun = await service.begin(writer.caller);
+  service.succeed(begun, mlText());
+  await service.queue.ended(writer.caller, begun.id);
+  const { page, unwanted, saved, context, close } = await openAs(writer, `#/operations/${begun.id}`);
+  await untilText(page, "Download the output");
+  await page.click("section .buttons button:nth-child(2)");
+  await untilText(page, "Download the output");
+  await eventually("the output is saved", () => (saved.length === 0 ? undefined : saved));
+  assert.deepEqual(saved, [`ml_engine_${begun.id}.json`]);
+  await page.click("button.main");
+  const report = await eventually("the report is open", () => context.pages()[1]);
+  await untilText(report, "R²");
+  assert.deepEqual(
+    await report.evaluate("[location.pathname.split('/')[1], opener, document.referrer, origin]"),
+    ["reports", null, "", "null"],
+  );
   assert.deepEqual(unwanted, []);
   await close();
 });
