@@ -96,6 +96,12 @@ const OWN_PRICES: Check = {
   }),
 };
 
+/** As TINY, with a price CSV beside the blobs. */
+const TINY_WITH_PRICES: Check = {
+  ...TINY,
+  files: () => ({ "examples/tiny/prices.csv": prices() }),
+};
+
 function program(file: string, before = ""): Check {
   return { by: "program", file, before };
 }
@@ -173,6 +179,8 @@ export const CHECKS: readonly Entry[] = [
   ["docs/walkthrough.md", "curl -i -H", TINY],
   ["docs/walkthrough.md", "curl -N", TINY],
   ["docs/walkthrough.md", "curl http://127.0.0.1:8080/v1/operations/32ba7cd3", TINY],
+  ["docs/walkthrough.md", "curl -s --fail -o report.html", TINY],
+  ["docs/walkthrough.md", "curl -s --data-binary @prices.csv", TINY_WITH_PRICES],
   ["docs/walkthrough.md", "curl -H 'Content-Type", TINY],
   [
     "docs/walkthrough.md",

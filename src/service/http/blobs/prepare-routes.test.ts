@@ -7,8 +7,10 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { preparedBlobsSchema } from "../../../contract/api/prepared-blobs.ts";
 import { MucastError } from "../../../contract/errors/errors.ts";
+import type { Caller } from "../../operations/operations.ts";
 import type { PreparedFile, PreparedFiles, PrepareOrder } from "../../request-process/messages.ts";
 import { ask, eventually, type Listening, listen } from "../listening.testing.ts";
+import { FakeFullStore } from "./fake-full-store.testing.ts";
 
 const LIMIT = 1_000;
 
@@ -108,6 +110,25 @@ test("a blob of that id with other bytes stays, and so does what the caller had 
   await service.store.put("data/feature_engine_half.json", "other");
   assert.deepEqual(await codeOf(post("?id=half", "x")), [412, "precondition_failed"]);
   assert.equal(await stored("data_extractor_half.json"), undefined);
+});
+
+test("of the same CSV at the same time both blobs are written once", async () => {
+  const answers = await Promise.all([post("", "same"), post("", "same")]);
+  const prepared = answers.map(({ text }) => preparedBlobsSchema.parse(JSON.parse(text)));
+  assert.deepEqual(prepared.map(({ written }) => written).sort(), [false, true]);
+  assert.equal(prepared[0]!.feature_url, prepared[1]!.feature_url);
+});
+
+test("where the storage fails at the second blob, the first is taken back", async (t) => {
+  const begin = service.blobs.beginUpload.bind(service.blobs);
+  t.mock.method(service.blobs, "beginUpload", async (caller: Caller, name: string, bytes: number) => {
+    const upload = await begin(caller, name, bytes);
+    return name.startsWith("feature") ? { ...upload, store: new FakeFullStore("ENOSPC") } : upload;
+  });
+  const before = service.blobs.uploads.length;
+  assert.deepEqual(await codeOf(post("?id=broken", "x")), [507, "storage_full"]);
+  assert.deepEqual(service.blobs.uploads.slice(before), [1, "discarded"]);
+  assert.equal(await stored("data_extractor_broken.json"), undefined);
 });
 
 test("a caller that leaves ends it, and a caller may have two at the same time", async () => {

@@ -69,18 +69,23 @@ function checkHeaders(headers: IncomingMessage["headers"], limit: number): void 
   throw new MucastError("invalid_request", message, { path: "Content-Range" });
 }
 
+/** In the order in which a person reads it. */
 function answerOf(prepared: Prepared, urlOf: (name: string) => string): PreparedBlobs {
-  const { names, storeUrl: _, learningEnd, tickers, features, warnings, ...facts } = prepared;
+  const { id, names, tickers, dates, start, end, learningEnd, features, warnings, written } = prepared;
   return {
-    ...facts,
-    learning_end: learningEnd ?? null,
+    id,
     feature_url: urlOf(names.features),
     data_extractor_url: urlOf(names.prices),
     tickers: listed(tickers),
     ticker_count: tickers.length,
+    dates,
+    start,
+    end,
+    learning_end: learningEnd ?? null,
     features: [...features],
     warnings: listed(warnings),
     warning_count: warnings.length,
+    written,
   };
 }
 
