@@ -173,6 +173,51 @@ test("what a blob may hold is in the policy of an environment, and refused where
   }
 });
 
+/** What may stand before the key of a blob that is not the caller's, in spellings that a storage or a parser might take for plain ones. */
+const DISGUISED = [
+  "KEY-00000000000000be",
+  "Key-00000000000000be",
+  "%6bey-00000000000000be",
+  "key%2D00000000000000be",
+  "key-00000000000000be.",
+  "./key-00000000000000be",
+  "x/../key-00000000000000be",
+  "/key-00000000000000be",
+  "key-00000000000000be/",
+  "key-00000000000000be\\",
+  "key-00000000000000be/key-0123456789abcdef",
+  "key-0123456789abcdef/key-00000000000000be",
+  "key-0123456789abcdef/../key-00000000000000be",
+];
+
+test("no spelling of another caller's space is read with the credentials of the container", () => {
+  const container = "https://a.example/c";
+  for (const space of ["", "key-0123456789abcdef"]) {
+    const policy = {
+      ...policyOf({ allowed: [container], privateOrigins: [], blobUrl: container }),
+      own: { space, named: [] },
+    };
+    for (const disguise of DISGUISED) {
+      for (const host of [
+        container,
+        "https://A.example/c",
+        "https://a.example/C",
+        "https://a.example:443/c",
+      ]) {
+        const url = `${host}/${disguise}/${BLOB}`;
+        let kind = "refused";
+        try {
+          kind = checkInputLocation(url, policy).kind;
+        } catch (error) {
+          assert.ok(error instanceof MucastError && error.code === "url_not_allowed", url);
+        }
+        // As it is written and without credentials, as any reader may.
+        assert.ok(kind === "refused" || kind === "remote", url);
+      }
+    }
+  }
+});
+
 test("a job of a caller reads the container's blobs of its own space, and others only where its order names them", () => {
   const container = "https://a.example/c";
   const [own, other] = ["key-0123456789abcdef", "key-00000000000000be"];

@@ -1,5 +1,5 @@
+import { stat } from "node:fs/promises";
 import { MucastError } from "../contract/errors/errors.ts";
-import { isPipe } from "./folder/local-pipe.ts";
 import { filePath, isUrl } from "./location.ts";
 import { withoutSignature } from "./policy.ts";
 
@@ -11,7 +11,7 @@ export async function refusePipe(location: string): Promise<void> {
   const isFile = /^file:/i.test(location);
   if (isUrl(location) && !isFile) return;
   const path = isFile ? filePath(location) : location;
-  if (!(await isPipe(path).catch(() => false))) return;
+  if ((await stat(path).catch(() => undefined))?.isFIFO() !== true) return;
   const name = withoutSignature(location);
   const message = `${name} is a pipe, which can be read once alone; write its bytes to a file and name that`;
   throw new MucastError("invalid_request", message, { value: name });

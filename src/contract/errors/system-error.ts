@@ -28,6 +28,7 @@ const CAUSES: Readonly<Record<string, string>> = {
   ELOOP: "a symbolic link cannot be followed there",
   EMFILE: "too many open files",
   EIO: "the device failed",
+  ENXIO: "it is a socket, or a device that is not there",
   EADDRINUSE: "another process listens there",
   EADDRNOTAVAIL: "it is no address of this machine",
   ENOTFOUND: "no such host is known",
