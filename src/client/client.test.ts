@@ -98,6 +98,14 @@ test("an answer that breaks off is asked for again where that is safe", async ()
   });
 });
 
+test("work that took too long is not asked for again, and a page that is none is an error", async () => {
+  await against([refusal("timed_out")], async (client, { asked }) => {
+    await assert.rejects(client.prepare("Date,A\n"), { code: "timed_out" });
+    assert.equal(asked.length, 1);
+  });
+  await against([json(200, {})], (client) => assert.rejects(client.getReport("one"), /answered 200: \{\}/));
+});
+
 test("the error of an answer that is no operation quotes it", async () => {
   for (const [status, text] of [
     [200, "<h1>sign in</h1>"],

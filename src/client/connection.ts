@@ -64,7 +64,7 @@ export class Connection {
 
   /**
    * What is read of a 2xx answer. A repeatable call is sent up to five times more where there is no answer, where it
-   * breaks off while it is read, or where it is one of 429, 502, 503, 504, or 409 for a key whose first request still runs.
+   * breaks off while it is read, or where it is one of 429, 502, 503, 504 (but for work that took too long, `timed_out`), or 409 for a key whose first request still runs.
    * @throws MucastApiError of any other answer; TypeError where there is none; the signal's reason.
    */
   async send<T>(call: Call, read: (response: Response) => Promise<T>): Promise<T> {
@@ -95,7 +95,8 @@ export class Connection {
     }
     const isInFlight = error.status === 409 && error.code === "idempotency_conflict";
     const asked = secondsAsked(response);
-    if (!mayRepeat || !(OFF_FOR_NOW.has(response.status) || isInFlight)) throw error;
+    const isOff = OFF_FOR_NOW.has(response.status) && error.code !== "timed_out";
+    if (!mayRepeat || !(isOff || isInFlight)) throw error;
     if (asked !== undefined && asked > LONGEST_RETRY_AFTER) throw error;
     return { wait: asked === undefined ? backoff(failures) : asked * 1_000 };
   }

@@ -124,20 +124,24 @@ function workFolder() {
 }
 
 async function writeFile(csv: AsyncIterable<Uint8Array>, path: string, limit: number): Promise<void> {
-  const file = await open(path, "wx", 0o600);
+  const file = await onDisk(open(path, "wx", 0o600));
   try {
     let bytes = 0;
     for await (const piece of csv) {
       bytes += piece.length;
       if (bytes > limit) throw tooLarge(limit);
-      await file.writeFile(piece);
+      await onDisk(file.writeFile(piece));
     }
-  } catch (cause) {
-    if (cause instanceof MucastError) throw cause;
-    throw new MucastError("output_failed", "the CSV could not be written", {}, { cause });
   } finally {
     await file.close();
   }
+}
+
+/** A fault of the disk is no fault of the body, which may end early. */
+function onDisk<T>(work: Promise<T>): Promise<T> {
+  return work.catch((cause: unknown) => {
+    throw new MucastError("output_failed", "the CSV could not be written", {}, { cause });
+  });
 }
 
 export function tooLarge(limit: number): MucastError {

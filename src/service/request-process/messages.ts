@@ -32,11 +32,14 @@ export interface PrepareOrder {
 }
 
 /** The answer of a preparation. */
-export interface PreparedFiles
-  extends Pick<PreparedBlobs, "id" | "tickers" | "dates" | "start" | "end" | "features"> {
+export interface PreparedFiles extends Pick<PreparedBlobs, "id" | "dates" | "start" | "end" | "features"> {
   readonly learningEnd?: string;
-  /** In words. */
+  /** The first ones. */
+  readonly tickers: readonly string[];
+  readonly tickerCount: number;
+  /** In words, the first ones. */
   readonly warnings: readonly string[];
+  readonly warningCount: number;
   readonly files: { readonly prices: PreparedFile; readonly features: PreparedFile };
 }
 

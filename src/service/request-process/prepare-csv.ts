@@ -3,6 +3,8 @@ import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { basename } from "node:path";
 import { MucastError } from "../../contract/errors/errors.ts";
+import { boundedCopy } from "../../contract/json/bounded-json.ts";
+import { LISTED_AT_MOST, SIZES } from "../../contract/schema/answer-limits.ts";
 import { preparePrices } from "../../prepare/prepare-prices.ts";
 import { storageFailed } from "../blobs/blobs.ts";
 import { CSV_NAME } from "./csv-name.ts";
@@ -24,14 +26,23 @@ export async function prepareCsv({ folder, options, csvBytes, blobBytes }: Prepa
   }).catch((error: unknown) => {
     throw ofRequest(error);
   });
-  const { featurePath, dataExtractorPath, written: _, ...facts } = prepared;
+  const { featurePath, dataExtractorPath, tickers, written: _, ...facts } = prepared;
+  // The first sentence counts tickers and dates, which the answer has by themselves.
+  const warnings = sentences.slice(1);
   const files: PreparedFiles = {
     ...facts,
-    // The first sentence counts tickers and dates, which the answer has by themselves.
-    warnings: sentences.slice(1).map((sentence) => sentence.replace(/^warning: /, "")),
+    tickers: listed(tickers),
+    tickerCount: tickers.length,
+    warnings: listed(warnings.map((sentence) => sentence.replace(/^warning: /, ""))),
+    warningCount: warnings.length,
     files: { prices: await fileAt(dataExtractorPath), features: await fileAt(featurePath) },
   };
   return JSON.stringify(files);
+}
+
+/** As many of the first as an answer of the service may have. */
+function listed(texts: readonly string[]): readonly string[] {
+  return boundedCopy(texts.slice(0, LISTED_AT_MOST), { bytes: SIZES.list, text: SIZES.text })!;
 }
 
 async function fileAt(path: string): Promise<PreparedFile> {

@@ -105,6 +105,8 @@ describe("the process of a request", { timeout: 600_000 }, () => {
     assert.deepEqual(window, {
       id: facts.id,
       tickers: ["A", "B"],
+      tickerCount: 2,
+      warningCount: 2,
       dates: 4,
       start: "2020-01-01",
       end: "2020-05-05",

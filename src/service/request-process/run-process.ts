@@ -76,15 +76,16 @@ class RequestProcess {
     this.#work = WORK_WORDS[order.kind];
     this.#child = startChild(limits);
     const { stdin, stderr, stdio } = this.#child as ChildProcess & { stdin: Writable; stderr: Readable };
+    const answer = stdio[ANSWER_DESCRIPTOR] as Readable;
+    // What happens to a pipe of a process that has just died; its end says why.
+    for (const pipe of [stdin, stderr, answer]) pipe.on("error", () => undefined);
     const checkMemory = setInterval(() => this.#checkMemory(), MEMORY_POLL_MILLISECONDS);
     const timeout = setTimeout(() => this.kill(this.#timedOut()), limits.seconds * 1_000);
     this.#timers = [checkMemory, timeout];
     stderr.setEncoding("utf8").on("data", (text: string) => {
       this.#said = `${this.#said}${text}`.slice(-SAID_CHARACTERS);
     });
-    (stdio[ANSWER_DESCRIPTOR] as Readable).on("data", (piece: Buffer) => this.#take(piece));
-    // A write to a process that has just died fails; its end says why.
-    stdin.on("error", () => undefined);
+    answer.on("data", (piece: Buffer) => this.#take(piece));
     stdin.write(`${JSON.stringify(order)}\n`);
   }
 

@@ -7,20 +7,21 @@ import {
   prepareQuery,
 } from "../../../contract/api/prepared-blobs.ts";
 import { MucastError } from "../../../contract/errors/errors.ts";
-import { boundedCopy } from "../../../contract/json/bounded-json.ts";
-import { LISTED_AT_MOST, SIZES } from "../../../contract/schema/answer-limits.ts";
 import { type Prepared, tooLarge } from "../../preparation/preparations.ts";
-import { OpenPreparations } from "../guard/caller-limits.ts";
+import { OpenWork } from "../guard/caller-limits.ts";
 import { EXAMPLE_BLOBS } from "../openapi/examples.ts";
 import { jsonAnswer, problemAnswers } from "../openapi/route-docs.ts";
 import type { HttpApp, HttpOptions } from "../server/http-app.ts";
 import { blobBase } from "../server/public-origin.ts";
-import { requestAbort } from "../server/request-abort.ts";
+import { requestAbort, whileIdle } from "../server/request-abort.ts";
 import { ignoreContentType } from "../server/request-bodies.ts";
+
+/** Each has a folder for its files, which may be some hundred megabytes. */
+const MOST_OPEN = { ofCaller: 2, all: 8, what: "preparations" };
 
 /** `POST /v1/prepare`. */
 export function prepareRoutes(app: HttpApp, options: HttpOptions, closing: AbortSignal): void {
-  const open = new OpenPreparations();
+  const open = new OpenWork(MOST_OPEN);
   app.removeAllContentTypeParsers();
   ignoreContentType(app);
   // The handler reads the body itself, piece by piece.
@@ -51,12 +52,11 @@ async function prepareBlobs(
 ): Promise<PreparedBlobs> {
   const { headers, raw } = request;
   checkHeaders(headers, settings.prepare_bytes);
-  // The work takes longer than a connection may be idle, and has a time limit of its own.
-  raw.socket.setTimeout(0);
   if (headers.expect !== undefined) reply.raw.writeContinue();
   // Where the work stops early, the connection has to stay open for the problem.
   const csv = raw.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>;
-  const prepared = await preparations.prepare(request.caller!, csv, query, signal);
+  const preparing = preparations.prepare(request.caller!, csv, query, signal);
+  const prepared = await whileIdle(request, preparing);
   const base = blobBase(settings, { url: prepared.storeUrl }, request);
   return answerOf(prepared, (name) => `${base}/data/${name}`);
 }
@@ -71,26 +71,22 @@ function checkHeaders(headers: IncomingMessage["headers"], limit: number): void 
 
 /** In the order in which a person reads it. */
 function answerOf(prepared: Prepared, urlOf: (name: string) => string): PreparedBlobs {
-  const { id, names, tickers, dates, start, end, learningEnd, features, warnings, written } = prepared;
+  const { id, names, dates, start, end, learningEnd, written } = prepared;
   return {
     id,
     feature_url: urlOf(names.features),
     data_extractor_url: urlOf(names.prices),
-    tickers: listed(tickers),
-    ticker_count: tickers.length,
+    tickers: [...prepared.tickers],
+    ticker_count: prepared.tickerCount,
     dates,
     start,
     end,
     learning_end: learningEnd ?? null,
-    features: [...features],
-    warnings: listed(warnings),
-    warning_count: warnings.length,
+    features: [...prepared.features],
+    warnings: [...prepared.warnings],
+    warning_count: prepared.warningCount,
     written,
   };
-}
-
-function listed(texts: readonly string[]): string[] {
-  return [...boundedCopy(texts.slice(0, LISTED_AT_MOST), { bytes: SIZES.list, text: SIZES.text })!];
 }
 
 const PREPARED: PreparedBlobs = {

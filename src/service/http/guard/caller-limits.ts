@@ -124,21 +124,31 @@ export class OpenDownloads {
   }
 }
 
-/** Each takes a process in turn, and up to some hundred megabytes of the disk. */
-const MOST_PREPARATIONS = { ofCaller: 2, all: 8 };
+/** How many answers may be under way that cost much each. */
+interface WorkLimits {
+  readonly ofCaller: number;
+  readonly all: number;
+  /** What they are, in the plural. */
+  readonly what: string;
+}
 
-/** The preparations of price CSVs that go on, of each caller and in all. */
-export class OpenPreparations {
+/** Answers of one kind that are under way, of each caller and in all. */
+export class OpenWork {
+  readonly #limits: WorkLimits;
   readonly #open = new OpenAnswers();
 
-  /** Counts a preparation until its response closes. @throws MucastError rate_limited, unavailable. */
+  constructor(limits: WorkLimits) {
+    this.#limits = limits;
+  }
+
+  /** Counts one until its response closes. @throws MucastError rate_limited, unavailable. */
   begin(subject: string, response: Closable): void {
+    const { ofCaller, all: most, what } = this.#limits;
     this.#open.add(subject, response, (own, all) => {
       const data = { retryAfter: RETRY_SECONDS };
-      if (own >= MOST_PREPARATIONS.ofCaller)
-        throw new MucastError("rate_limited", `${own} preparations of this caller go on already`, data);
-      if (all >= MOST_PREPARATIONS.all)
-        throw new MucastError("unavailable", `${all} preparations go on already`, data);
+      if (own >= ofCaller)
+        throw new MucastError("rate_limited", `${own} ${what} of this caller go on already`, data);
+      if (all >= most) throw new MucastError("unavailable", `${all} ${what} go on already`, data);
     });
   }
 }

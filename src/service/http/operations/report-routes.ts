@@ -4,12 +4,14 @@ import { API_OPERATIONS } from "../../../contract/api/operations.ts";
 import { type ReportLink, reportLinkSchema } from "../../../contract/api/report-link.ts";
 import { MucastError } from "../../../contract/errors/errors.ts";
 import { REPORT_POLICY } from "../../../report/page/page-policy.ts";
+import type { ReportedOutput } from "../../report/reports.ts";
 import { matchesNone } from "../blobs/conditional-requests.ts";
+import { OpenWork } from "../guard/caller-limits.ts";
 import { EXAMPLE_BLOBS } from "../openapi/examples.ts";
 import { emptyAnswer, jsonAnswer, problemAnswers } from "../openapi/route-docs.ts";
 import type { HttpApp, HttpOptions } from "../server/http-app.ts";
 import { publicOrigin } from "../server/public-origin.ts";
-import { requestAbort } from "../server/request-abort.ts";
+import { requestAbort, whileIdle } from "../server/request-abort.ts";
 import { discardBodies } from "../server/request-bodies.ts";
 
 /** A report has an origin of its own: its script reaches nothing of this service. */
@@ -23,12 +25,14 @@ const ETAG = { type: "string", description: "Of the output and the version of mu
 /** `GET /v1/operations/{id}/report`, `POST /v1/operations/{id}/report-link` and `GET /reports/{token}`. */
 export function reportRoutes(app: HttpApp, options: HttpOptions, closing: AbortSignal): void {
   discardBodies(app);
-  reportRoute(app, options, closing);
+  const parts = { options, open: new OpenWork(MOST_OPEN), closing };
+  reportRoute(app, parts);
   linkRoute(app, options);
-  openLinkRoute(app, options, closing);
+  openLinkRoute(app, parts);
 }
 
-function reportRoute(app: HttpApp, { operations, reports }: HttpOptions, closing: AbortSignal): void {
+function reportRoute(app: HttpApp, parts: ReportParts): void {
+  const { operations, reports } = parts.options;
   app.route({
     method: ["GET", "HEAD"],
     url: "/v1/operations/:id/report",
@@ -42,16 +46,31 @@ function reportRoute(app: HttpApp, { operations, reports }: HttpOptions, closing
       const headers = { etag: found.etag, "cache-control": "private, no-cache" };
       if (!matchesNone(request.headers, found.etag)) return reply.code(304).headers(headers).send();
       if (request.method === "HEAD") return reply.headers({ ...PAGE_HEADERS, ...headers }).send();
-      const page = await drawn(reply, reports.page(caller, found, requestAbort(reply, closing)));
+      const page = await drawn(request, reply, found, parts);
       return reply.headers({ ...PAGE_HEADERS, ...headers }).send(page);
     },
   });
 }
 
-/** Drawing may take longer than a connection may be idle, and has a time limit of its own. */
-function drawn(reply: FastifyReply, page: Promise<Buffer>): Promise<Buffer> {
-  reply.request.raw.socket.setTimeout(0);
-  return page;
+/** A page is in memory until its reader has taken it. */
+const MOST_OPEN = { ofCaller: 20, all: 100, what: "reports" };
+
+interface ReportParts {
+  readonly options: HttpOptions;
+  readonly open: OpenWork;
+  readonly closing: AbortSignal;
+}
+
+/** The page of the output, for the caller of the request. */
+function drawn(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  found: ReportedOutput,
+  { options, open, closing }: ReportParts,
+): Promise<Buffer> {
+  const caller = request.caller!;
+  open.begin(caller.subject, reply.raw);
+  return whileIdle(request, options.reports.page(caller, found, requestAbort(reply, closing)));
 }
 
 function linkRoute(app: HttpApp, { settings, operations, reports, reportLinks }: HttpOptions): void {
@@ -75,11 +94,8 @@ function linkRoute(app: HttpApp, { settings, operations, reports, reportLinks }:
 const linkParams = z.strictObject({ token: z.string() });
 
 /** Not in the document: a caller has the URL from the route above. */
-function openLinkRoute(
-  app: HttpApp,
-  { operations, reports, reportLinks }: HttpOptions,
-  closing: AbortSignal,
-): void {
+function openLinkRoute(app: HttpApp, parts: ReportParts): void {
+  const { operations, reports, reportLinks } = parts.options;
   app.route({
     method: ["GET", "HEAD"],
     url: "/reports/:token",
@@ -95,7 +111,7 @@ function openLinkRoute(
       request.operationId = operationId;
       const found = await reports.find(caller, await operations.get(caller, operationId));
       if (isHead) return reply.headers(PAGE_HEADERS).send();
-      const page = await drawn(reply, reports.page(caller, found, requestAbort(reply, closing)));
+      const page = await drawn(request, reply, found, parts);
       return reply.headers(PAGE_HEADERS).send(page);
     },
   });

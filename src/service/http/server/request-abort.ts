@@ -10,6 +10,22 @@ export function requestAbort({ raw }: FastifyReply, closing: AbortSignal): Abort
   return AbortSignal.any([controller.signal, closing]);
 }
 
+/**
+ * Waits for work that may take longer than a connection may be idle and has a time limit of its own. While the answer is sent, the
+ * connection has its timeout again.
+ */
+export async function whileIdle<T>(
+  { raw: { socket }, server }: FastifyRequest,
+  work: Promise<T>,
+): Promise<T> {
+  socket.setTimeout(0);
+  try {
+    return await work;
+  } finally {
+    socket.setTimeout(server.server.timeout);
+  }
+}
+
 const KEY_CHECK_MILLISECONDS = 15_000;
 
 /**
