@@ -45,7 +45,7 @@ interface Opened {
 
 /** The browser itself reports an answer that refuses. */
 const REFUSED =
-  /^error: Failed to load resource: (?:net::ERR_FAILED|the server responded with a status of (?:400|412|413))/;
+  /^error: Failed to load resource: (?:net::ERR_FAILED|the server responded with a status of (?:400|412|413|422))/;
 
 async function open(address: string, options: ContextOptions = {}): Promise<Opened> {
   const context = await browser.newContext({ viewport: WIDE, reducedMotion: "reduce", ...options });
@@ -118,7 +118,7 @@ test("files are uploaded under names by the rule, one is replaced only when aske
   const { page, unwanted, close } = await open("#/upload");
   await page.setInputFiles("input[type=file]", BLOBS);
   await page.click("button:text-is('Upload')");
-  await page.waitForSelector(".upload >> nth=1 >> text=Stored.");
+  await page.waitForSelector(".upload >> nth=1 >> text=Stored as data_extractor_ui.json.");
   await page.click("text=Hand in a job with these inputs");
   await page.waitForSelector("form.payload");
   assert.equal(await page.inputValue(control("feature_url")), `${service.url}/data/feature_engine_ui.json`);
@@ -132,7 +132,7 @@ test("files are uploaded under names by the rule, one is replaced only when aske
   await page.setInputFiles("input[type=file]", [BLOBS[0]!]);
   await page.click("button:text-is('Upload')");
   await page.click("button:text-is('Replace it')");
-  await page.waitForSelector("text=Stored in place of the former one.");
+  await page.waitForSelector("text=Stored as feature_engine_ui.json, in place of the former one.");
   assert.deepEqual(unwanted, []);
   await close();
 });
@@ -148,7 +148,7 @@ test("a file's hostile name is text and suggests one by the rule; files of one n
   assert.equal(await page.evaluate("document.querySelectorAll('.uploads img').length"), 0);
   assert.match(
     (await page.textContent(".upload .file"))!,
-    /^<img src=x onerror=alert\(1\)>\[U\+202E\]gnp\.json \(1 MB\)$/,
+    /^<img src=x onerror=alert\(1\)>\[U\+202E\]gnp\.json \(1.00 MB\)$/,
   );
   await page.click("button:text-is('Upload')");
   await page.waitForSelector(".upload >> nth=0 >> text=at most 1000000 are accepted");

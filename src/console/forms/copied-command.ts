@@ -10,7 +10,7 @@ export interface CopiedCommand {
 export function copiedCommand(summary: string, hint: string): CopiedCommand {
   const text = element("pre", { tabindex: 0, class: "code", role: "region", "aria-label": summary });
   const said = element("span", { role: "status" });
-  const copy = element("button", { type: "button", class: "plain" }, "Copy");
+  const copy = element("button", { type: "button" }, "Copy");
   copy.addEventListener("click", async () =>
     fill(said, (await isCopied(text)) ? "Copied." : "Selected: copy it with the keys of your browser."),
   );

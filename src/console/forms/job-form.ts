@@ -36,6 +36,7 @@ export const showJobForm: View = async (container, context) => {
   const inputs = makeInputs(context, (blobs) => {
     for (const { refresh } of forms.values()) refresh();
     for (const [name, url] of Object.entries(blobs)) shown?.form.set([name], url);
+    context.notify("Stored. The form has its URL.");
   });
   const first = NAMES.find((name) => name === context.params.get("operation")) ?? "run_ml_job";
   const names = newId();

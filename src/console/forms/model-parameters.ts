@@ -41,7 +41,7 @@ function parametersOf(
     { id, "aria-describedby": `${id}-hint ${id}-fault` },
     ...parameters.map(({ name }) => element("option", { value: name }, name)),
   );
-  const add = element("button", { type: "button", class: "plain" }, "Put it in");
+  const add = element("button", { type: "button" }, "Put it in");
   const found = () => parameters.find(({ name }) => name === chosen.value)!;
   const tell = () => {
     fault.show([]);

@@ -12,7 +12,7 @@ import { makeFields } from "./field-group.ts";
 import { PayloadDraft } from "./payload-draft.ts";
 import type { Path } from "./payload-tree.ts";
 import { makeRawPayload } from "./raw-payload.ts";
-import { AT_FIELDS, makeRefusal } from "./refusal.ts";
+import { makeRefusal } from "./refusal.ts";
 import { type FormPart, prunable } from "./schema-fields.ts";
 import { SubmissionKey } from "./submission-key.ts";
 import { submitPayload } from "./submit-payload.ts";
@@ -70,7 +70,7 @@ export class PayloadForm {
     this.#draft.write(options.initial);
     this.#fields = makeFields(parts, (path, value, json, by) => this.#change(path, value, json, by));
     this.controls = this.#fields.controls;
-    this.#button = element("button", { type: "submit" }, options.submit);
+    this.#button = element("button", { type: "submit", class: "main" }, options.submit);
     const fields = element("fieldset", { class: "fields" }, ...this.#fields.elements);
     const tabs = makeTabs(
       "How to write the request",
@@ -210,8 +210,8 @@ export class PayloadForm {
       this.#fields.places.map(({ path }) => path),
     );
     const messages = new Map([...at].map(([name, found]) => [name, found.map((fault) => fault.message)]));
-    const place = this.#tab === RAW ? "below the JSON" : AT_FIELDS;
-    this.#refusal.showProblem(problem, elsewhere, faults.length - elsewhere.length, place);
+    const placed = faults.length - elsewhere.length;
+    this.#refusal.showProblem(problem, elsewhere, placed, "at their fields and below the JSON");
     this.#raw.showRefused(faults);
     this.#showFaults(messages)?.focus();
   }

@@ -2,13 +2,13 @@ import { MucastApiError, type PreparedBlobs } from "../../client/index.ts";
 import { element, fill } from "../dom.ts";
 import { shown } from "../shown-text.ts";
 import type { ViewContext } from "../view.ts";
+import { bytes } from "../words.ts";
 import { faultsIn, pathName, placeFaults } from "./fault-places.ts";
 import { type Control, fieldControl, newId } from "./field-control.ts";
 import { DATES, PREPARE_FIELDS, preparedInWords, prepareOptions } from "./prepare-options.ts";
-import { AT_FIELDS, makeRefusal, type Refusal } from "./refusal.ts";
+import { makeRefusal, type Refusal } from "./refusal.ts";
 import { onBytesSent } from "./upload-fetch.ts";
 import { takeDrops } from "./upload-list.ts";
-import { sizeInWords } from "./upload-row.ts";
 
 /** Warnings of one CSV that are listed. */
 const MOST_WARNINGS = 20;
@@ -28,7 +28,7 @@ export function makePrepareForm(
   const refusal = makeRefusal();
   const progress = element("progress", { hidden: true, "aria-label": "Bytes sent" });
   const status = element("div", { role: "status" });
-  const stop = element("button", { type: "button", class: "plain", hidden: true }, "Stop");
+  const stop = element("button", { type: "button", hidden: true }, "Stop");
   const form = element(
     "form",
     { class: "prepare", novalidate: true },
@@ -36,7 +36,7 @@ export function makePrepareForm(
     csv.element,
     element("div", { class: "held" }, ...controls.map((control) => control.element)),
     progress,
-    element("p", { class: "actions" }, element("button", { type: "submit" }, "Prepare"), stop),
+    element("p", { class: "actions" }, element("button", { type: "submit", class: "main" }, "Prepare"), stop),
     status,
   );
   let running: AbortController | undefined;
@@ -71,7 +71,7 @@ export function makePrepareForm(
       if (!isRunning) return;
       refusal.clear();
       for (const control of controls) control.showFaults([]);
-      fill(status, element("p", {}, `${sizeInWords(file.size)} are being sent.`));
+      fill(status, element("p", {}, `${bytes(file.size)} are being sent.`));
     }
   };
   form.addEventListener("submit", (event) => {
@@ -92,7 +92,7 @@ function showError(error: unknown, controls: readonly Control[], refusal: Refusa
   const faults = faultsIn(error.problem);
   const paths = controls.map(({ field }) => field.path);
   const { at, elsewhere } = placeFaults(faults, paths);
-  refusal.showProblem(error.problem, elsewhere, faults.length - elsewhere.length, AT_FIELDS);
+  refusal.showProblem(error.problem, elsewhere, faults.length - elsewhere.length, "at their fields");
   const faulty = controls.filter(({ field }) => at.has(pathName(field.path)));
   for (const control of faulty)
     control.showFaults(at.get(pathName(control.field.path))!.map(({ message }) => message));
@@ -130,7 +130,7 @@ function csvChooser(): CsvChooser {
   let file: File | undefined;
   const choose = (chosen: File | undefined) => {
     file = chosen;
-    fill(name, ...(file === undefined ? [] : [shown(file.name, 80), ` (${sizeInWords(file.size)})`]));
+    fill(name, ...(file === undefined ? [] : [shown(file.name, 80), ` (${bytes(file.size)})`]));
   };
   input.addEventListener("change", () => choose(input.files?.[0]));
   const zone = element(

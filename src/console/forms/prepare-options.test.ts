@@ -34,7 +34,7 @@ test("what has come of a CSV is told in sentences, with its counts", () => {
     warning_count: 0,
   };
   assert.deepEqual(preparedInWords({ ...prepared, learning_end: "2024-12-31", written: true }), [
-    "1 ticker, 1510 dates from 2020-01-02 to 2026-01-05, 2 features each.",
+    "1 ticker, 1,510 dates from 2020-01-02 to 2026-01-05, 2 features each.",
     "A job learns returns up to 2024-12-31.",
     "Both blobs are stored.",
   ]);

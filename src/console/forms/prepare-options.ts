@@ -1,5 +1,5 @@
 import type { PreparedBlobs, PrepareOptions } from "../../client/index.ts";
-import { counted } from "../../contract/errors/wording.ts";
+import { counted } from "../words.ts";
 import type { Field } from "./schema-fields.ts";
 
 /** What a preparation takes, by the names of the request's query. */

@@ -1,15 +1,11 @@
-import { MucastApiError } from "../../client/index.ts";
-import { counted } from "../../contract/errors/wording.ts";
 import type { Problem } from "../../contract/problems/problem.ts";
 import { element, fill } from "../dom.ts";
 import { shown } from "../shown-text.ts";
+import { counted } from "../words.ts";
 import type { ShownFault } from "./fault-places.ts";
 
 /** Characters of one sentence of the service that a form shows. */
 const LONGEST_SENTENCE = 1_000;
-
-/** Where faults stand that concern a field. */
-export const AT_FIELDS = "at the fields concerned";
 
 /** Why something was refused, above what has to be changed. A screen reader says it at once. */
 export interface Refusal {
@@ -40,10 +36,4 @@ export function makeRefusal(): Refusal {
       box.append(element("ul", {}, ...items));
     },
   };
-}
-
-/** What an error says to the reader, in sentences. */
-export function wordsOf(error: unknown): readonly string[] {
-  if (error instanceof MucastApiError) return [`${error.problem.detail}.`, error.problem.advice];
-  return ["The service does not answer. Try again once it does."];
 }

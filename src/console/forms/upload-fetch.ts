@@ -25,7 +25,7 @@ function send(url: string, init: RequestInit, listener: (sent: number) => void):
   for (const [name, value] of new Headers(init.headers)) request.setRequestHeader(name, value);
   request.upload.addEventListener("progress", ({ loaded }) => listener(loaded));
   request.addEventListener("load", () => resolve(answerOf(request)));
-  request.addEventListener("error", () => reject(new TypeError("the service did not answer")));
+  request.addEventListener("error", () => reject(new TypeError("the request has failed")));
   request.addEventListener("abort", () =>
     reject(signal?.reason ?? new DOMException("aborted", "AbortError")),
   );

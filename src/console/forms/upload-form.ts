@@ -5,7 +5,7 @@ import { makeInputs, type ReadyInputs } from "./input-forms.ts";
 /** Uploads inputs, or prepares them, and leads to the job that takes them. */
 export const showUploadForm: View = (container, context) => {
   let inputs: ReadyInputs = {};
-  const next = element("p", {});
+  const next = element("p", { role: "status" });
   const ready = (more: ReadyInputs) => {
     inputs = { ...inputs, ...more };
     fill(

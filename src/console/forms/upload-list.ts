@@ -1,6 +1,6 @@
-import { counted } from "../../contract/errors/wording.ts";
 import { element, fill } from "../dom.ts";
 import type { ViewContext } from "../view.ts";
+import { counted } from "../words.ts";
 import type { BlobName } from "./blob-name.ts";
 import { newId } from "./field-control.ts";
 import { makeUploadRow, type UploadRow } from "./upload-row.ts";
@@ -27,7 +27,7 @@ export function makeUploadList(
   });
   const list = element("ul", { class: "uploads" });
   const said = element("p", { role: "status" });
-  const button = element("button", { type: "button", disabled: true }, "Upload");
+  const button = element("button", { type: "button", class: "main", disabled: true }, "Upload");
   let isSending = false;
   const showRows = () => {
     fill(list, ...rows.map((row) => row.element));

@@ -1,10 +1,11 @@
 import { MucastApiError } from "../../client/index.ts";
 import { element, fill } from "../dom.ts";
+import { errorWords } from "../problem.ts";
 import { shown } from "../shown-text.ts";
 import type { ViewContext } from "../view.ts";
+import { bytes } from "../words.ts";
 import { BLOB_KINDS, type BlobName, blobName, isBlobId, KIND_WORDS, suggestedName } from "./blob-name.ts";
 import { faultLine, newId } from "./field-control.ts";
-import { wordsOf } from "./refusal.ts";
 import { onBytesSent } from "./upload-fetch.ts";
 
 /** One file that the reader has chosen. */
@@ -66,7 +67,7 @@ export function makeUploadRow({ file, context, stored, removed }: UploadRowOptio
     fill(target, "Its name will be ", shown(blobName(chosen())), ".");
   };
   const button = (words: string, act: () => void) =>
-    element("button", { type: "button", class: "plain", onclick: act }, words);
+    element("button", { type: "button", onclick: act }, words);
   const show = (words: readonly string[], buttons: readonly HTMLElement[], isFailure = false) => {
     said.className = isFailure ? "failed" : "";
     fill(said, ...words.flatMap((sentence, i) => [i > 0 && " ", shown(sentence, 1_000)]));
@@ -80,7 +81,7 @@ export function makeUploadRow({ file, context, stored, removed }: UploadRowOptio
     kind.disabled = true;
     name.disabled = true;
     progress.hidden = false;
-    show([`${sizeInWords(file.size)} are being sent.`], [button("Stop", () => ended.abort())]);
+    show([`${bytes(file.size)} are being sent.`], [button("Stop", () => ended.abort())]);
     onBytesSent(file, (sent) => {
       progress.value = sent;
     });
@@ -88,7 +89,9 @@ export function makeUploadRow({ file, context, stored, removed }: UploadRowOptio
     try {
       const { url, created } = await context.client.putBlob(blobName(wanted), file, { isNew, signal });
       state = "stored";
-      show([created ? "Stored." : "Stored in place of the former one."], []);
+      fill(target);
+      const name = blobName(wanted);
+      show([created ? `Stored as ${name}.` : `Stored as ${name}, in place of the former one.`], []);
       stored(wanted, url);
     } catch (error) {
       state = "ready";
@@ -98,7 +101,7 @@ export function makeUploadRow({ file, context, stored, removed }: UploadRowOptio
         const words = `There is a ${blobName(wanted)} already. Give this file another id, or replace the stored one.`;
         show([words], [button("Replace it", () => void send(false)), leave], true);
       } else if (ended.signal.aborted) show(["Stopped; nothing of it is stored."], [leave]);
-      else show(wordsOf(error), [leave], true);
+      else show([errorWords(error)], [leave], true);
     } finally {
       progress.hidden = true;
       progress.value = 0;
@@ -112,7 +115,7 @@ export function makeUploadRow({ file, context, stored, removed }: UploadRowOptio
     element: element(
       "li",
       { class: "upload" },
-      element("p", { class: "file" }, shown(file.name, 80), ` (${sizeInWords(file.size)})`),
+      element("p", { class: "file" }, shown(file.name, 80), ` (${bytes(file.size)})`),
       element(
         "div",
         { class: "beside" },
@@ -134,12 +137,4 @@ export function makeUploadRow({ file, context, stored, removed }: UploadRowOptio
     refuse: (message) => show([message], [leave], true),
     send: () => send(true),
   };
-}
-
-const UNITS = ["bytes", "KB", "MB", "GB"] as const;
-
-/** A size with its unit, four significant digits. */
-export function sizeInWords(bytes: number): string {
-  const power = bytes < 1_000 ? 0 : Math.min(UNITS.length - 1, Math.floor(Math.log10(bytes) / 3));
-  return `${Number((bytes / 1_000 ** power).toPrecision(4))} ${UNITS[power]}`;
 }
