@@ -136,6 +136,7 @@ export const LONGEST: readonly string[] = [
   "src/service/queue/lease-recovery.test.ts",
   "src/executors/container-apps/job-container.test.ts",
   "test/browser/console.test.ts",
+  "test/browser/console-forms.test.ts",
   "test/browser/report.test.ts",
   "test/end-to-end/azure-storage.test.ts",
   "test/planted-signals.test.ts",
