@@ -2,18 +2,16 @@
  * Makes the pictures of the documentation: `npm run node -- scripts/screenshots.ts OUTPUT`, of the output that `run_ml_job` has
  * left in the demo. The same output and browser give the same pictures.
  */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { pathToFileURL } from "node:url";
 import { writeReport } from "../src/report/write-report.ts";
-import { type Browser, openBrowser, type Page } from "../test/browser/browser.testing.ts";
+import { type Browser, openBrowser } from "../test/browser/browser.testing.ts";
+import { around, IMAGES, takePicture } from "./pictures.ts";
 
-const FOLDER = fileURLToPath(new URL("../docs/images", import.meta.url));
 /** Of all pictures together, in bytes: a clone carries them. */
 const MOST_BYTES = 220e3;
-/** WebP's, of 100: words stay sharp. */
-const QUALITY = 68;
 const VIEWPORT = { width: 1_100, height: 900 };
 
 /** Around each, in pixels. */
@@ -50,7 +48,7 @@ async function screenshots(output: string): Promise<void> {
     const bytes = sizes.reduce((sum, size) => sum + size);
     if (bytes > MOST_BYTES)
       throw new Error(`the pictures have ${bytes} bytes; at most ${MOST_BYTES} are wanted`);
-    process.stdout.write(`${sizes.length} pictures in ${FOLDER}, ${bytes} bytes\n`);
+    process.stdout.write(`${sizes.length} pictures in ${IMAGES}, ${bytes} bytes\n`);
   } finally {
     await browser.close();
     rmSync(folder, { recursive: true });
@@ -69,40 +67,11 @@ async function taken(
   for (const { file, elements } of pictures) {
     const page = await context.newPage();
     await page.goto(pathToFileURL(report).href);
-    const session = await context.newCDPSession(page);
-    const picture = await session.send("Page.captureScreenshot", {
-      format: "webp",
-      quality: QUALITY,
-      captureBeyondViewport: true,
-      clip: await around(page, elements),
-    });
-    const bytes = Buffer.from(picture.data, "base64");
-    writeFileSync(join(FOLDER, `${file}.webp`), bytes);
-    sizes.push(bytes.length);
+    sizes.push(await takePicture(context, page, file, await around(page, elements, MARGIN)));
     await page.close();
   }
   await context.close();
   return sizes;
-}
-
-/** The least rectangle of the page that holds two elements, with a margin. */
-async function around(page: Page, elements: Picture["elements"]): Promise<object> {
-  const boxes = await page.evaluate<{ top: number; bottom: number; left: number; right: number }[]>(
-    `${JSON.stringify(elements)}.map((selector) => {
-      const { top, bottom, left, right } = document.querySelector(selector).getBoundingClientRect();
-      return { top: top + scrollY, bottom: bottom + scrollY, left, right };
-    })`,
-  );
-  const [x, y] = [Math.min(...boxes.map(({ left }) => left)), Math.min(...boxes.map(({ top }) => top))];
-  const width = Math.max(...boxes.map(({ right }) => right)) - x;
-  const height = Math.max(...boxes.map(({ bottom }) => bottom)) - y;
-  return {
-    x: x - MARGIN,
-    y: y - MARGIN,
-    width: width + 2 * MARGIN,
-    height: height + 2 * MARGIN,
-    scale: 1,
-  };
 }
 
 const [output] = process.argv.slice(2);

@@ -46,6 +46,13 @@ for (const [name, node] of Object.entries(NODES)) {
     assert.equal(run(node, ["--input-type=module", "-e", used], folder).stdout, "events\n");
   });
 
+  test(`the installed package brings the modules of the console on ${name}`, () => {
+    const used =
+      'import { readConsoleFiles } from "./node_modules/mucast/dist/service/http/page/console-files.js"; console.log([...readConsoleFiles().files.keys()].filter((path) => /main|client.js|css/.test(path)).sort().join())';
+    const { stdout } = run(node, ["--input-type=module", "-e", used], folder);
+    assert.equal(stdout, "client/client.js,console-forms.css,console.css,console/main.js\n");
+  });
+
   test(`the installed package prints the schemas that the repository publishes on ${name}`, () => {
     const { stdout } = mucastOn(node, ["schema", "output-blob"]);
     assert.equal(stdout, readFileSync("schemas/output-blob.json", "utf8"));

@@ -102,6 +102,7 @@ A job on the example blobs:
 
 ${indented(lines.join("\n"))}
 
+  console  ${address}/
   docs     ${address}/docs
   OpenAPI  ${address}/openapi.json
   MCP      ${address}/mcp

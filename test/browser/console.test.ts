@@ -225,7 +225,10 @@ test("a network job is followed while it trains, through a break of the service,
   onEvent({ kind: "epochs", epochs: { points: [...points("AAPL", 13, 20), ...points("MSFT", 1, 20)] } });
   await service.listen();
   await until(page, '!document.body.innerText.includes("Offline")');
-  await untilText(page, "The median of 2 networks: the best validation loss is 0.05500, of epoch 20.");
+  await untilText(
+    page,
+    "The median of 2 networks, at epochs that half of them have reached: the best validation loss is 0.05500, of epoch 20.",
+  );
   await page.selectOption("label:has(+ figure) select", "1");
   await untilText(page, "MSFT: the best validation loss is 0.05500, of epoch 20.");
   assert.equal(await page.evaluate('document.querySelector(".chart").getAttribute("role")'), "img");

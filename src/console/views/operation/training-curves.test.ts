@@ -47,7 +47,7 @@ test("a long training is thinned evenly and keeps its best and its last epoch", 
   assert.equal(new Set(steps).size, 1);
 });
 
-test("the median is that of the networks that have an epoch, and of finite losses alone", () => {
+test("the median is of finite losses, at the epochs that half of the networks have reached", () => {
   const curves = new TrainingCurves();
   for (const [ticker, loss] of [
     ["A", 1],
@@ -55,7 +55,7 @@ test("the median is that of the networks that have an epoch, and of finite losse
     ["C", null],
   ] as const)
     curves.add({ points: [point(ticker, 1, loss, 2)] });
-  curves.add({ points: [point("B", 2, 5, null)] });
+  curves.add({ points: [point("B", 2, 5, null), point("C", 2, null, null), point("B", 3, 7, 8)] });
   assert.deepEqual(curves.median(), [
     { epoch: 1, train: 2, validation: 2 },
     { epoch: 2, train: 5, validation: null },

@@ -78,21 +78,27 @@ export class TrainingCurves {
     return { points: curve?.points ?? [], best: curve?.best };
   }
 
-  /** The median loss of all networks that have an epoch, at each epoch. */
+  /**
+   * The median loss at each epoch that at least half of the networks have reached. Of later ones it would be that of the few
+   * which train longest.
+   */
   median(): readonly CurvePoint[] {
-    const at = new Map<number, { readonly train: number[]; readonly validation: number[] }>();
+    const at = new Map<number, { count: number; readonly train: number[]; readonly validation: number[] }>();
     for (const curve of this.#curves.values()) {
       for (const { epoch, train, validation } of curve.points) {
         let losses = at.get(epoch);
         if (losses === undefined) {
-          losses = { train: [], validation: [] };
+          losses = { count: 0, train: [], validation: [] };
           at.set(epoch, losses);
         }
+        losses.count += 1;
         if (train !== null) losses.train.push(train);
         if (validation !== null) losses.validation.push(validation);
       }
     }
+    const half = this.#curves.size / 2;
     return [...at]
+      .filter(([, { count }]) => count >= half)
       .sort(([a], [b]) => a - b)
       .map(([epoch, { train, validation }]) => ({
         epoch,

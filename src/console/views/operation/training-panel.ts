@@ -58,10 +58,8 @@ function chosen(
   const isOne = networks.length === 1;
   if (value === ALL && !isOne) {
     const points = curves.median();
-    return {
-      points,
-      said: `The median of ${counted(networks.length, "network")}${bestWords(lowest(points))}.`,
-    };
+    const which = `The median of ${counted(networks.length, "network")}, at epochs that half of them have reached`;
+    return { points, said: `${which}${bestWords(lowest(points))}.` };
   }
   const name = networks[isOne ? 0 : Number(value)]!;
   const { points, best } = curves.of(name);

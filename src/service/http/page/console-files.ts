@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { stripTypeScriptTypes } from "node:module";
+import nodeModules from "node:module";
 import { formSchemasText } from "./console-forms.ts";
 
 /** A file of the console, as the service sends it. */
@@ -70,12 +70,15 @@ function moduleText(path: string): string {
   return withoutTypes(source).replaceAll(IMPORTED, (statement) => statement.replace(/\.ts"$/, '.js"'));
 }
 
-/** Node warns at the first use that this function may change. The warning is no line of the service's log. */
+/**
+ * Only a clone comes here: the oldest Node that the package runs on does not have the function, so that it is no named import.
+ * Node warns at the first use that it may change, and the warning is no line of the service's log.
+ */
 function withoutTypes(source: string): string {
   const { emitWarning } = process;
   process.emitWarning = () => undefined;
   try {
-    return stripTypeScriptTypes(source);
+    return nodeModules.stripTypeScriptTypes(source);
   } finally {
     process.emitWarning = emitWarning;
   }
