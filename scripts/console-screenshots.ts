@@ -15,7 +15,7 @@ import { IMAGES, takePicture } from "./pictures.ts";
 const EXAMPLE = "examples/sp500-prices";
 /** As the demo has it. */
 const WINDOW = { start: "2005-01-01", learningEnd: "2018-12-31" };
-const VIEWPORT = { width: 1_100, height: 860 };
+const VIEWPORT = { width: 1_100, height: 895 };
 /** Of all pictures together, in bytes: a clone carries them. */
 const MOST_BYTES = 150e3;
 

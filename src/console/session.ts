@@ -10,10 +10,11 @@ const STORED = "mucast.credentials";
 
 /** The key or token of this tab. It lives in memory; in the tab's session storage only where the reader has asked for that. */
 export class Credentials {
+  readonly #storage = storageOfTab();
   #token: string | undefined;
 
   constructor() {
-    this.#token = sessionStorage.getItem(STORED) ?? undefined;
+    this.#token = this.#storage?.getItem(STORED) ?? undefined;
   }
 
   get token(): string | undefined {
@@ -22,12 +23,21 @@ export class Credentials {
 
   keep(token: string, isStored: boolean): void {
     this.#token = token;
-    if (isStored) sessionStorage.setItem(STORED, token);
-    else sessionStorage.removeItem(STORED);
+    if (isStored) this.#storage?.setItem(STORED, token);
+    else this.#storage?.removeItem(STORED);
   }
 
   forget(): void {
     this.#token = undefined;
-    sessionStorage.removeItem(STORED);
+    this.#storage?.removeItem(STORED);
+  }
+}
+
+/** Undefined where the browser blocks it: then a key stays in memory alone. */
+function storageOfTab(): Storage | undefined {
+  try {
+    return sessionStorage;
+  } catch {
+    return undefined;
   }
 }

@@ -80,7 +80,7 @@ class Frame {
       element(
         "header",
         {},
-        element("a", { href: "#/operations", class: "name" }, "mucast"),
+        element("a", { href: "#/operations", class: "name", title: `mucast ${PAGE.version}` }, "mucast"),
         element("nav", { "aria-label": "Views" }, ...this.#links),
         gauge.element,
         element(
