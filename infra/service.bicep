@@ -52,6 +52,8 @@ var ownEnv = [
   { name: 'MUCAST_AZURE_RESOURCE_GROUP', value: resourceGroup().name }
   { name: 'MUCAST_JOB_SECONDS', value: string(jobSeconds) }
   { name: 'MUCAST_CONCURRENT_JOBS', value: string(concurrentJobs) }
+  // Each draws a report or prepares a price CSV within 512 MiB, beside the service itself.
+  { name: 'MUCAST_REQUEST_PROCESSES', value: '1' }
   { name: 'AZURE_CLIENT_ID', value: identityClientId }
 ]
 

@@ -134,6 +134,12 @@ test("the installed package serves on the Node of development, and its lines of 
     const { provenance, mu } = (await (await fetch(url)).json()) as OutputBlob;
     assert.equal(provenance.versions.node, process.versions.node);
     assert.ok(Object.keys(mu).length > 0);
+    const { origin, pathname } = new URL(url);
+    const id = /^\/data\/ml_engine_(.*)\.json$/.exec(pathname)![1];
+    const report = await fetch(`${origin}/v1/operations/${id}/report`);
+    assert.match(await report.text(), /^<!doctype html>/);
+    const prepared = await fetch(`${origin}/v1/prepare`, { method: "POST", body: "Date,A\n2020-01-01,1\n" });
+    assert.equal(prepared.status, 200, await prepared.text());
   } finally {
     service.kill();
     await ended;

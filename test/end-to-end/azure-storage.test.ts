@@ -231,6 +231,15 @@ describe("with its blobs in Azure", { concurrency: 2 }, () => {
     assert.equal(output_url, `${ann.place}/${output_name}`);
     assert.equal((await ann.api.ask("GET", `/data/${output_name}`)).status, 200);
     problemOf(await ben.api.ask("GET", `/data/${output_name}`), 404, "not_found");
+    const report = await ann.api.ask("GET", `/v1/operations/${ended.id}/report`);
+    assert.match(report.text, /^<!doctype html>/);
+    const prepared = await ann.api.ask("POST", "/v1/prepare?id=csv", "Date,A\n2020-01-01,1\n");
+    assert.equal(
+      JSON.parse(prepared.text).feature_url,
+      `${ann.place}/feature_engine_csv.json`,
+      prepared.text,
+    );
+    assert.equal((await ann.api.ask("GET", "/data/feature_engine_csv.json")).status, 200);
     assert.equal((await ann.api.ask("DELETE", `/data/${output_name}`)).status, 204);
     await serving.terminate();
   });

@@ -7,13 +7,13 @@ import { Worker } from "node:worker_threads";
 import { EventPipe } from "./event-pipe.ts";
 import { JobRuns } from "./job-runs.ts";
 import { MESSAGE_DESCRIPTOR, type ToJob, WARM_FLAG } from "./messages.ts";
-import { offerToOomKiller } from "./oom-score.ts";
+import { OOM_SCORES, offerToOomKiller } from "./oom-score.ts";
 
 // The service decides when a job ends, also where a whole group is signalled.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => undefined);
 
 // Before anything is started that would keep the score of the service.
-offerToOomKiller();
+offerToOomKiller(OOM_SCORES.job);
 
 // Where the service is gone, so are the readers of stdout and stderr; the end of stdin ends this process then.
 for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);

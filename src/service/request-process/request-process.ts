@@ -6,10 +6,10 @@ import { Socket } from "node:net";
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { offerToOomKiller } from "../../executors/process/oom-score.ts";
+import { OOM_SCORES, offerToOomKiller } from "../../executors/process/oom-score.ts";
 import { ANSWER_DESCRIPTOR, type AnswerHead, type RequestOrder } from "./messages.ts";
 
-offerToOomKiller();
+offerToOomKiller(OOM_SCORES.request);
 // Where the service is gone, so is the reader of stderr.
 process.stderr.on("error", () => undefined);
 
