@@ -133,6 +133,7 @@ test("files are uploaded under names by the rule, one is replaced only when aske
   await page.click("button:text-is('Upload')");
   await page.click("button:text-is('Replace it')");
   await page.waitForSelector("text=Stored as feature_engine_ui.json, in place of the former one.");
+  assert.equal(await page.evaluate("document.activeElement.closest('.upload') !== null"), true);
   assert.deepEqual(unwanted, []);
   await close();
 });
@@ -240,6 +241,8 @@ test("fields and JSON say the same, and numbers keep the spelling in which they 
   await page.keyboard.press("Shift+Tab");
   await page.keyboard.press("ArrowLeft");
   await page.waitForSelector("text=The JSON has a fault.");
+  await page.click(".payload button[type=submit]");
+  await page.waitForSelector(".refusal >> text=The JSON has a fault.");
   assert.equal(await page.evaluate("document.querySelector('.fields').disabled"), true);
   assert.deepEqual(unwanted, []);
   await close();
@@ -265,6 +268,16 @@ test("the other job keeps the inputs, and shows the entries of the network that 
     ),
     0,
   );
+  // A fault of an entry that is not shown stands at the section around it.
+  await page.click("[role=tab]:text-is('JSON')");
+  await page.fill(
+    "textarea.raw",
+    (await sentText(page)).replace('"cnn": {', '"lstm": {"dropout": 5}, "cnn": {'),
+  );
+  await page.click("[role=tab]:text-is('Fields')");
+  await page.click(".payload button[type=submit]");
+  const section = "fieldset.group:has(> legend code:text-is('models_params')) > .fault";
+  await page.waitForSelector(`${section} >> text=must be < 1, got 5`);
   await page.click("text=One regressor");
   assert.equal(await page.inputValue(control("feature_url")), "f");
   assert.deepEqual(unwanted, []);

@@ -8,7 +8,7 @@ import { copiedCommand } from "./copied-command.ts";
 import { curlLine } from "./curl-line.ts";
 import { faultsIn, pathName, placeFaults } from "./fault-places.ts";
 import type { Control } from "./field-control.ts";
-import { makeFields } from "./field-group.ts";
+import { type FaultPlace, makeFields } from "./field-group.ts";
 import { PayloadDraft } from "./payload-draft.ts";
 import type { Path } from "./payload-tree.ts";
 import { makeRawPayload } from "./raw-payload.ts";
@@ -30,6 +30,8 @@ export interface PayloadFormOptions {
 
 const LOST_ANSWER =
   "The service did not answer, so it is not known whether it has taken the request. Send it again: under the same key it is the same operation.";
+
+const WAITING = "The JSON has a fault. Mend it in its tab; until then the fields show what it said before.";
 
 /** The number of the tab with the JSON. */
 const RAW = 1;
@@ -54,11 +56,7 @@ export class PayloadForm {
     "For any POSIX shell. It carries the idempotency key of this form: sent twice, or by both, it is one operation.",
   );
   readonly #button: HTMLButtonElement;
-  readonly #waiting = element(
-    "p",
-    { class: "fault" },
-    "The JSON has a fault. Mend it in its tab; until then the fields show what it said before.",
-  );
+  readonly #waiting = element("p", { class: "fault" }, WAITING);
   readonly #said = element("p", { role: "status" });
   #tab = 0;
   #isSending = false;
@@ -184,15 +182,16 @@ export class PayloadForm {
     this.#showFaults(new Map());
   }
 
-  /** Whether what the fields show is what is sent. Says and shows where it is not. */
+  /** Whether what the reader sees is what is sent. Says and shows where it is not. */
   #isSendable(): boolean {
-    if (this.#draft.fault !== undefined) {
-      this.#raw.focus();
-      return false;
+    if (this.#tab === RAW) {
+      if (this.#draft.fault !== undefined) this.#raw.focus();
+      return this.#draft.fault === undefined;
     }
     const broken = this.#fields.controls.find((control) => control.broken !== undefined);
     broken?.focus();
-    return broken === undefined;
+    if (this.#draft.fault !== undefined) this.#refusal.say(WAITING);
+    return broken === undefined && this.#draft.fault === undefined;
   }
 
   #refused(error: unknown): void {
@@ -207,7 +206,7 @@ export class PayloadForm {
     const faults = faultsIn(problem);
     const { at, elsewhere } = placeFaults(
       faults,
-      this.#fields.places.map(({ path }) => path),
+      this.#fields.places.filter(isShown).map(({ path }) => path),
     );
     const messages = new Map([...at].map(([name, found]) => [name, found.map((fault) => fault.message)]));
     const placed = faults.length - elsewhere.length;
@@ -223,4 +222,10 @@ export class PayloadForm {
     if (messages.size === 0) return undefined;
     return this.#tab === RAW ? this.#raw : places.find(({ path }) => messages.has(pathName(path)));
   }
+}
+
+/** Whether a place is one that the fields show now; entries of another network are not. */
+function isShown({ element: place }: FaultPlace): boolean {
+  const hidden = place.closest("[hidden]");
+  return hidden === null || hidden.getAttribute("role") === "tabpanel";
 }

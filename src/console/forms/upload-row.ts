@@ -58,7 +58,7 @@ export function makeUploadRow({ file, context, stored, removed }: UploadRowOptio
     hidden: true,
     "aria-label": "Bytes sent",
   });
-  const said = element("p", { role: "status" });
+  const said = element("p", { role: "status", tabindex: "-1" });
   const actions = element("p", { class: "actions" });
   let state: "ready" | "sending" | "stored" = "ready";
   const chosen = (): BlobName => ({ kind: kind.value as BlobName["kind"], id: name.value.trim() });
@@ -69,9 +69,11 @@ export function makeUploadRow({ file, context, stored, removed }: UploadRowOptio
   const button = (words: string, act: () => void) =>
     element("button", { type: "button", onclick: act }, words);
   const show = (words: readonly string[], buttons: readonly HTMLElement[], isFailure = false) => {
+    const hadFocus = actions.contains(document.activeElement);
     said.className = isFailure ? "failed" : "";
     fill(said, ...words.flatMap((sentence, i) => [i > 0 && " ", shown(sentence, 1_000)]));
     fill(actions, ...buttons);
+    if (hadFocus) (buttons[0] ?? said).focus();
   };
   const leave = button("Leave out", removed);
   const send = async (isNew: boolean): Promise<void> => {
