@@ -5,6 +5,7 @@ import { copyFileSync, readdirSync, readFileSync, renameSync, rmSync, writeFileS
 import { basename, join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
+import { engineThatCrashes } from "../../test/end-to-end/crashing-engine.ts";
 import { newFolder, removeFolders, runJob } from "../../test/end-to-end/job-runs.ts";
 import { openQuickEngine } from "../../test/end-to-end/shared-engines.ts";
 import type { OutputBlob } from "../contract/output/output-blob.ts";
@@ -216,6 +217,15 @@ describe("a replay", { timeout: 900_000 }, () => {
     await assert.rejects(compare(before, outputUrl), { code: "engine_crashed" });
     assert.equal((await compare(after, outputUrl)).verdict, "identical", "both lost it");
     await Promise.all([before.close(), after.close()]);
+  });
+
+  test("ends with an error where its run loses every ticker with processes of the engine", async () => {
+    const engine = engineThatCrashes(1, ["ALFA", "BETA", "GAMA"], openQuickEngine);
+    await assert.rejects(replay({ outputUrl: place.output }, engine), {
+      code: "engine_crashed",
+      message:
+        /^(ALFA|BETA|GAMA): the worker died 2 times: .*; the replay lost every ticker, .* replay again$/,
+    });
   });
 
   test("calls a change of the output itself by no other name than a defect", async () => {

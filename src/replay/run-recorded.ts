@@ -1,6 +1,7 @@
 import { fileURLToPath } from "node:url";
-import type { MucastError } from "../contract/errors/errors.ts";
+import { MucastError } from "../contract/errors/errors.ts";
 import type { ReplayBlob } from "../contract/output/replay-blob.ts";
+import { crashIn, type Failure, namedFailure } from "../contract/problems/failures.ts";
 import { JOBS } from "../jobs/run-job.ts";
 import type { JobContext, JobRequest } from "../jobs/shared/job.ts";
 import { shownName } from "./find-input.ts";
@@ -57,10 +58,18 @@ export async function runRecorded(
     const record = await JOBS[operation](job, quiet(context, typeof provenance.kernel_level === "string"));
     return { path: fileURLToPath(record.output_url) };
   } catch (error) {
+    const crash = crashIn(error);
+    if (crash !== undefined) throw crashError(crash);
     if (!isRefusal(error) && !isUnread(error)) throw error;
     const problem = { code: error.code, detail: shownDetail(error.message, job).slice(0, PROBLEM_TEXT) };
     return { problem, error, isUnread: isUnread(error) };
   }
+}
+
+/** A run that lost its tickers so says nothing of the output. */
+function crashError(crash: Failure): MucastError {
+  const message = `${namedFailure(crash)}; the replay lost every ticker, this one so, and there is nothing to compare: replay again`;
+  return new MucastError("engine_crashed", message, { ticker: crash.ticker });
 }
 
 /** A verdict names no path of the machine. */

@@ -4,12 +4,11 @@ import type { Content } from "../../blob/content.ts";
 import { isWebUrl, writeOutput } from "../../blob/folder/output-folder.ts";
 import { parseDlSettings } from "../../contract/config/dl-settings.ts";
 import { parseMlSettings } from "../../contract/config/ml-settings.ts";
-import type { ErrorCode } from "../../contract/errors/error-codes.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import type { TickerFeatures } from "../../contract/market/ticker-series.ts";
 import type { Report } from "../../contract/output/job-events.ts";
-import { type Failure, namedFailure } from "../../contract/problems/failures.ts";
+import { crashIn, type Failure, isCrash, namedFailure } from "../../contract/problems/failures.ts";
 import { readFeatures } from "../../ingest/read-features.ts";
 import type { Jobs } from "../../jobs/run-job.ts";
 import type { JobContext, JobRequest } from "../../jobs/shared/job.ts";
@@ -166,28 +165,20 @@ export class AuditedJob {
     const job = { ...blobs, config, blobUrl: folder, id: "audit" };
     const crashes: Failure[] = [];
     const report: Report = (event) => {
-      if (event.kind === "failure" && event.failure.code === CRASHED) crashes.push(event.failure);
+      if (event.kind === "failure" && isCrash(event.failure)) crashes.push(event.failure);
     };
     const record = await jobs[operation](job, { ...context, report, portable }).catch((error) => {
-      throw crashOfAll(error) ?? error;
+      const crash = crashIn(error);
+      throw crash === undefined ? error : crashError(crash);
     });
     if (crashes.length > 0) throw crashError(crashes[0]!);
     return fileURLToPath(record.output_url);
   }
 }
 
-const CRASHED: ErrorCode = "engine_crashed";
-
 /** A ticker that one of the jobs lost with processes of its engine says nothing of the blobs, and would look like a leak. */
 function crashError(failure: Failure): MucastError {
   const { ticker } = failure;
   const message = `${namedFailure(failure)}; a job of the audit lost the ticker so, which says nothing of the blobs: audit again`;
-  return new MucastError(CRASHED, message, { ticker });
-}
-
-/** The same of a job that lost every ticker; undefined for another error, or where none was lost so. */
-function crashOfAll(error: unknown): MucastError | undefined {
-  const failures = error instanceof MucastError ? error.data.failures : undefined;
-  const crash = failures?.find(({ code }) => code === CRASHED);
-  return crash && crashError(crash);
+  return new MucastError("engine_crashed", message, { ticker });
 }

@@ -4,12 +4,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { openSharedEngine } from "../../../test/end-to-end/shared-engines.ts";
-import { MucastError } from "../../contract/errors/errors.ts";
 import type { OutputBlob } from "../../contract/output/output-blob.ts";
-import type { EnginePool } from "../../engine/pool/pool.ts";
 import { JOBS, type Jobs } from "../../jobs/run-job.ts";
-import type { OpenEngine } from "../../jobs/shared/job.ts";
 
 /** A fault that is planted into the output that the right job has written. */
 export function faultyOutput(plant: (output: OutputBlob) => void): Jobs {
@@ -33,30 +29,6 @@ export function centredForecasts(ticker: string): Jobs {
     const mean = own.predicted.reduce((sum, p) => sum + p, 0) / own.predicted.length;
     own.predicted = own.predicted.map((p) => p - mean);
   });
-}
-
-/**
- * The shared engine, and in one job of the audit a fake in front of it: each task of these tickers ends as where its worker
- * was killed twice.
- * @param job counted from 1.
- */
-export function engineThatCrashes(job: number, tickers: readonly string[]): OpenEngine {
-  let jobs = 0;
-  return (need) => {
-    const engine = openSharedEngine(need);
-    if (++jobs !== job) return engine;
-    const run: EnginePool["run"] = (task, options) => {
-      const ticker = tickers.find((name) => name === task.label);
-      if (ticker === undefined) return engine.pool.run(task, options);
-      const message = `${ticker}: the worker died 2 times: it was ended by SIGKILL; it was ended by SIGKILL`;
-      return Promise.reject(new MucastError("engine_crashed", message, { ticker }));
-    };
-    const get = (pool: EnginePool, name: string | symbol) => {
-      const member = name === "run" ? run : Reflect.get(pool, name, pool);
-      return typeof member === "function" ? member.bind(pool) : member;
-    };
-    return { ...engine, pool: new Proxy(engine.pool, { get }) };
-  };
 }
 
 type Cells = readonly (number | string | null)[];

@@ -3,6 +3,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
+import { engineThatCrashes } from "../../../test/end-to-end/crashing-engine.ts";
 import { dirtyMarket } from "../../../test/end-to-end/dirty-market.ts";
 import { removeFolders, writeMarket } from "../../../test/end-to-end/job-runs.ts";
 import { cleanMarket, type Market, weekdays } from "../../../test/end-to-end/market.ts";
@@ -14,7 +15,7 @@ import { JOBS, type Jobs } from "../../jobs/run-job.ts";
 import type { OpenEngine } from "../../jobs/shared/job.ts";
 import type { AuditInputs } from "../check.ts";
 import { checked } from "../checked.testing.ts";
-import { centredForecasts, engineThatCrashes, faultyOutput, LOOKING_AHEAD } from "./faulty-jobs.testing.ts";
+import { centredForecasts, faultyOutput, LOOKING_AHEAD } from "./faulty-jobs.testing.ts";
 import { truncation } from "./truncation.ts";
 
 after(removeFolders);

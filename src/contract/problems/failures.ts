@@ -1,4 +1,6 @@
 import { z } from "zod";
+import type { ErrorCode } from "../errors/error-codes.ts";
+import { MucastError } from "../errors/errors.ts";
 
 /** A ticker that a job went on without. */
 export const failureSchema = z
@@ -11,4 +13,14 @@ export type Failure = z.infer<typeof failureSchema>;
 export function namedFailure({ ticker, message }: Omit<Failure, "code">): string {
   const after = message.startsWith(ticker) ? message.charAt(ticker.length) : undefined;
   return after === " " || after === ":" ? message : `${ticker}: ${message}`;
+}
+
+/** Whether a job lost the ticker with processes of its engine: that says nothing of its inputs. */
+export function isCrash({ code }: Pick<Failure, "code">): boolean {
+  return code === ("engine_crashed" satisfies ErrorCode);
+}
+
+/** The first ticker that a job lost so, which has ended without an output; undefined for another error. */
+export function crashIn(error: unknown): Failure | undefined {
+  return error instanceof MucastError ? error.data.failures?.find(isCrash) : undefined;
 }

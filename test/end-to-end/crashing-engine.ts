@@ -1,0 +1,32 @@
+/** Processes of an engine that die at a ticker. */
+import { MucastError } from "../../src/contract/errors/errors.ts";
+import type { EnginePool } from "../../src/engine/pool/pool.ts";
+import type { OpenEngine } from "../../src/jobs/shared/job.ts";
+import { openSharedEngine } from "./shared-engines.ts";
+
+/**
+ * An engine, and in one job a fake in front of it: each task of these tickers ends as where its worker was killed twice.
+ * @param job counted from 1, of the jobs that open it.
+ */
+export function engineThatCrashes(
+  job: number,
+  tickers: readonly string[],
+  openEngine: OpenEngine = openSharedEngine,
+): OpenEngine {
+  let jobs = 0;
+  return (need) => {
+    const engine = openEngine(need);
+    if (++jobs !== job) return engine;
+    const run: EnginePool["run"] = (task, options) => {
+      const ticker = tickers.find((name) => name === task.label);
+      if (ticker === undefined) return engine.pool.run(task, options);
+      const message = `${ticker}: the worker died 2 times: it was ended by SIGKILL; it was ended by SIGKILL`;
+      return Promise.reject(new MucastError("engine_crashed", message, { ticker }));
+    };
+    const get = (pool: EnginePool, name: string | symbol) => {
+      const member = name === "run" ? run : Reflect.get(pool, name, pool);
+      return typeof member === "function" ? member.bind(pool) : member;
+    };
+    return { ...engine, pool: new Proxy(engine.pool, { get }) };
+  };
+}
