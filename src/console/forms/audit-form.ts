@@ -1,10 +1,10 @@
 import { element, fill } from "../dom.ts";
 import type { View, ViewContext } from "../view.ts";
+import { formParts } from "./fields/schema-fields.ts";
 import { formSchemas, payloadSchema } from "./form-schemas.ts";
-import { PayloadForm } from "./payload-form.ts";
+import { offerKnownBlobs } from "./inputs/url-fields.ts";
+import { PayloadForm } from "./payload/payload-form.ts";
 import { type RecordedRequest, recordedRequest } from "./recorded-request.ts";
-import { formParts } from "./schema-fields.ts";
-import { offerKnownBlobs } from "./url-fields.ts";
 
 const WHAT =
   "Looks for signs of the future in the inputs of a job and in its forecasts: cuts both blobs and runs the job again, compares them with those of an earlier day, tests every feature, and permutes the labels.";

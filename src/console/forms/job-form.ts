@@ -1,13 +1,13 @@
 import type { Operation } from "../../contract/config/job-operations.ts";
 import { element, fill } from "../dom.ts";
 import type { View, ViewContext } from "../view.ts";
-import { newId } from "./field-control.ts";
+import { newId } from "./fields/field-control.ts";
+import { formParts } from "./fields/schema-fields.ts";
 import { formSchemas, payloadSchema } from "./form-schemas.ts";
-import { makeInputs } from "./input-forms.ts";
+import { makeInputs } from "./inputs/input-forms.ts";
+import { offerKnownBlobs } from "./inputs/url-fields.ts";
 import { addModelParameters } from "./model-parameters.ts";
-import { PayloadForm } from "./payload-form.ts";
-import { formParts } from "./schema-fields.ts";
-import { offerKnownBlobs } from "./url-fields.ts";
+import { PayloadForm } from "./payload/payload-form.ts";
 
 /** The two jobs, in words. */
 const JOBS: Readonly<Record<Operation, string>> = {

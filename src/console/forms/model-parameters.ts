@@ -1,8 +1,8 @@
 import type { FormSchemas, ModelParameter } from "../../contract/api/form-schemas.ts";
 import { element, fill } from "../dom.ts";
-import { faultLine, newId } from "./field-control.ts";
-import type { PayloadForm } from "./payload-form.ts";
-import { isObject, readTree } from "./payload-tree.ts";
+import { faultLine, newId } from "./fields/field-control.ts";
+import { isObject, readTree } from "./fields/payload-tree.ts";
+import type { PayloadForm } from "./payload/payload-form.ts";
 
 const MODEL = ["config", "ML params", "model"];
 const MODEL_PARAMS = ["config", "ML params", "model_params"];

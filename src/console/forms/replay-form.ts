@@ -1,8 +1,8 @@
 import { element, fill } from "../dom.ts";
 import type { View, ViewContext } from "../view.ts";
+import { formParts } from "./fields/schema-fields.ts";
 import { formSchemas, payloadSchema } from "./form-schemas.ts";
-import { PayloadForm } from "./payload-form.ts";
-import { formParts } from "./schema-fields.ts";
+import { PayloadForm } from "./payload/payload-form.ts";
 
 const WHAT =
   "Runs the job of an output once more on the same inputs and compares both outputs number by number. Only output_url is needed: the rest is for inputs that are no longer where the output says. An output of a version that kept no config needs it byte for byte, as config in the JSON.";

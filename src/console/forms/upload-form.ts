@@ -1,6 +1,6 @@
 import { element, fill } from "../dom.ts";
 import type { View } from "../view.ts";
-import { makeInputs, type ReadyInputs } from "./input-forms.ts";
+import { makeInputs, type ReadyInputs } from "./inputs/input-forms.ts";
 
 /** Uploads inputs, or prepares them, and leads to the job that takes them. */
 export const showUploadForm: View = (container, context) => {

@@ -1,8 +1,8 @@
-import { element, fill } from "../dom.ts";
-import { shown } from "../shown-text.ts";
+import { element, fill } from "../../dom.ts";
+import { shown } from "../../shown-text.ts";
+import { faultLine, newId } from "../fields/field-control.ts";
+import { LONGEST_PAYLOAD } from "../fields/payload-tree.ts";
 import type { ShownFault } from "./fault-places.ts";
-import { faultLine, newId } from "./field-control.ts";
-import { LONGEST_PAYLOAD } from "./payload-tree.ts";
 
 /** The payload as JSON text that the reader may write. */
 export interface RawPayload {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isRawNumber, rawNumber } from "../../contract/json/json-text.ts";
+import { isRawNumber, rawNumber } from "../../../contract/json/json-text.ts";
+import { withoutUnseen } from "../fields/payload-tree.ts";
 import { PayloadDraft } from "./payload-draft.ts";
-import { withoutUnseen } from "./payload-tree.ts";
 
 test("fields write the payload, and a number keeps the spelling of its field", () => {
   const draft = new PayloadDraft();

@@ -1,9 +1,9 @@
-import { element, fill } from "../dom.ts";
-import type { ViewContext } from "../view.ts";
+import { element, fill } from "../../dom.ts";
+import type { ViewContext } from "../../view.ts";
+import { newId } from "../fields/field-control.ts";
+import type { PayloadForm } from "../payload/payload-form.ts";
 import type { BlobKind } from "./blob-name.ts";
-import { newId } from "./field-control.ts";
 import { knownBlobs, partnerOf } from "./known-blobs.ts";
-import type { PayloadForm } from "./payload-form.ts";
 
 /** The members of payloads that name an input, and its kind. */
 const URL_FIELDS: Readonly<Record<string, BlobKind>> = {

@@ -1,5 +1,5 @@
-import type { MucastClient, OperationView, SubmitOptions } from "../../client/index.ts";
-import type { SubmittedOperation } from "../../contract/config/job-operations.ts";
+import type { MucastClient, OperationView, SubmitOptions } from "../../../client/index.ts";
+import type { SubmittedOperation } from "../../../contract/config/job-operations.ts";
 
 type Submit = (client: MucastClient, text: string, options: SubmitOptions) => Promise<OperationView>;
 

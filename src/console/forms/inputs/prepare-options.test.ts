@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { labelOf } from "./labels.ts";
+import { labelOf } from "../fields/labels.ts";
 import { PREPARE_FIELDS, preparedInWords, prepareOptions } from "./prepare-options.ts";
 
 test("options are what the fields say, without those that are empty, and tickers are parted by commas", () => {

@@ -1,4 +1,4 @@
-import { isRawNumber, type RawJson, rawNumber } from "../../contract/json/json-text.ts";
+import { isRawNumber, type RawJson, rawNumber } from "../../../contract/json/json-text.ts";
 import { readTree, treeText } from "./payload-tree.ts";
 import type { Bounds, Field } from "./schema-fields.ts";
 

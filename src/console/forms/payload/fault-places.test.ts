@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Problem } from "../../contract/problems/problem.ts";
+import type { Problem } from "../../../contract/problems/problem.ts";
 import { faultsIn, MOST_FAULTS, placeFaults } from "./fault-places.ts";
 
 const PLACES = [

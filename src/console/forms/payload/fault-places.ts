@@ -1,5 +1,5 @@
-import type { Problem } from "../../contract/problems/problem.ts";
-import type { Path } from "./payload-tree.ts";
+import type { Problem } from "../../../contract/problems/problem.ts";
+import type { Path } from "../fields/payload-tree.ts";
 
 /** What a form shows of a fault. */
 export interface ShownFault {

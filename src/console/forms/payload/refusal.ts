@@ -1,7 +1,7 @@
-import type { Problem } from "../../contract/problems/problem.ts";
-import { element, fill } from "../dom.ts";
-import { shown } from "../shown-text.ts";
-import { counted } from "../words.ts";
+import type { Problem } from "../../../contract/problems/problem.ts";
+import { element, fill } from "../../dom.ts";
+import { shown } from "../../shown-text.ts";
+import { counted } from "../../words.ts";
 import type { ShownFault } from "./fault-places.ts";
 
 /** Characters of one sentence of the service that a form shows. */

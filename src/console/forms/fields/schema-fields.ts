@@ -1,4 +1,4 @@
-import type { JsonSchema } from "./form-schemas.ts";
+import type { JsonSchema } from "../form-schemas.ts";
 import type { Path } from "./payload-tree.ts";
 
 /** What every part of a form has. */

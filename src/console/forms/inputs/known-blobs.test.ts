@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { MucastClient } from "../../client/index.ts";
+import { MucastClient } from "../../../client/index.ts";
 import { knownBlobs, partnerOf, rememberBlob } from "./known-blobs.ts";
 
 const HERE = "http://127.0.0.1:1";

@@ -1,6 +1,6 @@
-import type { RawJson } from "../../contract/json/json-text.ts";
-import { element, fill } from "../dom.ts";
-import { shown } from "../shown-text.ts";
+import type { RawJson } from "../../../contract/json/json-text.ts";
+import { element, fill } from "../../dom.ts";
+import { shown } from "../../shown-text.ts";
 import { defaultText, fieldText, fieldValue, numberFault, takes } from "./field-text.ts";
 import { choiceLabel, labelOf } from "./labels.ts";
 import { LONGEST_PAYLOAD } from "./payload-tree.ts";

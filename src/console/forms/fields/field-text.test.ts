@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type RawJson, rawNumber } from "../../contract/json/json-text.ts";
+import { type RawJson, rawNumber } from "../../../contract/json/json-text.ts";
 import { defaultText, fieldText, fieldValue, numberFault, takes } from "./field-text.ts";
 import type { Field, FieldKind } from "./schema-fields.ts";
 

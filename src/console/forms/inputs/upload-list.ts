@@ -1,8 +1,8 @@
-import { element, fill } from "../dom.ts";
-import type { ViewContext } from "../view.ts";
-import { counted } from "../words.ts";
+import { element, fill } from "../../dom.ts";
+import type { ViewContext } from "../../view.ts";
+import { counted } from "../../words.ts";
+import { newId } from "../fields/field-control.ts";
 import type { BlobName } from "./blob-name.ts";
-import { newId } from "./field-control.ts";
 import { makeUploadRow, type UploadRow } from "./upload-row.ts";
 
 /** Files of one list. */

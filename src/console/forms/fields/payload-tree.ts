@@ -1,4 +1,4 @@
-import { isRawNumber, type RawJson, type RawObject, rawNumbers } from "../../contract/json/json-text.ts";
+import { isRawNumber, type RawJson, type RawObject, rawNumbers } from "../../../contract/json/json-text.ts";
 
 /** Keys from the payload down to a member. */
 export type Path = readonly string[];

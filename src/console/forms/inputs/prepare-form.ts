@@ -1,12 +1,12 @@
-import { MucastApiError, type PreparedBlobs } from "../../client/index.ts";
-import { element, fill } from "../dom.ts";
-import { shown } from "../shown-text.ts";
-import type { ViewContext } from "../view.ts";
-import { bytes } from "../words.ts";
-import { faultsIn, pathName, placeFaults } from "./fault-places.ts";
-import { type Control, fieldControl, newId } from "./field-control.ts";
+import { MucastApiError, type PreparedBlobs } from "../../../client/index.ts";
+import { element, fill } from "../../dom.ts";
+import { shown } from "../../shown-text.ts";
+import type { ViewContext } from "../../view.ts";
+import { bytes } from "../../words.ts";
+import { type Control, fieldControl, newId } from "../fields/field-control.ts";
+import { faultsIn, pathName, placeFaults } from "../payload/fault-places.ts";
+import { makeRefusal, type Refusal } from "../payload/refusal.ts";
 import { DATES, PREPARE_FIELDS, preparedInWords, prepareOptions } from "./prepare-options.ts";
-import { makeRefusal, type Refusal } from "./refusal.ts";
 import { onBytesSent } from "./upload-fetch.ts";
 import { takeDrops } from "./upload-list.ts";
 

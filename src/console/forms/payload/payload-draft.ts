@@ -1,5 +1,5 @@
-import { scanJson } from "../../contract/json/json-scan.ts";
-import { DEEPEST_JSON, type RawJson, rawNumbersOf } from "../../contract/json/json-text.ts";
+import { scanJson } from "../../../contract/json/json-scan.ts";
+import { DEEPEST_JSON, type RawJson, rawNumbersOf } from "../../../contract/json/json-text.ts";
 import {
   isObject,
   type Path,
@@ -8,7 +8,7 @@ import {
   withoutEmpty,
   withoutUnseen,
   withValue,
-} from "./payload-tree.ts";
+} from "../fields/payload-tree.ts";
 
 /** The config of a payload is one level down. */
 const DEEPEST_PAYLOAD = DEEPEST_JSON + 1;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { isInputName } from "../../blob/names.ts";
+import { isInputName } from "../../../blob/names.ts";
 import { blobName, blobNameInUrl, isBlobId, readBlobName, suggestedName } from "./blob-name.ts";
 
 for (const [file, name] of [

@@ -1,11 +1,11 @@
-import { MucastApiError } from "../../client/index.ts";
-import { element, fill } from "../dom.ts";
-import { errorWords } from "../problem.ts";
-import { shown } from "../shown-text.ts";
-import type { ViewContext } from "../view.ts";
-import { bytes } from "../words.ts";
+import { MucastApiError } from "../../../client/index.ts";
+import { element, fill } from "../../dom.ts";
+import { errorWords } from "../../problem.ts";
+import { shown } from "../../shown-text.ts";
+import type { ViewContext } from "../../view.ts";
+import { bytes } from "../../words.ts";
+import { faultLine, newId } from "../fields/field-control.ts";
 import { BLOB_KINDS, type BlobName, blobName, isBlobId, KIND_WORDS, suggestedName } from "./blob-name.ts";
-import { faultLine, newId } from "./field-control.ts";
 import { onBytesSent } from "./upload-fetch.ts";
 
 /** One file that the reader has chosen. */

@@ -1,4 +1,4 @@
-import { element, fill } from "../dom.ts";
+import { element, fill } from "../../dom.ts";
 
 /** A command that the reader may look at and copy. */
 export interface CopiedCommand {

@@ -1,5 +1,5 @@
-import type { RawJson } from "../../contract/json/json-text.ts";
-import { element } from "../dom.ts";
+import type { RawJson } from "../../../contract/json/json-text.ts";
+import { element } from "../../dom.ts";
 import { type Control, faultLine, fieldControl, nameOf, newId } from "./field-control.ts";
 import { labelOf } from "./labels.ts";
 import type { Path } from "./payload-tree.ts";

@@ -1,4 +1,4 @@
-import type { MucastClient } from "../../client/index.ts";
+import type { MucastClient } from "../../../client/index.ts";
 import { type BlobKind, blobNameInUrl } from "./blob-name.ts";
 
 /** URLs that a form offers. */

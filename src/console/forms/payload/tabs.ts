@@ -1,5 +1,5 @@
-import { element } from "../dom.ts";
-import { newId } from "./field-control.ts";
+import { element } from "../../dom.ts";
+import { newId } from "../fields/field-control.ts";
 
 export interface Tab {
   readonly name: string;

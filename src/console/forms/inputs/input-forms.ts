@@ -1,5 +1,5 @@
-import { element } from "../dom.ts";
-import type { ViewContext } from "../view.ts";
+import { element } from "../../dom.ts";
+import type { ViewContext } from "../../view.ts";
 import { rememberBlob } from "./known-blobs.ts";
 import { makePrepareForm } from "./prepare-form.ts";
 import { makeUploadList } from "./upload-list.ts";

@@ -1,6 +1,6 @@
-import type { PreparedBlobs, PrepareOptions } from "../../client/index.ts";
-import { counted } from "../words.ts";
-import type { Field } from "./schema-fields.ts";
+import type { PreparedBlobs, PrepareOptions } from "../../../client/index.ts";
+import { counted } from "../../words.ts";
+import type { Field } from "../fields/schema-fields.ts";
 
 /** What a preparation takes, by the names of the request's query. */
 export const PREPARE_FIELDS: readonly Field[] = [
