@@ -65,6 +65,9 @@ test("a report is a page without any right here, which a browser asks for again 
   }
   const again = await get(path, { headers: { "if-none-match": head.headers.get("etag")! } });
   assert.deepEqual([again.status, await again.text()], [304, ""]);
+  // A browser takes the headers of a 304 for the page that it has kept.
+  for (const header of ["content-security-policy", "cache-control", "etag"])
+    assert.equal(again.headers.get(header), head.headers.get(header), header);
   assert.equal(drawings.length, count + 1, "drawn once");
 });
 

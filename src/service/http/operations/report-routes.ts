@@ -15,10 +15,10 @@ import { requestAbort, whileIdle } from "../server/request-abort.ts";
 import { discardBodies } from "../server/request-bodies.ts";
 
 /** A report has an origin of its own: its script reaches nothing of this service. */
-const PAGE_HEADERS = {
+const PAGE_POLICY = {
   "content-security-policy": `${REPORT_POLICY}; sandbox allow-scripts; frame-ancestors 'none'`,
-  "content-type": "text/html; charset=utf-8",
 };
+const PAGE_HEADERS = { ...PAGE_POLICY, "content-type": "text/html; charset=utf-8" };
 
 const ETAG = { type: "string", description: "Of the output and the version of mucast." } as const;
 
@@ -43,7 +43,8 @@ function reportRoute(app: HttpApp, parts: ReportParts): void {
       request.operationId = id;
       const caller = request.caller!;
       const found = await reports.find(caller, await operations.get(caller, id));
-      const headers = { etag: found.etag, "cache-control": "private, no-cache" };
+      // A 304 has the policy as well: a browser takes the headers of a 304 for the page that it has kept (RFC 9111, 3.2).
+      const headers = { ...PAGE_POLICY, etag: found.etag, "cache-control": "private, no-cache" };
       if (!matchesNone(request.headers, found.etag)) return reply.code(304).headers(headers).send();
       if (request.method === "HEAD") return reply.headers({ ...PAGE_HEADERS, ...headers }).send();
       const page = await drawn(request, reply, found, parts);
