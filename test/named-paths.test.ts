@@ -7,8 +7,10 @@ const TESTS = new Set(
   globSync("{src,test,scripts,engine}/**/*.{test,testing}.ts").map((file) => basename(file)),
 );
 
+const DOCS = readdirSync("docs").filter((name) => name.endsWith(".md"));
+
 test("every test file that a page names exists", () => {
-  const missing = readdirSync("docs").flatMap((page) => {
+  const missing = DOCS.flatMap((page) => {
     const names = readFileSync(`docs/${page}`, "utf8").matchAll(
       /`(?:[\w-]+\/)*([\w-]+\.(?:test|testing)\.ts)`/g,
     );
@@ -17,7 +19,7 @@ test("every test file that a page names exists", () => {
   assert.deepEqual(missing, []);
 });
 
-const PAGES = ["README.md", "SECURITY.md", ...readdirSync("docs").map((page) => `docs/${page}`)];
+const PAGES = ["README.md", "SECURITY.md", ...DOCS.map((page) => `docs/${page}`)];
 const TOP =
   "src|test|engine|docs|scripts|bench|examples|infra|schemas|tools|web|bin|\\.github|\\.devcontainer";
 const PATH = new RegExp(`\`((?:${TOP})/[\\w./-]+)\``, "g");
@@ -42,6 +44,6 @@ test("every link of a page to a file leads to one", () => {
 
 test("README.md links every page of docs", () => {
   const readme = readFileSync("README.md", "utf8");
-  const unlinked = readdirSync("docs").filter((page) => !readme.includes(`(docs/${page})`));
+  const unlinked = DOCS.filter((page) => !readme.includes(`(docs/${page})`));
   assert.deepEqual(unlinked, []);
 });
