@@ -10,6 +10,7 @@ import { eventRoutes } from "./operations/event-routes.ts";
 import { jobRoutes } from "./operations/job-routes.ts";
 import { operationRoutes } from "./operations/operation-routes.ts";
 import { reportRoutes } from "./operations/report-routes.ts";
+import { consoleRoutes } from "./page/console-routes.ts";
 import { pageRoutes } from "./page/page-routes.ts";
 import { queueRoutes } from "./queue-routes.ts";
 import { connectionLimit } from "./server/connection-limit.ts";
@@ -28,6 +29,7 @@ export const ROUTE_GROUPS = {
   prepare: prepareRoutes,
   health: healthRoutes,
   key: keyRoutes,
+  console: consoleRoutes,
   page: pageRoutes,
 } as const;
 

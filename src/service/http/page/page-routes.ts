@@ -5,7 +5,6 @@ import { EXAMPLE_BLOBS, EXAMPLE_NAMES } from "../openapi/examples.ts";
 import { problemAnswers } from "../openapi/route-docs.ts";
 import type { HttpApp, HttpOptions } from "../server/http-app.ts";
 import { publicOrigin } from "../server/public-origin.ts";
-import { consoleRoutes } from "./console-routes.ts";
 import { docsPage, PAGE_POLICY } from "./docs-page.ts";
 
 type PageOptions = Pick<HttpOptions, "settings">;
@@ -14,13 +13,12 @@ type PageOptions = Pick<HttpOptions, "settings">;
 const EXAMPLES = new URL("../../../../examples/tiny/data/", import.meta.url);
 
 /**
- * `GET /openapi.json`, the page `GET /docs`, the console at `GET /`, and `GET /examples/<name>`, the blobs that the curl
- * lines of the page and of `mucast serve` upload.
+ * `GET /openapi.json`, the page `GET /docs`, and `GET /examples/<name>`, the blobs that the curl lines of the page and of
+ * `mucast serve` upload.
  */
 export function pageRoutes(app: HttpApp, options: PageOptions): void {
   documentRoute(app, options);
   docsRoute(app, options);
-  consoleRoutes(app, options);
   exampleRoutes(app);
 }
 
