@@ -188,9 +188,9 @@ export class JobChild implements BudgetedProcess {
   #receive(message: FromJob): void {
     switch (message.event) {
       case "ready":
-        // The service may give it an order before its first ready message.
+        // The service may give it an order before its first ready message; between accepted and end there is none.
         if (this.#run?.end !== undefined) this.#finish(this.#run, undefined);
-        else if (this.#isReady && this.#run?.isAccepted) this.killWith(noEnd());
+        else if (this.#run?.isAccepted) this.killWith(noEnd());
         this.#isReady = true;
         this.#readied.resolve();
         break;

@@ -31,6 +31,8 @@ export class JobRuns {
   #store: Promise<BlobStore> | undefined;
   /** Whether the service drains or is gone: an attempt that does not succeed is lost, and its status gets no end. */
   #isDraining = false;
+  /** Whether it has taken an order: from then on it is ready when an order has ended, not when its libraries are imported. */
+  #hasTaken = false;
 
   constructor(send: (message: FromJob) => void, warm: boolean) {
     this.#send = send;
@@ -63,7 +65,9 @@ export class JobRuns {
     this.#setup = setup;
     this.#store = openStore(setup.blobUrl, { policy: setup.policy });
     this.#store.catch(() => undefined); // The job meets the error where it opens its output.
-    void Promise.allSettled([this.#engine?.ready, this.#store]).then(() => this.#send({ event: "ready" }));
+    void Promise.allSettled([this.#engine?.ready, this.#store]).then(() => {
+      if (!this.#hasTaken) this.#send({ event: "ready" });
+    });
   }
 
   #stop(reason: StopReason): void {
@@ -77,6 +81,7 @@ export class JobRuns {
       const order = await this.#order.promise;
       if (order === undefined) break;
       this.#order = Promise.withResolvers();
+      this.#hasTaken = true;
       this.#send({ event: "accepted" });
       const isSound = await this.#run(order);
       if (!isSound || jobs >= JOBS_AT_MOST || !this.#isFit()) break;
