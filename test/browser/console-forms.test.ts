@@ -162,6 +162,23 @@ test("a file's hostile name is text and suggests one by the rule; files of one n
   await close();
 });
 
+test("JSON that is half written survives an upload and a look at the other job", async () => {
+  const { page, unwanted, close } = await open("#/job");
+  const half = '{"feature_url": "x", "config": {';
+  await page.click("[role=tab]:text-is('JSON')");
+  await page.fill("textarea.raw", half);
+  await page.click("text=Upload inputs, or prepare them from a price CSV");
+  await page.setInputFiles("input[type=file] >> nth=0", [{ ...BLOBS[0]!, name: "feature_engine_half.json" }]);
+  await page.click("button:text-is('Upload')");
+  await page.waitForSelector(".notice >> text=The JSON has a fault and stays as it is");
+  assert.equal(await sentText(page), half);
+  await page.click("text=Neural networks");
+  await page.click("text=One regressor for each ticker");
+  assert.equal(await sentText(page), half);
+  assert.deepEqual(unwanted, []);
+  await close();
+});
+
 test("files are dropped onto the list, up to a number", async () => {
   const { page, unwanted, close } = await open("#/upload");
   await page.evaluate(`(() => {

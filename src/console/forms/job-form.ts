@@ -20,6 +20,9 @@ const NAMES = Object.keys(JOBS) as Operation[];
 /** Members of the payload that stay when the reader chooses the other job. */
 const SHARED = ["feature_url", "data_extractor_url", "portable"];
 
+const OFFERED_LATER =
+  "Stored. The JSON has a fault and stays as it is; once it is mended, the fields offer the URL.";
+
 /** Hands in a job. The address may carry `operation`, `feature_url` and `data_extractor_url`. */
 export const showJobForm: View = async (container, context) => {
   const schemas = await formSchemas();
@@ -35,8 +38,8 @@ export const showJobForm: View = async (container, context) => {
   };
   const inputs = makeInputs(context, (blobs) => {
     for (const { refresh } of forms.values()) refresh();
-    for (const [name, url] of Object.entries(blobs)) shown?.form.set([name], url);
-    context.notify("Stored. The form has its URL.");
+    const isTaken = Object.entries(blobs).every(([name, url]) => shown?.form.set([name], url));
+    context.notify(isTaken ? "Stored. The form has its URL." : OFFERED_LATER);
   });
   const first = NAMES.find((name) => name === context.params.get("operation")) ?? "run_ml_job";
   const names = newId();

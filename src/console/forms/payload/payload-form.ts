@@ -105,9 +105,11 @@ export class PayloadForm {
     return this.#draft.valueAt(path);
   }
 
-  /** Changes a member as a field would. */
-  set(path: Path, value: RawJson | undefined): void {
+  /** Changes a member as a field would. @returns whether it did: JSON with a fault stays as the reader has written it. */
+  set(path: Path, value: RawJson | undefined): boolean {
+    if (this.#draft.fault !== undefined) return false;
     this.#change(path, value, undefined);
+    return true;
   }
 
   #change(path: Path, value: RawJson | undefined, json: string | undefined, by?: Control): void {
