@@ -6,7 +6,7 @@ import { givenUp } from "../caller-turns.ts";
 import type { Caller } from "../operations/operations.ts";
 import type { PreparedFile } from "../request-process/messages.ts";
 
-type StoringBlobs = Pick<Blobs, "uploadAddress" | "beginUpload" | "remove">;
+type StoringBlobs = Pick<Blobs, "find" | "uploadAddress" | "beginUpload" | "remove">;
 
 /** What the blobs of one preparation are stored for. */
 interface StoringParts {
@@ -47,7 +47,13 @@ export async function storeTogether(
 }
 
 /** Whether the caller has that blob with these bytes. @throws MucastError precondition_failed where it has others. */
-async function isStored({ blobs, caller, signal }: StoringParts, file: PreparedFile): Promise<boolean> {
+async function isStored(parts: StoringParts, file: PreparedFile): Promise<boolean> {
+  // Without a record, as after a kill between both, the caller cannot read what is there.
+  return (await hasBytes(parts, file)) && (await parts.blobs.find(parts.caller, file.name)) !== undefined;
+}
+
+/** The same of its bytes alone. */
+async function hasBytes({ blobs, caller, signal }: StoringParts, file: PreparedFile): Promise<boolean> {
   const address = await blobs.uploadAddress(caller, file.name);
   if (address === undefined) throw taken(file.name);
   const { store, key } = address;
@@ -66,19 +72,35 @@ async function reserved({ blobs, caller }: StoringParts, { name, bytes }: Prepar
   return upload;
 }
 
-/** @returns false where another request has stored the same bytes meanwhile. */
+/** Stores a blob and records it. @returns false where the same bytes were there, of another request or without a record. */
 async function create(parts: StoringParts, file: PreparedFile, upload: BlobUpload): Promise<boolean> {
-  const { signal } = parts;
+  let isNew: boolean;
   try {
-    if (signal.aborted) throw givenUp(signal, "prepare the blobs");
-    await upload.store.create(upload.key, createReadStream(file.path), { signal, limit: file.bytes });
+    isNew = await createBytes(parts, file, upload);
   } catch (error) {
     await upload.discard();
-    if (!signal.aborted && (await isStored(parts, file))) return false;
     throw storageFailed(error, `${file.name} could not be stored`);
   }
   await upload.finish(file.bytes);
-  return true;
+  return isNew;
+}
+
+/** @returns false where the same bytes are there already. */
+async function createBytes(parts: StoringParts, file: PreparedFile, upload: BlobUpload): Promise<boolean> {
+  const { signal } = parts;
+  if (signal.aborted) throw givenUp(signal, "prepare the blobs");
+  try {
+    await upload.store.create(upload.key, piecesOf(file), { signal, limit: file.bytes });
+    return true;
+  } catch (error) {
+    if (!signal.aborted && (await hasBytes(parts, file))) return false;
+    throw error;
+  }
+}
+
+/** Opens the file once the store asks for the first piece, which a store that fails does not. */
+async function* piecesOf({ path }: PreparedFile): AsyncGenerator<Uint8Array> {
+  yield* createReadStream(path);
 }
 
 /** An operation may name the blob by now; then it stays. */

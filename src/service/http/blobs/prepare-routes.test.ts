@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { openFiles } from "../../../../test/open-files.testing.ts";
 import { preparedBlobsSchema } from "../../../contract/api/prepared-blobs.ts";
 import { MucastError } from "../../../contract/errors/errors.ts";
 import type { Caller } from "../../operations/operations.ts";
@@ -129,6 +130,29 @@ test("where the storage fails at the second blob, the first is taken back", asyn
   assert.deepEqual(await codeOf(post("?id=broken", "x")), [507, "storage_full"]);
   assert.deepEqual(service.blobs.uploads.slice(before), [1, "discarded"]);
   assert.equal(await stored("data_extractor_broken.json"), undefined);
+  const { folder } = orders.at(-1)!.order;
+  assert.deepEqual(
+    openFiles().filter((path) => path.startsWith(folder)),
+    [],
+  );
+});
+
+test("blobs that are there without a record, as after a kill between both, are recorded", async (t) => {
+  const { blobs } = service;
+  const [find, before] = [blobs.find.bind(blobs), blobs.uploads.length];
+  t.mock.method(blobs, "uploadAddress", find);
+  t.mock.method(blobs, "find", async (caller: Caller, name: string) =>
+    blobs.uploads.length === before ? undefined : find(caller, name),
+  );
+  await service.store.put("data/data_extractor_broken-off.json", "x");
+  await service.store.put("data/feature_engine_broken-off.json", "xx");
+  const answer = await post("?id=broken-off", "x");
+  assert.deepEqual([answer.status, JSON.parse(answer.text).written], [200, false]);
+  assert.deepEqual(blobs.uploads.slice(before), [1, 2]);
+  await service.store.put("data/data_extractor_other.json", "y");
+  blobs.uploads.length = before;
+  assert.deepEqual(await codeOf(post("?id=other", "x")), [412, "precondition_failed"]);
+  assert.deepEqual(blobs.uploads.slice(before), [], "nothing was reserved");
 });
 
 test("a caller that leaves ends it, and a caller may have two at the same time", async () => {
