@@ -9,7 +9,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
-import { treeOf } from "../../../test/service/processes.testing.ts";
+import { eventuallyTrue } from "../../../test/service/eventually.testing.ts";
+import { stillRunning, treeOf } from "../../../test/service/processes.testing.ts";
 import { openStore } from "../../blob/open-store.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { jobEnvironment } from "../../executors/process/job-environment.ts";
@@ -52,14 +53,18 @@ describe("the process of a request", { timeout: 600_000 }, () => {
     return { kind: "report", storage, space: SPACE, name, etag: stored!.etag };
   }
 
-  /** A report whose output never comes, and the process that waits for it. */
-  function held(limits: Partial<ProcessLimits> = {}, signal = NEVER) {
+  /** A report whose output never comes. */
+  function heldOrder(): ReportOrder {
     const origin = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
     const policy = { allowed: [], privateOrigins: [origin], container: `${origin}/c` };
     const storage = { blobUrl: `${origin}/c?sv=2025-01-05&sig=secret`, policy };
-    const order = { kind: "report", storage, space: "", name: "ml_engine_1.json", etag: '"1"' } as const;
+    return { kind: "report", storage, space: "", name: "ml_engine_1.json", etag: '"1"' };
+  }
+
+  /** The process of one. */
+  function held(limits: Partial<ProcessLimits> = {}, signal = NEVER) {
     const before = treeOf(process.pid).map(({ pid }) => pid);
-    const running = runProcess(order, { ...LIMITS, ...limits }, signal);
+    const running = runProcess(heldOrder(), { ...LIMITS, ...limits }, signal);
     running.catch(() => undefined);
     const made = treeOf(process.pid).filter(({ pid }) => !before.includes(pid));
     assert.equal(made.length, 1);
@@ -200,15 +205,17 @@ describe("the process of a request", { timeout: 600_000 }, () => {
     });
   });
 
-  test("ends where its service is gone", async () => {
-    const entry = new URL("./request-process.ts", import.meta.url).pathname;
-    const child = spawn(process.execPath, [entry], {
-      stdio: ["pipe", "ignore", "inherit", "pipe"],
-      detached: true,
+  test("ends where its service is killed while it works", async () => {
+    const program = new URL("./held-request.testing.ts", import.meta.url).pathname;
+    const asked = once(silent, "request");
+    const service = spawn(process.execPath, [program, JSON.stringify(heldOrder())], {
+      stdio: ["ignore", "pipe", "inherit"],
     });
-    child.stdin!.end();
-    const [code, signal] = await once(child, "exit");
-    assert.ok(code === 1 || signal === "SIGKILL", `${code} ${signal}`);
+    await once(service.stdout, "data");
+    const [worker] = treeOf(service.pid!).filter(({ pid }) => pid !== service.pid);
+    await asked;
+    service.kill("SIGKILL");
+    await eventuallyTrue("its process ends", () => stillRunning([worker!]).length === 0);
   });
 
   test("where it meets a defect says so, and its error has what it said", async () => {

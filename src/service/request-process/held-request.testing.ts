@@ -1,0 +1,16 @@
+/** A program to be killed: a service with one process of a request. Its argument is the JSON of the order; it says when that has begun. */
+import { jobEnvironment } from "../../executors/process/job-environment.ts";
+import { runProcess } from "./run-process.ts";
+
+const running = runProcess(
+  JSON.parse(process.argv[2]!),
+  {
+    env: jobEnvironment(process.env, { azure: false }),
+    memoryBytes: 2 ** 30,
+    seconds: 3_600,
+    answerBytes: 2 ** 20,
+  },
+  new AbortController().signal,
+);
+process.stdout.write("begun\n");
+await running;
