@@ -27,11 +27,10 @@ const URLS = {
   data_extractor_url: "https://blobs.example/data_extractor_1.json",
 };
 const ML = { "ML params": { model: "ridge" } };
-const CONFIGS: Readonly<Record<SubmittedOperation, object>> = {
+const CONFIGS: Readonly<Record<Exclude<SubmittedOperation, "replay">, object>> = {
   run_ml_job: ML,
   run_dl_job: { "NN params": { "Dot prediction": { "current option": "lstm" } } },
   audit: ML,
-  replay: ML,
 };
 
 /** A job that runs, as its test sees it. */
@@ -117,20 +116,24 @@ export class ConsoleService {
 
   /** A job of a caller, and what its test does in the place of an executor. */
   async begin(caller: Caller, operation: SubmittedOperation = "run_ml_job"): Promise<Begun> {
-    const payload = JSON.stringify({ ...URLS, config: CONFIGS[operation] });
+    const payload = JSON.stringify(
+      operation === "replay"
+        ? { output_url: "https://blobs.example/data/ml_engine_1.json" }
+        : { ...URLS, config: CONFIGS[operation] },
+    );
     const { id } = (await this.queue.operations.submit(caller, { operation, payload })).operation;
     return { id, execution: await this.queue.executor.next() };
   }
 
-  /** Ends a job, which leaves this text as its output. */
-  succeed({ id, execution }: Begun, text: string): void {
+  /** Ends a job, which leaves this text as its output, or under another name. */
+  succeed({ id, execution }: Begun, text: string, output_name: string = recordOf(id).output_name): void {
     // The store counts characters, so that each has to be one byte.
     const ascii = text.replaceAll(
       /[\u0080-\uffff]/g,
       (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, "0")}`,
     );
-    this.queue.store.blobs.set(`data/${recordOf(id).output_name}`, ascii);
-    execution.end({ kind: "succeeded", record: recordOf(id) });
+    this.queue.store.blobs.set(`data/${output_name}`, ascii);
+    execution.end({ kind: "succeeded", record: { ...recordOf(id), output_name } });
   }
 
   async close(): Promise<void> {

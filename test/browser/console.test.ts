@@ -3,9 +3,11 @@ import { after, before, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { MucastClient } from "../../src/client/client.ts";
 import { MucastError } from "../../src/contract/errors/errors.ts";
+import type { AuditBlob } from "../../src/contract/output/audit-blob.ts";
 import type { EpochPoint } from "../../src/contract/output/job-events.ts";
 import { problemOf } from "../../src/contract/problems/problem.ts";
 import { mlText } from "../../src/report/data/outputs.testing.ts";
+import { VERDICT } from "../../src/service/http/openapi/examples.ts";
 import { eventually } from "../service/eventually.testing.ts";
 import { FEATURES, PRICES, payload } from "../service/inputs.testing.ts";
 import { endServices, startServe } from "../service/service.testing.ts";
@@ -52,6 +54,7 @@ interface Opened {
 async function open(address = "", options: ContextOptions = {}, url = service.url): Promise<Opened> {
   const context = await browser.newContext({ viewport: WIDE, ...options });
   const page = await context.newPage();
+  page.setDefaultTimeout(HANG_MS);
   const [unwanted, saved]: [string[], string[]] = [[], []];
   page.on("download", (download) => saved.push(download.suggestedFilename()));
   page.on("console", (message) => unwanted.push(`${message.type()}: ${message.text()}`));
@@ -266,6 +269,8 @@ test("what a job leaves is shown as text, whatever its tickers are called: forec
   });
   for (const name of HOSTILE_NAMES)
     begun.execution.listener.onEvent({ kind: "warning", warning: warn(name) });
+  const noSkill = { code: "no_skill" as const, message: "not better than 0" };
+  begun.execution.listener.onEvent({ kind: "warning", warning: noSkill });
   const failure = { ticker: HOSTILE_NAMES[0]!, code: "insufficient_history", message: "it has 3 rows" };
   begun.execution.listener.onEvent({ kind: "failure", failure });
   await service.queue.stored(writer.caller, begun.id, "failure");
@@ -287,6 +292,7 @@ test("what a job leaves is shown as text, whatever its tickers are called: forec
   await page.click(".codes:not([open]) summary");
   await untilText(page, "https://evil.example/?q=1: it ends early");
   await untilText(page, "Interval, 90 %");
+  await untilText(page, "No evidence of skill.");
   await page.click(".view > div > p > button");
   await untilText(page, "succeeded");
   assert.deepEqual(unwanted, []);
@@ -310,6 +316,63 @@ test("a keyed caller saves the output and opens the report in a tab of its own, 
     await report.evaluate("[location.pathname.split('/')[1], opener, document.referrer, origin]"),
     ["reports", null, "", "null"],
   );
+  assert.deepEqual(unwanted, []);
+  await close();
+});
+
+const AUDIT: AuditBlob = {
+  schema: "mucast.audit/1",
+  id: "1",
+  operation: "run_ml_job",
+  verdict: "found",
+  checks: {
+    foresight: { status: "found", cost: "one reading", tests: 3, facts: {} },
+    restatement: {
+      status: "not_run",
+      reason: "no earlier blobs are given",
+      cost: "nothing",
+      tests: 0,
+      facts: {},
+    },
+  },
+  findings: [
+    {
+      number: 1,
+      check: "foresight",
+      code: "knows_next_price",
+      severity: "high",
+      message: "<b>f</b>\u202e knows",
+      evidence: {},
+      advice: "Look at it.",
+    },
+  ],
+  finding_counts: { knows_next_price: 1 },
+  accepted: [],
+  inputs: {
+    feature: { url: "f", sha256: "a".repeat(64) },
+    data_extractor: { url: "p", sha256: "b".repeat(64) },
+    config_sha256: "c".repeat(64),
+  },
+  blind_spots: ["what was left out before"],
+  versions: {},
+};
+
+test("an audit and a replay say their verdict, with findings and what to do", async () => {
+  const audited = await service.begin(writer.caller, "audit");
+  service.succeed(audited, JSON.stringify(AUDIT), `audit_${audited.id}.json`);
+  const replayed = await service.begin(writer.caller, "replay");
+  service.succeed(replayed, JSON.stringify(VERDICT.replay), `replay_${replayed.id}.json`);
+  await service.queue.ended(writer.caller, replayed.id);
+  const { page, unwanted, close } = await openAs(writer, `#/operations/${audited.id}`);
+  for (const text of [
+    "The audit found 1 sign",
+    "<b>f</b>[U+202E] knows",
+    "Look at it.",
+    "no earlier blobs are given",
+  ])
+    await untilText(page, text);
+  await show(page, `#/operations/${replayed.id}`);
+  await untilText(page, "The job left the same bytes again: the output is proved.");
   assert.deepEqual(unwanted, []);
   await close();
 });

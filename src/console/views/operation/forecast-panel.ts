@@ -17,22 +17,31 @@ export function forecastPanel({ client, signal }: ViewContext): Panel {
   const section = element("section", { hidden: true });
   return {
     element: section,
-    show: ({ operation: { id, operation, result } }) => {
+    show: ({ operation: { id, operation, result, warnings, warning_counts = {} } }) => {
       if (result === null || operation === "audit" || operation === "replay" || !section.hidden) return;
       section.hidden = false;
+      const hasNoSkill =
+        Object.hasOwn(warning_counts, "no_skill") || warnings.some(({ code }) => code === "no_skill");
       fill(
         section,
         element("h2", {}, "Forecast"),
         element("p", { class: "hint" }, "Reading the output\u2026"),
       );
       client.getForecast(id, { limit: MOST_TICKERS, signal }).then(
-        (view) => fill(section, element("h2", {}, "Forecast"), ...forecastOf(view)),
+        (view) => fill(section, element("h2", {}, "Forecast"), hasNoSkill && noSkill(), ...forecastOf(view)),
         (error: unknown) => {
           if (!signal.aborted) fill(section, element("h2", {}, "Forecast"), errorBox(error));
         },
       );
     },
   };
+}
+
+/** What a reader of the table has to know before its numbers. */
+function noSkill(): HTMLElement {
+  const words =
+    "Out of sample the forecasts were not better than 0 by more than chance: do not trade on mu as it is.";
+  return element("p", {}, element("strong", { class: "failed" }, "No evidence of skill. "), words);
 }
 
 function forecastOf({ forecasts, count, window, metrics, intervals }: ForecastView): HTMLElement[] {
