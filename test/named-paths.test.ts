@@ -3,7 +3,6 @@ import { existsSync, globSync, readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { test } from "node:test";
 
-const DOCS = readdirSync("docs").filter((name) => name.endsWith(".md"));
 const TESTS = new Set(
   globSync("{src,test,scripts,engine}/**/*.{test,testing}.ts").map((file) => basename(file)),
 );
