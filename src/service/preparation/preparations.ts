@@ -6,8 +6,7 @@ import { openWorkFolder } from "../../jobs/shared/work-folder.ts";
 import { type Blobs, storageFailed } from "../blobs/blobs.ts";
 import { givenUp } from "../caller-turns.ts";
 import type { Caller } from "../operations/operations.ts";
-import { CSV_NAME } from "../request-process/csv-name.ts";
-import type { PreparedFiles, PrepareOrder } from "../request-process/messages.ts";
+import { CSV_NAME, type PreparedFiles, type PrepareOrder } from "../request-process/messages.ts";
 import { storeTogether } from "./store-together.ts";
 
 /** Has a process of its own work on an order. */

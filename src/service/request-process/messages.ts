@@ -19,6 +19,9 @@ export interface ReportOrder {
   readonly etag: string;
 }
 
+/** The name of a CSV in its folder, which errors show. */
+export const CSV_NAME = "prices.csv";
+
 /** The preparation of a price CSV. */
 export interface PrepareOrder {
   readonly kind: "prepare";

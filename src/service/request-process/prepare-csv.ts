@@ -7,8 +7,7 @@ import { boundedCopy } from "../../contract/json/bounded-json.ts";
 import { LISTED_AT_MOST, SIZES } from "../../contract/schema/answer-limits.ts";
 import { preparePrices } from "../../prepare/prepare-prices.ts";
 import { storageFailed } from "../blobs/blobs.ts";
-import { CSV_NAME } from "./csv-name.ts";
-import type { PreparedFile, PreparedFiles, PrepareOrder } from "./messages.ts";
+import { CSV_NAME, type PreparedFile, type PreparedFiles, type PrepareOrder } from "./messages.ts";
 
 /**
  * Prepares the CSV of a folder, beside it. The process works in that folder then, so that no error names a path.

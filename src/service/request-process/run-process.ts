@@ -172,7 +172,7 @@ function noProcess(cause: unknown): MucastError {
   return new MucastError("unavailable", "the system makes no further process now", {}, { cause });
 }
 
-/** How it ended, once nobody holds its pipes. */
+/** How it ended, once its pipes are closed. */
 function endOf(child: ChildProcess): Promise<string> {
   return new Promise((resolve) => {
     child.once("close", (code, signal) =>

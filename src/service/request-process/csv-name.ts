@@ -1,2 +1,0 @@
-/** The name of a CSV in its folder, which errors show. */
-export const CSV_NAME = "prices.csv";
