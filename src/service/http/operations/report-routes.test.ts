@@ -125,9 +125,19 @@ test("a link opens a report once: HEAD and what a browser fetches beforehand lea
   assert.equal(first!.headers.get("etag"), null);
   const used = await get(path, { method: "HEAD" });
   assert.equal(used.status, 404);
-  for (const misspelt of [`${path}/`, `/${path}`, path.replace("reports", "Reports"), `${path}?x=1`])
-    assert.ok((await get(misspelt)).status >= 400, misspelt);
   const token = path.split("/").at(-1)!;
+  for (const misspelt of [
+    `${path}/`,
+    `/${path}`,
+    `/below/a/proxy${path}`,
+    `/reports%2F${token}`,
+    path.replace("reports", "Reports"),
+    `${path}?x=1`,
+  ]) {
+    const answer = await get(misspelt);
+    assert.ok(answer.status >= 400, misspelt);
+    assert.ok(!(await answer.text()).includes(token), misspelt);
+  }
   await eventually(() => service.logged.some((line) => line.includes('"route":"/reports/:token"')));
   assert.deepEqual(
     service.logged.filter((line) => line.includes(token)),
