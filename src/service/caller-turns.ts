@@ -13,16 +13,14 @@ interface TurnLimits {
   readonly what: string;
 }
 
-/** A request that waits. */
-interface Turn {
-  readonly subject: string;
-  readonly begin: () => void;
-}
+/** Begins the work of a request that waits. */
+type Begin = () => void;
 
-/** Work that only so many requests may do at the same time; the others wait, in the order in which they came. */
+/** Work that only so many requests may do at the same time. The others wait: callers take turns, each in the order of its requests. */
 export class CallerTurns {
   readonly #limits: TurnLimits;
-  readonly #waiting = new Set<Turn>();
+  /** Of each caller that waits. The caller whose turn is next comes first. */
+  readonly #waiting = new Map<string, Set<Begin>>();
   #working = 0;
 
   constructor(limits: TurnLimits) {
@@ -44,37 +42,54 @@ export class CallerTurns {
     try {
       return await work();
     } finally {
-      const [next] = this.#waiting;
-      if (next === undefined) this.#working -= 1;
-      else {
-        this.#waiting.delete(next);
-        next.begin();
-      }
+      this.#beginNext();
     }
+  }
+
+  #beginNext(): void {
+    const [next] = this.#waiting;
+    if (next === undefined) {
+      this.#working -= 1;
+      return;
+    }
+    const [subject, turns] = next;
+    const [begin] = turns;
+    this.#waiting.delete(subject);
+    turns.delete(begin!);
+    if (turns.size > 0) this.#waiting.set(subject, turns);
+    begin!();
   }
 
   /** Waits until another request has done its work. */
   async #turn(subject: string, signal: AbortSignal | undefined): Promise<void> {
     this.#checkRoom(subject);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const turn = { subject, begin: resolve };
-    this.#waiting.add(turn);
+    this.#waiting.set(subject, (this.#waiting.get(subject) ?? new Set()).add(resolve));
     const abort = () => {
-      if (this.#waiting.delete(turn)) reject(givenUp(signal!, this.#limits.what));
+      this.#leave(subject, resolve);
+      // Harmless where it has begun.
+      reject(givenUp(signal!, this.#limits.what));
     };
     signal?.addEventListener("abort", abort);
     if (signal?.aborted) abort();
     await promise.finally(() => signal?.removeEventListener("abort", abort));
   }
 
+  #leave(subject: string, begin: Begin): void {
+    const turns = this.#waiting.get(subject);
+    turns?.delete(begin);
+    if (turns?.size === 0) this.#waiting.delete(subject);
+  }
+
   #checkRoom(subject: string): void {
     const { what } = this.#limits;
-    const own = [...this.#waiting].filter((turn) => turn.subject === subject).length;
+    const own = this.#waiting.get(subject)?.size ?? 0;
+    const all = [...this.#waiting.values()].reduce((sum, { size }) => sum + size, 0);
     const data = { retryAfter: RETRY_SECONDS };
     if (own >= WAITING_OF_A_CALLER) {
       throw new MucastError("rate_limited", `${own} requests of this caller wait to ${what}`, data);
     }
-    if (this.#waiting.size >= WAITING_AT_MOST) {
+    if (all >= WAITING_AT_MOST) {
       const message = `${WAITING_AT_MOST} others wait to ${what} already; try again later`;
       throw new MucastError("unavailable", message, data);
     }
