@@ -117,7 +117,8 @@ export function verdicts(core: () => Core): void {
       const other = await api.post("audit", audited(core().own(), { ...QUICK, truncations: 2 }), key);
       problemOf(other, 422, "idempotency_conflict");
       problemOf(await api.post("run_ml_job", core().own(), key), 422, "idempotency_conflict");
-      assert.equal((await api.ended(first.id)).status, "Succeeded");
+      const ended = await api.ended(first.id);
+      assert.equal(ended.status, "Succeeded", JSON.stringify(ended.error));
     });
 
     /** An audit that waits for its features. */
