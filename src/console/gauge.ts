@@ -2,7 +2,7 @@ import { MucastApiError, type MucastClient, type QueueView } from "../client/ind
 import { element, fill } from "./dom.ts";
 import { pause } from "./pause.ts";
 import type { ServiceLink } from "./service-link.ts";
-import { counted } from "./words.ts";
+import { code, counted } from "./words.ts";
 
 const BETWEEN_MS = 5_000;
 /** A request that waits so long counts as one without an answer. */
@@ -56,8 +56,10 @@ export class Gauge {
       this.#show(this.#queue);
     } catch (error) {
       if (silence.aborted) link.lost();
-      const isRefused = error instanceof MucastApiError && error.status < 500;
-      if (isRefused) this.#first.reject(error);
+      if (!(error instanceof MucastApiError)) return;
+      if (error.status < 500) this.#first.reject(error);
+      // A view that waits for the first answer shows nothing yet, so the reader learns here why.
+      else fill(this.element, element("span", {}, "The queue cannot be read: ", code(error.code)));
     }
   }
 

@@ -1,8 +1,10 @@
 /**
  * What shows nothing or reorders what is beside it: controls, halves of surrogates, line separators, and what Unicode lets a
- * font ignore, among it zero-width, bidirectional and filling characters, variation selectors and tags.
+ * font ignore, among it zero-width, bidirectional and filling characters, variation selectors and tags; and the spaces that
+ * HTML leaves out, so that ` ` and `A ` are not taken for an empty name and `A`.
  */
-const UNSEEN = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Default_Ignorable_Code_Point}]/gu;
+const UNSEEN =
+  /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Default_Ignorable_Code_Point}]|^\p{Zs}|\p{Zs}$|(?<=\p{Zs})\p{Zs}/gu;
 
 /** Hostile text with each character that cannot be seen by its number, such as `[U+202E]`. Not escaped. */
 export function visibleText(text: string): string {

@@ -37,6 +37,11 @@ export interface Route {
   fetch(): Promise<unknown>;
   /** Has the page see no answer. */
   abort(): Promise<void>;
+  fulfill(answer: {
+    readonly status: number;
+    readonly contentType: string;
+    readonly body: string;
+  }): Promise<void>;
 }
 
 /** A file that the reader chooses. */
@@ -52,6 +57,7 @@ export interface Page {
   emulateMedia(media: {
     readonly media?: "print" | "screen";
     readonly colorScheme?: "light" | "dark";
+    readonly forcedColors?: "active" | "none";
   }): Promise<void>;
   setViewportSize(size: { readonly width: number; readonly height: number }): Promise<void>;
   screenshot(options: { readonly path?: string; readonly fullPage?: boolean }): Promise<Uint8Array>;
@@ -68,7 +74,11 @@ export interface Page {
   /** Of waiting for an element and of acting on it; 30 s otherwise. */
   setDefaultTimeout(milliseconds: number): void;
   /** Has a handler answer requests of this address, as often as `times` says. */
-  route(address: string, handler: (route: Route) => Promise<void>, options: { times: number }): Promise<void>;
+  route(
+    address: string | RegExp,
+    handler: (route: Route) => Promise<void>,
+    options: { times: number },
+  ): Promise<void>;
   readonly keyboard: { press(key: string): Promise<void> };
   reload(): Promise<unknown>;
   on(event: "console", listener: (message: { type(): string; text(): string }) => void): void;

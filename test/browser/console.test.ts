@@ -19,6 +19,7 @@ import {
   judge,
   openBrowser,
   type Page,
+  type Route,
 } from "./browser.testing.ts";
 import { ConsoleService, type Signed } from "./console-service.testing.ts";
 import { HOSTILE_NAMES } from "./report-pages.testing.ts";
@@ -145,6 +146,18 @@ test("a key stays in memory, and in the tab's storage only where that is ticked"
   await close();
 });
 
+/** In forced colours the current view stands out from the others, and paper has nothing that is operated. */
+async function checkOtherMedia(page: Page): Promise<void> {
+  const border = (which: string) =>
+    page.evaluate<string>(`getComputedStyle(document.querySelector("nav a${which}")).borderBottomColor`);
+  await page.emulateMedia({ forcedColors: "active" });
+  assert.notEqual(await border("[aria-current]"), await border(":not([aria-current])"));
+  await page.emulateMedia({ forcedColors: "none", media: "print" });
+  const operated = `[...document.querySelectorAll("nav a, button, .gauge")].filter((each) => each.checkVisibility()).length`;
+  assert.equal(await page.evaluate(operated), 0);
+  assert.ok(await page.evaluate("document.querySelector('tbody tr').checkVisibility()"));
+}
+
 test("a page of operations holds 25 of 10,000, filters by status and kind, and leads to older ones", async () => {
   const many = await service.signedWith("read");
   await service.database.query(
@@ -177,7 +190,44 @@ test("a page of operations holds 25 of 10,000, filters by status and kind, and l
   await page.click(".pages a:first-child");
   await until(page, first("10000"));
   assert.ok((await page.evaluate<number>('document.querySelectorAll("*").length')) < 600);
+  await checkOtherMedia(page);
   assert.deepEqual(unwanted, []);
+  await close();
+});
+
+test("a reader who leaves the list while it is filtered is not told that it failed", async () => {
+  const { page, unwanted, close } = await openAs(reader);
+  await untilText(page, "There is no operation yet");
+  const asked = Promise.withResolvers<void>();
+  const answer = Promise.withResolvers<void>();
+  const slow = async (route: Route) => {
+    asked.resolve();
+    await answer.promise;
+    await route.abort().catch(() => undefined);
+  };
+  await page.route(/\/v1\/operations\?.*Failed/, slow, { times: 1 });
+  await page.selectOption("select", "Failed");
+  await asked.promise;
+  await show(page, "#/upload");
+  await untilText(page, "yours may only read");
+  assert.equal(await page.evaluate("document.querySelectorAll('.notice').length"), 0);
+  answer.resolve();
+  assert.deepEqual(unwanted, []);
+  await close();
+});
+
+test("a service whose queue cannot be read says so, and the view comes once it can", async () => {
+  const { page, close } = await open();
+  await page.waitForSelector("#token");
+  await page.click(".check input");
+  await signIn(page, reader.token);
+  await untilText(page, "There is no operation yet");
+  const problem = { code: "internal", title: "t", status: 500, detail: "d", advice: "a" };
+  const answer = { status: 500, contentType: "application/problem+json", body: JSON.stringify(problem) };
+  await page.route("**/v1/queue", (route) => route.fulfill(answer), { times: 1 });
+  await page.reload();
+  await untilText(page, "The queue cannot be read: internal");
+  await untilText(page, "There is no operation yet");
   await close();
 });
 

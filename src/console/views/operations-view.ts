@@ -120,7 +120,7 @@ class OperationList {
 
   /** The newest page of what is asked for; the address says so without a new view, which would move the focus. */
   async #filter(name: string, value: string): Promise<void> {
-    const { params, notify } = this.#context;
+    const { params, notify, signal } = this.#context;
     params.delete("cursor");
     if (value === "") params.delete(name);
     else params.set(name, value);
@@ -129,7 +129,7 @@ class OperationList {
       await this.read();
       this.#said.textContent = `${counted(this.#page.operations.length, "operation")} on this page`;
     } catch {
-      notify("The list could not be read; it is as it was.", "failed");
+      if (!signal.aborted) notify("The list could not be read; it is as it was.", "failed");
     }
   }
 
@@ -191,7 +191,7 @@ function fillRow(row: HTMLTableRowElement, operation: OperationView): void {
     element("td", {}, statusBadge(status)),
     element("td", {}, moment(created_at)),
     element("td", {}, took),
-    element("td", { class: "what" }, whatOf(operation)),
+    element("td", {}, whatOf(operation)),
   );
   if (focused) link.focus();
 }

@@ -32,6 +32,18 @@ test("what cannot be seen, or reorders its neighbours, is shown by its number", 
   assert.equal(shownText("−0.1 % Ä 株 ע"), "−0.1 % Ä 株 ע");
 });
 
+test("spaces that a page would leave out are shown by their numbers, those between words are not", () => {
+  for (const [name, shown] of [
+    [" ", "[U+0020]"],
+    ["\u00a0\u00a0", "[U+00A0][U+00A0]"],
+    [" A ", "[U+0020]A[U+0020]"],
+    ["B  C", "B [U+0020]C"],
+    ["BRK B", "BRK B"],
+    ["0.1\u202f% of it", "0.1\u202f% of it"],
+  ] as const)
+    assert.equal(shownText(name), shown);
+});
+
 test("a long text is cut between characters, never within one, and before it is escaped", () => {
   assert.equal(shortText("🦄🦄🦄🦄", 4), "🦄🦄🦄🦄");
   assert.equal(shortText("🦄🦄🦄🦄🦄", 4), "🦄🦄🦄…");

@@ -1,6 +1,6 @@
 import type { RawJson } from "../../../contract/json/json-text.ts";
 import { element, fill } from "../../dom.ts";
-import { shown } from "../../shown-text.ts";
+import { prose, shown } from "../../shown-text.ts";
 import { defaultText, fieldText, fieldValue, numberFault, takes } from "./field-text.ts";
 import { choiceLabel, labelOf } from "./labels.ts";
 import { LONGEST_PAYLOAD } from "./payload-tree.ts";
@@ -102,7 +102,7 @@ function textControl(field: Field, changed: Changed): Control {
       { class: `field ${field.kind}` },
       element("label", { for: id }, ...nameOf(field)),
       input,
-      hint !== "" && element("p", { class: "hint", id: `${id}-hint` }, hint),
+      hint !== "" && element("p", { class: "hint", id: `${id}-hint` }, ...prose(hint, 2_000)),
       faults.element,
     ),
     show: (value) => {

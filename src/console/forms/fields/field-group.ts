@@ -1,5 +1,6 @@
 import type { RawJson } from "../../../contract/json/json-text.ts";
 import { element } from "../../dom.ts";
+import { prose } from "../../shown-text.ts";
 import { type Control, faultLine, fieldControl, nameOf, newId } from "./field-control.ts";
 import { labelOf } from "./labels.ts";
 import type { Path } from "./payload-tree.ts";
@@ -74,7 +75,7 @@ function makeGroup(group: Group, changed: PathChanged): Fields {
         "fieldset",
         { class: "group" },
         element("legend", {}, ...nameOf({ ...group, isRequired: false })),
-        group.description !== "" && element("p", { class: "hint" }, group.description),
+        group.description !== "" && element("p", { class: "hint" }, ...prose(group.description, 2_000)),
         group.presence === "chosen" &&
           element(
             "label",

@@ -29,6 +29,9 @@ export interface UploadRowOptions {
   readonly removed: () => void;
 }
 
+/** A request that is ended after its last byte may have been answered already. */
+const STOPPED = "Stopped. It is stored only if all of it had been sent.";
+
 /** `If-None-Match: *` goes with the first request; where there is such a blob, the reader decides whether it is replaced. */
 export function makeUploadRow({ file, context, stored, removed }: UploadRowOptions): UploadRow {
   const id = newId();
@@ -102,7 +105,7 @@ export function makeUploadRow({ file, context, stored, removed }: UploadRowOptio
       if (error instanceof MucastApiError && error.code === "precondition_failed") {
         const words = `There is a ${blobName(wanted)} already. Give this file another id, or replace the stored one.`;
         show([words], [button("Replace it", () => void send(false)), leave], true);
-      } else if (ended.signal.aborted) show(["Stopped; nothing of it is stored."], [leave]);
+      } else if (ended.signal.aborted) show([STOPPED], [leave]);
       else show([errorWords(error)], [leave], true);
     } finally {
       progress.hidden = true;
