@@ -304,7 +304,7 @@ for (const [which, { type = "text/event-stream", text }] of Object.entries(NO_ST
     const told = assert.rejects(client.events("one").next(), TypeError);
     await tickUntil(context, told);
     await told;
-    assert.equal(opened, type === "text/html" ? 1 : 8);
+    assert.equal(opened, type === "text/html" ? 1 : 12);
     const ended = client.runAndWait("run_ml_job", {
       feature_url: "f",
       data_extractor_url: "d",

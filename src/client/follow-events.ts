@@ -16,13 +16,14 @@ const SILENCE_MS = 45_000;
 const LASTING_MS = 15_000;
 /** The pause before a stream that has ended too early is opened again; the service may ask for another one, of at most a minute. */
 const REOPEN_MS = { first: 1_000, most: 60_000 };
-const FAILURES_IN_A_ROW = 8;
+/** With the pauses between them, three quarters of a minute: longer than a restart of the service, and a lease. */
+const FAILURES_IN_A_ROW = 12;
 
 /**
  * The events of an operation, up to and with the final one, over as many connections as it takes: each goes on after
  * the last event seen. A `snapshot` stands in the place of events that are no longer kept; those that are kept follow it.
  *
- * @throws MucastApiError such as not_found; the last failure where eight connections in a row could not be opened or
+ * @throws MucastApiError such as not_found; the last failure where twelve connections in a row could not be opened or
  *   ended soon and brought no event; TypeError where one is no stream of events, or brings nothing, as behind a proxy
  *   that keeps an answer until it is whole; the signal's reason.
  */

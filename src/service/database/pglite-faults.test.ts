@@ -87,15 +87,19 @@ test("a database that could create no file does so once it can", async () => {
 test("a database that cannot write its log refuses, and is opened again once it can, with what was committed", async () => {
   const told = await run(
     "log",
-    "-f 16384",
+    "-f unlimited",
     `
     await answer(insert);
+    // The log goes on at the start of a segment of 16 MiB, of which half can be written.
+    await answer("select pg_switch_wal()");
+    await answer(insert);
+    spawnSync("prlimit", ["--pid", String(process.pid), "--fsize=8388608:"]);
     let missed = 0;
     const heard = [];
     const unlisten = await database.listen("heard", (payload) => heard.push(payload), () => missed++);
     const descriptors = () => readdirSync("/proc/self/fd").length;
     told.before = descriptors();
-    // More than the first segment of the write-ahead log has room for.
+    // More than the segment has room for.
     const log = "select count(pg_logical_emit_message(true, 'test', repeat('x', 1000000)))::int as messages from generate_series(1, 20)";
     const refusals = async () => [
       await answer(log),
@@ -136,7 +140,7 @@ test("a database that cannot write its log refuses, and is opened again once it 
   const { before, meanwhile, after, held, refused, soon, ...rest } = told as Record<string, unknown>;
   for (const answer of [...(refused as string[]), String(soon)]) assert.match(answer, /^unavailable/);
   assert.deepEqual(rest, {
-    rows: [{ rows: 2000 }],
+    rows: [{ rows: 4000 }],
     logged: [{ messages: 20 }],
     schema: [{ name: "mucast" }],
     heard: [1, "again"],
