@@ -117,10 +117,10 @@ const NO_ENGINE = `There is no Python environment, so jobs will fail: \`${SETUP_
 /** What a caller needs before the lines work. */
 function firstSteps({ auth, oidc_issuer, database_url, data_dir }: WelcomeSettings): string[] {
   if (auth === "none") return [];
-  if (auth === "oidc") return [`The lines below take an access token of ${oidc_issuer} from MUCAST_KEY.`];
+  if (auth === "oidc") return [`The lines below take an access token of ${oidc_issuer} from MUCAST_API_KEY.`];
   const dataDir = database_url === undefined ? ` --data-dir '${data_dir.replaceAll("'", "'\\''")}'` : "";
   return [
-    `The lines below take a key from MUCAST_KEY; this makes one:\n\n  export MUCAST_KEY=$(${COMMAND} keys create --name me${dataDir})`,
+    `The lines below take a key from MUCAST_API_KEY; this makes one:\n\n  export MUCAST_API_KEY=$(${COMMAND} keys create --name me${dataDir})`,
   ];
 }
 

@@ -57,9 +57,12 @@ export function quickStart(core: () => Core): void {
 /** A service with keys prints how to make one, and its lines work with it. */
 export async function assertQuickStartWithKeys(serving: Serving): Promise<void> {
   const { said } = await welcome(serving);
-  const words = /^ {2}export MUCAST_KEY=\$\(mucast (.*)\)$/m.exec(said)![1]!.replaceAll("'", "").split(" ");
+  const words = /^ {2}export MUCAST_API_KEY=\$\(mucast (.*)\)$/m
+    .exec(said)![1]!
+    .replaceAll("'", "")
+    .split(" ");
   const { stdout } = await mucast(words);
-  const answered = await shell(curlLines(said), { ...process.env, MUCAST_KEY: stdout.trim() });
+  const answered = await shell(curlLines(said), { ...process.env, MUCAST_API_KEY: stdout.trim() });
   assert.match(answered, /"status":"Succeeded","output_url":/);
 }
 

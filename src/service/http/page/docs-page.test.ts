@@ -67,11 +67,13 @@ test("the curl lines name this service, and with keys they send one", async (t) 
       `curl -s ${service.origin}/examples/feature_engine_tiny.json | curl -s -T - ${service.origin}/data/feature_engine_tiny.json`,
     ),
   );
-  assert.ok(!page.includes("MUCAST_KEY"));
+  assert.ok(!page.includes("MUCAST_API_KEY"));
   const shut = await listenFor(t, { auth: "keys", public_url: "https://forecasts.example" });
   const { text } = await ask(shut.port, { path: "/docs" });
   assert.ok(
-    text.includes("-H &quot;Authorization: Bearer $MUCAST_KEY&quot; https://forecasts.example/v1/operations"),
+    text.includes(
+      "-H &quot;Authorization: Bearer $MUCAST_API_KEY&quot; https://forecasts.example/v1/operations",
+    ),
   );
 });
 

@@ -45,7 +45,7 @@ ${document.tags.map((tag) => navHtml(tag.name, shown))}
 <h1>${title}</h1>
 ${description.split("\n\n").map((paragraph) => html`<p>${prose(paragraph)}</p>`)}
 <h2 id="start">Quick start</h2>
-${service.hasCredentials ? html`<p>Put your key or token into the variable <code>MUCAST_KEY</code> first.</p>` : undefined}
+${service.hasCredentials ? html`<p>Put your key or token into the variable <code>MUCAST_API_KEY</code> first.</p>` : undefined}
 ${quickStartHtml(service)}
 ${document.tags.map(
   (tag) => html`<h2 id="tag-${tag.name}">${tag.name}</h2><p>${tag.description}</p>

@@ -5,7 +5,7 @@ import { type Html, html, prose } from "./html.ts";
 export interface ServiceAddress {
   /** The part of its URLs before the path. */
   readonly origin: string;
-  /** Whether requests need a key or token, which the lines take from the variable MUCAST_KEY. */
+  /** Whether requests need a key or token, which the lines take from the variable MUCAST_API_KEY. */
   readonly hasCredentials: boolean;
 }
 
@@ -82,7 +82,7 @@ export function curlLine(request: CurlRequest): string {
   else if (file !== undefined) words.push("--data-binary", `@${file}`);
   else if (method === "POST" && body === undefined) words.push("-X", "POST");
   // Double quotes, so that the shell expands the variable.
-  if (hasCredentials) words.push("-H", '"Authorization: Bearer $MUCAST_KEY"');
+  if (hasCredentials) words.push("-H", '"Authorization: Bearer $MUCAST_API_KEY"');
   if (wait !== undefined) words.push("-H", `'Prefer: wait=${wait}'`);
   words.push(url.includes("$") ? `"${url}"` : quoted(url));
   if (body === undefined) return words.join(" ");
