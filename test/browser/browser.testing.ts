@@ -95,12 +95,15 @@ interface Playwright {
       readonly executablePath: string;
       readonly args: readonly string[];
       readonly chromiumSandbox: boolean;
+      readonly timeout: number;
       readonly env: NodeJS.ProcessEnv;
     }): Promise<Browser>;
   };
 }
 
 const FOLDER = fileURLToPath(new URL("../../tools/browser", import.meta.url));
+/** A test that waits for what never happens ends then. */
+export const HANG_MS = 600_000;
 const UNPACKED = join(FOLDER, "node_modules/.chromium");
 const require = createRequire(join(FOLDER, "package.json"));
 
@@ -155,6 +158,7 @@ export async function openBrowser(): Promise<Browser> {
     executablePath,
     args: ["--disable-gpu", "--disable-background-networking"],
     chromiumSandbox: false,
+    timeout: HANG_MS,
     env: { ...process.env, ...(named === undefined ? ownParts : {}) },
   });
 }

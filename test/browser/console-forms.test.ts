@@ -9,6 +9,7 @@ import { endServices, type Serving, startServe } from "../service/service.testin
 import {
   type Browser,
   type ContextOptions,
+  HANG_MS,
   isScrolledAway,
   judge,
   openBrowser,
@@ -19,9 +20,6 @@ const WIDE = { width: 1280, height: 900 };
 const NARROW = { width: 390, height: 844 };
 /** Bytes that the service takes of one upload. */
 const UPLOAD_BYTES = 1_000_000;
-
-/** No test passes or fails by this; it ends one that would never end. */
-const PATIENCE_MILLISECONDS = 600_000;
 
 let browser: Browser;
 let service: Serving;
@@ -50,7 +48,7 @@ const REFUSED =
 async function open(address: string, options: ContextOptions = {}): Promise<Opened> {
   const context = await browser.newContext({ viewport: WIDE, reducedMotion: "reduce", ...options });
   const page = await context.newPage();
-  page.setDefaultTimeout(PATIENCE_MILLISECONDS);
+  page.setDefaultTimeout(HANG_MS);
   const unwanted: string[] = [];
   page.on("console", (message) => {
     const said = `${message.type()}: ${message.text()}`;

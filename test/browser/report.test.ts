@@ -3,6 +3,7 @@ import { after, before, test } from "node:test";
 import {
   type Browser,
   type ContextOptions,
+  HANG_MS,
   isScrolledAway,
   judge,
   openBrowser,
@@ -35,6 +36,7 @@ interface Opened {
 async function open(name: string, options: ContextOptions = {}): Promise<Opened> {
   const context = await browser.newContext({ viewport: WIDE, ...options });
   const page = await context.newPage();
+  page.setDefaultTimeout(HANG_MS);
   const url = reports.urls.get(name)!;
   const unwanted: string[] = [];
   page.on("console", (message) => unwanted.push(`${message.type()}: ${message.text()}`));

@@ -56,8 +56,16 @@ function reportLink(
     button.disabled = true;
     try {
       const { url } = await client.createReportLink(id, { signal });
-      // A tab of its own, which cannot reach this one. Browsers allow it for a few seconds after the click.
-      open(url, "_blank", "noopener");
+      // Browsers allow a tab for a few seconds after the click. With "noopener" they would not say whether they did.
+      const tab = open(url, "_blank");
+      if (tab === null) {
+        notify(
+          "The browser has blocked the tab of the report. Allow it, and open the report again.",
+          "failed",
+        );
+      } else {
+        tab.opener = null;
+      }
     } catch (error) {
       if (!signal.aborted) notify(`There is no report. ${errorWords(error)}`, "failed");
     } finally {
