@@ -40,7 +40,8 @@ export function listedFaults(all: readonly Fault[]): { message: string; faults: 
   return { message: lines.join("; "), faults };
 }
 
-function cut(text: string, longest: number): string {
+/** The beginning of a text that is longer than that many characters. */
+export function cut(text: string, longest: number): string {
   return text.length > longest ? `${text.slice(0, longest)}…` : text;
 }
 

@@ -1,4 +1,5 @@
 import { MucastError } from "../../contract/errors/errors.ts";
+import { show } from "../../contract/errors/faults.ts";
 import { isMissing } from "./csv-numbers.ts";
 
 /** The columns of a price CSV, by index from 0. */
@@ -101,7 +102,7 @@ function checkSingle(
 ) {
   for (const column of used) {
     if (names.indexOf(names[column]!) !== names.lastIndexOf(names[column]!)) {
-      throw unfit(source, `has two columns called ${header[column]}`);
+      throw unfit(source, `has two columns called ${show(header[column])}`);
     }
   }
 }
@@ -110,7 +111,7 @@ function tickerColumns(header: readonly string[], date: number, source: string):
   const tickers = new Map<string, number>();
   header.forEach((name, column) => {
     if (column === date || isUnnamed(name)) return;
-    if (tickers.has(name)) throw unfit(source, `has two columns called ${name}`);
+    if (tickers.has(name)) throw unfit(source, `has two columns called ${show(name)}`);
     tickers.set(name, column);
   });
   if (tickers.size === 0) throw unfit(source, "has a date column but no ticker column");
@@ -118,7 +119,7 @@ function tickerColumns(header: readonly string[], date: number, source: string):
 }
 
 function listed(header: readonly string[]): string {
-  const shown = header.slice(0, 12).map((name) => JSON.stringify(name));
+  const shown = header.slice(0, 12).map(show);
   return shown.join(", ") + (header.length > 12 ? ", ..." : "");
 }
 

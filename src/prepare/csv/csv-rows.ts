@@ -2,6 +2,7 @@ import { Readable } from "node:stream";
 import { CsvError, parse } from "csv-parse";
 import { openBlob } from "../../blob/open-blob.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
+import { cut } from "../../contract/errors/faults.ts";
 
 /** One record of a CSV. */
 export interface CsvRow {
@@ -83,7 +84,11 @@ function delimiterOf(head: string): string {
   return DELIMITERS[counts.indexOf(Math.max(...counts))]!;
 }
 
+/** Characters of what the parser says, which may quote a cell. */
+const LONGEST_SAID = 300;
+
 function broken(path: string, error: CsvError): MucastError {
   const line = Number((error as CsvError & { lines?: number }).lines);
-  return new MucastError("invalid_data", `${path}: line ${line}: ${error.message}`, { source: path, line });
+  const said = cut(error.message, LONGEST_SAID);
+  return new MucastError("invalid_data", `${path}: line ${line}: ${said}`, { source: path, line });
 }

@@ -157,15 +157,28 @@ test("lines are counted as an editor does, past quoted line ends too", async () 
 test("a header that fits no layout is refused in words that say what would", async () => {
   assert.match((await refusal("A,B\n1,2\n")).message, /no date column.*"A", "B"/);
   assert.match((await refusal("Date\n2020-01-02\n")).message, /no ticker column/);
-  assert.match((await refusal("Date,A,A\n2020-01-02,1,2\n")).message, /two columns called A/);
+  assert.match((await refusal("Date,A,A\n2020-01-02,1,2\n")).message, /two columns called "A"/);
   assert.match(
     (await refusal("Date,Open,High,Low,Close,Adj Close,Volume\n2020-01-02,1,1,1,1,1,1\n")).message,
     /bars/,
   );
   assert.match(
     (await refusal("Date,Ticker,Close,close\n2020-01-02,A,1,2\n")).message,
-    /two columns called Close/,
+    /two columns called "Close"/,
   );
+});
+
+test("a fault shows the beginning of a long name or cell", async () => {
+  const long = "x".repeat(100_000);
+  for (const text of [
+    `${long},B\n1,2\n`,
+    `Date,${long},${long}\n2020-01-02,1,2\n`,
+    `Date,Ticker,Close,Close ${"-".repeat(100_000)}\n2020-01-02,A,1,2\n`,
+    `Date,A\n2020-01-02,${long}"1\n`,
+  ]) {
+    const { message } = await refusal(text);
+    assert.ok(message.length < 2_000, `${message.length}`);
+  }
 });
 
 test("broken quoting, other encodings, and files without content or price are refused", async () => {

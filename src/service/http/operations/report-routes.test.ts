@@ -106,7 +106,7 @@ test("a link opens a report once: HEAD and what a browser fetches beforehand lea
   const count = drawings.length;
   const head = await get(path, { method: "HEAD" });
   assert.deepEqual([head.status, head.headers.get("cache-control")], [200, "no-store"]);
-  for (const header of ["sec-purpose", "purpose"]) {
+  for (const header of ["sec-purpose", "purpose", "x-purpose", "x-moz"]) {
     const early = await get(path, { headers: { [header]: "prefetch;prerender" } });
     assert.equal(early.status, 503);
   }

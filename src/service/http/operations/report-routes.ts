@@ -118,12 +118,15 @@ function openLinkRoute(app: HttpApp, parts: ReportParts): void {
   });
 }
 
+/** The first is the standard; browsers of before it send one of the others. */
+const PURPOSES = ["sec-purpose", "purpose", "x-purpose", "x-moz"] as const;
+
 /**
  * Refuses what a browser fetches before its user opens it: the link would be used up.
  * @throws MucastError unavailable.
  */
 function checkOpened({ headers }: FastifyRequest): void {
-  const purpose = [headers["sec-purpose"] ?? headers.purpose ?? headers["x-moz"] ?? []].flat().join();
+  const purpose = PURPOSES.flatMap((name) => headers[name] ?? []).join();
   if (!/prefetch|prerender|preview/i.test(purpose)) return;
   const message = "the link opens a report once, so it is not fetched beforehand";
   throw new MucastError("unavailable", message, { path: "Sec-Purpose", retryAfter: 1 });
