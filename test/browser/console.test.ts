@@ -8,9 +8,11 @@ import type { EpochPoint } from "../../src/contract/output/job-events.ts";
 import { problemOf } from "../../src/contract/problems/problem.ts";
 import { mlText } from "../../src/report/data/outputs.testing.ts";
 import { VERDICT } from "../../src/service/http/openapi/examples.ts";
+import { hold, release } from "../service/core.testing.ts";
 import { eventually } from "../service/eventually.testing.ts";
-import { FEATURES, PRICES, payload } from "../service/inputs.testing.ts";
+import { payload } from "../service/inputs.testing.ts";
 import { endServices, startServe } from "../service/service.testing.ts";
+import { startFakeStorage } from "../service/storage.testing.ts";
 import {
   type Browser,
   type Context,
@@ -527,19 +529,24 @@ test("axe finds nothing in any view, none is wider than its window, wide, narrow
 });
 
 test("a page follows a real job through a kill of its service, to the forecast and the report", async (t) => {
-  t.after(endServices);
-  const real = await startServe();
+  const storage = await startFakeStorage();
+  t.after(async () => {
+    await endServices();
+    await storage.stop();
+  });
+  // The job reads no input before the page has seen it run and its service is back.
+  hold(storage, "one");
+  const real = await startServe({ env: storage.env });
   const client = new MucastClient({ baseUrl: real.url });
-  await client.putBlob("feature_engine_one.json", FEATURES);
-  await client.putBlob("data_extractor_one.json", PRICES);
   const { page, close } = await open("", {}, `${real.url}/`);
   await untilText(page, "There is no operation yet");
-  const { id } = await client.runMlJob(payload(real.url, "one"), { idempotencyKey: "one" });
+  const { id } = await client.runMlJob(payload(storage.url, "one"), { idempotencyKey: "one" });
   await show(page, `#/operations/${id}`);
   await untilText(page, "Running for");
   await real.kill9();
   await untilText(page, "Offline since ");
-  await startServe({ folder: real.folder, port: real.port });
+  await startServe({ folder: real.folder, port: real.port, env: storage.env });
+  release(storage, "one");
   await untilText(page, "The next-day log-return mu of 2 tickers");
   await until(page, '/started.*succeeded/s.test(document.querySelector(".happenings").innerText)');
   const report = await page.evaluate<string>('document.querySelector(".button.main").href');
