@@ -10,7 +10,7 @@ import { preparePrices } from "../src/prepare/prepare-prices.ts";
 import { type Browser, openBrowser } from "../test/browser/browser.testing.ts";
 import { eventuallyTrue } from "../test/service/eventually.testing.ts";
 import { endServices, startServe } from "../test/service/service.testing.ts";
-import { IMAGES, takePicture } from "./pictures.ts";
+import { reportSizes, takePicture } from "./pictures.ts";
 
 const EXAMPLE = "examples/sp500-prices";
 /** As the demo has it. */
@@ -38,10 +38,7 @@ async function pictures(): Promise<void> {
       ),
     ];
     await client.cancelOperation(dl.id);
-    const bytes = sizes.reduce((sum, size) => sum + size);
-    if (bytes > MOST_BYTES)
-      throw new Error(`the pictures have ${bytes} bytes; at most ${MOST_BYTES} are wanted`);
-    process.stdout.write(`${sizes.length} pictures in ${IMAGES}, ${bytes} bytes\n`);
+    reportSizes(sizes, MOST_BYTES);
   } finally {
     await browser.close();
     await endServices();

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Context, Page } from "../test/browser/browser.testing.ts";
 
-export const IMAGES = fileURLToPath(new URL("../docs/images", import.meta.url));
+const IMAGES = fileURLToPath(new URL("../docs/images", import.meta.url));
 /** WebP's, of 100: words stay sharp. */
 const QUALITY = 68;
 
@@ -20,6 +20,13 @@ export async function takePicture(context: Context, page: Page, file: string, cl
   const bytes = Buffer.from(picture.data, "base64");
   writeFileSync(join(IMAGES, `${file}.webp`), bytes);
   return bytes.length;
+}
+
+/** Writes how many bytes the pictures have together. @throws where that is more than `most`: a clone carries them. */
+export function reportSizes(sizes: readonly number[], most: number): void {
+  const bytes = sizes.reduce((sum, size) => sum + size, 0);
+  if (bytes > most) throw new Error(`the pictures have ${bytes} bytes; at most ${most} are wanted`);
+  process.stdout.write(`${sizes.length} pictures in ${IMAGES}, ${bytes} bytes\n`);
 }
 
 /** The least rectangle of the page that holds two elements, with a margin. */

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { writeReport } from "../src/report/write-report.ts";
 import { type Browser, openBrowser } from "../test/browser/browser.testing.ts";
-import { around, IMAGES, takePicture } from "./pictures.ts";
+import { around, reportSizes, takePicture } from "./pictures.ts";
 
 /** Of all pictures together, in bytes: a clone carries them. */
 const MOST_BYTES = 220e3;
@@ -45,10 +45,7 @@ async function screenshots(output: string): Promise<void> {
     const light = await taken(browser, out, "light", LIGHT);
     const dark = await taken(browser, out, "dark", DARK);
     const sizes = [...light, ...dark];
-    const bytes = sizes.reduce((sum, size) => sum + size);
-    if (bytes > MOST_BYTES)
-      throw new Error(`the pictures have ${bytes} bytes; at most ${MOST_BYTES} are wanted`);
-    process.stdout.write(`${sizes.length} pictures in ${IMAGES}, ${bytes} bytes\n`);
+    reportSizes(sizes, MOST_BYTES);
   } finally {
     await browser.close();
     rmSync(folder, { recursive: true });
