@@ -75,13 +75,15 @@ test("a file that never ends is killed when its time is over, with what it start
   const told = join(folder, "pid");
   const hanging = fileOf(
     "hanging",
-    `import { spawn } from "node:child_process"; import { renameSync, writeFileSync } from "node:fs";
-       test("passes", () => {
-         const child = spawn("sleep", ["1000"], { detached: true, stdio: "inherit" });
+    `import { spawn } from "node:child_process"; import { readFileSync, renameSync, writeFileSync } from "node:fs";
+       import { tmpdir } from "node:os";
+       test("fails", () => { throw new Error("seven is not eight"); });
+       const child = spawn("sleep", ["1000"], { detached: true, stdio: "inherit" });
+       setInterval(() => {
+         if (!readFileSync(tmpdir() + "/failures.tap", "utf8").includes("not eight")) return;
          writeFileSync(${JSON.stringify(`${told}.new`)}, String(child.pid));
          renameSync(${JSON.stringify(`${told}.new`)}, ${JSON.stringify(told)});
-         setInterval(() => undefined, 1_000);
-       });`,
+       }, 10);`,
   );
   const overdue = new AbortController();
   const ended = runTestFile([hanging], overdue.signal, "allow");
@@ -89,6 +91,7 @@ test("a file that never ends is killed when its time is over, with what it start
   overdue.abort();
   const { passed, said } = await ended;
   assert.equal(passed, false);
+  assert.match(said, /not ok 1 - fails[\s\S]*seven is not eight/);
   assert.match(said, /hanging\.test\.mjs did not end in its time/);
   const pid = Number(readFileSync(told, "utf8"));
   assert.equal(startTimeOf(pid), undefined);

@@ -4,7 +4,7 @@
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -78,7 +78,9 @@ export async function runTestFile(
   // A PostgreSQL that runs as another user has its folder in there.
   chmodSync(temporary, 0o711);
   const together = files.length > 1 ? IN_ONE_PROCESS : [];
-  const child = spawn(process.execPath, [...PRELOADED, ...together, "--test-reporter=spec", ...files], {
+  const failures = join(temporary, "failures.tap");
+  const reporters = reportersTo(failures);
+  const child = spawn(process.execPath, [...PRELOADED, ...together, ...reporters, ...files], {
     stdio: ["ignore", "pipe", "pipe", "pipe"],
     // Not as a part of a run of `node --test`, which reads its files' reports in a form of its own.
     env: { ...process.env, TMPDIR: temporary, NODE_TEST_CONTEXT: undefined, MUCAST_TEST_STARTS: starts },
@@ -102,11 +104,28 @@ export async function runTestFile(
   overdue.removeEventListener("abort", kill);
   const passed = status === 0 && !overdue.aborted;
   if (!passed) await killProcessesOf(temporary);
+  // What it would have told at its end.
+  if (overdue.aborted) said += failuresIn(failures);
   await rm(temporary, { recursive: true, force: true, maxRetries: 10 });
   if (overdue.aborted)
     said += `${files} did not end in its time and was killed, with all that it had started\n`;
   const { processorSeconds } = report === "" ? {} : JSON.parse(report);
   return { files, starts, passed, said, seconds: (performance.now() - began) / 1_000, processorSeconds };
+}
+
+/** For people on stdout, which tells why a test failed only at the end; and in TAP, which tells it at once. */
+function reportersTo(failures: string): string[] {
+  const destinations = { spec: "stdout", tap: failures };
+  return Object.entries(destinations).flatMap(([reporter, destination]) => [
+    `--test-reporter=${reporter}`,
+    `--test-reporter-destination=${destination}`,
+  ]);
+}
+
+/** @returns each failing test of a TAP report, with the YAML that follows it. */
+function failuresIn(report: string): string {
+  const text = existsSync(report) ? readFileSync(report, "utf8") : "";
+  return text.match(/^ *not ok [\s\S]*?^ *\.\.\.\n/gm)?.join("") ?? "";
 }
 
 const LOOKS_AT_MOST = 500;

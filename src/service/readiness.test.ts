@@ -26,17 +26,29 @@ test("all calls get the same answer while it is fresh, and the disk is asked onc
   assert.equal(await ask(), 2);
 });
 
-/** What a service needs, in a folder. Each call checks anew. */
-async function opened(t: { after: (end: () => Promise<void>) => void }, name: string) {
+/** What a service needs, in a folder. Each call checks anew. @param writes what the writes of blobs wait for. */
+async function opened(
+  t: { after: (end: () => Promise<void>) => void },
+  name: string,
+  writes?: Promise<void>,
+) {
   const dataDir = join(folder, name);
   const blobFolder = join(dataDir, "blobs");
   await copyNewDatabase(dataDir);
   const database = await openDatabase({ databaseUrl: undefined, dataDir });
   t.after(() => database.close());
   let draining = false;
-  const ask = openReadiness({
+  const store = new FolderStore(blobFolder, "http://x");
+  if (writes) {
+    const put = store.put.bind(store);
+    store.put = async (...given) => {
+      await writes;
+      return put(...given);
+    };
+  }
+  const { check: ask, close } = openReadiness({
     database,
-    store: new FolderStore(blobFolder, "http://x"),
+    store,
     blobFolder,
     isOneCaller: true,
     dataDir,
@@ -52,6 +64,7 @@ async function opened(t: { after: (end: () => Promise<void>) => void }, name: st
     dataDir,
     blobFolder,
     ask,
+    close,
     failing,
     drain: () => {
       draining = true;
@@ -81,6 +94,21 @@ test("a working service is ready, and a draining one is not accepting", async (t
     assert.equal(await new FolderStore(blobFolder, "").stat(`${place}/readiness.0.json`), undefined);
   drain();
   assert.deepEqual(await failing(), ["accepting"]);
+});
+
+test("its close waits for what a check writes", async (t) => {
+  const order: string[] = [];
+  const held = Promise.withResolvers<void>();
+  const { ask, close } = await opened(t, "closed", held.promise);
+  const checked = ask();
+  const closed = close().then(() => order.push("closed"));
+  setImmediate(() => {
+    order.push("written");
+    held.resolve();
+  });
+  await closed;
+  assert.deepEqual(order, ["written", "closed"]);
+  assert.ok((await checked).every(({ ok }) => ok));
 });
 
 test("a blob folder that was moved away is reported, also where another one took its name", async (t) => {

@@ -28,12 +28,17 @@ interface ReadyParts {
   readonly draining: () => boolean;
 }
 
-/**
- * @returns a function that checks whether the service can do its work. It writes and syncs in the data folder and in the
- *   storage, and has the database write to its disk, at most every three seconds. Whether the service accepts jobs is
- *   always current.
- */
-export function openReadiness(parts: ReadyParts): () => Promise<readonly ReadyCheck[]> {
+export interface Readiness {
+  /**
+   * Checks whether the service can do its work. It writes and syncs in the data folder and in the storage, and has the
+   * database write to its disk, at most every three seconds. Whether the service accepts jobs is always current.
+   */
+  check(): Promise<readonly ReadyCheck[]>;
+  /** Waits for the answer of a check that is under way, ten seconds at most. Nothing may be checked after. */
+  close(): Promise<void>;
+}
+
+export function openReadiness(parts: ReadyParts): Readiness {
   const { dataDir, blobFolder, isOneCaller, database, store, draining } = parts;
   const folder = dataDir === undefined ? undefined : new PinnedPath(dataDir, "the data folder");
   const control = dataDir && new PinnedPath(join(dataDir, "database/global/pg_control"), "the database");
@@ -46,7 +51,14 @@ export function openReadiness(parts: ReadyParts): () => Promise<readonly ReadyCh
       check("storage", () => writeBlobs(store, blobKeys, blobs)),
     ]),
   );
-  return async () => [...(await checks()), acceptance(draining())];
+  let latest: Promise<readonly ReadyCheck[]> = Promise.resolve([]);
+  return {
+    check: async () => {
+      latest = checks();
+      return [...(await latest), acceptance(draining())];
+    },
+    close: async () => void (await latest),
+  };
 }
 
 function acceptance(draining: boolean): ReadyCheck {

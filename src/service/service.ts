@@ -159,7 +159,7 @@ async function openService(parts: Parts, resources: OpenResources): Promise<Runn
   const keys = new DatabaseKeyStore(database);
   const localToken = parts.lock?.token;
   const authenticate = await buildAuthenticate(settings, { keys, localToken });
-  const ready = openReadiness({
+  const readiness = openReadiness({
     database,
     store: storage.store,
     blobFolder: storage.folder,
@@ -167,8 +167,10 @@ async function openService(parts: Parts, resources: OpenResources): Promise<Runn
     dataDir: parts.lock && settings.data_dir,
     draining: () => operations.draining,
   });
+  // Before the storage and the database close: a check writes to both.
+  resources.add(() => readiness.close());
   // The first check remembers the folders of now. It does so before this goes on; its answer comes later.
-  void ready();
+  void readiness.check();
   const http = buildHttp({
     settings,
     operations,
@@ -181,7 +183,7 @@ async function openService(parts: Parts, resources: OpenResources): Promise<Runn
     keys,
     log,
     telemetry,
-    ready,
+    ready: () => readiness.check(),
     occupancy: () => occupancyOf(dispatcher),
   });
   registerMcp(http, { operations, settings, log });
