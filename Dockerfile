@@ -42,7 +42,7 @@ COPY scripts/build.ts scripts/
 COPY bin bin
 COPY docs docs
 COPY engine/mucast_engine engine/mucast_engine
-COPY engine/requirements-ml.txt engine/requirements-dl.txt engine/requirements-uv.txt engine/
+COPY engine/requirements-ml.txt engine/requirements-dl.txt engine/requirements-ray.txt engine/requirements-uv.txt engine/
 COPY examples/tiny/data examples/tiny/data
 COPY schemas schemas
 COPY src src

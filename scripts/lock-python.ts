@@ -24,5 +24,6 @@ function lock(name: string, ...more: string[]): void {
 lock("uv");
 lock("ml");
 lock("dl", "--constraint", "requirements-ml.txt");
-lock("dev", "--constraint", "requirements-dl.txt");
+lock("ray", "--constraint", "requirements-dl.txt");
+lock("dev", "--constraint", "requirements-ray.txt");
 lock("lint", "--constraint", "requirements-dev.txt");

@@ -65,16 +65,23 @@ function end(signal) {
 /** The Python environments that a script needs; a program of someone's own needs none. */
 function environmentsFor(script, scriptArgs) {
   const needs = {
-    "bench/main.ts": ["ml", "dl", "dev"],
+    "bench/main.ts": ["ml", "dl", "ray", "dev"],
     "scripts/demo.ts": ["ml", "dl"],
     "scripts/check.ts": ["ml", "lint"],
-    "scripts/test.ts": ["ml", "dl", "dev", "lint"],
-    "scripts/stress.ts": ["ml", "dl", "dev"],
+    "scripts/test.ts": ["ml", "dl", "ray", "dev", "lint"],
+    "scripts/stress.ts": ["ml", "dl", "ray", "dev"],
     "scripts/fuzz.ts": ["ml"],
     "scripts/generate.ts": ["ml"],
     "scripts/lock-python.ts": ["ml"],
     "scripts/format.ts": ["lint"],
-    "src/cli/main.ts": scriptArgs.includes("--help") ? [] : (JOB_NEEDS.get(scriptArgs[0]) ?? []),
+    "src/cli/main.ts": scriptArgs.includes("--help") ? [] : environmentsOfJob(scriptArgs),
   };
   return needs[script] ?? [];
+}
+
+/** A job on a cluster needs what its nodes have, and nothing else. */
+function environmentsOfJob([command, ...options]) {
+  const needed = JOB_NEEDS.get(command) ?? [];
+  const isOnCluster = process.env.MUCAST_ENGINE_URL || options.some((option) => /^--engine(=|$)/.test(option));
+  return command?.startsWith("run_") && isOnCluster ? ["ray"] : needed;
 }

@@ -32,7 +32,7 @@ class SetupError extends Error {}
 
 /**
  * Does what is missing.
- * @param {("ml" | "dl" | "dev" | "lint")[]} environments the Python environments that must be there afterwards
+ * @param {("ml" | "dl" | "ray" | "dev" | "lint")[]} environments the Python environments that must be there afterwards
  * @returns {string} path of a Node of version 24 or later
  */
 export function ensureSetup(environments) {
@@ -171,6 +171,7 @@ export function orExplain(body) {
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
-  orExplain(() => ensureSetup(process.argv.includes("--dev") ? ["ml", "dl", "dev", "lint"] : ["ml", "dl"]));
+  const isDevelopment = process.argv.includes("--dev");
+  orExplain(() => ensureSetup(isDevelopment ? ["ml", "dl", "ray", "dev", "lint"] : ["ml", "dl"]));
   say("setup: everything is in place");
 }

@@ -18,6 +18,7 @@ DISTRIBUTIONS = {
     "lightgbm": ("lightgbm",),
     "catboost": ("catboost",),
     "torch": ("torch",),
+    "ray": ("ray",),
 }
 
 # Modules that a job of regressors imports.
@@ -33,6 +34,9 @@ NETWORK_MODULES = {
     "sklearn": ["sklearn.covariance"],
 }
 
+# What only the side of a job that talks to a cluster imports.
+CLUSTER_MODULES = {"ray": ["ray", "ray.util.client"]}
+
 
 def import_libraries(names: list[str]) -> None:
     """Imports `names` (keys of DISTRIBUTIONS) with the modules that a job needs: one of networks where torch is there.
@@ -41,9 +45,10 @@ def import_libraries(names: list[str]) -> None:
     only NumPy arrays are handed to them, so it is hidden from them. Of what torch imports nothing of weight is
     optional.
     """
+    modules = CLUSTER_MODULES | (NETWORK_MODULES if "torch" in names else REGRESSOR_MODULES)
     with _no_collections(), _hidden([] if "catboost" in names else ["pandas"]):
         for name in names:
-            for module in (NETWORK_MODULES if "torch" in names else REGRESSOR_MODULES)[name]:
+            for module in modules[name]:
                 importlib.import_module(module)
     if "torch" in names and kernel_level() is not None:
         _pin_torch()

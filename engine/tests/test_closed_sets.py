@@ -22,7 +22,7 @@ LIBRARIES = set(get_args(estimator.Library))
 
 def test_every_library_has_regressors_packages_modules_and_arguments_of_a_trial() -> None:
     assert {library for library, _, _ in estimator.REGRESSORS.values()} == LIBRARIES
-    assert libraries.DISTRIBUTIONS.keys() - {"torch"} == LIBRARIES
+    assert libraries.DISTRIBUTIONS.keys() - {"torch", "ray"} == LIBRARIES
     assert libraries.REGRESSOR_MODULES.keys() == LIBRARIES
     assert trial_params.ARGUMENTS.keys() == LIBRARIES
 

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 ENGINE = Path(__file__).parent.parent
-LOCKS = ["ml", "dl", "dev", "uv", "lint"]
+LOCKS = ["ml", "dl", "ray", "dev", "uv", "lint"]
 
 
 def pins(name: str) -> dict[str, str]:
@@ -30,11 +30,13 @@ def test_every_requirement_is_pinned_and_hashed_and_names_no_registry(name: str)
 
 
 def test_each_lock_has_the_versions_of_the_smaller_one_before_it() -> None:
-    assert pins("ml").items() <= pins("dl").items() <= pins("dev").items()
+    assert pins("ml").items() <= pins("dl").items() <= pins("ray").items() <= pins("dev").items()
     assert pins("lint").items() <= pins("dev").items()
 
 
-def test_torch_is_no_part_of_the_classical_lock() -> None:
-    libraries = {name: {requirement.split()[0] for requirement in pins(name)} for name in ["ml", "dl"]}
+def test_torch_is_no_part_of_the_classical_lock_and_ray_of_none_that_local_jobs_use() -> None:
+    libraries = {name: {requirement.split()[0] for requirement in pins(name)} for name in ["ml", "dl", "ray"]}
     assert "torch" not in libraries["ml"]
     assert "torch" in libraries["dl"]
+    assert "ray" not in libraries["ml"] | libraries["dl"]
+    assert "ray" in libraries["ray"]

@@ -16,8 +16,8 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-function doctor(env: NodeJS.ProcessEnv = {}) {
-  return spawnSync(process.execPath, [MAIN, "doctor"], {
+function doctor(env: NodeJS.ProcessEnv = {}, ...options: string[]) {
+  return spawnSync(process.execPath, [MAIN, "doctor", ...options], {
     env: { ...process.env, ...env },
     encoding: "utf8",
   });
@@ -26,21 +26,24 @@ function doctor(env: NodeJS.ProcessEnv = {}) {
 const LIBRARIES = {
   ml: ["numpy", "scipy", "scikit-learn", "xgboost", "lightgbm", "catboost"],
   dl: ["numpy", "scipy", "scikit-learn", "torch"],
+  ray: ["numpy", "scipy", "scikit-learn", "xgboost", "lightgbm", "catboost", "torch", "ray"],
 } as const;
 
-test("where both environments are, both jobs are ready, and the interpreter and the libraries of each are named", () => {
+test("where the environments are, jobs here and on a cluster are ready, and the interpreter and the libraries of each are named", () => {
   const { status, stdout, stderr } = doctor();
   assert.equal(status, 0, stderr);
-  const [, classical, networks] = stdout.split("\n\n");
+  const [, classical, networks, cluster] = stdout.split("\n\n");
   assert.match(classical!, /^run_ml_job, classical models: ready\n/);
   assert.match(networks!, /^run_dl_job, networks: ready\n/);
+  assert.match(cluster!, /^jobs on a Ray cluster: ready\n/);
   for (const [flavour, text] of [
     ["ml", classical!],
     ["dl", networks!],
+    ["ray", cluster!],
   ] as const) {
     assert.ok(text.includes(findEnvironment(flavour).python), text);
     for (const name of LIBRARIES[flavour]) assert.match(text, new RegExp(`^ +${name} \\d`, "m"));
-    assert.equal(/CUDA devices: (none|cuda:0 .+)/.test(text), flavour === "dl");
+    assert.equal(/CUDA devices: (none|cuda:0 .+)/.test(text), flavour !== "ml");
   }
 });
 
@@ -52,13 +55,18 @@ test("doctor names the command that installs a missing torch, which is no failur
     stdout,
     /run_dl_job, networks: not ready.*missing: torch: .*torch.*; `mucast setup --dl` installs/s,
   );
+  assert.doesNotMatch(stdout, /Ray/, "what was neither made nor asked for");
 });
 
 test("where run_ml_job cannot run the exit code is 4", () => {
-  const { status, stdout } = doctor({ MUCAST_PYTHON: join(folder, "nothing") });
+  const { status, stdout } = doctor({ MUCAST_PYTHON: join(folder, "nothing") }, "--ray");
   assert.equal(status, 4);
   assert.match(
     stdout,
     /run_ml_job, classical models: not ready\n.*nothing.*missing: .*; `mucast setup` installs/s,
+  );
+  assert.match(
+    stdout,
+    /jobs on a Ray cluster: not ready\n.*nothing.*missing: .*; `mucast setup --ray` installs/s,
   );
 });

@@ -1,17 +1,23 @@
 import type { Command } from "commander";
 import { MUCAST_VERSION } from "../contract/version.ts";
 import { engineStatus } from "../engine/environment/engine-status.ts";
+import { installedEnvironment, namedPython } from "../engine/environment/environment.ts";
 
 export function addDoctor(program: Command): void {
   program
     .command("doctor")
     .description("tell what is installed, where, and what is missing")
+    .option("--ray", "also tell of the environment of jobs on a Ray cluster; told anyway where it was made")
     .addHelpText(
       "after",
       "\nExample:\n  mucast doctor\n\nThe exit code is 4 where run_ml_job cannot run. The report names what is missing with the command that installs it.",
     )
-    .action(async () => {
-      const [classical, networks] = await Promise.all([engineStatus("ml"), engineStatus("dl")]);
+    .action(async ({ ray }: { ray?: true }) => {
+      const [classical, networks, cluster] = await Promise.all([
+        engineStatus("ml"),
+        engineStatus("dl"),
+        ray || hasRay() ? engineStatus("ray") : undefined,
+      ]);
       const lines = [
         `mucast  ${MUCAST_VERSION}`,
         `node    ${process.versions.node} (${process.execPath})`,
@@ -23,7 +29,14 @@ export function addDoctor(program: Command): void {
         `run_dl_job, networks: ${networks.ready ? "ready" : "not ready"}`,
         ...networks.lines,
       ];
+      if (cluster) {
+        lines.push("", `jobs on a Ray cluster: ${cluster.ready ? "ready" : "not ready"}`, ...cluster.lines);
+      }
       process.stdout.write(`${lines.join("\n")}\n`);
       if (!classical.ready) process.exitCode = 4;
     });
+}
+
+function hasRay(): boolean {
+  return namedPython() === undefined && installedEnvironment("ray") !== undefined;
 }

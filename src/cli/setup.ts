@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { EnvironmentFlavour } from "../engine/environment/environment.ts";
+import type { UserEnvironment } from "../engine/environment/environment.ts";
 import { installEnvironment } from "../engine/environment/install-environment.ts";
 
 export function addSetup(program: Command): void {
@@ -7,13 +7,16 @@ export function addSetup(program: Command): void {
     .command("setup")
     .description("install the Python environment of run_ml_job: scikit-learn, xgboost, lightgbm, catboost")
     .option("--dl", "that of run_dl_job too: PyTorch, about 6 GB")
+    .option("--ray", "that of both jobs on a Ray cluster too: PyTorch and Ray, about 6 GB")
     .addHelpText(
       "after",
       "\nExample:\n  mucast setup && mucast doctor\n\nNeeds Python 3.11 to 3.14 and the package index. What is right already is left alone. MUCAST_PYTHON\n" +
         "names a ready interpreter instead.",
     )
-    .action(async ({ dl }: { dl?: true }) => {
-      const flavours: EnvironmentFlavour[] = dl ? ["ml", "dl"] : ["ml"];
+    .action(async ({ dl, ray }: { dl?: true; ray?: true }) => {
+      const flavours: UserEnvironment[] = ["ml"];
+      if (dl) flavours.push("dl");
+      if (ray) flavours.push("ray");
       const report = (line: string) => process.stderr.write(`${line}\n`);
       for (const flavour of flavours) {
         const { python } = await installEnvironment({ flavour, report });

@@ -1,10 +1,10 @@
 import { MucastError } from "../../contract/errors/errors.ts";
 import {
   findEnvironment,
-  type JobEnvironment,
   namedPython,
   PYTHON_VARIABLE,
   SETUP_COMMANDS,
+  type UserEnvironment,
 } from "./environment.ts";
 import { type ImportedLibraries, importLibraries } from "./libraries.ts";
 
@@ -16,7 +16,7 @@ interface EngineStatus {
 }
 
 /** Imports every library of one of the environments, and reports which can be imported. Never rejects. */
-export async function engineStatus(flavour: JobEnvironment): Promise<EngineStatus> {
+export async function engineStatus(flavour: UserEnvironment): Promise<EngineStatus> {
   try {
     const { python } = findEnvironment(flavour);
     const from = namedPython() === undefined ? "" : `, named by ${PYTHON_VARIABLE}`;
@@ -30,17 +30,17 @@ export async function engineStatus(flavour: JobEnvironment): Promise<EngineStatu
   }
 }
 
-function statusOf(where: string, imported: ImportedLibraries, flavour: JobEnvironment): EngineStatus {
+function statusOf(where: string, imported: ImportedLibraries, flavour: UserEnvironment): EngineStatus {
   const lines = [`engine  ${where}`, `python  ${imported.python}`];
   const faults: string[] = [];
   for (const [name, { version, fault }] of Object.entries(imported.libraries)) {
     lines.push(`        ${name} ${version ?? "missing"}`);
     if (fault !== undefined) faults.push(missing(`${name}: ${fault}`, flavour));
   }
-  if (flavour === "dl") lines.push(`        CUDA devices: ${imported.devices.join(", ") || "none"}`);
+  if (flavour !== "ml") lines.push(`        CUDA devices: ${imported.devices.join(", ") || "none"}`);
   return { ready: faults.length === 0, lines: [...lines, ...faults] };
 }
 
-function missing(what: string, flavour: JobEnvironment): string {
+function missing(what: string, flavour: UserEnvironment): string {
   return `missing: ${what}; \`${SETUP_COMMANDS[flavour]}\` installs what is needed`;
 }

@@ -78,6 +78,7 @@ describe("in an installed package", () => {
   for (const [flavour, command] of [
     ["ml", "mucast setup"],
     ["dl", "mucast setup --dl"],
+    ["ray", "mucast setup --ray"],
   ]) {
     test(`without an environment a job of ${flavour} fails with the advice to run ${command}, and nothing is downloaded`, async () => {
       const { stdout } = await inPackage(`m.findEnvironment("${flavour}")`, "/nowhere");

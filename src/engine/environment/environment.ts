@@ -6,14 +6,24 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import { userFolder } from "../../contract/machine/folders.ts";
 import { isBuilt } from "./build-folder.ts";
 
-/** `ml` has the libraries of run_ml_job, `dl` adds torch for run_dl_job, `dev` what the engine's tests need, `lint` its linter alone. */
-export type EnvironmentFlavour = "ml" | "dl" | "dev" | "lint";
+/**
+ * `ml` has the libraries of run_ml_job, `dl` adds torch for run_dl_job, `ray` adds Ray for both jobs on a cluster, `dev`
+ * what the engine's tests need, `lint` its linter alone.
+ */
+export type EnvironmentFlavour = "ml" | "dl" | "ray" | "dev" | "lint";
 
-/** The environments of the two jobs. */
-export type JobEnvironment = Exclude<EnvironmentFlavour, "dev" | "lint">;
+/** The environments of the two jobs on this machine. */
+export type JobEnvironment = "ml" | "dl";
 
-/** The command that makes the environment of each job. */
-export const SETUP_COMMANDS = { ml: "mucast setup", dl: "mucast setup --dl" } as const;
+/** The command that makes each environment that a user has. */
+export const SETUP_COMMANDS = {
+  ml: "mucast setup",
+  dl: "mucast setup --dl",
+  ray: "mucast setup --ray",
+} as const;
+
+/** The environments that a user has: those of jobs on this machine, and that of jobs on a cluster. */
+export type UserEnvironment = keyof typeof SETUP_COMMANDS;
 
 export interface Environment {
   /** Its interpreter. */

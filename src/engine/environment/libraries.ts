@@ -12,7 +12,8 @@ const NETWORKS = ["torch", "sklearn"];
 export const LIBRARIES: Readonly<Record<EnvironmentFlavour, readonly string[]>> = {
   ml: CLASSICAL,
   dl: NETWORKS,
-  dev: [...CLASSICAL, ...NETWORKS],
+  ray: [...CLASSICAL, "torch", "ray"],
+  dev: [...CLASSICAL, "torch", "ray"],
   lint: [],
 };
 
