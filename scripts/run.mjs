@@ -82,6 +82,7 @@ function environmentsFor(script, scriptArgs) {
 /** A job on a cluster needs what its nodes have, and nothing else. */
 function environmentsOfJob([command, ...options]) {
   const needed = JOB_NEEDS.get(command) ?? [];
-  const isOnCluster = process.env.MUCAST_ENGINE_URL || options.some((option) => /^--engine(=|$)/.test(option));
+  const isOnCluster =
+    process.env.MUCAST_ENGINE_URL || options.some((option) => /^--engine(=|$)/.test(option));
   return command?.startsWith("run_") && isOnCluster ? ["ray"] : needed;
 }
