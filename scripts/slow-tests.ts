@@ -102,6 +102,7 @@ export const STARTING: readonly string[] = [
   "src/service/webhooks/deliverer.test.ts",
   "src/service/webhooks/post-event.test.ts",
   "test/browser/",
+  "test/deployment/kubernetes.test.ts",
   "test/docs/",
   "test/end-to-end/",
   "test/examples.test.ts",

@@ -141,6 +141,7 @@ export const CHECKS: readonly Entry[] = [
   ["docs/deploying.md", "docker build", SYNTAX],
   ["docs/deploying.md", "docker run", SYNTAX],
   ["docs/deploying.md", "az group create", SYNTAX],
+  ["docs/deploying.md", "kubectl create", SYNTAX],
   ["docs/deploying.md", "npm pack && sudo", SYNTAX],
   ["docs/engine.md", "mucast (node)", EYE],
   ["docs/engine.md", "service ──", EYE],
