@@ -31,7 +31,7 @@ test("the S&P 500 prices are the file, the tickers and the dates that their READ
   const path = join(examples, "sp500-prices", "prices.csv.gz");
   const digest = createHash("sha256").update(readFileSync(path)).digest("hex");
   assert.ok(readme.includes(digest));
-  const tickers = await readPriceCsv(path);
+  const { tickers } = await readPriceCsv(path);
   assert.ok(readme.replaceAll(/\s+/g, " ").includes(`${tickers.map(({ ticker }) => ticker).join(", ")}.`));
   assert.ok(tickers.every(({ days }) => days.length === 8313));
   // The demo takes them from its first day on.

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { blobLimits } from "../contract/blob-limits.ts";
 import { type PreparedBlobs, type PrepareOptions, preparePrices } from "../prepare/prepare-prices.ts";
 import { untilSignal } from "./terminal/signals.ts";
 
@@ -35,6 +36,7 @@ export function addPrepare(program: Command): void {
           options: { ...options, tickers: chosen },
           report: (sentence) => process.stderr.write(`${sentence}\n`),
           signal,
+          limits: { tickers: blobLimits(process.env).tickers },
         }),
       );
       process.stdout.write(`${JSON.stringify(asRecord(prepared), null, 2)}\n`);

@@ -8,7 +8,7 @@ import { formatDay } from "../contract/market/dates.ts";
 import { sparseGapDays, sparsePrices } from "../contract/market/price-gaps.ts";
 import type { TickerPrices } from "../contract/market/ticker-series.ts";
 import { dataExtractorText, featureEngineText } from "./canonical-blobs.ts";
-import { readPriceCsv } from "./csv/read-price-csv.ts";
+import { type CsvLimits, readPriceCsv } from "./csv/read-price-csv.ts";
 import { FEATURE_NAMES, FEATURE_SET, featuresOf, unionOfDays } from "./features/feature-set.ts";
 import { publishBlobs } from "./publish-blobs.ts";
 import { type PrepareWindow, tickersOf, windowOf } from "./selection.ts";
@@ -34,11 +34,8 @@ export interface PrepareRequest {
   readonly limits?: PrepareLimits;
 }
 
-/** Bytes; one more is too_large. */
-export interface PrepareLimits {
-  /** Of the CSV, decompressed. */
-  readonly csvBytes?: number;
-  /** Of each blob. */
+export interface PrepareLimits extends CsvLimits {
+  /** Of each blob; one more is too_large. */
   readonly blobBytes?: number;
 }
 
@@ -68,13 +65,15 @@ export async function preparePrices(request: PrepareRequest): Promise<PreparedBl
   if (options.id !== undefined) checkId(options.id, "id");
   const folder = resolve(request.outFolder, "data");
   await checkFolder(folder);
-  const tickers = tickersOf(options.tickers, await readPriceCsv(csvPath, request.signal, limits.csvBytes));
+  const { tickers: priced, unpriced } = await readPriceCsv(csvPath, request.signal, limits);
+  const tickers = tickersOf(options.tickers, priced);
   const window = windowOf(options, unionOfDays(tickers));
   const dates = unionOfDays(tickers).filter((day) => day >= window.start && day <= window.end);
   const [first, last] = [formatDay(dates[0]!), formatDay(dates.at(-1)!)];
   report(
     `${csvPath}: ${counted(tickers.length, "ticker")}, ${counted(dates.length, "date")} from ${first} to ${last}`,
   );
+  if (options.tickers === undefined) reportUnpriced(unpriced, report);
   reportNonpositive(tickers, report);
   reportSparse(tickers, window, report);
   const id = options.id ?? digestOf(tickers, window);
@@ -102,6 +101,14 @@ export async function preparePrices(request: PrepareRequest): Promise<PreparedBl
   };
 }
 
+/** Reports tickers that neither blob has. */
+function reportUnpriced(tickers: readonly string[], report: (sentence: string) => void): void {
+  warnOf(
+    tickers.map((ticker) => `${ticker} has no price and is left out`),
+    report,
+  );
+}
+
 function reportNonpositive(tickers: readonly TickerPrices[], report: (sentence: string) => void): void {
   for (const { ticker, prices } of tickers) {
     const count = prices.filter((price) => price <= 0).length;
@@ -111,7 +118,7 @@ function reportNonpositive(tickers: readonly TickerPrices[], report: (sentence: 
   }
 }
 
-const SPARSE_SHOWN = 10;
+const SENTENCES_SHOWN = 10;
 
 /** Reports tickers that a job would refuse as `sparse_prices`; the blobs are written all the same. */
 function reportSparse(
@@ -123,9 +130,16 @@ function reportSparse(
     const gapDays = sparseGapDays(days.filter((day, i) => day >= start && day <= end && prices[i]! > 0));
     return gapDays === undefined ? [] : [`${ticker} ${sparsePrices(gapDays)}: no job can learn from it`];
   });
-  for (const sentence of sparse.slice(0, SPARSE_SHOWN))
-    report(`warning: ${sentence}; give daily or weekly prices`);
-  const more = sparse.length - SPARSE_SHOWN;
+  warnOf(
+    sparse.map((sentence) => `${sentence}; give daily or weekly prices`),
+    report,
+  );
+}
+
+/** The first ones, and how many more there are. */
+function warnOf(sentences: readonly string[], report: (sentence: string) => void): void {
+  for (const sentence of sentences.slice(0, SENTENCES_SHOWN)) report(`warning: ${sentence}`);
+  const more = sentences.length - SENTENCES_SHOWN;
   if (more > 0) report(`warning: so it is with ${counted(more, "more ticker")}`);
 }
 

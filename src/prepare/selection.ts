@@ -1,4 +1,5 @@
 import { MucastError } from "../contract/errors/errors.ts";
+import { show } from "../contract/errors/faults.ts";
 import { nearestName } from "../contract/errors/nearest-name.ts";
 import { type Day, formatDay, parseDay } from "../contract/market/dates.ts";
 import type { TickerPrices } from "../contract/market/ticker-series.ts";
@@ -36,7 +37,7 @@ export function windowOf(
 function dayOf(text: string | undefined, path: string): Day | undefined {
   if (text === undefined) return undefined;
   const day = parseDay(text);
-  if (day === undefined) throw invalid(path, `${JSON.stringify(text)} is no date; write YYYY-MM-DD`);
+  if (day === undefined) throw invalid(path, `${show(text)} is no date; write YYYY-MM-DD`);
   return day;
 }
 
@@ -54,7 +55,10 @@ export function tickersOf(
   for (const ticker of asked) {
     if (names.includes(ticker)) continue;
     const suggestion = nearestName(ticker, names);
-    throw invalid("tickers", `${ticker} has no price${suggestion ? `; did you mean ${suggestion}?` : ""}`);
+    throw invalid(
+      "tickers",
+      `${show(ticker)} has no price${suggestion ? `; did you mean ${suggestion}?` : ""}`,
+    );
   }
   return all.filter(({ ticker }) => asked.includes(ticker));
 }

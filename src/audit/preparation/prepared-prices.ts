@@ -49,8 +49,8 @@ export class PreparedPrices {
   }
 
   /** The prices of the CSV. @throws MucastError of `readPriceCsv`. */
-  read(): Promise<readonly TickerPrices[]> {
-    return readPriceCsv(this.#csv.csvPath, this.#signal);
+  async read(): Promise<readonly TickerPrices[]> {
+    return (await readPriceCsv(this.#csv.csvPath, this.#signal)).tickers;
   }
 
   /** After which dates of the window, of the tickers that are prepared, the CSV is cut; undefined where there are too few. */

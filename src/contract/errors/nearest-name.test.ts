@@ -18,6 +18,8 @@ test("a misspelt name gets the key it is nearest to", () => {
 test("a name that is near no known one gets no suggestion", () => {
   assert.equal(nearestName("learning_rate", KEYS), undefined);
   assert.equal(nearestName("x", []), undefined);
+  // Only the beginning of a long name is compared.
+  assert.equal(nearestName("x".repeat(9_000), KEYS), undefined);
 });
 
 test("a known name is nearest to itself", () => {

@@ -9,7 +9,7 @@ export function nearestName(name: string, known: Iterable<string>): string | und
   const given = normalise(name);
   for (const candidate of known) {
     const other = normalise(candidate);
-    const limit = Math.max(1, Math.ceil(Math.max(name.length, candidate.length) / 3));
+    const limit = Math.max(1, Math.ceil(Math.max(given.length, other.length) / 3));
     // No distance is less than the difference in length.
     if (Math.abs(given.length - other.length) > Math.min(limit, bestDistance - 1)) continue;
     const distance = alignmentDistance(given, other);

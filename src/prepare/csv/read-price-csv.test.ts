@@ -18,7 +18,7 @@ const path = join(folder, "prices.csv");
 /** `{ ticker: { date: price } }` of a CSV text. */
 async function read(text: string | Uint8Array) {
   writeFileSync(path, text);
-  const tickers = await readPriceCsv(path);
+  const { tickers } = await readPriceCsv(path);
   return Object.fromEntries(
     tickers.map(({ ticker, days, prices }) => [
       ticker,
@@ -43,6 +43,29 @@ test("the errors of a CSV have the codes of inputs, and their words speak of no 
     const { code, title, detail, advice } = problemOf(error);
     assert.notEqual(code, "internal");
     assert.doesNotMatch(`${title} ${detail} ${advice}`, /\bblob/);
+  }
+});
+
+test("tickers without any price are named, and more tickers than the jobs take are refused at their line", async () => {
+  for (const text of [
+    "Date,A,Z,B\n2020-01-02,,,1\n",
+    "Date,Ticker,Close\n2020-01-02,Z,\n2020-01-02,B,1\n2020-01-02,A,\n",
+  ]) {
+    writeFileSync(path, text);
+    const { tickers, unpriced } = await readPriceCsv(path);
+    assert.deepEqual([tickers.map(({ ticker }) => ticker), unpriced], [["B"], ["A", "Z"]]);
+  }
+  for (const [text, line] of [
+    ["Date,A,B,C\n2020-01-02,1,2,bad\n", 1],
+    ["Date,Ticker,Close\n2020-01-02,A,1\n2020-01-02,B,1\n2020-01-03,A,1\n2020-01-03,C,1\n", 5],
+  ] as const) {
+    writeFileSync(path, text);
+    const refused = await readPriceCsv(path, undefined, { tickers: 2 }).catch((error: unknown) => error);
+    assert.ok(refused instanceof MucastError && refused.code === "too_large", String(refused));
+    assert.equal(
+      refused.message,
+      `${path}: line ${line} makes 3 tickers, and 2 are allowed (MUCAST_BLOB_TICKERS)`,
+    );
   }
 });
 
@@ -97,7 +120,7 @@ test("missing prices are left out, zero and negative ones stay, tickers ascend b
 test("tickers may be called like numbers or like parts of JavaScript", async () => {
   writeFileSync(path, 'Date,10,9,__proto__,"A,B"\n2020-01-02,1,2,3,4\n');
   assert.deepEqual(
-    (await readPriceCsv(path)).map(({ ticker, prices }) => [ticker, prices[0]]),
+    (await readPriceCsv(path)).tickers.map(({ ticker, prices }) => [ticker, prices[0]]),
     [
       ["10", 1],
       ["9", 2],

@@ -1,4 +1,4 @@
-import { NAME_BYTES } from "../../contract/blob-limits.ts";
+import { BLOB_BOUNDS, DEFAULT_BLOB_LIMITS, NAME_BYTES } from "../../contract/blob-limits.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { counted } from "../../contract/errors/wording.ts";
 import { Turns } from "../../contract/machine/pausable.ts";
@@ -10,6 +10,19 @@ import { checkSingleHeader, layoutOf, type PriceLayout } from "./csv-layout.ts";
 import { type DecimalMark, NumberColumn } from "./csv-numbers.ts";
 import { type CsvRow, csvRows } from "./csv-rows.ts";
 
+/** What a price CSV may have; one more is too_large. */
+export interface CsvLimits {
+  /** Bytes, decompressed. */
+  readonly csvBytes?: number;
+  /** As many as a job takes by default. */
+  readonly tickers?: number;
+}
+
+export interface PricedTickers {
+  readonly tickers: TickerPrices[];
+  readonly unpriced: readonly string[];
+}
+
 /** The cells of one ticker, in the order of the file. */
 interface Cells {
   readonly dates: number[];
@@ -19,40 +32,44 @@ interface Cells {
 
 /**
  * Reads a wide or long price CSV.
- * @param maxBytes bytes that it may have, decompressed.
- * @returns every ticker that has a price, in code point order. Days ascend; missing prices are left out, zero and negative
- * ones kept.
+ * @param limits.csvBytes that it may have, decompressed.
+ * @returns every ticker that has a price, in code point order, and the names of those that have none. Days ascend; missing prices
+ * are left out, zero and negative ones kept.
  * @throws MucastError of csvRows; invalid_data, with the line, for a file that cannot be read without a guess; too_large for
- * a ticker longer than the jobs take; the reason of `signal`.
+ * too many tickers, or one longer than the jobs take; the reason of `signal`.
  */
 export async function readPriceCsv(
   path: string,
   signal?: AbortSignal,
-  maxBytes?: number,
-): Promise<TickerPrices[]> {
+  { csvBytes, tickers: most = DEFAULT_BLOB_LIMITS.tickers }: CsvLimits = {},
+): Promise<PricedTickers> {
   const turns = new Turns(signal);
-  const read = (mark: DecimalMark) => readUnder(mark, csvRows(path, signal, maxBytes), path, signal);
+  const read = (mark: DecimalMark) =>
+    readUnder(new PriceCells(path, mark, most), csvRows(path, signal, csvBytes), signal);
   const pointed = await read(".");
   const cells = pointed.numbers.mark() === "." ? pointed : await read(",");
   const days = cells.dates.days();
   const priced: TickerPrices[] = [];
+  const unpriced: string[] = [];
   for (const [ticker, column] of cells.tickers) {
     await turns.pauseIfOver();
     const prices = tickerPrices(ticker, column, days, (k) => duplicate(ticker, column, k, cells.dates, path));
     if (prices.days.length > 0) priced.push(prices);
+    else unpriced.push(ticker);
   }
   if (priced.length === 0) throw new MucastError("invalid_data", `${path} holds no price`, { source: path });
-  return priced.sort((a, b) => compareCodePoints(a.ticker, b.ticker));
+  const tickers = priced.sort((a, b) => compareCodePoints(a.ticker, b.ticker));
+  return { tickers, unpriced: unpriced.sort(compareCodePoints) };
 }
 
+/** @returns `cells`, filled. */
 async function readUnder(
-  mark: DecimalMark,
+  cells: PriceCells,
   rows: AsyncIterable<CsvRow>,
-  path: string,
   signal: AbortSignal | undefined,
 ): Promise<PriceCells> {
   const turns = new Turns(signal);
-  const cells = new PriceCells(path, mark);
+  const { path } = cells;
   let names: readonly string[] | undefined;
   let layout: PriceLayout | undefined;
   for await (const row of rows) {
@@ -64,6 +81,7 @@ async function readUnder(
     if (layout === undefined) {
       checkSingleHeader(names, row.cells, path);
       layout = layoutOf(names, path);
+      if (layout.kind === "wide") cells.checkCount(layout.tickers.size, 1);
     }
     checkWidth(row, names.length, path);
     const date = cells.dates.take(row.cells[layout.date]!, row.line);
@@ -91,10 +109,13 @@ class PriceCells {
   readonly dates: DateColumn;
   readonly numbers: NumberColumn;
   readonly tickers = new Map<string, Cells>();
-  readonly #path: string;
+  readonly path: string;
+  readonly #most: number;
 
-  constructor(path: string, mark: DecimalMark) {
-    this.#path = path;
+  /** @param most tickers. */
+  constructor(path: string, mark: DecimalMark, most: number) {
+    this.path = path;
+    this.#most = most;
     this.dates = new DateColumn(path);
     this.numbers = new NumberColumn(path, mark);
   }
@@ -103,20 +124,29 @@ class PriceCells {
     let cells = this.tickers.get(ticker);
     if (cells === undefined) {
       if (ticker === "") {
-        const data = { source: this.#path, line };
-        throw new MucastError("invalid_data", `${this.#path}: line ${line} names no ticker`, data);
+        const data = { source: this.path, line };
+        throw new MucastError("invalid_data", `${this.path}: line ${line} names no ticker`, data);
       }
       if (Buffer.byteLength(ticker) > NAME_BYTES.ticker) {
         const what = `names a ticker of more than ${NAME_BYTES.ticker} bytes`;
-        const data = { source: this.#path, line };
-        throw new MucastError("too_large", `${this.#path}: line ${line} ${what}`, data);
+        const data = { source: this.path, line };
+        throw new MucastError("too_large", `${this.path}: line ${line} ${what}`, data);
       }
+      this.checkCount(this.tickers.size + 1, line);
       cells = { dates: [], prices: [], lines: [] };
       this.tickers.set(ticker, cells);
     }
     cells.dates.push(date);
     cells.prices.push(this.numbers.take(price, line, ticker));
     cells.lines.push(line);
+  }
+
+  /** @throws MucastError too_large for more tickers than the jobs take. */
+  checkCount(count: number, line: number): void {
+    if (count <= this.#most) return;
+    const { env } = BLOB_BOUNDS.tickers;
+    const message = `${this.path}: line ${line} makes ${counted(count, "ticker")}, and ${this.#most} are allowed (${env})`;
+    throw new MucastError("too_large", message, { source: this.path, line, limit: this.#most });
   }
 }
 

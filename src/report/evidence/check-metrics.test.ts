@@ -90,6 +90,20 @@ test("another forecast, return, end or mu than the metrics are of is refused", (
   );
 });
 
+test("an output without a mu that its forecasts give, or without any, is refused", () => {
+  const without = JSON.parse(mlText(SMALL));
+  delete without.mu.B;
+  delete without.mu_dates.B;
+  const { as_of } = without.window;
+  assert.equal(
+    refusal(without)?.message,
+    `output_1.json cannot be reported: B has a forecast of ${as_of}, but no mu`,
+  );
+  // As where every ticker is stale, which no job survives.
+  Object.assign(without, { mu: {}, mu_dates: {}, window: { ...without.window, as_of: "2099-01-01" } });
+  assert.equal(refusal(without)?.message, "output_1.json cannot be reported: it has no mu");
+});
+
 test("null in place of a number, a table without a ticker and lists of unequal length are refused", () => {
   const { refused } = refusalOf(mlText(SMALL), ["metrics", "score", "pooled", "rmse"], () => null);
   assert.match(refused!.message, /its metrics\.score\.pooled\.rmse is null, but its forecasts give 0\.0/);

@@ -1,8 +1,10 @@
 import { MucastError } from "../../contract/errors/errors.ts";
 import { atOnce } from "../../contract/machine/pausable.ts";
 import { formatDay } from "../../contract/market/dates.ts";
+import type { OutputBlob } from "../../contract/output/output-blob.ts";
 import { forecastTable } from "../../evaluate/forecast-table.ts";
 import { shrinkageTable } from "../../evaluate/shrinkage.ts";
+import type { ScoredRows } from "../statistics/interval-outcomes.ts";
 import type { OutputEvidence } from "./output-evidence.ts";
 
 /** Numbers that differ by less are equal but for rounding: relative, and absolute near 0. */
@@ -38,9 +40,10 @@ export function checkMetrics(evidence: OutputEvidence): void {
   comparison.check("metrics.shrinkage", metrics.shrinkage, atOnce(shrinkageTable(outOfFold)), UNTOLD);
 }
 
-/** mu is the forecast of the last row. */
+/** mu is the forecast of the last row, and a ticker whose last row is of as_of has one. */
 function checkMu({ document, rows }: OutputEvidence, comparison: Comparison): void {
   const last = new Map(rows.map((row) => [row.ticker, row]));
+  comparison.checkHasMu(document, rows);
   for (const [ticker, mu] of Object.entries(document.mu)) {
     const row = last.get(ticker);
     comparison.check(`mu.${ticker}`, mu, row?.predicted.at(-1) ?? null, UNTOLD);
@@ -69,6 +72,21 @@ class Comparison {
     for (const [name, value] of members) {
       if (!untold.has(name)) this.check(`${path}.${name}`, ownMember(recorded, name), value, untold);
     }
+  }
+
+  /** No job writes an output without any mu. */
+  checkHasMu({ mu, window }: OutputBlob, rows: readonly ScoredRows[]): void {
+    const { as_of } = window;
+    const isCurrent = ({ days }: ScoredRows) => formatDay(days.at(-1)!) === as_of;
+    const lacking = rows.find((row) => isCurrent(row) && !Object.hasOwn(mu, row.ticker));
+    const data = { source: this.#source, path: "mu" };
+    if (lacking !== undefined) {
+      const { ticker } = lacking;
+      const message = `${this.#source} cannot be reported: ${ticker} has a forecast of ${as_of}, but no mu`;
+      throw new MucastError("invalid_data", message, { ...data, ticker });
+    }
+    if (Object.keys(mu).length > 0) return;
+    throw new MucastError("invalid_data", `${this.#source} cannot be reported: it has no mu`, data);
   }
 
   /** A table has the tickers of the forecasts and no others. */

@@ -21,6 +21,7 @@ export interface PreparationsParts {
   readonly run: PrepareFiles;
   readonly settings: {
     readonly prepare_bytes: number;
+    readonly blob_tickers: number;
     readonly upload_bytes: number;
     readonly stored_bytes_per_caller: number;
     readonly request_seconds: number;
@@ -67,6 +68,7 @@ export class Preparations {
         options,
         csvBytes: settings.prepare_bytes,
         blobBytes,
+        tickers: settings.blob_tickers,
       } as const;
       const answer = await run(caller, order, signal);
       const { files, ...facts } = JSON.parse(answer.toString("utf8")) as PreparedFiles;
@@ -88,11 +90,10 @@ export class Preparations {
     const timeout = setTimeout(() => ending.reject(tooSlow(seconds)), seconds * 1_000);
     signal.addEventListener("abort", abort);
     if (signal.aborted) abort();
-    const writing = writeFile(csv, path, limit);
-    // Where the caller sends no more, it goes on until the connection closes.
-    writing.catch(() => undefined);
+    // It may end while a piece is written.
+    ending.promise.catch(() => undefined);
     try {
-      await Promise.race([writing, ending.promise]);
+      await writeFile(piecesUntil(csv, ending.promise), path, limit);
     } catch (error) {
       throw storageFailed(error, "the CSV could not be kept");
     } finally {
@@ -120,6 +121,26 @@ function workFolder() {
   } catch (error) {
     throw storageFailed(error, "there is no room to prepare blobs");
   }
+}
+
+/**
+ * The pieces of a body, until `ending` rejects. What comes after the consumer has stopped is read and dropped, until the connection
+ * closes: else the caller's system would not let it read the problem.
+ */
+async function* piecesUntil(body: AsyncIterable<Uint8Array>, ending: Promise<never>) {
+  const pieces = body[Symbol.asyncIterator]();
+  const next = () => Promise.race([pieces.next(), ending]);
+  try {
+    for (let piece = await next(); !piece.done; piece = await next()) yield piece.value;
+  } finally {
+    void dropRest(pieces);
+  }
+}
+
+/** Where the connection fails, nothing is left to drop. */
+async function dropRest(pieces: AsyncIterator<Uint8Array>): Promise<void> {
+  const next = () => pieces.next().catch(() => undefined);
+  for (let piece = await next(); piece?.done === false; ) piece = await next();
 }
 
 async function writeFile(csv: AsyncIterable<Uint8Array>, path: string, limit: number): Promise<void> {

@@ -32,6 +32,8 @@ export interface PrepareOrder {
   readonly csvBytes: number;
   /** Bytes that each blob may have. */
   readonly blobBytes: number;
+  /** How many tickers the CSV may have. */
+  readonly tickers: number;
 }
 
 /** The answer of a preparation. */

@@ -13,7 +13,7 @@ import { CSV_NAME, type PreparedFile, type PreparedFiles, type PrepareOrder } fr
  * Prepares the CSV of a folder, beside it. The process works in that folder then, so that no error names a path.
  * @returns PreparedFiles as JSON. @throws MucastError of `preparePrices`, with the part of the request that is at fault.
  */
-export async function prepareCsv({ folder, options, csvBytes, blobBytes }: PrepareOrder): Promise<string> {
+export async function prepareCsv({ folder, options, ...limits }: PrepareOrder): Promise<string> {
   process.chdir(folder);
   const sentences: string[] = [];
   const prepared = await preparePrices({
@@ -21,7 +21,7 @@ export async function prepareCsv({ folder, options, csvBytes, blobBytes }: Prepa
     outFolder: ".",
     options,
     report: (sentence) => void sentences.push(sentence),
-    limits: { csvBytes, blobBytes },
+    limits,
   }).catch((error: unknown) => {
     throw ofRequest(error);
   });

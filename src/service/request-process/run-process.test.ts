@@ -98,11 +98,11 @@ describe("the process of a request", { timeout: 600_000 }, () => {
   function prepareOrder(csv: string | Buffer, options: PrepareOrder["options"] = {}): PrepareOrder {
     const place = mkdtempSync(join(folder, "prepare-"));
     writeFileSync(join(place, "prices.csv"), csv);
-    return { kind: "prepare", folder: place, options, csvBytes: 10_000, blobBytes: 100_000 };
+    return { kind: "prepare", folder: place, options, csvBytes: 10_000, blobBytes: 100_000, tickers: 3 };
   }
 
   test("of a price CSV gives the blobs of mucast prepare, and what it says of them", async () => {
-    const csv = "Date,A,B\n2020-01-01,1,2\n2020-01-02,-1,3\n2020-03-02,1,\n2020-05-05,1,\n";
+    const csv = "Date,A,B,Z\n2020-01-01,1,2,\n2020-01-02,-1,3,\n2020-03-02,1,,\n2020-05-05,1,,\n";
     const order = prepareOrder(gzipSync(csv), { learningEnd: "2020-01-02" });
     const answer: PreparedFiles = JSON.parse((await runProcess(order, LIMITS, NEVER)).toString());
     const { files, warnings, ...facts } = answer;
@@ -111,15 +111,16 @@ describe("the process of a request", { timeout: 600_000 }, () => {
       id: facts.id,
       tickers: ["A", "B"],
       tickerCount: 2,
-      warningCount: 2,
+      warningCount: 3,
       dates: 4,
       start: "2020-01-01",
       end: "2020-05-05",
       learningEnd: "2020-01-02",
     });
-    assert.deepEqual([features.length, warnings.length], [26, 2]);
-    assert.equal(warnings[0], "A: 1 price is zero or negative; its date gets no features");
-    assert.match(warnings[1]!, /^A has prices .* no job can learn from it; give daily or weekly prices$/);
+    assert.deepEqual([features.length, warnings.length], [26, 3]);
+    assert.equal(warnings[0], "Z has no price and is left out");
+    assert.equal(warnings[1], "A: 1 price is zero or negative; its date gets no features");
+    assert.match(warnings[2]!, /^A has prices .* no job can learn from it; give daily or weekly prices$/);
     for (const [prefix, { name, path, bytes, sha256 }] of [
       ["data_extractor", files.prices],
       ["feature_engine", files.features],
@@ -147,11 +148,25 @@ describe("the process of a request", { timeout: 600_000 }, () => {
         /prices\.csv .*10000 decompressed/,
       ],
       [
+        "Date,A,B,C,D\n2020-01-01,1,1,1,x",
+        {},
+        "too_large",
+        "body",
+        /^prices\.csv: line 1 makes 4 tickers, and 3/,
+      ],
+      [
+        "Date,A\n2020-01-01,1",
+        { tickers: ["x".repeat(9_000)] },
+        "invalid_request",
+        "query.tickers",
+        /^query\.tickers: "x{20,200}… has no price$/,
+      ],
+      [
         "Date,A\n2020-01-01,1",
         { tickers: ["B"] },
         "invalid_request",
         "query.tickers",
-        /^query\.tickers: B has no price/,
+        /^query\.tickers: "B" has no price/,
       ],
     ] as const) {
       const order = prepareOrder(csv, options);

@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { openFiles } from "../../../test/open-files.testing.ts";
+import { FolderStore } from "../../blob/folder/folder-store.ts";
+import { FakeBlobs } from "../http/blobs/fake-blobs.testing.ts";
+import { Preparations } from "./preparations.ts";
+
+const SETTINGS = {
+  prepare_bytes: 100,
+  blob_tickers: 3,
+  upload_bytes: 100,
+  stored_bytes_per_caller: 100,
+  request_seconds: 10,
+};
+const CALLER = { subject: "one", scopes: new Set(["write"] as const) };
+
+test("of a CSV that comes too slowly nothing more is kept, and the rest is read and dropped", {
+  skip: process.platform !== "linux" && "looks into /proc",
+}, async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const waits = Promise.withResolvers<void>();
+  const goesOn = Promise.withResolvers<void>();
+  const dropped = Promise.withResolvers<void>();
+  async function* slow() {
+    yield Buffer.from("Date,A");
+    waits.resolve();
+    await goesOn.promise;
+    yield Buffer.alloc(1_000, "x");
+    yield Buffer.alloc(1_000, "x");
+    dropped.resolve();
+  }
+  const run = () => assert.fail("it was prepared");
+  const preparations = new Preparations({
+    blobs: new FakeBlobs(new FolderStore("/nowhere", "")),
+    run,
+    settings: SETTINGS,
+  });
+  const refused = assert.rejects(preparations.prepare(CALLER, slow(), {}, new AbortController().signal), {
+    code: "timed_out",
+    message: "the CSV took longer than 10 s to come (request_seconds)",
+  });
+  await waits.promise;
+  t.mock.timers.tick(10_000);
+  await refused;
+  assert.deepEqual(
+    openFiles().filter((path) => path.includes("prices.csv")),
+    [],
+  );
+  goesOn.resolve();
+  await dropped.promise;
+});
