@@ -1,10 +1,12 @@
 import { constants } from "node:os";
+import type { ClusterEngine } from "../../contract/engine-url.ts";
 import { ERROR_TABLE, type ErrorCode } from "../../contract/errors/error-codes.ts";
-import { MucastError } from "../../contract/errors/errors.ts";
+import { type ErrorData, MucastError } from "../../contract/errors/errors.ts";
 import { counted } from "../../contract/errors/wording.ts";
+import { boundedCopy } from "../../contract/json/bounded-json.ts";
 import type { PendingTask } from "./engine-task.ts";
 import type { HostEnd } from "./host-process.ts";
-import type { TaskFault, WorkerEnd } from "./protocol.ts";
+import type { SlotEnd, TaskFault, WorkerEnd } from "./protocol.ts";
 
 /** The error that the engine ends a task with. */
 export function taskError(pending: PendingTask, { code, message, data }: TaskFault): MucastError {
@@ -13,8 +15,9 @@ export function taskError(pending: PendingTask, { code, message, data }: TaskFau
 }
 
 /** The error of a task on which every attempt ended with the death of its worker. */
-export function crashError(pending: PendingTask): MucastError {
-  const message = `the worker died ${counted(pending.deaths.length, "time")}: ${pending.deaths.join("; ")}`;
+export function crashError(pending: PendingTask, cluster: ClusterEngine | undefined): MucastError {
+  const lost = cluster === undefined ? "the worker died" : "the cluster lost the task";
+  const message = `${lost} ${counted(pending.deaths.length, "time")}: ${pending.deaths.join("; ")}`;
   return new MucastError("engine_crashed", about(pending, message), {
     ...tickerOf(pending),
     deaths: pending.deaths,
@@ -39,6 +42,39 @@ export function startError(python: string, { reason, signal, stderrTail }: HostE
   );
 }
 
+/** A gateway that ended before it greeted, and has not said why. */
+export function gatewayStartError({ url }: ClusterEngine, python: string, end: HostEnd): MucastError {
+  const message = `the gateway to ${url} ended before it was connected, by ${end.reason}; it was started with ${python}`;
+  const code = end.signal === null ? "engine_unavailable" : "engine_crashed";
+  return new MucastError(code, message, { engine: url, source: python, stderr: end.stderrTail });
+}
+
+/** A gateway that ended under its tasks, more than once. */
+export function gatewayError({ url }: ClusterEngine, { reason, stderrTail }: HostEnd): MucastError {
+  const message = `the gateway to ${url} ended twice (${reason})`;
+  return new MucastError("engine_crashed", message, { engine: url, stderr: stderrTail });
+}
+
+/** Why a cluster cannot be used, as its gateway says it. */
+export function clusterError({ url }: ClusterEngine, { code = "", message, data }: GatewayFault): MucastError {
+  const known = code === "engine_crashed" ? code : "engine_unavailable";
+  return new MucastError(known, `the cluster ${url} cannot be used: ${message}`, { ...boundedCopy(data, DATA_LIMIT), engine: url });
+}
+
+/** A gateway that came in place of one that ended, and met other nodes. */
+export function changedClusterError({ url }: ClusterEngine): MucastError {
+  const message = `the cluster ${url} has other versions or processors than it had when the job began; run the job again`;
+  return new MucastError("engine_crashed", message, { engine: url });
+}
+
+interface GatewayFault {
+  readonly code?: string;
+  readonly message: string;
+  readonly data?: ErrorData;
+}
+
+const DATA_LIMIT = { bytes: 16_384, text: 2_000 };
+
 /** A worker that could not import a library. */
 export function importError(python: string, message: string): MucastError {
   return new MucastError("engine_unavailable", `the engine did not start with ${python}: ${message}`, {
@@ -54,10 +90,17 @@ export function hostError({ reason, stderrTail }: HostEnd): MucastError {
 }
 
 /** How a worker ended, in words. */
-export function endOf({ signal, exit_code }: WorkerEnd): string {
+export function endOf(end: WorkerEnd | SlotEnd): string {
+  if ("reason" in end) return endOfSlot(end);
+  const { signal, exit_code } = end;
   if (signal === null) return `it ended with exit code ${exit_code}`;
   const name = signalName(signal);
   return `it was ended by ${name}${signalHint(name)}`;
+}
+
+/** The reason of a lost node names it. */
+function endOfSlot({ node, reason }: SlotEnd): string {
+  return node === null || reason.includes(node) ? reason : `${reason} (on the node ${node})`;
 }
 
 /** What is known of a process that this signal ended, as a clause behind its name; signal(7). */

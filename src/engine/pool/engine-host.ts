@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { ClusterEngine } from "../../contract/engine-url.ts";
 import type { MucastError } from "../../contract/errors/errors.ts";
 import { isRunning } from "../../contract/machine/process-stat.ts";
 import type { KernelLevel } from "../environment/kernel-level.ts";
-import { hostError, startError } from "./engine-errors.ts";
+import { gatewayError, gatewayStartError, hostError, startError } from "./engine-errors.ts";
 import { type HostEnd, HostProcess } from "./host-process.ts";
 import type { EngineMessage, EngineRequest } from "./protocol.ts";
 import type { WarmHost } from "./warm-host.ts";
@@ -13,6 +14,8 @@ interface EngineHostOptions {
   readonly workFolder: string;
   readonly start?: "fork" | "spawn";
   readonly kernelLevel?: KernelLevel | undefined;
+  /** Its gateway is the host then. */
+  readonly cluster?: ClusterEngine | undefined;
   readonly warmHost?: WarmHost | undefined;
   readonly log: (line: string) => void;
   readonly onMessage: (message: EngineMessage) => void;
@@ -26,7 +29,8 @@ interface EngineHostOptions {
 
 /** Hosts that a pool starts, one after the other. */
 const HOSTS = 2;
-const GRACE_MILLISECONDS = 5_000;
+/** In which a host ends that is asked to; a gateway first cancels its tasks, on every node. */
+const GRACE_MILLISECONDS = { host: 5_000, gateway: 15_000 };
 const POLL_MILLISECONDS = 10;
 
 /**
@@ -62,9 +66,12 @@ export class EngineHost {
     this.#process.send(request, task);
   }
 
-  /** Asks the process to end and returns at once. */
+  /** Asks the process to end, and returns at once; where it takes too long it is killed. */
   stop(): void {
-    this.#process.stop();
+    const stopped = this.#process;
+    stopped.stop();
+    const impatience = setTimeout(() => stopped.kill(), this.#grace);
+    void stopped.ended.then(() => clearTimeout(impatience));
   }
 
   /** Kills the process, and so its workers. */
@@ -79,7 +86,7 @@ export class EngineHost {
   async release(idle: () => Promise<void>): Promise<boolean> {
     if (!this.#isWarm || !this.#isReady) return false;
     const { promise: impatient, resolve } = Promise.withResolvers<false>();
-    const impatience = setTimeout(() => resolve(false), GRACE_MILLISECONDS);
+    const impatience = setTimeout(() => resolve(false), this.#grace);
     const ended = this.#process.ended.then(() => false);
     const isIdle = await Promise.race([idle().then(() => true), ended, impatient]);
     clearTimeout(impatience);
@@ -89,12 +96,14 @@ export class EngineHost {
   /** Stops the process, or kills it where it takes too long, and returns once it and its workers have ended. */
   async close(): Promise<void> {
     // While it imports, the host has no workers and does not read its stdin.
-    if (this.#isReady) this.#process.stop();
+    if (this.#isReady) this.stop();
     else this.#process.kill();
-    const impatience = setTimeout(() => this.#process.kill(), GRACE_MILLISECONDS);
     const { orderly } = await this.#process.ended;
-    clearTimeout(impatience);
     if (!orderly) await untilGone([...this.#workerPids]);
+  }
+
+  get #grace(): number {
+    return GRACE_MILLISECONDS[this.#options.cluster ? "gateway" : "host"];
   }
 
   #begin(warmHost?: WarmHost): HostProcess {
@@ -114,9 +123,13 @@ export class EngineHost {
 
   #onMessage(message: EngineMessage): void {
     if (message.event === "ready") this.#isReady = true;
-    else if (message.event === "worker_started") this.#workerPids.add(message.pid);
-    else if (message.event === "worker_exited") this.#workerPids.delete(message.pid);
+    else if (message.event === "worker_started") this.#notePid(message.pid);
+    else if (message.event === "worker_exited" && "pid" in message) this.#workerPids.delete(message.pid);
     this.#options.onMessage(message);
+  }
+
+  #notePid(pid: number | undefined): void {
+    if (pid !== undefined) this.#workerPids.add(pid);
   }
 
   #onEnd(end: HostEnd): void {
@@ -130,13 +143,15 @@ export class EngineHost {
       this.#started = 0;
       return undefined;
     }
-    if (!this.#isReady) return startError(this.#options.python, end);
-    return this.#started >= HOSTS ? hostError(end) : undefined;
+    const { python, cluster } = this.#options;
+    if (!this.#isReady) return cluster ? gatewayStartError(cluster, python, end) : startError(python, end);
+    if (this.#started < HOSTS) return undefined;
+    return cluster ? gatewayError(cluster, end) : hostError(end);
   }
 }
 
 /** Waits until none of these processes runs any more; they are being killed, and are no children of this process. */
 async function untilGone(pids: readonly number[]): Promise<void> {
-  const deadline = performance.now() + GRACE_MILLISECONDS;
+  const deadline = performance.now() + GRACE_MILLISECONDS.host;
   while (pids.some(isRunning) && performance.now() < deadline) await sleep(POLL_MILLISECONDS);
 }

@@ -1,7 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import type { ClusterEngine } from "../../contract/engine-url.ts";
 import { KERNEL_VARIABLES, type KernelLevel } from "../environment/kernel-level.ts";
 import { onLines } from "../lines.ts";
+import { gatewayMessage } from "./cluster-protocol.ts";
+import { clusterEnvironment, tokenRedactor } from "./cluster-secrets.ts";
 import type { EngineMessage, EngineRequest } from "./protocol.ts";
 
 /** How a host ended. */
@@ -24,6 +27,8 @@ interface HostOptions {
   readonly start?: "fork" | "spawn";
   /** What the libraries' kernels are pinned to; by default each picks its own by the processor. */
   readonly kernelLevel?: KernelLevel | undefined;
+  /** Starts the gateway to this cluster in place of a host; `start` goes with none. */
+  readonly cluster?: ClusterEngine | undefined;
   readonly listener: HostListener;
 }
 
@@ -39,18 +44,24 @@ const TAIL_LENGTH = 4_096;
 /** Characters. The engine's longest message is the result of a stack of networks: a hundred for each of their epochs. */
 const LONGEST_LINE = { message: 2 ** 27, print: 2 ** 16 };
 
-/** The Python process that imports the libraries and owns the workers: lines in, lines out. */
+/**
+ * The Python process that imports the libraries and owns the workers, or the gateway to a cluster, whose slots are its
+ * workers: lines in, lines out.
+ */
 export class HostProcess {
   /** Settles once the process has ended and the listener has all that it wrote; never rejects. */
   readonly ended: Promise<HostEnd>;
   readonly #child: ChildProcess;
+  readonly #cluster: ClusterEngine | undefined;
   #stderrTail = "";
 
-  constructor({ python, libraries, workFolder, start, kernelLevel, listener }: HostOptions) {
-    const args = ["-s", "-P", "-m", "mucast_engine", "host"];
+  constructor({ python, libraries, workFolder, start, kernelLevel, cluster, listener }: HostOptions) {
+    this.#cluster = cluster;
+    const args = ["-s", "-P", "-m", "mucast_engine", cluster ? "cluster" : "host"];
     args.push("--libraries", libraries.join(","), "--folder", workFolder);
     if (start) args.push("--start", start);
-    const env = engineEnvironment(kernelLevel);
+    if (cluster) args.push(...clusterArguments(cluster, kernelLevel));
+    const env = { ...engineEnvironment(kernelLevel), ...(cluster ? clusterEnvironment(process.env) : {}) };
     this.#child = spawn(python, args, { cwd: workFolder, env, stdio: "pipe" });
     this.ended = this.#watchEnd();
     // A write to a process that has just died fails; `ended` reports that it died.
@@ -80,9 +91,11 @@ export class HostProcess {
     this.#child.kill("SIGKILL");
   }
 
-  #read({ onMessage, log }: HostListener): void {
+  #read({ onMessage, log: write }: HostListener): void {
+    const shown = this.#cluster ? tokenRedactor(process.env) : (text: string) => text;
+    const log = (line: string) => write(shown(line));
     const take = (line: string) => {
-      const message = parseMessage(line);
+      const message = this.#cluster ? readGateway(line, shown) : parseMessage(line);
       if (message) onMessage(message);
       else log(line.slice(0, LONGEST_LINE.print));
     };
@@ -90,7 +103,7 @@ export class HostProcess {
     const onLonger = () => this.kill();
     onLines(this.#child.stdout!, take, { longest: LONGEST_LINE.message, onLonger });
     const print = (line: string) => {
-      this.#stderrTail = `${this.#stderrTail}${line}\n`.slice(-TAIL_LENGTH);
+      this.#stderrTail = `${this.#stderrTail}${shown(line)}\n`.slice(-TAIL_LENGTH);
       log(line);
     };
     onLines(this.#child.stderr!, print, { longest: LONGEST_LINE.print });
@@ -106,6 +119,12 @@ export class HostProcess {
       });
     });
   }
+}
+
+/** No secret stands among them: a gateway takes the token from its environment. */
+function clusterArguments({ url, insecure }: ClusterEngine, level: KernelLevel | undefined): string[] {
+  const pinned = level === undefined ? [] : ["--kernel-level", level];
+  return ["--engine", url, ...(insecure ? ["--insecure"] : []), ...pinned];
 }
 
 /**
@@ -127,6 +146,14 @@ export function engineEnvironment(kernelLevel?: KernelLevel): NodeJS.ProcessEnv 
 
 const PASSED_ON =
   /^(PATH|HOME|USER|TMPDIR|TZ|LANG|LC_\w+|LD_LIBRARY_PATH|LD_PRELOAD|DYLD_\w+|XDG_CACHE_HOME|PYENV_\w+)$/;
+
+/** As parseMessage, of a gateway: checked, and without the token wherever it has words in it. */
+function readGateway(line: string, shown: (text: string) => string): EngineMessage | undefined {
+  const message = parseMessage(line);
+  if (!message) return undefined;
+  const isWordless = message.event === "result" || message.event === "progress";
+  return gatewayMessage(isWordless ? message : (parseMessage(shown(line)) ?? message));
+}
 
 /** Undefined for a line that is no message: an interpreter's wrapper may print before the engine claims stdout. */
 function parseMessage(line: string): EngineMessage | undefined {

@@ -1,7 +1,11 @@
 import { availableParallelism } from "node:os";
+import { isDeepStrictEqual } from "node:util";
+import type { ClusterEngine } from "../../contract/engine-url.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { KernelLevel } from "../environment/kernel-level.ts";
-import { crashError, endOf, importError, taskError } from "./engine-errors.ts";
+import { type Capacity, capacityOf, resourcesOf } from "./cluster-capacity.ts";
+import { ClusterNotices } from "./cluster-notices.ts";
+import { changedClusterError, clusterError, crashError, endOf, importError, taskError } from "./engine-errors.ts";
 import { EngineHost } from "./engine-host.ts";
 import { type PendingTask, TaskQueue } from "./engine-task.ts";
 import type { HostEnd } from "./host-process.ts";
@@ -15,8 +19,8 @@ export interface PoolOptions {
   readonly python: string;
   /** Modules to import: sklearn, xgboost, lightgbm, catboost, torch. Only what the job's tasks need. */
   readonly libraries: readonly string[];
-  /** Tasks at a time, each on one thread; by default the cores this process may use. */
-  readonly workers?: number;
+  /** Tasks at a time, each on one thread; by default the cores this process may use, or all slots of the cluster. */
+  readonly workers?: number | undefined;
   /** Folder of the arrays that tasks name; no task reads or writes outside it. */
   readonly workFolder: string;
   /**
@@ -24,7 +28,10 @@ export interface PoolOptions {
    * is killed, or the pool fails (Linux).
    */
   readonly memoryLimitBytes?: number;
-  /** How long the host may take to kill a worker, before this process does that, and as long again for the host; 4 s. */
+  /**
+   * How long the host may take to kill a worker, before this process does that, and as long again for the host; 4 s. A
+   * gateway that takes longer to cancel a task is killed; 15 s.
+   */
   readonly killGraceMilliseconds?: number;
   /** How the host starts workers, where the engine should not decide. */
   readonly start?: "fork" | "spawn";
@@ -35,8 +42,12 @@ export interface PoolOptions {
    * Where it has ended, the pool starts one of its own.
    */
   readonly warmHost?: WarmHost | undefined;
+  /** The cluster to compute on, in place of this machine; `python` is one that has Ray then. */
+  readonly cluster?: ClusterEngine | undefined;
   /** Gets what the libraries print, line by line, and a line for each worker that died at a task. */
   readonly log?: (line: string) => void;
+  /** Gets a line for what happens to a cluster: nodes that come and go, tasks that wait or are lost. Of bounded number. */
+  readonly notice?: ((line: string) => void) | undefined;
 }
 
 interface RunOptions<T extends EngineTask = EngineTask> {
@@ -49,8 +60,12 @@ interface RunOptions<T extends EngineTask = EngineTask> {
 export const WORKER_DIED = "a worker died at its task";
 const ATTEMPTS = 2;
 
+/** In which a gateway cancels a task; its node may answer late. */
+const CLUSTER_KILL_GRACE_MILLISECONDS = 15_000;
+
 /**
- * The Python workers of one job: a host process that imports the libraries once, and workers forked from it.
+ * The Python workers of one job: a host process that imports the libraries once, and workers forked from it; or the
+ * gateway to a cluster, and slots of the cluster.
  *
  * A worker that dies takes one task along. The pool tries that task once more on a new worker, and then fails it as
  * `engine_crashed`; the other tasks go on. No process of the pool outlives this one, however it ends.
@@ -58,6 +73,8 @@ const ATTEMPTS = 2;
 export class EnginePool {
   /** The versions in use, once the libraries are imported; rejects with `engine_unavailable`. */
   readonly greeting: Promise<Greeting>;
+  /** How much it can do at a time: at once, or of a cluster once that is connected; rejects as `greeting` does. */
+  readonly capacity: Promise<Capacity>;
   readonly #greeted: PromiseWithResolvers<Greeting> = Promise.withResolvers();
   readonly #python: string;
   readonly #log: (line: string) => void;
@@ -65,21 +82,35 @@ export class EnginePool {
   readonly #workers: Workers;
   readonly #host: EngineHost;
   readonly #memory: MemoryWatch;
+  readonly #cluster: ClusterEngine | undefined;
+  /** The most tasks at a time, however many slots a cluster has. */
+  readonly #most: number;
+  readonly #notices: ClusterNotices;
+  #greetedBy: Greeting | undefined;
   /** Set once the pool takes no more tasks. */
   #failure: MucastError | undefined;
   #closing: Promise<void> | undefined;
 
   private constructor(given: PoolOptions) {
-    const { workers, memoryLimitBytes, killGraceMilliseconds, log = () => undefined, ...options } = given;
+    const { workers, memoryLimitBytes, killGraceMilliseconds, log = () => undefined, notice, ...options } = given;
+    const { cluster } = options;
     this.#python = options.python;
     this.#log = log;
+    this.#cluster = cluster;
+    this.#notices = new ClusterNotices(notice ?? (() => undefined));
     this.greeting = this.#greeted.promise;
     this.greeting.catch(() => undefined); // The promise of every task rejects as well.
+    this.#most = Math.max(1, workers ?? (cluster ? Number.POSITIVE_INFINITY : availableParallelism()));
+    this.capacity = cluster
+      ? this.greeting.then((greeting) => capacityOf(greeting, this.#most))
+      : Promise.resolve({ slots: this.#most, cpus: this.#most, gpus: 1 });
+    this.capacity.catch(() => undefined);
     this.#workers = new Workers({
-      limit: Math.max(1, workers ?? availableParallelism()),
+      limit: cluster ? 0 : this.#most,
       send: (request, task) => this.#host.send(request, task),
       killHost: () => this.#host.kill(),
-      killGraceMilliseconds,
+      killGraceMilliseconds: killGraceMilliseconds ?? (cluster && CLUSTER_KILL_GRACE_MILLISECONDS),
+      resources: cluster && ((task) => resourcesOf(task, this.#greetedBy)),
     });
     this.#host = new EngineHost({
       ...options,
@@ -174,7 +205,7 @@ export class EnginePool {
     switch (message.event) {
       case "ready": {
         const { event: _, ...greeting } = message;
-        this.#greeted.resolve(greeting);
+        this.#onGreeting(greeting);
         break;
       }
       case "worker_started":
@@ -184,9 +215,18 @@ export class EnginePool {
         this.#onWorkerEnd(this.#workers.onExited(message.worker), endOf(message));
         break;
       case "failed":
-        this.#fail(importError(this.#python, message.message));
+        this.#fail(this.#cluster ? clusterError(this.#cluster, message) : importError(this.#python, message.message));
         this.#host.stop();
         return;
+      case "slots":
+        this.#workers.limit = Math.min(this.#most, message.slots);
+        this.#notices.changed(message);
+        break;
+      case "delayed": {
+        const label = this.#workers.taskOf(message.id)?.task.label;
+        this.#notices.say(label === undefined ? message.message : `${label}: ${message.message}`);
+        return;
+      }
       case "progress":
         this.#workers.taskOf(message.id)?.onProgress?.(message);
         return;
@@ -204,11 +244,22 @@ export class EnginePool {
     this.#dispatch();
   }
 
+  /** Of a gateway that took the place of one that ended, too. */
+  #onGreeting(greeting: Greeting): void {
+    const before = this.#greetedBy;
+    this.#greetedBy = greeting;
+    this.#greeted.resolve(greeting);
+    if (this.#cluster === undefined) return;
+    this.#workers.limit = Math.min(this.#most, greeting.slots ?? 0);
+    if (before && !areAlike(before, greeting)) this.#failAll(changedClusterError(this.#cluster));
+  }
+
   #onWorkerEnd(worker: Worker | undefined, words: string): void {
     if (!worker?.busy) return;
     const { overMemory, killed, busy } = worker;
     const why = overMemory?.words ?? words;
     if (!killed || overMemory) this.#log(`${WORKER_DIED}: ${why}`);
+    if (!killed && this.#cluster) this.#notices.say(`${busy.task.task.label ?? "a task"} was lost: ${why}`);
     this.#retry(busy.task, why, !overMemory?.isTooLarge);
   }
 
@@ -218,14 +269,15 @@ export class EnginePool {
     if (task.aborted) task.settle({ error: task.aborted.reason });
     else if (this.#failure) task.settle({ error: this.#failure });
     else if (mayEndBetter && task.deaths.length < ATTEMPTS) this.#queue.addFirst(task);
-    else task.settle({ error: crashError(task) });
+    else task.settle({ error: crashError(task, this.#cluster) });
   }
 
   /** @returns whether another host is to be started. */
   #onHostEnd(end: HostEnd, error: MucastError | undefined): boolean {
     const running = this.#workers.onHostEnd();
     if (error) this.#fail(error);
-    for (const task of running) this.#retry(task, `its host ended (${end.reason})`);
+    const host = this.#cluster ? "the gateway to the cluster" : "its host";
+    for (const task of running) this.#retry(task, `${host} ended (${end.reason})`);
     return this.#failure === undefined;
   }
 
@@ -242,4 +294,10 @@ export class EnginePool {
     this.#greeted.reject(this.#failure);
     this.#queue.fail(this.#failure);
   }
+}
+
+/** Whether what both computed with leaves the same bytes, so that one provenance speaks for both. */
+function areAlike(one: Greeting, other: Greeting): boolean {
+  const facts = ({ versions, threads, kernel_level, machine }: Greeting) => [versions, threads, kernel_level, machine];
+  return isDeepStrictEqual(facts(one), facts(other));
 }

@@ -3,6 +3,7 @@ import type { ErrorData } from "../../contract/errors/errors.ts";
 import type { Estimator } from "../../contract/model-params/resolve.ts";
 import type { Machine, Threads } from "../../contract/output/output-blob.ts";
 import type { ArrayRef } from "../npy.ts";
+import type { ClusterFacts } from "./cluster-protocol.ts";
 import type {
   DeviceResult,
   DeviceTask,
@@ -114,17 +115,26 @@ export interface Greeting {
   readonly kernel_level: string | null;
   /** What those libraries run on. */
   readonly machine: Machine;
-  /** How the host starts workers. */
-  readonly start: "fork" | "spawn";
+  /** How the host starts workers; `cluster` where it is a gateway. */
+  readonly start: "fork" | "spawn" | "cluster";
   readonly import_seconds: number;
+  /** Of a gateway. The facts above are those of the nodes then, which all agree. */
+  readonly cluster?: ClusterFacts;
+  /** Of a gateway: tasks of one thread at a time. */
+  readonly slots?: number;
 }
 
 /** What the host writes, one JSON object a line. */
 export type EngineMessage =
   | ({ readonly event: "ready" } & Greeting)
-  | { readonly event: "failed"; readonly message: string }
-  | { readonly event: "worker_started"; readonly worker: number; readonly pid: number }
-  | ({ readonly event: "worker_exited"; readonly worker: number } & WorkerEnd)
+  /** Code and data come of a gateway alone. */
+  | { readonly event: "failed"; readonly message: string; readonly code?: string; readonly data?: ErrorData }
+  /** A slot of a cluster has no pid. */
+  | { readonly event: "worker_started"; readonly worker: number; readonly pid?: number }
+  | ({ readonly event: "worker_exited"; readonly worker: number } & (WorkerEnd | SlotEnd))
+  | ({ readonly event: "slots" } & ChangedSlots)
+  /** A task waits for what the cluster does not have free. */
+  | { readonly event: "delayed"; readonly id: number; readonly message: string }
   | ({ readonly event: "progress"; readonly id: number } & TaskProgress)
   | { readonly event: "result"; readonly id: number; readonly result: unknown }
   | ({ readonly event: "error"; readonly id: number } & TaskFault);
@@ -134,6 +144,28 @@ export interface WorkerEnd {
   readonly signal: number | null;
   readonly exit_code: number | null;
   readonly max_rss_bytes: number;
+}
+
+/** How the slot of a cluster ended that a task had. */
+export interface SlotEnd {
+  /** Null where the task had not come to a node. */
+  readonly node: string | null;
+  /** Such as `the node 10.0.0.7 was lost`. */
+  readonly reason: string;
+}
+
+/** Nodes of a cluster have come or gone. */
+export interface ChangedSlots {
+  readonly slots: number;
+  /** Names of nodes. */
+  readonly added: readonly string[];
+  readonly lost: readonly { readonly name: string; readonly reason: string }[];
+}
+
+/** What a task takes of a cluster beyond one core; a gateway caps cores to the largest node. */
+export interface TaskResources {
+  readonly cpus?: number;
+  readonly gpus?: number;
 }
 
 export interface TaskFault {
@@ -146,4 +178,4 @@ export interface TaskFault {
 export type EngineRequest =
   | { readonly op: "import"; readonly libraries: readonly string[] }
   | { readonly op: "start" | "kill"; readonly worker: number }
-  | { readonly op: "task"; readonly worker: number; readonly id: number };
+  | ({ readonly op: "task"; readonly worker: number; readonly id: number } & TaskResources);

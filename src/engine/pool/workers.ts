@@ -1,10 +1,10 @@
 import type { PendingTask } from "./engine-task.ts";
-import type { EngineRequest } from "./protocol.ts";
+import type { EngineRequest, EngineTask, TaskResources } from "./protocol.ts";
 
-/** A worker process, from the request to start it until the host reports its end. */
+/** A worker process, or a slot of a cluster, from the request to start it until the host reports its end. */
 export interface Worker {
   readonly number: number;
-  /** Known once the host has started it. */
+  /** Known once the host has started it; a slot has none. */
   pid?: number;
   /** The attempt that it works on. */
   busy?: { readonly id: number; readonly task: PendingTask };
@@ -32,29 +32,33 @@ interface WorkersOptions {
   readonly killHost: () => void;
   /** How long the host may take to report the end of a worker that it was asked to kill. */
   readonly killGraceMilliseconds?: number | undefined;
+  /** What a task takes of a cluster; on this machine every worker has one core. */
+  readonly resources?: ((task: EngineTask) => TaskResources) | undefined;
 }
 
 const KILL_GRACE_MILLISECONDS = 4_000;
 
 /**
- * The workers of the present host and the task that each works on. There are never more than the limit, and a worker
- * has one task at a time.
+ * The workers of the present host and the task that each works on. No task is given out while as many as the limit are
+ * busy, and a worker has one task at a time. The limit of a cluster changes with its nodes.
  */
 export class Workers {
-  readonly #limit: number;
+  limit: number;
   readonly #send: WorkersOptions["send"];
   readonly #killHost: () => void;
   readonly #killGrace: number;
+  readonly #resources: WorkersOptions["resources"];
   readonly #byNumber = new Map<number, Worker>();
   /** The last number of a worker, or id of an attempt, that was given out. */
   #counter = 0;
   #onNone: (() => void) | undefined;
 
-  constructor({ limit, send, killHost, killGraceMilliseconds = KILL_GRACE_MILLISECONDS }: WorkersOptions) {
-    this.#limit = limit;
+  constructor({ limit, send, killHost, killGraceMilliseconds, resources }: WorkersOptions) {
+    this.limit = limit;
     this.#send = send;
     this.#killHost = killHost;
-    this.#killGrace = killGraceMilliseconds;
+    this.#killGrace = killGraceMilliseconds ?? KILL_GRACE_MILLISECONDS;
+    this.#resources = resources;
   }
 
   [Symbol.iterator](): IterableIterator<Worker> {
@@ -64,12 +68,16 @@ export class Workers {
   /** A worker without a task, newly started where there is none; undefined where as many as allowed are busy. */
   free(): Worker | undefined {
     let free: Worker | undefined;
-    for (const worker of this) if (!worker.busy && !worker.killed) free = worker;
-    return free ?? this.#start();
+    let busy = 0;
+    for (const worker of this) {
+      if (worker.busy || worker.killed) busy++;
+      else free = worker;
+    }
+    return busy >= this.limit ? undefined : (free ?? this.#start());
   }
 
   #start(): Worker | undefined {
-    if (this.#byNumber.size >= this.#limit) return undefined;
+    if (this.#byNumber.size >= this.limit) return undefined;
     const worker: Worker = { number: ++this.#counter };
     this.#byNumber.set(worker.number, worker);
     this.#send({ op: "start", worker: worker.number });
@@ -81,7 +89,7 @@ export class Workers {
     const id = ++this.#counter;
     worker.busy = { id, task };
     const { label: _, ...sent } = task.task;
-    this.#send({ op: "task", worker: worker.number, id }, sent);
+    this.#send({ op: "task", worker: worker.number, id, ...this.#resources?.(task.task) }, sent);
   }
 
   /** The task of attempt `id`. */
@@ -104,14 +112,19 @@ export class Workers {
 
   /**
    * Has the host kill a worker and whatever it started. Where the host does not report its end within the grace, as one
-   * that was stopped, this process kills them itself, and the host after another such time.
+   * that was stopped, this process kills them itself, and the host after another such time; the host at once where it
+   * has told no pid.
    */
   kill(worker: Worker, overMemory?: OverMemory): void {
     worker.killed = true;
     if (overMemory !== undefined) worker.overMemory = overMemory;
     this.#send({ op: "kill", worker: worker.number });
     worker.impatience ??= this.#unlessEnded(worker, () => {
-      if (worker.pid !== undefined) killGroup(worker.pid);
+      if (worker.pid === undefined) {
+        this.#killHost();
+        return;
+      }
+      killGroup(worker.pid);
       worker.impatience = this.#unlessEnded(worker, this.#killHost);
     });
   }
@@ -137,9 +150,9 @@ export class Workers {
   }
 
   /** The host has started a worker. */
-  onStarted(number: number, pid: number): void {
+  onStarted(number: number, pid: number | undefined): void {
     const worker = this.#byNumber.get(number);
-    if (worker) worker.pid = pid;
+    if (worker && pid !== undefined) worker.pid = pid;
   }
 
   /** The host has reported the end of a worker. @returns the worker as it was. */

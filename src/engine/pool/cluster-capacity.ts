@@ -1,0 +1,54 @@
+import type { EngineTask, Greeting, TaskResources } from "./protocol.ts";
+
+/** How much an engine does at a time. */
+export interface Capacity {
+  /** Tasks of one thread. */
+  readonly slots: number;
+  /** Threads that one task may have: cores of the largest node, or of this machine. */
+  readonly cpus: number;
+  /** Tasks that each have a GPU; 1 on this machine, where one device is resolved for the whole job. */
+  readonly gpus: number;
+}
+
+/** Threads that a joint network has work for; SLOTS of mucast_engine.networks.joint.objective. */
+const JOINT_THREADS = 4;
+
+/** Of a cluster. @param most tasks at a time that the caller wants. */
+export function capacityOf({ cluster, slots = 0 }: Greeting, most: number): Capacity {
+  const nodes = cluster?.nodes ?? [];
+  return {
+    slots: Math.max(1, Math.min(slots, most)),
+    cpus: Math.max(1, ...nodes.map(({ cpus }) => Math.floor(cpus))),
+    gpus: Math.max(1, gpusOf(nodes)),
+  };
+}
+
+/** What a task takes of a cluster, where that is more than one core. */
+export function resourcesOf(task: EngineTask, greeting: Greeting | undefined): TaskResources {
+  switch (task.task) {
+    case "train_joint": {
+      const cpus = Math.min(task.threads, JOINT_THREADS);
+      return { ...(cpus > 1 ? { cpus } : {}), ...gpuOf(task.device) };
+    }
+    case "train_stack":
+    case "train_network":
+      return gpuOf(task.device);
+    case "device":
+      // It is resolved on a node that has a GPU, if there is one.
+      return task.device !== "cpu" && gpusOf(greeting?.cluster?.nodes ?? []) > 0 ? { gpus: 1 } : {};
+    case "fit_predict":
+    case "trial":
+      return {};
+    default:
+      return task satisfies never;
+  }
+}
+
+function gpuOf(device: string): TaskResources {
+  return device === "cpu" ? {} : { gpus: 1 };
+}
+
+/** Whole GPUs: a task does not share one. */
+function gpusOf(nodes: NonNullable<Greeting["cluster"]>["nodes"]): number {
+  return nodes.reduce((sum, { gpus }) => sum + Math.floor(gpus), 0);
+}

@@ -1,0 +1,44 @@
+import { closeSync, openSync, readSync, statSync } from "node:fs";
+
+/** What Ray reads for its token and its certificates. */
+export const CLUSTER_VARIABLES = /^RAY_(AUTH|TLS)_\w+$/;
+
+/** The token itself, and the file that holds it. */
+const TOKEN = "RAY_AUTH_TOKEN";
+const TOKEN_FILE = "RAY_AUTH_TOKEN_PATH";
+/** Characters; what is shorter may be part of any word. */
+const TOKEN_LENGTH = { least: 8, most: 16_384 };
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** Of the environment the variables that the gateway to a cluster gets beside those of every engine. */
+export function clusterEnvironment(env: Env): Record<string, string> {
+  const kept = Object.entries(env).flatMap(([name, value]) =>
+    CLUSTER_VARIABLES.test(name) && value !== undefined ? [[name, value]] : [],
+  );
+  return Object.fromEntries(kept);
+}
+
+/** Takes the token out of a text, wherever a library may have printed it. */
+export function tokenRedactor(env: Env): (text: string) => string {
+  const file = env[TOKEN_FILE];
+  const given = [env[TOKEN], file ? contentOf(file) : undefined].map((text) => text?.trim() ?? "");
+  const tokens = given.filter(({ length }) => length >= TOKEN_LENGTH.least);
+  return (text) => tokens.reduce((shown, token) => shown.replaceAll(token, "<token>"), text);
+}
+
+/** Undefined where the gateway will not read it either. */
+function contentOf(path: string): string | undefined {
+  try {
+    if (!statSync(path).isFile()) return undefined; // A pipe would keep this process waiting.
+    const file = openSync(path, "r");
+    try {
+      const bytes = Buffer.alloc(TOKEN_LENGTH.most);
+      return bytes.toString("utf8", 0, readSync(file, bytes));
+    } finally {
+      closeSync(file);
+    }
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,329 @@
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, describe, type TestContext, test } from "node:test";
+import { FakeGateway, GREETING, type GatewayProcess, type Request } from "../../../test/engine/fake-gateway.ts";
+import { PoolFixture, QUICK } from "../../../test/engine/pool-fixture.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { isRunning } from "../../contract/machine/process-stat.ts";
+import type { EnginePool, PoolOptions } from "./pool.ts";
+import type { FitPredictTask } from "./protocol.ts";
+
+const CLUSTER = { url: "ray://127.0.0.1:10001", insecure: false };
+const options = { timeout: 600_000 };
+
+let fixture: PoolFixture;
+let gateway: FakeGateway;
+beforeEach(() => {
+  fixture = new PoolFixture();
+  gateway = new FakeGateway(fixture.folder);
+});
+afterEach(async () => {
+  await fixture.remove();
+  await gateway.close();
+});
+
+/** A pool whose gateway, the fake, has greeted. */
+async function connected(
+  more: Partial<PoolOptions> = {},
+  greeting: Partial<typeof GREETING> = {},
+): Promise<{ readonly pool: EnginePool; readonly process: GatewayProcess; readonly notices: string[] }> {
+  const notices: string[] = [];
+  const pool = fixture.start({
+    python: gateway.python,
+    cluster: CLUSTER,
+    workers: undefined,
+    notice: (line) => notices.push(line),
+    ...more,
+  });
+  const process = await gateway.started();
+  process.greet(greeting);
+  await pool.greeting;
+  return { pool, process, notices };
+}
+
+async function rejection(promise: Promise<unknown>): Promise<MucastError> {
+  const error = await promise.then(
+    () => assert.fail("it was fulfilled"),
+    (reason: unknown) => reason,
+  );
+  assert.ok(error instanceof MucastError, String(error));
+  return error;
+}
+
+/** Sets variables of this process for one test. */
+function setVariables(t: TestContext, variables: Readonly<Record<string, string>>): void {
+  const before = Object.keys(variables).map((name) => [name, process.env[name]] as const);
+  Object.assign(process.env, variables);
+  t.after(() => {
+    for (const [name, value] of before) {
+      if (value === undefined) delete process.env[name];
+      else process.env[name] = value;
+    }
+  });
+}
+
+const task = (label: string) => fixture.task(QUICK, { label }) satisfies FitPredictTask;
+
+/** What the fake answers to a task. */
+function resultOf({ id, task: given }: Request): object {
+  const predictions = { ref: given?.predictions.ref, dtype: "<f8", shape: [50], order: "C" };
+  return { event: "result", id, result: { predictions, seconds: [1, 1], unconverged_fits: 0 } };
+}
+
+const lost = (worker: number, name = "10.0.0.1") => ({
+  event: "worker_exited",
+  worker,
+  node: name,
+  reason: `the node ${name} was lost`,
+});
+
+describe("a pool with a cluster", options, () => {
+  test("starts a gateway in place of a host, and gives it what is Ray's of the environment alone", async (t) => {
+    const given = { RAY_AUTH_MODE: "token", RAY_AUTH_TOKEN: "0123456789abcdef", RAY_TLS_CA_CERT: "/ca.pem" };
+    setVariables(t, { ...given, RAY_ADDRESS: "elsewhere", DATABASE_URL: "postgresql://secret" });
+    const { pool, process: started } = await connected({ kernelLevel: "x86-64-v3", libraries: ["a", "b"] });
+    assert.deepEqual(started.args, [
+      ...["-s", "-P", "-m", "mucast_engine", "cluster", "--libraries", "a,b", "--folder", fixture.folder],
+      ...["--engine", CLUSTER.url, "--kernel-level", "x86-64-v3"],
+    ]);
+    const names = Object.keys(started.env).filter((name) => /^(RAY|DATABASE)/.test(name));
+    assert.deepEqual(names.sort(), Object.keys(given));
+    assert.deepEqual(await pool.capacity, { slots: 2, cpus: 2, gpus: 1 });
+  });
+
+  test("has as many tasks at a time as the cluster has slots, also when nodes come and go", async () => {
+    const { pool, process: started, notices } = await connected();
+    const running = ["A", "B", "C", "D", "E"].map((name) => pool.run(task(name)));
+    const first = await started.started();
+    const second = await started.started();
+    started.say({ event: "slots", slots: 3, added: ["10.0.0.2"], lost: [] });
+    const third = await started.started();
+    started.say({ event: "slots", slots: 1, added: [], lost: [{ name: "10.0.0.1", reason: "it did not answer" }] });
+    started.say(lost(first.worker), resultOf(second), resultOf(third));
+    // One slot is left: the task that was lost goes before those that wait, to a slot that is there.
+    const again = await started.expect("task");
+    assert.notEqual(again.worker, first.worker);
+    assert.equal(again.task?.predictions.ref, first.task?.predictions.ref);
+    started.say(resultOf(again));
+    for (const _ of ["D", "E"]) started.say(resultOf(await started.expect("task")));
+    await Promise.all(running);
+    assert.deepEqual(notices, [
+      "the cluster runs 3 tasks at a time now: came 10.0.0.2",
+      "the cluster runs 1 task at a time now: lost 10.0.0.1 (it did not answer)",
+      "A was lost: the node 10.0.0.1 was lost",
+    ]);
+  });
+
+  test("never has more tasks at a time than its caller wants", async () => {
+    const { pool, process: started } = await connected({ workers: 1 });
+    const running = ["A", "B"].map((name) => pool.run(task(name)));
+    const first = await started.started();
+    started.say({ event: "slots", slots: 9, added: ["10.0.0.2"], lost: [] }, resultOf(first));
+    started.say(resultOf(await started.expect("task")));
+    await Promise.all(running);
+    assert.equal((await pool.capacity).slots, 1);
+  });
+
+  test("waits where a cluster has no node yet", async () => {
+    const { pool, process: started } = await connected({}, { slots: 0 });
+    const running = pool.run(task("A"));
+    started.say({ event: "slots", slots: 1, added: ["10.0.0.9"], lost: [] });
+    started.say(resultOf(await started.started()));
+    await running;
+  });
+
+  test("fails a task that two nodes were lost at, in words, and goes on with the others", async () => {
+    const { pool, process: started } = await connected({ workers: 1 });
+    const [doomed, other] = [rejection(pool.run(task("DOOM"))), pool.run(task("B"))];
+    started.say(lost((await started.started()).worker));
+    const { worker } = await started.started();
+    started.say({ event: "worker_exited", worker, node: "10.0.0.2", reason: "its process was killed" });
+    // An end that comes twice, or of a slot that there never was, changes nothing.
+    started.say(lost(worker), lost(4_711));
+    const error = await doomed;
+    assert.equal(error.code, "engine_crashed");
+    assert.equal(
+      error.message,
+      "DOOM: the cluster lost the task 2 times: the node 10.0.0.1 was lost; its process was killed (on the node 10.0.0.2)",
+    );
+    assert.equal(error.data.ticker, "DOOM");
+    started.say(resultOf(await started.started()));
+    await other;
+  });
+
+  test("takes no result of an attempt that was given up", async () => {
+    const { pool, process: started } = await connected({ workers: 1 });
+    const seen: unknown[] = [];
+    const running = pool.run(task("A"), { onProgress: (progress) => seen.push(progress) });
+    const first = await started.started();
+    started.say(lost(first.worker), resultOf(first), { event: "progress", id: first.id, fit: 0, seconds: 1 });
+    const second = await started.started();
+    started.say(resultOf(second), resultOf(second));
+    assert.equal((await running).seconds.length, 2);
+    assert.deepEqual(seen, []);
+  });
+
+  test("says which task waits for what", async () => {
+    const { pool, process: started, notices } = await connected();
+    const running = pool.run(task("A"));
+    const given = await started.started();
+    started.say({ event: "delayed", id: given.id, message: "no node has 4 free cores" }, resultOf(given));
+    await running;
+    assert.deepEqual(notices, ["A: no node has 4 free cores"]);
+  });
+
+  test("reserves the threads of a joint network, and a GPU for what runs on one", async () => {
+    const gpus = { ...GREETING.cluster!, nodes: [{ name: "g", cpus: 8, gpus: 2, memory_bytes: 1 }] };
+    const { pool, process: started } = await connected({}, { cluster: gpus, slots: 9 });
+    assert.deepEqual(await pool.capacity, { slots: 9, cpus: 8, gpus: 2 });
+    const asked = async (given: object) => {
+      void pool.run(given as FitPredictTask).catch(() => undefined);
+      const { cpus, gpus: device } = await started.started();
+      return [cpus, device];
+    };
+    assert.deepEqual(await asked({ task: "train_joint", device: "cpu", threads: 8 }), [4, undefined]);
+    assert.deepEqual(await asked({ task: "train_joint", device: "cuda:0", threads: 1 }), [undefined, 1]);
+    assert.deepEqual(await asked({ task: "train_stack", device: "cuda:0" }), [undefined, 1]);
+    assert.deepEqual(await asked({ task: "train_network", device: "cpu" }), [undefined, undefined]);
+    assert.deepEqual(await asked({ task: "device", device: "auto" }), [undefined, 1]);
+    assert.deepEqual(await asked({ task: "device", device: "cpu" }), [undefined, undefined]);
+    assert.deepEqual(await asked(task("A")), [undefined, undefined]);
+  });
+
+  test("cancels a task, and has its end before it rejects", async () => {
+    const { pool, process: started } = await connected();
+    const stop = new AbortController();
+    const reason = new Error("no longer wanted");
+    const running = assert.rejects(pool.run(task("A"), { signal: stop.signal }), reason);
+    const { worker, ...given } = await started.started();
+    stop.abort(reason);
+    assert.equal((await started.expect("kill")).worker, worker);
+    started.say(resultOf({ worker, ...given }));
+    started.say({ event: "worker_exited", worker, node: "10.0.0.1", reason: "it was canceled" });
+    await running;
+    const next = pool.run(task("B"));
+    started.say(resultOf(await started.started()));
+    await next;
+  });
+
+  test("kills a gateway that does not cancel in time, and tries its other tasks with another one", async () => {
+    const { pool, process: started } = await connected({ killGraceMilliseconds: 50 });
+    const stop = new AbortController();
+    const running = assert.rejects(pool.run(task("A"), { signal: stop.signal }), /no longer/);
+    await started.started();
+    const other = pool.run(task("B"));
+    await started.started();
+    started.kill("SIGSTOP");
+    stop.abort(new Error("no longer wanted"));
+    await running;
+    assert.equal(isRunning(started.pid), false);
+    const second = await gateway.started();
+    second.greet();
+    second.say(resultOf(await second.started()));
+    await other;
+  });
+});
+
+describe("a gateway that ends", options, () => {
+  test("is started again once, and its tasks are tried again", async () => {
+    const { pool, process: started } = await connected();
+    const running = pool.run(task("A"));
+    await started.started();
+    started.kill();
+    const second = await gateway.started();
+    second.greet();
+    const error = rejection(pool.run(task("B")));
+    second.say(resultOf(await second.started()));
+    await running;
+    second.kill();
+    const { code, message, data } = await error;
+    assert.equal(code, "engine_crashed");
+    assert.equal(message, "the gateway to ray://127.0.0.1:10001 ended twice (signal SIGKILL)");
+    assert.equal(data.engine, CLUSTER.url);
+  });
+
+  test("and finds other versions when it is back is no engine of the same job", async () => {
+    const { pool, process: started } = await connected();
+    const error = rejection(pool.run(task("A")));
+    await started.started();
+    started.kill();
+    const second = await gateway.started();
+    second.greet({ versions: { ...GREETING.versions, numpy: "2.5.0" } });
+    const { code, message } = await error;
+    assert.equal(code, "engine_crashed");
+    assert.match(message, /has other versions or processors than it had when the job began/);
+  });
+
+  test("before it has greeted is engine_unavailable, with the cluster that was meant", async () => {
+    const pool = fixture.start({ python: "/bin/false", cluster: CLUSTER });
+    const { code, message } = await rejection(pool.run(task("A")));
+    assert.equal(code, "engine_unavailable");
+    assert.match(message, /^the gateway to ray:\/\/127\.0\.0\.1:10001 ended before it was connected, by exit code 1/);
+  });
+
+  test("when the pool is closed leaves no task and no process", async () => {
+    const { pool, process: started } = await connected();
+    const running = rejection(pool.run(task("A")));
+    await started.started();
+    await pool.close();
+    assert.equal((await running).code, "canceled");
+    assert.equal(isRunning(started.pid), false);
+  });
+});
+
+describe("a cluster that cannot be used", options, () => {
+  for (const code of ["engine_unavailable", "engine_crashed"] as const) {
+    test(`is ${code}, in the gateway's words and with its data`, async () => {
+      const { pool, process: started } = await connected();
+      const failing = ["A", "B", "C"].map((name) => rejection(pool.run(task(name))));
+      await started.started();
+      const said = { message: "the node 10.0.0.2 has numpy 2.3.0, not 2.4.0", data: { node: "10.0.0.2" } };
+      started.say({ event: "failed", code, ...said });
+      for (const error of await Promise.all(failing)) {
+        assert.equal(error.code, code);
+        assert.equal(error.message, `the cluster ray://127.0.0.1:10001 cannot be used: ${said.message}`);
+        assert.deepEqual(error.data, { node: "10.0.0.2", engine: CLUSTER.url });
+      }
+      assert.equal(isRunning(started.pid), false);
+    });
+  }
+
+  test("is told before any greeting, without the token, wherever a library has printed it", async (t) => {
+    setVariables(t, { RAY_AUTH_TOKEN: "0123456789abcdef" });
+    const lines: string[] = [];
+    const pool = fixture.start({ python: gateway.python, cluster: CLUSTER, log: (line) => lines.push(line) });
+    const started = await gateway.started();
+    started.sayLine("printed 0123456789abcdef");
+    started.say({ event: "failed", code: "engine_unavailable", message: "0123456789abcdef is wrong", data: {} });
+    const error = await rejection(pool.greeting);
+    assert.match(error.message, /: <token> is wrong$/);
+    await pool.close();
+    assert.deepEqual(lines, ["printed <token>"]);
+  });
+
+  for (const [what, message] of [
+    ["slots that are no number", { event: "slots", slots: "many" }],
+    ["an answer without its attempt", { event: "result", result: {} }],
+    ["an end without a reason", { event: "worker_exited", worker: 1, pid: 77, signal: 9 }],
+    ["a greeting without slots", { event: "ready", ...GREETING, slots: undefined }],
+  ] as const) {
+    test(`because its gateway tells ${what} is engine_crashed, and no task waits for ever`, async () => {
+      const { pool, process: started } = await connected();
+      const running = rejection(pool.run(task("A")));
+      await started.started();
+      started.say(message);
+      const error = await running;
+      assert.equal(error.code, "engine_crashed");
+      assert.match(error.message, /its message ".*" is not of the protocol/);
+    });
+  }
+
+  test("is not one whose gateway tells what is no message, or of an event that is not known", async () => {
+    const { pool, process: started } = await connected();
+    const running = pool.run(task("A"));
+    const given = await started.started();
+    started.sayLine("", "null", "[]", "3", "{", '{"event":', '{"event":{"a":1}}', '{"event":"toString"}');
+    started.say({ event: "weather" }, { event: "error", id: 4_711, code: "x", message: "y", data: {} });
+    started.say({ event: "progress", id: -1 }, resultOf(given));
+    await running;
+  });
+});
