@@ -25,10 +25,15 @@ export function clusterEngine({ url: text, insecure, names }: AskedEngine): Clus
     { path: names.url, message: `must be ${EXAMPLE}${what}${shown(text)}` },
   ];
   if (url?.protocol !== "ray:") return faulty("");
-  if (`${url.username}${url.password}` !== "") return faulty(", without a user name or a password; a token comes from RAY_AUTH_TOKEN or RAY_AUTH_TOKEN_PATH");
+  if (`${url.username}${url.password}` !== "")
+    return faulty(
+      ", without a user name or a password; a token comes from RAY_AUTH_TOKEN or RAY_AUTH_TOKEN_PATH",
+    );
   if (!HOST.test(url.hostname)) return faulty(", and needs a host");
-  if (url.port === "" || url.port === "0") return faulty(", and needs the port of its Ray Client server, mostly 10001");
-  if (!/^\/?$/.test(url.pathname) || `${url.search}${url.hash}` !== "") return faulty(", with nothing behind the port");
+  if (url.port === "" || url.port === "0")
+    return faulty(", and needs the port of its Ray Client server, mostly 10001");
+  if (!/^\/?$/.test(url.pathname) || `${url.search}${url.hash}` !== "")
+    return faulty(", with nothing behind the port");
   if (insecure && !isLoopback(url.hostname)) {
     const message =
       `goes with a cluster on this machine alone, as 127.0.0.1, and ${url.hostname} is another one, whose network could run ` +

@@ -23,8 +23,8 @@ export function capacityOf({ cluster, slots = 0 }: Greeting, most: number): Capa
   };
 }
 
-/** What a task takes of a cluster, where that is more than one core. */
-export function resourcesOf(task: EngineTask, greeting: Greeting | undefined): TaskResources {
+/** What a task takes of a cluster, where that is more than one core; the gateway takes a look for GPUs to a node that has one. */
+export function resourcesOf(task: EngineTask): TaskResources {
   switch (task.task) {
     case "train_joint": {
       const cpus = Math.min(task.threads, JOINT_THREADS);
@@ -34,8 +34,6 @@ export function resourcesOf(task: EngineTask, greeting: Greeting | undefined): T
     case "train_network":
       return gpuOf(task.device);
     case "device":
-      // It is resolved on a node that has a GPU, if there is one.
-      return task.device !== "cpu" && gpusOf(greeting?.cluster?.nodes ?? []) > 0 ? { gpus: 1 } : {};
     case "fit_predict":
     case "trial":
       return {};

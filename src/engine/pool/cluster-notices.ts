@@ -25,9 +25,13 @@ export class ClusterNotices {
   changed({ slots, added, lost }: ChangedSlots): void {
     const parts = [
       ...named("came", added),
-      ...named("lost", lost.map(({ name, reason }) => (reason === "" ? name : `${name} (${reason})`))),
+      ...named(
+        "lost",
+        lost.map(({ name, reason }) => (reason === "" ? name : `${name} (${reason})`)),
+      ),
     ];
-    if (parts.length > 0) this.say(`the cluster runs ${counted(slots, "task")} at a time now: ${parts.join(", ")}`);
+    if (parts.length > 0)
+      this.say(`the cluster runs ${counted(slots, "task")} at a time now: ${parts.join(", ")}`);
   }
 }
 

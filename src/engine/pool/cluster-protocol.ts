@@ -70,7 +70,12 @@ const MESSAGES = {
   worker_exited: z.object({ worker, node: text.nullable(), reason: text }),
   progress: z.looseObject({ id }),
   result: z.object({ id, result: z.unknown() }),
-  error: z.object({ id, code: z.string(), message: text, data: z.record(z.string(), z.unknown()).default({}) }),
+  error: z.object({
+    id,
+    code: z.string(),
+    message: text,
+    data: z.record(z.string(), z.unknown()).default({}),
+  }),
 } satisfies Record<EngineMessage["event"], z.ZodType>;
 
 /**

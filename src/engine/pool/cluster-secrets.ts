@@ -1,7 +1,7 @@
 import { closeSync, openSync, readSync, statSync } from "node:fs";
 
 /** What Ray reads for its token and its certificates. */
-export const CLUSTER_VARIABLES = /^RAY_(AUTH|TLS)_\w+$/;
+export const CLUSTER_VARIABLES = /^RAY_(AUTH_\w+|TLS_\w+|USE_TLS)$/;
 
 /** The token itself, and the file that holds it. */
 const TOKEN = "RAY_AUTH_TOKEN";

@@ -56,9 +56,13 @@ export function gatewayError({ url }: ClusterEngine, { reason, stderrTail }: Hos
 }
 
 /** Why a cluster cannot be used, as its gateway says it. */
-export function clusterError({ url }: ClusterEngine, { code = "", message, data }: GatewayFault): MucastError {
+export function clusterError(
+  { url }: ClusterEngine,
+  { code = "", message, data }: GatewayFault,
+): MucastError {
   const known = code === "engine_crashed" ? code : "engine_unavailable";
-  return new MucastError(known, `the cluster ${url} cannot be used: ${message}`, { ...boundedCopy(data, DATA_LIMIT), engine: url });
+  const words = message.includes(url) ? message : `${url}: ${message}`;
+  return new MucastError(known, words, { ...boundedCopy(data, DATA_LIMIT), engine: url });
 }
 
 /** A gateway that came in place of one that ended, and met other nodes. */

@@ -5,7 +5,14 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import type { KernelLevel } from "../environment/kernel-level.ts";
 import { type Capacity, capacityOf, resourcesOf } from "./cluster-capacity.ts";
 import { ClusterNotices } from "./cluster-notices.ts";
-import { changedClusterError, clusterError, crashError, endOf, importError, taskError } from "./engine-errors.ts";
+import {
+  changedClusterError,
+  clusterError,
+  crashError,
+  endOf,
+  importError,
+  taskError,
+} from "./engine-errors.ts";
 import { EngineHost } from "./engine-host.ts";
 import { type PendingTask, TaskQueue } from "./engine-task.ts";
 import type { HostEnd } from "./host-process.ts";
@@ -92,7 +99,14 @@ export class EnginePool {
   #closing: Promise<void> | undefined;
 
   private constructor(given: PoolOptions) {
-    const { workers, memoryLimitBytes, killGraceMilliseconds, log = () => undefined, notice, ...options } = given;
+    const {
+      workers,
+      memoryLimitBytes,
+      killGraceMilliseconds,
+      log = () => undefined,
+      notice,
+      ...options
+    } = given;
     const { cluster } = options;
     this.#python = options.python;
     this.#log = log;
@@ -110,7 +124,7 @@ export class EnginePool {
       send: (request, task) => this.#host.send(request, task),
       killHost: () => this.#host.kill(),
       killGraceMilliseconds: killGraceMilliseconds ?? (cluster && CLUSTER_KILL_GRACE_MILLISECONDS),
-      resources: cluster && ((task) => resourcesOf(task, this.#greetedBy)),
+      resources: cluster && resourcesOf,
     });
     this.#host = new EngineHost({
       ...options,
@@ -215,7 +229,9 @@ export class EnginePool {
         this.#onWorkerEnd(this.#workers.onExited(message.worker), endOf(message));
         break;
       case "failed":
-        this.#fail(this.#cluster ? clusterError(this.#cluster, message) : importError(this.#python, message.message));
+        this.#fail(
+          this.#cluster ? clusterError(this.#cluster, message) : importError(this.#python, message.message),
+        );
         this.#host.stop();
         return;
       case "slots":
@@ -296,8 +312,10 @@ export class EnginePool {
   }
 }
 
-/** Whether what both computed with leaves the same bytes, so that one provenance speaks for both. */
+/** Whether what both compute with leaves the same bytes, so that one provenance speaks for both. */
 function areAlike(one: Greeting, other: Greeting): boolean {
-  const facts = ({ versions, threads, kernel_level, machine }: Greeting) => [versions, threads, kernel_level, machine];
+  const facts = ({ versions, threads, kernel_level, machine: { processor, ...kernels } }: Greeting) => {
+    return [versions, threads, kernel_level, kernels, kernel_level === null ? processor : ""];
+  };
   return isDeepStrictEqual(facts(one), facts(other));
 }

@@ -40,11 +40,13 @@ export async function readAndTrain(
     (signal) => pool.run({ task: "device", device: settings.device }, { signal }),
     (signal) => readAndPlan(request, { ...context, signal }, settings, workFolder),
   );
-  const { signal, report, workers: threads } = context;
+  const { signal, report } = context;
+  const { cpus: threads, gpus } = await pool.capacity;
   const outcome = await trainNetworks(plan.networks, {
     pool,
     device,
     threads,
+    gpus,
     epochs: settings.training.epochs,
     signal,
     report,

@@ -89,6 +89,7 @@ function options(report: (event: JobEvent) => void = () => undefined): TrainOpti
     pool,
     device: "cpu",
     threads: 1,
+    gpus: 1,
     epochs: EPOCHS,
     signal: new AbortController().signal,
     report,

@@ -13,6 +13,7 @@ import type {
 } from "../../engine/pool/network-protocol.ts";
 import type { EnginePool } from "../../engine/pool/pool.ts";
 import { isConstant } from "../../evaluate/statistics.ts";
+import { runEach } from "../shared/run-concurrently.ts";
 import { constantWarning } from "../shared/ticker-warnings.ts";
 import type { FitTimings } from "../shared/timings.ts";
 import type { EpochCount } from "./epoch-count.ts";
@@ -24,6 +25,8 @@ export interface TrainOptions {
   readonly device: string;
   /** Threads that a joint network may use. */
   readonly threads: number;
+  /** Stacks at a time. */
+  readonly gpus: number;
   /** The most that a network trains. */
   readonly epochs: number;
   readonly signal: AbortSignal;
@@ -75,7 +78,7 @@ export async function trainNetwork(
 export const LARGEST_STACK = 64;
 
 /**
- * Trains networks of single tickers in stacks, one after the other.
+ * Trains networks of single tickers in stacks, as many at a time as there are GPUs, and no larger than gives each GPU one.
  * @throws MucastError of the engine where it is not about one ticker.
  */
 export async function trainStacks(
@@ -83,12 +86,21 @@ export async function trainStacks(
   options: TrainOptions,
   count: EpochCount,
 ): Promise<readonly NamedResult[]> {
+  const size = Math.min(LARGEST_STACK, Math.ceil(networks.length / options.gpus));
   const done: NamedResult[] = [];
-  for (let first = 0; first < networks.length; first += LARGEST_STACK) {
-    const results = await trainStack(networks.slice(first, first + LARGEST_STACK), options, count);
-    for (const [name] of results) count.finish(name);
-    done.push(...results);
-  }
+  let first = 0;
+  const trainNext = async (signal: AbortSignal): Promise<void> => {
+    while (first < networks.length) {
+      const stack = networks.slice(first, first + size);
+      first += size;
+      const results = await trainStack(stack, { ...options, signal }, count);
+      for (const [name] of results) count.finish(name);
+      done.push(...results);
+    }
+  };
+  await runEach(options.signal, async (start, signal) => {
+    for (let gpu = 0; gpu < options.gpus; gpu++) start(trainNext(signal));
+  });
   return done;
 }
 

@@ -77,11 +77,12 @@ function network(name: string, size = 1, joint = false): PlannedNetwork {
   };
 }
 
-function train(pool: FakePool, networks: readonly PlannedNetwork[], device = "cpu") {
+function train(pool: FakePool, networks: readonly PlannedNetwork[], device = "cpu", gpus = 1) {
   return trainNetworks(networks, {
     pool: pool as unknown as EnginePool,
     device,
     threads: 1,
+    gpus,
     epochs: 4,
     signal: new AbortController().signal,
     report: () => undefined,
@@ -115,6 +116,15 @@ test("on a GPU networks are trained in stacks, the largest first and one stack a
   assert.deepEqual(pool.stacks, [LARGEST_STACK, LARGEST_STACK, 1]);
   assert.deepEqual(pool.started, names.toReversed());
   assert.deepEqual([pool.mostAtOnce, trained.length], [1, names.length]);
+});
+
+test("on the GPUs of a cluster as many stacks are trained at a time, each of its share", async () => {
+  const pool = new FakePool();
+  const names = Array.from({ length: LARGEST_STACK + 1 }, (_, index) => `T${index}`);
+  const networks = names.map((name, index) => network(name, index));
+  const { trained } = await train(pool, networks, "cuda:0", 3);
+  assert.deepEqual(pool.stacks.toSorted(), [21, 22, 22]);
+  assert.deepEqual([pool.mostAtOnce, trained.length], [3, names.length]);
 });
 
 test("a stack that costs its worker costs all of its tickers, and no other", async () => {

@@ -21,7 +21,7 @@ export interface TrainOutcome {
 }
 
 /**
- * Trains every network, as many at a time as the pool has workers; on a GPU in stacks, one after the other. What a
+ * Trains every network, as many at a time as the pool has workers; on GPUs in stacks, one at a time on each. What a
  * network learns does not depend on the others, nor on when it is trained.
  * @throws MucastError of the engine where it is not about one ticker, or where the network is a joint one.
  */

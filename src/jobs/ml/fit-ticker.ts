@@ -41,7 +41,6 @@ export interface FittedTicker {
 export interface FitOptions {
   readonly settings: MlSettings;
   readonly pool: EnginePool;
-  readonly workers: number;
   readonly workFolder: string;
   readonly signal: AbortSignal;
   /** The trial fit of the parameters; every fit starts once it is fulfilled. */
@@ -101,9 +100,10 @@ async function fitMatrix(
   options: FitOptions,
   onFit: () => void,
 ): Promise<FittedTicker | Failure> {
-  const { settings, pool, workers, workFolder, signal, timings } = options;
+  const { settings, pool, workFolder, signal, timings } = options;
   const files = [matrix.x.ref, matrix.y.ref];
-  const tasks = cutFits(plan.fits, options.expectedTickers, workers).map(async (fits, part) => {
+  const { slots } = await pool.capacity;
+  const tasks = cutFits(plan.fits, options.expectedTickers, slots).map(async (fits, part) => {
     const predictions = join(workFolder, `p${index}-${part}.npy`);
     files.push(predictions);
     await options.trial;

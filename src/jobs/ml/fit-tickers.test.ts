@@ -43,8 +43,7 @@ test("a fault of the engine aborts the reading, also while its blob stalls, and 
     {
       settings,
       // Every fit waits for the trial, which fails.
-      pool: undefined as unknown as EnginePool,
-      workers: 1,
+      pool: { capacity: Promise.resolve({ slots: 1 }) } as unknown as EnginePool,
       workFolder,
       signal: new AbortController().signal,
       trial: trial.promise,
@@ -71,7 +70,6 @@ test("tickers that failed before any fit are listed by code point, whatever the 
       settings,
       // All tickers have failed, so no engine is needed.
       pool: undefined as unknown as EnginePool,
-      workers: 1,
       workFolder: "",
       signal: new AbortController().signal,
       trial: Promise.resolve(),

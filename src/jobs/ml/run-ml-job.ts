@@ -121,7 +121,7 @@ async function fitInputs(
   { pool, workFolder }: JobEngine,
   trial: Promise<void>,
 ): Promise<ReadAndFitted> {
-  const { report, signal, workers } = context;
+  const { report, signal } = context;
   const engineFault = new AbortController();
   const reading = { ...context, signal: AbortSignal.any([signal, engineFault.signal]) };
   const inputs = await timed(context, "read prices", () => openInputs(request, reading, workFolder));
@@ -134,7 +134,6 @@ async function fitInputs(
     const outcome = await fitTickers(read, {
       settings,
       pool,
-      workers,
       workFolder,
       signal,
       trial,

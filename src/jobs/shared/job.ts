@@ -1,4 +1,5 @@
 import type { BlobPolicy } from "../../blob/policy.ts";
+import type { ClusterEngine } from "../../contract/engine-url.ts";
 import { defaultMemoryBytes } from "../../contract/machine/machine-memory.ts";
 import type { Report } from "../../contract/output/job-events.ts";
 import { findEnvironment, type JobEnvironment } from "../../engine/environment/environment.ts";
@@ -39,6 +40,12 @@ export interface JobContext extends Timed {
   readonly memoryBytes?: number | undefined;
   /** Whether the kernels of the engine are pinned, so that every processor of x86-64-v3 leaves the same bytes. */
   readonly portable?: boolean | undefined;
+  /** The cluster that it computes on; by default this machine, `workers` tasks at a time. */
+  readonly cluster?: ClusterEngine | undefined;
+  /** Tasks at a time on the cluster; by default all of its slots. */
+  readonly clusterTasks?: number | undefined;
+  /** Gets a line for what happens to the cluster, as a node that is lost. Of bounded number. */
+  readonly notice?: ((line: string) => void) | undefined;
   readonly policy: BlobPolicy;
   readonly report: Report;
   /** Aborting it ends the job with the signal's reason; the job then leaves no output. */
@@ -58,6 +65,9 @@ export interface EngineNeed {
   readonly memoryBytes?: number | undefined;
   /** Whether the kernels are pinned. */
   readonly portable?: boolean | undefined;
+  readonly cluster?: JobContext["cluster"];
+  readonly clusterTasks?: JobContext["clusterTasks"];
+  readonly notice?: JobContext["notice"];
 }
 
 /** What a job computes with: its workers, and the folder that holds their matrices. */
@@ -72,13 +82,25 @@ export interface JobEngine {
 export type OpenEngine = (need: EngineNeed) => JobEngine;
 
 /** A new engine in a new work folder; it imports its libraries while the job goes on. */
-export const openEngine: OpenEngine = ({ environment, libraries, workers, memoryBytes, portable }) => {
+export const openEngine: OpenEngine = (need) => {
+  const { environment, libraries, memoryBytes, portable, cluster, notice } = need;
   const kernelLevel = portable === true ? PORTABLE_LEVEL : undefined;
-  if (kernelLevel !== undefined) requireLevel(kernelLevel);
-  const { python } = findEnvironment(environment);
+  // The processors of a cluster are looked at by its gateway.
+  if (kernelLevel !== undefined && cluster === undefined) requireLevel(kernelLevel);
+  const { python } = findEnvironment(cluster === undefined ? environment : "ray");
   const work = openWorkFolder();
   const limit = memoryBytes === undefined ? {} : { memoryLimitBytes: memoryBytes };
-  const pool = EnginePool.start({ python, libraries, workers, workFolder: work.path, kernelLevel, ...limit });
+  const workers = cluster === undefined ? need.workers : need.clusterTasks;
+  const pool = EnginePool.start({
+    python,
+    libraries,
+    workers,
+    workFolder: work.path,
+    kernelLevel,
+    cluster,
+    notice,
+    ...limit,
+  });
   return {
     pool,
     workFolder: work.path,
@@ -98,9 +120,10 @@ export async function withEngine<T>(
   context: JobContext,
   body: (engine: JobEngine) => Promise<T>,
 ): Promise<T> {
-  const { workers, memoryBytes, portable } = context;
+  const { workers, memoryBytes, portable, cluster, clusterTasks, notice } = context;
   const start = now();
-  const engine = (context.openEngine ?? openEngine)({ ...need, workers, memoryBytes, portable });
+  const asked = { ...need, workers, memoryBytes, portable, cluster, clusterTasks, notice };
+  const engine = (context.openEngine ?? openEngine)(asked);
   engine.pool.greeting.then(
     () => context.onTiming?.({ name: "engine", start, end: now() }),
     () => undefined, // The first task that runs throws this error.
