@@ -71,10 +71,11 @@ export function blobFixture(tested: TestDatabase) {
     return rows[0];
   }
 
-  /** The store with other functions for `remove` and `stat`. */
+  /** The store with other functions for `remove`, `stat` and `create`. */
   function storeThat(
-    remove: (key: string, own: BlobStore) => Promise<void>,
+    remove: (key: string, own: BlobStore) => Promise<void> = (key, own) => own.remove(key),
     stat = (key: string, own: BlobStore) => own.stat(key),
+    create = (own: BlobStore, ...write: Parameters<BlobStore["create"]>) => own.create(...write),
   ): BlobStore {
     const within = (space: string): BlobStore => {
       const own = store.within(space);
@@ -84,7 +85,7 @@ export function blobFixture(tested: TestDatabase) {
         stat: (key) => stat(key, own),
         read: (key, part) => own.read(key, part),
         put: (...write) => own.put(...write),
-        create: (...write) => own.create(...write),
+        create: (...write) => create(own, ...write),
         remove: (key) => remove(key, own),
         close: () => own.close(),
       };

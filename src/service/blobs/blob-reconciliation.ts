@@ -12,6 +12,7 @@ import { claimRemoval } from "../store/blob-removals.ts";
 import { brokenUploads, settleUpload, type UploadRow } from "../store/blob-uploads.ts";
 import type { Log } from "../telemetry/log.ts";
 import { removeMarked } from "./stored-removals.ts";
+import { recordStoredSize } from "./stored-upload.ts";
 
 const PAUSE_MILLISECONDS = 30_000;
 
@@ -52,11 +53,22 @@ export function blobReconciliation(
     fields: ({ name }: RecordKey) => ({ name }),
     failure: "the record of a blob could not be kept up yet",
   };
-  const bytesOf = async ({ space, name }: StorageKey) =>
-    (await store.within(space).stat(`data/${name}`))?.size;
+  const partsOf = ({ space, name }: StorageKey) => ({
+    database,
+    store: store.within(space),
+    key: `data/${name}`,
+  });
+  const bytesOf = async (blob: StorageKey) => {
+    const { store: own, key } = partsOf(blob);
+    return (await own.stat(key))?.size;
+  };
   const uploads = new RowSweep<UploadRow>({
     next: (after) => brokenUploads(database, alone, ongoing().uploads, after),
-    act: async (upload) => settleUpload(database, upload, await bytesOf(upload)),
+    act: async (upload) => {
+      const bytes = await bytesOf(upload);
+      await settleUpload(database, upload, bytes);
+      if (bytes !== undefined) await recordStoredSize(partsOf(upload), upload, bytes);
+    },
     ...logged,
   });
   const removals = new RowSweep<BlobRecord>({

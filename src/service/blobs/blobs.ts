@@ -23,8 +23,15 @@ export interface BlobUpload extends BlobAddress {
   reserve(bytes: number): Promise<void>;
   /** Records the blob once the store has it. @param bytes its size. */
   finish(bytes: number): Promise<void>;
+  /** Ends an upload of a blob that was recorded before, and whose bytes stay: no other upload takes the blob back from then on. */
+  keep(): Promise<void>;
   /** Releases the room of an upload that changed nothing in the store. Never rejects. */
   discard(): Promise<void>;
+  /**
+   * Removes the blob that `finish` was the first to record, unless another upload of it has ended since.
+   * @throws MucastError blob_in_use while another upload goes on, or an operation that has not ended names it; storage_failed.
+   */
+  takeBack(): Promise<void>;
 }
 
 /**

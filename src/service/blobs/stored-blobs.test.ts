@@ -179,6 +179,43 @@ onEachDatabase((tested) => {
     await put(alive, caller, "feature_engine_none.json", 55);
   });
 
+  /** Reconciles with a storage that has `meanwhile` done between the first look at a blob and its answer. */
+  async function reconcileWhile(meanwhile: () => Promise<unknown>): Promise<void> {
+    let looks = 0;
+    const storage = fixture.storeThat(undefined, async (key, own) => {
+      const seen = await own.stat(key);
+      if (looks++ === 0) await meanwhile();
+      return seen;
+    });
+    await reconcile(service(), { storage });
+  }
+
+  async function interruptedUpload(caller: Caller, bytes: number): Promise<void> {
+    const upload = (await service().beginUpload(caller, NAME, bytes))!;
+    await upload.store.put(upload.key, "x".repeat(bytes));
+    await fixture.database.query("update blob_uploads set lease_until = 'epoch' where caller = $1", [
+      caller.subject,
+    ]);
+  }
+
+  test("of two services that settle an upload one does, and the blob may have been removed since", async () => {
+    const [alive, caller] = [service(), newCaller()];
+    await interruptedUpload(caller, 20);
+    await reconcileWhile(async () => {
+      await reconcile(alive);
+      assert.equal(await alive.remove(caller, NAME), true);
+    });
+    assert.deepEqual(await used(caller), { bytes: 0, blobs: 0 });
+    assert.equal(await alive.find(caller, NAME), undefined);
+  });
+
+  test("an upload is settled by what the storage has, where another one replaces it at that moment", async () => {
+    const [alive, caller] = [service(), newCaller()];
+    await interruptedUpload(caller, 20);
+    await reconcileWhile(() => put(alive, caller, NAME, 30));
+    assert.deepEqual(await used(caller), { bytes: 30, blobs: 1 });
+  });
+
   test("an interrupted upload keeps its room no longer because the database's clock was set back", async () => {
     const [dead, caller] = [service(), newCaller()];
     await dead.beginUpload(caller, NAME, 30);

@@ -90,7 +90,7 @@ export class StoredBlobs implements Blobs {
       return undefined;
     }
     return new StoredUpload(
-      { ...this.#parts, ...this.#addressOf({ name, space }), onEnd },
+      { ...this.#parts, ...this.#addressOf({ name, space }), removals: this.#removals, onEnd },
       { ...row, space },
     );
   }
@@ -112,7 +112,7 @@ export class StoredBlobs implements Blobs {
     const record = await recordOf(database, subject, name);
     const found =
       record ?? (await findBlob(database, subject, name)) ?? (await this.#unrecorded(subject, name));
-    if (found !== undefined) return this.#removals.remove(subject, found, record !== undefined);
+    if (found !== undefined) return this.#removals.remove(subject, found, { recorded: record !== undefined });
     if (await isUploaded(database, subject, name)) throw beingUploaded(name);
     return false;
   }

@@ -44,10 +44,14 @@ export class StoredRemovals {
    * @returns false where another removal has removed it. @throws MucastError blob_in_use, storage_failed; unavailable where
    *   another removal takes too long.
    */
-  async remove(caller: string, { name, space }: StorageKey, recorded: boolean): Promise<boolean> {
+  async remove(
+    caller: string,
+    { name, space }: StorageKey,
+    target: Omit<RemovalTarget, "left">,
+  ): Promise<boolean> {
     const blob = { caller, name, space };
     for (let left = false; ; left = true) {
-      const marked = await this.#tryOnce(blob, { recorded, left });
+      const marked = await this.#tryOnce(blob, { ...target, left });
       if (marked !== "goes on") return marked === "marked";
       if ((await this.settled(blob)) === "over") return false;
     }

@@ -1,10 +1,11 @@
 import type { BlobStore } from "../../blob/store.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Database } from "../database/database.ts";
-import { resizeBlob } from "../store/blob-records.ts";
+import { type RecordKey, resizeBlob } from "../store/blob-records.ts";
 import {
   finishUpload,
   growUpload,
+  keepStored,
   type Quota,
   quotaExceeded,
   releaseUpload,
@@ -12,6 +13,7 @@ import {
 } from "../store/blob-uploads.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { BlobUpload } from "./blobs.ts";
+import type { StoredRemovals } from "./stored-removals.ts";
 
 interface UploadParts {
   readonly database: Database;
@@ -19,6 +21,7 @@ interface UploadParts {
   readonly key: string;
   readonly quota: Quota;
   readonly log: Log;
+  readonly removals: Pick<StoredRemovals, "remove">;
   /** Called once its room is recorded or released, or waits for the reconciliation to release it. */
   readonly onEnd: () => void;
 }
@@ -33,6 +36,8 @@ export class StoredUpload implements BlobUpload {
   readonly #parts: UploadParts;
   readonly #row: UploadRow;
   #room: number;
+  /** Of the record that it made; undefined where there was one. */
+  #version: string | undefined;
 
   constructor(parts: UploadParts, row: UploadRow) {
     this.store = parts.store;
@@ -55,29 +60,36 @@ export class StoredUpload implements BlobUpload {
   async finish(bytes: number): Promise<void> {
     const { id, caller, name, space } = this.#row;
     try {
-      await finishUpload(this.#parts.database, id, { caller, name, space, bytes });
+      this.#version = await finishUpload(this.#parts.database, id, { caller, name, space, bytes });
       await this.#recordStoredSize(bytes);
     } finally {
       this.#parts.onEnd();
     }
   }
 
-  /**
-   * Concurrent uploads of one name may be recorded in another order than they were stored. Each upload compares after it has
-   * recorded its own size, so the last one records the size of the blob that the store has.
-   */
   async #recordStoredSize(bytes: number): Promise<void> {
-    const { database, log } = this.#parts;
     try {
-      for (let recorded = bytes; ; ) {
-        const stored = (await this.store.stat(this.key))?.size;
-        if (stored === undefined || stored === recorded) return;
-        await database.transaction((statements) => resizeBlob(statements, this.#row, stored));
-        recorded = stored;
-      }
+      await recordStoredSize(this.#parts, this.#row, bytes);
     } catch (error) {
-      log.warn({ err: error }, "whether an upload is stored as large as it is recorded is not known");
+      this.#parts.log.warn(
+        { err: error },
+        "whether an upload is stored as large as it is recorded is not known",
+      );
     }
+  }
+
+  async keep(): Promise<void> {
+    try {
+      await keepStored(this.#parts.database, this.#row);
+    } finally {
+      this.#parts.onEnd();
+    }
+  }
+
+  async takeBack(): Promise<void> {
+    const { caller, name, space } = this.#row;
+    const target = { recorded: true, version: this.#version };
+    if (this.#version !== undefined) await this.#parts.removals.remove(caller, { name, space }, target);
   }
 
   async discard(): Promise<void> {
@@ -88,6 +100,23 @@ export class StoredUpload implements BlobUpload {
     } finally {
       this.#parts.onEnd();
     }
+  }
+}
+
+/**
+ * Concurrent uploads of one name may be recorded in another order than they were stored. Each compares after it has recorded a
+ * size, so the last one records the size of the blob that the store has.
+ */
+export async function recordStoredSize(
+  { database, store, key }: Pick<UploadParts, "database" | "store" | "key">,
+  record: RecordKey,
+  bytes: number,
+): Promise<void> {
+  for (let recorded = bytes; ; ) {
+    const stored = (await store.stat(key))?.size;
+    if (stored === undefined || stored === recorded) return;
+    await database.transaction((statements) => resizeBlob(statements, record, stored));
+    recorded = stored;
   }
 }
 

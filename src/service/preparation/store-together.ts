@@ -6,7 +6,7 @@ import { givenUp } from "../caller-turns.ts";
 import type { Caller } from "../operations/operations.ts";
 import type { PreparedFile } from "../request-process/messages.ts";
 
-type StoringBlobs = Pick<Blobs, "find" | "uploadAddress" | "beginUpload" | "remove">;
+type StoringBlobs = Pick<Blobs, "find" | "uploadAddress" | "beginUpload">;
 
 /** What the blobs of one preparation are stored for. */
 interface StoringParts {
@@ -17,7 +17,8 @@ interface StoringParts {
 
 /**
  * Stores files as blobs of a caller: all of them, or none that was not there before. Room for all is reserved before the first is
- * written, and a blob with the same bytes is not touched.
+ * written, and a blob with the same bytes is not touched. What this stores and does not need after all is removed again, but for
+ * what another request, also on another service, has stored or found there meanwhile. Where both fail, it stays.
  * @returns the URL of the store, and whether any blob is new.
  * @throws MucastError precondition_failed where a blob of that name has other bytes; quota_exceeded, too_large; storage_full,
  *   storage_failed; canceled.
@@ -26,19 +27,20 @@ export async function storeTogether(
   parts: StoringParts,
   files: readonly PreparedFile[],
 ): Promise<{ readonly storeUrl: string; readonly written: boolean }> {
-  const missing: PreparedFile[] = [];
-  for (const file of files) if (!(await isStored(parts, file))) missing.push(file);
+  const missing = new Set<PreparedFile>();
+  for (const file of files) if (!(await isStored(parts, file))) missing.add(file);
   const uploads = new Map<PreparedFile, BlobUpload>();
-  const created: string[] = [];
+  const created: BlobUpload[] = [];
   try {
-    for (const file of missing) uploads.set(file, await reserved(parts, file));
+    for (const file of files) uploads.set(file, await begun(parts, file, missing));
     for (const [file, upload] of uploads) {
       uploads.delete(file);
-      if (await create(parts, file, upload)) created.push(file.name);
+      if (!missing.has(file)) await upload.keep();
+      else if (await create(parts, file, upload)) created.push(upload);
     }
   } catch (error) {
     for (const upload of uploads.values()) await upload.discard();
-    for (const name of created) await takeBack(parts, name);
+    for (const upload of created) await takeBack(upload);
     throw error;
   }
   const { store } = (await parts.blobs.uploadAddress(parts.caller, files[0]!.name)) ?? {};
@@ -46,10 +48,38 @@ export async function storeTogether(
   return { storeUrl: store.url, written: created.length > 0 };
 }
 
+/**
+ * Begins the upload of a file. That of a blob which is stored reserves nothing: while it goes on, no other request takes the blob
+ * back. Where one has done so just now, the file is missing.
+ */
+async function begun(
+  parts: StoringParts,
+  file: PreparedFile,
+  missing: Set<PreparedFile>,
+): Promise<BlobUpload> {
+  if (missing.has(file)) return reserved(parts, file, file.bytes);
+  const upload = await reserved(parts, file, 0);
+  try {
+    if (await isThere(parts, file)) return upload;
+  } catch (error) {
+    await upload.discard();
+    throw error;
+  }
+  await upload.discard();
+  missing.add(file);
+  return reserved(parts, file, file.bytes);
+}
+
 /** Whether the caller has that blob with these bytes. @throws MucastError precondition_failed where it has others. */
 async function isStored(parts: StoringParts, file: PreparedFile): Promise<boolean> {
   // Without a record, as after a kill between both, the caller cannot read what is there.
   return (await hasBytes(parts, file)) && (await parts.blobs.find(parts.caller, file.name)) !== undefined;
+}
+
+/** The same without reading it, of a blob that was stored with these bytes just now. */
+async function isThere({ blobs, caller }: StoringParts, file: PreparedFile): Promise<boolean> {
+  const found = await blobs.find(caller, file.name);
+  return found !== undefined && (await found.store.stat(found.key))?.size === file.bytes;
 }
 
 /** The same of its bytes alone. */
@@ -66,7 +96,11 @@ async function hasBytes({ blobs, caller, signal }: StoringParts, file: PreparedF
   throw taken(file.name);
 }
 
-async function reserved({ blobs, caller }: StoringParts, { name, bytes }: PreparedFile): Promise<BlobUpload> {
+async function reserved(
+  { blobs, caller }: StoringParts,
+  { name }: PreparedFile,
+  bytes: number,
+): Promise<BlobUpload> {
   const upload = await blobs.beginUpload(caller, name, bytes);
   if (upload === undefined) throw taken(name);
   return upload;
@@ -103,9 +137,9 @@ async function* piecesOf({ path }: PreparedFile): AsyncGenerator<Uint8Array> {
   yield* createReadStream(path);
 }
 
-/** An operation may name the blob by now; then it stays. */
-async function takeBack({ blobs, caller }: StoringParts, name: string): Promise<void> {
-  await blobs.remove(caller, name).catch((error: unknown) => {
+/** An operation may name the blob by now, or another request may store it; then it stays. */
+async function takeBack(upload: BlobUpload): Promise<void> {
+  await upload.takeBack().catch((error: unknown) => {
     if (!(error instanceof MucastError)) throw error;
   });
 }

@@ -65,17 +65,30 @@ export async function recordOf(
   return rows[0];
 }
 
-/** Records a new or replaced blob that the storage has, and counts it. Locks the caller's usage until the transaction ends. */
-export async function recordBlob(statements: Queryable, blob: BlobRecord): Promise<void> {
+/**
+ * Records a new or replaced blob that the storage has, and counts it. Locks the caller's usage until the transaction ends.
+ * @returns the version of a new record, PostgreSQL's xmin, which every later change of it replaces; undefined where there was one.
+ */
+export async function recordBlob(statements: Queryable, blob: BlobRecord): Promise<string | undefined> {
   const { caller, name, space, bytes } = blob;
   await lockUsage(statements, caller);
   const before = await recordOf(statements, caller, name);
-  await statements.query(
+  const { rows } = await statements.query<{ version: string }>(
     `insert into blobs (caller, name, space, bytes) values ($1, $2, $3, $4)
-     on conflict (caller, name) do update set bytes = excluded.bytes, removed_at = null`,
+     on conflict (caller, name) do update set bytes = excluded.bytes, removed_at = null
+     returning xmin::text as version`,
     [caller, name, space, bytes],
   );
   await count(statements, caller, (bytes ?? 0) - (before?.bytes ?? 0), before === undefined ? 1 : 0);
+  return before === undefined ? rows[0]!.version : undefined;
+}
+
+/** Gives the record of a stored blob another version, where there is one: then no upload takes the blob back that recorded it before. */
+export async function renewRecord(statements: Queryable, { caller, name }: RecordKey): Promise<void> {
+  await statements.query(
+    "update blobs set bytes = bytes where caller = $1 and name = $2 and removed_at is null",
+    [caller, name],
+  );
 }
 
 /** Removes the record of a blob that is gone from the storage, and its share of the caller's usage. */

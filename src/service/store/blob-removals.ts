@@ -31,6 +31,8 @@ export interface RemovalTarget {
   readonly recorded: boolean;
   /** Only a blob whose removal failed or was interrupted, not one that was uploaded since. */
   readonly left: boolean;
+  /** Only a record of this version. */
+  readonly version?: string | undefined;
 }
 
 /**
@@ -42,14 +44,15 @@ export function markRemoved(
   database: Database,
   caller: string,
   blob: StorageKey,
-  { recorded, left }: RemovalTarget,
+  { recorded, left, version }: RemovalTarget,
 ): Promise<MarkOutcome> {
   return database.transaction(async (statements) => {
     await lockUsage(statements, caller);
     // Waits for submissions, which lock the record while they are inserted; the next statement sees their rows.
-    const state = await stateOf(statements, caller, blob.name, "for update");
+    const { state, version: current } = await stateOf(statements, caller, blob.name, "for update");
     if (state === "goes on") return state;
     if ((recorded && state === "none") || (left && state !== "left")) return "gone";
+    if (version !== undefined && version !== current) return "gone";
     const operations = await namedBy(statements, caller, blob);
     if (operations.length > 0) throw inUse(blob.name, operations);
     if (await isUploaded(statements, caller, blob.name)) throw beingUploaded(blob.name);
@@ -65,8 +68,11 @@ export function markRemoved(
 type RemovalState = "goes on" | "left" | "stored" | "none";
 
 /** Reads the state of the removal of a blob. */
-export function removalState(statements: Queryable, { caller, name }: RecordKey): Promise<RemovalState> {
-  return stateOf(statements, caller, name, "");
+export async function removalState(
+  statements: Queryable,
+  { caller, name }: RecordKey,
+): Promise<RemovalState> {
+  return (await stateOf(statements, caller, name, "")).state;
 }
 
 async function stateOf(
@@ -74,14 +80,14 @@ async function stateOf(
   caller: string,
   name: string,
   lock: "for update" | "",
-): Promise<RemovalState> {
-  const { rows } = await statements.query<{ state: RemovalState }>(
-    `select case when removed_at is null then 'stored'
+): Promise<{ readonly state: RemovalState; readonly version?: string }> {
+  const { rows } = await statements.query<{ state: RemovalState; version: string }>(
+    `select xmin::text as version, case when removed_at is null then 'stored'
        when removed_at between clock_timestamp() - make_interval(secs => $3) and clock_timestamp() then 'goes on' else 'left' end as state
      from blobs where caller = $1 and name = $2 ${lock}`,
     [caller, name, REMOVAL_SECONDS],
   );
-  return rows[0]?.state ?? "none";
+  return rows[0] ?? { state: "none" };
 }
 
 /** Marks a removal that the storage refused, so that the next request may try it at once. */

@@ -5,6 +5,7 @@ import {
   lockUsage,
   recordBlob,
   recordOf,
+  renewRecord,
   type StorageKey,
   type Usage,
 } from "./blob-records.ts";
@@ -135,17 +136,34 @@ export async function isUploaded(statements: Queryable, caller: string, name: st
   return rows.length > 0;
 }
 
-/** Records the blob of a complete upload and removes its reservation. @param blob with its size in the storage. */
-export function finishUpload(database: Database, id: string, blob: BlobRecord): Promise<void> {
+/**
+ * Records the blob of a complete upload and removes its reservation. @param blob with its size in the storage.
+ * @returns the version of a new record; undefined where there was one.
+ */
+export function finishUpload(database: Database, id: string, blob: BlobRecord): Promise<string | undefined> {
   return database.transaction(async (statements) => {
-    await recordBlob(statements, blob);
+    const version = await recordBlob(statements, blob);
+    await releaseUpload(statements, id);
+    return version;
+  });
+}
+
+/** Ends an upload of a blob that was there: gives its record another version, and removes the reservation. */
+export function keepStored(
+  database: Database,
+  { id, caller, name }: Pick<UploadRow, "id" | "caller" | "name">,
+): Promise<void> {
+  return database.transaction(async (statements) => {
+    await lockUsage(statements, caller);
+    await renewRecord(statements, { caller, name });
     await releaseUpload(statements, id);
   });
 }
 
-/** Removes the reservation of an upload. */
-export async function releaseUpload(statements: Queryable, id: string): Promise<void> {
-  await statements.query("delete from blob_uploads where id = $1", [id]);
+/** Removes the reservation of an upload. @returns false where there is none. */
+export async function releaseUpload(statements: Queryable, id: string): Promise<boolean> {
+  const { rows } = await statements.query("delete from blob_uploads where id = $1 returning id", [id]);
+  return rows.length > 0;
 }
 
 /** Renews the leases of uploads in progress. */
@@ -182,7 +200,10 @@ export async function brokenUploads(
   return rows;
 }
 
-/** Settles an interrupted upload by what the storage has. @param bytes of the blob at its key; undefined where there is none. */
+/**
+ * Settles an interrupted upload by what the storage has. Changes nothing where another service has settled it: the blob may have
+ * been removed since. @param bytes of the blob at its key; undefined where there is none.
+ */
 export function settleUpload(
   database: Database,
   { id, caller, name, space }: UploadRow,
@@ -190,10 +211,10 @@ export function settleUpload(
 ): Promise<void> {
   return database.transaction(async (statements) => {
     await lockUsage(statements, caller);
+    if (!(await releaseUpload(statements, id))) return;
     const record = await recordOf(statements, caller, name);
     const mine = !record?.isRemoved && (bytes !== undefined || record !== undefined);
     if (mine) await recordBlob(statements, { caller, name, space, bytes: bytes ?? 0 });
-    await releaseUpload(statements, id);
   });
 }
 

@@ -35,7 +35,9 @@ export class FakeBlobs implements Blobs {
       ...(await this.find(caller, name)),
       reserve,
       finish: async (stored) => void this.uploads.push(stored),
+      keep: async () => undefined,
       discard: async () => void this.uploads.push("discarded"),
+      takeBack: async () => void (await this.remove(caller, name)),
     };
   }
 
