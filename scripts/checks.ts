@@ -37,7 +37,7 @@ export function quickChecks(): readonly Check[] {
 export function engineChecks(): readonly Check[] {
   const { python } = findEnvironment("dev");
   return [
-    ["engine tests", python, ["-m", "pytest", "-q", "engine/tests"]],
+    ["engine tests", python, ["-m", "pytest", "-q", "-m", "not cluster", "engine/tests"]],
     [
       "engine types",
       python,

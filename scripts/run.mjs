@@ -69,6 +69,7 @@ function environmentsFor(script, scriptArgs) {
     "scripts/demo.ts": ["ml", "dl"],
     "scripts/check.ts": ["ml", "lint"],
     "scripts/test.ts": ["ml", "dl", "ray", "dev", "lint"],
+    "scripts/cluster.ts": ["ml", "dl", "ray", "dev"],
     "scripts/stress.ts": ["ml", "dl", "ray", "dev"],
     "scripts/fuzz.ts": ["ml"],
     "scripts/generate.ts": ["ml"],

@@ -1,0 +1,200 @@
+"""One node of a cluster of tests: a network of its own, and in it what `ray start` starts.
+
+`python ray_node.py PLAN` is the first process of a node. It says when it has its network, waits until the other end of
+its cable is there (a line on stdin), and becomes `ray start`.
+"""
+
+import itertools
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import namespaces
+import network
+
+MEGABYTE = 2**20
+GCS_PORT, CLIENT_PORT = 6379, 10001
+# Far more than a node takes on a busy machine.
+SECONDS_TO_START = 300
+_LOG_TAIL = 4_000
+
+_cables = itertools.count()
+_first_processes: list[subprocess.Popen[bytes]] = []
+
+
+@dataclass(frozen=True)
+class NodePlan:
+    """What a node is to have. `env` comes on top of the variables of all nodes."""
+
+    name: str
+    cpus: int = 1
+    gpus: int = 0
+    memory: int = 1024 * MEGABYTE
+    """Bytes that its tasks may reserve; Ray does not hold them to it."""
+    store: int = 100 * MEGABYTE
+    """Bytes of its object store, 75 MiB at least."""
+    python: str = sys.executable
+    env: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Process:
+    """A process of a node. Its pid is one of the cluster's own process tree."""
+
+    pid: int
+    state: str
+    """A letter of proc(5): `T` is stopped."""
+    command: str
+
+
+class Node:
+    """A node that runs. The head is the one without a `head`, whose address the others are given."""
+
+    def __init__(self, plan: NodePlan, address: str, folder: Path, env: dict[str, str], head: str | None) -> None:
+        self.plan = plan
+        self.address = address
+        self._near_cable = f"cable{next(_cables)}"
+        self._output = folder / f"{plan.name}.out"
+        self._folder = folder / plan.name
+        self._output.unlink(missing_ok=True)
+        command = _ray_start(plan, address, self._folder, head)
+        first = {"address": address, "command": command, "env": env | plan.env, "output": str(self._output)}
+        self._process = subprocess.Popen(
+            [sys.executable, "-s", __file__, json.dumps(first)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=env,
+        )
+        _first_processes.append(self._process)
+        assert self._process.stdin is not None and self._process.stdout is not None
+        if self._process.stdout.readline() != b"isolated\n":
+            raise RuntimeError(f"the node {plan.name} has got no network")
+        its_network = Path(f"/proc/{self._process.pid}/ns/net")
+        self._network = its_network.readlink()
+        # Keeps it when its processes are gone: it refuses what they were connected to, as a machine that runs on does.
+        self._kept_network = os.open(its_network, os.O_RDONLY)
+        network.add_cable(self._near_cable, "eth0", self._process.pid)
+        network.add_to_bridge("nodes", self._near_cable)
+        network.set_up(self._near_cable)
+        self._process.stdin.write(b"connected\n")
+        self._process.stdin.close()
+
+    def wait_until_started(self) -> None:
+        """Returns when Ray's processes run and the head knows of the node."""
+        until = time.monotonic() + SECONDS_TO_START
+        while "Ray runtime started" not in self._said():
+            if self._process.poll() is not None or time.monotonic() > until:
+                raise RuntimeError(f"the node {self.plan.name} did not start: {self._said()[-_LOG_TAIL:]}")
+            time.sleep(0.05)
+
+    def processes(self) -> list[Process]:
+        """All that run in its network, stopped ones too."""
+        found = []
+        for folder in Path("/proc").glob("[0-9]*"):
+            try:
+                if (folder / "ns/net").readlink() != self._network:
+                    continue
+                state = (folder / "stat").read_text().rpartition(")")[2].split()[0]
+                words = (folder / "cmdline").read_bytes().rstrip(b"\0").split(b"\0")
+            except OSError:
+                continue  # It has just ended.
+            if state not in "ZX":
+                found.append(Process(int(folder.name), state, b" ".join(words).decode(errors="replace")))
+        return found
+
+    def kill(self) -> None:
+        """Kills everything on it. Its network runs on, and refuses; a node that is cut before has lost its power."""
+        while alive := self.processes():
+            self._signal(alive, signal.SIGKILL)
+            time.sleep(0.01)
+        self._process.wait()
+
+    def discard(self) -> None:
+        """Gives up the network of one that was killed, before another gets its address."""
+        self.cut()
+        os.close(self._kept_network)
+
+    def freeze(self) -> None:
+        """Stops every process on it. Its connections stay, and nobody answers."""
+        while running := [process for process in self.processes() if process.state != "T"]:
+            self._signal(running, signal.SIGSTOP)
+            time.sleep(0.01)
+
+    def thaw(self) -> None:
+        self._signal(self.processes(), signal.SIGCONT)
+
+    def cut(self) -> None:
+        """Pulls its cable: what it sends and what is sent to it is lost."""
+        network.set_up(self._near_cable, up=False)
+
+    def restore(self) -> None:
+        network.set_up(self._near_cable)
+
+    def signal_process(self, pid: int, number: int) -> None:
+        self._signal([process for process in self.processes() if process.pid == pid], number)
+
+    def logs(self) -> dict[str, str]:
+        """The end of each file that Ray's processes have written on it."""
+        files = [self._output, *self._folder.glob("session_[0-9]*/logs/**/*.*")]
+        return {path.name: path.read_text(errors="replace")[-_LOG_TAIL:] for path in files if path.is_file()}
+
+    def _said(self) -> str:
+        return self._output.read_text(errors="replace") if self._output.exists() else ""
+
+    @staticmethod
+    def _signal(processes: list[Process], number: int) -> None:
+        for process in processes:
+            try:
+                os.kill(process.pid, number)
+            except ProcessLookupError:
+                continue  # It has just ended.
+
+
+def reap() -> None:
+    """Waits for what has ended, as the first process of a tree has to: much of it was started by others."""
+    for process in _first_processes[:]:
+        if process.poll() is not None:
+            _first_processes.remove(process)
+    own = {process.pid for process in _first_processes}
+    with suppress(ChildProcessError):  # There is none at all.
+        while (ended := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT | os.WNOHANG)) and ended.si_pid not in own:
+            os.waitpid(ended.si_pid, 0)
+
+
+def _ray_start(plan: NodePlan, address: str, folder: Path, head: str | None) -> list[str]:
+    command = [plan.python, "-m", "ray.scripts.scripts", "start", "--block", "--disable-usage-stats"]
+    if head is None:
+        command += ["--head", f"--port={GCS_PORT}", f"--ray-client-server-port={CLIENT_PORT}"]
+        command += ["--include-dashboard=false", "--no-monitor"]
+    else:
+        command += [f"--address={head}:{GCS_PORT}"]
+    command += [f"--node-ip-address={address}", f"--node-name={plan.name}", f"--temp-dir={folder}"]
+    command += [f"--num-cpus={plan.cpus}", f"--num-gpus={plan.gpus}", f"--memory={plan.memory}"]
+    return [*command, f"--object-store-memory={plan.store}", "--include-log-monitor=false"]
+
+
+def _become_node(first: dict[str, object]) -> None:
+    namespaces.unshare(namespaces.NEWNET)
+    sys.stdout.write("isolated\n")
+    sys.stdout.flush()
+    if sys.stdin.readline() != "connected\n":
+        sys.exit(1)
+    network.set_up("lo")
+    network.set_hardware_address("eth0", str(first["address"]))
+    network.set_address("eth0", str(first["address"]))
+    output = os.open(str(first["output"]), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    for descriptor in (1, 2):
+        os.dup2(output, descriptor)
+    command, env = first["command"], first["env"]
+    assert isinstance(command, list) and isinstance(env, dict)
+    os.execvpe(command[0], command, env)
+
+
+if __name__ == "__main__":
+    _become_node(json.loads(sys.argv[1]))

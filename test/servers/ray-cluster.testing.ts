@@ -1,0 +1,128 @@
+/**
+ * A real Ray cluster of several nodes on this machine, for tests, in namespaces of its own
+ * (`engine/tests/cluster/ray_cluster.py` says how). It ends at `stop`, and also when the test's process dies. Where the
+ * system lets this user have no namespace, the start rejects with what to do about it.
+ */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { findEnvironment } from "../../src/engine/environment/environment.ts";
+
+const SCRIPT = fileURLToPath(new URL("../../engine/tests/cluster/ray_cluster.py", import.meta.url));
+
+/** What a node is to have; the first one of a cluster is its head. `memory` and `store` are in bytes. */
+export interface NodePlan {
+  readonly name: string;
+  /** 1 by default. */
+  readonly cpus?: number;
+  readonly gpus?: number;
+  /** What its tasks may reserve; 1 GiB by default. */
+  readonly memory?: number;
+  /** Of its object store, 75 MiB at least; 100 MiB by default. */
+  readonly store?: number;
+  readonly python?: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+export interface ClusterPlan {
+  readonly nodes: readonly NodePlan[];
+  /** Variables of all nodes. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** False for a cluster that asks for no token. */
+  readonly token?: boolean;
+}
+
+export interface NodeProcess {
+  /** One of the cluster's own process tree, for `signal`. */
+  readonly pid: number;
+  readonly state: string;
+  readonly command: string;
+}
+
+export interface RayCluster {
+  /** Of Ray's client, such as `ray://127.0.0.1:41234`: the one port that is reached from outside, by loopback alone. */
+  readonly address: string;
+  /** The same one for a command whose first words are `enter`. */
+  readonly inside: string;
+  readonly enter: readonly string[];
+  /** A file of mode 600. */
+  readonly tokenFile: string;
+  add(...nodes: NodePlan[]): Promise<void>;
+  /** Kills everything on a node. */
+  kill(name: string): Promise<void>;
+  /** Stops every process on a node, as SIGSTOP does. */
+  freeze(name: string): Promise<void>;
+  thaw(name: string): Promise<void>;
+  /** Pulls the cable of a node, or of the `driver`, who comes by `address`. */
+  cut(name: string): Promise<void>;
+  restore(name: string): Promise<void>;
+  processes(name: string): Promise<NodeProcess[]>;
+  signal(name: string, pid: number, signal: number): Promise<void>;
+  /** The end of each file that Ray has written on a node, by its name. */
+  logs(name: string): Promise<Record<string, string>>;
+  stop(): Promise<void>;
+}
+
+/** Resolves when the head knows every node. */
+export async function startRayCluster(plan: ClusterPlan): Promise<RayCluster> {
+  const folder = mkdtempSync(join(tmpdir(), "mucast-ray-"));
+  const { python } = findEnvironment("ray");
+  const child = spawn(python, ["-s", SCRIPT, "serve", folder], { stdio: ["pipe", "pipe", "inherit"] });
+  const ended = once(child, "exit");
+  child.stdin.on("error", () => undefined);
+  const answers = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  let last: Promise<unknown> = Promise.resolve();
+
+  async function ask(order: object) {
+    child.stdin.write(`${JSON.stringify(order)}\n`);
+    const { value } = await answers.next();
+    const answer = JSON.parse(value ?? '{"error": "the cluster has ended"}');
+    if (answer.error !== undefined) throw new Error(answer.error);
+    return answer;
+  }
+  /** One order at a time: answers carry no name. */
+  const inTurn = (order: object) => {
+    const answer = last.then(() => ask(order));
+    last = answer.catch(() => undefined);
+    return answer;
+  };
+  const act = (what: string) => async (name: string) => {
+    await inTurn({ do: what, name });
+  };
+  async function stop() {
+    child.stdin.end();
+    await ended;
+    rmSync(folder, { recursive: true, force: true });
+  }
+
+  try {
+    const { address, inside, enter, token_file: tokenFile } = await inTurn(plan);
+    return {
+      address,
+      inside,
+      enter,
+      tokenFile,
+      async add(...nodes) {
+        await inTurn({ do: "add", nodes });
+      },
+      kill: act("kill"),
+      freeze: act("freeze"),
+      thaw: act("thaw"),
+      cut: act("cut"),
+      restore: act("restore"),
+      processes: async (name) => (await inTurn({ do: "processes", name })).processes,
+      async signal(name, pid, signal) {
+        await inTurn({ do: "signal", name, pid, signal });
+      },
+      logs: async (name) => (await inTurn({ do: "logs", name })).logs,
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
