@@ -1,4 +1,7 @@
-"""`python -m mucast_engine host --libraries lightgbm --folder F`: see host.py; `worker` is what it spawns on macOS."""
+"""`python -m mucast_engine host --libraries lightgbm --folder F`: see host.py; `worker` is what it spawns on macOS.
+
+`cluster` is the host whose workers are tasks on a Ray cluster (cluster/gateway.py), `node` the process on a node of it.
+"""
 
 import argparse
 import json
@@ -7,26 +10,39 @@ import signal
 import socket
 import sys
 from pathlib import Path
+from typing import Literal
 
 from mucast_engine.process import StartMethod, claim_stdout, die_with_parent, has_hung_up, silence_input, watch_parent
+
+Role = Literal["host", "worker", "cluster", "node"]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="mucast_engine")
-    parser.add_argument("role", choices=["host", "worker"])
+    parser.add_argument("role", choices=["host", "worker", "cluster", "node"])
     parser.add_argument("--libraries", required=True, help="comma-separated: sklearn,xgboost,lightgbm,catboost,torch")
-    parser.add_argument("--folder", required=True, type=Path, help="work folder: the arrays of tasks lie in it")
+    parser.add_argument("--folder", type=Path, help="work folder: the arrays of tasks lie in it; all but node")
     parser.add_argument("--start", choices=["fork", "spawn"], default="spawn" if sys.platform == "darwin" else "fork")
-    parser.add_argument("--parent", type=int, help="worker only: pid of its host")
+    parser.add_argument("--parent", type=int, help="worker and node: pid of its host or supervisor")
     parser.add_argument("--descriptor", type=int, help="worker only: its end of the socket pair")
+    parser.add_argument("--engine", help="cluster only: its address, such as ray://10.0.0.1:10001")
+    parser.add_argument("--insecure", action="store_true", help="cluster only: without a token, on loopback")
+    parser.add_argument("--kernel-level", help="cluster only: what MUCAST_KERNEL_LEVEL says too")
     options = parser.parse_args()
     sys.set_int_max_str_digits(0)  # Integers of a config stay exact, however long; its size has a limit of its own.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # They may be sent to the whole group; the caller decides what they mean.
-    if options.role == "host":
-        run_host(options.libraries.split(","), options.folder, options.start)
-    else:
-        run_spawned_worker(options.libraries.split(","), options.folder, options.parent, options.descriptor)
+    libraries: list[str] = options.libraries.split(",")
+    role: Role = options.role
+    match role:
+        case "host":
+            run_host(libraries, options.folder, options.start)
+        case "worker":
+            run_spawned_worker(libraries, options.folder, options.parent, options.descriptor)
+        case "cluster":
+            run_gateway(libraries, options.folder, options.engine, options.insecure)
+        case "node":
+            run_node_engine(libraries, options.parent)
 
 
 def run_host(libraries: list[str], folder: Path, method: StartMethod) -> None:
@@ -62,6 +78,27 @@ def run_spawned_worker(libraries: list[str], folder: Path, parent: int, descript
         connection.sendall(json.dumps({"event": "failed", "message": sentence_of(error)}).encode() + b"\n")
         raise
     serve(connection, folder)
+
+
+def run_gateway(libraries: list[str], folder: Path, address: str, insecure: bool) -> None:
+    """Serves until stdin ends, as it does when the caller is killed: then the cluster drops the tasks."""
+    stdin, stdout = os.dup(0), claim_stdout()
+    silence_input()
+    from mucast_engine.cluster.gateway import run
+
+    code = run(stdin, stdout, libraries, folder, address, insecure)
+    sys.stderr.flush()
+    os._exit(code)  # Threads of Ray's client may still wait for a cluster that does not answer.
+
+
+def run_node_engine(libraries: list[str], parent: int) -> None:
+    """Imports the libraries, then works until stdin ends, or with its supervisor."""
+    die_with_parent(parent)
+    stdin, stdout = os.fdopen(os.dup(0), "rb"), claim_stdout()
+    silence_input()
+    from mucast_engine.cluster.node_engine import serve
+
+    serve(libraries, stdin, stdout)
 
 
 if __name__ == "__main__":

@@ -23,13 +23,18 @@ def serve(connection: socket.socket, folder: Path) -> None:
     with connection.makefile("rb") as requests:
         for line in requests:
             number, _, text = line.partition(b"\t")
-            _send(connection, {"id": int(number), **_answer(int(number), text, store, connection)})
+            _work(int(number), text, store, connection)
 
 
-def _answer(number: int, text: bytes, store: ArrayStore, connection: socket.socket) -> Message:
+def _work(number: int, text: bytes, store: ArrayStore, connection: socket.socket) -> None:
     def progress(update: Message) -> None:
         _send(connection, {"id": number, "event": "progress", **update})
 
+    _send(connection, {"id": number, **answer(text, store, progress)})
+
+
+def answer(text: bytes, store: ArrayStore, progress: Callable[[Message], None]) -> Message:
+    """The `result` event of the task that is `text`, or the `error` event that says why there is none; never raises."""
     try:
         return {"event": "result", "result": _run(json.loads(text), store, progress)}
     except TaskError as error:

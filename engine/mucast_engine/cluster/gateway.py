@@ -1,0 +1,196 @@
+"""The host's place for a job on a cluster: requests come as lines on stdin, tasks go to nodes, answers go to stdout.
+
+One thread, the loop, owns all state. A reader of stdin, a sender of arrays and tasks, and Ray's own threads hand it
+what to do next; each call that can block is theirs. So the end of stdin
+ends the gateway, whether the cluster answers or not.
+"""
+
+import contextlib
+import json
+import os
+import queue
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+
+from mucast_engine.arrays import Message
+from mucast_engine.cluster.address import parse_address
+from mucast_engine.cluster.digest import engine_digest
+from mucast_engine.cluster.dispatch import Dispatch
+from mucast_engine.cluster.fault import ClusterError, ConnectionLostError
+from mucast_engine.cluster.muster import Muster
+from mucast_engine.cluster.requests import Op, read_task
+from mucast_engine.cluster.session import Session, connect
+from mucast_engine.failure import sentence_of, unknown
+from mucast_engine.libraries import library_versions
+
+CHUNK = 1 << 16
+TICK_SECONDS = 0.1
+# How long leaving may take before the process ends all the same.
+LEAVE_SECONDS = 4.0
+# What the caller sees where the connection was lost: it starts another gateway, once.
+LOST = 3
+
+# Those of the gateway's environment that engine processes on nodes get: what decides threads and kernels.
+VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "MUCAST_KERNEL_LEVEL",
+    "OPENBLAS_CORETYPE",
+    "NPY_DISABLE_CPU_FEATURES",
+    "ATEN_CPU_CAPABILITY",
+    "MKL_CBWR",
+)
+
+
+class Loop:
+    """Acts in the order in which threads hand them in, and ticks between them."""
+
+    def __init__(self) -> None:
+        self._acts: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._serving = True
+
+    def call(self, act: Callable[[], None]) -> None:
+        """From any thread."""
+        self._acts.put(act)
+
+    def stop(self) -> None:
+        self._serving = False
+
+    def run(self, tick: Callable[[], None]) -> None:
+        """Until an act calls `stop`, or raises."""
+        ticked = time.monotonic()
+        while self._serving:
+            act: Callable[[], None] | None = None
+            with contextlib.suppress(queue.Empty):
+                act = self._acts.get(timeout=TICK_SECONDS)
+            if act is not None:
+                act()
+            if time.monotonic() - ticked >= TICK_SECONDS:
+                tick()
+                ticked = time.monotonic()
+
+
+def run(stdin: int, stdout: int, libraries: list[str], folder: Path, address: str, insecure: bool) -> int:
+    """Serves until stdin ends. Returns the exit code of the process: 0, or LOST."""
+    started = time.perf_counter()
+    loop = Loop()
+    gateway = Gateway(loop, stdout)
+    threading.Thread(target=_read_requests, args=(stdin, loop, gateway), daemon=True).start()
+    session: Session | None = None
+    try:
+        session = connect(parse_address(address), insecure)
+        spec = {
+            "libraries": libraries,
+            "variables": {name: os.environ[name] for name in VARIABLES if name in os.environ},
+        }
+        muster = Muster(session, loop, spec, library_versions(libraries), engine_digest())
+        gateway.open(Dispatch(session, loop, muster, folder, gateway.emit), started, str(parse_address(address)))
+        loop.run(gateway.tick)
+        return 0
+    except ClusterError as fault:
+        gateway.emit({"event": "failed", "code": fault.code, "message": fault.message, "data": fault.data})
+        _wait_for_end(loop)
+        return 0
+    except ConnectionLostError as error:
+        print(f"the connection to the cluster was lost: {sentence_of(error)}", file=sys.stderr)
+        return LOST
+    finally:
+        if session is not None:
+            _leave(session)
+
+
+class Gateway:
+    """Requests from the pool, and its messages to it."""
+
+    def __init__(self, loop: Loop, stdout: int) -> None:
+        self._loop, self._stdout = loop, stdout
+        self._dispatch: Dispatch | None = None
+        self._early: list[bytes] = []
+
+    def open(self, dispatch: Dispatch, started: float, address: str) -> None:
+        """Greets once the nodes have shown that they agree. Raises ClusterError, ConnectionLostError."""
+        self._dispatch = dispatch
+        muster = dispatch.muster
+        muster.gather()
+        greeting = muster.shared
+        self.emit(
+            {
+                "event": "ready",
+                **{name: greeting[name] for name in ("versions", "threads", "kernel_level", "machine")},
+                "start": "cluster",
+                "import_seconds": time.perf_counter() - started,
+                "slots": muster.membership.slots,
+                "cluster": {
+                    "address": address,
+                    "ray": dispatch.session.version,
+                    "nodes": [node.described for node in muster.membership.members],
+                },
+            }
+        )
+        dispatch.begin()
+        for line in self._early:
+            self.take(line)
+
+    def take(self, line: bytes) -> None:
+        """A request: its JSON, and after a tab the task's."""
+        if self._dispatch is None:
+            self._early.append(line)
+            return
+        text, _, task = line.partition(b"\t")
+        header = json.loads(text)
+        op: Op = header["op"]
+        match op:
+            case "start":
+                self._dispatch.start(header["worker"])
+            case "task":
+                self._dispatch.give(read_task(header, task))
+            case "kill":
+                self._dispatch.kill(header["worker"])
+            case _:
+                raise unknown("request", op)
+
+    def tick(self) -> None:
+        if self._dispatch is not None:
+            self._dispatch.tick()
+
+    def emit(self, message: Message) -> None:
+        view = memoryview(json.dumps(message, allow_nan=False).encode() + b"\n")
+        while view:
+            view = view[os.write(self._stdout, view) :]
+
+
+def _read_requests(stdin: int, loop: Loop, gateway: Gateway) -> None:
+    pending = bytearray()
+    while chunk := os.read(stdin, CHUNK):
+        pending += chunk
+        *lines, rest = pending.split(b"\n")
+        pending = bytearray(rest)
+        for line in lines:
+            loop.call(lambda line=bytes(line): gateway.take(line))  # type: ignore[misc]
+    # A cluster that keeps the loop waiting does not keep the process: then its grace ends the tasks.
+    impatience = threading.Timer(LEAVE_SECONDS, os._exit, [0])
+    impatience.daemon = True
+    impatience.start()
+    loop.call(loop.stop)
+
+
+def _wait_for_end(loop: Loop) -> None:
+    """The caller ends stdin once it has read why."""
+    loop.run(lambda: None)
+
+
+def _leave(session: Session) -> None:
+    def leave() -> None:
+        try:
+            session.close()
+        except Exception:  # It is being left.
+            traceback.print_exc(file=sys.stderr)
+
+    leaving = threading.Thread(target=leave, daemon=True)
+    leaving.start()
+    leaving.join(LEAVE_SECONDS)

@@ -1,0 +1,265 @@
+"""What Ray's worker process on a node runs: a supervisor that gives tasks to an engine process of its own.
+
+The gateway sends this module by value, so it imports the standard library alone: a node with another engine, or with
+none, can still say what it lacks. Libraries run in the engine process (node_engine.py), whose environment is that of a
+local host; a library that holds the interpreter for minutes delays no heartbeat.
+"""
+
+import hashlib
+import json
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import types
+from collections.abc import Callable
+from typing import Any
+
+# Seconds between two messages to the gateway: where there is progress to tell, and where there is none.
+PROGRESS_SECONDS = 0.5
+HEARTBEAT_SECONDS = 5.0
+# The gateway gives a silent task up after 75 s and has it run elsewhere: by then this one has ended itself.
+SILENT_SECONDS = 60.0
+# PyTorch on a node that has nothing of it in its page cache.
+START_SECONDS = 120.0
+
+# The environment variables of a node that its engine process gets; none of Ray's, one of which may hold a token.
+PASSED_ON = re.compile(
+    r"^(PATH|HOME|USER|TMPDIR|TZ|LANG|LC_\w+|LD_LIBRARY_PATH|LD_PRELOAD|XDG_CACHE_HOME|PYTHONPATH|CUDA_\w+|NVIDIA_\w+)$"
+)
+STDERR_TAIL = 2000
+CHUNK = 1 << 20
+
+
+class EngineDiedError(Exception):
+    """The engine process ended; the words say how."""
+
+
+class EngineProcess:
+    """A `mucast_engine node` and the pipes to it. It works on one task at a time, and ends with this process."""
+
+    def __init__(self, spec: dict[str, Any]) -> None:
+        """`spec`: `libraries` to import and the environment `variables` that they are to have."""
+        self.spec = spec
+        command = [
+            sys.executable,
+            "-s",
+            "-P",
+            "-m",
+            "mucast_engine",
+            "node",
+            "--libraries",
+            ",".join(spec["libraries"]),
+        ]
+        passed_on = {name: value for name, value in os.environ.items() if PASSED_ON.match(name)}
+        self._process = subprocess.Popen(
+            [*command, "--parent", str(os.getpid())],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**passed_on, **spec["variables"]},
+            cwd=tempfile.gettempdir(),
+            bufsize=0,
+        )
+        self._pending = bytearray()
+        self._stderr = bytearray()
+        self._drain = threading.Thread(target=self._keep_stderr, daemon=True)
+        self._drain.start()
+        self.greeting: dict[str, Any] = {}
+
+    def greet(self, beat: Callable[[], None]) -> None:
+        """Waits until the libraries are imported. Raises EngineDiedError."""
+        deadline = time.monotonic() + START_SECONDS
+        while not self.greeting:
+            if time.monotonic() > deadline:
+                self.kill()
+                raise EngineDiedError(f"its libraries were not imported within {START_SECONDS:.0f} s")
+            line = self.line(1.0)
+            beat()
+            if line is not None:
+                self.greeting = json.loads(line)
+
+    @property
+    def is_alive(self) -> bool:
+        return self._process.poll() is None
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
+    def send(self, task: bytes, arrays: list[dict[str, Any]], values: tuple[Any, ...]) -> None:
+        """The task's JSON goes through unread; the bytes of the arrays follow it. Raises EngineDiedError."""
+        line = json.dumps(arrays).encode() + b"\t" + task + b"\n"
+        try:
+            self._write(memoryview(line))
+            for value in values:
+                self._write(memoryview(value).cast("B"))
+        except OSError:
+            raise self._death() from None
+
+    def line(self, seconds: float) -> bytes | None:
+        """The next line without its end; None where none is complete within `seconds`. Raises EngineDiedError."""
+        deadline = time.monotonic() + seconds
+        while (end := self._pending.find(b"\n")) < 0:
+            if not self._read(max(0.0, deadline - time.monotonic())):
+                return None
+        found = bytes(self._pending[:end])
+        del self._pending[: end + 1]
+        return found
+
+    def bytes_of(self, size: int) -> bytes:
+        """The `size` bytes that come next. Raises EngineDiedError."""
+        while len(self._pending) < size:
+            self._read(HEARTBEAT_SECONDS)
+        found = bytes(self._pending[:size])
+        del self._pending[:size]
+        return found
+
+    def _write(self, view: memoryview) -> None:
+        assert self._process.stdin is not None
+        while view:
+            view = view[os.write(self._process.stdin.fileno(), view[:CHUNK]) :]
+
+    def _read(self, seconds: float) -> bool:
+        assert self._process.stdout is not None
+        descriptor = self._process.stdout.fileno()
+        if not select.select([descriptor], [], [], seconds)[0]:
+            return False
+        chunk = os.read(descriptor, CHUNK)
+        if not chunk:
+            raise self._death()
+        self._pending += chunk
+        return True
+
+    def _death(self) -> EngineDiedError:
+        code = self._process.wait()
+        self._drain.join(1.0)
+        last = bytes(self._stderr).decode(errors="replace").strip().split("\n")[-1]
+        if code >= 0:
+            return EngineDiedError(f"its process ended with exit code {code}{f': {last}' if last else ''}")
+        name = signal.Signals(-code).name
+        hint = ", as happens where the memory of its node runs out" if name == "SIGKILL" else ""
+        return EngineDiedError(f"its process was ended by {name}{hint}")
+
+    def _keep_stderr(self) -> None:
+        assert self._process.stderr is not None
+        while chunk := os.read(self._process.stderr.fileno(), CHUNK):
+            self._stderr += chunk
+            del self._stderr[:-STDERR_TAIL]
+
+
+def engine_process(spec: dict[str, Any], beat: Callable[[], None]) -> EngineProcess:
+    """That of the task before, where it is the same and lives; else a new one. Raises EngineDiedError."""
+    kept = sys.modules.setdefault("mucast_engine_process", types.ModuleType("mucast_engine_process"))
+    engine: EngineProcess | None = getattr(kept, "engine", None)
+    if engine is not None and engine.spec == spec and engine.is_alive:
+        return engine
+    if engine is not None and engine.is_alive:
+        engine.kill()
+    kept.engine = None  # type: ignore[attr-defined]
+    engine = EngineProcess(spec)
+    engine.greet(beat)
+    kept.engine = engine  # type: ignore[attr-defined]
+    return engine
+
+
+class Teller:
+    """Tells the gateway, by the relay on the head, that the task goes on and how far it is."""
+
+    def __init__(self, relay: Any, key: str, node: str) -> None:
+        self._relay, self._key, self._node = relay, key, node
+        self.updates: list[dict[str, Any]] = []
+        self._told = 0
+        self._last_sent = self._last_seen = self._last_acknowledged = time.monotonic()
+        self._unacknowledged: list[Any] = []
+        self._send()
+
+    def beat(self) -> None:
+        """Called several times a second. Ends this process where the gateway must have given the task up."""
+        now = time.monotonic()
+        self._take_acknowledgements(now)
+        if now - self._last_seen > SILENT_SECONDS or now - self._last_acknowledged > SILENT_SECONDS:
+            os._exit(1)
+        self._last_seen = now
+        due = PROGRESS_SECONDS if len(self.updates) > self._told else HEARTBEAT_SECONDS
+        if now - self._last_sent >= due:
+            self._send()
+
+    def _take_acknowledgements(self, now: float) -> None:
+        import ray
+
+        if not self._unacknowledged:
+            return
+        done, self._unacknowledged = ray.wait(
+            self._unacknowledged, num_returns=len(self._unacknowledged), timeout=0, fetch_local=False
+        )
+        for told in done:
+            try:
+                ray.get(told)
+                self._last_acknowledged = now
+            except ray.exceptions.RayError:
+                continue  # The relay is gone, or cannot be reached: silence ends the task.
+
+    def _send(self) -> None:
+        self._last_sent = time.monotonic()
+        message = (self._key, self._node, self._told, self.updates[self._told :])
+        self._told = len(self.updates)
+        self._unacknowledged.append(self._relay.tell.remote(message))
+
+
+def run_task(request: dict[str, Any], relay: Any, *values: Any) -> dict[str, Any]:
+    """Runs `request["task"]` on `values`, the arrays that `request["arrays"]` names, in that order.
+
+    Returns `{"node": id, "message": the worker's result or error, "arrays": [[ref, bytes], ...], "updates": every
+    progress}`; `{"node", "died": words}` where the engine process ended; `{"node", "refused": greeting}` where this
+    node's engine, libraries or kernels are not those that the others have.
+    """
+    node = node_id()
+    teller = Teller(relay, request["key"], node)
+    try:
+        engine = engine_process(request["engine"], teller.beat)
+        if fingerprint(engine.greeting) != request["fingerprint"]:
+            return {"node": node, "refused": engine.greeting}
+        engine.send(request["task"], request["arrays"], values)
+        while True:
+            line = engine.line(0.25)
+            teller.beat()
+            if line is None:
+                continue
+            message = json.loads(line)
+            if message["event"] != "progress":
+                break
+            teller.updates.append(message["update"])
+        arrays = [[written["ref"], engine.bytes_of(written["bytes"])] for written in message.pop("arrays")]
+    except EngineDiedError as death:
+        return {"node": node, "died": str(death), "updates": teller.updates}
+    return {"node": node, "message": message, "arrays": arrays, "updates": teller.updates}
+
+
+def inspect_node(spec: dict[str, Any]) -> dict[str, Any]:
+    """`{"node": id, "greeting": {...}}`, or `{"node", "fault": words}` where the engine does not start here."""
+    try:
+        return {"node": node_id(), "greeting": engine_process(spec, lambda: None).greeting}
+    except EngineDiedError as death:
+        return {"node": node_id(), "fault": str(death)}
+
+
+def node_id() -> str:
+    import ray
+
+    found: str = ray.get_runtime_context().get_node_id()
+    return found
+
+
+def fingerprint(greeting: dict[str, Any]) -> str:
+    """Of all that decides bytes. Pinned kernels are the same on every processor."""
+    machine = dict(greeting["machine"])
+    if greeting["kernel_level"] is not None:
+        del machine["processor"]
+    facts = [greeting[name] for name in ("versions", "threads", "kernel_level", "engine")]
+    return hashlib.sha256(json.dumps([*facts, machine], sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,77 @@
+"""Ray's list of nodes as the gateway reads it, and which of them take tasks."""
+
+from typing import Any
+
+from mucast_engine.cluster.nodes import Membership, read_nodes
+
+
+def row(id: str, address: str, alive: bool = True, **resources: float) -> dict[str, Any]:
+    return {"NodeID": id, "Alive": alive, "NodeManagerAddress": address, "NodeManagerPort": 7, "Resources": resources}
+
+
+HEAD = row("h" * 56, "10.0.0.1", **{"node:__internal_head__": 1.0, "object_store_memory": 2e9})
+A = row("a" * 56, "10.0.0.2", CPU=4.0, memory=8e9)
+B = row("b" * 56, "10.0.0.3", CPU=2.0, GPU=1.0)
+
+
+def membership(*rows: dict[str, Any]) -> Membership:
+    found = Membership()
+    found.update(read_nodes(list(rows)))
+    for one in rows:
+        if one["Resources"].get("CPU"):
+            found.admit(one["NodeID"])
+    return found
+
+
+def test_a_node_is_named_by_its_address() -> None:
+    nodes = read_nodes([HEAD, A, row("d", "10.0.0.9", alive=False, CPU=8.0)])
+    assert [node.name for node in nodes.values()] == ["10.0.0.2", "10.0.0.1"]
+    assert [node.is_head for node in nodes.values()] == [False, True]
+    assert nodes[A["NodeID"]].described == {"name": "10.0.0.2", "cpus": 4.0, "gpus": 0.0, "memory_bytes": 8_000_000_000}
+
+
+def test_two_nodes_of_one_machine_have_different_names() -> None:
+    nodes = read_nodes([row("aaaaaaaabb", "10.0.0.2", CPU=1.0), row("ccccccccdd", "10.0.0.2", CPU=1.0)])
+    assert [node.name for node in nodes.values()] == ["10.0.0.2 (aaaaaaaa)", "10.0.0.2 (cccccccc)"]
+
+
+def test_a_head_without_cores_takes_no_task_and_gives_no_slot() -> None:
+    found = membership(HEAD, A, B)
+    assert found.slots == 6
+    assert [node.name for node in found.members] == ["10.0.0.2", "10.0.0.3"]
+    assert found.avoid == [HEAD["NodeID"]]
+
+
+def test_a_node_that_came_takes_tasks_once_it_is_admitted() -> None:
+    found = membership(HEAD, A)
+    new, gone = found.update(read_nodes([HEAD, A, B]))
+    assert ([node.name for node in new], gone, found.slots) == (["10.0.0.3"], [], 4)
+    assert B["NodeID"] in found.avoid
+    assert found.admit(B["NodeID"])
+    assert not found.admit(B["NodeID"])
+    assert (found.slots, found.avoid) == (6, [HEAD["NodeID"]])
+
+
+def test_a_node_that_is_gone_is_told_once_and_keeps_its_name() -> None:
+    found = membership(HEAD, A, B)
+    assert found.update(read_nodes([HEAD, A]))[1] == [B["NodeID"]]
+    assert found.update(read_nodes([HEAD, A])) == ([], [])
+    assert (found.name_of(B["NodeID"]), found.slots) == ("10.0.0.3", 4)
+
+
+def test_a_node_that_is_left_out_gives_no_slot_until_it_is_admitted_again() -> None:
+    found = membership(HEAD, A, B)
+    assert found.leave_out(A["NodeID"], "it does not answer")
+    assert not found.leave_out(A["NodeID"], "it does not answer")
+    assert (found.slots, A["NodeID"] in found.avoid) == (2, True)
+    assert found.admit(A["NodeID"])
+    assert found.slots == 6
+
+
+def test_what_a_task_needs_is_held_by_one_node() -> None:
+    found = membership(HEAD, A, B)
+    assert found.can_hold(4, 0)
+    assert found.can_hold(2, 1)
+    assert not found.can_hold(4, 1)
+    assert not found.can_hold(1, 2)
+    assert found.most_cpus == 4
