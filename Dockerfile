@@ -1,8 +1,9 @@
 # syntax=docker/dockerfile:1
-# Two images from one file:
+# Three images from one file:
 #   docker build --target ml -t mucast-ml .    run_ml_job and the service
 #   docker build --target dl -t mucast-dl .    the same, and run_dl_job: adds PyTorch, 5.2 GB
-# docs/deploying.md says how they are used. Debian 12: Python 3.11, and Node as in tools/node.
+#   docker build --target ray -t mucast-ray .  both jobs on a Ray cluster, and the nodes of that cluster: adds Ray
+# docs/deploying.md and docs/cluster.md say how they are used. Debian 12: Python 3.11, and Node as in tools/node.
 ARG NODE_IMAGE=node:24.21.0-bookworm-slim
 
 # What every stage that runs something needs. LightGBM loads libgomp; tini reaps what killed workers leave.
@@ -31,6 +32,12 @@ COPY engine/requirements-dl.txt /locks/
 RUN /opt/uv/bin/uv venv --quiet --no-cache --python /usr/bin/python3 /opt/engine \
     && /opt/uv/bin/uv pip sync --quiet --no-cache --require-hashes --no-build \
     --python /opt/engine/bin/python /locks/requirements-dl.txt
+
+FROM uv AS engine-ray
+COPY engine/requirements-ray.txt /locks/
+RUN /opt/uv/bin/uv venv --quiet --no-cache --python /usr/bin/python3 /opt/engine \
+    && /opt/uv/bin/uv pip sync --quiet --no-cache --require-hashes --no-build \
+    --python /opt/engine/bin/python /locks/requirements-ray.txt
 
 # The package as npm would publish it, upon the dependencies of the lock.
 FROM $NODE_IMAGE AS package
@@ -78,5 +85,17 @@ WORKDIR /var/lib/mucast
 FROM runtime AS dl
 COPY --from=engine-dl /opt/engine /opt/engine
 RUN mucast doctor && /opt/engine/bin/python -c "import torch"
+USER node
+WORKDIR /var/lib/mucast
+
+# One image for those who ask and for the nodes, so that engine, libraries and Python are the same. As a node it runs `ray start`,
+# which refuses to start without a token.
+FROM runtime AS ray
+COPY --from=engine-ray /opt/engine /opt/engine
+ENV PATH=/opt/engine/bin:$PATH \
+    PYTHONPATH=/opt/mucast/engine \
+    RAY_AUTH_MODE=token \
+    RAY_USAGE_STATS_ENABLED=0
+RUN mucast doctor --ray && ray --version && python -c "import torch, ray.util.client, mucast_engine"
 USER node
 WORKDIR /var/lib/mucast

@@ -104,6 +104,7 @@ export const STARTING: readonly string[] = [
   "src/service/webhooks/post-event.test.ts",
   "test/browser/",
   "test/deployment/kubernetes.test.ts",
+  "test/deployment/ray-cluster.test.ts",
   "test/docs/",
   "test/end-to-end/",
   "test/examples.test.ts",

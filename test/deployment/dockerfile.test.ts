@@ -59,7 +59,7 @@ test("every stage is made from the Node image or from a stage before it", () => 
     const from = /^--from=(\S+)/.exec(rest)?.[1];
     if (word === "COPY" && from) assert.ok(known.includes(from), rest);
   }
-  assert.ok(known.includes("ml") && known.includes("dl"));
+  assert.ok(["ml", "dl", "ray"].every((image) => known.includes(image)));
 });
 
 test("what is copied exists and is not kept out", () => {
@@ -88,8 +88,8 @@ test("everything that the npm package carries is copied, or built", () => {
   );
 });
 
-test("both Python environments come from their hashed locks, by the pinned uv", () => {
-  for (const flavour of ["ml", "dl"]) {
+test("every Python environment comes from its hashed lock, by the pinned uv", () => {
+  for (const flavour of ["ml", "dl", "ray"]) {
     assert.deepEqual(of("COPY", `engine-${flavour}`), [`engine/requirements-${flavour}.txt /locks/`]);
     const [run] = of("RUN", `engine-${flavour}`);
     assert.match(run!, new RegExp(`--require-hashes --no-build .*/locks/requirements-${flavour}.txt`));
@@ -100,7 +100,7 @@ test("both Python environments come from their hashed locks, by the pinned uv", 
 
 test("the images run as a user without rights, with what LightGBM needs, under a reaper", () => {
   assert.match(of("RUN", "system")[0]!, / libgomp1 /);
-  for (const stage of ["ml", "dl"]) assert.deepEqual(of("USER", stage), ["node"]);
+  for (const stage of ["ml", "dl", "ray"]) assert.deepEqual(of("USER", stage), ["node"]);
   assert.deepEqual(of("ENTRYPOINT"), ['["tini", "--", "mucast"]']);
 });
 
@@ -109,7 +109,7 @@ test("variables of the images are settings or known, and the health check asks a
   const set = of("ENV").flatMap((rest) => [...rest.matchAll(/(\w+)=/g)].map(([, name]) => name!));
   assert.deepEqual(
     set.filter((name) => !known.includes(name)),
-    ["NODE_ENV", "MUCAST_PYTHON"],
+    ["NODE_ENV", "MUCAST_PYTHON", "PATH", "PYTHONPATH", "RAY_AUTH_MODE", "RAY_USAGE_STATS_ENABLED"],
   );
   const path = /(\/healthz)`/.exec(of("HEALTHCHECK")[0]!)?.[1];
   const routes = globSync("src/service/http/*.ts").map((file) => readFileSync(file, "utf8"));
