@@ -1,5 +1,6 @@
 import { MucastClient } from "../client/index.ts";
 import { element, fill } from "./dom.ts";
+import { dropDrafts, SessionLost } from "./forms/payload/kept-drafts.ts";
 import { Gauge } from "./gauge.ts";
 import { Notices } from "./notices.ts";
 import { OfflineBanner } from "./offline-banner.ts";
@@ -27,7 +28,8 @@ export function showShell({ token, fetch, onSignOut }: ShellOptions): void {
   const { signal } = ended;
   const end = (reason?: string): void => {
     if (signal.aborted) return;
-    ended.abort();
+    if (reason === undefined) dropDrafts();
+    ended.abort(reason === undefined ? undefined : new SessionLost(reason));
     onSignOut(reason);
   };
   const link = new ServiceLink({
@@ -45,7 +47,7 @@ export function showShell({ token, fetch, onSignOut }: ShellOptions): void {
   const gauge = new Gauge({ client, link, signal, hasCredentials });
   const frame = new Frame({ client, link, gauge, hasCredentials, signal }, () => end());
   addEventListener("hashchange", () => frame.show(), { signal });
-  signal.addEventListener("abort", () => frame.leave());
+  signal.addEventListener("abort", () => frame.leave(signal.reason));
   frame.show();
 }
 
@@ -118,9 +120,9 @@ class Frame {
     void this.#fill(container, address, this.#left.signal);
   }
 
-  /** Ends what the view has under way. */
-  leave(): void {
-    this.#left.abort();
+  /** Ends what the view has under way. @param reason of a session that was lost. */
+  leave(reason?: unknown): void {
+    this.#left.abort(reason);
   }
 
   async #fill(container: HTMLElement, { route, params }: Address, signal: AbortSignal): Promise<void> {

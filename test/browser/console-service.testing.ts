@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { SubmittedOperation } from "../../src/contract/config/job-operations.ts";
-import { settingsSchema } from "../../src/contract/settings.ts";
+import { type Settings, settingsSchema } from "../../src/contract/settings.ts";
 import { reported } from "../../src/report/data/reported.testing.ts";
 import { page } from "../../src/report/page/page.ts";
 import { buildAuthenticate } from "../../src/service/auth/build-authenticate.ts";
@@ -51,23 +51,26 @@ export class ConsoleService {
   readonly keys: DatabaseKeyStore;
   readonly database: Database;
   readonly #folder: string;
-  readonly #auth: "keys" | "none";
+  readonly #settings: Settings;
   #app: HttpApp | undefined;
   #port = 0;
 
-  private constructor(folder: string, database: Database, auth: "keys" | "none") {
+  private constructor(folder: string, database: Database, settings: Settings) {
     this.#folder = folder;
     this.database = database;
-    this.#auth = auth;
+    this.#settings = settings;
     this.queue = new TestedQueue(database);
     this.keys = new DatabaseKeyStore(database);
   }
 
-  static async start(auth: "keys" | "none" = "keys"): Promise<ConsoleService> {
+  static async start(given: Partial<Settings> = { auth: "keys" }): Promise<ConsoleService> {
     const folder = mkdtempSync(join(tmpdir(), "mucast-console-"));
     await copyNewDatabase(folder);
     const database = await openDatabase({ databaseUrl: undefined, dataDir: folder });
-    const service = new ConsoleService(folder, database, auth);
+    const service = new ConsoleService(folder, database, {
+      ...settingsSchema.parse({}),
+      ...given,
+    });
     await service.queue.start({ blobs: service.#blobs() });
     await service.listen();
     return service;
@@ -79,7 +82,7 @@ export class ConsoleService {
 
   /** Answers, after a break at the same address as before. */
   async listen(): Promise<void> {
-    const settings = { ...settingsSchema.parse({}), auth: this.#auth };
+    const settings = this.#settings;
     this.#app = buildHttp({
       settings,
       operations: this.queue.operations,

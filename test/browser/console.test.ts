@@ -7,6 +7,7 @@ import type { AuditBlob } from "../../src/contract/output/audit-blob.ts";
 import type { EpochPoint } from "../../src/contract/output/job-events.ts";
 import { problemOf } from "../../src/contract/problems/problem.ts";
 import { mlText } from "../../src/report/data/outputs.testing.ts";
+import { FakeIssuer } from "../../src/service/auth/fake-issuer.testing.ts";
 import { VERDICT } from "../../src/service/http/openapi/examples.ts";
 import { hold, release } from "../service/core.testing.ts";
 import { eventually } from "../service/eventually.testing.ts";
@@ -126,6 +127,49 @@ test("a wrong key is refused in plain words, a good one signs in, and a revoked 
   await service.keys.revoke(short.keyId);
   await untilText(page, "it was revoked, or it has expired. Sign in again.");
   assert.equal(await page.evaluate('document.querySelector("#token").value'), "");
+  assert.deepEqual(beyondRefusals(unwanted, 401), []);
+  await close();
+});
+
+test("what a reader was writing when the session ended is in the form after the next sign-in", async () => {
+  const short = await service.signedWith("read", "write");
+  const { page, unwanted, close } = await openAs(short, "#/job");
+  await page.click("[role=tab]:text-is('JSON')");
+  const typed = '{"config": {"ML params": {"model": "lasso"}}, "feature_url": ';
+  await page.fill("textarea.raw", typed);
+  await service.keys.revoke(short.keyId);
+  await untilText(page, "it was revoked, or it has expired. Sign in again.");
+  await signIn(page, writer.token);
+  await untilText(page, "What you had written when your session ended is in the form.");
+  assert.equal(await page.inputValue("textarea.raw"), typed);
+  await page.click("header button");
+  await signIn(page, writer.token);
+  await until(page, 'document.querySelector("textarea.raw") !== null');
+  assert.equal(await page.inputValue("textarea.raw"), "{}", "the next reader may be somebody else");
+  assert.deepEqual(beyondRefusals(unwanted, 401), []);
+  await close();
+});
+
+test("a token of the trusted issuer signs in with its scopes, and another's does not", async (t) => {
+  const [issuer, other] = [await FakeIssuer.start(t), await FakeIssuer.start(t)];
+  const trusting = await ConsoleService.start({
+    auth: "oidc",
+    oidc_issuer: issuer.url,
+    oidc_audience: "mucast",
+  });
+  t.after(() => trusting.close());
+  const { page, unwanted, close } = await open("#/job", {}, trusting.url);
+  assert.equal(await page.textContent("label[for=token]"), "Access token");
+  await signIn(page, await other.token({ iss: issuer.url }));
+  await untilText(
+    page,
+    "The service does not accept this token: it has expired, or is not for this service.",
+  );
+  await signIn(page, `Bearer ${await issuer.token({ scope: "mucast.read" })}`);
+  await untilText(page, "this needs a key or token with the scope write, and yours may only read");
+  await page.click("header button");
+  await signIn(page, await issuer.token());
+  await page.waitForSelector("form.payload");
   assert.deepEqual(beyondRefusals(unwanted, 401), []);
   await close();
 });

@@ -7,6 +7,7 @@ import { formSchemas, payloadSchema } from "./form-schemas.ts";
 import { makeInputs } from "./inputs/input-forms.ts";
 import { offerKnownBlobs } from "./inputs/url-fields.ts";
 import { addModelParameters } from "./model-parameters.ts";
+import { hasDraft } from "./payload/kept-drafts.ts";
 import { PayloadForm } from "./payload/payload-form.ts";
 
 /** The two jobs, in words. */
@@ -41,7 +42,8 @@ export const showJobForm: View = async (container, context) => {
     const isTaken = Object.entries(blobs).every(([name, url]) => shown?.form.set([name], url));
     context.notify(isTaken ? "Stored. The form has its URL." : OFFERED_LATER);
   });
-  const first = NAMES.find((name) => name === context.params.get("operation")) ?? "run_ml_job";
+  const first =
+    NAMES.find(hasDraft) ?? NAMES.find((name) => name === context.params.get("operation")) ?? "run_ml_job";
   const names = newId();
   fill(
     container,

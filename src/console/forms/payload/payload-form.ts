@@ -11,6 +11,7 @@ import { type FormPart, prunable } from "../fields/schema-fields.ts";
 import { copiedCommand } from "./copied-command.ts";
 import { curlLine } from "./curl-line.ts";
 import { faultsIn, pathName, placeFaults } from "./fault-places.ts";
+import { keepDraft, takeDraft } from "./kept-drafts.ts";
 import { PayloadDraft } from "./payload-draft.ts";
 import { makeRawPayload } from "./raw-payload.ts";
 import { makeRefusal } from "./refusal.ts";
@@ -21,7 +22,7 @@ import { makeTabs } from "./tabs.ts";
 export interface PayloadFormOptions {
   readonly operation: SubmittedOperation;
   readonly parts: readonly FormPart[];
-  /** The payload that the form begins with, as JSON text. */
+  /** The payload that the form begins with, as JSON text; what the reader wrote before a session was lost comes first. */
   readonly initial: string;
   /** What the button says. */
   readonly submit: string;
@@ -63,9 +64,13 @@ export class PayloadForm {
 
   constructor(options: PayloadFormOptions) {
     this.#options = options;
-    const { parts } = options;
+    const { parts, operation, context } = options;
     this.#draft = new PayloadDraft(prunable(parts));
     this.#draft.write(options.initial);
+    keepDraft(operation, context.signal, this);
+    const kept = takeDraft(operation);
+    if (kept !== undefined) this.#draft.write(kept);
+    if (kept !== undefined) context.notify("What you had written when your session ended is in the form.");
     this.#fields = makeFields(parts, (path, value, json, by) => this.#change(path, value, json, by));
     this.controls = this.#fields.controls;
     this.#button = element("button", { type: "submit", class: "main" }, options.submit);
