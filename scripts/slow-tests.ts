@@ -105,6 +105,7 @@ export const STARTING: readonly string[] = [
   "test/browser/",
   "test/deployment/kubernetes.test.ts",
   "test/deployment/ray-cluster.test.ts",
+  "test/deployment/read-only-root.test.ts",
   "test/docs/",
   "test/end-to-end/",
   "test/examples.test.ts",

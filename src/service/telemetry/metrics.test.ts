@@ -57,6 +57,7 @@ describe("the metrics", () => {
     const job = 'operation="run_ml_job"';
     for (const [sample, value] of [
       [`mucast_operations_submitted_total{${job}}`, 2],
+      [`mucast_attempts_started_total{${job}}`, 2],
       [`mucast_attempts_lost_total{${job}}`, 1],
       [`mucast_operations_ended_total{${job},status="Failed"}`, 1],
       [`mucast_operations_ended_total{${job},status="Canceled"}`, 1],

@@ -36,6 +36,11 @@ export class Metrics {
     "operation",
     "code",
   );
+  readonly #attempts = this.#counter(
+    "attempts_started",
+    "Attempts that this service has started.",
+    "operation",
+  );
   readonly #lost = this.#counter(
     "attempts_lost",
     "Attempts whose process or execution vanished.",
@@ -110,6 +115,7 @@ export class Metrics {
   #beginAtZero(): void {
     for (const operation of SUBMITTED_OPERATIONS) {
       this.#submitted.inc({ operation }, 0);
+      this.#attempts.inc({ operation }, 0);
       this.#lost.inc({ operation }, 0);
       for (const status of OPERATION_STATUSES.filter(isEnded)) this.#ended.inc({ operation, status }, 0);
     }
@@ -125,6 +131,7 @@ export class Metrics {
   }
 
   started({ operation, attempt, created_at, attempt_started_at }: WatchedOperation): void {
+    this.#attempts.inc({ operation });
     if (attempt === 1 && attempt_started_at)
       this.#waited.observe({ operation }, seconds(created_at, attempt_started_at));
   }
