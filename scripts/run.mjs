@@ -71,6 +71,7 @@ function environmentsFor(script, scriptArgs) {
     "scripts/test.ts": ["ml", "dl", "ray", "dev", "lint"],
     "scripts/cluster.ts": ["ml", "dl", "ray", "dev"],
     "scripts/stress.ts": ["ml", "dl", "ray", "dev"],
+    "scripts/failover.ts": ["ml"],
     "scripts/fuzz.ts": ["ml"],
     "scripts/generate.ts": ["ml"],
     "scripts/lock-python.ts": ["ml"],

@@ -6,7 +6,7 @@ import { after, test } from "node:test";
 import { copyNewDatabase } from "../../test/servers/database-template.testing.ts";
 import { FolderStore } from "../blob/folder/folder-store.ts";
 import { openDatabase } from "./database/database.ts";
-import { cachedFor, openReadiness } from "./readiness.ts";
+import { cachedFor, openReadiness, type ServicePhase } from "./readiness.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-ready-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -37,7 +37,7 @@ async function opened(
   await copyNewDatabase(dataDir);
   const database = await openDatabase({ databaseUrl: undefined, dataDir });
   t.after(() => database.close());
-  let draining = false;
+  let phase: ServicePhase = "accepting";
   const store = new FolderStore(blobFolder, "http://x");
   if (writes) {
     const put = store.put.bind(store);
@@ -52,7 +52,7 @@ async function opened(
     blobFolder,
     isOneCaller: true,
     dataDir,
-    draining: () => draining,
+    phase: () => phase,
   });
   const failing = async () => {
     const failed = (await ask()).filter(({ ok }) => !ok);
@@ -66,8 +66,8 @@ async function opened(
     ask,
     close,
     failing,
-    drain: () => {
-      draining = true;
+    enter: (next: ServicePhase) => {
+      phase = next;
     },
   };
 }
@@ -78,8 +78,8 @@ function pass(t: { mock: { method: (on: object, name: "now", as: () => number) =
   t.mock.method(performance, "now", () => (later += 10_000));
 }
 
-test("a working service is ready, and a draining one is not accepting", async (t) => {
-  const { ask, failing, drain, blobFolder } = await opened(t, "works");
+test("a working service is ready, and one that starts or drains is not accepting", async (t) => {
+  const { ask, failing, enter, blobFolder } = await opened(t, "works");
   const checks = await ask();
   assert.deepEqual(
     checks.map(({ name, ok }) => [name, ok]),
@@ -92,8 +92,10 @@ test("a working service is ready, and a draining one is not accepting", async (t
   );
   for (const place of ["data", "status"])
     assert.equal(await new FolderStore(blobFolder, "").stat(`${place}/readiness.0.json`), undefined);
-  drain();
-  assert.deepEqual(await failing(), ["accepting"]);
+  for (const phase of ["starting", "draining"] as const) {
+    enter(phase);
+    assert.deepEqual(await failing(), ["accepting"]);
+  }
 });
 
 test("its close waits for what a check writes", async (t) => {

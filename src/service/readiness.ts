@@ -25,8 +25,11 @@ interface ReadyParts {
   readonly isOneCaller: boolean;
   /** The folder of the embedded database and the lock; undefined with PostgreSQL. */
   readonly dataDir: string | undefined;
-  readonly draining: () => boolean;
+  readonly phase: () => ServicePhase;
 }
+
+/** A service accepts from the moment in which it has a dispatcher until it drains. */
+export type ServicePhase = "starting" | "accepting" | "draining";
 
 export interface Readiness {
   /**
@@ -39,7 +42,7 @@ export interface Readiness {
 }
 
 export function openReadiness(parts: ReadyParts): Readiness {
-  const { dataDir, blobFolder, isOneCaller, database, store, draining } = parts;
+  const { dataDir, blobFolder, isOneCaller, database, store, phase } = parts;
   const folder = dataDir === undefined ? undefined : new PinnedPath(dataDir, "the data folder");
   const control = dataDir && new PinnedPath(join(dataDir, "database/global/pg_control"), "the database");
   const blobs = blobFolder === undefined ? undefined : new PinnedPath(blobFolder, "the folder of the blobs");
@@ -55,16 +58,21 @@ export function openReadiness(parts: ReadyParts): Readiness {
   return {
     check: async () => {
       latest = checks();
-      return [...(await latest), acceptance(draining())];
+      return [...(await latest), acceptance(phase())];
     },
     close: async () => void (await latest),
   };
 }
 
-function acceptance(draining: boolean): ReadyCheck {
-  return draining
-    ? { name: "accepting", ok: false, message: "the service is about to end, or has lost its data folder" }
-    : { name: "accepting", ok: true };
+const NOT_ACCEPTING = {
+  starting: "the service is about to start",
+  draining: "the service is about to end, or has lost its data folder",
+} as const;
+
+function acceptance(phase: ServicePhase): ReadyCheck {
+  return phase === "accepting"
+    ? { name: "accepting", ok: true }
+    : { name: "accepting", ok: false, message: NOT_ACCEPTING[phase] };
 }
 
 async function writeIn(folder: string, pinned: PinnedPath): Promise<void> {

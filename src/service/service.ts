@@ -165,7 +165,10 @@ async function openService(parts: Parts, resources: OpenResources): Promise<Runn
     blobFolder: storage.folder,
     isOneCaller: settings.auth === "none",
     dataDir: parts.lock && settings.data_dir,
-    draining: () => operations.draining,
+    phase: () => {
+      if (operations.draining) return "draining";
+      return dispatcher === undefined ? "starting" : "accepting";
+    },
   });
   // Before the storage and the database close: a check writes to both.
   resources.add(() => readiness.close());
@@ -193,14 +196,10 @@ async function openService(parts: Parts, resources: OpenResources): Promise<Runn
   inputUrls = inputUrlsOf(urls, store, parts);
   const reconciliation = { database, store, log, ongoing: () => blobs.ongoing };
   resources.add(startReconciliation(reconciliation, database.kind === "pglite"));
-  const started = await startBackgroundWork(parts, resources, {
-    store,
-    urls,
-    inputUrls,
-    webhooks,
-    processes,
-  });
+  const background = { store, urls, inputUrls, webhooks, processes };
+  const started = await openDispatcher(parts, resources, background);
   dispatcher = started;
+  await startBackgroundWork(parts, resources, background, started);
   parts.lock?.announce(address);
   log.info(
     { address, storage: store.url, database: database.kind, executor: settings.executor },
@@ -245,20 +244,27 @@ function inputUrlsOf(urls: ServiceUrls, store: BlobStore, { database, settings }
   });
 }
 
-/** Starts what works without requests: the dispatcher, retention and webhooks. */
-async function startBackgroundWork(
-  parts: Parts,
+async function openDispatcher(
+  { settings, env, database, telemetry, log }: Parts,
   resources: OpenResources,
-  { store, urls, inputUrls, webhooks, processes }: BackgroundParts,
+  { store, urls, inputUrls, webhooks }: BackgroundParts,
 ): Promise<Dispatcher> {
-  const { settings, env, database, notifications, telemetry, log } = parts;
   const executor = await openExecutor({ settings, env, urls, store, log });
   resources.add(() => executor.close());
   const owner = newOwner();
   const { urlOf } = inputUrls;
-  const dispatcher = new Dispatcher({
+  return new Dispatcher({
     ...{ database, owner, executor, store, readStatus, settings, urlOf, webhooks, telemetry, log },
   });
+}
+
+/** Starts what works without requests: the dispatcher, retention and webhooks. */
+async function startBackgroundWork(
+  { settings, database, notifications, telemetry, log }: Parts,
+  resources: OpenResources,
+  { store, processes }: BackgroundParts,
+  dispatcher: Dispatcher,
+): Promise<void> {
   telemetry.gauges({
     queueLength: () => countWaiting(database),
     runningJobs: () => dispatcher.runningJobs,
@@ -272,7 +278,6 @@ async function startBackgroundWork(
   notifications.onEvent(() => deliverer.wake());
   resources.add(() => dispatcher.drain(0));
   await dispatcher.start(notifications, database.kind === "pglite");
-  return dispatcher;
 }
 
 interface BackgroundParts {
