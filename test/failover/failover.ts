@@ -1,6 +1,6 @@
 /**
  * `npm run failover [-- --jobs N]`: small jobs on three services that share a PostgreSQL and an Azurite, all of them real. When a fifth of
- * the jobs has ended one service is killed (kill -9) and another one added in its place, and at half of them one is
+ * the jobs has ended one service is killed (kill -9) and another one added in its place, and at two thirds one is
  * drained (SIGTERM). Then no job may be lost or doubled, and no service have run more than half of them.
  */
 import { parseArgs } from "node:util";
@@ -46,7 +46,7 @@ export async function failover(args: readonly string[]): Promise<boolean> {
     await fleet.untilEnded(jobs / 5);
     await fleet.kill(first!);
     await fleet.add(1);
-    await fleet.untilEnded(jobs / 2);
+    await fleet.untilEnded((2 * jobs) / 3);
     await fleet.drain(second!);
     await fleet.untilEnded(jobs);
     const ended = performance.now();

@@ -58,9 +58,10 @@ export class Fleet {
     await eventuallyTrue(`${count} jobs have ended`, async () => (await this.#ended()) >= count);
   }
 
-  /** Kills a service in the middle of a job. */
+  /** Kills a service as soon as it has begun another job. */
   async kill(serving: Serving): Promise<void> {
-    while (inProgress(serving).length === 0) await setImmediate();
+    const before = begun(serving).length;
+    while (begun(serving).length === before) await setImmediate();
     const seen = serving.processes();
     const member = this.#memberOf(serving);
     member.isGone = true;
