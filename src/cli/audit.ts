@@ -13,7 +13,14 @@ import { faultsOf, invalidRequest } from "../contract/errors/faults.ts";
 import { printable } from "../contract/errors/wording.ts";
 import type { AuditBlob } from "../contract/output/audit-blob.ts";
 import type { JobRequest } from "../jobs/shared/job.ts";
-import { type JobFlags, jobInputs, reporterOf, withJobFlags } from "./job-options.ts";
+import {
+  type JobFlags,
+  jobInputs,
+  noticeOf,
+  reporterOf,
+  withEngineFlags,
+  withJobFlags,
+} from "./job-options.ts";
 import type { Reporter } from "./terminal/reporter.ts";
 import { untilSignal } from "./terminal/signals.ts";
 import { table } from "./terminal/table.ts";
@@ -54,7 +61,7 @@ stdout carries the verdict as one JSON object (schema mucast.audit/1); stderr te
 jobs. Exit codes: 0 clean, 8 a finding above a note, and those of the jobs where there is no verdict.`;
 
 export function addAudit(program: Command): void {
-  withJobFlags(program.command("audit"))
+  withEngineFlags(withJobFlags(program.command("audit")))
     .description("look for signs of the future in both blobs, and for any in the job itself")
     .option("--checks <list>", `only these of ${AUDIT_CHECKS.join(", ")}, parted by commas`)
     .option("--operation <job>", `${JOB_OPERATIONS.join(" or ")}, where the config holds both sections`)
@@ -90,7 +97,7 @@ export function addAudit(program: Command): void {
     .option("--portable", "pin the kernels of the jobs that it runs, as --portable of a job does")
     .addHelpText("after", HELP)
     .action(async (flags: AuditFlags) => {
-      const { workers, memoryBytes, ...request } = jobInputs(
+      const { workers, memoryBytes, cluster, clusterTasks, ...request } = jobInputs(
         flags,
         process.env,
         flags.prices === undefined ? "nothing" : "both blobs",
@@ -99,12 +106,13 @@ export function addAudit(program: Command): void {
       const checks = CHECKS.filter(({ name }) => options.checks?.includes(name) ?? true);
       const inputs = askedAudit({ ...request, id: process.env.OPERATION_ID || "audit" }, flags, options);
       const reporter = reporterOf(flags, { tickersShown: 3 });
+      const means = { workers, memoryBytes, cluster, clusterTasks, notice: noticeOf(reporter) };
       try {
         const policy = blobPolicy({ ...process.env, BLOB_URL: request.blobUrl });
         const verdict = await untilSignal((signal) =>
           runAudit(
             inputs,
-            { workers, memoryBytes, policy, report: reporter.report, signal },
+            { ...means, policy, report: reporter.report, signal },
             { checks, onCheck: costTeller(reporter, flags) },
           ),
         );

@@ -2,21 +2,27 @@ import type { Command } from "commander";
 import { MUCAST_VERSION } from "../contract/version.ts";
 import { engineStatus } from "../engine/environment/engine-status.ts";
 import { installedEnvironment, namedPython } from "../engine/environment/environment.ts";
+import { clusterStatus } from "./cluster-check.ts";
+import { type EngineFlags, engineOf, withEngineFlags } from "./job-options.ts";
+
+interface DoctorFlags extends EngineFlags {
+  readonly ray?: true;
+}
 
 export function addDoctor(program: Command): void {
-  program
-    .command("doctor")
+  withEngineFlags(program.command("doctor"))
     .description("tell what is installed, where, and what is missing")
     .option("--ray", "also tell of the environment of jobs on a Ray cluster; told anyway where it was made")
     .addHelpText(
       "after",
-      "\nExample:\n  mucast doctor\n\nThe exit code is 4 where run_ml_job cannot run. The report names what is missing with the command that installs it.",
+      "\nExamples:\n  mucast doctor\n  mucast doctor --engine ray://head.example:10001\n\nThe exit code is 4 where run_ml_job cannot run, or a job on the cluster named. The report names what is missing with the command that installs it.",
     )
-    .action(async ({ ray }: { ray?: true }) => {
+    .action(async ({ ray, ...flags }: DoctorFlags) => {
+      const named = engineOf(flags, process.env);
       const [classical, networks, cluster] = await Promise.all([
         engineStatus("ml"),
         engineStatus("dl"),
-        ray || hasRay() ? engineStatus("ray") : undefined,
+        ray || named || hasRay() ? engineStatus("ray") : undefined,
       ]);
       const lines = [
         `mucast  ${MUCAST_VERSION}`,
@@ -32,8 +38,10 @@ export function addDoctor(program: Command): void {
       if (cluster) {
         lines.push("", `jobs on a Ray cluster: ${cluster.ready ? "ready" : "not ready"}`, ...cluster.lines);
       }
+      const status = named && (await clusterStatus(named));
+      if (status) lines.push(...status.lines);
       process.stdout.write(`${lines.join("\n")}\n`);
-      if (!classical.ready) process.exitCode = 4;
+      if (!classical.ready || status?.ready === false) process.exitCode = 4;
     });
 }
 

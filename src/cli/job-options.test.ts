@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Command } from "commander";
 import { MucastError } from "../contract/errors/errors.ts";
-import { type JobFlags, jobInputs, withJobFlags } from "./job-options.ts";
+import { type JobFlags, jobInputs, withEngineFlags, withJobFlags } from "./job-options.ts";
 
 const NAMED = ["--feature-url", "f.json", "--data-extractor-url", "p.json", "--config", "{}"];
 
 function flags(...args: string[]): JobFlags {
-  const command = withJobFlags(new Command("run_ml_job"))
+  const command = withEngineFlags(withJobFlags(new Command("run_ml_job")))
     .exitOverride()
     .configureOutput({ writeErr: () => undefined });
   return command.parse(args, { from: "user" }).opts();
@@ -46,6 +46,49 @@ test("one error names every missing input", () => {
   }
   assert.fail("nothing was thrown");
 });
+
+test("a job computes on the cluster that a flag or a variable names, with all its slots unless --workers says how many", () => {
+  const url = "ray://10.0.0.7:10001";
+  const inputs = (args: string[], env = {}) => {
+    const { cluster, clusterTasks } = jobInputs(flags(...NAMED, ...args), env);
+    return { cluster, clusterTasks };
+  };
+  const named = { cluster: { url, insecure: false }, clusterTasks: undefined };
+  assert.deepEqual(inputs([]), { cluster: undefined, clusterTasks: undefined });
+  assert.deepEqual(inputs(["--engine", url], { MUCAST_ENGINE_URL: "ray://other:1" }), named);
+  assert.deepEqual(inputs([], { MUCAST_ENGINE_URL: url }), named);
+  assert.deepEqual(inputs([], { MUCAST_ENGINE_URL: "" }).cluster, undefined);
+  assert.deepEqual(inputs(["--engine", url, "--workers", "3"]), { ...named, clusterTasks: 3 });
+  assert.deepEqual(inputs(["--workers", "3"]).clusterTasks, undefined);
+  const loopback = "ray://localhost:10001";
+  for (const insecure of [
+    inputs(["--engine", loopback, "--engine-insecure"]),
+    inputs(["--engine", loopback], { MUCAST_ENGINE_INSECURE: "true" }),
+  ]) {
+    assert.deepEqual(insecure.cluster, { url: loopback, insecure: true });
+  }
+});
+
+for (const [what, args, env, path] of [
+  ["a URL that is none", ["--engine", "10.0.0.7:10001"], {}, "--engine"],
+  ["the same of a variable", [], { MUCAST_ENGINE_URL: "http://10.0.0.7" }, "MUCAST_ENGINE_URL"],
+  ["no token elsewhere", ["--engine", "ray://10.0.0.7:1", "--engine-insecure"], {}, "--engine-insecure"],
+  [
+    "the same of a variable",
+    ["--engine", "ray://10.0.0.7:1"],
+    { MUCAST_ENGINE_INSECURE: "true" },
+    "MUCAST_ENGINE_INSECURE",
+  ],
+  ["no token for no cluster", ["--engine-insecure"], {}, "--engine-insecure"],
+  ["a switch that is neither on nor off", [], { MUCAST_ENGINE_INSECURE: "yes" }, "MUCAST_ENGINE_INSECURE"],
+] as const) {
+  test(`${what} is refused at ${path}`, () => {
+    assert.throws(
+      () => jobInputs(flags(...NAMED, ...args), env),
+      (error) => error instanceof MucastError && error.data.faults?.[0]?.path === path,
+    );
+  });
+}
 
 test("a config that is no file is named without the signature of a SAS, and one that never ends is too large", () => {
   const withConfig = (config: string) => jobInputs(flags(...NAMED.slice(0, 4), "--config", config), {});

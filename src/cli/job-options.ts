@@ -3,12 +3,26 @@ import { availableParallelism } from "node:os";
 import { type Command, Option } from "commander";
 import { withoutSignature } from "../blob/policy.ts";
 import { LIMITS } from "../contract/config/limits.ts";
+import {
+  type ClusterEngine,
+  ENGINE_VARIABLES,
+  engineUrlFault,
+  insecureFault,
+} from "../contract/engine-url.ts";
 import { type Fault, MucastError } from "../contract/errors/errors.ts";
 import { invalidRequest } from "../contract/errors/faults.ts";
+import { printable } from "../contract/errors/wording.ts";
+import type { JobContext } from "../jobs/shared/job.ts";
 import { Reporter, type ReporterOptions } from "./terminal/reporter.ts";
 
-/** How many workers run, and how stderr speaks. */
-export interface ReportFlags {
+/** The flags that name a cluster. */
+export interface EngineFlags {
+  readonly engine?: string;
+  readonly engineInsecure?: boolean;
+}
+
+/** How many workers run, and where, and how stderr speaks. */
+export interface ReportFlags extends EngineFlags {
   readonly workers?: string;
   /** Of the commands that run a job. */
   readonly portable?: boolean;
@@ -26,8 +40,8 @@ export interface JobFlags extends ReportFlags {
   readonly report?: boolean;
 }
 
-/** What a job may use of the machine. */
-interface JobResources {
+/** What a job may use of the machine, or of a cluster. */
+interface JobResources extends Pick<JobContext, "workers" | "memoryBytes" | "cluster" | "clusterTasks"> {
   readonly workers: number;
   /** Bytes that all processes of a job may hold; undefined for 80 % of the machine's memory. */
   readonly memoryBytes: number | undefined;
@@ -63,10 +77,26 @@ export function withJobFlags(command: Command): Command {
   return withReportFlags(inputs);
 }
 
+/** Adds the flags of the commands that run a job, or may have one run. */
+export function withEngineFlags(command: Command): Command {
+  return command
+    .option(
+      "--engine <url>",
+      `a Ray cluster to compute on, as ray://<host>:<port>, in place of this machine [env: ${ENGINE_VARIABLES.url}]`,
+    )
+    .option(
+      "--engine-insecure",
+      `take a cluster on this machine without a token [env: ${ENGINE_VARIABLES.insecure}]`,
+    );
+}
+
 /** Adds the flags that every command takes that reads blobs as a job does. */
 export function withReportFlags(command: Command): Command {
   return command
-    .option("--workers <n>", "processes that fit at the same time; by default one a core")
+    .option(
+      "--workers <n>",
+      "processes that fit at the same time; by default one a core, or all that a cluster has",
+    )
     .addOption(
       new Option("--log <format>", "how stderr speaks").choices(["text", "json"] as const).default("text"),
     )
@@ -125,7 +155,54 @@ function resourcesOf(flags: ReportFlags, env: NodeJS.ProcessEnv, faults: Fault[]
       message: `must be a number of bytes, got ${JSON.stringify(memory)}`,
     });
   }
-  return { workers: Number(workers), memoryBytes: memory === undefined ? undefined : Number(memory) };
+  const cluster = clusterOf(flags, env, faults);
+  return {
+    workers: Number(workers),
+    memoryBytes: memory === undefined ? undefined : Number(memory),
+    cluster,
+    clusterTasks: cluster === undefined || flags.workers === undefined ? undefined : Number(workers),
+  };
+}
+
+/** The cluster that flags or environment name, if any. @throws MucastError invalid_request. */
+export function engineOf(flags: EngineFlags, env: NodeJS.ProcessEnv): ClusterEngine | undefined {
+  const faults: Fault[] = [];
+  const cluster = clusterOf(flags, env, faults);
+  if (faults.length > 0) throw invalidRequest(faults);
+  return cluster;
+}
+
+/** Undefined where jobs compute on this machine. */
+function clusterOf(flags: EngineFlags, env: NodeJS.ProcessEnv, faults: Fault[]): ClusterEngine | undefined {
+  const given = flags.engine ?? (env[ENGINE_VARIABLES.url] || undefined);
+  const insecure = flags.engineInsecure ?? isOn(env, faults);
+  if (given === undefined) {
+    if (flags.engineInsecure) faults.push({ path: "--engine-insecure", message: "goes with --engine" });
+    return undefined;
+  }
+  const path = flags.engine === undefined ? ENGINE_VARIABLES.url : "--engine";
+  const url = given.trim();
+  const message = engineUrlFault(url);
+  if (message !== undefined) faults.push({ path, message });
+  else if (insecure) {
+    const fault = insecureFault(url);
+    const name = flags.engineInsecure ? "--engine-insecure" : ENGINE_VARIABLES.insecure;
+    if (fault !== undefined) faults.push({ path: name, message: fault });
+  }
+  return { url, insecure };
+}
+
+function isOn(env: NodeJS.ProcessEnv, faults: Fault[]): boolean {
+  const text = env[ENGINE_VARIABLES.insecure]?.trim() || "false";
+  if (text === "true" || text === "false") return text === "true";
+  const message = `must be true or false, got ${JSON.stringify(text.slice(0, 100))}`;
+  faults.push({ path: ENGINE_VARIABLES.insecure, message });
+  return false;
+}
+
+/** What a command does with the lines on its cluster. */
+export function noticeOf(reporter: Reporter): (line: string) => void {
+  return (line) => reporter.write({ level: "info", engine: line }, printable(`engine: ${line}`));
 }
 
 /** Reports on stderr, as the flags want it. */

@@ -4,7 +4,15 @@ import { blobPolicy } from "../blob/policy.ts";
 import { counted, printable } from "../contract/errors/wording.ts";
 import { REPLAY_EXITS, type ReplayBlob } from "../contract/output/replay-blob.ts";
 import { replayOutput } from "../replay/replay.ts";
-import { configText, jobResources, type ReportFlags, reporterOf, withReportFlags } from "./job-options.ts";
+import {
+  configText,
+  jobResources,
+  noticeOf,
+  type ReportFlags,
+  reporterOf,
+  withEngineFlags,
+  withReportFlags,
+} from "./job-options.ts";
 import { untilSignal } from "./terminal/signals.ts";
 import { table } from "./terminal/table.ts";
 
@@ -34,7 +42,7 @@ export function addReplay(program: Command): void {
     .option("--data-extractor-url <location>", "the data-extraction blob, likewise")
     .option("--config <file|json>", "the job's config, for an output of a version that did not keep it")
     .option("--portable", "pin the kernels, as is done by itself where the output records that");
-  withReportFlags(command)
+  withReportFlags(withEngineFlags(command))
     .addHelpText("after", HELP)
     .action(async (flags: ReplayFlags) => {
       const resources = jobResources(flags, process.env);
@@ -52,6 +60,7 @@ export function addReplay(program: Command): void {
         const verdict = await untilSignal((signal) =>
           replayOutput(request, {
             ...resources,
+            notice: noticeOf(reporter),
             portable: flags.portable,
             policy,
             report: reporter.report,

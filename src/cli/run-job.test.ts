@@ -12,6 +12,7 @@ import {
 } from "../../test/end-to-end/command.ts";
 import { type BlobPair, newFolder, removeFolders, writeMarket } from "../../test/end-to-end/job-runs.ts";
 import { cleanMarket } from "../../test/end-to-end/market.ts";
+import { FakeGateway } from "../../test/engine/fake-gateway.ts";
 import { FolderStore } from "../blob/folder/folder-store.ts";
 import { readStatus } from "../executors/status-reader.ts";
 
@@ -32,6 +33,38 @@ async function newPlace() {
   const blobUrl = await newFolder();
   return { blobUrl, read: () => readStatus(new FolderStore(blobUrl, "file:"), "op", 2) };
 }
+
+test("a job on a cluster starts its gateway with the token in its environment alone, and ends with what that says", {
+  timeout: 600_000,
+}, async (t) => {
+  const folder = await newFolder();
+  const fake = new FakeGateway(folder);
+  t.after(() => fake.close());
+  const token = "0123456789abcdef";
+  const env = { MUCAST_PYTHON: fake.python, RAY_AUTH_TOKEN: token };
+  const args = jobArguments(pair, QUICK, "--blob-url", folder, "--log", "json");
+  const { ended } = await startMucast([...args, "--engine", "ray://127.0.0.1:10001"], { env });
+  const gateway = await fake.started();
+  assert.ok(gateway.args.join(" ").includes("mucast_engine cluster"));
+  assert.ok(gateway.args.join(" ").endsWith("--engine ray://127.0.0.1:10001"));
+  assert.doesNotMatch(gateway.args.join(" "), /insecure/);
+  assert.equal(gateway.env.RAY_AUTH_TOKEN, token);
+  gateway.greet();
+  gateway.say({ event: "slots", slots: 1, added: [], lost: [{ name: "n2", reason: `${token} was lost` }] });
+  await gateway.started();
+  gateway.say({ event: "failed", code: "engine_unavailable", message: `no node takes ${token}`, data: {} });
+  const { code, stdout, stderr } = await ended;
+  assert.deepEqual([code, stdout], [4, ""]);
+  assert.doesNotMatch(stderr, new RegExp(token));
+  const lines = jsonLines(stderr);
+  assert.ok(
+    lines.some(
+      ({ engine }) => engine === "the cluster runs 1 task at a time now: lost n2 (<token> was lost)",
+    ),
+  );
+  const { code: problem, detail } = lines.at(-1)!;
+  assert.deepEqual([problem, detail], ["engine_unavailable", "ray://127.0.0.1:10001: no node takes <token>"]);
+});
 
 describe("a job whose service reads its status", { concurrency: 2, timeout: 600_000 }, () => {
   test("leaves its record and its timings beside its output", async () => {

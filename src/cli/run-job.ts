@@ -19,7 +19,14 @@ import { shownProblem } from "../contract/problems/shown-problem.ts";
 import { namedUrls, runOperation } from "../executors/run-operation.ts";
 import { StatusWriter } from "../executors/status-writer.ts";
 import type { JobContext, JobRequest } from "../jobs/shared/job.ts";
-import { type JobFlags, jobInputs, reporterOf, withJobFlags } from "./job-options.ts";
+import {
+  type JobFlags,
+  jobInputs,
+  noticeOf,
+  reporterOf,
+  withEngineFlags,
+  withJobFlags,
+} from "./job-options.ts";
 import { checkReportPlace, writeJobReport } from "./job-report.ts";
 import { untilSignal } from "./terminal/signals.ts";
 
@@ -55,7 +62,7 @@ const REPORT = "draw what the output is worth, as an HTML file beside it (see mu
 
 /** Adds a command that runs a job and prints its result record. */
 function addJobCommand(program: Command, job: JobCommand): void {
-  withJobFlags(program.command(job.name))
+  withEngineFlags(withJobFlags(program.command(job.name)))
     .option("--portable", PORTABLE)
     .option("--report", REPORT)
     .description(job.description)
@@ -63,7 +70,11 @@ function addJobCommand(program: Command, job: JobCommand): void {
     .action(async (flags: JobFlags) => {
       const kind = operationKind(job.name, process.env);
       const mayLack = kind.operation === "replay" ? "any" : "nothing";
-      const { workers, memoryBytes, ...inputs } = jobInputs(flags, process.env, mayLack);
+      const { workers, memoryBytes, cluster, clusterTasks, ...inputs } = jobInputs(
+        flags,
+        process.env,
+        mayLack,
+      );
       if (flags.report) checkReportPlace(inputs.blobUrl);
       const reporter = reporterOf(flags, { tickersShown: TICKERS_SHOWN, workers });
       try {
@@ -76,7 +87,8 @@ function addJobCommand(program: Command, job: JobCommand): void {
           const { portable = kind.options.portable } = flags;
           const options = portable === undefined ? kind.options : { ...kind.options, portable };
           const run: Run = (asked, given) => runOperation({ ...kind, options }, asked, given);
-          const context = { workers, memoryBytes, policy, report: reporter.report, signal };
+          const means = { workers, memoryBytes, cluster, clusterTasks, notice: noticeOf(reporter) };
+          const context = { ...means, policy, report: reporter.report, signal };
           const attempt = statusAttempt(process.env);
           if (attempt === undefined) return run(request, context);
           const log = (message: string) =>

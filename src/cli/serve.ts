@@ -1,15 +1,20 @@
 import { type Command, Option } from "commander";
 import { MucastError } from "../contract/errors/errors.ts";
-import { findEnvironment, SETUP_COMMANDS } from "../engine/environment/environment.ts";
+import { findEnvironment, SETUP_COMMANDS, type UserEnvironment } from "../engine/environment/environment.ts";
 import type { ServiceSettings, SettingFlags } from "../service/settings/load-settings.ts";
 import { onEndSignal } from "./terminal/signals.ts";
 
-/** The flags of `mucast serve`: each gives the setting of its key, and `settings` names the settings file. */
+/** The flags of `mucast serve`: each gives the setting of its key, one without a value `true`; `settings` names the settings file. */
 const FLAGS = {
   host: ["--host <address>", "address to listen on [env: MUCAST_HOST]"],
   port: ["--port <number>", "port to listen on; 0 takes a free one [env: MUCAST_PORT]"],
   data_dir: ["--data-dir <folder>", "database and blobs [env: MUCAST_DATA_DIR]"],
   public_url: ["--public-url <url>", "how callers reach it [env: MUCAST_PUBLIC_URL]"],
+  engine: ["--engine <url>", "Ray cluster that jobs compute on [env: MUCAST_ENGINE_URL]"],
+  engine_insecure: [
+    "--engine-insecure",
+    "a cluster on this machine needs no token [env: MUCAST_ENGINE_INSECURE]",
+  ],
   settings: ["--settings <file>", "settings as JSON; see docs/configuration.md [env: MUCAST_SETTINGS]"],
 } as const;
 
@@ -24,7 +29,9 @@ export function addServe(program: Command): void {
   }));
   for (const { option } of options) command.addOption(option);
   command.addHelpText("after", HELP).action(async (values: SettingFlags) => {
-    await serve(Object.fromEntries(options.map(({ key, option }) => [key, values[option.attributeName()]])));
+    await serve(
+      Object.fromEntries(options.map(({ key, option }) => [key, values[option.attributeName()]?.toString()])),
+    );
   });
 }
 
@@ -49,7 +56,7 @@ async function serve(flags: SettingFlags): Promise<void> {
   process.stdout.on("error", () => undefined);
   const service = await startService(settings);
   const address = settings.public_url?.replace(/\/+$/, "") ?? service.address;
-  process.stdout.write(await welcome(address, settings, hasEngine(settings)));
+  process.stdout.write(await welcome(address, settings, missingEnvironment(settings)));
   await stopped;
   exitAfter((settings.drain_seconds + CLOSING_SECONDS) * 1_000);
   await service.close();
@@ -63,14 +70,15 @@ const RUNS_HERE: Readonly<Record<ServiceSettings["executor"], boolean>> = {
   "container-apps": false,
 };
 
-/** Whether jobs can run: where this machine runs them, whether it has the Python environment. */
-function hasEngine({ executor }: ServiceSettings): boolean {
-  if (!RUNS_HERE[executor]) return true;
+/** The Python environment without which jobs fail, where this machine runs them and lacks it. */
+function missingEnvironment({ executor, engine }: ServiceSettings): UserEnvironment | undefined {
+  if (!RUNS_HERE[executor]) return undefined;
+  const needed = engine === undefined ? "ml" : "ray";
   try {
-    findEnvironment("ml");
-    return true;
+    findEnvironment(needed);
+    return undefined;
   } catch (error) {
-    if (error instanceof MucastError) return false;
+    if (error instanceof MucastError) return needed;
     throw error;
   }
 }
@@ -89,12 +97,16 @@ const WAIT_SECONDS = 60;
 
 /**
  * What `mucast serve` prints: its address, and lines of curl that run a job on the example blobs.
- * @param hasEngine whether there is a Python environment, without which jobs fail.
+ * @param missing the Python environment that is not there, without which jobs fail.
  */
-async function welcome(address: string, settings: WelcomeSettings, hasEngine: boolean): Promise<string> {
+async function welcome(
+  address: string,
+  settings: WelcomeSettings,
+  missing: UserEnvironment | undefined,
+): Promise<string> {
   const { submitLine, uploadLines } = await import("../service/http/page/quick-start.ts");
   const asking = { origin: address, hasCredentials: settings.auth !== "none" };
-  const first = [...firstSteps(settings), ...(hasEngine ? [] : [NO_ENGINE])];
+  const first = [...firstSteps(settings), ...(missing === undefined ? [] : [noEngine(missing)])];
   const lines = [...uploadLines(asking), submitLine(asking, WAIT_SECONDS)];
   return `mucast listens on ${address}
 ${first.map((step) => `\n${step}\n`).join("")}
@@ -112,7 +124,9 @@ ${indented(lines.join("\n"))}
 /** As this process was called: `npm run mucast` in a checkout, which may have no `mucast` to call. */
 const COMMAND = process.env.npm_lifecycle_event === "mucast" ? "npm run --silent mucast --" : "mucast";
 
-const NO_ENGINE = `There is no Python environment, so jobs will fail: \`${SETUP_COMMANDS.ml}\` makes it.`;
+function noEngine(missing: UserEnvironment): string {
+  return `There is no Python environment, so jobs will fail: \`${SETUP_COMMANDS[missing]}\` makes it.`;
+}
 
 /** What a caller needs before the lines work. */
 function firstSteps({ auth, oidc_issuer, database_url, data_dir }: WelcomeSettings): string[] {

@@ -22,12 +22,13 @@ export function addValidate(program: Command): void {
     .description("tell what a job would understand of both blobs and the config; train nothing")
     .addHelpText("after", HELP)
     .action(async (flags: JobFlags) => {
-      const { workers, memoryBytes: _, ...inputs } = jobInputs(flags, process.env);
+      const { workers, featureUrl, dataExtractorUrl, config, blobUrl } = jobInputs(flags, process.env);
+      const request = { featureUrl, dataExtractorUrl, config, blobUrl, id: "validate" };
       const reporter = reporterOf(flags);
       try {
-        const policy = blobPolicy({ ...process.env, BLOB_URL: inputs.blobUrl });
+        const policy = blobPolicy({ ...process.env, BLOB_URL: blobUrl });
         const { error, ...preview } = await untilSignal((signal) =>
-          validateJob({ ...inputs, id: "validate" }, { workers, policy, report: reporter.report, signal }),
+          validateJob(request, { workers, policy, report: reporter.report, signal }),
         );
         for (const warning of preview.warnings) reporter.warn(warning);
         process.stdout.write(flags.log === "json" ? `${JSON.stringify(preview)}\n` : asText(preview));

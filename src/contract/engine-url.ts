@@ -1,4 +1,5 @@
-import type { Fault } from "./errors/errors.ts";
+import { MucastError } from "./errors/errors.ts";
+import { isLoopbackName } from "./machine/loopback.ts";
 
 /** A Ray cluster that jobs compute on in place of this machine. */
 export interface ClusterEngine {
@@ -8,49 +9,57 @@ export interface ClusterEngine {
   readonly insecure: boolean;
 }
 
-/** What is asked for, and how an error calls both. */
-interface AskedEngine {
-  readonly url: string;
-  readonly insecure: boolean;
-  readonly names: { readonly url: string; readonly insecure: string };
-}
+/** The variables that name a cluster. Its token and certificates stand in those that Ray reads itself. */
+export const ENGINE_VARIABLES = { url: "MUCAST_ENGINE_URL", insecure: "MUCAST_ENGINE_INSECURE" } as const;
 
-const EXAMPLE = "ray://<host>:<port>, such as ray://head.example:10001";
+const EXAMPLE = "must be ray://<host>:<port>, such as ray://head.example:10001";
 const LONGEST = 300;
-
-/** The cluster that a URL names. @returns faults where it names none, or one that may not be used without a token. */
-export function clusterEngine({ url: text, insecure, names }: AskedEngine): ClusterEngine | readonly Fault[] {
-  const url = text.length <= LONGEST && URL.canParse(text) ? new URL(text) : undefined;
-  const faulty = (what: string): readonly Fault[] => [
-    { path: names.url, message: `must be ${EXAMPLE}${what}${shown(text)}` },
-  ];
-  if (url?.protocol !== "ray:") return faulty("");
-  if (`${url.username}${url.password}` !== "")
-    return faulty(
-      ", without a user name or a password; a token comes from RAY_AUTH_TOKEN or RAY_AUTH_TOKEN_PATH",
-    );
-  if (!HOST.test(url.hostname)) return faulty(", and needs a host");
-  if (url.port === "" || url.port === "0")
-    return faulty(", and needs the port of its Ray Client server, mostly 10001");
-  if (!/^\/?$/.test(url.pathname) || `${url.search}${url.hash}` !== "")
-    return faulty(", with nothing behind the port");
-  if (insecure && !isLoopback(url.hostname)) {
-    const message =
-      `goes with a cluster on this machine alone, as 127.0.0.1, and ${url.hostname} is another one, whose network could run ` +
-      "anything on it: start the cluster with RAY_AUTH_MODE=token, and give its token in RAY_AUTH_TOKEN or RAY_AUTH_TOKEN_PATH";
-    return [{ path: names.insecure, message }];
-  }
-  return { url: `ray://${url.hostname.toLowerCase()}:${url.port}`, insecure };
-}
-
 const HOST = /^([\w.-]+|\[[\da-f:.]+\])$/i;
 
-/** By its name: what another name resolves to may change. */
-function isLoopback(host: string): boolean {
-  return /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/i.test(host);
+/** What is wrong with the URL of a cluster; undefined where nothing is. Shows no password. */
+export function engineUrlFault(text: string): string | undefined {
+  const got = text.includes("@") ? "" : `; got ${JSON.stringify(text.slice(0, LONGEST))}`;
+  const url = text.length <= LONGEST && URL.canParse(text) ? new URL(text) : undefined;
+  if (url?.protocol !== "ray:") return `${EXAMPLE}${got}`;
+  if (`${url.username}${url.password}` !== "") {
+    return `${EXAMPLE}, without a user name and a password: the token comes from RAY_AUTH_TOKEN or RAY_AUTH_TOKEN_PATH`;
+  }
+  if (!HOST.test(url.hostname)) return `${EXAMPLE}, and lacks a host${got}`;
+  if (url.port === "" || url.port === "0") {
+    return `${EXAMPLE}, and lacks the port of the cluster's Ray Client server, which is 10001 by default${got}`;
+  }
+  const isLonger = !/^\/?$/.test(url.pathname) || `${url.search}${url.hash}` !== "";
+  return isLonger ? `${EXAMPLE}, with nothing behind the port${got}` : undefined;
 }
 
-/** The value, unless it may hold a password. */
-function shown(text: string): string {
-  return text.includes("@") ? "" : `; got ${JSON.stringify(text.slice(0, LONGEST))}`;
+/** Why a cluster may not be used without a token; undefined where it may. @param url a right one. */
+export function insecureFault(url: string): string | undefined {
+  const { hostname } = new URL(url);
+  if (isLoopbackName(hostname)) return undefined;
+  return (
+    `is for a cluster on this machine alone, such as ray://127.0.0.1:10001: ${hostname} is elsewhere, and a cluster without a ` +
+    "token runs the code of all that reach it; start it with RAY_AUTH_MODE=token, and give its token in RAY_AUTH_TOKEN or " +
+    "RAY_AUTH_TOKEN_PATH"
+  );
+}
+
+/** The cluster of a service's settings. @throws MucastError invalid_request where it may not be used so. */
+export function clusterOf(settings: {
+  readonly engine?: string | undefined;
+  readonly engine_insecure: boolean;
+}): ClusterEngine | undefined {
+  const { engine: url, engine_insecure: insecure } = settings;
+  if (url === undefined) return undefined;
+  const fault = insecure ? insecureFault(url) : undefined;
+  if (fault === undefined) return { url, insecure };
+  throw new MucastError("invalid_request", `engine_insecure ${fault}`, { path: "engine_insecure" });
+}
+
+/** The cluster as environment variables, for a job on another machine. */
+export function engineEnv({
+  engine: url,
+}: {
+  readonly engine?: string | undefined;
+}): Readonly<Record<string, string>> {
+  return url === undefined ? {} : { [ENGINE_VARIABLES.url]: url };
 }

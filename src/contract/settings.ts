@@ -2,6 +2,7 @@ import { availableParallelism } from "node:os";
 import { z } from "zod";
 import { EVENT_TYPES } from "./api/stored-event.ts";
 import { BLOB_BOUNDS } from "./blob-limits.ts";
+import { ENGINE_VARIABLES, engineUrlFault } from "./engine-url.ts";
 import { defaultMemoryBytes, defaultRequestMemoryBytes } from "./machine/machine-memory.ts";
 
 /** The unit of a limit. */
@@ -42,6 +43,12 @@ function isPlainUrl(text: string): boolean {
 }
 
 const port = count(0, 65_535);
+
+/** `true` and `false`, also as words of a variable. */
+const onOff = z.preprocess(
+  (value) => (value === "true" ? true : value === "false" ? false : value),
+  z.boolean(),
+);
 
 /** A receiver of events, which only the operator can configure. */
 const webhookSchema = z.strictObject({
@@ -192,6 +199,21 @@ export const settingsSchema = z.strictObject({
     .optional()
     .describe("Resource group of the Container Apps jobs `ml-worker-job` and `dl-job`.")
     .register(settingNames, { env: "MUCAST_AZURE_RESOURCE_GROUP" }),
+  engine: z
+    .string()
+    .superRefine((text, context) => {
+      const message = engineUrlFault(text);
+      if (message !== undefined) context.addIssue({ code: "custom", message });
+    })
+    .optional()
+    .describe(
+      "Ray cluster that jobs compute on, as ray://<host>:<port>; this machine by default. Its token comes from `RAY_AUTH_TOKEN` or `RAY_AUTH_TOKEN_PATH`.",
+    )
+    .register(settingNames, { env: ENGINE_VARIABLES.url, flag: "--engine" }),
+  engine_insecure: onOff
+    .default(false)
+    .describe("Whether a cluster on a loopback address may be used without a token.")
+    .register(settingNames, { env: ENGINE_VARIABLES.insecure, flag: "--engine-insecure" }),
   cores: count(1, 1_024)
     .default(availableParallelism())
     .meta({ shownDefault: "all of the machine" })

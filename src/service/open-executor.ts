@@ -1,5 +1,6 @@
 import type { BlobStore } from "../blob/store.ts";
 import { DEFAULT_BLOB_LIMITS, limitsEnv } from "../contract/blob-limits.ts";
+import { clusterOf, engineEnv } from "../contract/engine-url.ts";
 import type { Executor } from "../executors/executor.ts";
 import { readStatus } from "../executors/status-reader.ts";
 import type { ServiceUrls } from "./blobs/input-urls.ts";
@@ -29,6 +30,7 @@ const OPENERS: Readonly<Record<ServiceSettings["executor"], (parts: ExecutorPart
       env,
       warm: true,
       memoryBytes: settings.memory_bytes,
+      cluster: clusterOf(settings),
       jobs: Math.min(settings.concurrent_jobs, settings.cores),
       log: (line, operation_id) => log.info({ operation_id, line }, "a job process said"),
     });
@@ -39,7 +41,7 @@ const OPENERS: Readonly<Record<ServiceSettings["executor"], (parts: ExecutorPart
       subscription: settings.azure_subscription,
       resourceGroup: settings.azure_resource_group,
       container: urls.policy.container,
-      settings: limitsEnv(urls.policy.limits ?? DEFAULT_BLOB_LIMITS),
+      settings: { ...limitsEnv(urls.policy.limits ?? DEFAULT_BLOB_LIMITS), ...engineEnv(settings) },
       readStatus: (id, attempt, space = "") => readStatus(store.within(space), id, attempt),
       onPollFailed: (message, order) => log.warn({ operation_id: order.id, attempt: order.attempt }, message),
     });

@@ -1,6 +1,7 @@
 import type { BlobStore } from "../blob/store.ts";
 import type { QueueView } from "../contract/api/queue-view.ts";
 import { parsePayload } from "../contract/config/payload.ts";
+import { clusterOf } from "../contract/engine-url.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { causeOf, codeOf } from "../contract/errors/system-error.ts";
 import { readStatus } from "../executors/status-reader.ts";
@@ -62,6 +63,7 @@ export async function startService(
   env: NodeJS.ProcessEnv = process.env,
 ): Promise<RunningService> {
   checkAuthAllowed(settings);
+  clusterOf(settings);
   const resources = new OpenResources();
   try {
     return await start(settings, env, resources);

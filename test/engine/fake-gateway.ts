@@ -31,6 +31,7 @@ export interface Request {
   readonly id: number;
   readonly cpus?: number;
   readonly gpus?: number;
+  readonly node?: string;
   readonly task?: { readonly predictions: { readonly ref: string } };
 }
 

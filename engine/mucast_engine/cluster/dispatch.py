@@ -143,12 +143,16 @@ class Dispatch:
             message,
             request,
             request.cpus,
-            sorted({*self.muster.membership.avoid, *avoid}),
+            sorted({*self.muster.membership.avoid, *avoid, *self._elsewhere(request.node)}),
             still_wanted=lambda: self._runs.of(attempt.key) is not None,
             taken=partial(setattr, attempt, "handle"),
             done=lambda answer: self._loop.call(lambda: self._on_answer(attempt, answer)),
             failed=lambda error: self._loop.call(lambda: self._on_answer(attempt, error)),
         )
+
+    def _elsewhere(self, node: str | None) -> list[str]:
+        """The nodes that a task for `node` alone may not go to."""
+        return [] if node is None else [one.id for one in self.muster.membership.members if one.name != node]
 
     def _on_answer(self, attempt: Attempt, answer: Any) -> None:
         """What `run_task` returned, or the exception in its place."""

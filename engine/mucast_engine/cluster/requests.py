@@ -23,6 +23,8 @@ class TaskRequest(NamedTuple):
     """The files that it writes."""
     cpus: float
     gpus: float
+    node: str | None
+    """The name of the one node that may run it."""
 
 
 def read_task(header: dict[str, Any], text: bytes) -> TaskRequest:
@@ -38,6 +40,7 @@ def read_task(header: dict[str, Any], text: bytes) -> TaskRequest:
         outputs=list(outputs_of(task)),
         cpus=float(header.get("cpus", task.get("threads", 1))),
         gpus=float(header.get("gpus", 1 if device.startswith("cuda") else 0)),
+        node=header.get("node"),
     )
 
 

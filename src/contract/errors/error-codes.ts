@@ -102,9 +102,9 @@ export const ERROR_TABLE = {
   engine_unavailable: {
     status: 500,
     exit: 4,
-    title: "The Python engine is not installed",
+    title: "The engine is not installed, or its cluster cannot be used",
     advice:
-      "Run `mucast setup` (`mucast setup --dl` for run_dl_job), or name a ready interpreter in MUCAST_PYTHON.",
+      "Run `mucast setup` (`mucast setup --dl` for run_dl_job, `mucast setup --ray` for a cluster), or name a ready interpreter in MUCAST_PYTHON; with a cluster do what the message says, and `mucast doctor --engine <url>` looks at it.",
   },
   engine_crashed: {
     status: 500,

@@ -201,6 +201,8 @@ describe("a pool with a cluster", options, () => {
     assert.deepEqual(await asked({ task: "train_network", device: "cpu" }), [undefined, undefined]);
     assert.deepEqual(await asked({ task: "device", device: "auto" }), [undefined, undefined]);
     assert.deepEqual(await asked(task("A")), [undefined, undefined]);
+    void pool.run(task("B"), { node: "g" }).catch(() => undefined);
+    assert.equal((await started.started()).node, "g");
   });
 
   test("cancels a task, and has its end before it rejects", async () => {

@@ -3,6 +3,8 @@ import type { EngineTask, TaskProgress } from "./protocol.ts";
 /** A task that a caller of the pool waits for. Each attempt at it is a request of its own to the engine, with a new id. */
 export interface PendingTask {
   readonly task: EngineTask;
+  /** The node of a cluster that it has to run on. */
+  readonly node?: string | undefined;
   readonly onProgress: ((progress: TaskProgress) => void) | undefined;
   /** Resolves or rejects the caller's promise. */
   readonly settle: (outcome: { readonly result: unknown } | { readonly error: unknown }) => void;

@@ -61,6 +61,8 @@ interface RunOptions<T extends EngineTask = EngineTask> {
   /** Kills the worker of this task, and whatever it started, at once. */
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: ProgressOf<T>) => void;
+  /** The node of a cluster that it has to run on, by its name; the cluster chooses by default. */
+  readonly node?: string | undefined;
 }
 
 /** How the pool's log line about a worker's death begins. */
@@ -124,7 +126,8 @@ export class EnginePool {
       send: (request, task) => this.#host.send(request, task),
       killHost: () => this.#host.kill(),
       killGraceMilliseconds: killGraceMilliseconds ?? (cluster && CLUSTER_KILL_GRACE_MILLISECONDS),
-      resources: cluster && resourcesOf,
+      resources:
+        cluster && (({ task, node }) => ({ ...resourcesOf(task), ...(node === undefined ? {} : { node }) })),
     });
     this.#host = new EngineHost({
       ...options,
@@ -152,13 +155,14 @@ export class EnginePool {
    *   with `ticker` where the worker died twice on it, `engine_unavailable`, or `canceled` after `close`; the reason
    *   of `signal` where that was aborted, once the task's worker has ended.
    */
-  run<T extends EngineTask>(task: T, { signal, onProgress }: RunOptions<T> = {}): Promise<ResultOf<T>> {
+  run<T extends EngineTask>(task: T, { signal, onProgress, node }: RunOptions<T> = {}): Promise<ResultOf<T>> {
     if (signal?.aborted) return Promise.reject(signal.reason);
     if (this.#failure) return Promise.reject(this.#failure);
     return new Promise((resolve, reject) => {
       const onAbort = () => this.#abort(pending, signal?.reason);
       const pending: PendingTask = {
         task,
+        node,
         // The engine reports for a task what the protocol states for its kind.
         onProgress: onProgress as PendingTask["onProgress"],
         deaths: [],

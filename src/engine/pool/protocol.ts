@@ -166,6 +166,8 @@ export interface ChangedSlots {
 export interface TaskResources {
   readonly cpus?: number;
   readonly gpus?: number;
+  /** The name of the one node that may run it. */
+  readonly node?: string;
 }
 
 export interface TaskFault {

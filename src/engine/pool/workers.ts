@@ -1,5 +1,5 @@
 import type { PendingTask } from "./engine-task.ts";
-import type { EngineRequest, EngineTask, TaskResources } from "./protocol.ts";
+import type { EngineRequest, TaskResources } from "./protocol.ts";
 
 /** A worker process, or a slot of a cluster, from the request to start it until the host reports its end. */
 export interface Worker {
@@ -33,7 +33,7 @@ interface WorkersOptions {
   /** How long the host may take to report the end of a worker that it was asked to kill. */
   readonly killGraceMilliseconds?: number | undefined;
   /** What a task takes of a cluster; on this machine every worker has one core. */
-  readonly resources?: ((task: EngineTask) => TaskResources) | undefined;
+  readonly resources?: ((task: PendingTask) => TaskResources) | undefined;
 }
 
 const KILL_GRACE_MILLISECONDS = 4_000;
@@ -89,7 +89,7 @@ export class Workers {
     const id = ++this.#counter;
     worker.busy = { id, task };
     const { label: _, ...sent } = task.task;
-    this.#send({ op: "task", worker: worker.number, id, ...this.#resources?.(task.task) }, sent);
+    this.#send({ op: "task", worker: worker.number, id, ...this.#resources?.(task) }, sent);
   }
 
   /** The task of attempt `id`. */

@@ -13,6 +13,7 @@ import type { BudgetedProcess } from "./memory-budget.ts";
 import {
   type FromJob,
   type JobEnd,
+  type JobMeans,
   type JobStorage,
   LONGEST_MESSAGE,
   MESSAGE_DESCRIPTOR,
@@ -21,9 +22,7 @@ import {
 } from "./messages.ts";
 import { killGroup, killSession, processesOfSession } from "./process-group.ts";
 
-export interface ChildOptions extends JobStorage {
-  /** Bytes that the job may hold, in the process and all that it starts. */
-  readonly memoryBytes: number;
+export interface ChildOptions extends JobStorage, JobMeans {
   readonly env: Readonly<Record<string, string>>;
   /** Whether it starts an engine before it has an order. */
   readonly warm: boolean;
@@ -87,7 +86,7 @@ export class JobChild implements BudgetedProcess {
   /** How it ended, once it has. */
   #reason: string | undefined;
 
-  constructor({ env, warm, log, blobUrl, policy, memoryBytes }: ChildOptions) {
+  constructor({ env, warm, log, ...setup }: ChildOptions) {
     this.#child = spawn(process.execPath, [ENTRY, ...(warm ? [WARM_FLAG] : [])], {
       env,
       // A group and a session of its own, so that both can be killed whole.
@@ -117,7 +116,7 @@ export class JobChild implements BudgetedProcess {
       this.#print(`it told more than ${LONGEST_MESSAGE} characters at once; they were dropped`);
     const messages = this.#child.stdio[MESSAGE_DESCRIPTOR] as NodeJS.ReadableStream;
     onLines(messages, receive, { longest: LONGEST_MESSAGE, onLonger });
-    this.#send({ op: "setup", blobUrl, policy, memoryBytes });
+    this.#send({ op: "setup", ...setup });
   }
 
   /**

@@ -1,14 +1,18 @@
+import { CLUSTER_VARIABLES } from "../../engine/pool/cluster-secrets.ts";
+
 /**
  * What a job process gets of the service's environment: the variables that find programs, folders and certificates, and
- * where blobs are in Azure, the credentials for them. It gets neither the database's URL nor any key of the service.
+ * the credentials of blobs in Azure and of a cluster, where there is one. It gets neither the database's URL nor any key of
+ * the service.
  */
 export function jobEnvironment(
   env: Readonly<Record<string, string | undefined>>,
-  { azure }: { readonly azure: boolean },
+  { azure, cluster = false }: { readonly azure: boolean; readonly cluster?: boolean },
 ): Record<string, string> {
   return Object.fromEntries(
     Object.entries(env).flatMap(([name, value]) => {
-      const passed = PASSED_ON.test(name) || (azure && AZURE.test(name));
+      const isCredential = (azure && AZURE.test(name)) || (cluster && CLUSTER_VARIABLES.test(name));
+      const passed = PASSED_ON.test(name) || isCredential;
       return passed && value !== undefined ? [[name, value]] : [];
     }),
   );

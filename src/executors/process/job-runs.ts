@@ -132,12 +132,14 @@ export class JobRuns {
   async #result(order: JobOrder, report: Report, status: StatusWriter | undefined): Promise<JobEnd> {
     const { signal } = this.#stopping;
     const { policy, blobUrl } = storageOf(this.#setup!, order);
-    const { memoryBytes } = this.#setup!;
+    const { memoryBytes, cluster } = this.#setup!;
     const { id, featureUrl, dataExtractorUrl, config, workers, operation, options = {} } = order;
     const request = { id, featureUrl, dataExtractorUrl, config, blobUrl };
     const context = {
       workers,
       memoryBytes,
+      cluster,
+      notice: this.#log,
       policy,
       report,
       signal,

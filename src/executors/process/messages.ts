@@ -1,4 +1,5 @@
 import type { BlobPolicy } from "../../blob/policy.ts";
+import type { ClusterEngine } from "../../contract/engine-url.ts";
 import type { ExecutionEvent } from "../../contract/output/job-events.ts";
 import type { ResultRecord } from "../../contract/output/result-record.ts";
 import type { Timing } from "../../contract/output/status-blob.ts";
@@ -12,12 +13,20 @@ export interface JobStorage {
   readonly policy: BlobPolicy;
 }
 
+/** What a job may use. */
+export interface JobMeans {
+  /** Bytes that it may hold, in its process and all that it starts. */
+  readonly memoryBytes: number;
+  /** The cluster that it computes on; by default this machine. */
+  readonly cluster?: ClusterEngine | undefined;
+}
+
 /**
- * What the service writes to a job process's stdin, one JSON object a line: first the storage and the bytes that a job
- * may hold, then one order after the other. A stop ends the process.
+ * What the service writes to a job process's stdin, one JSON object a line: first the storage and what a job may use, then
+ * one order after the other. A stop ends the process.
  */
 export type ToJob =
-  | ({ readonly op: "setup"; readonly memoryBytes: number } & JobStorage)
+  | ({ readonly op: "setup" } & JobMeans & JobStorage)
   | { readonly op: "order"; readonly order: JobOrder }
   | { readonly op: "stop"; readonly reason: StopReason };
 

@@ -2,9 +2,16 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, describe, test } from "node:test";
-import { removeFolders } from "../../../test/end-to-end/job-runs.ts";
+import { newFolder, removeFolders } from "../../../test/end-to-end/job-runs.ts";
+import { FakeGateway } from "../../../test/engine/fake-gateway.ts";
 import type { ExecutionEnd, JobOrder } from "../executor.ts";
-import { type ExecutorTrial, type JobKind, type Tried, testExecutor } from "../executor-suite.testing.ts";
+import {
+  type ExecutorTrial,
+  type JobKind,
+  RecordingListener,
+  type Tried,
+  testExecutor,
+} from "../executor-suite.testing.ts";
 import {
   ENDLESS,
   executorIn,
@@ -180,4 +187,38 @@ describe("what a job process sees", options, () => {
         policy: { allowed: [], container: "https://account.blob.core.windows.net/c" },
       },
     ));
+
+  test("holds the token of the cluster that jobs compute on, never on a command line, and keeps no engine here", async () => {
+    const fake = new FakeGateway(await newFolder());
+    const logged: string[] = [];
+    const variables = { ...secrets, MUCAST_PYTHON: fake.python, RAY_AUTH_TOKEN: "s3cret-token" };
+    await withExecutor(
+      async (executor, sandbox) => {
+        await executor.ready();
+        const execution = await executor.start(orderOf(TINY, RIDGE), new RecordingListener());
+        const gateway = await fake.started();
+        gateway.greet();
+        gateway.say({ event: "slots", slots: 3, added: ["10.0.0.2"], lost: [] });
+        await gateway.started();
+        assert.match(gateway.args.join(" "), / cluster .*--engine ray:\/\/127\.0\.0\.1:10001 --insecure$/);
+        assert.match(seen(sandbox, "environ"), /RAY_AUTH_TOKEN=s3cret-token/);
+        assert.doesNotMatch(seen(sandbox, "environ"), /s3cret-[123]/);
+        assert.doesNotMatch(seen(sandbox, "cmdline"), /s3cret|mucast_engine\0host/);
+        gateway.say({ event: "failed", code: "engine_unavailable", message: "no token", data: {} });
+        const end = await execution.ended;
+        assert.equal(end.kind === "failed" && end.problem.code, "engine_unavailable");
+        assert.ok(
+          logged.includes("the cluster runs 3 tasks at a time now: came 10.0.0.2"),
+          logged.join("\n"),
+        );
+      },
+      {
+        warm: true,
+        env: { ...process.env, ...variables },
+        cluster: { url: "ray://127.0.0.1:10001", insecure: true },
+        log: (line) => logged.push(line),
+      },
+    );
+    await fake.close();
+  });
 });

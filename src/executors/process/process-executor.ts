@@ -1,4 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
+import type { ClusterEngine } from "../../contract/engine-url.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { defaultMemoryBytes } from "../../contract/machine/machine-memory.ts";
 import { startTimeOf } from "../../contract/machine/process-stat.ts";
@@ -26,6 +27,8 @@ export interface ProcessExecutorOptions extends JobStorage {
   readonly jobs?: number;
   /** Bytes that all job processes together may hold; by default 80 % of the machine's memory. */
   readonly memoryBytes?: number;
+  /** The cluster that jobs compute on; by default this machine. */
+  readonly cluster?: ClusterEngine | undefined;
   /** The environment of which job processes get a few variables; by default that of this process. */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
@@ -138,9 +141,18 @@ export class ProcessExecutor implements Executor {
   #spawn(warm: boolean): JobChild {
     const env = this.#env();
     if (warm) this.#standbyEnv = JSON.stringify(env);
-    const { blobUrl, policy, log } = this.#options;
+    const { blobUrl, policy, log, cluster } = this.#options;
+    const means = { memoryBytes: this.#memoryBytes, cluster };
     try {
-      const child = new JobChild({ env, warm, blobUrl, policy, log, memoryBytes: this.#memoryBytes });
+      // An engine on this machine would wait in vain.
+      const child = new JobChild({
+        env,
+        warm: warm && cluster === undefined,
+        blobUrl,
+        policy,
+        log,
+        ...means,
+      });
       this.#spawned.add(child);
       void child.ended.then(() => this.#spawned.delete(child));
       return child;
@@ -151,8 +163,8 @@ export class ProcessExecutor implements Executor {
   }
 
   #env(): Record<string, string> {
-    const { env = process.env, policy } = this.#options;
-    return jobEnvironment(env, { azure: policy.container !== undefined });
+    const { env = process.env, policy, cluster } = this.#options;
+    return jobEnvironment(env, { azure: policy.container !== undefined, cluster: cluster !== undefined });
   }
 }
 

@@ -34,9 +34,9 @@ export class WarmEngine {
     return this.#closed === undefined && this.#host.waits;
   }
 
-  /** Whether it can be the engine of such a job. A network's job gets an engine of its own: its libraries bring threads of their own; and so does a portable one. */
-  static suits({ environment, portable }: EngineNeed): boolean {
-    return environment === "ml" && portable !== true;
+  /** Whether it can be the engine of such a job. A network's job gets an engine of its own: its libraries bring threads of their own; and so does a portable one, or one on a cluster. */
+  static suits({ environment, portable, cluster }: EngineNeed): boolean {
+    return environment === "ml" && portable !== true && cluster === undefined;
   }
 
   readonly open: OpenEngine = (need) => {

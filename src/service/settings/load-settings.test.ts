@@ -83,6 +83,21 @@ test("all faults come at once, each with the flag, variable or file of its value
   assert.ok(data.faults!.some(({ suggestion }) => suggestion === "port"));
 });
 
+test("the cluster of jobs is a URL, and a switch of a variable or a flag is a word", () => {
+  const env = { MUCAST_ENGINE_URL: "ray://head.example:10001", MUCAST_ENGINE_INSECURE: "true" };
+  const { engine, engine_insecure } = loadSettings({}, env);
+  assert.deepEqual([engine, engine_insecure], ["ray://head.example:10001", true]);
+  assert.equal(loadSettings({ engine_insecure: "true" }, {}).engine_insecure, true);
+  assert.equal(loadSettings({ settings: settingsFile({ engine_insecure: true }) }, {}).engine_insecure, true);
+  assert.equal(loadSettings({}, {}).engine_insecure, false);
+  const { data } = faultOf(() => loadSettings({ engine: "head" }, { MUCAST_ENGINE_INSECURE: "1" }));
+  assert.deepEqual(
+    data.faults!.map(({ path }) => path),
+    ["--engine", "MUCAST_ENGINE_INSECURE"],
+  );
+  assert.match(data.faults![0]!.message, /must be ray:\/\/<host>:<port>/);
+});
+
 test("a public URL has no user name, query or fragment", () => {
   for (const url of [
     "https://a.example/?x=1",

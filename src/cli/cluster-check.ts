@@ -1,0 +1,105 @@
+import type { ClusterEngine } from "../contract/engine-url.ts";
+import { MucastError } from "../contract/errors/errors.ts";
+import { counted } from "../contract/errors/wording.ts";
+import type { Estimator } from "../contract/model-params/resolve.ts";
+import { findEnvironment } from "../engine/environment/environment.ts";
+import { LIBRARIES } from "../engine/environment/libraries.ts";
+import { EnginePool } from "../engine/pool/pool.ts";
+import type { Greeting } from "../engine/pool/protocol.ts";
+import { inWorkFolder } from "../jobs/shared/work-folder.ts";
+
+/** What a look at a cluster has found. */
+interface ClusterStatus {
+  /** Whether both jobs can run there. */
+  readonly ready: boolean;
+  /** For people. */
+  readonly lines: readonly string[];
+}
+
+const RIDGE = { library: "sklearn", class: "Ridge", params: { alpha: 1 } } as unknown as Estimator;
+const TRIAL = { task: "trial", estimator: RIDGE, scaler: "none", columns: 2 } as const;
+/** Fits whose median is the round trip. */
+const ROUNDS = 5;
+const NODES_SHOWN = 50;
+const GIB = 2 ** 30;
+
+/**
+ * Connects to a cluster as a job of each kind does, and runs a test fit on each of its nodes. A cluster that cannot be used
+ * is an answer, no error.
+ */
+export async function clusterStatus(cluster: ClusterEngine): Promise<ClusterStatus> {
+  const lines: string[] = [];
+  const titled = (ready: boolean): ClusterStatus => {
+    return { ready, lines: ["", `cluster ${cluster.url}: ${ready ? "ready" : "not ready"}`, ...lines] };
+  };
+  try {
+    const { python } = findEnvironment("ray");
+    await inWorkFolder(async (workFolder) => {
+      const start = (libraries: readonly string[]) =>
+        EnginePool.start({ python, libraries, workFolder, cluster });
+      lines.push(...(await withPool(start(LIBRARIES.ml), classicalLines)));
+      lines.push(...(await withPool(start(LIBRARIES.dl), networkLines)));
+    });
+    return titled(true);
+  } catch (error) {
+    if (!(error instanceof MucastError)) throw error;
+    lines.push(error.message);
+    return titled(false);
+  }
+}
+
+async function withPool<T>(pool: EnginePool, body: (pool: EnginePool) => Promise<T>): Promise<T> {
+  try {
+    return await body(pool);
+  } finally {
+    await pool.close();
+  }
+}
+
+async function classicalLines(pool: EnginePool): Promise<string[]> {
+  const start = performance.now();
+  const greeting = await pool.greeting;
+  const connected = performance.now() - start;
+  const { nodes, ray } = greeting.cluster!;
+  const fits = await Promise.all(
+    nodes.map(({ name, cpus }) => (cpus < 1 ? undefined : fitSeconds(pool, name))),
+  );
+  const rounds: number[] = [];
+  for (let round = 0; round < ROUNDS; round++) rounds.push(await fitSeconds(pool));
+  const slots = counted(greeting.slots!, "task");
+  return [
+    `ray     ${ray}, connected in ${seconds(connected / 1_000)}; ${slots} of one thread at a time`,
+    ...nodes.slice(0, NODES_SHOWN).map(({ name, cpus, gpus, memory_bytes }, i) => {
+      const fit = fits[i] === undefined ? "no core for tasks" : `test fit ${seconds(fits[i])}`;
+      return `node    ${name}: cores ${cpus}, GPUs ${gpus}, ${(memory_bytes / GIB).toFixed(1)} GiB, ${fit}`;
+    }),
+    ...(nodes.length > NODES_SHOWN ? [`        and ${nodes.length - NODES_SHOWN} more nodes`] : []),
+    `        round trip of a fit ${seconds(rounds.toSorted((a, b) => a - b)[(ROUNDS - 1) / 2]!)}`,
+    ...versionLines(greeting),
+    `        ${greeting.machine.processor}`,
+  ];
+}
+
+/** @param node by its name; any by default. */
+async function fitSeconds(pool: EnginePool, node?: string): Promise<number> {
+  const start = performance.now();
+  await pool.run(TRIAL, { node });
+  return (performance.now() - start) / 1_000;
+}
+
+async function networkLines(pool: EnginePool): Promise<string[]> {
+  const { device } = await pool.run({ task: "device", device: "auto" });
+  const greeting = await pool.greeting;
+  return [`        torch ${greeting.versions.torch}, networks on ${device}`];
+}
+
+function versionLines({ versions: { python, ...libraries } }: Greeting): string[] {
+  return [
+    `python  ${python}`,
+    ...Object.entries(libraries).map(([name, version]) => `        ${name} ${version}`),
+  ];
+}
+
+function seconds(value: number): string {
+  return `${value.toFixed(value < 1 ? 3 : 1)} s`;
+}

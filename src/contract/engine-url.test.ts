@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { clusterOf, engineEnv, engineUrlFault } from "./engine-url.ts";
+import { MucastError } from "./errors/errors.ts";
+
+test("the URL of a cluster is a scheme, a host and a port", () => {
+  for (const url of [
+    "ray://127.0.0.1:10001",
+    "ray://head.example:1/",
+    "ray://[::1]:10001",
+    "ray://ray-head.ns.svc:10001",
+  ]) {
+    assert.equal(engineUrlFault(url), undefined, url);
+  }
+});
+
+const FAULTS = {
+  "http://127.0.0.1:10001": /^must be ray:\/\/<host>:<port>.*; got "http:/,
+  "127.0.0.1:10001": /got "127/,
+  auto: /got "auto"/,
+  "": /got ""/,
+  "ray://": /lacks a host/,
+  "ray://head.example": /lacks the port .* 10001 by default; got/,
+  "ray://head.example:0": /lacks the port/,
+  "ray://head.example:99999": /must be ray/,
+  "ray://head.example:10001/path": /nothing behind the port/,
+  "ray://head.example:10001?token=a": /nothing behind the port/,
+  "ray://he ad:1": /must be ray/,
+};
+
+for (const [url, fault] of Object.entries(FAULTS)) {
+  test(`${JSON.stringify(url)} names no cluster, and the fault says why`, () => {
+    assert.match(engineUrlFault(url)!, fault);
+  });
+}
+
+test("a password in the URL is refused, and not shown", () => {
+  for (const url of ["ray://me:hunter2@head:10001", "http://me:hunter2@head", "ray://hunter2@head:10001"]) {
+    const fault = engineUrlFault(url)!;
+    assert.match(fault, /must be ray/);
+    assert.doesNotMatch(fault, /hunter2/);
+  }
+  assert.match(engineUrlFault("ray://me:pw@head:10001")!, /the token comes from RAY_AUTH_TOKEN/);
+});
+
+test("without a token a cluster on this machine alone may be used", () => {
+  for (const engine of ["ray://127.0.0.1:10001", "ray://localhost:10001", "ray://[::1]:10001"]) {
+    assert.deepEqual(clusterOf({ engine, engine_insecure: true }), { url: engine, insecure: true });
+  }
+  for (const engine of ["ray://10.0.0.7:10001", "ray://head.example:10001", "ray://127.evil.example:10001"]) {
+    assert.deepEqual(clusterOf({ engine, engine_insecure: false }), { url: engine, insecure: false });
+    assert.throws(
+      () => clusterOf({ engine, engine_insecure: true }),
+      (error) =>
+        error instanceof MucastError &&
+        error.code === "invalid_request" &&
+        error.data.path === "engine_insecure",
+    );
+  }
+  assert.equal(clusterOf({ engine_insecure: true }), undefined);
+});
+
+test("a job on another machine gets the URL, and never the leave to do without a token", () => {
+  assert.deepEqual(engineEnv({ engine: "ray://head:10001" }), { MUCAST_ENGINE_URL: "ray://head:10001" });
+  assert.deepEqual(engineEnv({}), {});
+});

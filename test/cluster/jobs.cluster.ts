@@ -1,0 +1,102 @@
+/** Whole jobs on a real cluster of two nodes leave the bytes of jobs on this machine, provenance among them. */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { MODELS } from "../../src/contract/model-params/models.ts";
+import { runDlJob } from "../../src/jobs/dl/run-dl-job.ts";
+import { runMlJob } from "../../src/jobs/ml/run-ml-job.ts";
+import type { JobContext } from "../../src/jobs/shared/job.ts";
+import { openEngine } from "../../src/jobs/shared/job.ts";
+import { mucast } from "../end-to-end/command.ts";
+import {
+  type BlobPair,
+  type Job,
+  removeFolders,
+  runJob,
+  withoutIdentity,
+  writeMarket,
+} from "../end-to-end/job-runs.ts";
+import { cleanMarket } from "../end-to-end/market.ts";
+import { networkConfig } from "../end-to-end/network-jobs.ts";
+import { type RayCluster, startRayCluster } from "../servers/ray-cluster.testing.ts";
+
+const FEW: Readonly<Record<string, object>> = {
+  random_forest: { n_estimators: 6 },
+  xgboost: { n_estimators: 6 },
+  lightgbm: { n_estimators: 6, min_child_samples: 5 },
+  catboost: { iterations: 6 },
+};
+
+const WRONG = "wrong-token-0123456789";
+
+let cluster: RayCluster;
+let blobs: BlobPair;
+before(async () => {
+  blobs = await writeMarket(cleanMarket());
+  cluster = await startRayCluster({ nodes: [{ name: "head" }, { name: "second" }] });
+  process.env.RAY_AUTH_TOKEN_PATH = cluster.tokenFile;
+});
+after(async () => {
+  delete process.env.RAY_AUTH_TOKEN_PATH;
+  await cluster?.stop();
+  await removeFolders();
+});
+
+/** The text of the output but for what names the run and its machine. */
+async function textOf(job: Job, config: string, more: Partial<JobContext>): Promise<string> {
+  const run: Job = (request, context) => job(request, { ...context, ...more });
+  const starts: unknown[] = [];
+  const { text } = await runJob(blobs, config, 2, run, (need) => {
+    const engine = openEngine(need);
+    void engine.pool.greeting.then(({ start }) => starts.push(start));
+    return engine;
+  });
+  assert.deepEqual(starts.includes("cluster"), more.cluster !== undefined);
+  const { machine, ...compared } = JSON.parse(withoutIdentity(text));
+  assert.notEqual(machine, null);
+  return JSON.stringify(compared);
+}
+
+async function assertSame(job: Job, config: string, more: Partial<JobContext> = {}): Promise<void> {
+  const onCluster = { ...more, cluster: { url: cluster.address, insecure: false } };
+  assert.equal(await textOf(job, config, onCluster), await textOf(job, config, more));
+}
+
+describe("on a cluster of two nodes", { timeout: 1_800_000 }, () => {
+  for (const { name } of MODELS) {
+    test(`${name} leaves the bytes of this machine`, () => {
+      const params = { n_splits: 3, intervals: {}, ...(FEW[name] && { model_params: FEW[name] }) };
+      return assertSame(runMlJob, JSON.stringify({ "ML params": { model: name, ...params } }));
+    });
+  }
+
+  for (const option of ["lstm", "portfolio_transformer"] as const) {
+    test(`${option} leaves the bytes of this machine`, () => assertSame(runDlJob, networkConfig(option)));
+  }
+
+  test("doctor fits on every node, and says what is wrong with a token", async () => {
+    const args = ["doctor", "--engine", cluster.address];
+    const good = await mucast(args, { env: { RAY_AUTH_TOKEN_PATH: cluster.tokenFile } });
+    assert.equal(good.code, 0, good.stdout);
+    const [, told] = good.stdout.split(`cluster ${cluster.address}: ready\n`);
+    assert.equal(
+      told?.match(/^node {4}.*: cores 1, GPUs 0, .* GiB, test fit [\d.]+ s$/gm)?.length,
+      2,
+      good.stdout,
+    );
+    for (const words of [
+      /^ray {5}2\./m,
+      /2 tasks of one thread/,
+      /round trip of a fit/,
+      /scikit-learn \d/,
+      /torch \d/,
+    ])
+      assert.match(told!, words);
+    const bad = await mucast(args, { env: { RAY_AUTH_TOKEN_PATH: "", RAY_AUTH_TOKEN: WRONG } });
+    assert.equal(bad.code, 4);
+    assert.match(bad.stdout, /: not ready\n.* refuses the token/);
+    assert.doesNotMatch(bad.stdout + bad.stderr, new RegExp(WRONG));
+  });
+
+  test("a portable job leaves the bytes of this machine, pinned", () =>
+    assertSame(runMlJob, '{"ML params": {"model": "ridge"}}', { portable: true }));
+});
