@@ -24,8 +24,6 @@ const scratch = mkdtempSync(join(tmpdir(), "mucast-manifests-"));
 after(() => rmSync(scratch, { recursive: true }));
 
 let checked: readonly Checked[];
-/** Of a cluster beside it, whose own schema is KubeRay's: its templates of pods are checked. */
-let ray: readonly Checked[];
 let deployment: Deployment;
 let pod: PodSpec;
 let container: Container;
@@ -33,7 +31,6 @@ let config: Readonly<Record<string, string>>;
 
 before(() => {
   checked = VERSIONS.flatMap((version) => checkManifests(version, globSync("infra/kubernetes/*.yaml")));
-  ray = VERSIONS.flatMap((version) => checkManifests(version, globSync("infra/ray/*.yaml")));
   deployment = one("Deployment");
   pod = deployment.spec.template.spec;
   container = pod.containers[0];
@@ -57,7 +54,7 @@ function settingOf(variable: string) {
 
 test("every resource is as the schemas of Kubernetes want it, and no secret is among them", () => {
   assert.deepEqual(
-    [...checked, ...ray].filter(({ fault }) => fault !== null),
+    checked.filter(({ fault }) => fault !== null),
     [],
   );
   const kinds = new Set(checked.map(({ document }) => document!.kind));
