@@ -15,7 +15,8 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 WHAT_TO_DO = (
     "a Ray cluster of tests needs a network namespace of its own, because Ray binds every interface of its machine. "
-    "Run as root (a container: --cap-add SYS_ADMIN --cap-add NET_ADMIN --security-opt seccomp=unconfined), or let "
+    "Run as root (in a container with --privileged, or as another user with --security-opt seccomp=unconfined, "
+    "apparmor=unconfined and systempaths=unconfined), or let "
     "users make namespaces (sysctl kernel.apparmor_restrict_unprivileged_userns=0 on Ubuntu 24.04 and later, "
     "sysctl kernel.unprivileged_userns_clone=1 on older Debian, user.max_user_namespaces above 0)"
 )
@@ -67,15 +68,15 @@ def die_with_parent(signal: int) -> None:
     _call("prctl", _PR_SET_PDEATHSIG, signal)
 
 
-def mount(kind: str, place: str, options: str = "") -> None:
-    """Mounts a file system of its own at `place`; it is gone with the last process of the namespace."""
-    _call("mount", kind.encode(), place.encode(), kind.encode(), 0, options.encode())
-
-
-def make_mounts_private() -> None:
-    """Keeps what is mounted from here on in this namespace."""
+def own_mounts(place: str) -> None:
+    """Hides /proc, /dev/shm and `place` behind file systems of this namespace, which are gone with its last process."""
     recursive, private = 0x4000, 0x40000
-    _call("mount", b"none", b"/", None, recursive | private, None)
+    try:
+        _call("mount", b"none", b"/", None, recursive | private, None)
+        for kind, where in [(b"proc", "/proc"), (b"tmpfs", "/dev/shm"), (b"tmpfs", place)]:
+            _call("mount", kind, where.encode(), kind, 0, b"")
+    except OSError as error:
+        raise NamespaceError(f"{error.strerror}: {WHAT_TO_DO}") from error
 
 
 def _call(name: str, *arguments: object) -> None:

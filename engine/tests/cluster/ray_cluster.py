@@ -136,11 +136,9 @@ def serve(folder: Path) -> None:
     namespaces.die_with_parent(signal.SIGKILL)
     # /proc is still that of the process tree outside.
     enter = [sys.executable, "-s", str(Path(__file__).resolve()), "enter", Path("/proc/self").readlink().name]
-    namespaces.make_mounts_private()
-    namespaces.mount("proc", "/proc")
-    namespaces.mount("tmpfs", "/dev/shm")
     place = next(place for place in map(Path, _PLACES) if place.is_dir() and not any(place.iterdir()))
-    namespaces.mount("tmpfs", str(place), "mode=0700")
+    namespaces.own_mounts(str(place))
+    place.chmod(0o700)
     orders = _lines()
     plan = json.loads(next(orders))
     token = _write_token(folder, place) if plan.get("token", True) else None

@@ -12,3 +12,5 @@ def test_where_no_namespace_can_be_had_the_error_says_what_to_do(monkeypatch: py
     monkeypatch.setattr(namespaces, "_call", refuse)
     with pytest.raises(namespaces.NamespaceError, match=r"unshare: Operation not permitted: .*Run as root.*sysctl"):
         namespaces.isolate()
+    with pytest.raises(namespaces.NamespaceError, match=r"mount: Operation not permitted: .*Run as root.*sysctl"):
+        namespaces.own_mounts("/srv")
