@@ -64,6 +64,8 @@ export interface RayCluster {
   signal(name: string, pid: number, signal: number): Promise<void>;
   /** The end of each file that Ray has written on a node, by its name. */
   logs(name: string): Promise<Record<string, string>>;
+  /** Bytes that went through `address` so far, to the cluster and back. */
+  traffic(): Promise<{ readonly sent: number; readonly received: number }>;
   stop(): Promise<void>;
 }
 
@@ -119,6 +121,7 @@ export async function startRayCluster(plan: ClusterPlan): Promise<RayCluster> {
         await inTurn({ do: "signal", name, pid, signal });
       },
       logs: async (name) => (await inTurn({ do: "logs", name })).logs,
+      traffic: () => inTurn({ do: "traffic", name: "driver" }),
       stop,
     };
   } catch (error) {

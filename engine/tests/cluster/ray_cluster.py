@@ -16,7 +16,7 @@ answer says {"address", "inside", "token_file", "enter", "nodes"}: `address` is 
     {"do": "kill", "freeze", "thaw", "cut", "restore", "processes" or "logs", "name": NODE}
     {"do": "signal", "name": NODE, "pid", "signal"}
 
-`cut` and `restore` also take the name "driver": the one who comes by `address`.
+`cut` and `restore` also take the name "driver", the one who comes by `address`; its "traffic" is counted, in bytes.
 """
 
 import dataclasses
@@ -82,6 +82,8 @@ class Cluster:
             return {"nodes": self.described()}
         if name == _DRIVER:
             assert self._relay is not None
+            if what == "traffic":
+                return {"sent": self._relay.sent, "received": self._relay.received}
             {"cut": self._relay.cut, "restore": self._relay.restore}[what]()
             return {}
         node = self._nodes[str(name)]
@@ -118,7 +120,9 @@ def _environment(folder: Path, token: Path | None) -> dict[str, str]:
     env = {name: os.environ[name] for name in ("PATH", "LANG", "LD_LIBRARY_PATH") if name in os.environ}
     env |= {"HOME": str(folder), "TMPDIR": str(folder), "PYTHONPATH": str(ENGINE), "PYTHONUNBUFFERED": "1"}
     env |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-    env |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_raylet_start_wait_time_s": "240"}
+    env |= {"RAY_USAGE_STATS_ENABLED": "0"}
+    # A busy machine takes longer than Ray waits.
+    env |= {"RAY_raylet_start_wait_time_s": "240", "RAY_CLIENT_SERVER_CHECK_CHANNEL_TIMEOUT_S": "240"}
     if token is None:
         return env | {"RAY_AUTH_MODE": "disabled"}
     return env | {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(token)}

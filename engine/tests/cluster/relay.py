@@ -18,6 +18,9 @@ class Relay:
     def __init__(self, listener: socket.socket, target: tuple[str, int]) -> None:
         self._listener = listener
         self._target = target
+        self.sent = 0
+        """Bytes to the cluster."""
+        self.received = 0
         self._passes = threading.Event()
         self._passes.set()
         self._start(self._accept)
@@ -42,14 +45,21 @@ class Relay:
             return
         for side in (near, far):
             side.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._start(self._pump, near, far)
-        self._pump(far, near)
+        self._start(self._pump, near, far, self._count_sent)
+        self._pump(far, near, self._count_received)
 
-    def _pump(self, source: socket.socket, sink: socket.socket) -> None:
+    def _count_sent(self, size: int) -> None:
+        self.sent += size
+
+    def _count_received(self, size: int) -> None:
+        self.received += size
+
+    def _pump(self, source: socket.socket, sink: socket.socket, count: Callable[[int], None]) -> None:
         try:
             while data := source.recv(_CHUNK):
                 self._passes.wait()
                 sink.sendall(data)
+                count(len(data))
             sink.shutdown(socket.SHUT_WR)
         except OSError:
             # One side is gone, so the other one has to learn of it, and the thread that reads from it.
