@@ -12,14 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
+from task_files import Task, save
 
-from mucast_engine.arrays import ArrayRef, ArrayStore, Matrix
+from mucast_engine.arrays import ArrayStore, Matrix
 
 # By default Hypothesis fails a test that a busy machine is slow with.
 settings.register_profile("engine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("engine")
-
-Task = dict[str, Any]
 
 ROWS, COLUMNS = 300, 5
 
@@ -37,11 +36,6 @@ def y(x: Matrix) -> Matrix:
 @pytest.fixture
 def store(tmp_path: Path) -> ArrayStore:
     return ArrayStore(tmp_path)
-
-
-def save(folder: Path, name: str, values: Matrix) -> ArrayRef:
-    np.save(folder / name, values)
-    return {"ref": str(folder / name), "dtype": "<f8", "shape": list(values.shape), "order": "C"}
 
 
 @pytest.fixture

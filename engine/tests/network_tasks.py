@@ -5,7 +5,7 @@ from typing import Any, get_args
 
 import numpy as np
 import torch
-from conftest import Task, save
+from task_files import Task, save
 
 from mucast_engine.arrays import ArrayStore, Matrix, Message
 from mucast_engine.networks.architectures import JointArchitecture, TickerArchitecture

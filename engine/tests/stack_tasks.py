@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from conftest import Task
 from network_tasks import FEATURES, LOOKBACK, ticker_task
+from task_files import Task
 
 from mucast_engine.arrays import ArrayStore, Matrix, Message
 from mucast_engine.networks.stack.objective import StackObjective

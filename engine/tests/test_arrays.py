@@ -2,7 +2,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import save
+from task_files import save
 
 from mucast_engine.arrays import ArrayRef, ArrayStore
 from mucast_engine.failure import TaskError

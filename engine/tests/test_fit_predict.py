@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import Task, save
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from regressors import NAMES, REGRESSORS, spec_of
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
+from task_files import Task, save
 
 from mucast_engine.arrays import ArrayStore, Matrix, Message
 from mucast_engine.failure import TaskError

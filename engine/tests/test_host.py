@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import Task
 from regressors import NAMES, REGRESSORS, spec_of
+from task_files import Task
 
 from mucast_engine.arrays import Matrix
 

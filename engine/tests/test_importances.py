@@ -3,9 +3,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import Task
 from regressors import NAMES, REGRESSORS, spec_of
 from sklearn.preprocessing import StandardScaler
+from task_files import Task
 from xgboost import XGBRegressor
 
 from mucast_engine.arrays import ArrayStore, Matrix

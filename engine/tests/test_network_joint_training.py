@@ -6,10 +6,10 @@ import loss_twins
 import numpy as np
 import pytest
 import torch
-from conftest import Task, save
 from dropout_twin import mask_twins
 from network_tasks import FEATURES, JOINT, LOOKBACK, LOSSES, PARTS, TICKERS, joint_data, joint_task, run, run_whole
 from network_twins import twin_of
+from task_files import Task, save
 from torch import Tensor, nn
 from training_twin import Trained, check_weights, loss_of, seed_for, standardised, train_plainly, window
 

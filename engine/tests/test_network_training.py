@@ -5,10 +5,10 @@ import loss_twins
 import numpy as np
 import pytest
 import torch
-from conftest import Task
 from dropout_twin import mask_twins
 from network_tasks import ALONE, FEATURES, LOOKBACK, LOSSES, PARTS, run_whole, ticker_task
 from network_twins import twin_of
+from task_files import Task
 from torch import Tensor, nn
 from training_twin import Trained, check_weights, loss_of, seed_for, standardised, train_plainly, window
 

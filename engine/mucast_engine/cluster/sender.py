@@ -70,11 +70,18 @@ class Sender:
         self._sending.submit(self.cache.clear)
 
     def _reference(self, ref: ArrayRef) -> Any:
-        status = (self._folder / ref["ref"]).stat()
-        key = ArrayKey(ref["ref"], status.st_ino, status.st_mtime_ns)
+        key = self._key(ref)
         found = self.cache.get(key)
         if found is None:
             array = self._store.read(ref)
             found = self._session.put(array)
             self.cache.add(key, found, array.nbytes)
         return found
+
+    def _key(self, ref: ArrayRef) -> ArrayKey:
+        try:
+            status = (self._folder / ref["ref"]).stat()
+        except OSError:
+            self._store.read(ref)  # Raises what says so.
+            raise
+        return ArrayKey(ref["ref"], status.st_ino, status.st_mtime_ns)

@@ -1,6 +1,6 @@
 """The gateway's connection to a cluster through Ray's client: the one module that calls Ray on this side.
 
-Ray's calls have no types here: `ray` is not installed where the engine is type-checked.
+Ray's calls count as untyped here, and no type of theirs leaves it.
 """
 
 import os

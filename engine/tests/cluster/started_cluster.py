@@ -43,6 +43,16 @@ class StartedCluster:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._end()
 
+    @property
+    def arguments(self) -> list[str]:
+        """Of a gateway to it."""
+        return ["--engine", self.address]
+
+    @property
+    def env(self) -> dict[str, str]:
+        """Of a gateway to it."""
+        return {"RAY_AUTH_TOKEN_PATH": str(self.token_file)}
+
     def do(self, what: str, name: str, **more: Any) -> dict[str, Any]:
         """One of the orders of `ray_cluster.py`; returns its answer once it is carried out."""
         return self._ask({"do": what, "name": name, **more})
