@@ -45,22 +45,22 @@ test("a password in the URL is refused, and not shown", () => {
 
 test("without a token a cluster on this machine alone may be used", () => {
   for (const engine of ["ray://127.0.0.1:10001", "ray://localhost:10001", "ray://[::1]:10001"]) {
-    assert.deepEqual(clusterOf({ engine, engine_insecure: true }), { url: engine, insecure: true });
+    assert.deepEqual(clusterOf(engine, true), { url: engine, insecure: true });
   }
   for (const engine of ["ray://10.0.0.7:10001", "ray://head.example:10001", "ray://127.evil.example:10001"]) {
-    assert.deepEqual(clusterOf({ engine, engine_insecure: false }), { url: engine, insecure: false });
+    assert.deepEqual(clusterOf(engine, false), { url: engine, insecure: false });
     assert.throws(
-      () => clusterOf({ engine, engine_insecure: true }),
+      () => clusterOf(engine, true),
       (error) =>
         error instanceof MucastError &&
         error.code === "invalid_request" &&
         error.data.path === "engine_insecure",
     );
   }
-  assert.equal(clusterOf({ engine_insecure: true }), undefined);
+  assert.equal(clusterOf(undefined, true), undefined);
 });
 
 test("a job on another machine gets the URL, and never the leave to do without a token", () => {
-  assert.deepEqual(engineEnv({ engine: "ray://head:10001" }), { MUCAST_ENGINE_URL: "ray://head:10001" });
-  assert.deepEqual(engineEnv({}), {});
+  assert.deepEqual(engineEnv("ray://head:10001"), { MUCAST_ENGINE_URL: "ray://head:10001" });
+  assert.deepEqual(engineEnv(undefined), {});
 });

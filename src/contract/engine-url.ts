@@ -44,11 +44,7 @@ export function insecureFault(url: string): string | undefined {
 }
 
 /** The cluster of a service's settings. @throws MucastError invalid_request where it may not be used so. */
-export function clusterOf(settings: {
-  readonly engine?: string | undefined;
-  readonly engine_insecure: boolean;
-}): ClusterEngine | undefined {
-  const { engine: url, engine_insecure: insecure } = settings;
+export function clusterOf(url: string | undefined, insecure: boolean): ClusterEngine | undefined {
   if (url === undefined) return undefined;
   const fault = insecure ? insecureFault(url) : undefined;
   if (fault === undefined) return { url, insecure };
@@ -56,10 +52,6 @@ export function clusterOf(settings: {
 }
 
 /** The cluster as environment variables, for a job on another machine. */
-export function engineEnv({
-  engine: url,
-}: {
-  readonly engine?: string | undefined;
-}): Readonly<Record<string, string>> {
+export function engineEnv(url: string | undefined): Readonly<Record<string, string>> {
   return url === undefined ? {} : { [ENGINE_VARIABLES.url]: url };
 }

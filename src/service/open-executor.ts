@@ -30,7 +30,7 @@ const OPENERS: Readonly<Record<ServiceSettings["executor"], (parts: ExecutorPart
       env,
       warm: true,
       memoryBytes: settings.memory_bytes,
-      cluster: clusterOf(settings),
+      cluster: clusterOf(settings.engine, settings.engine_insecure),
       jobs: Math.min(settings.concurrent_jobs, settings.cores),
       log: (line, operation_id) => log.info({ operation_id, line }, "a job process said"),
     });
@@ -41,7 +41,7 @@ const OPENERS: Readonly<Record<ServiceSettings["executor"], (parts: ExecutorPart
       subscription: settings.azure_subscription,
       resourceGroup: settings.azure_resource_group,
       container: urls.policy.container,
-      settings: { ...limitsEnv(urls.policy.limits ?? DEFAULT_BLOB_LIMITS), ...engineEnv(settings) },
+      settings: { ...limitsEnv(urls.policy.limits ?? DEFAULT_BLOB_LIMITS), ...engineEnv(settings.engine) },
       readStatus: (id, attempt, space = "") => readStatus(store.within(space), id, attempt),
       onPollFailed: (message, order) => log.warn({ operation_id: order.id, attempt: order.attempt }, message),
     });

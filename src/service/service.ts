@@ -63,7 +63,7 @@ export async function startService(
   env: NodeJS.ProcessEnv = process.env,
 ): Promise<RunningService> {
   checkAuthAllowed(settings);
-  clusterOf(settings);
+  clusterOf(settings.engine, settings.engine_insecure);
   const resources = new OpenResources();
   try {
     return await start(settings, env, resources);
