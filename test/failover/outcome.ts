@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import type { ContainerClient } from "@azure/storage-blob";
 import type { OperationView } from "../../src/contract/api/operation-view.ts";
 import { Api, collect, type WireEvent } from "../service/api.testing.ts";
@@ -20,6 +21,8 @@ export interface Outcome {
   /** By the name of its service: the attempts that it began, `<operation> <attempt>`, and those that it left unended. */
   readonly begun: ReadonlyMap<string, readonly string[]>;
   readonly left: ReadonlyMap<string, readonly string[]>;
+  /** Names of services that have written to their data folder, which a pod does not have. */
+  readonly written: readonly string[];
   /** Names of services whose /metrics count other attempts than their log. */
   readonly miscounted: readonly string[];
 }
@@ -53,6 +56,7 @@ export async function readOutcome(
     againAfter: again.map(({ events }) => secondsBetween(starts(events))),
     begun: attempts(begun),
     left: attempts(inProgress),
+    written: fleet.members.filter(({ serving }) => existsSync(serving.dataDir)).map(({ name }) => name),
     miscounted,
   };
 }
@@ -92,5 +96,6 @@ export function faultsOf(outcome: Outcome, ids: readonly string[]): string[] {
   for (const [name, { length }] of outcome.begun)
     if (length === 0 || length > ids.length / 2) faults.push(`${name} began ${length} of the jobs`);
   for (const name of miscounted) faults.push(`${name} counts other attempts in /metrics than in its log`);
+  for (const name of outcome.written) faults.push(`${name} has written to its data folder`);
   return faults;
 }
