@@ -1,4 +1,5 @@
 import { errorOf, MucastApiError } from "./api-error.ts";
+import { type Query, searchOf } from "./query.ts";
 
 export interface ClientOptions {
   /** Where the service is, such as `http://127.0.0.1:8080`; a path before `/v1` may be part of it. */
@@ -13,8 +14,7 @@ export interface Call {
   readonly method: "GET" | "POST" | "PUT" | "DELETE";
   /** Begins with a slash. */
   readonly path: string;
-  /** A list gives its name once for each entry. */
-  readonly query?: Readonly<Record<string, string | number | readonly string[] | undefined>>;
+  readonly query?: Query;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: RequestInit["body"];
   /** Whether sending it twice does the same as sending it once. */
@@ -40,12 +40,8 @@ export class Connection {
     this.#fetch = ownFetch ?? ((input, init) => fetch(input, init));
   }
 
-  urlOf(path: string, query: Call["query"] = {}): string {
-    const search = new URLSearchParams();
-    for (const [name, value] of Object.entries(query)) {
-      for (const item of [value ?? []].flat()) search.append(name, String(item));
-    }
-    return `${this.#base}${path}${search.size === 0 ? "" : `?${search}`}`;
+  urlOf(path: string, query?: Query): string {
+    return `${this.#base}${path}${searchOf(query)}`;
   }
 
   /** One attempt. @returns any answer. @throws TypeError where there is none. */

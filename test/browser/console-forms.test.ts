@@ -201,6 +201,10 @@ test("a price CSV becomes both inputs of a job, what is wrong with it is told, a
   await page.click("button:text-is('Prepare')");
   await page.waitForSelector(".prepare .field .fault >> text=must be 1 to 64 letters");
   await page.fill(control("id"), "csv");
+  assert.equal(
+    await page.textContent(".prepare pre"),
+    `curl -sS -X POST '${service.url}/v1/prepare?id=csv' \\\n  -H 'Content-Type: text/csv' \\\n  --data-binary '@prices.csv'`,
+  );
   await page.click("button:text-is('Prepare')");
   await page.waitForSelector(".prepare .refusal >> text=line 3");
   await page.setInputFiles(".prepare input[type=file]", [CSV]);
@@ -208,7 +212,7 @@ test("a price CSV becomes both inputs of a job, what is wrong with it is told, a
   await page.click("button:text-is('Prepare')");
   await page.waitForSelector("text=A job learns returns up to 2020-06-30.");
   assert.match(
-    (await page.textContent(".prepare [role=status]"))!,
+    (await page.textContent(".prepare > [role=status]"))!,
     /^2 tickers, 300 dates from 2020-01-01 to/,
   );
   assert.deepEqual(JSON.parse(await sentText(page)), {
@@ -341,7 +345,7 @@ test("a double click is one operation, also where the first answer is lost, and 
     "textarea.raw",
     raw.replace(/"config": \{/, `"config": {"other": {"note": ${JSON.stringify(hostile)}},`),
   );
-  const command = (await page.textContent(".command pre"))!;
+  const command = (await page.textContent(".payload .command pre"))!;
   assert.doesNotMatch(command, /[\u202e\u200b]/);
   await page.route(
     "**/v1/run_ml_job",

@@ -1,9 +1,12 @@
 import { MucastApiError, type PreparedBlobs } from "../../../client/index.ts";
+import { searchOf } from "../../../client/query.ts";
 import { element, fill } from "../../dom.ts";
 import { shown } from "../../shown-text.ts";
 import type { ViewContext } from "../../view.ts";
 import { bytes } from "../../words.ts";
 import { type Control, fieldControl, newId } from "../fields/field-control.ts";
+import { copiedCommand } from "../payload/copied-command.ts";
+import { curlLine } from "../payload/curl-line.ts";
 import { faultsIn, pathName, placeFaults } from "../payload/fault-places.ts";
 import { makeRefusal, type Refusal } from "../payload/refusal.ts";
 import { DATES, PREPARE_FIELDS, preparedInWords, prepareOptions } from "./prepare-options.ts";
@@ -19,12 +22,19 @@ export function makePrepareForm(
   prepared: (blobs: PreparedBlobs) => void,
 ): HTMLFormElement {
   const said = new Map<string, string>();
+  const command = copiedCommand(
+    "The CSV as a line of curl",
+    "For any POSIX shell, in the folder of the CSV. The same CSV makes the same blobs, however often it is sent.",
+  );
   const controls = PREPARE_FIELDS.map((field) => {
-    const control = fieldControl(field, (value) => said.set(field.name, String(value ?? "")));
+    const control = fieldControl(field, (value) => {
+      said.set(field.name, String(value ?? ""));
+      showCommand();
+    });
     if (DATES.has(field.name)) control.input.setAttribute("type", "date");
     return control;
   });
-  const csv = csvChooser();
+  const csv = csvChooser(() => showCommand());
   const refusal = makeRefusal();
   const progress = element("progress", { hidden: true, "aria-label": "Bytes sent" });
   const status = element("div", { role: "status" });
@@ -35,10 +45,13 @@ export function makePrepareForm(
     refusal.element,
     csv.element,
     element("div", { class: "held" }, ...controls.map((control) => control.element)),
+    command.element,
     progress,
     element("p", { class: "actions" }, element("button", { type: "submit", class: "main" }, "Prepare"), stop),
     status,
   );
+  const showCommand = () => command.show(prepareCommand(context, said, csv.file?.name));
+  showCommand();
   let running: AbortController | undefined;
   stop.addEventListener("click", () => running?.abort());
   const send = async (file: File): Promise<void> => {
@@ -83,6 +96,21 @@ export function makePrepareForm(
   return form;
 }
 
+/** @param file the name of the CSV; undefined before one is chosen. */
+function prepareCommand(
+  { baseUrl, hasCredentials }: ViewContext,
+  said: ReadonlyMap<string, string>,
+  file = "prices.csv",
+): string {
+  return curlLine({
+    method: "POST",
+    url: `${baseUrl}v1/prepare${searchOf({ ...prepareOptions(said) })}`,
+    headers: { "Content-Type": "text/csv" },
+    hasKey: hasCredentials,
+    body: { file },
+  });
+}
+
 /** The refusal above the form, with what concerns an option at its field. */
 function showError(error: unknown, controls: readonly Control[], refusal: Refusal): void {
   if (!(error instanceof MucastApiError)) {
@@ -117,7 +145,8 @@ interface CsvChooser {
   ask(): void;
 }
 
-function csvChooser(): CsvChooser {
+/** @param onChosen called when another file is chosen. */
+function csvChooser(onChosen: () => void): CsvChooser {
   const id = newId();
   const name = element("p", { class: "file" });
   const input = element("input", {
@@ -131,6 +160,7 @@ function csvChooser(): CsvChooser {
   const choose = (chosen: File | undefined) => {
     file = chosen;
     fill(name, ...(file === undefined ? [] : [shown(file.name, 80), ` (${bytes(file.size)})`]));
+    onChosen();
   };
   input.addEventListener("change", () => choose(input.files?.[0]));
   const zone = element(

@@ -5,7 +5,8 @@ export interface ShownRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** Whether the caller's key goes with it: the line names the variable that holds it, never the key. */
   readonly hasKey: boolean;
-  readonly body: string;
+  /** Its text, or the name of the file that has it. */
+  readonly body: string | { readonly file: string };
 }
 
 /** The command that sends the same bytes from any POSIX shell. */
@@ -13,9 +14,9 @@ export function curlLine({ method, url, headers, hasKey, body }: ShownRequest): 
   const key = hasKey ? [`-H "Authorization: Bearer $MUCAST_API_KEY"`] : [];
   const others = Object.entries(headers).map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`);
   // --data-raw: a body that begins with @ is no file's name.
-  return [`curl -sS -X ${method} ${quoted(url)}`, ...key, ...others, `--data-raw ${quoted(body)}`].join(
-    " \\\n  ",
-  );
+  const data =
+    typeof body === "string" ? `--data-raw ${quoted(body)}` : `--data-binary ${quoted(`@${body.file}`)}`;
+  return [`curl -sS -X ${method} ${quoted(url)}`, ...key, ...others, data].join(" \\\n  ");
 }
 
 /**
