@@ -60,6 +60,14 @@ onEachDatabase((tested) => {
     assert.equal((await store(service(), caller)).written, true);
   });
 
+  test("blobs that are there need no room", async () => {
+    const caller = newCaller();
+    await store(service(), caller);
+    const full = service({ quota: { bytes: bytes - 1, blobs: 1 } });
+    assert.equal((await store(full, caller)).written, false);
+    assert.deepEqual(await used(caller), { bytes, blobs: 2 });
+  });
+
   test("a service that fails leaves the blob that another service has found there and answered with", async () => {
     const [first, caller, request] = [heldAtSecond(), newCaller(), new AbortController()];
     const storing = store(first.blobs, caller, request);

@@ -52,8 +52,9 @@ export function reserveUpload(database: Database, upload: UploadRow, quota: Quot
       return { kind: "taken" };
     const used = await withPending(statements, caller, stored);
     const isNew = record === undefined && !(await isUploaded(statements, caller, name));
-    if (used.bytes + upload.bytes > quota.bytes || used.blobs + (isNew ? 1 : 0) > quota.blobs)
-      return { kind: "full", used };
+    const isFull = used.bytes + upload.bytes > quota.bytes || used.blobs + (isNew ? 1 : 0) > quota.blobs;
+    // One that reserves nothing for a recorded blob adds nothing, also where the caller has more than it may.
+    if (isFull && (upload.bytes > 0 || isNew)) return { kind: "full", used };
     await statements.query(
       `insert into blob_uploads (id, caller, name, space, bytes, lease_until)
        values ($1, $2, $3, $4, $5, now() + make_interval(secs => $6))`,
