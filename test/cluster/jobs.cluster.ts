@@ -1,12 +1,15 @@
 /** Whole jobs on a real cluster of two nodes leave the bytes of jobs on this machine, provenance among them. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { MODELS } from "../../src/contract/model-params/models.ts";
+import { RecordingListener } from "../../src/executors/executor-suite.testing.ts";
+import { orderOf, outputsOf, RIDGE, TINY, withExecutor } from "../../src/executors/process/jobs.testing.ts";
 import { runDlJob } from "../../src/jobs/dl/run-dl-job.ts";
 import { runMlJob } from "../../src/jobs/ml/run-ml-job.ts";
 import type { JobContext } from "../../src/jobs/shared/job.ts";
 import { openEngine } from "../../src/jobs/shared/job.ts";
-import { mucast } from "../end-to-end/command.ts";
+import { jobArguments, mucast } from "../end-to-end/command.ts";
 import {
   type BlobPair,
   type Job,
@@ -32,7 +35,7 @@ let cluster: RayCluster;
 let blobs: BlobPair;
 before(async () => {
   blobs = await writeMarket(cleanMarket());
-  cluster = await startRayCluster({ nodes: [{ name: "head" }, { name: "second" }] });
+  cluster = await startRayCluster({ nodes: [{ name: "head" }, { name: "second", cpus: 2 }] });
   process.env.RAY_AUTH_TOKEN_PATH = cluster.tokenFile;
 });
 after(async () => {
@@ -73,19 +76,52 @@ describe("on a cluster of two nodes", { timeout: 1_800_000 }, () => {
     test(`${option} leaves the bytes of this machine`, () => assertSame(runDlJob, networkConfig(option)));
   }
 
+  test("a replay there of an output of this machine is identical, and the other way round", async () => {
+    const config = '{"ML params": {"model": "lightgbm", "n_splits": 2}}';
+    const there = ["--engine", cluster.address];
+    for (const [job, replay] of [
+      [[], there],
+      [there, []],
+    ] as const) {
+      const done = await mucast([...jobArguments(blobs, config), ...job]);
+      assert.equal(done.code, 0, done.stderr);
+      const output = fileURLToPath(JSON.parse(done.stdout).output_url);
+      const replayed = await mucast(["replay", "--output", output, ...replay]);
+      assert.equal(replayed.code, 0, replayed.stderr);
+      const { verdict, machine, versions } = JSON.parse(replayed.stdout);
+      assert.deepEqual([verdict, machine, versions], ["identical", [], []]);
+    }
+  });
+
+  test("a service's jobs go there", () =>
+    withExecutor(
+      async (executor, sandbox) => {
+        const listener = new RecordingListener();
+        const execution = await executor.start(orderOf(TINY, RIDGE), listener);
+        const end = await execution.ended;
+        assert.equal(end.kind, "succeeded", JSON.stringify(end));
+        assert.equal(outputsOf(sandbox).length, 1);
+      },
+      {
+        warm: true,
+        env: { ...process.env, RAY_AUTH_TOKEN_PATH: cluster.tokenFile },
+        cluster: { url: cluster.address, insecure: false },
+      },
+    ));
+
   test("doctor fits on every node, and says what is wrong with a token", async () => {
     const args = ["doctor", "--engine", cluster.address];
     const good = await mucast(args, { env: { RAY_AUTH_TOKEN_PATH: cluster.tokenFile } });
     assert.equal(good.code, 0, good.stdout);
     const [, told] = good.stdout.split(`cluster ${cluster.address}: ready\n`);
     assert.equal(
-      told?.match(/^node {4}.*: cores 1, GPUs 0, .* GiB, test fit [\d.]+ s$/gm)?.length,
+      told?.match(/^node {4}.*: cores [12], GPUs 0, .* GiB, test fit [\d.]+ s$/gm)?.length,
       2,
       good.stdout,
     );
     for (const words of [
       /^ray {5}2\./m,
-      /2 tasks of one thread/,
+      /3 tasks of one thread/,
       /round trip of a fit/,
       /scikit-learn \d/,
       /torch \d/,

@@ -120,6 +120,7 @@ export class FakeGateway {
     this.#server = createServer((connection) => {
       connection.on("error", () => undefined);
       const process = GatewayProcess.of(connection);
+      process.catch(() => undefined); // The pool has killed it before it said anything.
       const waiting = this.#waiting.shift();
       if (waiting) waiting(process);
       else this.#arrived.push(process);

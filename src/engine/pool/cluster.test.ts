@@ -165,6 +165,29 @@ describe("a pool with a cluster", options, () => {
     await other;
   });
 
+  test("takes what is no result of the task for the loss of an attempt", async () => {
+    const { pool, process: started } = await connected();
+    const running = pool.run(task("A"));
+    const doomed = rejection(pool.run(task("DOOM")));
+    const [good, bad] = [await started.started(), await started.started()];
+    const { result } = resultOf(good) as { result: { predictions: object } };
+    const elsewhere = { ...result, predictions: { ...result.predictions, ref: "/etc/passwd" } };
+    started.say(
+      { event: "result", id: good.id, result: elsewhere },
+      { event: "result", id: bad.id, result: null },
+    );
+    for (const _ of [1, 2]) {
+      const again = await started.expect("task");
+      const isGood = again.task?.predictions.ref === good.task?.predictions.ref;
+      started.say(isGood ? resultOf(again) : { event: "result", id: again.id, result: {} });
+    }
+    await running;
+    assert.match(
+      (await doomed).message,
+      /^DOOM: the cluster lost the task 2 times: its node answered with something else/,
+    );
+  });
+
   test("takes no result of an attempt that was given up", async () => {
     const { pool, process: started } = await connected({ workers: 1 });
     const seen: unknown[] = [];
@@ -277,6 +300,13 @@ describe("a gateway that ends", options, () => {
       message,
       /^the gateway to ray:\/\/127\.0\.0\.1:10001 ended before it was connected, by exit code 1/,
     );
+  });
+
+  test("because it has not connected in time is engine_crashed, and no task waits for ever", async () => {
+    const pool = fixture.start({ python: gateway.python, cluster: CLUSTER, connectMilliseconds: 50 });
+    const { code, message } = await rejection(pool.run(task("A")));
+    assert.equal(code, "engine_crashed");
+    assert.match(message, /ended before it was connected, by signal SIGKILL/);
   });
 
   test("when the pool is closed leaves no task and no process", async () => {

@@ -16,6 +16,7 @@ interface EngineHostOptions {
   readonly kernelLevel?: KernelLevel | undefined;
   /** Its gateway is the host then. */
   readonly cluster?: ClusterEngine | undefined;
+  readonly connectMilliseconds?: number | undefined;
   readonly warmHost?: WarmHost | undefined;
   readonly log: (line: string) => void;
   readonly onMessage: (message: EngineMessage) => void;
@@ -31,6 +32,8 @@ interface EngineHostOptions {
 const HOSTS = 2;
 /** In which a host ends that is asked to; a gateway first cancels its tasks, on every node. */
 const GRACE_MILLISECONDS = { host: 5_000, gateway: 15_000 };
+/** The gateway itself gives up a cluster that does not answer far earlier. */
+const CONNECT_MILLISECONDS = 300_000;
 const POLL_MILLISECONDS = 10;
 
 /**
@@ -118,7 +121,16 @@ export class EngineHost {
     const host = warm ?? new HostProcess({ ...this.#options, listener });
     this.#isWarm = warm !== undefined;
     void host.ended.then((end) => this.#onEnd(end));
+    if (this.#options.cluster) this.#killUnlessReady(host);
     return host;
+  }
+
+  #killUnlessReady(gateway: HostProcess): void {
+    const { connectMilliseconds = CONNECT_MILLISECONDS } = this.#options;
+    const timer = setTimeout(() => {
+      if (!this.#isReady) gateway.kill();
+    }, connectMilliseconds).unref();
+    void gateway.ended.then(() => clearTimeout(timer));
   }
 
   #onMessage(message: EngineMessage): void {

@@ -5,6 +5,7 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import type { KernelLevel } from "../environment/kernel-level.ts";
 import { type Capacity, capacityOf, resourcesOf } from "./cluster-capacity.ts";
 import { ClusterNotices } from "./cluster-notices.ts";
+import { isResultOf } from "./cluster-results.ts";
 import {
   changedClusterError,
   clusterError,
@@ -40,6 +41,8 @@ export interface PoolOptions {
    * gateway that takes longer to cancel a task is killed; 15 s.
    */
   readonly killGraceMilliseconds?: number;
+  /** How long a gateway may take to connect, before it is killed; 5 minutes. */
+  readonly connectMilliseconds?: number;
   /** How the host starts workers, where the engine should not decide. */
   readonly start?: "fork" | "spawn";
   /** What the libraries' kernels are pinned to; by default each picks its own by the processor. */
@@ -251,7 +254,7 @@ export class EnginePool {
         this.#workers.taskOf(message.id)?.onProgress?.(message);
         return;
       case "result":
-        this.#workers.finish(message.id)?.settle({ result: message.result });
+        this.#onResult(this.#workers.finish(message.id), message.result);
         break;
       case "error": {
         const task = this.#workers.finish(message.id);
@@ -281,6 +284,13 @@ export class EnginePool {
     if (!killed || overMemory) this.#log(`${WORKER_DIED}: ${why}`);
     if (!killed && this.#cluster) this.#notices.say(`${busy.task.task.label ?? "a task"} was lost: ${why}`);
     this.#retry(busy.task, why, !overMemory?.isTooLarge);
+  }
+
+  /** What a node of a cluster has answered may be anything. */
+  #onResult(task: PendingTask | undefined, result: unknown): void {
+    if (!task) return;
+    if (!this.#cluster || isResultOf(task.task, result)) task.settle({ result });
+    else this.#retry(task, "its node answered with something else than a result");
   }
 
   /** After the death of a task's worker. */
