@@ -14,6 +14,8 @@ interface SettingNames {
   readonly flag?: string;
   /** Never shown or logged. */
   readonly secret?: true;
+  /** What is wrong with a value of the wrong form, where the value may hold a secret that the words then leave out. */
+  readonly fault?: (text: string) => string | undefined;
   /** A limit that callers meet; the page at /docs lists it. */
   readonly limit?: LimitUnit;
 }
@@ -201,15 +203,12 @@ export const settingsSchema = z.strictObject({
     .register(settingNames, { env: "MUCAST_AZURE_RESOURCE_GROUP" }),
   engine: z
     .string()
-    .superRefine((text, context) => {
-      const message = engineUrlFault(text);
-      if (message !== undefined) context.addIssue({ code: "custom", message });
-    })
+    .refine((text) => engineUrlFault(text) === undefined)
     .optional()
     .describe(
       "Ray cluster that jobs compute on, as ray://<host>:<port>; this machine by default. Its token comes from `RAY_AUTH_TOKEN` or `RAY_AUTH_TOKEN_PATH`.",
     )
-    .register(settingNames, { env: ENGINE_VARIABLES.url, flag: "--engine" }),
+    .register(settingNames, { env: ENGINE_VARIABLES.url, flag: "--engine", fault: engineUrlFault }),
   engine_insecure: onOff
     .default(false)
     .describe("Whether a cluster on a loopback address may be used without a token.")

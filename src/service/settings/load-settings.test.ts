@@ -95,7 +95,10 @@ test("the cluster of jobs is a URL, and a switch of a variable or a flag is a wo
     data.faults!.map(({ path }) => path),
     ["--engine", "MUCAST_ENGINE_INSECURE"],
   );
-  assert.match(data.faults![0]!.message, /must be ray:\/\/<host>:<port>/);
+  assert.match(data.faults![0]!.message, /^must be ray:\/\/<host>:<port>[^;]*; got "head"$/);
+  const withPassword = faultOf(() => loadSettings({ engine: "ray://me:hunter2@head:10001" }, {}));
+  assert.match(withPassword.message, /^--engine: must be ray.* RAY_AUTH_TOKEN/);
+  assert.doesNotMatch(JSON.stringify([withPassword.message, withPassword.data]), /hunter2/);
 });
 
 test("a public URL has no user name, query or fragment", () => {

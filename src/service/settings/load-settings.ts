@@ -38,7 +38,7 @@ export function loadSettings(flags: SettingFlags, env: NodeJS.ProcessEnv): Servi
   const parsed = settingsSchema.safeParse(values);
   if (!parsed.success) {
     throw invalidRequest(
-      faultsOf(parsed.error, settingsSchema, "", values).map((fault) => withSource(fault, sources)),
+      faultsOf(parsed.error, settingsSchema, "", values).map((fault) => withSource(fault, sources, values)),
     );
   }
   return complete(parsed.data, env);
@@ -74,13 +74,23 @@ function readSettingsFile(path: string): Record<string, unknown> {
 }
 
 /** A fault with the flag, variable or file that its value came from, and without the value of a secret. */
-function withSource(fault: Fault, sources: ReadonlyMap<string, string>): Fault {
+function withSource(
+  fault: Fault,
+  sources: ReadonlyMap<string, string>,
+  values: Readonly<Record<string, unknown>>,
+): Fault {
   const key = /^\w+/.exec(fault.path.replace(/^\./, ""))?.[0] ?? "";
   const path = sources.get(key) ?? fault.path;
   const message = isSecret(key)
     ? "is not as docs/configuration.md wants it; its value is not shown"
-    : fault.message;
+    : (ownWords(key, values[key]) ?? fault.message);
   return { ...fault, path, message };
+}
+
+function ownWords(key: string, value: unknown): string | undefined {
+  const fields: Readonly<Record<string, z.ZodType>> = settingsSchema.shape;
+  const { fault } = (Object.hasOwn(fields, key) && settingNames.get(fields[key]!)) || {};
+  return typeof value === "string" ? fault?.(value) : undefined;
 }
 
 function isSecret(key: string): boolean {
