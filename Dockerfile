@@ -95,7 +95,8 @@ COPY --from=engine-ray /opt/engine /opt/engine
 ENV PATH=/opt/engine/bin:$PATH \
     PYTHONPATH=/opt/mucast/engine \
     RAY_AUTH_MODE=token \
-    RAY_USAGE_STATS_ENABLED=0
+    RAY_USAGE_STATS_ENABLED=0 \
+    GRPC_ENABLE_FORK_SUPPORT=0
 RUN mucast doctor --ray && ray --version && python -c "import torch, ray.util.client, mucast_engine"
 USER node
 WORKDIR /var/lib/mucast

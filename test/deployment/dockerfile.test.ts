@@ -109,7 +109,15 @@ test("variables of the images are settings or known, and the health check asks a
   const set = of("ENV").flatMap((rest) => [...rest.matchAll(/(\w+)=/g)].map(([, name]) => name!));
   assert.deepEqual(
     set.filter((name) => !known.includes(name)),
-    ["NODE_ENV", "MUCAST_PYTHON", "PATH", "PYTHONPATH", "RAY_AUTH_MODE", "RAY_USAGE_STATS_ENABLED"],
+    [
+      "NODE_ENV",
+      "MUCAST_PYTHON",
+      "PATH",
+      "PYTHONPATH",
+      "RAY_AUTH_MODE",
+      "RAY_USAGE_STATS_ENABLED",
+      "GRPC_ENABLE_FORK_SUPPORT",
+    ],
   );
   const path = /(\/healthz)`/.exec(of("HEALTHCHECK")[0]!)?.[1];
   const routes = globSync("src/service/http/*.ts").map((file) => readFileSync(file, "utf8"));

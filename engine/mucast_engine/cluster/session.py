@@ -191,13 +191,22 @@ def _unreachable(address: Address, error: Any) -> str:
     )
 
 
+# gRPC's handlers of a fork can crash the server process that the head starts for a client, before it is one
+# (https://github.com/grpc/grpc/issues/43055): one in twenty where the head has no GRPC_ENABLE_FORK_SUPPORT=0.
+SERVER_CRASHED = "Starting Ray client server failed"
+JOIN_ATTEMPTS = 3
+
+
 def _join(ray: Any, address: Address) -> None:
-    try:
-        ray.init(str(address), log_to_driver=False, logging_level="ERROR", namespace="mucast")
-    except ray.exceptions.AuthenticationError:
-        raise _wrong_token(address) from None
-    except (ConnectionError, RuntimeError, OSError) as error:
-        raise _refusal(address, str(error)) from None
+    for attempt in range(1, JOIN_ATTEMPTS + 1):
+        try:
+            ray.init(str(address), log_to_driver=False, logging_level="ERROR", namespace="mucast")
+            return
+        except ray.exceptions.AuthenticationError:
+            raise _wrong_token(address) from None
+        except (ConnectionError, RuntimeError, OSError) as error:
+            if SERVER_CRASHED not in str(error) or attempt == JOIN_ATTEMPTS:
+                raise _refusal(address, str(error)) from None
 
 
 def _refusal(address: Address, said: str) -> ClusterError:

@@ -120,7 +120,8 @@ def _environment(folder: Path, token: Path | None) -> dict[str, str]:
     env = {name: os.environ[name] for name in ("PATH", "LANG", "LD_LIBRARY_PATH") if name in os.environ}
     env |= {"HOME": str(folder), "TMPDIR": str(folder), "PYTHONPATH": str(ENGINE), "PYTHONUNBUFFERED": "1"}
     env |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-    env |= {"RAY_USAGE_STATS_ENABLED": "0"}
+    # Without the second one a start of a client's server on the head crashes now and then: grpc issue 43055.
+    env |= {"RAY_USAGE_STATS_ENABLED": "0", "GRPC_ENABLE_FORK_SUPPORT": "0"}
     # A busy machine takes longer than Ray waits.
     env |= {"RAY_raylet_start_wait_time_s": "240", "RAY_CLIENT_SERVER_CHECK_CHANNEL_TIMEOUT_S": "240"}
     if token is None:
