@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type { EngineTask, TaskKind } from "./protocol.ts";
 
-const count = z.int().min(0);
-const seconds = z.number().min(0);
+const count = () => z.int().min(0);
+const seconds = () => z.number().min(0);
 
 /** The array that a task names for its predictions. */
 function predicted({ predictions }: { readonly predictions: { readonly ref: string } }, length: number) {
@@ -22,14 +22,16 @@ function trained(task: Extract<EngineTask, { task: "train_network" | "train_join
     epochs: z.array(z.object({ train_loss: z.number(), validation_loss: z.number() })).min(1),
     best_epoch: z.int().min(1),
     zero_validation_loss: z.number(),
-    parameters: count,
+    parameters: count(),
     prediction_scale: z.number().optional(),
-    seconds,
+    seconds: seconds(),
   });
 }
 
 /** One network of a stack that failed. */
-const fault = z.object({ code: z.string(), message: z.string(), data: z.record(z.string(), z.unknown()) });
+function fault() {
+  return z.object({ code: z.string(), message: z.string(), data: z.record(z.string(), z.unknown()) });
+}
 
 /** What a node may answer to each kind of task. */
 const SCHEMAS: { readonly [K in TaskKind]: (task: Extract<EngineTask, { task: K }>) => z.ZodType } = {
@@ -41,10 +43,10 @@ const SCHEMAS: { readonly [K in TaskKind]: (task: Extract<EngineTask, { task: K 
         task,
         task.fits.reduce((sum, { predict: [from, to] }) => sum + to - from, 0),
       ),
-      seconds: z.array(seconds).length(task.fits.length),
-      unconverged_fits: count,
-      constant: z.object({ value: z.number(), train_rows: count }).optional(),
-      importances: z.array(z.tuple([count, z.number()])).optional(),
+      seconds: z.array(seconds()).length(task.fits.length),
+      unconverged_fits: count(),
+      constant: z.object({ value: z.number(), train_rows: count() }).optional(),
+      importances: z.array(z.tuple([count(), z.number()])).optional(),
     }),
   train_network: trained,
   train_joint: trained,
@@ -54,7 +56,7 @@ const SCHEMAS: { readonly [K in TaskKind]: (task: Extract<EngineTask, { task: K 
         .array(z.unknown())
         .length(networks.length)
         .refine((results) =>
-          results.every((result, i) => z.union([trained(networks[i]!), fault]).safeParse(result).success),
+          results.every((result, i) => z.union([trained(networks[i]!), fault()]).safeParse(result).success),
         ),
     }),
 };

@@ -188,6 +188,17 @@ describe("a pool with a cluster", options, () => {
     );
   });
 
+  test("tells a task's own error as a host does, however long its words", async () => {
+    const { pool, process: started } = await connected();
+    const running = rejection(pool.run(task("A")));
+    const { id } = await started.started();
+    const message = "no ".repeat(5_000);
+    started.say({ event: "error", id, code: "fit_failed", message, data: { parameter: "alpha" } });
+    const error = await running;
+    assert.deepEqual([error.code, error.message], ["fit_failed", `A: ${message}`]);
+    assert.deepEqual(error.data, { parameter: "alpha", ticker: "A" });
+  });
+
   test("takes no result of an attempt that was given up", async () => {
     const { pool, process: started } = await connected({ workers: 1 });
     const seen: unknown[] = [];
