@@ -9,6 +9,7 @@ import os
 import signal
 import socket
 import sys
+import traceback
 from pathlib import Path
 from typing import Literal
 
@@ -86,7 +87,11 @@ def run_gateway(libraries: list[str], folder: Path, address: str, insecure: bool
     silence_input()
     from mucast_engine.cluster.gateway import run
 
-    code = run(stdin, stdout, libraries, folder, address, insecure)
+    code = 1
+    try:
+        code = run(stdin, stdout, libraries, folder, address, insecure)
+    except BaseException:
+        traceback.print_exc()
     sys.stderr.flush()
     os._exit(code)  # Threads of Ray's client may still wait for a cluster that does not answer.
 

@@ -163,6 +163,8 @@ class Dispatch:
         if found is None:
             return  # It was given up, or another attempt was first.
         worker, run = found
+        if isinstance(answer, dict) and isinstance(answer.get("node"), str):
+            attempt.hear(answer["node"], self._clock())
         if isinstance(answer, TaskError):
             self._emit_error(worker, run, answer)
         elif run.killed is not None:
@@ -216,7 +218,7 @@ class Dispatch:
         elif reason:
             self._end_slot(worker, attempt.node, reason)
         else:
-            self._deaths.append(Death(worker, attempt.node, "its process was killed", self._clock()))
+            self._deaths.append(Death(worker, attempt, "its process was killed", self._clock()))
             self._probe(attempt.node)
 
     def _probe(self, id: str | None) -> None:
@@ -239,11 +241,12 @@ class Dispatch:
         """Tells the ends of tasks whose nodes are known to live or to be lost; after a while those of the others."""
         membership = self.muster.membership
         for death in self._deaths[:]:
-            is_lost = death.node not in {node.id for node in membership.members}
-            if is_lost or death.node == known or now - death.at > VERDICT_SECONDS:
+            node = death.attempt.node
+            is_lost = node is not None and node not in {member.id for member in membership.members}
+            if is_lost or (node is not None and node == known) or now - death.at > VERDICT_SECONDS:
                 self._deaths.remove(death)
-                lost_words = f"the node {membership.name_of(death.node or '')} was lost"
-                self._end_slot(death.worker, death.node, lost_words if is_lost and death.node else death.reason)
+                lost_words = f"the node {membership.name_of(node or '')} was lost"
+                self._end_slot(death.worker, node, lost_words if is_lost else death.reason)
 
     def _give_up(self, run: Run, attempt: Attempt, reason: str) -> None:
         """An attempt on a node that does not answer: its end cannot be waited for."""
@@ -342,6 +345,10 @@ class Dispatch:
                 run = found[1]
                 run.attempts[key].hear(node, self._clock())
                 self._tell_progress(run, first, updates)
+            for death in self._deaths:
+                if death.attempt.key == key and death.attempt.node is None:
+                    death.attempt.hear(node, self._clock())
+                    self._probe(node)
         self._poll_later()
 
     def _poll_later(self) -> None:

@@ -5,6 +5,7 @@ none, can still say what it lacks. Libraries run in the engine process (node_eng
 local host; a library that holds the interpreter for minutes delays no heartbeat.
 """
 
+import contextlib
 import hashlib
 import json
 import os
@@ -178,6 +179,14 @@ class Teller:
         self._last_sent = self._last_seen = self._last_acknowledged = time.monotonic()
         self._unacknowledged: list[Any] = []
         self._send()
+        self._deliver()
+
+    def _deliver(self) -> None:
+        """Waits until the relay knows where the task runs: where it dies at once, the gateway asks for its node."""
+        import ray
+
+        with contextlib.suppress(ray.exceptions.RayError):
+            ray.get(self._unacknowledged, timeout=HEARTBEAT_SECONDS)
 
     def beat(self) -> None:
         """Called several times a second. Ends this process where the gateway must have given the task up."""

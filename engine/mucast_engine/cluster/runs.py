@@ -138,6 +138,6 @@ class Death(NamedTuple):
     """An attempt that ended without an answer, until it is known whether its node was lost with it."""
 
     worker: int
-    node: str | None
+    attempt: Attempt
     reason: str
     at: float

@@ -14,7 +14,7 @@ ENGINE = Path(__file__).resolve().parents[2]
 THREADS = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 # A gateway that has hung by then is killed, and its test fails.
-HANG_SECONDS = 400
+HANG_SECONDS = 150
 ENDS = ("result", "error", "worker_exited", "failed")
 
 Message = dict[str, Any]

@@ -1,0 +1,214 @@
+"""What fails on a real cluster, and what the pool is told."""
+
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from cluster_tasks import ENDLESS, QUICK, fit_task
+from gateway_process import GatewayProcess, Message
+from started_cluster import StartedCluster
+
+NODES = [{"name": "head", "cpus": 0}, {"name": "a"}, {"name": "b"}]
+ADDRESSES = {"a": "10.77.0.3", "b": "10.77.0.4"}
+
+
+@pytest.fixture(scope="module")
+def cluster(start_cluster: Callable[..., StartedCluster]) -> Iterator[StartedCluster]:
+    with start_cluster(NODES) as started:
+        yield started
+
+
+@pytest.fixture
+def gateway(cluster: StartedCluster, tmp_path: Path) -> Iterator[GatewayProcess]:
+    with GatewayProcess(tmp_path, "catboost", *cluster.arguments, **cluster.env) as process:
+        process.wait_for("ready")
+        until_none(supervisors, cluster, *ADDRESSES)  # Those of the test before.
+        yield process
+
+
+def engines(cluster: StartedCluster, node: str) -> list[int]:
+    """The pids of engine processes on a node, idle ones too."""
+    return [one["pid"] for one in cluster.processes(node) if "mucast_engine node" in one["command"]]
+
+
+def supervisors(cluster: StartedCluster, node: str) -> list[int]:
+    """Of tasks that run there."""
+    return [one["pid"] for one in cluster.processes(node) if one["command"].startswith("ray::mucast")]
+
+
+def working(cluster: StartedCluster, node: str) -> list[int]:
+    """The engine processes of tasks that run there."""
+    parents = [f"--parent {pid}" for pid in supervisors(cluster, node)]
+    return [one["pid"] for one in cluster.processes(node) if one["command"].endswith(tuple(parents))]
+
+
+def busy_node(cluster: StartedCluster) -> str:
+    """Where an engine process has a task, once one has."""
+    while True:
+        for name in ADDRESSES:
+            if working(cluster, name):
+                return name
+        time.sleep(0.1)
+
+
+def begin_endless(cluster: StartedCluster, gateway: GatewayProcess, folder: Path, worker: int = 1) -> str:
+    """Gives the worker a task without end; the name of the node that it runs on."""
+    gateway.start(worker)
+    gateway.send("task", worker, fit_task(folder, "endless", ENDLESS), 100 + worker)
+    return busy_node(cluster)
+
+
+def assert_works(gateway: GatewayProcess, folder: Path, worker: int = 50) -> None:
+    gateway.start(worker)
+    gateway.send("task", worker, fit_task(folder, f"quick{worker}", QUICK), worker)
+    assert gateway.wait_for_answer(worker)["event"] == "result"
+    assert (folder / f"quick{worker}.npy").stat().st_size == 128 + 8 * 100
+
+
+def until_none(of: Callable[[StartedCluster, str], list[int]], cluster: StartedCluster, *nodes: str) -> None:
+    while any(of(cluster, node) for node in nodes):
+        time.sleep(0.1)
+
+
+def refusal(folder: Path, *arguments: str, **env: str) -> Message:
+    with GatewayProcess(folder, "catboost", *arguments, **env) as process:
+        return process.wait_for("failed")
+
+
+def test_a_missing_token_is_refused_at_once(cluster: StartedCluster, tmp_path: Path) -> None:
+    message = refusal(tmp_path, *cluster.arguments, HOME=str(tmp_path))
+    assert message["code"] == "engine_unavailable"
+    assert "RAY_AUTH_TOKEN" in message["message"]
+
+
+def test_a_wrong_token_is_refused_and_shown_nowhere(cluster: StartedCluster, tmp_path: Path) -> None:
+    wrong = "0123456789abcdef" * 4
+    message = refusal(tmp_path, *cluster.arguments, RAY_AUTH_TOKEN=wrong)
+    assert message["code"] == "engine_unavailable"
+    assert "refuses the token" in message["message"]
+    assert wrong not in str(message)
+
+
+def test_a_cluster_that_takes_a_token_is_not_insecure(cluster: StartedCluster, tmp_path: Path) -> None:
+    message = refusal(tmp_path, *cluster.arguments, "--insecure")
+    assert message["code"] == "engine_unavailable"
+
+
+def test_a_canceled_task_leaves_nothing_that_runs(
+    cluster: StartedCluster, gateway: GatewayProcess, tmp_path: Path
+) -> None:
+    node = begin_endless(cluster, gateway, tmp_path)
+    before = working(cluster, node)
+    gateway.send("kill", 1)
+    assert gateway.wait_for("worker_exited", worker=1)["reason"] == "it was canceled"
+    assert supervisors(cluster, node) == []
+    until_none(lambda cluster, node: [pid for pid in engines(cluster, node) if pid in before], cluster, node)
+    assert_works(gateway, tmp_path)
+
+
+def test_a_task_that_is_canceled_before_a_node_has_it(gateway: GatewayProcess, tmp_path: Path) -> None:
+    for worker in range(1, 7):
+        gateway.start(worker)
+        gateway.send("task", worker, fit_task(tmp_path, "endless", ENDLESS), 100 + worker)
+    for worker in range(1, 7):
+        gateway.send("kill", worker)
+    ends = [gateway.wait_for("worker_exited") for _ in range(6)]
+    assert {(end["reason"]) for end in ends} == {"it was canceled"}
+    assert_works(gateway, tmp_path)
+
+
+def test_the_death_of_an_engine_process(cluster: StartedCluster, gateway: GatewayProcess, tmp_path: Path) -> None:
+    node = begin_endless(cluster, gateway, tmp_path)
+    for pid in working(cluster, node):
+        cluster.do("signal", node, pid=pid, signal=signal.SIGKILL)
+    told = gateway.wait_for("worker_exited", worker=1)
+    assert (told["node"], told["reason"][:38]) == (ADDRESSES[node], "its process was ended by SIGKILL, as h")
+    assert_works(gateway, tmp_path)
+
+
+def test_the_death_of_a_process_of_rays(cluster: StartedCluster, gateway: GatewayProcess, tmp_path: Path) -> None:
+    node = begin_endless(cluster, gateway, tmp_path)
+    for pid in supervisors(cluster, node):
+        cluster.do("signal", node, pid=pid, signal=signal.SIGKILL)
+    told = gateway.wait_for("worker_exited", worker=1)
+    assert (told["node"], told["reason"]) == (ADDRESSES[node], "its process was killed")
+    assert_works(gateway, tmp_path)
+
+
+def test_mucast_that_is_killed_leaves_nothing_that_runs(cluster: StartedCluster, tmp_path: Path) -> None:
+    """The end of its input is all that the gateway sees of it."""
+    with GatewayProcess(tmp_path, "catboost", *cluster.arguments, **cluster.env) as process:
+        process.wait_for("ready")
+        begin_endless(cluster, process, tmp_path)
+        assert process.end_input() == 0
+        until_none(engines, cluster, "a", "b")
+
+
+def test_a_gateway_that_is_killed_leaves_nothing_that_runs(cluster: StartedCluster, tmp_path: Path) -> None:
+    with GatewayProcess(tmp_path, "catboost", *cluster.arguments, **cluster.env) as process:
+        process.wait_for("ready")
+        begin_endless(cluster, process, tmp_path)
+        process.process.kill()
+        until_none(engines, cluster, "a", "b")
+
+
+def test_a_short_cut_of_the_network_costs_nothing(
+    cluster: StartedCluster, gateway: GatewayProcess, tmp_path: Path
+) -> None:
+    begin_endless(cluster, gateway, tmp_path)
+    cluster.do("cut", "driver")
+    time.sleep(2)
+    cluster.do("restore", "driver")
+    assert_works(gateway, tmp_path)
+    gateway.send("kill", 1)
+    assert gateway.wait_for("worker_exited", worker=1)["reason"] == "it was canceled"
+
+
+def test_a_node_that_comes_gives_slots_and_one_that_is_killed_takes_them(
+    cluster: StartedCluster, gateway: GatewayProcess, tmp_path: Path
+) -> None:
+    cluster.add({"name": "c"})
+    assert gateway.wait_for("slots", added=["10.77.0.5"])["slots"] == 3
+    cluster.do("kill", "c")
+    told = gateway.wait_for("slots", slots=2)
+    assert told["lost"] == [{"name": "10.77.0.5", "reason": "the node was lost"}]
+    assert_works(gateway, tmp_path)
+
+
+def test_a_node_that_is_killed_at_a_task(cluster: StartedCluster, gateway: GatewayProcess, tmp_path: Path) -> None:
+    node = begin_endless(cluster, gateway, tmp_path)
+    cluster.do("kill", node)
+    told = gateway.wait_for("worker_exited", worker=1)
+    assert (told["node"], told["reason"]) == (ADDRESSES[node], f"the node {ADDRESSES[node]} was lost")
+    assert_works(gateway, tmp_path)
+    cluster.add({"name": node})
+    gateway.wait_for("slots", slots=2)
+
+
+def test_a_node_that_is_frozen_at_a_task(cluster: StartedCluster, gateway: GatewayProcess, tmp_path: Path) -> None:
+    node = begin_endless(cluster, gateway, tmp_path)
+    before = working(cluster, node)
+    cluster.do("freeze", node)
+    began = time.monotonic()
+    told = gateway.wait_for("worker_exited", worker=1)
+    assert time.monotonic() - began > 30
+    assert told["node"] == ADDRESSES[node]
+    assert_works(gateway, tmp_path)
+    cluster.do("thaw", node)
+    until_none(lambda cluster, node: [pid for pid in engines(cluster, node) if pid in before], cluster, node)
+
+
+def test_a_head_that_is_lost_ends_the_gateway_with_the_reason(
+    start_cluster: Callable[..., StartedCluster], tmp_path: Path
+) -> None:
+    """Its own cluster, because it does not get over that."""
+    with (
+        start_cluster([{"name": "head", "cpus": 0}, {"name": "a"}]) as lost,
+        GatewayProcess(tmp_path, "catboost", *lost.arguments, **lost.env) as process,
+    ):
+        process.wait_for("ready")
+        begin_endless(lost, process, tmp_path)
+        lost.do("kill", "head")
+        assert process.process.wait() == 3
