@@ -74,7 +74,6 @@ class Dispatch:
         self._sender = Sender(self.session, self._folder, int(store * KEPT_SHARE))
         self._slots = self.muster.membership.slots
         self._fingerprint = fingerprint(self.muster.shared)
-        self.session.start_relay(self.muster.head)
         self.muster.watch(self._on_nodes, self._on_look)
         self._poll()
 

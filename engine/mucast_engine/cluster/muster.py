@@ -19,6 +19,8 @@ CONTACT_SECONDS = 30.0
 # A node that did not answer, or could not start the engine, is asked again after so long.
 AGAIN_SECONDS = 20.0
 NODE_LOST = "the node was lost"
+# In place of a node's id.
+RELAY = "relay"
 
 
 class Caller(Protocol):
@@ -68,11 +70,13 @@ class Muster:
 
     def _answers_of(self, nodes: list[Node]) -> dict[str, Message]:
         told: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
+        self._session.start_relay(self.head)
+        self._session.poll(0.0, lambda answer: told.put((RELAY, answer)))
         for node in nodes:
             self._session.inspect(node.id, self.spec, lambda answer, id=node.id: told.put((id, answer)))  # type: ignore[misc]
         answers: dict[str, Message] = {}
         deadline = time.monotonic() + INSPECTION_SECONDS
-        while len(answers) < len(nodes) and time.monotonic() < deadline:
+        while len(answers) <= len(nodes) and time.monotonic() < deadline:
             try:
                 id, answer = told.get(timeout=1.0)
             except queue.Empty:
@@ -80,6 +84,8 @@ class Muster:
             if isinstance(answer, ConnectionError):
                 raise lost(answer)
             answers[id] = {"fault": " ".join(str(answer).split())[:300]} if isinstance(answer, Exception) else answer
+        if isinstance(answers.pop(RELAY, {}), dict):
+            raise unavailable("the head of the cluster cannot run what tells the progress of tasks")
         return answers
 
     def watch(

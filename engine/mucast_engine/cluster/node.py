@@ -86,12 +86,16 @@ class EngineProcess:
                 self.greeting = json.loads(line)
 
     @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
     def is_alive(self) -> bool:
         return self._process.poll() is None
 
     def kill(self) -> None:
         self._process.kill()
-        self._process.wait()
+        self._end()
 
     def send(self, task: bytes, arrays: list[dict[str, Any]], values: tuple[Any, ...]) -> None:
         """The task's JSON goes through unread; the bytes of the arrays follow it. Raises EngineDiedError."""
@@ -138,14 +142,22 @@ class EngineProcess:
         return True
 
     def _death(self) -> EngineDiedError:
-        code = self._process.wait()
-        self._drain.join(1.0)
+        code = self._end()
         last = bytes(self._stderr).decode(errors="replace").strip().split("\n")[-1]
         if code >= 0:
             return EngineDiedError(f"its process ended with exit code {code}{f': {last}' if last else ''}")
         name = signal.Signals(-code).name
         hint = ", as happens where the memory of its node runs out" if name == "SIGKILL" else ""
         return EngineDiedError(f"its process was ended by {name}{hint}")
+
+    def _end(self) -> int:
+        """Waits for the process, which has ended or was killed; its exit code."""
+        code = self._process.wait()
+        self._drain.join()
+        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+            assert pipe is not None
+            pipe.close()
+        return code
 
     def _keep_stderr(self) -> None:
         assert self._process.stderr is not None

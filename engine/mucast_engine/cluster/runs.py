@@ -122,6 +122,7 @@ class Runs:
             and run.killed is None
             and len(run.attempts) == 1
             and run.request.gpus == 0
+            and run.request.node is None
             and run.request.cpus <= idle
             and now - run.begun > self._patience(run.request.kind)
         ]

@@ -1,7 +1,7 @@
 """Takes tasks to the cluster, one after the other on a thread of its own, with those of their arrays not there yet."""
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +22,12 @@ class Sender:
         self._session, self._folder = session, folder
         self._store = ArrayStore(folder)
         self.cache: ArrayCache[Any] = ArrayCache(bound)
-        self._sending = ThreadPoolExecutor(1)
-        self._canceling = ThreadPoolExecutor(CANCELERS)
+        self._sending = self._threads(1)
+        self._canceling = self._threads(CANCELERS)
+
+    @staticmethod
+    def _threads(count: int) -> Executor:
+        return ThreadPoolExecutor(count)
 
     def send(
         self,

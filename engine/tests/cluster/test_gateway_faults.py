@@ -133,7 +133,8 @@ def test_the_death_of_a_process_of_rays(cluster: StartedCluster, gateway: Gatewa
     for pid in supervisors(cluster, node):
         cluster.do("signal", node, pid=pid, signal=signal.SIGKILL)
     told = gateway.wait_for("worker_exited", worker=1)
-    assert (told["node"], told["reason"]) == (ADDRESSES[node], "its process was killed")
+    assert told["reason"] == "its process was killed"
+    assert told["node"] in (ADDRESSES[node], None)  # It may die before the gateway knows where it ran.
     assert_works(gateway, tmp_path)
 
 
