@@ -1,18 +1,27 @@
 /** Whole jobs on a real cluster of two nodes leave the bytes of jobs on this machine, provenance among them. */
 import assert from "node:assert/strict";
+import { readdirSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { MODELS } from "../../src/contract/model-params/models.ts";
 import { RecordingListener } from "../../src/executors/executor-suite.testing.ts";
-import { orderOf, outputsOf, RIDGE, TINY, withExecutor } from "../../src/executors/process/jobs.testing.ts";
+import {
+  ENDLESS,
+  orderOf,
+  outputsOf,
+  RIDGE,
+  TINY,
+  withExecutor,
+} from "../../src/executors/process/jobs.testing.ts";
 import { runDlJob } from "../../src/jobs/dl/run-dl-job.ts";
 import { runMlJob } from "../../src/jobs/ml/run-ml-job.ts";
 import type { JobContext } from "../../src/jobs/shared/job.ts";
 import { openEngine } from "../../src/jobs/shared/job.ts";
-import { jobArguments, mucast } from "../end-to-end/command.ts";
+import { jobArguments, mucast, startMucast, until } from "../end-to-end/command.ts";
 import {
   type BlobPair,
   type Job,
+  newFolder,
   removeFolders,
   runJob,
   withoutIdentity,
@@ -57,6 +66,13 @@ async function textOf(job: Job, config: string, more: Partial<JobContext>): Prom
   const { machine, ...compared } = JSON.parse(withoutIdentity(text));
   assert.notEqual(machine, null);
   return JSON.stringify(compared);
+}
+
+/** The engine processes of tasks, and Ray's processes around them. */
+async function tasksOnNodes(): Promise<string[]> {
+  const found = await Promise.all(["head", "second"].map((name) => cluster.processes(name)));
+  const commands = found.flat().map(({ command }) => command);
+  return commands.filter((command) => / -m mucast_engine node|^ray::mucast/.test(command));
 }
 
 async function assertSame(job: Job, config: string, more: Partial<JobContext> = {}): Promise<void> {
@@ -108,6 +124,22 @@ describe("on a cluster of two nodes", { timeout: 1_800_000 }, () => {
         cluster: { url: cluster.address, insecure: false },
       },
     ));
+
+  for (const [signal, code] of [
+    ["SIGINT", 130],
+    ["SIGKILL", null],
+  ] as const) {
+    test(`a command that gets ${signal} amid its fits leaves nothing of the job on any node`, async () => {
+      const folder = await newFolder();
+      const args = [...jobArguments(TINY, ENDLESS), "--blob-url", folder, "--engine", cluster.address];
+      const { child, ended } = await startMucast(args);
+      await until(async () => ((await tasksOnNodes()).length >= 2 ? true : undefined));
+      child.kill(signal);
+      assert.equal((await ended).code, code);
+      await until(async () => ((await tasksOnNodes()).length === 0 ? true : undefined));
+      assert.deepEqual(readdirSync(folder), []);
+    });
+  }
 
   test("doctor fits on every node, and says what is wrong with a token", async () => {
     const args = ["doctor", "--engine", cluster.address];
