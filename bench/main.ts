@@ -2,6 +2,7 @@
 import { cpus, totalmem } from "node:os";
 import { table } from "../src/cli/terminal/table.ts";
 import { benchAudit } from "./audit/audit.ts";
+import { benchCluster } from "./cluster/cluster.ts";
 import { benchIntervals } from "./intervals/intervals.ts";
 import { benchSteps } from "./jobs/steps.ts";
 import { benchWholeJob } from "./jobs/whole-job.ts";
@@ -29,6 +30,7 @@ const BENCHES: Record<string, () => Promise<readonly Table[]>> = {
   warnings: benchWarnings,
   service: benchService,
   downloads: async () => [await benchUnreadDownloads()],
+  cluster: benchCluster,
   streams: async () => [await benchUnreadStreams()],
 };
 

@@ -1,0 +1,85 @@
+/** How long a fault of a node keeps its task: from the fault to the answer of the second attempt, or to the end of the task. */
+import { fileURLToPath } from "node:url";
+import { type RayCluster, startRayCluster } from "../../test/servers/ray-cluster.testing.ts";
+import type { Table } from "../table.ts";
+import { type Engine, sleep, withEngine } from "./engines.ts";
+
+const SLEEPING = fileURLToPath(new URL("sleeping", import.meta.url));
+const ENGINE = fileURLToPath(new URL("../../engine", import.meta.url));
+const LONG = 600;
+const PAUSE = 50;
+
+/** How Ray calls its process that works on a task, and what runs on a node because of a job. */
+const AT_A_TASK = /^ray::mucast/;
+const OURS = /^ray::mucast|-m mucast_engine node/;
+
+const MEASURED: readonly (readonly [what: string, measure: (cluster: RayCluster) => Promise<string>])[] = [
+  ["a job is canceled: until nothing of it runs on a node", canceled],
+  ["a node is killed: until its task waits for another", (cluster) => lost(cluster, "kill")],
+  ["a node is frozen: until its task waits for another", (cluster) => lost(cluster, "freeze")],
+];
+
+export async function benchFaults(): Promise<Table> {
+  const rows: string[][] = [];
+  for (const [what, measure] of MEASURED) {
+    const cluster = await startRayCluster({
+      nodes: [{ name: "head", cpus: 0 }, { name: "a" }, { name: "b" }],
+      env: { PYTHONPATH: `${SLEEPING}:${ENGINE}` },
+    });
+    try {
+      rows.push([what, await measure(cluster)]);
+    } finally {
+      await cluster.stop();
+    }
+  }
+  return { title: "Faults on a cluster of two nodes", header: ["what", "seconds"], rows };
+}
+
+/** Two endless tasks keep both nodes at work. */
+async function busy({ pool, task }: Engine, cluster: RayCluster): Promise<void> {
+  for (let i = 0; i < 2; i++) pool.run(task(sleep(LONG))).catch(() => undefined);
+  for (const name of ["a", "b"]) await until(() => runs(cluster, name, AT_A_TASK));
+}
+
+async function runs(cluster: RayCluster, name: string, what: RegExp): Promise<boolean> {
+  return (await cluster.processes(name)).some(({ command }) => what.test(command));
+}
+
+async function canceled(cluster: RayCluster): Promise<string> {
+  return withEngine(cluster, async (engine) => {
+    await busy(engine, cluster);
+    const started = performance.now();
+    await engine.pool.close();
+    for (const name of ["a", "b"]) await until(async () => !(await runs(cluster, name, OURS)));
+    return seconds(started);
+  });
+}
+
+async function lost(cluster: RayCluster, fault: "kill" | "freeze"): Promise<string> {
+  let tell: () => void = () => undefined;
+  const told = new Promise<void>((resolve) => {
+    tell = resolve;
+  });
+  const onLine = (line: string) => {
+    if (/^a task was lost/.test(line)) tell();
+  };
+  return withEngine(
+    cluster,
+    async (engine) => {
+      await busy(engine, cluster);
+      const started = performance.now();
+      await cluster[fault]("b");
+      await told;
+      return seconds(started);
+    },
+    onLine,
+  );
+}
+
+function seconds(started: number): string {
+  return ((performance.now() - started) / 1_000).toFixed(1);
+}
+
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, PAUSE));
+}

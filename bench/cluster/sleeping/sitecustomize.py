@@ -1,0 +1,19 @@
+"""Makes a fit of the engine on a node sleep for as many seconds as its `alpha` says, and cost nothing: then the time that a
+job takes is that of the cluster alone, on however few cores its nodes are. Python imports this file where it lies on
+PYTHONPATH, before the engine.
+"""
+
+import sys
+import time
+from typing import Any
+
+if "mucast_engine" in sys.orig_argv and "node" in sys.orig_argv:
+    import numpy as np
+
+    from mucast_engine import fit_predict
+
+    def sleep(task: Any, fit: Any, *_: Any) -> tuple[Any, dict[str, Any]]:
+        time.sleep(task["estimator"]["params"]["alpha"])
+        return np.zeros(fit["predict"][1] - fit["predict"][0]), {}
+
+    fit_predict._one_fit = sleep
