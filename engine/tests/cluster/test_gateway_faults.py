@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from cluster_tasks import ENDLESS, QUICK, fit_task
 from gateway_process import GatewayProcess, Message
+from network_tasks import ticker_task
 from started_cluster import StartedCluster
 
 NODES = [{"name": "head", "cpus": 0}, {"name": "a"}, {"name": "b"}]
@@ -25,6 +26,15 @@ def gateway(cluster: StartedCluster, tmp_path: Path) -> Iterator[GatewayProcess]
     with GatewayProcess(tmp_path, "catboost", *cluster.arguments, **cluster.env) as process:
         process.wait_for("ready")
         until_none(supervisors, cluster, *ADDRESSES)  # Those of the test before.
+        yield process
+
+
+@pytest.fixture
+def trainer(cluster: StartedCluster, tmp_path: Path) -> Iterator[GatewayProcess]:
+    """A gateway for networks."""
+    with GatewayProcess(tmp_path, "torch", *cluster.arguments, **cluster.env) as process:
+        process.wait_for("ready")
+        until_none(supervisors, cluster, *ADDRESSES)
         yield process
 
 
@@ -58,6 +68,23 @@ def begin_endless(cluster: StartedCluster, gateway: GatewayProcess, folder: Path
     gateway.start(worker)
     gateway.send("task", worker, fit_task(folder, "endless", ENDLESS), 100 + worker)
     return busy_node(cluster)
+
+
+def begin_training(cluster: StartedCluster, gateway: GatewayProcess, folder: Path, *nodes: str) -> str:
+    """Gives worker 1 a network without end, until its progress has come; the name of the node that it runs on."""
+    gateway.start(1)
+    training = {"epochs": 10**9, "patience": 10**9}
+    gateway.send("task", 1, ticker_task(folder, "mlp", training=training), 101)
+    gateway.wait_for("progress", id=101)
+    return next(node for node in nodes or ADDRESSES if working(cluster, node))
+
+
+def assert_trains(gateway: GatewayProcess, folder: Path) -> None:
+    gateway.start(50)
+    folder = folder / "other"
+    folder.mkdir()
+    gateway.send("task", 50, ticker_task(folder, "mlp"), 50)
+    assert gateway.wait_for_answer(50)["event"] == "result"
 
 
 def assert_works(gateway: GatewayProcess, folder: Path, worker: int = 50) -> None:
@@ -128,14 +155,13 @@ def test_the_death_of_an_engine_process(cluster: StartedCluster, gateway: Gatewa
     assert_works(gateway, tmp_path)
 
 
-def test_the_death_of_a_process_of_rays(cluster: StartedCluster, gateway: GatewayProcess, tmp_path: Path) -> None:
-    node = begin_endless(cluster, gateway, tmp_path)
+def test_the_death_of_a_process_of_rays(cluster: StartedCluster, trainer: GatewayProcess, tmp_path: Path) -> None:
+    node = begin_training(cluster, trainer, tmp_path)
     for pid in supervisors(cluster, node):
         cluster.do("signal", node, pid=pid, signal=signal.SIGKILL)
-    told = gateway.wait_for("worker_exited", worker=1)
-    assert told["reason"] == "its process was killed"
-    assert told["node"] in (ADDRESSES[node], None)  # It may die before the gateway knows where it ran.
-    assert_works(gateway, tmp_path)
+    told = trainer.wait_for("worker_exited", worker=1)
+    assert (told["node"], told["reason"]) == (ADDRESSES[node], "its process was killed")
+    assert_trains(trainer, tmp_path)
 
 
 def test_mucast_that_is_killed_leaves_nothing_that_runs(cluster: StartedCluster, tmp_path: Path) -> None:
@@ -178,25 +204,25 @@ def test_a_node_that_comes_gives_slots_and_one_that_is_killed_takes_them(
     assert_works(gateway, tmp_path)
 
 
-def test_a_node_that_is_killed_at_a_task(cluster: StartedCluster, gateway: GatewayProcess, tmp_path: Path) -> None:
-    node = begin_endless(cluster, gateway, tmp_path)
+def test_a_node_that_is_killed_at_a_task(cluster: StartedCluster, trainer: GatewayProcess, tmp_path: Path) -> None:
+    node = begin_training(cluster, trainer, tmp_path)
     cluster.do("kill", node)
-    told = gateway.wait_for("worker_exited", worker=1)
+    told = trainer.wait_for("worker_exited", worker=1)
     assert (told["node"], told["reason"]) == (ADDRESSES[node], f"the node {ADDRESSES[node]} was lost")
-    assert_works(gateway, tmp_path)
+    assert_trains(trainer, tmp_path)
     cluster.add({"name": node})
-    gateway.wait_for("slots", slots=2)
+    trainer.wait_for("slots", slots=2)
 
 
-def test_a_node_that_is_frozen_at_a_task(cluster: StartedCluster, gateway: GatewayProcess, tmp_path: Path) -> None:
-    node = begin_endless(cluster, gateway, tmp_path)
+def test_a_node_that_is_frozen_at_a_task(cluster: StartedCluster, trainer: GatewayProcess, tmp_path: Path) -> None:
+    node = begin_training(cluster, trainer, tmp_path)
     before = working(cluster, node)
     cluster.do("freeze", node)
     began = time.monotonic()
-    told = gateway.wait_for("worker_exited", worker=1)
+    told = trainer.wait_for("worker_exited", worker=1)
     assert time.monotonic() - began > 30
     assert told["node"] == ADDRESSES[node]
-    assert_works(gateway, tmp_path)
+    assert_trains(trainer, tmp_path)
     cluster.do("thaw", node)
     until_none(lambda cluster, node: [pid for pid in engines(cluster, node) if pid in before], cluster, node)
 
@@ -207,9 +233,9 @@ def test_a_head_that_is_lost_ends_the_gateway_with_the_reason(
     """Its own cluster, because it does not get over that."""
     with (
         start_cluster([{"name": "head", "cpus": 0}, {"name": "a"}]) as lost,
-        GatewayProcess(tmp_path, "catboost", *lost.arguments, **lost.env) as process,
+        GatewayProcess(tmp_path, "torch", *lost.arguments, **lost.env) as process,
     ):
         process.wait_for("ready")
-        begin_endless(lost, process, tmp_path)
+        begin_training(lost, process, tmp_path, "a")
         lost.do("kill", "head")
         assert process.process.wait() == 3
