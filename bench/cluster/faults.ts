@@ -2,7 +2,7 @@
 import { fileURLToPath } from "node:url";
 import { type RayCluster, startRayCluster } from "../../test/servers/ray-cluster.testing.ts";
 import type { Table } from "../table.ts";
-import { type Engine, sleep, withEngine } from "./engines.ts";
+import { sleep, withEngine } from "./engines.ts";
 
 const SLEEPING = fileURLToPath(new URL("sleeping", import.meta.url));
 const ENGINE = fileURLToPath(new URL("../../engine", import.meta.url));
@@ -15,8 +15,8 @@ const OURS = /^ray::mucast|-m mucast_engine node/;
 
 const MEASURED: readonly (readonly [what: string, measure: (cluster: RayCluster) => Promise<string>])[] = [
   ["a job is canceled: until nothing of it runs on a node", canceled],
-  ["a node is killed: until its task waits for another", (cluster) => lost(cluster, "kill")],
-  ["a node is frozen: until its task waits for another", (cluster) => lost(cluster, "freeze")],
+  ["a node is killed: until its task runs on the other", (cluster) => lost(cluster, "kill")],
+  ["a node is frozen: until its task runs on the other", (cluster) => lost(cluster, "freeze")],
 ];
 
 export async function benchFaults(): Promise<Table> {
@@ -35,45 +35,33 @@ export async function benchFaults(): Promise<Table> {
   return { title: "Faults on a cluster of two nodes", header: ["what", "seconds"], rows };
 }
 
-/** Two endless tasks keep both nodes at work. */
-async function busy({ pool, task }: Engine, cluster: RayCluster): Promise<void> {
-  for (let i = 0; i < 2; i++) pool.run(task(sleep(LONG))).catch(() => undefined);
-  for (const name of ["a", "b"]) await until(() => runs(cluster, name, AT_A_TASK));
-}
-
 async function runs(cluster: RayCluster, name: string, what: RegExp): Promise<boolean> {
   return (await cluster.processes(name)).some(({ command }) => what.test(command));
 }
 
 async function canceled(cluster: RayCluster): Promise<string> {
-  return withEngine(cluster, async (engine) => {
-    await busy(engine, cluster);
+  return withEngine(cluster, async ({ pool, task }) => {
+    for (let i = 0; i < 2; i++) pool.run(task(sleep(LONG))).catch(() => undefined);
+    for (const name of ["a", "b"]) await until(() => runs(cluster, name, AT_A_TASK));
     const started = performance.now();
-    await engine.pool.close();
+    await pool.close();
     for (const name of ["a", "b"]) await until(async () => !(await runs(cluster, name, OURS)));
     return seconds(started);
   });
 }
 
 async function lost(cluster: RayCluster, fault: "kill" | "freeze"): Promise<string> {
-  let tell: () => void = () => undefined;
-  const told = new Promise<void>((resolve) => {
-    tell = resolve;
+  return withEngine(cluster, async ({ pool, task }) => {
+    pool.run(task(sleep(LONG))).catch(() => undefined);
+    const isAtA = () => runs(cluster, "a", AT_A_TASK);
+    const isAtB = () => runs(cluster, "b", AT_A_TASK);
+    await until(async () => (await isAtA()) || (await isAtB()));
+    const [its, isAtOther] = (await isAtA()) ? (["a", isAtB] as const) : (["b", isAtA] as const);
+    const started = performance.now();
+    await cluster[fault](its);
+    await until(isAtOther);
+    return seconds(started);
   });
-  const onLine = (line: string) => {
-    if (/^a task was lost/.test(line)) tell();
-  };
-  return withEngine(
-    cluster,
-    async (engine) => {
-      await busy(engine, cluster);
-      const started = performance.now();
-      await cluster[fault]("b");
-      await told;
-      return seconds(started);
-    },
-    onLine,
-  );
 }
 
 function seconds(started: number): string {
