@@ -329,10 +329,17 @@ class Dispatch:
 
     def _poll(self) -> None:
         self._polled = self._clock()
+        assert self._sender is not None
+        self._sender.call(self._ask_relay)  # A head that does not answer blocks it.
+
+    def _ask_relay(self) -> None:
         try:
-            self.session.poll(POLL_SECONDS, lambda told: self._loop.call(lambda: self._on_told(told)))
+            self.session.poll(POLL_SECONDS, self._hand_told)
         except Exception as error:
-            raise lost(error) from error
+            self._hand_told(error)
+
+    def _hand_told(self, told: Any) -> None:
+        self._loop.call(lambda: self._on_told(told))
 
     def _on_told(self, told: Any) -> None:
         if isinstance(told, Exception):

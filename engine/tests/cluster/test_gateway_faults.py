@@ -239,3 +239,16 @@ def test_a_head_that_is_lost_ends_the_gateway_with_the_reason(
         begin_training(lost, process, tmp_path, "a")
         lost.do("kill", "head")
         assert process.process.wait() == 3
+
+
+@pytest.mark.parametrize("loss", ["freeze", "cut"])
+def test_a_head_that_does_not_answer_ends_the_gateway(
+    start_cluster: Callable[..., StartedCluster], tmp_path: Path, loss: str
+) -> None:
+    with (
+        start_cluster([{"name": "head", "cpus": 0}, {"name": "a"}]) as lost,
+        GatewayProcess(tmp_path, "catboost", *lost.arguments, **lost.env) as process,
+    ):
+        process.wait_for("ready")
+        lost.do(loss, "head" if loss == "freeze" else "driver")
+        assert process.process.wait() == 3
