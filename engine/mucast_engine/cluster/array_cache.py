@@ -47,8 +47,3 @@ class ArrayCache(Generic[R]):
         while self.held > self.bound and len(self._kept) > 1:
             _, (_, freed) = self._kept.popitem(last=False)
             self.held -= freed
-
-    def clear(self) -> None:
-        """Lets go of all, where the cluster has lost some."""
-        self._kept.clear()
-        self.held = 0

@@ -69,10 +69,6 @@ class Sender:
         """Something short that blocks."""
         self._canceling.submit(act)
 
-    def forget(self) -> None:
-        """Puts arrays again from now on: the cluster has lost some."""
-        self._sending.submit(self.cache.clear)
-
     def _reference(self, ref: ArrayRef) -> Any:
         key = self._key(ref)
         found = self.cache.get(key)

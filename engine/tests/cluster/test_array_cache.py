@@ -33,13 +33,6 @@ def test_an_array_beyond_the_bound_is_kept_alone() -> None:
     assert (cache.get(key("a")), cache.get(key("large")), cache.held) == (None, "ref large", 50)
 
 
-def test_all_is_put_again_once_it_is_cleared() -> None:
-    cache: ArrayCache[str] = ArrayCache(bound=20)
-    cache.add(key("a"), "ref a", 10)
-    cache.clear()
-    assert (cache.get(key("a")), cache.held, len(cache)) == (None, 0, 0)
-
-
 @given(st.lists(st.tuples(st.integers(0, 9), st.booleans()), max_size=60), st.integers(1, 40))
 def test_it_is_a_list_by_last_use(steps: list[tuple[int, bool]], bound: int) -> None:
     """Against a plain list: array n has n bytes, and is added where it is not there."""

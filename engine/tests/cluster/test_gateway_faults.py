@@ -218,9 +218,7 @@ def test_a_node_that_is_frozen_at_a_task(cluster: StartedCluster, trainer: Gatew
     node = begin_training(cluster, trainer, tmp_path)
     before = working(cluster, node)
     cluster.do("freeze", node)
-    began = time.monotonic()
     told = trainer.wait_for("worker_exited", worker=1)
-    assert time.monotonic() - began > 30
     assert told["node"] == ADDRESSES[node]
     assert_trains(trainer, tmp_path)
     cluster.do("thaw", node)

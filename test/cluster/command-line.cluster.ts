@@ -1,12 +1,12 @@
-/** A job goes to a real cluster of two nodes, and leaves what it leaves here. The long runs are those of `npm run cluster`. */
+/** The command line takes a job to a real cluster of two nodes, and leaves what it leaves here. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { startRayCluster } from "../servers/ray-cluster.testing.ts";
-import { jobArguments, mucast } from "./command.ts";
-import { removeFolders, withoutIdentity, writeMarket } from "./job-runs.ts";
-import { cleanMarket } from "./market.ts";
+import { jobArguments, mucast } from "../end-to-end/command.ts";
+import { removeFolders, withoutIdentity, writeMarket } from "../end-to-end/job-runs.ts";
+import { cleanMarket } from "../end-to-end/market.ts";
 
 after(removeFolders);
 
