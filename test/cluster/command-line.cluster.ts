@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { startRayCluster } from "../servers/ray-cluster.testing.ts";
 import { jobArguments, mucast } from "../end-to-end/command.ts";
 import { removeFolders, withoutIdentity, writeMarket } from "../end-to-end/job-runs.ts";
 import { cleanMarket } from "../end-to-end/market.ts";
+import { startRayCluster } from "../servers/ray-cluster.testing.ts";
 
 after(removeFolders);
 
