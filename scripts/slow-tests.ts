@@ -182,6 +182,8 @@ export const TOGETHER: readonly (readonly string[])[] = [
     "src/service/readiness.test.ts",
     "src/service/store/",
   ],
+  // They make the same environment of Python.
+  ["test/deployment/kubernetes.test.ts", "test/deployment/ray-cluster.test.ts"],
   ["src/service/queue/dispatcher.test.ts", "src/service/webhooks/deliverer.test.ts"],
   ["src/audit/", "test/end-to-end/audit-foresight-skill.test.ts"],
   ["src/service/database/"],

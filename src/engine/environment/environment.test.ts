@@ -1,5 +1,15 @@
 import assert from "node:assert/strict";
-import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
@@ -30,6 +40,8 @@ function copyPackage(copy: string): void {
     filter: (path) => !/tests|cache/.test(relative(ROOT, path)),
   });
   writeFileSync(join(copy, "package.json"), '{"type": "module"}');
+  mkdirSync(join(copy, "node_modules"));
+  symlinkSync(realpathSync(join(ROOT, "node_modules/zod")), join(copy, "node_modules/zod"));
 }
 
 /** What `expression` over the copy's modules gives, printed; only `path` is searched for commands. */

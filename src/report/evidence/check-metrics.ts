@@ -74,7 +74,7 @@ class Comparison {
     }
   }
 
-  /** No job writes an output without any mu. */
+  /** No job that has forecasts writes an output without any mu. */
   checkHasMu({ mu, window }: OutputBlob, rows: readonly ScoredRows[]): void {
     const { as_of } = window;
     const isCurrent = ({ days }: ScoredRows) => formatDay(days.at(-1)!) === as_of;
@@ -85,7 +85,7 @@ class Comparison {
       const message = `${this.#source} cannot be reported: ${ticker} has a forecast of ${as_of}, but no mu`;
       throw new MucastError("invalid_data", message, { ...data, ticker });
     }
-    if (Object.keys(mu).length > 0) return;
+    if (rows.length === 0 || Object.keys(mu).length > 0) return;
     throw new MucastError("invalid_data", `${this.#source} cannot be reported: it has no mu`, data);
   }
 
