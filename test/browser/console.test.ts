@@ -145,7 +145,7 @@ test("what a reader was writing when the session ended is in the form after the 
   await page.click("header button");
   await signIn(page, writer.token);
   await until(page, 'document.querySelector("textarea.raw") !== null');
-  assert.equal(await page.inputValue("textarea.raw"), "{}", "the next reader may be somebody else");
+  assert.equal(await page.inputValue("textarea.raw"), "{}", "another person may sign in next");
   assert.deepEqual(beyondRefusals(unwanted, 401), []);
   await close();
 });

@@ -14,6 +14,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from mucast_engine.arrays import Message
@@ -171,7 +172,7 @@ def _read_requests(stdin: int, loop: Loop, gateway: Gateway) -> None:
         *lines, rest = pending.split(b"\n")
         pending = bytearray(rest)
         for line in lines:
-            loop.call(lambda line=bytes(line): gateway.take(line))  # type: ignore[misc]
+            loop.call(partial(gateway.take, bytes(line)))
     # A cluster that keeps the loop waiting does not keep the process: then its grace ends the tasks.
     impatience = threading.Timer(LEAVE_SECONDS, os._exit, [0])
     impatience.daemon = True

@@ -4,6 +4,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Protocol
 
 from mucast_engine.arrays import Message
@@ -71,9 +72,13 @@ class Muster:
     def _answers_of(self, nodes: list[Node]) -> dict[str, Message]:
         told: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
         self._session.start_relay(self.head)
-        self._session.poll(0.0, lambda answer: told.put((RELAY, answer)))
+
+        def keep(id: str) -> Callable[[Any], None]:
+            return lambda answer: told.put((id, answer))
+
+        self._session.poll(0.0, keep(RELAY))
         for node in nodes:
-            self._session.inspect(node.id, self.spec, lambda answer, id=node.id: told.put((id, answer)))  # type: ignore[misc]
+            self._session.inspect(node.id, self.spec, keep(node.id))
         answers: dict[str, Message] = {}
         deadline = time.monotonic() + INSPECTION_SECONDS
         while len(answers) <= len(nodes) and time.monotonic() < deadline:
@@ -127,10 +132,10 @@ class Muster:
                 rows = self._session.nodes()
             except Exception as error:  # Ray raises what it likes; silence is told by `tick`.
                 if isinstance(error, ConnectionError):
-                    self._loop.call(lambda error=error: _raise(lost(error)))  # type: ignore[misc]
+                    self._loop.call(partial(_raise, lost(error)))
                     return
             else:
-                self._loop.call(lambda rows=rows: self._take(rows))  # type: ignore[misc]
+                self._loop.call(partial(self._take, rows))
             time.sleep(LOOK_SECONDS)
 
     def _take(self, rows: list[Message]) -> None:

@@ -174,6 +174,7 @@ def engine_process(spec: dict[str, Any], beat: Callable[[], None]) -> EngineProc
         return engine
     if engine is not None and engine.is_alive:
         engine.kill()
+    # A module may have any member, which its type does not tell.
     kept.engine = None  # type: ignore[attr-defined]
     engine = EngineProcess(spec)
     engine.greet(beat)

@@ -30,6 +30,7 @@ class MemoryArrays(ArrayStore):
         """Reads the array's bytes from `source` into pages of their own, aligned as those of a mapped file."""
         size = 8 * int(np.prod(ref["shape"]))
         pages = mmap.mmap(-1, max(size, 1))
+        # Every binary file that a process opens has it; its type leaves it out.
         if source.readinto(memoryview(pages)[:size]) != size:  # type: ignore[attr-defined]
             raise EOFError
         values = np.frombuffer(pages, dtype="<f8", count=size // 8).reshape(ref["shape"])

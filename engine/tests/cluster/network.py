@@ -19,7 +19,7 @@ _NO_LINK = struct.pack("BxHiII", socket.AF_UNSPEC, 0, 0, 0, 0)
 
 
 def set_up(interface: str, up: bool = True) -> None:
-    """Switches an interface on, or off: what is sent to it is lost then, and nobody is told."""
+    """Switches an interface on, or off: what is sent to it is lost then, and its sender gets no error."""
     _ioctl(_SIOCSIFFLAGS, struct.pack("16sH14x", interface.encode(), _UP if up else 0))
 
 

@@ -121,7 +121,7 @@ class Node:
         os.close(self._kept_network)
 
     def freeze(self) -> None:
-        """Stops every process on it. Its connections stay, and nobody answers."""
+        """Stops every process on it. Its connections stay, and it answers nothing."""
         while running := [process for process in self.processes() if process.state != "T"]:
             self._signal(running, signal.SIGSTOP)
             time.sleep(0.01)

@@ -16,6 +16,7 @@ class FakeRay:
         self.asked = 0
         self._refusals, self._words = refusals, words
 
+    # As Ray names its module of them.
     class exceptions:  # noqa: N801
         AuthenticationError = PermissionError
 

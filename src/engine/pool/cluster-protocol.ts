@@ -24,7 +24,7 @@ function clusterSchema() {
 
 export type ClusterFacts = z.infer<ReturnType<typeof clusterSchema>>;
 
-/** What the nodes have told of themselves, all the same. */
+/** What every node has answered to the inspection, in equal words. */
 function greetingSchema() {
   const blas = z.object({ name: z.string(), version: z.string().nullable(), kernel: z.string().nullable() });
   return z.object({

@@ -31,7 +31,7 @@ export function takeDraft(operation: SubmittedOperation): string | undefined {
   return text;
 }
 
-/** As the reader leaves: the next one is somebody else, perhaps. */
+/** When the reader signs out: another person may sign in next. */
 export function dropDrafts(): void {
   kept.clear();
 }
