@@ -8,6 +8,35 @@ import { benchOverhead } from "./overhead.ts";
 import { benchScaling } from "./scaling.ts";
 import { benchTransfer } from "./transfer.ts";
 
+/** Each has a cluster of its own, so that one which fails leaves the figures of the others. */
+const PARTS = {
+  overhead: benchOverhead,
+  transfer: benchTransfer,
+  faults: benchFaults,
+  scaling: benchScaling,
+};
+/** Of all parts on a quiet machine about 12. */
+const MOST_MINUTES = 30;
+
 export async function benchCluster(): Promise<readonly Table[]> {
-  return [await benchOverhead(), await benchScaling(), await benchFaults(), await benchTransfer()];
+  const tables: Table[] = [];
+  const give = setTimeout(() => giveUp(tables), MOST_MINUTES * 60_000);
+  for (const [name, bench] of Object.entries(PARTS)) {
+    const started = performance.now();
+    try {
+      tables.push(await bench());
+    } catch (error) {
+      tables.push({ title: `${name} failed`, header: ["why"], rows: [[String(error)]] });
+    }
+    const seconds = ((performance.now() - started) / 1_000).toFixed(0);
+    process.stderr.write(`${name}: ${seconds} s\n`);
+  }
+  clearTimeout(give);
+  return tables;
+}
+
+/** The clusters end with this process. */
+function giveUp(tables: readonly Table[]): never {
+  process.stderr.write(`no end within ${MOST_MINUTES} minutes; so far: ${JSON.stringify(tables)}\n`);
+  process.exit(1);
 }

@@ -16,6 +16,7 @@ const OURS = /^ray::mucast|-m mucast_engine node/;
 const MEASURED: readonly (readonly [what: string, measure: (cluster: RayCluster) => Promise<string>])[] = [
   ["a job is canceled: until nothing of it runs on a node", canceled],
   ["a node is killed: until its task runs on the other", (cluster) => lost(cluster, "kill")],
+  ["a node loses its power: until its task runs on the other", (cluster) => lost(cluster, "power")],
   ["a node is frozen: until its task runs on the other", (cluster) => lost(cluster, "freeze")],
 ];
 
@@ -50,7 +51,8 @@ async function canceled(cluster: RayCluster): Promise<string> {
   });
 }
 
-async function lost(cluster: RayCluster, fault: "kill" | "freeze"): Promise<string> {
+/** Without power a node does not even refuse connections, and says nothing at its end. */
+async function lost(cluster: RayCluster, fault: "kill" | "power" | "freeze"): Promise<string> {
   return withEngine(cluster, async ({ pool, task }) => {
     pool.run(task(sleep(LONG))).catch(() => undefined);
     const isAtA = () => runs(cluster, "a", AT_A_TASK);
@@ -58,7 +60,8 @@ async function lost(cluster: RayCluster, fault: "kill" | "freeze"): Promise<stri
     await until(async () => (await isAtA()) || (await isAtB()));
     const [its, isAtOther] = (await isAtA()) ? (["a", isAtB] as const) : (["b", isAtA] as const);
     const started = performance.now();
-    await cluster[fault](its);
+    if (fault === "power") await cluster.cut(its);
+    await cluster[fault === "power" ? "kill" : fault](its);
     await until(isAtOther);
     return seconds(started);
   });

@@ -1,33 +1,36 @@
-/** How much goes to the cluster and back for a job's tickers, and how fast its driver sends it. */
+/** How much goes to the cluster and back for a job's tickers, how fast its driver sends it, and in how much memory. */
+import { readFileSync, rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { startRayCluster } from "../../test/servers/ray-cluster.testing.ts";
 import type { Table } from "../table.ts";
-import { measure, sleep, withEngine } from "./engines.ts";
+import { type Engine, sleep, withEngine } from "./engines.ts";
 
 const SLEEPING = fileURLToPath(new URL("sleeping", import.meta.url));
 const ENGINE = fileURLToPath(new URL("../../engine", import.meta.url));
 const MEGABYTE = 2 ** 20;
 const SIZES = [
   { tickers: 100, rows: 1_000, columns: 20 },
-  { tickers: 50, rows: 5_000, columns: 200 },
+  // 4 GB, far more than the head's store holds.
+  { tickers: 500, rows: 5_000, columns: 200 },
 ] as const;
+/** Tickers whose arrays lie on the disk of the driver at a time. */
+const AT_ONCE = 64;
 
 export async function benchTransfer(): Promise<Table> {
   const cluster = await startRayCluster({
     nodes: [
-      { name: "head", cpus: 0, store: 512 * MEGABYTE },
-      { name: "a", store: 256 * MEGABYTE },
-      { name: "b", store: 256 * MEGABYTE },
+      { name: "head", cpus: 0, store: 256 * MEGABYTE },
+      { name: "a", store: 128 * MEGABYTE },
+      { name: "b", store: 128 * MEGABYTE },
     ],
     env: { PYTHONPATH: `${SLEEPING}:${ENGINE}` },
   });
   try {
-    const rows = await withEngine(cluster, async ({ pool, task }) => {
+    const rows = await withEngine(cluster, async (engine) => {
       const made: string[][] = [];
       for (const { tickers, rows, columns } of SIZES) {
-        const tasks = Array.from({ length: tickers }, () => task(sleep(0), rows, columns));
         const before = await cluster.traffic();
-        const { wallSeconds } = await measure(pool, tasks);
+        const wallSeconds = await runAll(engine, tickers, rows, columns);
         const { sent, received } = await cluster.traffic();
         const values = (8 * rows * (columns + 1)) / MEGABYTE;
         made.push([
@@ -37,6 +40,8 @@ export async function benchTransfer(): Promise<Table> {
           ((received - before.received) / MEGABYTE / tickers).toFixed(3),
           ((sent - before.sent) / MEGABYTE).toFixed(0),
           ((sent - before.sent) / MEGABYTE / wallSeconds).toFixed(0),
+          (peakBytes(gatewayPid()) / MEGABYTE).toFixed(0),
+          (peakBytes("self") / MEGABYTE).toFixed(0),
         ]);
       }
       return made;
@@ -50,10 +55,45 @@ export async function benchTransfer(): Promise<Table> {
         "MiB back each",
         "MiB sent in all",
         "MiB a second",
+        "MiB of the gateway",
+        "MiB of this process",
       ],
       rows,
     };
   } finally {
     await cluster.stop();
   }
+}
+
+/** One task a ticker, whose arrays go when it is done. @returns seconds. */
+async function runAll(
+  { pool, task }: Engine,
+  tickers: number,
+  rows: number,
+  columns: number,
+): Promise<number> {
+  const started = performance.now();
+  let left = tickers;
+  const runSome = async () => {
+    while (left-- > 0) {
+      const one = task(sleep(0), rows, columns);
+      await pool.run(one);
+      rmSync(one.x.ref);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, runSome));
+  return (performance.now() - started) / 1_000;
+}
+
+/** Of the one process of this one that is a gateway. */
+function gatewayPid(): string {
+  const children = readFileSync(`/proc/self/task/${process.pid}/children`, "utf8").trim().split(" ");
+  const found = children.find((pid) => readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("--engine"));
+  if (found === undefined) throw new Error("there is no gateway");
+  return found;
+}
+
+/** The most memory that a process has ever held. */
+function peakBytes(pid: string): number {
+  return 1_024 * Number(/^VmHWM:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))![1]);
 }

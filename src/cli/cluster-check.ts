@@ -26,8 +26,12 @@ const GIB = 2 ** 30;
 /**
  * Connects to a cluster as a job of each kind does, and runs a test fit on each of its nodes. A cluster that cannot be used
  * is an answer, no error.
+ * @param notice gets what the cluster keeps it waiting for, line by line.
  */
-export async function clusterStatus(cluster: ClusterEngine): Promise<ClusterStatus> {
+export async function clusterStatus(
+  cluster: ClusterEngine,
+  notice: (line: string) => void,
+): Promise<ClusterStatus> {
   const lines: string[] = [];
   const titled = (ready: boolean): ClusterStatus => {
     return { ready, lines: ["", `cluster ${cluster.url}: ${ready ? "ready" : "not ready"}`, ...lines] };
@@ -36,7 +40,7 @@ export async function clusterStatus(cluster: ClusterEngine): Promise<ClusterStat
     const { python } = findEnvironment("ray");
     await inWorkFolder(async (workFolder) => {
       const start = (libraries: readonly string[]) =>
-        EnginePool.start({ python, libraries, workFolder, cluster });
+        EnginePool.start({ python, libraries, workFolder, cluster, notice });
       lines.push(...(await withPool(start(LIBRARIES.ml), classicalLines)));
       lines.push(...(await withPool(start(LIBRARIES.dl), networkLines)));
     });

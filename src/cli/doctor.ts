@@ -38,7 +38,7 @@ export function addDoctor(program: Command): void {
       if (cluster) {
         lines.push("", `jobs on a Ray cluster: ${cluster.ready ? "ready" : "not ready"}`, ...cluster.lines);
       }
-      const status = named && (await clusterStatus(named));
+      const status = named && (await clusterStatus(named, (line) => process.stderr.write(`${line}\n`)));
       if (status) lines.push(...status.lines);
       process.stdout.write(`${lines.join("\n")}\n`);
       if (!classical.ready || status?.ready === false) process.exitCode = 4;

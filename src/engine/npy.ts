@@ -1,7 +1,7 @@
-import { closeSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
+import { closeSync, openSync, readFileSync, rmSync, unlinkSync, writeSync } from "node:fs";
 import { endianness } from "node:os";
 import { MucastError } from "../contract/errors/errors.ts";
-import { workFolderError } from "../contract/errors/system-error.ts";
+import { codeOf, workFolderError } from "../contract/errors/system-error.ts";
 
 /** An array that travels as a file: a message names it and never holds its numbers. */
 export interface ArrayRef {
@@ -58,6 +58,15 @@ export function readNpy(ref: ArrayRef): Float64Array {
   const values = new Float64Array(length);
   Buffer.from(values.buffer).set(bytes.subarray(start));
   return endianness() === "LE" ? values : swapped(values);
+}
+
+/** Removes the file of an array; one that is not there, such as of a task that failed, is fine. */
+export function removeArray(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch (cause) {
+    if (codeOf(cause) !== "ENOENT") throw workFolderError("written", cause);
+  }
 }
 
 function bytesOf(path: string): Buffer {

@@ -26,7 +26,7 @@ export const HUNGRY = {
   params: { num_leaves: 131_072, min_child_samples: 1, n_estimators: 100_000_000, verbose: -1, n_jobs: 1 },
 } as unknown as Estimator;
 
-function catboost(iterations: number): Estimator {
+export function catboost(iterations: number): Estimator {
   const quiet = { verbose: false, allow_writing_files: false, thread_count: 1, random_seed: 42 };
   return {
     library: "catboost",

@@ -14,7 +14,7 @@ import { findEnvironment } from "../../src/engine/environment/environment.ts";
 
 const SCRIPT = fileURLToPath(new URL("../../engine/tests/cluster/ray_cluster.py", import.meta.url));
 
-/** What a node is to have; the first one of a cluster is its head. `memory` and `store` are in bytes. */
+/** What a node is to have; the first one of a cluster is its head. Sizes are in bytes. */
 export interface NodePlan {
   readonly name: string;
   /** 1 by default. */
@@ -24,6 +24,8 @@ export interface NodePlan {
   readonly memory?: number;
   /** Of its object store, 75 MiB at least; 100 MiB by default. */
   readonly store?: number;
+  /** Bytes that its processes may hold together, as the cgroup of a container says it; no limit by default. */
+  readonly memory_limit?: number;
   readonly python?: string;
   readonly env?: Readonly<Record<string, string>>;
 }

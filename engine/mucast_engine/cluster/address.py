@@ -39,44 +39,41 @@ def parse_address(text: str) -> Address:
     return Address(parts.hostname, port)
 
 
-def is_loopback(host: str) -> bool:
-    found = resolved(host)
-    return bool(found) and all(address.is_loopback for address in found)
+IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
-def is_public(host: str) -> bool:
-    """Whether an address of `host` can be reached from everywhere."""
-    return any(address.is_global for address in resolved(host))
-
-
-def resolved(host: str) -> list[ipaddress.IPv4Address | ipaddress.IPv6Address]:
-    """None where no name server knows it."""
+def resolved(host: str) -> list[IpAddress]:
+    """The addresses that a name stands for, the one to be preferred first; none where no name server knows it."""
     try:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except OSError:
         return []
-    return [ipaddress.ip_address(str(entry[4][0]).partition("%")[0]) for entry in found]
+    return list(dict.fromkeys(ipaddress.ip_address(str(entry[4][0]).partition("%")[0]) for entry in found))
 
 
-def require_protection(address: Address, *, has_token: bool, has_tls: bool, insecure: bool) -> None:
-    """Raises ClusterError unless a token protects the cluster, and TLS the token where others could read it.
-
-    `insecure` allows a cluster without both, on loopback alone: Ray runs the code of everybody who reaches it.
-    """
-    if insecure and not is_loopback(address.host):
-        raise unavailable(
-            f"--engine-insecure is for a cluster on loopback alone, and {address} is elsewhere: a cluster without a "
-            "token runs the code of all that reach it. Start it with RAY_AUTH_MODE=token, and set RAY_AUTH_TOKEN or "
-            "RAY_AUTH_TOKEN_PATH here"
-        )
-    if insecure:
-        return
+def require_token(address: Address, *, has_token: bool) -> None:
+    """Raises ClusterError where there is none."""
     if not has_token:
         raise unavailable(
             f"there is no token for {address}: set RAY_AUTH_TOKEN, or RAY_AUTH_TOKEN_PATH to a file with the token "
             "that the cluster was started with (RAY_AUTH_MODE=token)"
         )
-    if is_public(address.host) and not has_tls:
+
+
+def require_protection(address: Address, found: list[IpAddress], *, has_tls: bool, insecure: bool) -> None:
+    """Raises ClusterError unless TLS protects the token where others could read it; `found` is where the name leads.
+
+    `insecure` allows a cluster without both, on loopback alone: Ray runs the code of everybody who reaches it.
+    """
+    if insecure:
+        if not all(one.is_loopback for one in found):
+            raise unavailable(
+                f"--engine-insecure is for a cluster on loopback alone, and {address} is elsewhere: a cluster without "
+                "a token runs the code of all that reach it. Start it with RAY_AUTH_MODE=token, and set RAY_AUTH_TOKEN "
+                "or RAY_AUTH_TOKEN_PATH here"
+            )
+        return
+    if any(one.is_global for one in found) and not has_tls:
         raise unavailable(
             f"{address} is no private address, and the token would go there in the clear: set RAY_USE_TLS=1 with "
             "RAY_TLS_SERVER_CERT, RAY_TLS_SERVER_KEY and RAY_TLS_CA_CERT, as on the cluster"

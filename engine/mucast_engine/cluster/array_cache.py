@@ -11,7 +11,10 @@ class ArrayKey(NamedTuple):
 
     path: str
     inode: int
+    size: int
+    modified_ns: int
     changed_ns: int
+    """Of the inode itself, which no program sets."""
 
 
 class ArrayCache(Generic[R]):
@@ -47,3 +50,8 @@ class ArrayCache(Generic[R]):
         while self.held > self.bound and len(self._kept) > 1:
             _, (_, freed) = self._kept.popitem(last=False)
             self.held -= freed
+
+    def drop(self, key: ArrayKey) -> None:
+        """Lets go of one, where it is kept."""
+        _, freed = self._kept.pop(key, (None, 0))
+        self.held -= freed

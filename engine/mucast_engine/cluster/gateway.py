@@ -13,18 +13,20 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
 from mucast_engine.arrays import Message
 from mucast_engine.cluster.address import parse_address
+from mucast_engine.cluster.connect import connect
 from mucast_engine.cluster.digest import engine_digest
 from mucast_engine.cluster.dispatch import Dispatch
-from mucast_engine.cluster.fault import ClusterError, ConnectionLostError
+from mucast_engine.cluster.fault import ClusterError, ConnectionLostError, unavailable
 from mucast_engine.cluster.muster import Muster
+from mucast_engine.cluster.node import fingerprint
 from mucast_engine.cluster.requests import Op, read_task
-from mucast_engine.cluster.session import Session, connect
+from mucast_engine.cluster.session import Session
 from mucast_engine.failure import sentence_of, unknown
 from mucast_engine.libraries import library_versions
 
@@ -32,7 +34,8 @@ CHUNK = 1 << 16
 TICK_SECONDS = 0.1
 # How long leaving may take before the process ends all the same.
 LEAVE_SECONDS = 4.0
-# What the caller sees where the connection was lost: it starts another gateway, once.
+# The exit code of a gateway that has lost its connection, for who reads the log: whatever the code, its caller starts
+# another gateway, once.
 LOST = 3
 
 # Those of the gateway's environment that engine processes on nodes get: what decides threads and kernels.
@@ -75,27 +78,44 @@ class Loop:
                 tick()
                 ticked = time.monotonic()
 
+    def wait(self) -> None:
+        """Until `stop` is handed in; drops all else."""
+        while self._acts.get() != self.stop:
+            pass
 
-def run(stdin: int, stdout: int, libraries: list[str], folder: Path, address: str, insecure: bool) -> int:
-    """Serves until stdin ends. Returns the exit code of the process: 0, or LOST."""
+
+def run(
+    stdin: int,
+    stdout: int,
+    libraries: list[str],
+    folder: Path,
+    address: str,
+    insecure: bool,
+    expected: str | None = None,
+) -> int:
+    """Serves until stdin ends. Returns the exit code of the process: 0, or LOST.
+
+    `expected` is the fingerprint that a gateway before this one has greeted its caller with.
+    """
     started = time.perf_counter()
     loop = Loop()
     gateway = Gateway(loop, stdout)
     threading.Thread(target=_read_requests, args=(stdin, loop, gateway), daemon=True).start()
     session: Session | None = None
     try:
-        session = connect(parse_address(address), insecure)
-        spec = {
-            "libraries": libraries,
-            "variables": {name: os.environ[name] for name in VARIABLES if name in os.environ},
-        }
-        muster = Muster(session, loop, spec, library_versions(libraries), engine_digest())
-        gateway.open(Dispatch(session, loop, muster, folder, gateway.emit), started, str(parse_address(address)))
+        with told_in_words():
+            session = connect(parse_address(address), insecure, returns=expected is not None)
+            spec = {
+                "libraries": libraries,
+                "variables": {name: os.environ[name] for name in VARIABLES if name in os.environ},
+            }
+            muster = Muster(session, loop, spec, library_versions(libraries), engine_digest(), expected)
+            gateway.open(Dispatch(session, loop, muster, folder, gateway.emit), started, str(parse_address(address)))
         loop.run(gateway.tick)
         return 0
     except ClusterError as fault:
         gateway.emit({"event": "failed", "code": fault.code, "message": fault.message, "data": fault.data})
-        _wait_for_end(loop)
+        loop.wait()  # The caller ends stdin once it has read why.
         return 0
     except ConnectionLostError as error:
         print(f"the connection to the cluster was lost: {sentence_of(error)}", file=sys.stderr)
@@ -105,19 +125,32 @@ def run(stdin: int, stdout: int, libraries: list[str], folder: Path, address: st
             _leave(session)
 
 
+@contextlib.contextmanager
+def told_in_words() -> Iterator[None]:
+    """Until the gateway has greeted, all that ends it is a ClusterError, which its caller shows to the user."""
+    try:
+        yield
+    except ClusterError:
+        raise
+    except ConnectionLostError as error:
+        raise unavailable(f"the connection was lost while the nodes were inspected: {sentence_of(error)}") from None
+    except Exception as error:  # Ray raises what it likes.
+        traceback.print_exc(file=sys.stderr)
+        raise ClusterError("engine_crashed", f"the gateway could not connect: {sentence_of(error)}") from error
+
+
 class Gateway:
     """Requests from the pool, and its messages to it."""
 
     def __init__(self, loop: Loop, stdout: int) -> None:
         self._loop, self._stdout = loop, stdout
         self._dispatch: Dispatch | None = None
-        self._early: list[bytes] = []
 
     def open(self, dispatch: Dispatch, started: float, address: str) -> None:
         """Greets once the nodes have shown that they agree. Raises ClusterError, ConnectionLostError."""
         self._dispatch = dispatch
         muster = dispatch.muster
-        muster.gather()
+        muster.gather(lambda words: self.emit({"event": "delayed", "message": words}))
         greeting = muster.shared
         self.emit(
             {
@@ -126,6 +159,7 @@ class Gateway:
                 "start": "cluster",
                 "import_seconds": time.perf_counter() - started,
                 "slots": muster.membership.slots,
+                "fingerprint": fingerprint(greeting),
                 "cluster": {
                     "address": address,
                     "ray": dispatch.session.version,
@@ -134,14 +168,10 @@ class Gateway:
             }
         )
         dispatch.begin()
-        for line in self._early:
-            self.take(line)
 
     def take(self, line: bytes) -> None:
-        """A request: its JSON, and after a tab the task's."""
-        if self._dispatch is None:
-            self._early.append(line)
-            return
+        """A request: its JSON, and after a tab the task's. Those that come before `open` wait in the loop."""
+        assert self._dispatch is not None
         text, _, task = line.partition(b"\t")
         header = json.loads(text)
         op: Op = header["op"]
@@ -156,8 +186,8 @@ class Gateway:
                 raise unknown("request", op)
 
     def tick(self) -> None:
-        if self._dispatch is not None:
-            self._dispatch.tick()
+        assert self._dispatch is not None
+        self._dispatch.tick()
 
     def emit(self, message: Message) -> None:
         view = memoryview(json.dumps(message, allow_nan=False).encode() + b"\n")
@@ -178,11 +208,6 @@ def _read_requests(stdin: int, loop: Loop, gateway: Gateway) -> None:
     impatience.daemon = True
     impatience.start()
     loop.call(loop.stop)
-
-
-def _wait_for_end(loop: Loop) -> None:
-    """The caller ends stdin once it has read why."""
-    loop.run(lambda: None)
 
 
 def _leave(session: Session) -> None:

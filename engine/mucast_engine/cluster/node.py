@@ -167,19 +167,35 @@ class EngineProcess:
 
 
 def engine_process(spec: dict[str, Any], beat: Callable[[], None]) -> EngineProcess:
-    """That of the task before, where it is the same and lives; else a new one. Raises EngineDiedError."""
+    """That of the task before, where it has the same `spec` and lives; else a new one. Raises EngineDiedError."""
     kept = sys.modules.setdefault("mucast_engine_process", types.ModuleType("mucast_engine_process"))
     engine: EngineProcess | None = getattr(kept, "engine", None)
     if engine is not None and engine.spec == spec and engine.is_alive:
         return engine
     if engine is not None and engine.is_alive:
         engine.kill()
-    # A module may have any member, which its type does not tell.
-    kept.engine = None  # type: ignore[attr-defined]
+    vars(kept)["engine"] = None
     engine = EngineProcess(spec)
     engine.greet(beat)
-    kept.engine = engine  # type: ignore[attr-defined]
+    vars(kept)["engine"] = engine
     return engine
+
+
+def with_devices(spec: dict[str, Any], gpus: list[str]) -> dict[str, Any]:
+    """A `spec` whose process sees `gpus` alone.
+
+    Ray names those of a task in the environment of its worker process, which runs tasks with other GPUs later. Where a
+    node lends none to Ray, none is used: tasks that ask for one would wait for it in vain.
+    """
+    return {**spec, "variables": {**spec["variables"], "CUDA_VISIBLE_DEVICES": ",".join(sorted(gpus))}}
+
+
+def lent_gpus() -> list[str]:
+    """The ids of those that Ray has reserved for this task."""
+    import ray
+
+    found: list[str] = ray.get_runtime_context().get_accelerator_ids()["GPU"]
+    return found
 
 
 class Teller:
@@ -192,9 +208,8 @@ class Teller:
         self._last_sent = self._last_seen = self._last_acknowledged = time.monotonic()
         self._unacknowledged: list[Any] = []
         self._send()
-        self._deliver()
 
-    def _deliver(self) -> None:
+    def deliver(self) -> None:
         """Waits until the relay knows where the task runs: where it dies at once, the gateway asks for its node."""
         import ray
 
@@ -244,10 +259,11 @@ def run_task(request: dict[str, Any], relay: Any, *values: Any) -> dict[str, Any
     node = node_id()
     teller = Teller(relay, request["key"], node)
     try:
-        engine = engine_process(request["engine"], teller.beat)
+        engine = engine_process(with_devices(request["engine"], lent_gpus()), teller.beat)
         if fingerprint(engine.greeting) != request["fingerprint"]:
             return {"node": node, "refused": engine.greeting}
         engine.send(request["task"], request["arrays"], values)
+        teller.deliver()  # Meanwhile the engine works.
         while True:
             line = engine.line(0.25)
             teller.beat()
@@ -266,7 +282,7 @@ def run_task(request: dict[str, Any], relay: Any, *values: Any) -> dict[str, Any
 def inspect_node(spec: dict[str, Any]) -> dict[str, Any]:
     """`{"node": id, "greeting": {...}}`, or `{"node", "fault": words}` where the engine does not start here."""
     try:
-        return {"node": node_id(), "greeting": engine_process(spec, lambda: None).greeting}
+        return {"node": node_id(), "greeting": engine_process(with_devices(spec, lent_gpus()), lambda: None).greeting}
     except EngineDiedError as death:
         return {"node": node_id(), "fault": str(death)}
 

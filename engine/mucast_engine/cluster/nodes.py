@@ -1,8 +1,11 @@
 """The nodes of a cluster as Ray lists them, and which of them tasks may go to."""
 
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 HEAD = "node:__internal_head__"
+# Of nodes that are gone, the last ones: messages may still name them.
+NAMES_KEPT = 1_000
 
 
 class Node(NamedTuple):
@@ -59,19 +62,13 @@ class Membership:
         self._admitted: set[str] = set()
         self.left_out: dict[str, str] = {}
         """Why, by id: they differ, or do not answer."""
-
-    @property
-    def members(self) -> list[Node]:
-        return [self.nodes[id] for id in sorted(self._admitted) if id in self.nodes and id not in self.left_out]
+        self.members: list[Node] = []
+        self.avoid: frozenset[str] = frozenset()
+        """The ids of those that are alive, but not for tasks."""
 
     @property
     def slots(self) -> int:
         return sum(node.slots for node in self.members)
-
-    @property
-    def avoid(self) -> list[str]:
-        """Alive, but not for tasks."""
-        return [id for id in sorted(self.nodes) if id not in self._admitted or id in self.left_out]
 
     def name_of(self, id: str) -> str:
         return self._names.get(id, f"node {id[:8]}")
@@ -80,10 +77,14 @@ class Membership:
         """Takes Ray's list. Returns the nodes that are new, and the ids of members that are gone."""
         new = [node for id, node in nodes.items() if id not in self.nodes]
         gone = [node.id for node in self.members if node.id not in nodes]
-        self.nodes = nodes
-        self._names |= {id: node.name for id, node in nodes.items()}
+        # A name that was told stays, also when a second node comes to the same address.
+        self.nodes = {id: node._replace(name=self._names.get(id, node.name)) for id, node in nodes.items()}
+        gone_names = {id: name for id, name in self._names.items() if id not in nodes}
+        kept = dict(list(gone_names.items())[-NAMES_KEPT:])
+        self._names = {**kept, **{id: node.name for id, node in self.nodes.items()}}
         self._admitted &= nodes.keys()
         self.left_out = {id: why for id, why in self.left_out.items() if id in nodes}
+        self._settle()
         return new, gone
 
     def admit(self, id: str) -> bool:
@@ -92,6 +93,7 @@ class Membership:
         if is_new:
             self._admitted.add(id)
             self.left_out.pop(id, None)
+            self._settle()
         return is_new
 
     def leave_out(self, id: str, why: str) -> bool:
@@ -99,11 +101,18 @@ class Membership:
         was_member = any(node.id == id for node in self.members)
         if id in self.nodes:
             self.left_out[id] = why
+            self._settle()
         return was_member
 
-    def can_hold(self, cpus: float, gpus: float) -> bool:
-        """Whether a member could take such a task, were it idle."""
-        return any(node.cpus >= cpus and node.gpus >= gpus for node in self.members)
+    def _settle(self) -> None:
+        """Both are asked for many times between two changes."""
+        ids = [id for id in sorted(self._admitted) if id in self.nodes and id not in self.left_out]
+        self.members = [self.nodes[id] for id in ids]
+        self.avoid = frozenset(self.nodes.keys() - set(ids))
+
+    def can_hold(self, cpus: float, gpus: float, besides: Collection[str] = ()) -> bool:
+        """Whether a member that is none of `besides` could take such a task, were it idle."""
+        return any(node.cpus >= cpus and node.gpus >= gpus and node.id not in besides for node in self.members)
 
     @property
     def most_cpus(self) -> float:

@@ -32,11 +32,21 @@ class Relay:
         self._messages.clear()
         return told
 
-    async def reaches(self, address: str, port: int) -> bool:
-        """Whether a node takes connections: Ray itself learns after 10 s and more that one was lost."""
-        try:
-            _, writer = await asyncio.wait_for(asyncio.open_connection(address, port), CONNECTION_SECONDS)
-        except (OSError, TimeoutError):
-            return False
-        writer.close()
-        return True
+    async def reach(self, places: dict[str, tuple[str, int]]) -> dict[str, bool | None]:
+        """Whether each address and port takes connections: False where they are refused, None where nothing answers.
+
+        Ray itself learns after 15 s that a node was killed, and after 65 s that it has lost its power.
+        """
+        found = await asyncio.gather(*[_takes_connections(address, port) for address, port in places.values()])
+        return dict(zip(places, found, strict=True))
+
+
+async def _takes_connections(address: str, port: int) -> bool | None:
+    try:
+        _, writer = await asyncio.wait_for(asyncio.open_connection(address, port), CONNECTION_SECONDS)
+    except ConnectionRefusedError:
+        return False
+    except (OSError, TimeoutError):
+        return None
+    writer.close()
+    return True

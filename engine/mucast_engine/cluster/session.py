@@ -1,25 +1,16 @@
-"""The gateway's connection to a cluster through Ray's client: the one module that calls Ray on this side.
+"""The gateway's session with a cluster through Ray's client, which connect.py has opened: all calls of Ray from here.
 
 Ray's calls count as untyped here, and no type of theirs leaves it.
 """
 
-import os
-import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-from mucast_engine.cluster.address import Address, require_protection
-from mucast_engine.cluster.fault import ClusterError, ConnectionLostError, unavailable
+from mucast_engine.cluster.fault import ConnectionLostError
 
-# How long a cluster may take to answer at first: one whose head was lost starts again within it.
-REACHABLE_SECONDS = 30.0
-# How long the cluster keeps the tasks of a gateway that it lost sight of: a short cut of the network loses nothing, and
-# those of one that was killed end soon.
-GRACE_SECONDS = 10
-
-# Seconds that a node's first inspection may take: it starts Python twice and imports the libraries.
-INSPECTION_SECONDS = 120.0
+# Seconds that a node's first inspection may take: it starts Python twice and imports the libraries, for which the node
+# itself allows 120 s, and then says so.
+INSPECTION_SECONDS = 150.0
 
 
 class Session:
@@ -35,6 +26,7 @@ class Session:
         self._ray = ray
         self._run_task = ray.remote(max_retries=0)(node.run_task)
         self._inspect = ray.remote(max_retries=0, num_cpus=0)(node.inspect_node)
+        self._ping = ray.remote(max_retries=0, num_cpus=0)(node.node_id)
         self._relay_class = ray.remote(num_cpus=0)(relay.Relay)
         self._relay: Any = None
         self.version: str = ray.__version__
@@ -53,13 +45,23 @@ class Session:
         """Hands `done` what tasks have told, or the exception of a lost relay. Blocks until Ray has taken the call."""
         self.watch(self._relay.poll.remote(seconds), done)
 
-    def reaches(self, address: str, port: int, done: Callable[[Any], None]) -> None:
-        """Hands `done` whether the head can connect to that port. Blocks until Ray has taken the call."""
-        self.watch(self._relay.reaches.remote(address, port), done)
+    def reach(self, places: dict[str, tuple[str, int]], done: Callable[[Any], None]) -> None:
+        """Hands `done` what the head finds at each address and port, as `Relay.reach` tells it, or the exception of a
+        lost relay. Blocks until Ray has taken the call.
+        """
+        self.watch(self._relay.reach.remote(places), done)
 
     def inspect(self, node: str, spec: dict[str, Any], done: Callable[[Any], None]) -> None:
         """Hands `done` what `inspect_node` returns on `node`. Blocks until Ray has taken the call."""
         self.watch(self._inspect.options(scheduling_strategy=self._on_node(node)).remote(spec), done)
+
+    def ping(self, node: str, done: Callable[[Any], None]) -> None:
+        """Hands `done` an answer of `node`, or an exception. Blocks until Ray has taken the call."""
+        self.watch(self._ping.options(scheduling_strategy=self._on_node(node)).remote(), done)
+
+    def demand(self) -> Any:
+        """A task for one core that does nothing; it waits as long as the reference lives, and autoscalers see it."""
+        return self._ping.options(num_cpus=1).remote()
 
     def put(self, array: Any) -> Any:
         """A reference to a copy of `array` in the cluster, which lives as long as the reference. Blocks."""
@@ -96,125 +98,6 @@ class Session:
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         return NodeAffinitySchedulingStrategy(node_id=node, soft=False)
-
-
-def connect(address: Address, insecure: bool) -> Session:
-    """A session with the cluster at `address`. Blocks; raises ClusterError where it cannot be used."""
-    has_tls = os.environ.get("RAY_USE_TLS", "0").lower() in ("1", "true")
-    require_protection(address, has_token=_has_token(), has_tls=has_tls, insecure=insecure)
-    # Read when Ray is imported.
-    os.environ["RAY_AUTH_MODE"] = "disabled" if insecure else "token"
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    os.environ["RAY_ENABLE_UV_RUN_RUNTIME_ENV"] = "0"
-    os.environ["RAY_CLIENT_RECONNECT_GRACE_PERIOD"] = str(GRACE_SECONDS)
-    import ray
-
-    if not insecure:
-        _require_closed_door(address)
-        _require_accepted_token(address)
-    _join(ray, address)
-    return Session(ray)
-
-
-def _has_token() -> bool:
-    """Whether there is one, where Ray looks for it; it is not read here."""
-    if os.environ.get("RAY_AUTH_TOKEN", "").strip():
-        return True
-    named = os.environ.get("RAY_AUTH_TOKEN_PATH")
-    return (Path(named) if named else Path.home() / ".ray" / "auth_token").is_file()
-
-
-def _require_closed_door(address: Address) -> None:
-    """Asks for an answer without a token: a cluster that gives one is open to all, and gets no token from here."""
-    import grpc
-
-    deadline = time.monotonic() + REACHABLE_SECONDS
-    with _bare_channel(address) as channel:
-        while True:
-            try:
-                _ping(channel)
-            except grpc.RpcError as error:
-                if error.code() == grpc.StatusCode.UNAUTHENTICATED:
-                    return
-                if time.monotonic() > deadline:
-                    raise unavailable(_unreachable(address, error)) from None
-                time.sleep(0.5)
-            else:
-                raise unavailable(
-                    f"{address} takes commands without a token: start the cluster with RAY_AUTH_MODE=token, or give "
-                    "--engine-insecure where it is on loopback"
-                )
-
-
-def _require_accepted_token(address: Address) -> None:
-    import grpc
-    from ray._private.grpc_utils import init_grpc_channel
-
-    channel = init_grpc_channel(address.target)  # It adds the token.
-    try:
-        _ping(channel)
-    except grpc.RpcError as error:
-        if error.code() == grpc.StatusCode.UNAUTHENTICATED:
-            raise _wrong_token(address) from None
-        raise unavailable(_unreachable(address, error)) from None
-    finally:
-        channel.close()
-
-
-def _ping(channel: Any) -> None:
-    """Answered by Ray's client server itself."""
-    from ray.core.generated import ray_client_pb2, ray_client_pb2_grpc
-
-    request = ray_client_pb2.ClusterInfoRequest(type=ray_client_pb2.ClusterInfoType.PING)
-    ray_client_pb2_grpc.RayletDriverStub(channel).ClusterInfo(request, timeout=5)
-
-
-def _wrong_token(address: Address) -> ClusterError:
-    return unavailable(f"{address} refuses the token: it is not the one that the cluster was started with")
-
-
-def _bare_channel(address: Address) -> Any:
-    import grpc
-    from ray._common.tls_utils import load_certs_from_env
-
-    if os.environ.get("RAY_USE_TLS", "0").lower() not in ("1", "true"):
-        return grpc.insecure_channel(address.target)
-    chain, key, authority = load_certs_from_env()
-    credentials = grpc.ssl_channel_credentials(certificate_chain=chain, private_key=key, root_certificates=authority)
-    return grpc.secure_channel(address.target, credentials)
-
-
-def _unreachable(address: Address, error: Any) -> str:
-    said = str(error.details() or "").split(";")[-1].strip()
-    return f"{address} does not answer as Ray's client server does, within {REACHABLE_SECONDS:.0f} s" + (
-        f": {said}" if said else ""
-    )
-
-
-# gRPC's handlers of a fork can crash the server process that the head starts for a client, before it is one
-# (https://github.com/grpc/grpc/issues/43055): one in twenty where the head has no GRPC_ENABLE_FORK_SUPPORT=0.
-SERVER_CRASHED = "Starting Ray client server failed"
-JOIN_ATTEMPTS = 3
-
-
-def _join(ray: Any, address: Address) -> None:
-    for attempt in range(1, JOIN_ATTEMPTS + 1):
-        try:
-            ray.init(str(address), log_to_driver=False, logging_level="ERROR", namespace="mucast")
-            return
-        except ray.exceptions.AuthenticationError:
-            raise _wrong_token(address) from None
-        except (ConnectionError, RuntimeError, OSError) as error:
-            if SERVER_CRASHED not in str(error) or attempt == JOIN_ATTEMPTS:
-                raise _refusal(address, str(error)) from None
-
-
-def _refusal(address: Address, said: str) -> ClusterError:
-    if "UNAUTHENTICATED" in said or "authentication token" in said.lower():
-        return _wrong_token(address)
-    if "Version mismatch" in said or "version" in said.lower():
-        return unavailable(f"{address} runs other versions: {' '.join(said.split())[:400]}")
-    return unavailable(f"{address} does not let this machine in: {' '.join(said.split())[:400]}")
 
 
 def lost(error: object) -> ConnectionLostError:

@@ -20,11 +20,24 @@ ENDS = ("result", "error", "worker_exited", "failed")
 Message = dict[str, Any]
 
 
+def with_limits(**seconds: float) -> tuple[str, ...]:
+    """The program of a gateway whose limits of that name are others, so that a test need not wait for them."""
+    return (str(Path(__file__).with_name("limited_gateway.py")), json.dumps(seconds))
+
+
 class GatewayProcess:
     """Every message it sends is kept. It is killed where a test leaves it running."""
 
-    def __init__(self, folder: Path, libraries: str, *arguments: str, role: str = "cluster", **env: str) -> None:
-        command = [sys.executable, "-s", "-P", "-m", "mucast_engine", role, "--libraries", libraries]
+    def __init__(
+        self,
+        folder: Path,
+        libraries: str,
+        *arguments: str,
+        role: str = "cluster",
+        program: tuple[str, ...] = ("-m", "mucast_engine"),
+        **env: str,
+    ) -> None:
+        command = [sys.executable, "-s", "-P", *program, role, "--libraries", libraries]
         kept = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
         self.process = subprocess.Popen(
             [*command, "--folder", str(folder), *arguments],
@@ -51,7 +64,7 @@ class GatewayProcess:
             self.process.kill()
             self.process.wait()
 
-    def send(self, op: str, worker: int, task: Message | None = None, number: int = 0, **needs: float) -> None:
+    def send(self, op: str, worker: int, task: Message | None = None, number: int = 0, **needs: float | str) -> None:
         header = json.dumps({"op": op, "worker": worker, "id": number, **needs})
         line = header if task is None else f"{header}\t{json.dumps(task)}"
         assert self.process.stdin is not None

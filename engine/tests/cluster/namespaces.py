@@ -73,10 +73,15 @@ def own_mounts(place: str) -> None:
     recursive, private = 0x4000, 0x40000
     try:
         _call("mount", b"none", b"/", None, recursive | private, None)
-        for kind, where in [(b"proc", "/proc"), (b"tmpfs", "/dev/shm"), (b"tmpfs", place)]:
-            _call("mount", kind, where.encode(), kind, 0, b"")
+        for kind, where in [("proc", "/proc"), ("tmpfs", "/dev/shm"), ("tmpfs", place)]:
+            mount(kind, where)
     except OSError as error:
         raise NamespaceError(f"{error.strerror}: {WHAT_TO_DO}") from error
+
+
+def mount(kind: str, place: str) -> None:
+    """Hides `place` behind a new file system of that kind, in the mounts of this process."""
+    _call("mount", kind.encode(), place.encode(), kind.encode(), 0, b"")
 
 
 def _call(name: str, *arguments: object) -> None:

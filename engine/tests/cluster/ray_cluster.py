@@ -16,7 +16,8 @@ answer says {"address", "inside", "token_file", "enter", "nodes"}: `address` is 
     {"do": "kill", "freeze", "thaw", "cut", "restore", "processes" or "logs", "name": NODE}
     {"do": "signal", "name": NODE, "pid", "signal"}
 
-`cut` and `restore` also take the name "driver", the one who comes by `address`; its "traffic" is counted, in bytes.
+`cut` and `restore` also take the name "driver", the one who comes by `address`; its "traffic" is counted, in bytes,
+also what is "held" by a cut.
 """
 
 import dataclasses
@@ -83,7 +84,9 @@ class Cluster:
         if name == _DRIVER:
             assert self._relay is not None
             if what == "traffic":
-                return {"sent": self._relay.sent, "received": self._relay.received}
+                sent, received = self._relay.sent, self._relay.received
+                held = {"sent": sent.held, "received": received.held}
+                return {"sent": sent.passed, "received": received.passed, "held": held}
             {"cut": self._relay.cut, "restore": self._relay.restore}[what]()
             return {}
         node = self._nodes[str(name)]

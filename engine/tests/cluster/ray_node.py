@@ -10,6 +10,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -23,6 +24,9 @@ GCS_PORT, CLIENT_PORT = 6379, 10001
 # Far more than a node takes on a busy machine.
 SECONDS_TO_START = 300
 _LOG_TAIL = 4_000
+# Where a process finds the limits of the container that it is in.
+CGROUP = "/sys/fs/cgroup"
+MEASURE_SECONDS = 0.1
 
 _cables = itertools.count()
 _first_processes: list[subprocess.Popen[bytes]] = []
@@ -39,6 +43,8 @@ class NodePlan:
     """Bytes that its tasks may reserve; Ray does not hold them to it."""
     store: int = 100 * MEGABYTE
     """Bytes of its object store, 75 MiB at least."""
+    memory_limit: int = 0
+    """Bytes that its processes may hold together, as the cgroup of a container says it; 0 for none."""
     python: str = sys.executable
     env: dict[str, str] = field(default_factory=dict)
 
@@ -64,7 +70,13 @@ class Node:
         self._folder = folder / plan.name
         self._output.unlink(missing_ok=True)
         command = _ray_start(plan, address, self._folder, head)
-        first = {"address": address, "command": command, "env": env | plan.env, "output": str(self._output)}
+        first = {
+            "address": address,
+            "command": command,
+            "env": env | plan.env,
+            "output": str(self._output),
+            "memory_limit": plan.memory_limit,
+        }
         self._process = subprocess.Popen(
             [sys.executable, "-s", __file__, json.dumps(first)],
             stdin=subprocess.PIPE,
@@ -84,6 +96,8 @@ class Node:
         network.set_up(self._near_cable)
         self._process.stdin.write(b"connected\n")
         self._process.stdin.close()
+        if plan.memory_limit > 0:
+            threading.Thread(target=self._measure_memory, daemon=True).start()
 
     def wait_until_started(self) -> None:
         """Returns when Ray's processes run and the head knows of the node."""
@@ -144,6 +158,15 @@ class Node:
         files = [self._output, *self._folder.glob("session_[0-9]*/logs/**/*.*")]
         return {path.name: path.read_text(errors="replace")[-_LOG_TAIL:] for path in files if path.is_file()}
 
+    def _measure_memory(self) -> None:
+        """Keeps the file up to date in which a cgroup tells what its processes hold."""
+        place = Path(f"/proc/{self._process.pid}/root{CGROUP}/memory.current")
+        while self._process.poll() is None:
+            held = sum(_held_by(process.pid) for process in self.processes())
+            with suppress(OSError):  # The node has just ended.
+                place.write_text(f"{held:020}\n")
+            time.sleep(MEASURE_SECONDS)
+
     def _said(self) -> str:
         return self._output.read_text(errors="replace") if self._output.exists() else ""
 
@@ -179,12 +202,33 @@ def _ray_start(plan: NodePlan, address: str, folder: Path, head: str | None) -> 
     return [*command, f"--object-store-memory={plan.store}", "--include-log-monitor=false"]
 
 
+def _limit_memory(limit: int) -> None:
+    """Fakes the cgroup of a container of so many bytes: the files that Ray reads, and no kernel that holds to them."""
+    namespaces.mount("tmpfs", CGROUP)
+    for name, content in {"memory.max": limit, "memory.current": 0, "memory.stat": NO_CACHE}.items():
+        (Path(CGROUP) / name).write_text(f"{content}\n")
+
+
+NO_CACHE = "inactive_file 0\nactive_file 0"
+
+
+def _held_by(pid: int) -> int:
+    """Bytes of memory that a process has, files that it maps aside."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return 0  # It has just ended.
+    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("RssAnon"))
+
+
 def _become_node(first: dict[str, object]) -> None:
-    namespaces.unshare(namespaces.NEWNET)
+    namespaces.unshare(namespaces.NEWNET | namespaces.NEWNS)
     sys.stdout.write("isolated\n")
     sys.stdout.flush()
     if sys.stdin.readline() != "connected\n":
         sys.exit(1)
+    if first["memory_limit"]:
+        _limit_memory(int(str(first["memory_limit"])))
     network.set_up("lo")
     network.set_hardware_address("eth0", str(first["address"]))
     network.set_address("eth0", str(first["address"]))

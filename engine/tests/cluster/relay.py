@@ -4,8 +4,18 @@ import socket
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 
 _CHUNK = 1 << 18
+
+
+@dataclass
+class Flow:
+    """Bytes in one direction."""
+
+    passed: int = 0
+    held: int = 0
+    """They have arrived, and wait until the cable is back."""
 
 
 class Relay:
@@ -18,9 +28,9 @@ class Relay:
     def __init__(self, listener: socket.socket, target: tuple[str, int]) -> None:
         self._listener = listener
         self._target = target
-        self.sent = 0
-        """Bytes to the cluster."""
-        self.received = 0
+        self.sent = Flow()
+        """To the cluster."""
+        self.received = Flow()
         self._passes = threading.Event()
         self._passes.set()
         self._start(self._accept)
@@ -45,21 +55,17 @@ class Relay:
             return
         for side in (near, far):
             side.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._start(self._pump, near, far, self._count_sent)
-        self._pump(far, near, self._count_received)
+        self._start(self._pump, near, far, self.sent)
+        self._pump(far, near, self.received)
 
-    def _count_sent(self, size: int) -> None:
-        self.sent += size
-
-    def _count_received(self, size: int) -> None:
-        self.received += size
-
-    def _pump(self, source: socket.socket, sink: socket.socket, count: Callable[[int], None]) -> None:
+    def _pump(self, source: socket.socket, sink: socket.socket, flow: Flow) -> None:
         try:
             while data := source.recv(_CHUNK):
+                flow.held += len(data)
                 self._passes.wait()
+                flow.held -= len(data)
                 sink.sendall(data)
-                count(len(data))
+                flow.passed += len(data)
             sink.shutdown(socket.SHUT_WR)
         except OSError:
             # One side is gone, so the other one has to learn of it, and the thread that reads from it.

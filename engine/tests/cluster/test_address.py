@@ -2,7 +2,7 @@
 
 import pytest
 
-from mucast_engine.cluster.address import Address, parse_address, require_protection
+from mucast_engine.cluster.address import Address, parse_address, require_protection, require_token, resolved
 from mucast_engine.cluster.fault import ClusterError
 
 
@@ -40,22 +40,23 @@ def test_anything_else_is_refused_without_showing_it(text: str) -> None:
     assert "secret" not in raised.value.message
 
 
-def protection(host: str, *, has_token: bool = True, has_tls: bool = False, insecure: bool = False) -> str:
+def protection(host: str, *, has_tls: bool = False, insecure: bool = False) -> str:
     try:
-        require_protection(Address(host, 10001), has_token=has_token, has_tls=has_tls, insecure=insecure)
+        require_protection(Address(host, 10001), resolved(host), has_tls=has_tls, insecure=insecure)
     except ClusterError as error:
         return error.message
     return ""
 
 
 def test_a_cluster_without_a_token_is_refused() -> None:
-    assert "RAY_AUTH_TOKEN" in protection("127.0.0.1", has_token=False)
-    assert protection("127.0.0.1") == ""
+    with pytest.raises(ClusterError, match="RAY_AUTH_TOKEN"):
+        require_token(Address("127.0.0.1", 10001), has_token=False)
+    require_token(Address("127.0.0.1", 10001), has_token=True)
 
 
 def test_insecure_is_for_loopback_alone() -> None:
-    assert protection("127.0.0.1", has_token=False, insecure=True) == ""
-    assert protection("::1", has_token=False, insecure=True) == ""
+    assert protection("127.0.0.1", insecure=True) == ""
+    assert protection("::1", insecure=True) == ""
     assert "--engine-insecure is for a cluster on loopback" in protection("10.0.0.1", insecure=True)
 
 

@@ -7,7 +7,7 @@ from mucast_engine.cluster.array_cache import ArrayCache, ArrayKey
 
 
 def key(name: str, changed: int = 0) -> ArrayKey:
-    return ArrayKey(name, 1, changed)
+    return ArrayKey(name, 1, 8, changed, changed)
 
 
 def test_the_array_used_longest_ago_goes_first() -> None:

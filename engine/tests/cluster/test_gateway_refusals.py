@@ -37,7 +37,7 @@ def test_a_node_with_another_version_of_a_library_is_refused_by_name(
         start_cluster([HEAD, {"name": "a"}]) as cluster,
         GatewayProcess(tmp_path, "catboost", *cluster.arguments, **cluster.env) as gateway,
     ):
-        gateway.wait_for("ready")
+        fingerprint = gateway.wait_for("ready")["fingerprint"]
         cluster.add(other)
         late = gateway.wait_for("slots")
         assert (late["slots"], late["added"], late["lost"][0]["name"]) == (1, [], "10.77.0.4")
@@ -47,3 +47,7 @@ def test_a_node_with_another_version_of_a_library_is_refused_by_name(
         assert failed["code"] == "engine_unavailable"
         assert "10.77.0.4 has catboost 0.9.9, this machine" in failed["message"]
         assert failed["data"]["nodes"] == ["10.77.0.4"]
+        again = ["--fingerprint", fingerprint]
+        with GatewayProcess(tmp_path, "catboost", *cluster.arguments, *again, **cluster.env) as returning:
+            assert returning.wait_for("ready")["slots"] == 1
+            assert returning.wait_for("slots")["lost"][0]["name"] == "10.77.0.4"

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,7 @@ from cluster_tasks import ENDLESS, QUICK, fit_task
 from task_files import Task
 
 from mucast_engine.arrays import ArrayStore
-from mucast_engine.cluster.node import EngineDiedError, EngineProcess, fingerprint
+from mucast_engine.cluster.node import EngineDiedError, EngineProcess, engine_process, fingerprint, with_devices
 from mucast_engine.cluster.requests import arrays_of
 from mucast_engine.fit_predict import fit_predict
 
@@ -82,6 +83,33 @@ def test_an_error_of_a_task_is_an_answer_without_arrays(engine: EngineProcess, t
     send(engine, task)
     message = next_message(engine)
     assert (message["event"], message["code"], message["arrays"]) == ("error", "internal", [])
+
+
+def test_it_is_kept_for_the_next_task_unless_that_is_lent_other_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[2]))
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,1")  # As on a node whose GPUs are not lent to Ray.
+
+    def pid_and_gpus(*lent: str) -> tuple[int, str]:
+        process = engine_process(with_devices(SPEC, list(lent)), lambda: None)
+        [gpus] = re.findall(rb"(?m)^CUDA_VISIBLE_DEVICES=(.*)", environment_of(process.pid))
+        return process.pid, gpus.decode()
+
+    (first, gpus), kept, (other, others), (none, no_gpus) = (
+        pid_and_gpus("1"),
+        pid_and_gpus("1"),
+        pid_and_gpus("0"),
+        pid_and_gpus(),
+    )
+    assert (gpus, others, no_gpus) == ("1", "0", "")
+    assert kept == (first, "1")
+    assert len({first, other, none}) == 3
+    assert not Path(f"/proc/{first}").exists()
+    assert not Path(f"/proc/{other}").exists()
+    engine_process(with_devices(SPEC, []), lambda: None).kill()
+
+
+def environment_of(pid: int) -> bytes:
+    return Path(f"/proc/{pid}/environ").read_bytes().replace(b"\0", b"\n")
 
 
 def test_its_death_is_told_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

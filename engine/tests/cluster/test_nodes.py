@@ -35,11 +35,18 @@ def test_two_nodes_of_one_machine_have_different_names() -> None:
     assert [node.name for node in nodes.values()] == ["10.0.0.2 (aaaaaaaa)", "10.0.0.2 (cccccccc)"]
 
 
+def test_a_name_that_was_told_stays_when_a_second_node_comes_to_the_same_machine() -> None:
+    nodes = membership(A)
+    nodes.update(read_nodes([A, row("d" * 56, "10.0.0.2", CPU=1.0)]))
+    assert [node.name for node in nodes.nodes.values()] == ["10.0.0.2", "10.0.0.2 (dddddddd)"]
+    assert nodes.name_of(A["NodeID"]) == "10.0.0.2"
+
+
 def test_a_head_without_cores_takes_no_task_and_gives_no_slot() -> None:
     found = membership(HEAD, A, B)
     assert found.slots == 6
     assert [node.name for node in found.members] == ["10.0.0.2", "10.0.0.3"]
-    assert found.avoid == [HEAD["NodeID"]]
+    assert found.avoid == {HEAD["NodeID"]}
 
 
 def test_a_node_that_came_takes_tasks_once_it_is_admitted() -> None:
@@ -49,7 +56,7 @@ def test_a_node_that_came_takes_tasks_once_it_is_admitted() -> None:
     assert B["NodeID"] in found.avoid
     assert found.admit(B["NodeID"])
     assert not found.admit(B["NodeID"])
-    assert (found.slots, found.avoid) == (6, [HEAD["NodeID"]])
+    assert (found.slots, found.avoid) == (6, {HEAD["NodeID"]})
 
 
 def test_a_node_that_is_gone_is_told_once_and_keeps_its_name() -> None:

@@ -14,8 +14,8 @@ def request(id: int = 1, **changes: Any) -> TaskRequest:
 
 
 def run_of(runs: Runs, id: int = 1, begun: float | None = 0.0, **changes: Any) -> Run:
-    run = Run(request(id, **changes), 0.0)
-    runs.slots[id] = run
+    run = Run(request(id, **changes))
+    runs.give(id, run)
     attempt = run.attempt(0.0)
     if begun is not None:
         attempt.hear("node a", begun)
@@ -39,7 +39,7 @@ def test_a_task_that_waits_for_a_node_is_not_silent() -> None:
 
 
 def test_progress_is_told_once_whichever_attempt_tells_it_first() -> None:
-    run = Run(request(), 0.0)
+    run = Run(request())
     updates: list[dict[str, Any]] = [{"fit": number} for number in range(5)]
     assert run.new_updates(0, updates[:2]) == updates[:2]
     assert run.new_updates(0, updates[:1]) == []
@@ -49,7 +49,7 @@ def test_progress_is_told_once_whichever_attempt_tells_it_first() -> None:
 
 
 def finished(runs: Runs, seconds: float, kind: str = "fit_predict") -> None:
-    run = Run(request(99, kind=kind), 0.0)
+    run = Run(request(99, kind=kind))
     run.attempt(0.0).hear("node b", 0.0)
     runs.note_done(run, seconds)
 
@@ -92,3 +92,9 @@ def test_attempts_are_found_by_their_keys_until_they_are_over() -> None:
     assert runs.used() == 2
     del run.attempts[second.key]
     assert runs.of("7.2") is None
+    assert runs.of("7.1") == (7, run)
+    assert runs.of("anything") is None
+    runs.free(7)
+    assert (runs.of("7.1"), 7 in runs, runs[7]) == (None, True, None)
+    runs.end(7)
+    assert 7 not in runs

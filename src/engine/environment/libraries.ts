@@ -1,7 +1,7 @@
 import type { ScalerName } from "../../contract/config/intervals.ts";
 import type { TrainingSpec } from "../../contract/config/networks.ts";
 import { LIBRARY_TITLES, type Library } from "../../contract/model-params/models.ts";
-import { engineEnvironment } from "../pool/host-process.ts";
+import { engineEnvironment } from "./engine-variables.ts";
 import type { EnvironmentFlavour } from "./environment.ts";
 import { type CommandEnd, runCommand } from "./run-command.ts";
 

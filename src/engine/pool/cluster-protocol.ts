@@ -42,6 +42,11 @@ function greetingSchema() {
     cluster: clusterSchema(),
     /** Tasks of one thread at a time. */
     slots: count(),
+    /** Comes to stand in the command of the next gateway. */
+    fingerprint: z
+      .string()
+      .regex(/^[\da-f]{64}$/)
+      .optional(),
   });
 }
 
@@ -58,7 +63,7 @@ function messageSchemas() {
       added: z.array(text()).max(MOST_NODES).default([]),
       lost: z.array(lost).max(MOST_NODES).default([]),
     }),
-    delayed: z.object({ id, message: text() }),
+    delayed: z.object({ id: id.optional(), message: text() }),
     worker_started: z.object({ worker }),
     worker_exited: z.object({ worker, node: text().nullable(), reason: text() }),
     progress: z.looseObject({ id }),

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { EngineTask, TaskKind } from "./protocol.ts";
+import type { EngineTask, TaskKind, TaskProgress } from "./protocol.ts";
 
 const count = () => z.int().min(0);
 const seconds = () => z.number().min(0);
@@ -60,6 +60,31 @@ const SCHEMAS: { readonly [K in TaskKind]: (task: Extract<EngineTask, { task: K 
         ),
     }),
 };
+
+const isCount = (value: unknown, least: number, most: number) =>
+  Number.isInteger(value) && (value as number) >= least && (value as number) <= most;
+
+/** Whether a message has the members that a task of the kind sends while it works; the pool reads thousands a second. */
+export function isProgressOf(task: EngineTask, progress: object): progress is TaskProgress {
+  const told = progress as Readonly<Record<string, unknown>>;
+  const isEpoch = (most: number) =>
+    isCount(told.epoch, 1, most) && Number.isFinite(told.train_loss) && Number.isFinite(told.validation_loss);
+  switch (task.task) {
+    case "fit_predict":
+      return (
+        isCount(told.fit, 0, task.fits.length - 1) &&
+        Number.isFinite(told.seconds) &&
+        Number(told.seconds) >= 0
+      );
+    case "train_network":
+    case "train_joint":
+      return isEpoch(task.training.epochs);
+    case "train_stack":
+      return task.networks.some(({ ticker, training }) => ticker === told.ticker && isEpoch(training.epochs));
+    default:
+      return false;
+  }
+}
 
 /** Whether a node has answered a task as its kind is answered, with all predictions, in the file that the task names. */
 export function isResultOf(task: EngineTask, result: unknown): boolean {

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
 import { afterEach, beforeEach, describe, type TestContext, test } from "node:test";
 import {
   FakeGateway,
@@ -93,20 +95,35 @@ describe("a pool with a cluster", options, () => {
     const { pool, process: started } = await connected({ kernelLevel: "x86-64-v3", libraries: ["a", "b"] });
     assert.deepEqual(started.args, [
       ...["-s", "-P", "-m", "mucast_engine", "cluster", "--libraries", "a,b", "--folder", fixture.folder],
-      ...["--engine", CLUSTER.url, "--kernel-level", "x86-64-v3"],
+      ...["--engine", CLUSTER.url],
     ]);
+    assert.equal(started.env.MUCAST_KERNEL_LEVEL, "x86-64-v3");
     const names = Object.keys(started.env).filter((name) => /^(RAY|DATABASE)/.test(name));
     assert.deepEqual(names.sort(), Object.keys(given));
     assert.deepEqual(await pool.capacity, { slots: 2, cpus: 2, gpus: 1 });
   });
 
-  test("has as many tasks at a time as the cluster has slots, also when nodes come and go", async () => {
-    const { pool, process: started, notices } = await connected();
-    const running = ["A", "B", "C", "D", "E"].map((name) => pool.run(task(name)));
+  test("gives its gateway, which runs elsewhere, the files of a token and of certificates by their whole paths", async (t) => {
+    const given = {
+      RAY_AUTH_TOKEN_PATH: "token",
+      RAY_TLS_CA_CERT: "./ca.crt",
+      RAY_TLS_SERVER_CERT: "/etc/node.crt",
+      RAY_TLS_SERVER_KEY: "",
+    };
+    setVariables(t, given);
+    const { process: started } = await connected();
+    const got = Object.keys(given).map((name) => started.env[name]);
+    assert.deepEqual(got, [resolve("token"), resolve("ca.crt"), "/etc/node.crt", ""]);
+  });
+
+  test("gives a task ahead for each slot of the cluster, also when nodes come and go", async () => {
+    const { pool, process: started, notices } = await connected({}, { slots: 1 });
+    const running = ["A", "B", "C", "D", "E", "F"].map((name) => pool.run(task(name)));
     const first = await started.started();
     const second = await started.started();
-    started.say({ event: "slots", slots: 3, added: ["10.0.0.2"], lost: [] });
+    started.say({ event: "slots", slots: 2, added: ["10.0.0.2"], lost: [] });
     const third = await started.started();
+    const fourth = await started.started();
     started.say({
       event: "slots",
       slots: 1,
@@ -114,15 +131,15 @@ describe("a pool with a cluster", options, () => {
       lost: [{ name: "10.0.0.1", reason: "it did not answer" }],
     });
     started.say(lost(first.worker), resultOf(second), resultOf(third));
-    // One slot is left: the task that was lost goes before those that wait, to a slot that is there.
+    // Two may be there now: the task that was lost goes before those that wait, to a slot that is there.
     const again = await started.expect("task");
     assert.notEqual(again.worker, first.worker);
     assert.equal(again.task?.predictions.ref, first.task?.predictions.ref);
-    started.say(resultOf(again));
-    for (const _ of ["D", "E"]) started.say(resultOf(await started.expect("task")));
+    started.say(resultOf(again), resultOf(fourth));
+    for (const _ of ["E", "F"]) started.say(resultOf(await started.expect("task")));
     await Promise.all(running);
     assert.deepEqual(notices, [
-      "the cluster runs 3 tasks at a time now: came 10.0.0.2",
+      "the cluster runs 2 tasks at a time now: came 10.0.0.2",
       "the cluster runs 1 task at a time now: lost 10.0.0.1 (it did not answer)",
       "A was lost: the node 10.0.0.1 was lost",
     ]);
@@ -139,11 +156,24 @@ describe("a pool with a cluster", options, () => {
   });
 
   test("waits where a cluster has no node yet", async () => {
-    const { pool, process: started } = await connected({}, { slots: 0 });
+    const { pool, process: started, notices } = await connected({}, { slots: 0 });
     const running = pool.run(task("A"));
+    started.say({ event: "delayed", message: "the cluster has no node for tasks" });
     started.say({ event: "slots", slots: 1, added: ["10.0.0.9"], lost: [] });
     started.say(resultOf(await started.started()));
     await running;
+    assert.equal(notices[0], "the cluster has no node for tasks");
+  });
+
+  test("fails what waits for a node once the gateway has waited long enough", async () => {
+    const { pool, process: started } = await connected({}, { slots: 0 });
+    const running = rejection(pool.run(task("A")));
+    const message = "the cluster has had no node for tasks, for 300 s (10.0.0.1: the node was lost)";
+    const lost = [{ name: "10.0.0.1", reason: "the node was lost" }];
+    started.say({ event: "failed", code: "engine_unavailable", message, data: { lost } });
+    const { code, data } = await running;
+    assert.equal(code, "engine_unavailable");
+    assert.deepEqual(data, { lost, engine: CLUSTER.url });
   });
 
   test("fails a task that two nodes were lost at, in words, and goes on with the others", async () => {
@@ -186,6 +216,25 @@ describe("a pool with a cluster", options, () => {
       (await doomed).message,
       /^DOOM: the cluster lost the task 2 times: its node answered with something else/,
     );
+  });
+
+  test("passes over progress that is none of its task", async () => {
+    const { pool, process: started } = await connected();
+    const seen: unknown[] = [];
+    const running = pool.run(task("A"), { onProgress: ({ fit }) => seen.push(fit) });
+    const given = await started.started();
+    const sound = { event: "progress", id: given.id, fit: 1, seconds: 0.5 };
+    const others = [
+      { fit: 2 },
+      { fit: -1 },
+      { fit: "0" },
+      { seconds: "1" },
+      { seconds: -1 },
+      { seconds: {} },
+    ];
+    started.say(...others.map((other) => ({ ...sound, ...other })), sound, resultOf(given));
+    await running;
+    assert.deepEqual(seen, [1]);
   });
 
   test("tells a task's own error as a host does, however long its words", async () => {
@@ -291,6 +340,37 @@ describe("a gateway that ends", options, () => {
     assert.equal(data.engine, CLUSTER.url);
   });
 
+  test("is started again with what the nodes were, so that others are left out and not refused", async () => {
+    const fingerprint = "0f".repeat(32);
+    const { pool, process: started } = await connected({}, { fingerprint });
+    const running = pool.run(task("A"));
+    await started.started();
+    started.kill();
+    const second = await gateway.started();
+    assert.deepEqual(second.args.slice(-2), ["--fingerprint", fingerprint]);
+    second.greet({ fingerprint });
+    second.say(resultOf(await second.started()));
+    await running;
+  });
+
+  test("and is no more to be connected to is engine_crashed, with why", async () => {
+    for (const end of ["told", "silent"]) {
+      const { pool, process: started } = await connected();
+      const error = rejection(pool.run(task("A")));
+      await started.started();
+      started.kill();
+      const second = await gateway.started();
+      const message = `${CLUSTER.url} does not answer`;
+      if (end === "told") second.say({ event: "failed", code: "engine_unavailable", message, data: {} });
+      else second.kill();
+      const { code, message: said } = await error;
+      assert.equal(code, "engine_crashed");
+      assert.match(said, /^the cluster ray:\S+ was lost, and no new connection to it came about: /);
+      if (end === "told") assert.ok(said.endsWith(message), said);
+      await pool.close();
+    }
+  });
+
   test("and finds other versions when it is back is no engine of the same job", async () => {
     const { pool, process: started } = await connected();
     const error = rejection(pool.run(task("A")));
@@ -365,10 +445,33 @@ describe("a cluster that cannot be used", options, () => {
     assert.deepEqual(lines, ["printed <token>"]);
   });
 
+  for (const [where, variables] of [
+    ["the file that is named", (file: string) => ({ RAY_AUTH_TOKEN_PATH: file })],
+    ["Ray's own file of it", (file: string) => ({ HOME: dirname(dirname(file)) })],
+  ] as const) {
+    test(`shows no token that stands in ${where}`, async (t) => {
+      const file = join(fixture.folder, ".ray", "auth_token");
+      mkdirSync(dirname(file));
+      writeFileSync(file, "0123456789abcdef\n");
+      setVariables(t, variables(file));
+      const lines: string[] = [];
+      const { pool, process: started } = await connected({ log: (line) => lines.push(line) });
+      started.sayLine("printed 0123456789abcdef");
+      started.say({ event: "failed", code: "engine_unavailable", message: "it is wrong", data: {} });
+      await rejection(pool.run(task("A")));
+      await pool.close();
+      assert.deepEqual(lines, ["printed <token>"]);
+    });
+  }
+
   for (const [what, message] of [
     ["slots that are no number", { event: "slots", slots: "many" }],
     ["an answer without its attempt", { event: "result", result: {} }],
     ["an end without a reason", { event: "worker_exited", worker: 1, pid: 77, signal: 9 }],
+    [
+      "a fingerprint that would be an argument of its own",
+      { event: "ready", ...GREETING, fingerprint: "--insecure" },
+    ],
     ["a greeting without slots", { event: "ready", ...GREETING, slots: undefined }],
   ] as const) {
     test(`because its gateway tells ${what} is engine_crashed, and no task waits for ever`, async () => {

@@ -1,12 +1,12 @@
 import { constants } from "node:os";
 import type { ClusterEngine } from "../../contract/engine-url.ts";
 import { ERROR_TABLE, type ErrorCode } from "../../contract/errors/error-codes.ts";
-import { type ErrorData, MucastError } from "../../contract/errors/errors.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
 import { counted } from "../../contract/errors/wording.ts";
 import { boundedCopy } from "../../contract/json/bounded-json.ts";
 import type { PendingTask } from "./engine-task.ts";
 import type { HostEnd } from "./host-process.ts";
-import type { SlotEnd, TaskFault, WorkerEnd } from "./protocol.ts";
+import type { EngineFault, SlotEnd, TaskFault, WorkerEnd } from "./protocol.ts";
 
 /** The error that the engine ends a task with. */
 export function taskError(pending: PendingTask, { code, message, data }: TaskFault): MucastError {
@@ -56,25 +56,22 @@ export function gatewayError({ url }: ClusterEngine, { reason, stderrTail }: Hos
 }
 
 /** Why a cluster cannot be used, as its gateway says it. */
-export function clusterError(
-  { url }: ClusterEngine,
-  { code = "", message, data }: GatewayFault,
-): MucastError {
+export function clusterError({ url }: ClusterEngine, { code = "", message, data }: EngineFault): MucastError {
   const known = code === "engine_crashed" ? code : "engine_unavailable";
   const words = message.includes(url) ? message : `${url}: ${message}`;
   return new MucastError(known, words, { ...boundedCopy(data, DATA_LIMIT), engine: url });
+}
+
+/** A job was computing there, and its second gateway did not get there. */
+export function lostClusterError({ url }: ClusterEngine, why: MucastError): MucastError {
+  const message = `the cluster ${url} was lost, and no new connection to it came about: ${why.message}`;
+  return new MucastError("engine_crashed", message, { ...why.data, engine: url });
 }
 
 /** A gateway that came in place of one that ended, and met other nodes. */
 export function changedClusterError({ url }: ClusterEngine): MucastError {
   const message = `the cluster ${url} has other versions or processors than it had when the job began; run the job again`;
   return new MucastError("engine_crashed", message, { engine: url });
-}
-
-interface GatewayFault {
-  readonly code?: string;
-  readonly message: string;
-  readonly data?: ErrorData;
 }
 
 const DATA_LIMIT = { bytes: 16_384, text: 2_000 };

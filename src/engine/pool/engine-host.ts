@@ -3,7 +3,7 @@ import type { ClusterEngine } from "../../contract/engine-url.ts";
 import type { MucastError } from "../../contract/errors/errors.ts";
 import { isRunning } from "../../contract/machine/process-stat.ts";
 import type { KernelLevel } from "../environment/kernel-level.ts";
-import { gatewayError, gatewayStartError, hostError, startError } from "./engine-errors.ts";
+import { gatewayError, gatewayStartError, hostError, lostClusterError, startError } from "./engine-errors.ts";
 import { type HostEnd, HostProcess } from "./host-process.ts";
 import type { EngineMessage, EngineRequest } from "./protocol.ts";
 import type { WarmHost } from "./warm-host.ts";
@@ -32,8 +32,11 @@ interface EngineHostOptions {
 const HOSTS = 2;
 /** In which a host ends that is asked to; a gateway first cancels its tasks, on every node. */
 const GRACE_MILLISECONDS = { host: 5_000, gateway: 15_000 };
-/** The gateway itself gives up a cluster that does not answer far earlier. */
-const CONNECT_MILLISECONDS = 300_000;
+/**
+ * The gateway itself gives up earlier: it waits 5 minutes for a head that a job has computed on, as long for a first core, and half
+ * as long for all nodes' answers.
+ */
+const CONNECT_MILLISECONDS = 900_000;
 const POLL_MILLISECONDS = 10;
 
 /**
@@ -49,6 +52,8 @@ export class EngineHost {
   #started = 0;
   #isReady = false;
   #isWarm = false;
+  /** Of the nodes that the first gateway has met. */
+  #fingerprint: string | undefined;
 
   constructor(options: EngineHostOptions) {
     this.#options = options;
@@ -118,7 +123,7 @@ export class EngineHost {
       log: this.#options.log,
     };
     const warm = warmHost?.acquire(this.#options.libraries, listener);
-    const host = warm ?? new HostProcess({ ...this.#options, listener });
+    const host = warm ?? new HostProcess({ ...this.#options, fingerprint: this.#fingerprint, listener });
     this.#isWarm = warm !== undefined;
     void host.ended.then((end) => this.#onEnd(end));
     if (this.#options.cluster) this.#killUnlessReady(host);
@@ -134,8 +139,10 @@ export class EngineHost {
   }
 
   #onMessage(message: EngineMessage): void {
-    if (message.event === "ready") this.#isReady = true;
-    else if (message.event === "worker_started") this.#notePid(message.pid);
+    if (message.event === "ready") {
+      this.#isReady = true;
+      this.#fingerprint ??= message.fingerprint;
+    } else if (message.event === "worker_started") this.#notePid(message.pid);
     else if (message.event === "worker_exited" && "pid" in message) this.#workerPids.delete(message.pid);
     this.#options.onMessage(message);
   }
@@ -156,7 +163,11 @@ export class EngineHost {
       return undefined;
     }
     const { python, cluster } = this.#options;
-    if (!this.#isReady) return cluster ? gatewayStartError(cluster, python, end) : startError(python, end);
+    if (!this.#isReady) {
+      if (!cluster) return startError(python, end);
+      const error = gatewayStartError(cluster, python, end);
+      return this.#started < HOSTS ? error : lostClusterError(cluster, error);
+    }
     if (this.#started < HOSTS) return undefined;
     return cluster ? gatewayError(cluster, end) : hostError(end);
   }

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import type { ClusterEngine } from "../../contract/engine-url.ts";
-import { KERNEL_VARIABLES, type KernelLevel } from "../environment/kernel-level.ts";
+import { engineEnvironment } from "../environment/engine-variables.ts";
+import type { KernelLevel } from "../environment/kernel-level.ts";
 import { onLines } from "../lines.ts";
 import { gatewayMessage } from "./cluster-protocol.ts";
 import { clusterEnvironment, tokenRedactor } from "./cluster-secrets.ts";
@@ -29,6 +29,8 @@ interface HostOptions {
   readonly kernelLevel?: KernelLevel | undefined;
   /** Starts the gateway to this cluster in place of a host; `start` goes with none. */
   readonly cluster?: ClusterEngine | undefined;
+  /** What the nodes were that the job began on; the gateway leaves out all others then. */
+  readonly fingerprint?: string | undefined;
   readonly listener: HostListener;
 }
 
@@ -39,7 +41,6 @@ export interface HostListener {
   readonly log: (line: string) => void;
 }
 
-const ENGINE_FOLDER = fileURLToPath(new URL("../../../engine", import.meta.url));
 const TAIL_LENGTH = 4_096;
 /** Characters. The engine's longest message is the result of a stack of networks: a hundred for each of their epochs. */
 const LONGEST_LINE = { message: 2 ** 27, print: 2 ** 16 };
@@ -55,12 +56,14 @@ export class HostProcess {
   readonly #cluster: ClusterEngine | undefined;
   #stderrTail = "";
 
-  constructor({ python, libraries, workFolder, start, kernelLevel, cluster, listener }: HostOptions) {
+  constructor(options: HostOptions) {
+    const { python, libraries, workFolder, start, kernelLevel, cluster, fingerprint, listener } = options;
     this.#cluster = cluster;
     const args = ["-s", "-P", "-m", "mucast_engine", cluster ? "cluster" : "host"];
     args.push("--libraries", libraries.join(","), "--folder", workFolder);
     if (start) args.push("--start", start);
-    if (cluster) args.push(...clusterArguments(cluster, kernelLevel));
+    if (cluster) args.push(...clusterArguments(cluster));
+    if (cluster && fingerprint !== undefined) args.push("--fingerprint", fingerprint);
     const env = { ...engineEnvironment(kernelLevel), ...(cluster ? clusterEnvironment(process.env) : {}) };
     this.#child = spawn(python, args, { cwd: workFolder, env, stdio: "pipe" });
     this.ended = this.#watchEnd();
@@ -122,30 +125,9 @@ export class HostProcess {
 }
 
 /** No secret stands among them: a gateway takes the token from its environment. */
-function clusterArguments({ url, insecure }: ClusterEngine, level: KernelLevel | undefined): string[] {
-  const pinned = level === undefined ? [] : ["--kernel-level", level];
-  return ["--engine", url, ...(insecure ? ["--insecure"] : []), ...pinned];
+function clusterArguments({ url, insecure }: ClusterEngine): string[] {
+  return ["--engine", url, ...(insecure ? ["--insecure"] : [])];
 }
-
-/**
- * The environment variables that the engine gets: none that could hold a secret or change where modules come from.
- * One thread a process, because results must not depend on the machine and workers fill its cores already.
- */
-export function engineEnvironment(kernelLevel?: KernelLevel): NodeJS.ProcessEnv {
-  const kept = Object.entries(process.env).filter(([name]) => PASSED_ON.test(name));
-  return {
-    ...Object.fromEntries(kept),
-    PYTHONPATH: ENGINE_FOLDER,
-    PYTHONUNBUFFERED: "1",
-    OMP_NUM_THREADS: "1",
-    OPENBLAS_NUM_THREADS: "1",
-    MKL_NUM_THREADS: "1",
-    ...(kernelLevel === undefined ? {} : KERNEL_VARIABLES[kernelLevel]),
-  };
-}
-
-const PASSED_ON =
-  /^(PATH|HOME|USER|TMPDIR|TZ|LANG|LC_\w+|LD_LIBRARY_PATH|LD_PRELOAD|DYLD_\w+|XDG_CACHE_HOME|PYENV_\w+)$/;
 
 /** As parseMessage, of a gateway: checked, and without the token wherever it has words in it. */
 function readGateway(line: string, shown: (text: string) => string): EngineMessage | undefined {

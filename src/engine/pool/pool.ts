@@ -3,22 +3,31 @@ import { isDeepStrictEqual } from "node:util";
 import type { ClusterEngine } from "../../contract/engine-url.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { KernelLevel } from "../environment/kernel-level.ts";
-import { type Capacity, capacityOf, resourcesOf } from "./cluster-capacity.ts";
+import { type Capacity, capacityOf, resourcesOf, tasksAtGateway } from "./cluster-capacity.ts";
 import { ClusterNotices } from "./cluster-notices.ts";
-import { isResultOf } from "./cluster-results.ts";
+import { isProgressOf, isResultOf } from "./cluster-results.ts";
 import {
   changedClusterError,
   clusterError,
   crashError,
   endOf,
   importError,
+  lostClusterError,
   taskError,
 } from "./engine-errors.ts";
 import { EngineHost } from "./engine-host.ts";
 import { type PendingTask, TaskQueue } from "./engine-task.ts";
 import type { HostEnd } from "./host-process.ts";
 import { MemoryWatch } from "./memory-watch.ts";
-import type { EngineMessage, EngineTask, Greeting, ProgressOf, ResultOf } from "./protocol.ts";
+import type {
+  EngineFault,
+  EngineMessage,
+  EngineTask,
+  Greeting,
+  ProgressOf,
+  ResultOf,
+  TaskProgress,
+} from "./protocol.ts";
 import type { WarmHost } from "./warm-host.ts";
 import { type Worker, Workers } from "./workers.ts";
 
@@ -41,7 +50,7 @@ export interface PoolOptions {
    * gateway that takes longer to cancel a task is killed; 15 s.
    */
   readonly killGraceMilliseconds?: number;
-  /** How long a gateway may take to connect, before it is killed; 5 minutes. */
+  /** How long a gateway may take until it takes tasks, before it is killed; 15 minutes. */
   readonly connectMilliseconds?: number;
   /** How the host starts workers, where the engine should not decide. */
   readonly start?: "fork" | "spawn";
@@ -236,22 +245,20 @@ export class EnginePool {
         this.#onWorkerEnd(this.#workers.onExited(message.worker), endOf(message));
         break;
       case "failed":
-        this.#fail(
-          this.#cluster ? clusterError(this.#cluster, message) : importError(this.#python, message.message),
-        );
+        this.#fail(this.#errorOf(message));
         this.#host.stop();
         return;
       case "slots":
-        this.#workers.limit = Math.min(this.#most, message.slots);
+        this.#workers.limit = tasksAtGateway(message.slots, this.#most);
         this.#notices.changed(message);
         break;
       case "delayed": {
-        const label = this.#workers.taskOf(message.id)?.task.label;
+        const label = message.id === undefined ? undefined : this.#workers.taskOf(message.id)?.task.label;
         this.#notices.say(label === undefined ? message.message : `${label}: ${message.message}`);
         return;
       }
       case "progress":
-        this.#workers.taskOf(message.id)?.onProgress?.(message);
+        this.#onProgress(this.#workers.taskOf(message.id), message);
         return;
       case "result":
         this.#onResult(this.#workers.finish(message.id), message.result);
@@ -273,8 +280,16 @@ export class EnginePool {
     this.#greetedBy = greeting;
     this.#greeted.resolve(greeting);
     if (this.#cluster === undefined) return;
-    this.#workers.limit = Math.min(this.#most, greeting.slots ?? 0);
+    this.#workers.limit = tasksAtGateway(greeting.slots ?? 0, this.#most);
     if (before && !areAlike(before, greeting)) this.#failAll(changedClusterError(this.#cluster));
+  }
+
+  /** Why there is no engine, as the host or the gateway tells it. */
+  #errorOf(fault: EngineFault): MucastError {
+    if (this.#cluster === undefined) return importError(this.#python, fault.message);
+    const error = clusterError(this.#cluster, fault);
+    const isSecond = this.#greetedBy !== undefined && !this.#host.isReady;
+    return isSecond ? lostClusterError(this.#cluster, error) : error;
   }
 
   #onWorkerEnd(worker: Worker | undefined, words: string): void {
@@ -284,6 +299,11 @@ export class EnginePool {
     if (!killed || overMemory) this.#log(`${WORKER_DIED}: ${why}`);
     if (!killed && this.#cluster) this.#notices.say(`${busy.task.task.label ?? "a task"} was lost: ${why}`);
     this.#retry(busy.task, why, !overMemory?.isTooLarge);
+  }
+
+  /** What a node of a cluster tells may be anything. */
+  #onProgress(task: PendingTask | undefined, progress: TaskProgress): void {
+    if (task && (!this.#cluster || isProgressOf(task.task, progress))) task.onProgress?.(progress);
   }
 
   /** What a node of a cluster has answered may be anything. */

@@ -122,19 +122,27 @@ export interface Greeting {
   readonly cluster?: ClusterFacts;
   /** Of a gateway: tasks of one thread at a time. */
   readonly slots?: number;
+  /** Of a gateway: a digest of all that decides bytes, which the nodes share. */
+  readonly fingerprint?: string | undefined;
+}
+
+/** Why there is no engine. Code and data come of a gateway alone. */
+export interface EngineFault {
+  readonly message: string;
+  readonly code?: string;
+  readonly data?: ErrorData;
 }
 
 /** What the host writes, one JSON object a line. */
 export type EngineMessage =
   | ({ readonly event: "ready" } & Greeting)
-  /** Code and data come of a gateway alone. */
-  | { readonly event: "failed"; readonly message: string; readonly code?: string; readonly data?: ErrorData }
+  | ({ readonly event: "failed" } & EngineFault)
   /** A slot of a cluster has no pid. */
   | { readonly event: "worker_started"; readonly worker: number; readonly pid?: number }
   | ({ readonly event: "worker_exited"; readonly worker: number } & (WorkerEnd | SlotEnd))
   | ({ readonly event: "slots" } & ChangedSlots)
-  /** A task waits for what the cluster does not have free. */
-  | { readonly event: "delayed"; readonly id: number; readonly message: string }
+  /** A task waits for what the cluster does not have free; without an id the job does, for any core at all. */
+  | { readonly event: "delayed"; readonly id?: number | undefined; readonly message: string }
   | ({ readonly event: "progress"; readonly id: number } & TaskProgress)
   | { readonly event: "result"; readonly id: number; readonly result: unknown }
   | ({ readonly event: "error"; readonly id: number } & TaskFault);

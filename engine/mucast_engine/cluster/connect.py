@@ -1,0 +1,217 @@
+"""How the gateway gets its session: what has to protect the cluster, and whether the cluster lets this machine in."""
+
+import os
+import socket
+import time
+from pathlib import Path
+from typing import Any
+
+from mucast_engine.cluster.address import Address, require_protection, require_token, resolved
+from mucast_engine.cluster.fault import ClusterError, unavailable
+from mucast_engine.cluster.runs import PLACEMENT_SECONDS
+from mucast_engine.cluster.session import Session
+
+# How long a cluster may take to answer at first.
+REACHABLE_SECONDS = 30.0
+# How long the cluster keeps the tasks of a gateway that it lost sight of: a short cut of the network loses nothing, and
+# those of one that was killed end soon.
+GRACE_SECONDS = 10
+ANSWER_SECONDS = 5.0
+ASK_AGAIN_SECONDS = 0.5
+
+# The files of Ray's TLS, by the variables that name them.
+CERTIFICATES = ("RAY_TLS_SERVER_CERT", "RAY_TLS_SERVER_KEY", "RAY_TLS_CA_CERT")
+TOKEN_FILE = "RAY_AUTH_TOKEN_PATH"
+
+
+class Patience:
+    """How long the cluster may take until it answers."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self._end = time.monotonic() + seconds
+
+    @property
+    def is_over(self) -> bool:
+        return time.monotonic() > self._end
+
+    def wait(self) -> None:
+        time.sleep(ASK_AGAIN_SECONDS)
+
+
+def connect(address: Address, insecure: bool, *, returns: bool = False) -> Session:
+    """A session with the cluster at `address`. Blocks; raises ClusterError where it cannot be used.
+
+    `returns`: a job has computed there before, so that its head is rather waited for than given up.
+    """
+    patience = Patience(PLACEMENT_SECONDS if returns else REACHABLE_SECONDS)
+    has_tls = _uses_tls()
+    if has_tls:
+        for name in CERTIFICATES:
+            _require_file(name)
+    if not insecure:
+        require_token(address, has_token=_has_token())
+    place = _locate(address, patience, has_tls=has_tls, insecure=insecure)
+    # Read when Ray is imported.
+    os.environ["RAY_AUTH_MODE"] = "disabled" if insecure else "token"
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    os.environ["RAY_ENABLE_UV_RUN_RUNTIME_ENV"] = "0"
+    os.environ["RAY_CLIENT_RECONNECT_GRACE_PERIOD"] = str(GRACE_SECONDS)
+    import ray
+
+    if not insecure:
+        _require_closed_door(address, place, patience)
+        _require_accepted_token(address, place, patience)
+    _join(ray, address, place, patience, returns=returns)
+    return Session(ray)
+
+
+def _uses_tls() -> bool:
+    """As Ray reads it."""
+    return os.environ.get("RAY_USE_TLS", "0").lower() in ("1", "true")
+
+
+def _has_token() -> bool:
+    """Whether there is one, where Ray looks for it; it is not read here."""
+    if os.environ.get("RAY_AUTH_TOKEN", "").strip():
+        return True
+    if os.environ.get(TOKEN_FILE):
+        _require_file(TOKEN_FILE)
+        return True
+    return (Path.home() / ".ray" / "auth_token").is_file()
+
+
+def _require_file(name: str) -> None:
+    """Raises ClusterError unless the variable `name` names a file that can be read."""
+    path = os.environ.get(name)
+    if not path:
+        raise unavailable(f"{name} is not set, and RAY_USE_TLS=1 needs {', '.join(CERTIFICATES)}", variable=name)
+    try:
+        with Path(path).open("rb") as file:
+            file.read(1)
+    except OSError as error:
+        raise unavailable(f"the file that {name} names cannot be read: {error.strerror}", variable=name) from None
+
+
+def _locate(address: Address, patience: Patience, *, has_tls: bool, insecure: bool) -> Address:
+    """Where to connect. Without TLS that is an address which was judged: a name may lead elsewhere a moment later."""
+    while True:
+        found = resolved(address.host)
+        if found:
+            require_protection(address, found, has_tls=has_tls, insecure=insecure)
+            if has_tls:
+                return address  # Its certificate shows who answers.
+            places = [Address(str(one), address.port) for one in found]
+            for place in places:
+                if _takes_connections(place):
+                    return place
+        if patience.is_over:
+            raise unavailable(_unreachable(address, patience, "" if found else "no name server knows its name"))
+        patience.wait()
+
+
+def _takes_connections(place: Address) -> bool:
+    try:
+        socket.create_connection(place, ANSWER_SECONDS).close()
+    except OSError:
+        return False
+    return True
+
+
+def _require_closed_door(address: Address, place: Address, patience: Patience) -> None:
+    """Asks for an answer without a token: a cluster that gives one is open to all, and gets no token from here."""
+    with _bare_channel(place) as channel:
+        if _is_let_in(channel, address, patience):
+            raise unavailable(
+                f"{address} takes commands without a token: start the cluster with RAY_AUTH_MODE=token, or give "
+                "--engine-insecure where it is on loopback"
+            )
+
+
+def _require_accepted_token(address: Address, place: Address, patience: Patience) -> None:
+    from ray._private.grpc_utils import init_grpc_channel
+
+    channel = init_grpc_channel(place.target)  # It adds the token.
+    try:
+        if not _is_let_in(channel, address, patience):
+            raise _wrong_token(address)
+    finally:
+        channel.close()
+
+
+def _is_let_in(channel: Any, address: Address, patience: Patience) -> bool:
+    """Asks until there is an answer, of Ray's client server itself. Raises ClusterError where none comes in time."""
+    import grpc
+    from ray.core.generated import ray_client_pb2, ray_client_pb2_grpc
+
+    request = ray_client_pb2.ClusterInfoRequest(type=ray_client_pb2.ClusterInfoType.PING)
+    stub = ray_client_pb2_grpc.RayletDriverStub(channel)
+    while True:
+        try:
+            stub.ClusterInfo(request, timeout=ANSWER_SECONDS)
+        except grpc.RpcError as error:
+            if error.code() == grpc.StatusCode.UNAUTHENTICATED:
+                return False
+            if patience.is_over:
+                raise unavailable(_unreachable(address, patience, str(error.details() or ""))) from None
+            patience.wait()
+        else:
+            return True
+
+
+def _wrong_token(address: Address) -> ClusterError:
+    return unavailable(f"{address} refuses the token: it is not the one that the cluster was started with")
+
+
+def _bare_channel(place: Address) -> Any:
+    import grpc
+    from ray._common.tls_utils import load_certs_from_env
+
+    if not _uses_tls():
+        return grpc.insecure_channel(place.target)
+    chain, key, authority = load_certs_from_env()
+    credentials = grpc.ssl_channel_credentials(certificate_chain=chain, private_key=key, root_certificates=authority)
+    return grpc.secure_channel(place.target, credentials)
+
+
+def _unreachable(address: Address, patience: Patience, said: str) -> str:
+    last = said.split(";")[-1].strip()
+    return f"{address} does not answer as Ray's client server does, within {patience.seconds:.0f} s" + (
+        f": {last}" if last else ""
+    )
+
+
+# gRPC's handlers of a fork can crash the server process that the head starts for a client, before it is one
+# (https://github.com/grpc/grpc/issues/43055): one in twenty where the head has no GRPC_ENABLE_FORK_SUPPORT=0.
+SERVER_CRASHED = "Starting Ray client server failed"
+JOIN_ATTEMPTS = 3
+
+
+def _join(ray: Any, address: Address, place: Address, patience: Patience, *, returns: bool = False) -> None:
+    attempts = 0
+    while True:
+        attempts += 1
+        try:
+            ray.init(str(place), log_to_driver=False, logging_level="ERROR", namespace="mucast")
+            return
+        except ray.exceptions.AuthenticationError:
+            raise _wrong_token(address) from None
+        except (ConnectionError, RuntimeError, OSError) as error:
+            said = str(error)
+            # A head that has just started takes a while until all of it is there.
+            may_be_early = returns and VERSIONS_DIFFER not in said and not patience.is_over
+            if not may_be_early and (SERVER_CRASHED not in said or attempts == JOIN_ATTEMPTS):
+                raise _refusal(address, said) from None
+            patience.wait()
+
+
+# Ray's words for another Ray or Python than the cluster's.
+VERSIONS_DIFFER = "Version mismatch"
+
+
+def _refusal(address: Address, said: str) -> ClusterError:
+    if "UNAUTHENTICATED" in said or "authentication token" in said.lower():
+        return _wrong_token(address)
+    if VERSIONS_DIFFER in said:
+        return unavailable(f"{address} runs other versions: {' '.join(said.split())[:400]}")
+    return unavailable(f"{address} does not let this machine in: {' '.join(said.split())[:400]}")

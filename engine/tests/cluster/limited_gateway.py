@@ -1,0 +1,14 @@
+"""A gateway some of whose limits are others: `limited_gateway.py '{"STUCK_SECONDS": 3}' cluster --libraries ...`"""
+
+import json
+import sys
+
+from mucast_engine.__main__ import main
+from mucast_engine.cluster import dispatch, muster, runs
+
+for name, seconds in json.loads(sys.argv.pop(1)).items():
+    places = [module for module in (dispatch, muster, runs) if hasattr(module, name)]
+    assert places, name
+    for module in places:
+        setattr(module, name, seconds)
+main()

@@ -1,0 +1,79 @@
+"""When the supervisor of a task ends itself: by the time of a test, on a fake of Ray."""
+
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from mucast_engine.cluster import node
+from mucast_engine.cluster.node import HEARTBEAT_SECONDS, SILENT_SECONDS, Teller
+
+
+class RayError(Exception):
+    """A fake of Ray's."""
+
+
+class EndedError(Exception):
+    """In place of the end of the process."""
+
+
+class Stage:
+    """A relay that answers as long as it is reached."""
+
+    def __init__(self) -> None:
+        self.now, self.is_reached, self.told = 0.0, True, 0
+        self.tell = SimpleNamespace(remote=self._tell)
+        self.exceptions = SimpleNamespace(RayError=RayError)
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def _tell(self, message: Any) -> int:
+        self.told += 1
+        return self.told
+
+    def wait(self, refs: list[int], **options: Any) -> tuple[list[int], list[int]]:
+        return (refs, []) if self.is_reached else ([], refs)
+
+    def get(self, refs: Any, timeout: float | None = None) -> None:
+        if not self.is_reached:
+            raise RayError
+
+    def exit(self, code: int) -> None:
+        raise EndedError
+
+
+@pytest.fixture
+def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
+    fake = Stage()
+    monkeypatch.setitem(sys.modules, "ray", fake)
+    monkeypatch.setattr(node, "time", fake)
+    monkeypatch.setattr(node.os, "_exit", fake.exit)
+    return fake
+
+
+def test_a_task_that_goes_on_says_so_every_few_seconds(stage: Stage) -> None:
+    teller = Teller(stage, "1.1", "a")
+    for _ in range(1000):
+        stage.now += 0.25
+        teller.beat()
+    assert stage.told == 1 + int(250 / HEARTBEAT_SECONDS)
+
+
+def test_a_task_ends_itself_after_a_freeze_or_where_nothing_takes_what_it_tells(stage: Stage) -> None:
+    """By the time that the gateway has it tried elsewhere."""
+    frozen = Teller(stage, "1.1", "a")
+    stage.now += SILENT_SECONDS
+    frozen.beat()
+    stage.now += SILENT_SECONDS + 0.1
+    with pytest.raises(EndedError):
+        frozen.beat()
+    alone = Teller(stage, "1.2", "a")
+    stage.is_reached = False
+    for _ in range(int(SILENT_SECONDS)):
+        stage.now += 1.0
+        alone.beat()
+    stage.now += 1.0
+    with pytest.raises(EndedError):
+        alone.beat()

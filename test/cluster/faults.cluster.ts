@@ -1,0 +1,59 @@
+/** What fails on a real cluster, as the job sees it. */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { MucastError } from "../../src/contract/errors/errors.ts";
+import { findEnvironment } from "../../src/engine/environment/environment.ts";
+import { HUNGRY, PoolFixture, QUICK } from "../engine/pool-fixture.ts";
+import { type RayCluster, startRayCluster } from "../servers/ray-cluster.testing.ts";
+
+const GIBIBYTE = 2 ** 30;
+
+let cluster: RayCluster;
+let fixture: PoolFixture;
+before(async () => {
+  const memory_limit = 1.5 * GIBIBYTE;
+  cluster = await startRayCluster({
+    nodes: [
+      { name: "head", cpus: 0 },
+      { name: "a", memory_limit },
+      { name: "b", memory_limit },
+    ],
+  });
+  process.env.RAY_AUTH_TOKEN_PATH = cluster.tokenFile;
+  fixture = new PoolFixture();
+});
+after(async () => {
+  await fixture?.remove();
+  delete process.env.RAY_AUTH_TOKEN_PATH;
+  await cluster?.stop();
+});
+
+describe("a job on a cluster", { timeout: 600_000 }, () => {
+  test("loses a task over the memory of its nodes after a second attempt, and no other one", async () => {
+    const notices: string[] = [];
+    const pool = fixture.start({
+      python: findEnvironment("ray").python,
+      libraries: ["catboost", "lightgbm"],
+      workers: undefined,
+      cluster: { url: cluster.address, insecure: false },
+      notice: (line) => notices.push(line),
+    });
+    const hungry = pool.run(fixture.task(HUNGRY, { label: "HUNGRY" }));
+    const others = Array.from({ length: 6 }, (_, i) => pool.run(fixture.task(QUICK, { label: `T${i}` })));
+    const error = await hungry.then(
+      () => assert.fail("it has no end of its own"),
+      (reason: unknown) => reason,
+    );
+    await Promise.all(others);
+    assert.ok(error instanceof MucastError);
+    const { ticker, deaths } = error.data;
+    assert.deepEqual([error.code, ticker], ["engine_crashed", "HUNGRY"]);
+    const overMemory = /^it was over the memory of its node \(on the node 10\.77\.0\.[34]\)$/;
+    assert.ok(Array.isArray(deaths) && deaths.length === 2, String(deaths));
+    for (const death of deaths) assert.match(String(death), overMemory);
+    assert.equal(
+      notices.filter((line) => line.startsWith("HUNGRY was lost: it was over the memory")).length,
+      2,
+    );
+  });
+});
