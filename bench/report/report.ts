@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { mlText } from "../../src/report/data/outputs.testing.ts";
+import { mlText } from "../../src/outputs/outputs.testing.ts";
 import type { Table } from "../table.ts";
 
 const run = promisify(execFile);

@@ -51,7 +51,12 @@ export function name<T extends string>(): Check<T> {
 export function listOf<T>(check: Check<T>): Check<T[]> {
   return (value, path) => {
     if (!Array.isArray(value)) return wrong(value, path, "a list");
-    for (const [index, item] of value.entries()) step(item, path, index, check);
+    const place = path.push(0) - 1;
+    for (let index = 0; index < value.length; index++) {
+      path[place] = index;
+      check(value[index], path);
+    }
+    path.pop();
     return value;
   };
 }

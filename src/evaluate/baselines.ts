@@ -2,40 +2,33 @@ import type { Pausable } from "../contract/machine/pausable.ts";
 import type { ForecastRows } from "./forecast-rows.ts";
 import { type ForecastTable, forecastTable } from "./forecast-table.ts";
 import { mean } from "./statistics.ts";
+import { tableRows } from "./table-rows.ts";
 
-/** The tables of one forecast: on the score rows and, where there are folds, out of fold. */
-interface ForecastTables {
-  readonly score: ForecastTable;
-  readonly out_of_fold?: ForecastTable;
-}
-
-/** What any model has to beat, on the very rows of the model. */
-export interface Baselines {
+/** The tables of one set of rows: of the model's own forecasts, and of what any model has to beat on these very rows. */
+export interface SetTables {
+  readonly model: ForecastTable;
   /** Forecasts 0 everywhere. */
-  readonly zero: ForecastTables;
+  readonly zero: ForecastTable;
   /** Forecasts the mean of the labels known for training. */
-  readonly mean: ForecastTables;
+  readonly mean: ForecastTable;
 }
 
-/** @param outOfFold absent where a model has no folds. */
-export function* baselines(
-  score: readonly ForecastRows[],
-  outOfFold?: readonly ForecastRows[],
-): Pausable<Baselines> {
-  const tables = function* (forecast: (rows: ForecastRows) => ForecastRows): Pausable<ForecastTables> {
-    const table = yield* forecastTable(score.map(forecast));
-    if (outOfFold === undefined) return { score: table };
-    return { score: table, out_of_fold: yield* forecastTable(outOfFold.map(forecast)) };
-  };
-  return { zero: yield* tables(zeroForecast), mean: yield* tables(meanForecast) };
+/** @param rows tickers in any order; the tables are the same, byte for byte. */
+export function* setTables(rows: readonly ForecastRows[]): Pausable<SetTables> {
+  const laid = yield* tableRows(rows);
+  const of = (forecast: (rows: ForecastRows) => Float64Array) =>
+    forecastTable(laid, laid.tickers.map(forecast));
+  return { model: yield* forecastTable(laid), zero: yield* of(zeroForecast), mean: yield* of(meanForecast) };
 }
 
-function zeroForecast(rows: ForecastRows): ForecastRows {
-  return { ...rows, predicted: new Float64Array(rows.days.length) };
+/** Of rows as a table takes them: shape (n). */
+export function zeroForecast({ days }: ForecastRows): Float64Array {
+  return new Float64Array(days.length);
 }
 
-function meanForecast(rows: ForecastRows): ForecastRows {
-  return { ...rows, predicted: rows.trainingMean };
+/** As `zeroForecast`. */
+export function meanForecast({ trainingMean }: ForecastRows): Float64Array {
+  return trainingMean;
 }
 
 /** A fold as positions in the fit rows: trains on [0, trainEnd), tests [testStart, testEnd). */

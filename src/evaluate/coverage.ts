@@ -130,19 +130,23 @@ function tested({ n, coverage }: Coverage): PrequentialCoverage | null {
 
 function evidenceOf(rows: CoveredRows, alpha: number): Evidence {
   const evidence = new Evidence("prequential" in rows);
-  const labelled = Int32Array.from(rows.days.keys()).filter((i) => !Number.isNaN(rows.realised[i]!));
+  const labelled = labelledPlaces(rows.realised);
   const high = new Set(mostVolatile(labelled, rows.volatility));
   const misses: boolean[] = [];
   let year = new Year(0);
+  let yearly: Tally | undefined;
   for (const i of labelled) {
     if (hasNoEnds(rows, i)) continue;
-    const counted = scored(rows, i, alpha);
+    const [isInside, score, width] = scored(rows, i, alpha);
     const day = rows.days[i]!;
-    if (!year.holds(day)) year = new Year(day);
-    evidence.all.count(...counted);
-    evidence.year(year.name).count(...counted);
-    if (high.has(i)) evidence.highVolatility.count(...counted);
-    misses.push(!counted[0]);
+    if (yearly === undefined || !year.holds(day)) {
+      year = new Year(day);
+      yearly = evidence.year(year.name);
+    }
+    evidence.all.count(isInside, score, width);
+    yearly.count(isInside, score, width);
+    if (high.has(i)) evidence.highVolatility.count(isInside, score, width);
+    misses.push(!isInside);
   }
   evidence.worst = worstCoverage(misses);
   const { prequential } = rows;
@@ -150,6 +154,13 @@ function evidenceOf(rows: CoveredRows, alpha: number): Evidence {
     if (!hasNoEnds(prequential, i)) evidence.prequential.count(...scored(prequential, i, alpha));
   }
   return evidence;
+}
+
+function labelledPlaces(realised: Float64Array): Int32Array {
+  const places = new Int32Array(realised.length);
+  let n = 0;
+  for (let i = 0; i < realised.length; i++) if (!Number.isNaN(realised[i]!)) places[n++] = i;
+  return places.subarray(0, n);
 }
 
 /**
@@ -181,8 +192,8 @@ function worstCoverage(misses: readonly boolean[]): number | null {
   if (misses.length < WORST_ROWS) return null;
   let missed = 0;
   let most = 0;
-  for (const [i, miss] of misses.entries()) {
-    if (miss) missed++;
+  for (let i = 0; i < misses.length; i++) {
+    if (misses[i]) missed++;
     if (i >= WORST_ROWS && misses[i - WORST_ROWS]) missed--;
     if (i >= WORST_ROWS - 1) most = Math.max(most, missed);
   }

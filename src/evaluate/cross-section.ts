@@ -1,16 +1,19 @@
 import type { Pausable } from "../contract/machine/pausable.ts";
 import type { Day } from "../contract/market/dates.ts";
 import type { CrossSection } from "../contract/output/output-blob.ts";
-import type { DatedForecasts } from "./forecast-rows.ts";
+import type { DateLabels, LabelsByDate } from "./labels-by-date.ts";
 import { neweyWestT } from "./newey-west.ts";
 import { averageRanks } from "./rank.ts";
-import { eachDate, sortedByDate } from "./rows-by-date.ts";
-import { correlation, finiteOrNull, mean, sampleDeviation } from "./statistics.ts";
+import {
+  correlationOf,
+  correlationSide,
+  finiteOrNull,
+  isConstant,
+  mean,
+  sampleDeviation,
+} from "./statistics.ts";
 
-/** A correlation across fewer tickers is noise: two always correlate by 1 or -1. */
-export const LEAST_TICKERS = 3;
-
-/** IC and RankIC of one date, or undefined where the date does not count. */
+/** IC and RankIC of one date. */
 export interface DateCorrelations {
   readonly ic: number;
   readonly rankIc: number;
@@ -18,43 +21,41 @@ export interface DateCorrelations {
 
 export type OnDate = (day: Day, correlations: DateCorrelations, tickers: number) => void;
 
-/** @returns undefined with fewer than LEAST_TICKERS tickers, or where predictions or labels are all the same. */
-export function dateCorrelations(
-  predicted: Float64Array,
-  realised: Float64Array,
-): DateCorrelations | undefined {
-  if (predicted.length < LEAST_TICKERS) return undefined;
-  const ic = correlation(predicted, realised);
+/** @returns undefined where the forecasts of the date are all the same. */
+function dateCorrelations(predicted: Float64Array, labels: DateLabels): DateCorrelations | undefined {
+  if (isConstant(predicted)) return undefined;
+  const ic = correlationOf(correlationSide(predicted), labels.side);
   if (ic === null) return undefined;
-  // Ranks are constant exactly where the values are, so IC and RankIC cover the same dates.
-  const rankIc = correlation(averageRanks(predicted), averageRanks(realised));
+  const rankIc = correlationOf(correlationSide(averageRanks(predicted)), labels.rankSide);
   return rankIc === null ? undefined : { ic, rankIc };
 }
 
 /**
- * How well forecasts order the tickers of a date, over the dates that count. IC is the Pearson correlation of
- * forecast and label across the tickers of a date, RankIC the same with ranks, ties averaged (Spearman); std has
- * ddof 1, ICIR = mean / std per date and not annualised, t = ICIR sqrt(dates), which takes the dates for independent; the t
- * of Newey and West does not.
+ * How well forecasts order the tickers of a date, over the dates that count: those with at least LEAST_TICKERS tickers whose
+ * forecasts and labels differ. IC is the Pearson correlation of forecast and label across the tickers of a date, RankIC the
+ * same with ranks, ties averaged (Spearman); std has ddof 1, ICIR = mean / std per date and not annualised,
+ * t = ICIR sqrt(dates), which takes the dates for independent; the t of Newey and West does not.
  *
- * @param rows labelled rows, tickers in the order in which the sums of a date run.
+ * @param predicted shape (n), laid out as the labels.
  * @param onDate called with each date that counts, ascending, and how many tickers it has.
  * @returns sums over dates in ascending order. Without a date all are null, with one date all but the means;
  *   ICIR and t also where the standard deviation is 0.
  */
 export function* crossSection(
-  rows: readonly DatedForecasts[],
+  labels: LabelsByDate,
+  predicted: Float64Array,
   onDate: OnDate = () => undefined,
 ): Pausable<CrossSection> {
   const ics: number[] = [];
   const rankIcs: number[] = [];
   let tickers = 0;
-  for (const { day, predicted, realised } of eachDate(yield* sortedByDate(rows))) {
+  for (const date of labels.dates) {
     yield 0;
-    const found = dateCorrelations(predicted, realised);
+    const found = dateCorrelations(predicted.subarray(date.from, date.to), date);
     if (found === undefined) continue;
-    tickers += predicted.length;
-    onDate(day, found, predicted.length);
+    const held = date.to - date.from;
+    tickers += held;
+    onDate(date.day, found, held);
     ics.push(found.ic);
     rankIcs.push(found.rankIc);
   }

@@ -25,16 +25,30 @@ export function inTickerOrder<T extends { readonly ticker: string }>(rows: reado
   return [...rows].sort((a, b) => compareCodePoints(a.ticker, b.ticker));
 }
 
-/** The rows whose label is known: the same object where that is so of all. */
+/** The rows whose label is known; as views where only the last labels are not, which is so of score rows. */
 export function labelled(rows: ForecastRows): ForecastRows {
-  if (!rows.realised.some(Number.isNaN)) return rows;
-  const known = (_: number, i: number): boolean => !Number.isNaN(rows.realised[i]!);
+  const { ticker, days, predicted, realised, trainingMean } = rows;
+  let end = realised.length;
+  while (end > 0 && Number.isNaN(realised[end - 1]!)) end--;
+  const known: number[] = [];
+  for (let i = 0; i < end; i++) if (!Number.isNaN(realised[i]!)) known.push(i);
+  if (known.length === end) {
+    const before = <T extends Float64Array | Int32Array>(values: T) => values.subarray(0, end) as T;
+    return {
+      ticker,
+      days: before(days),
+      predicted: before(predicted),
+      realised: before(realised),
+      trainingMean: before(trainingMean),
+    };
+  }
+  const taken = (values: Float64Array) => Float64Array.from(known, (i) => values[i]!);
   return {
-    ticker: rows.ticker,
-    days: rows.days.filter(known),
-    predicted: rows.predicted.filter(known),
-    realised: rows.realised.filter(known),
-    trainingMean: rows.trainingMean.filter(known),
+    ticker,
+    days: Int32Array.from(known, (i) => days[i]!),
+    predicted: taken(predicted),
+    realised: taken(realised),
+    trainingMean: taken(trainingMean),
   };
 }
 

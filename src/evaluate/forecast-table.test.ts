@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { seededRandom } from "../../test/twins/random.ts";
-import { atOnce } from "../contract/machine/pausable.ts";
-import { baselines, outOfFoldMeans, scoreMeans } from "./baselines.ts";
+import { outOfFoldMeans, scoreMeans } from "./baselines.ts";
 import type { ForecastRows } from "./forecast-rows.ts";
-import { type ForecastTable, forecastTable } from "./forecast-table.ts";
+import type { ForecastTable } from "./forecast-table.ts";
+import { setTablesOf, tableOf } from "./tables.testing.ts";
 
 type Entry = { ticker: string; date: number; y: number; p: number; benchmark: number };
 type Twin = Record<string, number | null>;
@@ -188,7 +188,7 @@ function bytes(table: unknown): string {
 test("tables agree with the slow twin", () => {
   const property = fc.property(...SIZES, (seed, tickers, dates) => {
     const rows = someForecasts(seed, tickers, dates);
-    assertTable(atOnce(forecastTable(rows)), entriesOf(rows));
+    assertTable(tableOf(rows), entriesOf(rows));
   });
   fc.assert(property, { seed: 21, numRuns: 400 });
 });
@@ -197,12 +197,12 @@ test("the order in which tickers finished changes no byte, and tickers ascend by
   const property = fc.property(...SIZES, (seed, tickers, dates) => {
     const rows = someForecasts(seed, tickers, dates);
     const shuffled = seededRandom(seed).shuffled(rows);
-    assert.equal(bytes(atOnce(forecastTable(shuffled))), bytes(atOnce(forecastTable(rows))));
-    assert.equal(bytes(atOnce(baselines(shuffled, rows))), bytes(atOnce(baselines(rows, shuffled))));
+    assert.equal(bytes(tableOf(shuffled)), bytes(tableOf(rows)));
+    assert.equal(bytes(setTablesOf(shuffled)), bytes(setTablesOf(rows)));
   });
   fc.assert(property, { seed: 22 });
   assert.deepEqual(
-    [...atOnce(forecastTable(someForecasts(1, 7, 5))).by_ticker.keys()],
+    [...tableOf(someForecasts(1, 7, 5)).by_ticker.keys()],
     ["10", "9", "AAA", "__proto__", "b", "\uFF21", "\u{1F600}"],
   );
 });
@@ -226,24 +226,22 @@ test("no table ever holds NaN, an infinity or a number for what is undefined", (
           for (const entry of Object.values(value)) check(entry);
         else assert.ok(value === null || Number.isFinite(value), String(value));
       };
-      check(atOnce(forecastTable(rows)));
-      check(atOnce(baselines(rows, rows)));
+      check(tableOf(rows));
+      check(setTablesOf(rows));
     },
   );
   fc.assert(property, { seed: 23, numRuns: 300 });
 });
 
 function table(rows: { ticker: string; p: number[]; y: number[] }[]): ForecastTable {
-  return atOnce(
-    forecastTable(
-      rows.map(({ ticker, p, y }) => ({
-        ticker,
-        days: Int32Array.from(p, (_, i) => 100 + i),
-        predicted: Float64Array.from(p),
-        realised: Float64Array.from(y),
-        trainingMean: new Float64Array(p.length),
-      })),
-    ),
+  return tableOf(
+    rows.map(({ ticker, p, y }) => ({
+      ticker,
+      days: Int32Array.from(p, (_, i) => 100 + i),
+      predicted: Float64Array.from(p),
+      realised: Float64Array.from(y),
+      trainingMean: new Float64Array(p.length),
+    })),
   );
 }
 
@@ -306,17 +304,17 @@ test("a hit needs two signs: zero labels and zero forecasts do not count", () =>
 
 test("a perfect forecast and the benchmarks themselves get exact skills", () => {
   const rows = someForecasts(4, 5, 12);
-  const perfect = atOnce(forecastTable(rows.map((ticker) => ({ ...ticker, predicted: ticker.realised }))));
+  const perfect = tableOf(rows.map((ticker) => ({ ...ticker, predicted: ticker.realised })));
   assert.equal(perfect.pooled.r2_zero, 1);
   assert.equal(perfect.pooled.rmse, 0);
   assert.equal(perfect.cross_section.ic_mean, 1);
-  const { zero, mean } = atOnce(baselines(rows, rows));
-  assert.equal(zero.score.pooled.r2_zero, 0);
-  assert.equal(zero.score.pooled.correlation, null);
-  assert.equal(zero.score.pooled.hit_rate, null);
-  assert.equal(zero.score.cross_section.dates, 0);
-  assert.equal(mean.out_of_fold!.pooled.r2_mean, 0);
-  assert.equal(mean.out_of_fold!.by_ticker.get("9")!.correlation, null);
+  const { zero, mean } = setTablesOf(rows);
+  assert.equal(zero.pooled.r2_zero, 0);
+  assert.equal(zero.pooled.correlation, null);
+  assert.equal(zero.pooled.hit_rate, null);
+  assert.equal(zero.cross_section.dates, 0);
+  assert.equal(mean.pooled.r2_mean, 0);
+  assert.equal(mean.by_ticker.get("9")!.correlation, null);
 });
 
 test("the historical mean of a fold is that of its own training labels", () => {

@@ -1,9 +1,11 @@
 import type { Pausable } from "../contract/machine/pausable.ts";
 import type { CrossSection, Metrics } from "../contract/output/output-blob.ts";
 import { crossSection, type OnDate } from "./cross-section.ts";
-import { concatenate, type ForecastRows, inTickerOrder, labelled } from "./forecast-rows.ts";
+import { concatenate } from "./forecast-rows.ts";
 import { metrics, metricsInSteps } from "./metrics.ts";
+import { laidByDate } from "./rows-by-date.ts";
 import { median } from "./statistics.ts";
+import type { TableRows } from "./table-rows.ts";
 
 /** One table of the output's `metrics`. A Map because a plain object would move tickers such as `10`. */
 export interface ForecastTable {
@@ -16,34 +18,25 @@ export interface ForecastTable {
 }
 
 /**
- * Metrics per ticker, over all rows together, and across tickers date by date. Rows without a label do not count. Each
- * ticker is a unit of progress.
- * @param rows tickers in any order; the table is the same, byte for byte.
+ * Metrics per ticker, over all rows together, and across tickers date by date. Each ticker is a unit of progress.
+ * @param predicted of each ticker of `rows`: shape (its rows). The forecasts of the rows themselves, or those of a baseline.
  * @param onDate as of `crossSection`.
  */
-export function* forecastTable(rows: readonly ForecastRows[], onDate?: OnDate): Pausable<ForecastTable> {
-  const known: ForecastRows[] = [];
-  for (const ticker of inTickerOrder(rows)) {
-    known.push(labelled(ticker));
-    yield 0;
-  }
-  const pooled = yield* pooledMetrics(known);
-  const cross_section = yield* crossSection(known, onDate);
+export function* forecastTable(
+  rows: TableRows,
+  predicted: readonly Float64Array[] = rows.tickers.map((ticker) => ticker.predicted),
+  onDate?: OnDate,
+): Pausable<ForecastTable> {
+  const { tickers, realised, trainingMean, facts, byDate } = rows;
+  const whole = { predicted: concatenate(predicted), realised, trainingMean };
+  yield 0;
+  const pooled = yield* metricsInSteps(whole, facts);
+  const cross_section = yield* crossSection(byDate, yield* laidByDate(byDate.layout, predicted), onDate);
   const by_ticker = new Map<string, Metrics>();
-  for (const ticker of known) {
-    by_ticker.set(ticker.ticker, metrics(ticker));
+  for (const [i, ticker] of tickers.entries()) {
+    by_ticker.set(ticker.ticker, metrics({ ...ticker, predicted: predicted[i]! }));
     yield 1;
   }
   const skills = [...by_ticker.values()].flatMap(({ r2_zero }) => r2_zero ?? []);
   return { pooled, by_ticker, cross_section, r2_zero_median: median(Float64Array.from(skills)) };
-}
-
-function* pooledMetrics(known: readonly ForecastRows[]): Pausable<Metrics> {
-  const predicted = concatenate(known.map((ticker) => ticker.predicted));
-  yield 0;
-  const realised = concatenate(known.map((ticker) => ticker.realised));
-  yield 0;
-  const trainingMean = concatenate(known.map((ticker) => ticker.trainingMean));
-  yield 0;
-  return yield* metricsInSteps({ predicted, realised, trainingMean });
 }

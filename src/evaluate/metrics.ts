@@ -1,6 +1,13 @@
 import { atOnce, type Pausable } from "../contract/machine/pausable.ts";
 import type { Metrics } from "../contract/output/output-blob.ts";
-import { correlationInSteps, finiteOrNull, mean, rootMeanSquare } from "./statistics.ts";
+import {
+  type CorrelationSide,
+  correlationOf,
+  correlationSideInSteps,
+  finiteOrNull,
+  isConstant,
+  rootMeanSquare,
+} from "./statistics.ts";
 
 /** Labelled rows of one ticker, of one fold or of all tickers, as parallel arrays of shape (n). */
 interface LabelledForecasts {
@@ -19,36 +26,66 @@ export function metrics(rows: LabelledForecasts): Metrics {
   return atOnce(metricsInSteps(rows));
 }
 
-/** As `metrics`, for the rows of all tickers. */
-export function* metricsInSteps({ predicted, realised, trainingMean }: LabelledForecasts): Pausable<Metrics> {
+/** What the metrics of any forecast take from the labels alone. */
+export interface LabelFacts {
+  readonly rootMeanSquare: number;
+  readonly side: CorrelationSide | null;
+}
+
+/** @param realised shape (n), all finite. */
+export function* labelFacts(realised: Float64Array): Pausable<LabelFacts> {
+  yield 0;
+  return { rootMeanSquare: rootMeanSquare(realised), side: yield* correlationSideInSteps(realised) };
+}
+
+/** As `metrics`, for the rows of all tickers. @param facts of these labels, where they are known. */
+export function* metricsInSteps(
+  { predicted, realised, trainingMean }: LabelledForecasts,
+  facts?: LabelFacts,
+): Pausable<Metrics> {
   const n = realised.length;
   if (n === 0) {
     const signs = { hit_rate: null, up_share: null, hit_rate_se: null };
     return { n, rmse: null, mae: null, ...signs, r2_zero: null, r2_mean: null, correlation: null };
   }
-  const errors = realised.map((y, i) => y - predicted[i]!);
+  // One array for both kinds of errors.
+  const errors = differences(realised, predicted, new Float64Array(n));
   yield 0;
   const rmse = rootMeanSquare(errors);
   yield 0;
-  const mae = finiteOrNull(mean(errors.map(Math.abs)));
+  const mae = finiteOrNull(meanMagnitude(errors));
+  yield 0;
+  const r2_mean = skill(rmse, rootMeanSquare(differences(realised, trainingMean, errors)));
   yield 0;
   const signs = signAgreement(realised, predicted);
   yield 0;
-  const r2_zero = skill(rmse, rootMeanSquare(realised));
+  const r2_zero = skill(rmse, facts?.rootMeanSquare ?? rootMeanSquare(realised));
   yield 0;
-  const misses = realised.map((y, i) => y - trainingMean[i]!);
-  yield 0;
-  const r2_mean = skill(rmse, rootMeanSquare(misses));
-  yield 0;
-  return {
-    n,
-    rmse: finiteOrNull(rmse),
-    mae,
-    ...signs,
-    r2_zero,
-    r2_mean,
-    correlation: yield* correlationInSteps(realised, predicted),
-  };
+  const correlation = yield* correlationWith(realised, predicted, facts);
+  return { n, rmse: finiteOrNull(rmse), mae, ...signs, r2_zero, r2_mean, correlation };
+}
+
+function* correlationWith(
+  realised: Float64Array,
+  predicted: Float64Array,
+  facts: LabelFacts | undefined,
+): Pausable<number | null> {
+  // A constant forecast, as that of a baseline, is known before the labels are looked at.
+  if (isConstant(predicted)) return null;
+  const labels = facts === undefined ? yield* correlationSideInSteps(realised) : facts.side;
+  return labels === null ? null : correlationOf(labels, yield* correlationSideInSteps(predicted));
+}
+
+/** Writes y less p. */
+function differences(y: Float64Array, p: Float64Array, into: Float64Array): Float64Array {
+  for (let i = 0; i < into.length; i++) into[i] = y[i]! - p[i]!;
+  return into;
+}
+
+function meanMagnitude(values: Float64Array): number {
+  let sum = 0;
+  for (let i = 0; i < values.length; i++) sum += Math.abs(values[i]!);
+  return sum / values.length;
 }
 
 /** 1 - SSE / SSE of the benchmark; null where the benchmark makes no error, which would divide by 0. */

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import stored from "../../test/cases/rank-ic.json" with { type: "json" };
-import { dateCorrelations } from "./cross-section.ts";
 import { averageRanks } from "./rank.ts";
 import { correlation } from "./statistics.ts";
+import { crossSectionOf } from "./tables.testing.ts";
 
 /** A value's rank is one more than the number of smaller values, plus half of the others equal to it. */
 function slowRanks(values: readonly number[]): number[] {
@@ -47,7 +47,15 @@ for (const { name, predicted, realised, ranks_of_predicted, spearman, ...rest } 
     const p = Float64Array.from(predicted);
     const y = Float64Array.from(realised);
     assert.deepEqual([...averageRanks(p)], ranks_of_predicted);
-    const { ic, rankIc } = dateCorrelations(p, y)!;
+    const days = Int32Array.of(18_000);
+    const rows = Array.from(p, (_, i) => ({
+      ticker: `T${i}`,
+      days,
+      predicted: p.subarray(i, i + 1),
+      realised: y.subarray(i, i + 1),
+    }));
+    const { ic_mean: ic, rank_ic_mean: rankIc } = crossSectionOf(rows);
+    assert.ok(ic !== null && rankIc !== null);
     assert.ok(Math.abs(rankIc - spearman) < 1e-14, `${rankIc} is not ${spearman}`);
     if (rest.pearson !== undefined) assert.ok(Math.abs(ic - rest.pearson) < 1e-14, `${ic}, ${rest.pearson}`);
   });

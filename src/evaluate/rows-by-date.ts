@@ -2,50 +2,71 @@ import type { Pausable } from "../contract/machine/pausable.ts";
 import type { Day } from "../contract/market/dates.ts";
 import type { DatedForecasts } from "./forecast-rows.ts";
 
-/** The rows of all tickers, date after date; those of a date in the order of the tickers given. */
-export interface RowsByDate {
+/** Where the rows of tickers stand when they lie date after date; those of a date in the order of the tickers given. */
+export interface DateLayout {
   /** The date number 0; has no meaning without rows. */
   readonly first: Day;
   /** Rows of the date number d lie in [starts[d], starts[d + 1]). */
   readonly starts: Int32Array;
+  /** Shape (n): the place of each row, the tickers' rows end to end. */
+  readonly places: Int32Array;
+}
+
+/** The rows of all tickers, date after date. */
+export interface RowsByDate extends Pick<DateLayout, "first" | "starts"> {
   readonly predicted: Float64Array;
   readonly realised: Float64Array;
 }
 
-/** Sorts by counting. */
-export function* sortedByDate(rows: readonly DatedForecasts[]): Pausable<RowsByDate> {
+/** Sorts by counting. @param rows days ascending each. */
+export function* dateLayout(rows: readonly Pick<DatedForecasts, "days">[]): Pausable<DateLayout> {
   const first = rows.reduce((day, ticker) => Math.min(day, ticker.days[0] ?? day), Number.POSITIVE_INFINITY);
   const last = rows.reduce((day, ticker) => Math.max(day, ticker.days.at(-1) ?? day), first);
-  const none = new Float64Array(0);
-  if (first === Number.POSITIVE_INFINITY)
-    return { first: 0, starts: new Int32Array(1), predicted: none, realised: none };
+  if (first === Number.POSITIVE_INFINITY) {
+    return { first: 0, starts: new Int32Array(1), places: new Int32Array(0) };
+  }
   const starts = new Int32Array(last - first + 2);
-  for (const ticker of rows) {
-    for (const day of ticker.days) starts[day - first + 1]!++;
+  for (const { days } of rows) {
+    for (let i = 0; i < days.length; i++) starts[days[i]! - first + 1]!++;
     yield 0;
   }
   for (let d = 1; d < starts.length; d++) starts[d]! += starts[d - 1]!;
   const next = starts.slice();
-  const predicted = new Float64Array(starts.at(-1)!);
-  const realised = new Float64Array(starts.at(-1)!);
-  for (const ticker of rows) {
-    for (let i = 0; i < ticker.days.length; i++) {
-      const to = next[ticker.days[i]! - first]!++;
-      predicted[to] = ticker.predicted[i]!;
-      realised[to] = ticker.realised[i]!;
-    }
+  const places = new Int32Array(starts.at(-1)!);
+  let row = 0;
+  for (const { days } of rows) {
+    for (let i = 0; i < days.length; i++) places[row++] = next[days[i]! - first]!++;
     yield 0;
   }
-  return { first, starts, predicted, realised };
+  return { first, starts, places };
+}
+
+/** The values of all rows, date after date. @param parts of the tickers of the layout. */
+export function* laidByDate({ places }: DateLayout, parts: readonly Float64Array[]): Pausable<Float64Array> {
+  const laid = new Float64Array(places.length);
+  let row = 0;
+  for (const part of parts) {
+    for (let i = 0; i < part.length; i++) laid[places[row++]!] = part[i]!;
+    yield 0;
+  }
+  return laid;
+}
+
+export function* sortedByDate(rows: readonly DatedForecasts[]): Pausable<RowsByDate> {
+  const layout = yield* dateLayout(rows);
+  const part = (of: (row: DatedForecasts) => Float64Array) => laidByDate(layout, rows.map(of));
+  const predicted = yield* part((row) => row.predicted);
+  const realised = yield* part((row) => row.realised);
+  return { first: layout.first, starts: layout.starts, predicted, realised };
+}
+
+/** The rows of one date. */
+export interface DateRows extends Pick<RowsByDate, "predicted" | "realised"> {
+  readonly day: Day;
 }
 
 /** The rows of each date that has any, dates ascending. */
-export function* eachDate({
-  first,
-  starts,
-  predicted,
-  realised,
-}: RowsByDate): Generator<Pick<RowsByDate, "predicted" | "realised"> & { readonly day: Day }> {
+export function* eachDate({ first, starts, predicted, realised }: RowsByDate): Generator<DateRows> {
   for (let d = 0; d + 1 < starts.length; d++) {
     const from = starts[d]!;
     const to = starts[d + 1]!;

@@ -38,7 +38,9 @@ function centred(values: Float64Array): Float64Array {
 
 /** Whether all values are the same number: the one test of "constant" for predictions, labels and ranks alike. */
 export function isConstant(values: Float64Array): boolean {
-  return values.every((value) => value === values[0]);
+  const first = values[0];
+  for (let i = 0; i < values.length; i++) if (values[i] !== first) return false;
+  return true;
 }
 
 /**
@@ -46,30 +48,44 @@ export function isConstant(values: Float64Array): boolean {
  * @returns null where either side is constant or has fewer than two values, else a number in [-1, 1].
  */
 export function correlation(a: Float64Array, b: Float64Array): number | null {
-  return atOnce(correlationInSteps(a, b));
-}
-
-/** As `correlation`, for sides of millions of values. */
-export function* correlationInSteps(a: Float64Array, b: Float64Array): Pausable<number | null> {
   if (isConstant(a) || isConstant(b)) return null;
-  const da = yield* unitCentred(a);
-  const db = yield* unitCentred(b);
-  let ab = 0;
-  let aa = 0;
-  let bb = 0;
-  for (let i = 0; i < da.length; i++) {
-    ab += da[i]! * db[i]!;
-    aa += da[i]! * da[i]!;
-    bb += db[i]! * db[i]!;
-  }
-  return finiteOrNull(Math.max(-1, Math.min(1, ab / Math.sqrt(aa * bb))));
+  return correlationOf(correlationSide(a), correlationSide(b));
 }
 
-function* unitCentred(values: Float64Array): Pausable<Float64Array> {
+/** One side of correlations that is not constant. */
+export interface CorrelationSide {
+  /** Shape (n): its values less their mean, divided by the largest of these. */
+  readonly unit: Float64Array;
+  /** The sum of the squares of `unit`. */
+  readonly squares: number;
+}
+
+/** @returns null where the values are constant, or fewer than two. */
+export function correlationSide(values: Float64Array): CorrelationSide | null {
+  return atOnce(correlationSideInSteps(values));
+}
+
+/** As `correlationSide`, for millions of values. */
+export function* correlationSideInSteps(values: Float64Array): Pausable<CorrelationSide | null> {
+  if (isConstant(values)) return null;
   yield 0;
-  const differences = centred(values);
+  const unit = centred(values);
   yield 0;
-  return unitScaled(differences);
+  const scale = largestMagnitude(unit);
+  let squares = 0;
+  for (let i = 0; i < unit.length; i++) {
+    unit[i]! /= scale;
+    squares += unit[i]! * unit[i]!;
+  }
+  return { unit, squares };
+}
+
+/** As `correlation`, of two sides of equal length. */
+export function correlationOf(a: CorrelationSide | null, b: CorrelationSide | null): number | null {
+  if (a === null || b === null) return null;
+  let products = 0;
+  for (let i = 0; i < a.unit.length; i++) products += a.unit[i]! * b.unit[i]!;
+  return finiteOrNull(Math.max(-1, Math.min(1, products / Math.sqrt(a.squares * b.squares))));
 }
 
 /** Sample standard deviation (ddof 1); NaN for fewer than two values. */
@@ -102,11 +118,4 @@ export function largestMagnitude(values: Float64Array): number {
   let largest = 0;
   for (let i = 0; i < values.length; i++) largest = Math.max(largest, Math.abs(values[i]!));
   return largest;
-}
-
-function unitScaled(values: Float64Array): Float64Array {
-  const scale = largestMagnitude(values);
-  const scaled = new Float64Array(values.length);
-  for (let i = 0; i < values.length; i++) scaled[i] = values[i]! / scale;
-  return scaled;
 }

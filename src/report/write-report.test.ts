@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { dlText, mlText } from "./data/outputs.testing.ts";
+import { dlText, mlText } from "../outputs/outputs.testing.ts";
 import { writeReport } from "./write-report.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-report-"));
@@ -59,7 +59,7 @@ test("an output that cannot be reported leaves no file, and the one that was the
     [
       stored("other.json", '{"schema": "mucast.audit/1"}'),
       "unreadable_blob",
-      /other\.json cannot be reported: .*schema/,
+      /other\.json: this is no output of mucast: .*schema/,
     ],
     [join(folder, "gone.json"), "blob_not_found", /gone\.json/],
   ] as const;

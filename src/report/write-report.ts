@@ -1,9 +1,10 @@
 import { basename, dirname } from "node:path";
 import { replaceByStaged, stageFile } from "../blob/folder/staged-file.ts";
 import { MucastError } from "../contract/errors/errors.ts";
+import { openDocument, type Reading, readDocument, readVerdict } from "../outputs/open-document.ts";
 import { checkVerdicts } from "./data/check-verdicts.ts";
 import { reportOf } from "./data/report-of.ts";
-import { openDocument, type Reading, readDocument, readVerdict } from "./evidence/open-document.ts";
+import { checkedEvidence } from "./evidence/check-metrics.ts";
 import { page } from "./page/page.ts";
 
 /** What a caller wants to see. */
@@ -31,11 +32,13 @@ export async function writeReport(request: ReportRequest, reading: Reading): Pro
     const message = `output: ${outputs.length} outputs are given; a report compares at most ${MOST_OUTPUTS}`;
     throw new MucastError("invalid_request", message, { path: "output", limit: MOST_OUTPUTS });
   }
-  const documents = await eachOf(outputs, (location) => openDocument(location, reading));
+  const evidence = await eachOf(outputs, async (location) =>
+    checkedEvidence(await openDocument(location, reading)),
+  );
   const replayed = await eachOf(replays, (location) => readVerdict(location, reading));
   const audited = await eachOf(audits, (location) => readVerdict(location, reading));
-  const verdicts = checkVerdicts(documents, replayed, audited);
-  const html = page(reportOf(documents.map((document, i) => ({ ...document, ...verdicts[i]! }))));
+  const verdicts = checkVerdicts(evidence, replayed, audited);
+  const html = page(reportOf(evidence.map((output, i) => ({ evidence: output, ...verdicts[i]! }))));
   const { signal } = reading;
   await replaceByStaged(await stageFile(dirname(out), basename(out), html, { signal, shown: out }));
 }
@@ -45,8 +48,8 @@ export async function writeReport(request: ReportRequest, reading: Reading): Pro
  * @throws MucastError of `chunks`; too_large, unreadable_blob; invalid_data where its metrics are not those of its forecasts.
  */
 export async function drawReport(name: string, chunks: AsyncIterable<Uint8Array>): Promise<string> {
-  const document = await readDocument(name, chunks);
-  return page(reportOf([{ ...document, replay: undefined, audit: undefined }]));
+  const evidence = checkedEvidence(await readDocument(name, chunks));
+  return page(reportOf([{ evidence, replay: undefined, audit: undefined }]));
 }
 
 /** One after the other: a document may fill much of the memory while it is read. */

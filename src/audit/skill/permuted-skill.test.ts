@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Random, seededRandom } from "../../../test/twins/random.ts";
 import { atOnce } from "../../contract/machine/pausable.ts";
-import { crossSection } from "../../evaluate/cross-section.ts";
 import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
+import { crossSectionOf } from "../../evaluate/tables.testing.ts";
 import { BLOCK_DATES, blockPermutations } from "./block-permutations.ts";
 import { permutedSkill } from "./permuted-skill.ts";
 
@@ -38,7 +38,7 @@ test("orders of blocks hold every date once, in runs of a block, and are the sam
 
 test("the IC and its t are those of an output", () => {
   const rows = forecasts(0.1, seededRandom(1));
-  const { ic_mean, ic_t, dates } = atOnce(crossSection(rows));
+  const { ic_mean, ic_t, dates } = crossSectionOf(rows);
   const found = atOnce(permutedSkill(rows, 3))!;
   assert.ok(Math.abs(found.icMean - ic_mean!) < 1e-12);
   assert.ok(Math.abs(found.icT! - ic_t!) < 1e-9);
@@ -56,7 +56,7 @@ test("the means of permuted labels are those of plain loops", () => {
       const predicted = Float64Array.from(kept, (day) => row.predicted[row.days.indexOf(day)]!);
       return { ...row, days: kept, predicted, realised: Float64Array.from(kept, label) };
     });
-    return atOnce(crossSection(moved)).ic_mean!;
+    return crossSectionOf(moved).ic_mean!;
   });
   const found = atOnce(permutedSkill(rows, 6))!;
   assert.ok(Math.abs(found.highestPermuted - Math.max(...means)) < 1e-12);

@@ -1,6 +1,6 @@
 import type { Pausable } from "../../contract/machine/pausable.ts";
-import { LEAST_TICKERS } from "../../evaluate/cross-section.ts";
 import { type DatedForecasts, inTickerOrder } from "../../evaluate/forecast-rows.ts";
+import { LEAST_TICKERS } from "../../evaluate/labels-by-date.ts";
 import { correlation, finiteOrNull, mean, sampleDeviation } from "../../evaluate/statistics.ts";
 import { BLOCK_DATES, blockPermutations, LEAST_BLOCKS } from "./block-permutations.ts";
 

@@ -2,10 +2,10 @@ import type { ShrinkageChoice } from "../../contract/config/shrinkage.ts";
 import { inTurns, type Pausable } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
-import { type Baselines, baselines, scoreMeans } from "../../evaluate/baselines.ts";
+import { type SetTables, scoreMeans, setTables } from "../../evaluate/baselines.ts";
 import type { Bounds } from "../../evaluate/conformal.ts";
 import type { DatedForecasts, ForecastRows } from "../../evaluate/forecast-rows.ts";
-import { type ForecastTable, forecastTable } from "../../evaluate/forecast-table.ts";
+import type { ForecastTable } from "../../evaluate/forecast-table.ts";
 import type { Residuals } from "../../evaluate/interval-rows.ts";
 import { type IntervalTables, intervalTables } from "../../evaluate/interval-tables.ts";
 import { type ShrinkageTable, shrinkage, shrinkageTable } from "../../evaluate/shrinkage.ts";
@@ -55,6 +55,12 @@ export interface ScoredTicker {
   readonly warnings: readonly Warning[];
 }
 
+/** The tables of one forecast: on the score rows and, where there are folds, out of fold. */
+interface ForecastTables {
+  readonly score: ForecastTable;
+  readonly out_of_fold?: ForecastTable;
+}
+
 /**
  * How good the forecasts are: the model's tables, those of the baselines, their worth as sizes, and the coverage of the
  * intervals.
@@ -63,7 +69,7 @@ export interface ScoreTables {
   readonly score: ForecastTable;
   /** Absent where there are no folds. */
   readonly outOfFold?: ForecastTable;
-  readonly baselines: Baselines;
+  readonly baselines: { readonly zero: ForecastTables; readonly mean: ForecastTables };
   readonly shrinkage: ShrinkageTable;
   /** Absent where no intervals were asked for. */
   readonly intervals?: IntervalTables;
@@ -119,7 +125,6 @@ export function* scoreTables(
   intervals: IntervalChoice,
   outOfFold?: readonly ForecastRows[],
 ): Pausable<ScoreTables> {
-  const rows = tickers.map((ticker) => ticker.score);
   const covered =
     intervals === undefined
       ? {}
@@ -129,10 +134,18 @@ export function* scoreTables(
             intervals.alpha,
           ),
         };
-  const score = yield* forecastTable(rows);
-  const folds = outOfFold === undefined ? {} : { outOfFold: yield* forecastTable(outOfFold) };
-  const worth = yield* shrinkageTable(tickers.map((ticker) => ticker.heldOut));
-  return { score, ...folds, baselines: yield* baselines(rows, outOfFold), shrinkage: worth, ...covered };
+  const scored = yield* setTables(tickers.map((ticker) => ticker.score));
+  const tested = outOfFold && (yield* setTables(outOfFold));
+  const tables = (name: keyof SetTables): ForecastTables =>
+    tested === undefined ? { score: scored[name] } : { score: scored[name], out_of_fold: tested[name] };
+  const shrinkage = yield* shrinkageTable(tickers.map((ticker) => ticker.heldOut));
+  return {
+    score: scored.model,
+    ...(tested === undefined ? {} : { outOfFold: tested.model }),
+    baselines: { zero: tables("zero"), mean: tables("mean") },
+    shrinkage,
+    ...covered,
+  };
 }
 
 /**

@@ -34,9 +34,11 @@ export function tickerChart(finding: string, series: TickerSeries, columns: numb
   const column = columnsOf(days);
   const row = (value: number) => down(y.share(value));
   const ranges = drawn.filter(({ least }) => !Number.isNaN(least));
-  const misses = Array.from(realised, (value, i) =>
-    value < lower[i]! || value > upper[i]! ? dot(column(days[i]!), row(value)) : "",
-  );
+  const misses: string[] = [];
+  for (let i = 0; i < realised.length; i++) {
+    const value = realised[i]!;
+    if (value < lower[i]! || value > upper[i]!) misses.push(dot(column(days[i]!), row(value)));
+  }
   const line = drawn.map(({ x, predicted }): Point | null =>
     Number.isNaN(predicted) ? null : [x, row(predicted)],
   );
@@ -51,21 +53,34 @@ export function tickerChart(finding: string, series: TickerSeries, columns: numb
   return plotSvg({ finding, marks, xLabels, yLabels: tickLabels(y, "return"), height: 200 });
 }
 
-function columnsWithin({ days, predicted, realised, lower, upper }: TickerSeries, most: number): Column[] {
+function columnsWithin({ days, predicted, realised, lower, upper }: TickerSeries, columns: number): Column[] {
   const column = columnsOf(days);
-  const size = Math.max(1, Math.ceil(days.length / most));
+  const size = Math.max(1, Math.ceil(days.length / columns));
   return Array.from({ length: Math.ceil(days.length / size) }, (_, k) => {
     const [from, to] = [k * size, Math.min(days.length, (k + 1) * size)];
-    const returns = realised.subarray(from, to).filter((value) => !Number.isNaN(value));
+    const [least, most] = rangeFromZero(realised.subarray(from, to));
     return {
       x: column(days[from + Math.floor((to - from) / 2)]!),
       predicted: meanOf(predicted.subarray(from, to)),
       lower: meanOf(lower.subarray(from, to)),
       upper: meanOf(upper.subarray(from, to)),
-      least: returns.length === 0 ? Number.NaN : Math.min(0, ...returns),
-      most: returns.length === 0 ? Number.NaN : Math.max(0, ...returns),
+      least,
+      most,
     };
   });
+}
+
+/** The least range that holds 0 and the returns; NaN without a number. */
+function rangeFromZero(returns: Float64Array): readonly [least: number, most: number] {
+  let [least, most, known] = [0, 0, 0];
+  for (let i = 0; i < returns.length; i++) {
+    const value = returns[i]!;
+    if (Number.isNaN(value)) continue;
+    known++;
+    if (value < least) least = value;
+    if (value > most) most = value;
+  }
+  return known === 0 ? [Number.NaN, Number.NaN] : [least, most];
 }
 
 /** NaN without a number. */

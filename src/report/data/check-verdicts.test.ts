@@ -3,8 +3,8 @@ import { test } from "node:test";
 import { readOutput } from "../../client/read-output.ts";
 import type { AuditBlob } from "../../contract/output/audit-blob.ts";
 import type { ReplayBlob } from "../../contract/output/replay-blob.ts";
+import { mlText } from "../../outputs/outputs.testing.ts";
 import { checkVerdicts } from "./check-verdicts.ts";
-import { mlText } from "./outputs.testing.ts";
 
 const DOCUMENT = readOutput(JSON.parse(mlText({ tickers: ["A"] })));
 const OUTPUT = { name: "output.json", sha256: "a".repeat(64), document: DOCUMENT };

@@ -2,7 +2,7 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import { type AuditBlob, auditBlobSchema } from "../../contract/output/audit-blob.ts";
 import { type REPLAY_EXITS, type ReplayBlob, replayBlobSchema } from "../../contract/output/replay-blob.ts";
 import { openSchema } from "../../contract/schema/open-schema.ts";
-import type { OutputDocument } from "../evidence/open-document.ts";
+import type { OutputEvidence } from "../evidence/output-evidence.ts";
 import { countedRows } from "./figures.ts";
 import type { CheckVerdict } from "./report-data.ts";
 
@@ -10,6 +10,11 @@ import type { CheckVerdict } from "./report-data.ts";
 export interface CheckVerdicts {
   readonly replay: CheckVerdict | undefined;
   readonly audit: CheckVerdict | undefined;
+}
+
+/** What verdicts name of an output. */
+interface JudgedOutput extends Pick<OutputEvidence, "sha256"> {
+  readonly document: Pick<OutputEvidence["document"], "provenance">;
 }
 
 /** A verdict as it was read. */
@@ -26,7 +31,7 @@ const MOST_FINDINGS = 20;
  * @throws MucastError unreadable_blob where a file is no verdict; invalid_request where it belongs to none of the outputs.
  */
 export function checkVerdicts(
-  outputs: readonly OutputDocument[],
+  outputs: readonly JudgedOutput[],
   replays: readonly VerdictFile[],
   audits: readonly VerdictFile[],
 ): CheckVerdicts[] {
@@ -63,11 +68,11 @@ function strange({ name }: VerdictFile, what: string): MucastError {
   return new MucastError("invalid_request", message, { source: name });
 }
 
-function isReplayOf({ output }: ReplayBlob, { sha256 }: OutputDocument): boolean {
+function isReplayOf({ output }: ReplayBlob, { sha256 }: JudgedOutput): boolean {
   return output.sha256 === sha256;
 }
 
-function isAuditOf({ inputs }: AuditBlob, { document: { provenance } }: OutputDocument): boolean {
+function isAuditOf({ inputs }: AuditBlob, { document: { provenance } }: JudgedOutput): boolean {
   return (
     inputs.feature.sha256 === provenance.feature_sha256 &&
     inputs.data_extractor.sha256 === provenance.data_extractor_sha256 &&

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { OutputBlob } from "../../contract/output/output-blob.ts";
-import { dlText, mlText } from "./outputs.testing.ts";
+import { dlText, mlText } from "../../outputs/outputs.testing.ts";
 import { reported } from "./reported.testing.ts";
 
 const SKILLED = mlText({ skill: 0.1, config: { intervals: {} } });

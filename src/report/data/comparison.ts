@@ -76,10 +76,9 @@ function coverageGap({ document, coverage }: OutputEvidence): number | null {
 
 /** Each output against 0, and each pair by squared error and by RankIC. */
 function testsOf(outputs: readonly ComparedOutput[]): DieboldMarianoTest[] {
-  const errors = outputs.map(({ common }) => squaredErrors(common.labelled));
-  const zeros = squaredErrors(
-    outputs[0]!.common.labelled.map((rows) => ({ ...rows, predicted: new Float64Array(rows.days.length) })),
-  );
+  const errors = outputs.map(({ common }) => squaredErrors(common.byDate));
+  const first = outputs[0]!.common.byDate;
+  const zeros = squaredErrors({ ...first, predicted: new Float64Array(first.realised.length) });
   const against = outputs.map(({ name }, i) =>
     test("squared error", name, ZERO, dieboldMariano(difference(zeros, errors[i]!))),
   );

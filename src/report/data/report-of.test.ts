@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { OutputBlob } from "../../contract/output/output-blob.ts";
-import { dlText, mlText } from "./outputs.testing.ts";
+import { dlText, mlText } from "../../outputs/outputs.testing.ts";
 import type { OutputReport, Part } from "./report-data.ts";
 import { reported } from "./reported.testing.ts";
 

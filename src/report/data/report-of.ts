@@ -1,7 +1,5 @@
-import { checkMetrics } from "../evidence/check-metrics.ts";
 import { onCommonRows } from "../evidence/common-rows.ts";
-import type { OutputDocument } from "../evidence/open-document.ts";
-import { type OutputEvidence, outputEvidence } from "../evidence/output-evidence.ts";
+import type { OutputEvidence } from "../evidence/output-evidence.ts";
 import type { CheckVerdicts } from "./check-verdicts.ts";
 import { comparisonOf } from "./comparison.ts";
 import type { OutputReport, ReportData } from "./report-data.ts";
@@ -17,20 +15,17 @@ import { trainingOf } from "./sections/training.ts";
 import { verdict } from "./sections/verdict.ts";
 
 /** An output with the verdicts on it. */
-export interface ReportedOutput extends OutputDocument, CheckVerdicts {}
+export interface ReportedOutput extends CheckVerdicts {
+  readonly evidence: OutputEvidence;
+}
 
 /**
  * Everything that a report says.
  * @param outputs at least one; several are compared on the rows that all have in common.
- * @throws MucastError invalid_data where lists of an output do not belong together, its metrics are not those of its
- *   forecasts, or outputs are of other prices.
+ * @throws MucastError invalid_data where outputs are of other prices.
  */
 export function reportOf(outputs: readonly ReportedOutput[]): ReportData {
-  const whole = outputs.map((output) => {
-    const evidence = outputEvidence(output);
-    checkMetrics(evidence);
-    return evidence;
-  });
+  const whole = outputs.map(({ evidence }) => evidence);
   const names = distinctNames(whole.map(({ modelName }) => modelName));
   const common = whole.length === 1 ? whole : onCommonRows(whole);
   const reports = outputs.map((output, i) => outputReport(names[i]!, whole[i]!, common[i]!, output));

@@ -1,5 +1,7 @@
 import { createHash } from "node:crypto";
 import { readOutput } from "../../client/read-output.ts";
+import { outputDocument } from "../../outputs/open-document.ts";
+import { checkedEvidence } from "../evidence/check-metrics.ts";
 import { type ReportedOutput, reportOf } from "./report-of.ts";
 
 /** The data of a report on outputs given as JSON texts. */
@@ -8,11 +10,8 @@ export function reported(...texts: readonly string[]) {
 }
 
 function outputNamed(text: string, index: number): ReportedOutput {
-  return {
-    name: `output_${index + 1}.json`,
-    sha256: createHash("sha256").update(text).digest("hex"),
-    document: readOutput(JSON.parse(text)),
-    replay: undefined,
-    audit: undefined,
-  };
+  const sha256 = createHash("sha256").update(text).digest("hex");
+  const document = outputDocument(`output_${index + 1}.json`, sha256, readOutput(JSON.parse(text)));
+  const evidence = checkedEvidence(document);
+  return { evidence, replay: undefined, audit: undefined };
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { dlText, mlText } from "../data/outputs.testing.ts";
+import { dlText, mlText } from "../../outputs/outputs.testing.ts";
 import { reported } from "../data/reported.testing.ts";
 
 type Json = null | string | number | boolean | Json[] | { [key: string]: Json };

@@ -1,11 +1,13 @@
 import { MucastError } from "../../contract/errors/errors.ts";
 import { atOnce } from "../../contract/machine/pausable.ts";
 import { formatDay } from "../../contract/market/dates.ts";
-import type { OutputBlob } from "../../contract/output/output-blob.ts";
 import { forecastTable } from "../../evaluate/forecast-table.ts";
 import { shrinkageTable } from "../../evaluate/shrinkage.ts";
-import type { ScoredRows } from "../statistics/interval-outcomes.ts";
-import type { OutputEvidence } from "./output-evidence.ts";
+import { tableRows } from "../../evaluate/table-rows.ts";
+import type { OutputDocument } from "../../outputs/open-document.ts";
+import type { OutputSummary } from "../../outputs/output-summary.ts";
+import type { ScoredRows } from "../../outputs/scored-rows.ts";
+import { type OutputEvidence, outputEvidence } from "./output-evidence.ts";
 
 /** Numbers that differ by less are equal but for rounding: relative, and absolute near 0. */
 const RELATIVE = 1e-9;
@@ -17,11 +19,21 @@ const UNTOLD_OUT_OF_FOLD = new Set(["r2_mean"]);
 const UNTOLD_WITHOUT_MEANS = new Set(["r2_mean"]);
 
 /**
+ * What an output is evidence of.
+ * @throws MucastError invalid_data where its metrics are not those of its forecasts.
+ */
+export function checkedEvidence(document: OutputDocument): OutputEvidence {
+  const evidence = outputEvidence(document);
+  checkMetrics(evidence);
+  return evidence;
+}
+
+/**
  * Computes the metrics of an output anew from its own forecasts, by the code that the job used. What the output does not have, as one of
  * an older version, is not compared.
  * @throws MucastError invalid_data with the name of the first metric that differs, and both values.
  */
-export function checkMetrics(evidence: OutputEvidence): void {
+function checkMetrics(evidence: OutputEvidence): void {
   const { source, document, table, zeroTable, meanTable, outOfFold, coverage } = evidence;
   const { metrics } = document;
   const untold = meanTable === undefined ? UNTOLD_WITHOUT_MEANS : UNTOLD;
@@ -34,7 +46,7 @@ export function checkMetrics(evidence: OutputEvidence): void {
   }
   if (coverage !== undefined) comparison.check("metrics.intervals", metrics.intervals, coverage, UNTOLD);
   if (outOfFold === undefined) return;
-  const tested = atOnce(forecastTable(outOfFold));
+  const tested = atOnce(forecastTable(atOnce(tableRows(outOfFold))));
   comparison.check("metrics.out_of_fold", metrics.out_of_fold, tested, UNTOLD_OUT_OF_FOLD);
   comparison.check("cross_validation", document.cross_validation, tested.by_ticker, UNTOLD_OUT_OF_FOLD);
   comparison.check("metrics.shrinkage", metrics.shrinkage, atOnce(shrinkageTable(outOfFold)), UNTOLD);
@@ -75,7 +87,7 @@ class Comparison {
   }
 
   /** No job that has forecasts writes an output without any mu. */
-  checkHasMu({ mu, window }: OutputBlob, rows: readonly ScoredRows[]): void {
+  checkHasMu({ mu, window }: OutputSummary, rows: readonly ScoredRows[]): void {
     const { as_of } = window;
     const isCurrent = ({ days }: ScoredRows) => formatDay(days.at(-1)!) === as_of;
     const lacking = rows.find((row) => isCurrent(row) && !Object.hasOwn(mu, row.ticker));

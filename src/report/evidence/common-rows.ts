@@ -1,6 +1,6 @@
 import { MucastError } from "../../contract/errors/errors.ts";
 import { formatDay } from "../../contract/market/dates.ts";
-import type { ScoredRows } from "../statistics/interval-outcomes.ts";
+import type { ScoredRows } from "../../outputs/scored-rows.ts";
 import { type OutputEvidence, scoreEvidence } from "./output-evidence.ts";
 
 /** Labels that differ by less are of the same prices. */

@@ -1,18 +1,29 @@
 import { atOnce } from "../../contract/machine/pausable.ts";
-import type { OutputBlob } from "../../contract/output/output-blob.ts";
+import { meanForecast, zeroForecast } from "../../evaluate/baselines.ts";
 import { type CoverageTable, coverageTable } from "../../evaluate/coverage.ts";
-import { type ForecastRows, labelled } from "../../evaluate/forecast-rows.ts";
+import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
 import { type ForecastTable, forecastTable } from "../../evaluate/forecast-table.ts";
+import { laidByDate, type RowsByDate } from "../../evaluate/rows-by-date.ts";
+import { tableRows } from "../../evaluate/table-rows.ts";
+import type { OutputDocument } from "../../outputs/open-document.ts";
+import { modelNameOf, type OutputSummary } from "../../outputs/output-summary.ts";
+import type { ScoredRows } from "../../outputs/scored-rows.ts";
 import { type DateSkill, DateSkillCollector } from "../statistics/date-skill.ts";
-import { type IntervalOutcomes, intervalOutcomes, type ScoredRows } from "../statistics/interval-outcomes.ts";
-import type { OutputDocument } from "./open-document.ts";
-import { outOfFoldRows, scoredRows } from "./scored-rows.ts";
+import {
+  type DateCoverage,
+  dateCoverage,
+  type IntervalOutcomes,
+  intervalOutcomes,
+  outcomesByDate,
+} from "../statistics/interval-outcomes.ts";
 
 /** What the sections of a report are made of. */
 export interface OutputEvidence extends ScoreEvidence {
   /** Of the document, in errors. */
   readonly source: string;
-  readonly document: OutputBlob;
+  /** Of the document, as stored. */
+  readonly sha256: string;
+  readonly document: OutputSummary;
   readonly modelName: string;
   readonly outOfFold: readonly ForecastRows[] | undefined;
 }
@@ -23,6 +34,8 @@ interface ScoreEvidence {
   readonly rows: readonly ScoredRows[];
   /** Of `rows` those with a label, likewise; a ticker without one has none. */
   readonly labelled: readonly ForecastRows[];
+  /** The rows of `labelled`, date after date. */
+  readonly byDate: RowsByDate;
   /** Distinct dates with a label. */
   readonly dateCount: number;
   readonly table: ForecastTable;
@@ -35,45 +48,53 @@ interface ScoreEvidence {
   readonly coverage: CoverageTable | undefined;
   /** Of the same tickers as `rows`. */
   readonly outcomes: readonly IntervalOutcomes[];
+  /** The outcomes of all tickers, date after date, and how many held. */
+  readonly outcomesByDate: RowsByDate;
+  readonly dateCoverage: DateCoverage;
 }
 
-/** @throws MucastError invalid_data where the lists of the output do not belong together. */
-export function outputEvidence({ name, document }: OutputDocument): OutputEvidence {
+export function outputEvidence({ name, sha256, document, rows, outOfFold }: OutputDocument): OutputEvidence {
   return {
     source: name,
+    sha256,
     document,
     modelName: modelNameOf(document),
-    outOfFold: outOfFoldRows(name, document),
-    ...scoreEvidence(scoredRows(name, document), document.metrics.intervals?.alpha),
+    outOfFold,
+    ...scoreEvidence(rows, document.metrics.intervals?.alpha),
   };
 }
 
 /** @param alpha of the intervals; undefined without any. */
 export function scoreEvidence(rows: readonly ScoredRows[], alpha: number | undefined): ScoreEvidence {
-  const known = rows.map(labelled);
+  const table = atOnce(tableRows(rows));
+  const { tickers, byDate } = table;
+  const { first, starts } = byDate.layout;
+  const laid = (parts: readonly Float64Array[]) => atOnce(laidByDate(byDate.layout, parts));
+  const predicted = tickers.map((ticker) => ticker.predicted);
   const skill = new DateSkillCollector();
-  const hasMeans = known.every(({ trainingMean }) => !trainingMean.some(Number.isNaN));
-  const days = new Set<number>();
-  for (const row of known) for (const day of row.days) days.add(day);
+  const hasMeans = !table.trainingMean.some(Number.isNaN);
+  const outcomes = rows.map(intervalOutcomes);
+  const laidOutcomes = outcomesByDate(outcomes);
   return {
     rows,
-    labelled: known,
-    dateCount: days.size,
-    table: atOnce(forecastTable(known, skill.onDate)),
-    zeroTable: tableOf(known, ({ days }) => new Float64Array(days.length)),
+    labelled: tickers,
+    byDate: {
+      first,
+      starts,
+      predicted: laid(predicted),
+      realised: laid(tickers.map((ticker) => ticker.realised)),
+    },
+    dateCount: starts.filter((start, d) => d > 0 && start > starts[d - 1]!).length,
+    table: atOnce(forecastTable(table, predicted, skill.onDate)),
+    zeroTable: atOnce(forecastTable(table, tickers.map(zeroForecast))),
     // Ranks of NaN do not exist, so without the means there is no table of them.
-    meanTable: hasMeans ? tableOf(known, ({ trainingMean }) => trainingMean) : undefined,
+    meanTable: hasMeans ? atOnce(forecastTable(table, tickers.map(meanForecast))) : undefined,
     dates: skill.collected(),
-    outcomes: rows.map(intervalOutcomes),
+    outcomes,
+    outcomesByDate: laidOutcomes,
+    dateCoverage: dateCoverage(laidOutcomes),
     coverage: alpha === undefined ? undefined : coverageOf(rows, alpha),
   };
-}
-
-function tableOf(
-  rows: readonly ForecastRows[],
-  forecast: (row: ForecastRows) => Float64Array,
-): ForecastTable {
-  return atOnce(forecastTable(rows.map((row) => ({ ...row, predicted: forecast(row) }))));
 }
 
 /** Without the returns before a row, no day counts as one of high volatility. */
@@ -85,8 +106,4 @@ function coverageOf(rows: readonly ScoredRows[], alpha: number): CoverageTable {
       alpha,
     ),
   );
-}
-
-function modelNameOf({ model, operation }: OutputBlob): string {
-  return typeof model.model === "string" ? model.model : operation;
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
-import { dlText, mlText } from "../data/outputs.testing.ts";
+import { dlText, mlText } from "../../outputs/outputs.testing.ts";
 import { reported } from "../data/reported.testing.ts";
 import { page } from "./page.ts";
 import { prose } from "./prose.ts";

@@ -1,5 +1,4 @@
-import type { DatedForecasts } from "../../evaluate/forecast-rows.ts";
-import { concatenate } from "../../evaluate/forecast-rows.ts";
+import { eachDate, type RowsByDate } from "../../evaluate/rows-by-date.ts";
 import { mean } from "../../evaluate/statistics.ts";
 import { type Band, bandOf, ratioOverDates } from "./over-dates.ts";
 
@@ -16,25 +15,31 @@ export interface CalibrationBin {
  * in one bin, so there are fewer bins where they repeat. The band takes dates as units, since the rows of a date move together.
  * @param rows labelled.
  */
-export function calibration(rows: readonly DatedForecasts[], count: number): CalibrationBin[] {
-  const sorted = concatenate(rows.map(({ predicted }) => predicted)).sort();
+export function calibration(rows: RowsByDate, count: number): CalibrationBin[] {
+  const sorted = rows.predicted.slice().sort();
   const starts = binStarts(sorted, count);
   const uppers = starts.slice(1).map((start) => sorted[start]!);
-  const byBin = starts.map(() => new Map<number, { sum: number; n: number }>());
-  for (const { days, predicted, realised } of rows) {
-    for (let i = 0; i < days.length; i++) {
-      const sums = byBin[binOf(predicted[i]!, uppers)]!;
-      const found = sums.get(days[i]!) ?? { sum: 0, n: 0 };
-      found.sum += realised[i]!;
-      found.n++;
-      sums.set(days[i]!, found);
+  const bins = starts.map(() => ({ numerators: [] as number[], denominators: [] as number[] }));
+  const sums = new Float64Array(bins.length);
+  const held = new Float64Array(bins.length);
+  for (const { predicted, realised } of eachDate(rows)) {
+    sums.fill(0);
+    held.fill(0);
+    for (let i = 0; i < predicted.length; i++) {
+      const bin = binOf(predicted[i]!, uppers);
+      sums[bin]! += realised[i]!;
+      held[bin]!++;
+    }
+    for (const [bin, { numerators, denominators }] of bins.entries()) {
+      if (held[bin] === 0) continue;
+      numerators.push(sums[bin]!);
+      denominators.push(held[bin]!);
     }
   }
-  return byBin.map((sums, bin) => {
-    const dates = [...sums].sort(([a], [b]) => a - b).map(([, date]) => date);
+  return bins.map(({ numerators, denominators }, bin) => {
     const { ratio, error } = ratioOverDates({
-      numerators: Float64Array.from(dates, ({ sum }) => sum),
-      denominators: Float64Array.from(dates, ({ n }) => n),
+      numerators: Float64Array.from(numerators),
+      denominators: Float64Array.from(denominators),
     });
     const inside = sorted.subarray(starts[bin]!, starts[bin + 1] ?? sorted.length);
     return { n: inside.length, predicted: mean(inside), realised: ratio, band: bandOf(ratio, error) };

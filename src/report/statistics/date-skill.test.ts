@@ -1,16 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { atOnce } from "../../contract/machine/pausable.ts";
-import { crossSection } from "../../evaluate/cross-section.ts";
 import { mean } from "../../evaluate/statistics.ts";
+import { crossSectionOf } from "../../evaluate/tables.testing.ts";
 import { byDate, datedRows, dateSkill, plainRows } from "./dated-rows.testing.ts";
 
 test("IC and RankIC by date have the means of the cross-section to the last bit, and stand at their dates", () => {
   for (let seed = 1; seed <= 20; seed++) {
     const rows = datedRows(seed, 5);
     const { days, ic, rankIc, tickers } = dateSkill(rows);
-    const trainingMean = new Float64Array(0);
-    const across = atOnce(crossSection(rows.map((row) => ({ ...row, trainingMean }))));
+    const across = crossSectionOf(rows);
     assert.deepEqual(
       [days.length, mean(ic), mean(rankIc)],
       [across.dates, across.ic_mean, across.rank_ic_mean],

@@ -1,30 +1,37 @@
-import { atOnce } from "../../contract/machine/pausable.ts";
-import type { DatedForecasts } from "../../evaluate/forecast-rows.ts";
-import { eachDate, sortedByDate } from "../../evaluate/rows-by-date.ts";
+import { eachDate, type RowsByDate } from "../../evaluate/rows-by-date.ts";
 import type { DateSums } from "./over-dates.ts";
 
-/** What a row adds to the sums of its date: to the numerator and to the denominator. */
-export type RowTerms = (
-  realised: number,
-  predicted: number,
-) => readonly [numerator: number, denominator: number];
+type Term = (realised: number, predicted: number) => number;
+
+/** What a row adds to the sums of its date. */
+export interface RowTerms {
+  readonly numerator: Term;
+  readonly denominator: Term;
+}
 
 /** R² against 0: 1 - sum (y - p)² / sum y². */
-export const R2_ZERO: RowTerms = (y, p) => [y * y - (y - p) ** 2, y * y];
+export const R2_ZERO: RowTerms = {
+  numerator: (y, p) => y * y - (y - p) ** 2,
+  denominator: (y) => y * y,
+};
+
+const isSigned = (y: number, p: number) => y !== 0 && p !== 0;
 
 /** The share of equal signs, over rows where neither side is 0. */
-export const HIT_RATE: RowTerms = (y, p) => (y === 0 || p === 0 ? [0, 0] : [y > 0 === p > 0 ? 1 : 0, 1]);
+export const HIT_RATE: RowTerms = {
+  numerator: (y, p) => (isSigned(y, p) && y > 0 === p > 0 ? 1 : 0),
+  denominator: (y, p) => (isSigned(y, p) ? 1 : 0),
+};
 
 /** Sums by date, ascending, of dates whose denominator is above 0. @param rows labelled. */
-export function dateSums(rows: readonly DatedForecasts[], terms: RowTerms): DateSums {
+export function dateSums(rows: RowsByDate, { numerator, denominator }: RowTerms): DateSums {
   const numerators: number[] = [];
   const denominators: number[] = [];
-  for (const { realised, predicted } of eachDate(atOnce(sortedByDate(rows)))) {
+  for (const { realised, predicted } of eachDate(rows)) {
     let [above, below] = [0, 0];
     for (let i = 0; i < realised.length; i++) {
-      const [a, b] = terms(realised[i]!, predicted[i]!);
-      above += a;
-      below += b;
+      above += numerator(realised[i]!, predicted[i]!);
+      below += denominator(realised[i]!, predicted[i]!);
     }
     if (!(below > 0)) continue;
     numerators.push(above);

@@ -1,7 +1,8 @@
 import { seededRandom } from "../../../test/twins/random.ts";
 import { atOnce } from "../../contract/machine/pausable.ts";
-import { crossSection } from "../../evaluate/cross-section.ts";
 import type { DatedForecasts } from "../../evaluate/forecast-rows.ts";
+import { type RowsByDate, sortedByDate } from "../../evaluate/rows-by-date.ts";
+import { crossSectionOf } from "../../evaluate/tables.testing.ts";
 import { type DateSkill, DateSkillCollector } from "./date-skill.ts";
 
 /** A row as a list of plain objects has it, for slow twins. */
@@ -56,9 +57,14 @@ export function isNear(a: number, b: number, tolerance = 1e-9): boolean {
   return Math.abs(a - b) <= tolerance * Math.max(1, Math.abs(a), Math.abs(b));
 }
 
+/** Rows as they lie date after date. */
+export function laid(rows: readonly DatedForecasts[]): RowsByDate {
+  return atOnce(sortedByDate(rows));
+}
+
 /** What is collected of rows, all labelled. */
 export function dateSkill(rows: readonly DatedForecasts[]): DateSkill {
   const collector = new DateSkillCollector();
-  atOnce(crossSection(rows, collector.onDate));
+  crossSectionOf(rows, collector.onDate);
   return collector.collected();
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../../test/twins/random.ts";
-import { average, byDate, datedRows, isNear, plainRows, slowError } from "./dated-rows.testing.ts";
+import { average, byDate, datedRows, isNear, laid, plainRows, slowError } from "./dated-rows.testing.ts";
 import { dieboldMariano, squaredErrors } from "./diebold-mariano.ts";
 import { twoSidedP } from "./normal-distribution.ts";
 
@@ -31,7 +31,7 @@ test("the test of two forecasts is the mean gain over the error that all weighte
       ...row,
       predicted: row.predicted.map((p) => p + 0.003 * random.normal()),
     }));
-    const [own, their] = [squaredErrors(rows), squaredErrors(others)];
+    const [own, their] = [squaredErrors(laid(rows)), squaredErrors(laid(others))];
     const { dates, gain, t, p } = dieboldMariano(their.map((loss, i) => loss - own[i]!));
     const losses = [rows, others].map((side) =>
       byDate(plainRows(side)).map(([, date]) => average(date.map((row) => (row.y - row.p) ** 2))),

@@ -1,7 +1,5 @@
-import { atOnce } from "../../contract/machine/pausable.ts";
-import type { DatedForecasts } from "../../evaluate/forecast-rows.ts";
 import { neweyWestT } from "../../evaluate/newey-west.ts";
-import { eachDate, sortedByDate } from "../../evaluate/rows-by-date.ts";
+import { eachDate, type RowsByDate } from "../../evaluate/rows-by-date.ts";
 import { mean } from "../../evaluate/statistics.ts";
 import { twoSidedP } from "./normal-distribution.ts";
 import { LEAST_DATES } from "./over-dates.ts";
@@ -25,9 +23,9 @@ export function dieboldMariano(gains: Float64Array): EqualAccuracy {
   return { dates: gains.length, gain: mean(gains), t, p: t === null ? null : twoSidedP(t) };
 }
 
-/** The mean squared error over the tickers of each date, ascending. @param rows labelled, tickers in order. */
-export function squaredErrors(rows: readonly DatedForecasts[]): Float64Array {
-  return Float64Array.from(eachDate(atOnce(sortedByDate(rows))), ({ predicted, realised }) =>
+/** The mean squared error over the tickers of each date, ascending. @param rows labelled. */
+export function squaredErrors(rows: RowsByDate): Float64Array {
+  return Float64Array.from(eachDate(rows), ({ predicted, realised }) =>
     mean(realised.map((y, i) => (y - predicted[i]!) ** 2)),
   );
 }

@@ -5,7 +5,13 @@ import { atOnce } from "../../contract/machine/pausable.ts";
 import { coverageTable } from "../../evaluate/coverage.ts";
 import { median } from "../../evaluate/statistics.ts";
 import { datedRows, isNear } from "./dated-rows.testing.ts";
-import { coverageBand, dateCoverage, intervalOutcomes, medianWidths } from "./interval-outcomes.ts";
+import {
+  coverageBand,
+  dateCoverage,
+  intervalOutcomes,
+  medianWidths,
+  outcomesByDate,
+} from "./interval-outcomes.ts";
 import { ratioOverDates } from "./over-dates.ts";
 
 type Side = "both" | "lower" | "upper";
@@ -39,9 +45,10 @@ for (const side of ["both", "lower", "upper"] as const) {
         volatility: new Float64Array(row.days.length).fill(Number.NaN),
       }));
       const { pooled, by_ticker } = atOnce(coverageTable(noVolatility, 0.1));
-      const { ratio } = ratioOverDates(dateCoverage(outcomes));
+      const held = dateCoverage(outcomesByDate(outcomes));
+      const { ratio } = ratioOverDates(held);
       assert.ok(isNear(ratio, pooled.coverage!));
-      assert.ok(coverageBand(outcomes)!.low < ratio);
+      assert.ok(coverageBand(held)!.low < ratio);
       for (const { ticker, side: sides, width } of outcomes) {
         const { n, coverage, mean_width } = by_ticker.get(ticker)!;
         assert.equal(sides.length, n);
@@ -69,8 +76,8 @@ test("a miss has the side on which the label lies, and the width of a date is th
       counted.map((i) => row.days[i]),
     );
   }
-  const widths = medianWidths(outcomes);
-  for (const [i, day] of dateCoverage(outcomes).days.entries()) {
+  const widths = medianWidths(outcomesByDate(outcomes));
+  for (const [i, day] of dateCoverage(outcomesByDate(outcomes)).days.entries()) {
     const there = outcomes.flatMap(({ days, width }) => {
       const at = days.indexOf(day);
       return at < 0 ? [] : [width[at]!];

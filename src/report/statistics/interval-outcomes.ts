@@ -1,12 +1,9 @@
 import { atOnce } from "../../contract/machine/pausable.ts";
-import { type Bounds, hasNoEnds } from "../../evaluate/conformal.ts";
-import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
-import { eachDate, sortedByDate } from "../../evaluate/rows-by-date.ts";
+import { hasNoEnds } from "../../evaluate/conformal.ts";
+import { eachDate, type RowsByDate, sortedByDate } from "../../evaluate/rows-by-date.ts";
 import { median } from "../../evaluate/statistics.ts";
+import type { ScoredRows } from "../../outputs/scored-rows.ts";
 import { type Band, bandOf, type DateSums, ratioOverDates } from "./over-dates.ts";
-
-/** Score rows of one ticker with their ends; `trainingMean` is NaN where the output does not have it. */
-export interface ScoredRows extends ForecastRows, Bounds {}
 
 /** Labelled rows that have an end, in the order of their dates: shape (n) each. */
 export interface IntervalOutcomes {
@@ -20,16 +17,18 @@ export interface IntervalOutcomes {
 
 /** The rows of a ticker that tell how often intervals held. */
 export function intervalOutcomes(rows: ScoredRows): IntervalOutcomes {
-  const counted = rows.days
-    .map((_, i) => i)
-    .filter((i) => !Number.isNaN(rows.realised[i]!) && !hasNoEnds(rows, i));
-  const side = new Float64Array(counted.length);
-  const width = new Float64Array(counted.length);
-  for (let k = 0; k < counted.length; k++) {
-    side[k] = sideOf(rows, counted[k]!);
-    width[k] = widthOf(rows, counted[k]!);
+  const { ticker, realised } = rows;
+  const days = new Int32Array(realised.length);
+  const side = new Float64Array(realised.length);
+  const width = new Float64Array(realised.length);
+  let n = 0;
+  for (let i = 0; i < realised.length; i++) {
+    if (Number.isNaN(realised[i]!) || hasNoEnds(rows, i)) continue;
+    days[n] = rows.days[i]!;
+    side[n] = sideOf(rows, i);
+    width[n++] = widthOf(rows, i);
   }
-  return { ticker: rows.ticker, days: counted.map((i) => rows.days[i]!), side, width };
+  return { ticker, days: days.subarray(0, n), side: side.subarray(0, n), width: width.subarray(0, n) };
 }
 
 function sideOf({ realised, lower, upper }: ScoredRows, i: number): number {
@@ -48,33 +47,41 @@ export interface DateCoverage extends DateSums {
   readonly days: Int32Array;
 }
 
-export function dateCoverage(outcomes: readonly IntervalOutcomes[]): DateCoverage {
-  const dates = [...eachOutcome(outcomes)];
-  return {
-    days: Int32Array.from(dates, ({ day }) => day),
-    numerators: Float64Array.from(dates, ({ realised: sides }) => sides.filter((side) => side === 0).length),
-    denominators: Float64Array.from(dates, ({ realised: sides }) => sides.length),
-  };
-}
-
-/** Date after date, with widths in place of forecasts and sides in place of labels. */
-function eachOutcome(outcomes: readonly IntervalOutcomes[]) {
+/** The outcomes of all tickers date after date, with widths in place of forecasts and sides in place of labels. */
+export function outcomesByDate(outcomes: readonly IntervalOutcomes[]): RowsByDate {
   const rows = outcomes.map(({ ticker, days, side, width }) => ({
     ticker,
     days,
     predicted: width,
     realised: side,
   }));
-  return eachDate(atOnce(sortedByDate(rows)));
+  return atOnce(sortedByDate(rows));
+}
+
+/** @param outcomes of `outcomesByDate`. */
+export function dateCoverage(outcomes: RowsByDate): DateCoverage {
+  const dates = [...eachDate(outcomes)];
+  return {
+    days: Int32Array.from(dates, ({ day }) => day),
+    numerators: Float64Array.from(dates, ({ realised: sides }) => countOf(sides, 0)),
+    denominators: Float64Array.from(dates, ({ realised: sides }) => sides.length),
+  };
+}
+
+/** How many outcomes are of a side. */
+export function countOf(sides: Float64Array, side: -1 | 0 | 1): number {
+  let count = 0;
+  for (let i = 0; i < sides.length; i++) if (sides[i] === side) count++;
+  return count;
 }
 
 /** The 95 % band of the coverage over all rows. */
-export function coverageBand(outcomes: readonly IntervalOutcomes[]): Band | null {
-  const { ratio, error } = ratioOverDates(dateCoverage(outcomes));
+export function coverageBand(coverage: DateCoverage): Band | null {
+  const { ratio, error } = ratioOverDates(coverage);
   return bandOf(ratio, error);
 }
 
-/** The median width of each date, ascending. */
-export function medianWidths(outcomes: readonly IntervalOutcomes[]): Float64Array {
-  return Float64Array.from(eachOutcome(outcomes), ({ predicted: widths }) => median(widths)!);
+/** The median width of each date, ascending. @param outcomes of `outcomesByDate`. */
+export function medianWidths(outcomes: RowsByDate): Float64Array {
+  return Float64Array.from(eachDate(outcomes), ({ predicted: widths }) => median(widths)!);
 }

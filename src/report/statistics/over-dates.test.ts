@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../../test/twins/random.ts";
 import { dateSums, HIT_RATE, R2_ZERO } from "./date-sums.ts";
-import { average, byDate, datedRows, isNear, plainRows, slowError } from "./dated-rows.testing.ts";
+import { average, byDate, datedRows, isNear, laid, plainRows, slowError } from "./dated-rows.testing.ts";
 import { bandOf, LEAST_DATES, meanBand, ratioOverDates } from "./over-dates.ts";
 
 test("R² and hit rate over dates are those over rows, and their error that of the linearised dates", () => {
@@ -11,7 +11,7 @@ test("R² and hit rate over dates are those over rows, and their error that of t
     const plain = plainRows(rows);
     const squares = plain.reduce((sum, { y }) => sum + y * y, 0);
     const errors = plain.reduce((sum, { y, p }) => sum + (y - p) ** 2, 0);
-    const r2 = ratioOverDates(dateSums(rows, R2_ZERO));
+    const r2 = ratioOverDates(dateSums(laid(rows), R2_ZERO));
     assert.ok(isNear(r2.ratio, 1 - errors / squares));
     const gains = byDate(plain).map(([, date]) => ({
       a: date.reduce((sum, { y, p }) => sum + y * y - (y - p) ** 2, 0),
@@ -22,7 +22,7 @@ test("R² and hit rate over dates are those over rows, and their error that of t
     assert.ok(isNear(r2.error!, slow));
     const signed = plain.filter(({ y, p }) => y !== 0 && p !== 0);
     const hits = signed.filter(({ y, p }) => Math.sign(y) === Math.sign(p)).length;
-    assert.ok(isNear(ratioOverDates(dateSums(rows, HIT_RATE)).ratio, hits / signed.length));
+    assert.ok(isNear(ratioOverDates(dateSums(laid(rows), HIT_RATE)).ratio, hits / signed.length));
   }
 });
 
@@ -65,6 +65,6 @@ test("without an error there is no band", () => {
   assert.equal(meanBand(Float64Array.of(1)), null);
   assert.equal(meanBand(Float64Array.of(2, 2, 2)), null);
   assert.equal(bandOf(null, 1), null);
-  const none = ratioOverDates(dateSums([], R2_ZERO));
+  const none = ratioOverDates(dateSums(laid([]), R2_ZERO));
   assert.ok(Number.isNaN(none.ratio) && none.error === null);
 });

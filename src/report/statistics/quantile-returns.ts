@@ -1,8 +1,6 @@
-import { atOnce } from "../../contract/machine/pausable.ts";
-import { LEAST_TICKERS } from "../../evaluate/cross-section.ts";
-import type { DatedForecasts } from "../../evaluate/forecast-rows.ts";
+import { LEAST_TICKERS } from "../../evaluate/labels-by-date.ts";
 import { averageRanks } from "../../evaluate/rank.ts";
-import { eachDate, sortedByDate } from "../../evaluate/rows-by-date.ts";
+import { eachDate, type RowsByDate } from "../../evaluate/rows-by-date.ts";
 import { isConstant } from "../../evaluate/statistics.ts";
 
 /** Mean forecast and return of one quantile on the dates on which it has a ticker: shape (n) each, by date. */
@@ -46,14 +44,14 @@ export function quantilesOfRanks(ranks: Float64Array, count: number): Int32Array
  * French 1993). Dates with fewer than LEAST_TICKERS tickers, or with equal forecasts, do not count.
  * @param rows labelled.
  */
-export function quantileReturns(rows: readonly DatedForecasts[], count: number): QuantileReturns {
+export function quantileReturns(rows: RowsByDate, count: number): QuantileReturns {
   const quantiles = Array.from({ length: count }, () => ({
     predicted: [] as number[],
     realised: [] as number[],
   }));
   const days: number[] = [];
   const spread: number[] = [];
-  for (const { day, predicted, realised } of eachDate(atOnce(sortedByDate(rows)))) {
+  for (const { day, predicted, realised } of eachDate(rows)) {
     if (predicted.length < LEAST_TICKERS || isConstant(predicted)) continue;
     const means = quantileMeans(predicted, realised, count);
     for (const [q, found] of means.entries()) {
@@ -78,8 +76,9 @@ export function quantileReturns(rows: readonly DatedForecasts[], count: number):
 /** @returns undefined for a quantile without a ticker. */
 function quantileMeans(predicted: Float64Array, realised: Float64Array, count: number) {
   const sums = Array.from({ length: count }, () => ({ n: 0, predicted: 0, realised: 0 }));
-  for (const [i, q] of quantilesOf(predicted, count).entries()) {
-    const sum = sums[q]!;
+  const quantiles = quantilesOf(predicted, count);
+  for (let i = 0; i < quantiles.length; i++) {
+    const sum = sums[quantiles[i]!]!;
     sum.n++;
     sum.predicted += predicted[i]!;
     sum.realised += realised[i]!;

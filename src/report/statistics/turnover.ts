@@ -1,9 +1,14 @@
 import { atOnce } from "../../contract/machine/pausable.ts";
-import { LEAST_TICKERS } from "../../evaluate/cross-section.ts";
 import type { DatedForecasts } from "../../evaluate/forecast-rows.ts";
+import { LEAST_TICKERS } from "../../evaluate/labels-by-date.ts";
 import { averageRanks } from "../../evaluate/rank.ts";
 import { eachDate, sortedByDate } from "../../evaluate/rows-by-date.ts";
-import { correlation } from "../../evaluate/statistics.ts";
+import {
+  type CorrelationSide,
+  correlation,
+  correlationOf,
+  correlationSide,
+} from "../../evaluate/statistics.ts";
 import { quantilesOfRanks } from "./quantile-returns.ts";
 
 /** How much of an order stays from one date to the next: shape (n) each, of dates that have such a figure. */
@@ -23,7 +28,8 @@ export function turnover(rows: readonly Omit<DatedForecasts, "realised">[], coun
   let before: DateOrder | undefined;
   for (const { day, predicted, realised: tickers } of eachDate(atOnce(sortedByDate(numbered(rows))))) {
     const ranks = averageRanks(predicted);
-    const now = { tickers, predicted, ranks, quantiles: quantilesOfRanks(ranks, count) };
+    const side = correlationSide(ranks);
+    const now = { tickers, predicted, side, quantiles: quantilesOfRanks(ranks, count) };
     if (before !== undefined) {
       const found = rankCorrelation(before, now);
       if (found !== undefined) {
@@ -46,7 +52,8 @@ export function turnover(rows: readonly Omit<DatedForecasts, "realised">[], coun
 interface DateOrder {
   readonly tickers: Float64Array;
   readonly predicted: Float64Array;
-  readonly ranks: Float64Array;
+  /** Of their ranks. */
+  readonly side: CorrelationSide | null;
   readonly quantiles: Int32Array;
 }
 
@@ -56,36 +63,46 @@ function numbered(rows: readonly Omit<DatedForecasts, "realised">[]): DatedForec
 }
 
 function rankCorrelation(before: DateOrder, now: DateOrder): number | undefined {
-  const { tickers } = now;
-  if (
-    tickers.length === before.tickers.length &&
-    tickers.every((ticker, i) => ticker === before.tickers[i])
-  ) {
-    return tickers.length < LEAST_TICKERS ? undefined : (correlation(before.ranks, now.ranks) ?? undefined);
+  if (haveSameTickers(before, now)) {
+    return now.tickers.length < LEAST_TICKERS
+      ? undefined
+      : (correlationOf(before.side, now.side) ?? undefined);
   }
-  const both = [...commonPlaces(before, now)];
+  const both = commonPlaces(before, now);
   if (both.length < LEAST_TICKERS) return undefined;
   const earlier = Float64Array.from(both, ([i]) => before.predicted[i]!);
   const later = Float64Array.from(both, ([, j]) => now.predicted[j]!);
   return correlation(averageRanks(earlier), averageRanks(later)) ?? undefined;
 }
 
+function haveSameTickers(before: DateOrder, now: DateOrder): boolean {
+  const { tickers } = now;
+  if (tickers.length !== before.tickers.length) return false;
+  for (let i = 0; i < tickers.length; i++) if (tickers[i] !== before.tickers[i]) return false;
+  return true;
+}
+
 function replacedShare(before: DateOrder, now: DateOrder, top: number): number | undefined {
   let [held, fresh] = [0, 0];
-  for (const [i, j] of commonPlaces(before, now)) {
-    if (now.quantiles[j] !== top) continue;
-    held++;
-    if (before.quantiles[i] !== top) fresh++;
+  for (let i = 0, j = 0; i < before.tickers.length && j < now.tickers.length; ) {
+    const distance = before.tickers[i]! - now.tickers[j]!;
+    if (distance === 0 && now.quantiles[j] === top) {
+      held++;
+      if (before.quantiles[i] !== top) fresh++;
+    }
+    if (distance <= 0) i++;
+    if (distance >= 0) j++;
   }
   return held === 0 ? undefined : fresh / held;
 }
 
 /** Where the tickers of both dates stand in each. */
-function* commonPlaces(before: DateOrder, now: DateOrder): Generator<readonly [before: number, now: number]> {
-  for (let i = 0, j = 0; i < before.tickers.length && j < now.tickers.length; ) {
-    const distance = before.tickers[i]! - now.tickers[j]!;
-    if (distance === 0) yield [i, j];
-    if (distance <= 0) i++;
-    if (distance >= 0) j++;
+function commonPlaces(before: DateOrder, now: DateOrder): (readonly [before: number, now: number])[] {
+  const found: (readonly [number, number])[] = [];
+  const places = new Map(Array.from(before.tickers, (ticker, i) => [ticker, i]));
+  for (const [j, ticker] of now.tickers.entries()) {
+    const i = places.get(ticker);
+    if (i !== undefined) found.push([i, j]);
   }
+  return found;
 }

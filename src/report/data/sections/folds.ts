@@ -1,11 +1,9 @@
-import { MucastError } from "../../../contract/errors/errors.ts";
 import { formatDay, parseDay } from "../../../contract/market/dates.ts";
-import type { OutputBlob } from "../../../contract/output/output-blob.ts";
 import type { ForecastRows } from "../../../evaluate/forecast-rows.ts";
 import { concatenate } from "../../../evaluate/forecast-rows.ts";
 import { metrics } from "../../../evaluate/metrics.ts";
+import { type Fold, foldRows } from "../../../outputs/fold-rows.ts";
 import type { OutputEvidence } from "../../evidence/output-evidence.ts";
-import { byTicker } from "../../evidence/scored-rows.ts";
 import { LEAST_DATES } from "../../statistics/over-dates.ts";
 import { countedRows, figure } from "../figures.ts";
 import type { Part } from "../report-data.ts";
@@ -19,7 +17,7 @@ export function foldsOf(evidence: OutputEvidence): Part<Folds> {
       absent: "The output has no walk-forward folds: networks hold back one stretch of time before the cut.",
     };
   }
-  const parts = foldParts(evidence.source, document.cross_validation, outOfFold);
+  const parts = foldParts(evidence, outOfFold);
   if (parts.length === 0) return { absent: "The history held no walk-forward fold." };
   const folds = parts.map(spanOf);
   const beside = besideScore(evidence);
@@ -34,8 +32,6 @@ export function foldsOf(evidence: OutputEvidence): Part<Folds> {
   };
 }
 
-type Fold = NonNullable<OutputBlob["cross_validation"]>[string]["folds"][number];
-
 /** One fold of one ticker with its rows. */
 interface TickerFold {
   readonly fold: Fold;
@@ -43,35 +39,22 @@ interface TickerFold {
   readonly realised: Float64Array;
 }
 
-/** The folds of all tickers, the first in time first. They test the last rows, so a ticker with fewer lacks the earliest. */
-function foldParts(
-  source: string,
-  crossValidation: NonNullable<OutputBlob["cross_validation"]>,
-  outOfFold: readonly ForecastRows[],
-): TickerFold[][] {
-  const fromLast: TickerFold[][] = [];
-  for (const [k, [ticker, { folds }]] of byTicker(crossValidation).entries()) {
+/** The folds of all tickers, the first in time first. */
+function foldParts(evidence: OutputEvidence, outOfFold: readonly ForecastRows[]): TickerFold[][] {
+  const parts: TickerFold[][] = [];
+  const { source: name, document } = evidence;
+  for (const [k, folds] of foldRows({ name, document, outOfFold }).entries()) {
     const { predicted, realised } = outOfFold[k]!;
-    let to = predicted.length;
-    for (const [j, fold] of [...folds].reverse().entries()) {
-      const from = to - fold.n;
-      if (from < 0 || (j === folds.length - 1 && from > 0)) throw wrongRows(source, ticker, predicted.length);
-      fromLast[j] ??= [];
-      fromLast[j].push({
+    for (const { number, fold, from, to } of folds) {
+      parts[number - 1] ??= [];
+      parts[number - 1]!.push({
         fold,
         predicted: predicted.subarray(from, to),
         realised: realised.subarray(from, to),
       });
-      to = from;
     }
   }
-  return fromLast.reverse();
-}
-
-function wrongRows(source: string, ticker: string, rows: number): MucastError {
-  const path = `cross_validation.${ticker}.folds`;
-  const message = `${source} cannot be reported: the folds in ${path} do not add up to its ${rows} rows`;
-  return new MucastError("invalid_data", message, { source, path });
+  return parts;
 }
 
 function spanOf(parts: readonly TickerFold[], index: number): FoldSpan {

@@ -1,4 +1,4 @@
-import type { OutputBlob } from "../../../contract/output/output-blob.ts";
+import type { OutputSummary } from "../../../outputs/output-summary.ts";
 import { countedRows, figure } from "../figures.ts";
 import type { Origin } from "../report-data.ts";
 
@@ -8,7 +8,7 @@ const SHOWN = 30;
  * What the models used: of each ticker the shares of the absolute importances that the output lists, and their mean over the tickers
  * that have importances. It says nothing of what was of use.
  */
-export function importancesOf({ fits = {} }: OutputBlob): Origin["importances"] {
+export function importancesOf({ fits = {} }: OutputSummary): Origin["importances"] {
   const sums = new Map<string, { share: number; tickers: number }>();
   let counted = 0;
   for (const { importances = [] } of Object.values(fits)) {

@@ -2,7 +2,7 @@ import { formatDay } from "../../../contract/market/dates.ts";
 import type { Coverage, OutputBlob } from "../../../contract/output/output-blob.ts";
 import type { CoverageTable } from "../../../evaluate/coverage.ts";
 import type { OutputEvidence } from "../../evidence/output-evidence.ts";
-import { dateCoverage, type IntervalOutcomes, medianWidths } from "../../statistics/interval-outcomes.ts";
+import { countOf, type IntervalOutcomes, medianWidths } from "../../statistics/interval-outcomes.ts";
 import { rollingRatio } from "../../statistics/running-sums.ts";
 import { countedRows, figure } from "../figures.ts";
 import type { Part } from "../report-data.ts";
@@ -31,7 +31,7 @@ export function intervalsSection(evidence: OutputEvidence): Part<IntervalsSectio
       nominal,
       n,
       coverage,
-      overTime: overTime(outcomes, nominal),
+      overTime: overTime(evidence, nominal),
       tickers,
       tickersFinding: tickersFinding(tickers, nominal),
       years,
@@ -51,10 +51,13 @@ function whyUntested(evidence: OutputEvidence, { pooled }: Intervals): string {
   return `${why} On ${countedRows(before.n, "row")} before the cut the same method held ${figure(before.coverage, "share")}.`;
 }
 
-function overTime(outcomes: readonly IntervalOutcomes[], nominal: number): IntervalsSection["overTime"] {
-  const { days, numerators, denominators } = dateCoverage(outcomes);
+function overTime(
+  { dateCoverage, outcomesByDate }: OutputEvidence,
+  nominal: number,
+): IntervalsSection["overTime"] {
+  const { days, numerators, denominators } = dateCoverage;
   const coverage = rollingRatio(numerators, denominators, ROLLING_DATES);
-  const width = medianWidths(outcomes);
+  const width = medianWidths(outcomesByDate);
   return {
     days,
     rollingDates: ROLLING_DATES,
@@ -99,8 +102,8 @@ function tickersOf(outcomes: readonly IntervalOutcomes[], { by_ticker }: Coverag
         ticker,
         n,
         coverage: coverage!,
-        below: side.filter((where) => where < 0).length,
-        above: side.filter((where) => where > 0).length,
+        below: countOf(side, -1),
+        above: countOf(side, 1),
         meanWidth: mean_width,
       };
     })

@@ -1,6 +1,6 @@
 import { compareCodePoints } from "../../../contract/market/ticker-order.ts";
+import { byTicker } from "../../../outputs/scored-rows.ts";
 import type { OutputEvidence } from "../../evidence/output-evidence.ts";
-import { byTicker } from "../../evidence/scored-rows.ts";
 import { histogram } from "../../statistics/histogram.ts";
 import { countedRows, figure } from "../figures.ts";
 import type { Part } from "../report-data.ts";

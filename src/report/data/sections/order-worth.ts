@@ -13,10 +13,10 @@ import { whyNoOrder } from "./why-absent.ts";
 
 /** What the order of the forecasts was worth, before costs. */
 export function orderWorth(evidence: OutputEvidence): Part<OrderWorth> {
-  const { dates, labelled, rows } = evidence;
+  const { dates, byDate, rows } = evidence;
   if (dates.days.length === 0) return { absent: whyNoOrder(evidence) };
   const count = quantileCount(median(Float64Array.from(dates.tickers))!);
-  const { quantiles, spread } = quantileReturns(labelled, count);
+  const { quantiles, spread } = quantileReturns(byDate, count);
   if (spread.days.length === 0) {
     return { absent: "On no date do forecasts differ enough to part the tickers into quantiles." };
   }

@@ -1,11 +1,11 @@
-import type { OutputBlob } from "../../../contract/output/output-blob.ts";
 import { WARNING_TABLE } from "../../../contract/problems/warnings.ts";
+import type { OutputSummary } from "../../../outputs/output-summary.ts";
 import type { CheckVerdicts } from "../check-verdicts.ts";
 import type { NamedText, Origin } from "../report-data.ts";
 import { importancesOf } from "./importances.ts";
 
 /** Where the numbers come from, and what the job had to say. */
-export function originOf(document: OutputBlob, { replay, audit }: CheckVerdicts): Origin {
+export function originOf(document: OutputSummary, { replay, audit }: CheckVerdicts): Origin {
   return {
     warnings: document.warnings.map(({ code, ticker, message }) => ({
       code,

@@ -11,9 +11,9 @@ const BINS = 10;
 
 /** Whether forecasts have the right size. */
 export function sizesOf(evidence: OutputEvidence): Part<Sizes> {
-  const { labelled, table, dateCount } = evidence;
+  const { byDate, table, dateCount } = evidence;
   if (dateCount === 0) return { absent: whyNoLabels(evidence) };
-  const bins = calibration(labelled, BINS);
+  const bins = calibration(byDate, BINS);
   return {
     data: { calibration: { bins, finding: calibrationFinding(bins) }, tickers: tickerSkill(table) },
   };

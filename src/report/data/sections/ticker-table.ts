@@ -1,8 +1,8 @@
 import type { Metrics } from "../../../contract/output/output-blob.ts";
 import { mean } from "../../../evaluate/statistics.ts";
+import type { ScoredRows } from "../../../outputs/scored-rows.ts";
 import type { OutputEvidence } from "../../evidence/output-evidence.ts";
-
-import type { IntervalOutcomes, ScoredRows } from "../../statistics/interval-outcomes.ts";
+import { countOf, type IntervalOutcomes } from "../../statistics/interval-outcomes.ts";
 import { countedRows, figure } from "../figures.ts";
 import type { Part } from "../report-data.ts";
 import type { TickerRow, TickerTable } from "../section-data.ts";
@@ -27,7 +27,7 @@ function tickerRow(
 ): TickerRow {
   const { ticker } = series;
   const metrics = table.by_ticker.get(ticker)!;
-  const missed = covered.side.filter((side) => side !== 0).length;
+  const missed = covered.side.length - countOf(covered.side, 0);
   const hasEnds = covered.days.length > 0;
   return {
     ticker,

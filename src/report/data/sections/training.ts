@@ -1,5 +1,5 @@
+import { byTicker } from "../../../outputs/scored-rows.ts";
 import type { OutputEvidence } from "../../evidence/output-evidence.ts";
-import { byTicker } from "../../evidence/scored-rows.ts";
 import { countedRows, figure } from "../figures.ts";
 import type { Part } from "../report-data.ts";
 import type { TrainedNetwork, Training } from "../section-data.ts";

@@ -1,5 +1,5 @@
-import type { ForecastRows } from "../../../evaluate/forecast-rows.ts";
 import type { ForecastTable } from "../../../evaluate/forecast-table.ts";
+import type { RowsByDate } from "../../../evaluate/rows-by-date.ts";
 import type { OutputEvidence } from "../../evidence/output-evidence.ts";
 import { dateSums, HIT_RATE, R2_ZERO, type RowTerms } from "../../statistics/date-sums.ts";
 import { coverageBand } from "../../statistics/interval-outcomes.ts";
@@ -26,7 +26,7 @@ export function verdict(evidence: OutputEvidence): Verdict {
 
 type Tiles = ReturnType<typeof tilesOf>;
 
-function tilesOf({ document, table, dates, labelled, outcomes, coverage }: OutputEvidence) {
+function tilesOf({ document, table, dates, byDate, dateCoverage, coverage }: OutputEvidence) {
   const { cross_section: across, pooled } = table;
   const { shrinkage, intervals } = document.metrics;
   const slope = shrinkage?.pooled.b ?? null;
@@ -34,11 +34,11 @@ function tilesOf({ document, table, dates, labelled, outcomes, coverage }: Outpu
   return {
     ic: tile("IC", across.ic_mean, "number", meanBand(dates.ic), nothing),
     rankIc: tile("RankIC", across.rank_ic_mean, "number", meanBand(dates.rankIc), nothing),
-    r2: tile("R² against zero", pooled.r2_zero, "percent", ratioBand(labelled, R2_ZERO), {
+    r2: tile("R² against zero", pooled.r2_zero, "percent", ratioBand(byDate, R2_ZERO), {
       name: "zero forecast",
       value: 0,
     }),
-    hitRate: tile("Hit rate", pooled.hit_rate, "share", ratioBand(labelled, HIT_RATE), {
+    hitRate: tile("Hit rate", pooled.hit_rate, "share", ratioBand(byDate, HIT_RATE), {
       name: "up days",
       value: pooled.up_share ?? null,
     }),
@@ -46,7 +46,7 @@ function tilesOf({ document, table, dates, labelled, outcomes, coverage }: Outpu
       "Coverage of intervals",
       coverage?.pooled.coverage ?? null,
       "share",
-      intervals ? coverageBand(outcomes) : null,
+      intervals ? coverageBand(dateCoverage) : null,
       { name: "asked", value: intervals ? 1 - intervals.alpha : null },
     ),
     shrinkage: tile(
@@ -59,7 +59,7 @@ function tilesOf({ document, table, dates, labelled, outcomes, coverage }: Outpu
   };
 }
 
-function ratioBand(rows: readonly ForecastRows[], terms: RowTerms): Band | null {
+function ratioBand(rows: RowsByDate, terms: RowTerms): Band | null {
   const { ratio, error } = ratioOverDates(dateSums(rows, terms));
   return bandOf(ratio, error);
 }

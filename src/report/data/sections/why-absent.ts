@@ -1,4 +1,4 @@
-import { LEAST_TICKERS } from "../../../evaluate/cross-section.ts";
+import { LEAST_TICKERS } from "../../../evaluate/labels-by-date.ts";
 import type { OutputEvidence } from "../../evidence/output-evidence.ts";
 
 /** Why there are no labelled rows. */

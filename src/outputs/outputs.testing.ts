@@ -1,17 +1,17 @@
-import { seededRandom } from "../../../test/twins/random.ts";
-import { parseDlSettings } from "../../contract/config/dl-settings.ts";
-import { parseMlSettings } from "../../contract/config/ml-settings.ts";
-import { atOnce } from "../../contract/machine/pausable.ts";
-import { type Day, parseDay } from "../../contract/market/dates.ts";
-import { compareCodePoints } from "../../contract/market/ticker-order.ts";
-import type { Warning } from "../../contract/problems/warnings.ts";
-import { dlOutput, evaluateDl } from "../../jobs/dl/dl-output.ts";
-import type { TrainedTicker } from "../../jobs/dl/planned-network.ts";
-import type { FittedTicker } from "../../jobs/ml/fit-ticker.ts";
-import { evaluateMl, mlOutput } from "../../jobs/ml/ml-output.ts";
-import { NO_ENGINE } from "../../jobs/shared/engine-facts.ts";
-import { provenance } from "../../jobs/shared/job-document.ts";
-import { orderedPieces } from "../../jobs/shared/ordered-json.ts";
+import { seededRandom } from "../../test/twins/random.ts";
+import { parseDlSettings } from "../contract/config/dl-settings.ts";
+import { parseMlSettings } from "../contract/config/ml-settings.ts";
+import { atOnce } from "../contract/machine/pausable.ts";
+import { type Day, parseDay } from "../contract/market/dates.ts";
+import { compareCodePoints } from "../contract/market/ticker-order.ts";
+import type { Warning } from "../contract/problems/warnings.ts";
+import { dlOutput, evaluateDl } from "../jobs/dl/dl-output.ts";
+import type { TrainedTicker } from "../jobs/dl/planned-network.ts";
+import type { FittedTicker } from "../jobs/ml/fit-ticker.ts";
+import { evaluateMl, mlOutput } from "../jobs/ml/ml-output.ts";
+import { NO_ENGINE } from "../jobs/shared/engine-facts.ts";
+import { provenance } from "../jobs/shared/job-document.ts";
+import { orderedPieces } from "../jobs/shared/ordered-json.ts";
 
 /** A market whose forecasts were never made by a model, so that outputs of any size and skill can be had at once. */
 export interface Market {

@@ -1,17 +1,32 @@
 import { createHash } from "node:crypto";
-import { openBlob } from "../../blob/open-blob.ts";
-import type { BlobPolicy } from "../../blob/policy.ts";
-import { readOutput } from "../../client/read-output.ts";
-import { MucastError } from "../../contract/errors/errors.ts";
-import type { OutputBlob } from "../../contract/output/output-blob.ts";
+import { openBlob } from "../blob/open-blob.ts";
+import type { BlobPolicy } from "../blob/policy.ts";
+import { readOutput } from "../client/read-output.ts";
+import { MucastError } from "../contract/errors/errors.ts";
+import type { OutputBlob } from "../contract/output/output-blob.ts";
+import type { ForecastRows } from "../evaluate/forecast-rows.ts";
+import { type OutputSummary, summaryOf } from "./output-summary.ts";
+import { outOfFoldRows, type ScoredRows, scoredRows } from "./scored-rows.ts";
 
-/** An output that a report is about. */
+/**
+ * An output as its readers take it. Its forecasts are typed arrays: a document of lists costs the collection of garbage for as long as
+ * it is there.
+ */
 export interface OutputDocument {
   /** Its path, or its URL without a secret. */
   readonly name: string;
   /** As stored. */
   readonly sha256: string;
-  readonly document: OutputBlob;
+  readonly document: OutputSummary;
+  readonly rows: readonly ScoredRows[];
+  /** Undefined where there are no folds. */
+  readonly outOfFold: readonly ForecastRows[] | undefined;
+}
+
+/** @throws MucastError invalid_data where lists differ in length, or dates do not ascend. */
+export function outputDocument(name: string, sha256: string, output: OutputBlob): OutputDocument {
+  const rows = scoredRows(name, output);
+  return { name, sha256, document: summaryOf(output), rows, outOfFold: outOfFoldRows(name, output) };
 }
 
 /** Most bytes of a document, decompressed: its text has to fit one string of Node.js. */
@@ -31,7 +46,7 @@ export interface Reading {
 /**
  * Reads the output of a job.
  * @param location a path, a file: URL or an https URL.
- * @throws MucastError of reading it; too_large; unreadable_blob where it is no JSON, or no output of a job.
+ * @throws MucastError of reading it; too_large; unreadable_blob where it is no JSON, or no output of a job; of `outputDocument`.
  */
 export async function openDocument(location: string, reading: Reading): Promise<OutputDocument> {
   return asOutput(await readJson(location, reading, DOCUMENT_BYTES));
@@ -39,7 +54,7 @@ export async function openDocument(location: string, reading: Reading): Promise<
 
 /**
  * The same of an output whose bytes a store gives, as they were written.
- * @throws MucastError of `chunks`; too_large; unreadable_blob.
+ * @throws MucastError of `chunks`; too_large; unreadable_blob; of `outputDocument`.
  */
 export async function readDocument(name: string, chunks: AsyncIterable<Uint8Array>): Promise<OutputDocument> {
   const hash = createHash("sha256");
@@ -54,17 +69,21 @@ export async function readDocument(name: string, chunks: AsyncIterable<Uint8Arra
   return asOutput({ name, sha256: hash.digest("hex"), value: jsonOf(name, pieces) });
 }
 
-function asOutput({ value, ...found }: ReadJson): OutputDocument {
+function asOutput({ value, name, sha256 }: ReadJson): OutputDocument {
+  return outputDocument(name, sha256, checkedOutput(name, value));
+}
+
+function checkedOutput(name: string, value: unknown): OutputBlob {
   try {
-    return { ...found, document: readOutput(value) };
+    return readOutput(value);
   } catch (cause) {
-    const message = `${found.name} cannot be reported: ${(cause as TypeError).message}`;
-    throw new MucastError("unreadable_blob", message, { source: found.name }, { cause });
+    const message = `${name}: ${(cause as TypeError).message}`;
+    throw new MucastError("unreadable_blob", message, { source: name }, { cause });
   }
 }
 
 function tooLarge(name: string): MucastError {
-  const message = `${name} has more than ${DOCUMENT_BYTES} bytes, the most that a report is drawn of`;
+  const message = `${name} has more than ${DOCUMENT_BYTES} bytes, the most that an output may have here`;
   return new MucastError("too_large", message, { source: name, limit: DOCUMENT_BYTES });
 }
 

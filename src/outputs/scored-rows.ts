@@ -1,9 +1,12 @@
-import { MucastError } from "../../contract/errors/errors.ts";
-import { type Day, parseDay } from "../../contract/market/dates.ts";
-import { compareCodePoints } from "../../contract/market/ticker-order.ts";
-import type { OutputBlob } from "../../contract/output/output-blob.ts";
-import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
-import type { ScoredRows } from "../statistics/interval-outcomes.ts";
+import { MucastError } from "../contract/errors/errors.ts";
+import { type Day, parseDay } from "../contract/market/dates.ts";
+import { compareCodePoints } from "../contract/market/ticker-order.ts";
+import type { OutputBlob } from "../contract/output/output-blob.ts";
+import type { Bounds } from "../evaluate/conformal.ts";
+import type { ForecastRows } from "../evaluate/forecast-rows.ts";
+
+/** Score rows of one ticker with their ends; `trainingMean` is NaN where the output does not have it. */
+export interface ScoredRows extends ForecastRows, Bounds {}
 
 /**
  * The score rows of an output as typed arrays, tickers ascending by code point.
@@ -19,7 +22,7 @@ export function scoredRows(name: string, { forecasts, fits }: OutputBlob): Score
     return {
       ticker,
       days,
-      predicted: Float64Array.from(forecast.predicted),
+      predicted: new Float64Array(forecast.predicted),
       realised: withGaps(forecast.realised),
       lower: withGaps(forecast.lower),
       upper: withGaps(forecast.upper),
@@ -39,8 +42,8 @@ export function outOfFoldRows(name: string, { cross_validation }: OutputBlob): F
     return {
       ticker,
       days,
-      predicted: Float64Array.from(tested.predicted),
-      realised: Float64Array.from(tested.realised),
+      predicted: new Float64Array(tested.predicted),
+      realised: new Float64Array(tested.realised),
       trainingMean: new Float64Array(days.length).fill(Number.NaN),
     };
   });
@@ -67,7 +70,8 @@ function dayReader(): DayOf {
 
 function daysOf(name: string, place: string, dates: readonly string[], dayOf: DayOf): Int32Array {
   const days = new Int32Array(dates.length);
-  for (const [i, text] of dates.entries()) {
+  for (let i = 0; i < dates.length; i++) {
+    const text = dates[i]!;
     const day = dayOf(text);
     if (day === undefined || (i > 0 && day <= days[i - 1]!)) {
       const path = `${place}.dates[${i}]`;
@@ -95,7 +99,7 @@ function checkLengths<K extends string>(
 }
 
 function faulty(source: string, path: string, what: string, value: unknown): MucastError {
-  return new MucastError("invalid_data", `${source} cannot be reported: ${what}`, { source, path, value });
+  return new MucastError("invalid_data", `${source} is no output of a job: ${what}`, { source, path, value });
 }
 
 function withGaps(values: readonly (number | null)[]): Float64Array {

@@ -1,0 +1,26 @@
+import { atOnce } from "../contract/machine/pausable.ts";
+import type { CrossSection } from "../contract/output/output-blob.ts";
+import { type SetTables, setTables } from "./baselines.ts";
+import { crossSection, type OnDate } from "./cross-section.ts";
+import type { DatedForecasts, ForecastRows } from "./forecast-rows.ts";
+import { type ForecastTable, forecastTable } from "./forecast-table.ts";
+import { labelsByDate } from "./labels-by-date.ts";
+import { laidByDate } from "./rows-by-date.ts";
+import { tableRows } from "./table-rows.ts";
+
+/** The table of rows' own forecasts. */
+export function tableOf(rows: readonly ForecastRows[]): ForecastTable {
+  return atOnce(forecastTable(atOnce(tableRows(rows))));
+}
+
+/** With those of the baselines. */
+export function setTablesOf(rows: readonly ForecastRows[]): SetTables {
+  return atOnce(setTables(rows));
+}
+
+/** Of rows' own forecasts. @param rows all labelled. */
+export function crossSectionOf(rows: readonly DatedForecasts[], onDate?: OnDate): CrossSection {
+  const labels = atOnce(labelsByDate(rows));
+  const predicted = rows.map((row) => row.predicted);
+  return atOnce(crossSection(labels, atOnce(laidByDate(labels.layout, predicted)), onDate));
+}

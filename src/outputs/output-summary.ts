@@ -1,0 +1,23 @@
+import type { OutputBlob } from "../contract/output/output-blob.ts";
+
+type Lists = "dates" | "predicted" | "realised";
+type TestedTicker = NonNullable<OutputBlob["cross_validation"]>[string];
+
+/** An output without its lists of forecasts. */
+export interface OutputSummary extends Omit<OutputBlob, "forecasts" | "cross_validation"> {
+  readonly cross_validation?: Readonly<Record<string, Omit<TestedTicker, Lists>>>;
+}
+
+export function summaryOf({ forecasts: _, cross_validation, ...rest }: OutputBlob): OutputSummary {
+  if (cross_validation === undefined) return rest;
+  const tickers = Object.entries(cross_validation).map(([ticker, tested]) => {
+    const { dates: _dates, predicted: _predicted, realised: _realised, ...figures } = tested;
+    return [ticker, figures] as const;
+  });
+  return { ...rest, cross_validation: Object.fromEntries(tickers) };
+}
+
+/** The name of what made the forecasts. */
+export function modelNameOf({ model, operation }: OutputSummary): string {
+  return typeof model.model === "string" ? model.model : operation;
+}
