@@ -28,7 +28,7 @@ def main() -> None:
     parser.add_argument("--descriptor", type=int, help="worker only: its end of the socket pair")
     parser.add_argument("--engine", help="cluster only: its address, such as ray://10.0.0.1:10001")
     parser.add_argument("--insecure", action="store_true", help="cluster only: without a token, on loopback")
-    parser.add_argument("--kernel-level", help="cluster only: what MUCAST_KERNEL_LEVEL says too")
+    parser.add_argument("--fingerprint", help="cluster only: of the nodes, as the gateway before this one greeted")
     options = parser.parse_args()
     sys.set_int_max_str_digits(0)  # Integers of a config stay exact, however long; its size has a limit of its own.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -41,7 +41,7 @@ def main() -> None:
         case "worker":
             run_spawned_worker(libraries, options.folder, options.parent, options.descriptor)
         case "cluster":
-            run_gateway(libraries, options.folder, options.engine, options.insecure)
+            run_gateway(libraries, options.folder, options.engine, options.insecure, options.fingerprint)
         case "node":
             run_node_engine(libraries, options.parent)
 
@@ -81,7 +81,7 @@ def run_spawned_worker(libraries: list[str], folder: Path, parent: int, descript
     serve(connection, folder)
 
 
-def run_gateway(libraries: list[str], folder: Path, address: str, insecure: bool) -> None:
+def run_gateway(libraries: list[str], folder: Path, address: str, insecure: bool, expected: str | None) -> None:
     """Serves until stdin ends, as it does when the caller is killed: then the cluster drops the tasks."""
     stdin, stdout = os.dup(0), claim_stdout()
     silence_input()
@@ -89,7 +89,7 @@ def run_gateway(libraries: list[str], folder: Path, address: str, insecure: bool
 
     code = 1
     try:
-        code = run(stdin, stdout, libraries, folder, address, insecure)
+        code = run(stdin, stdout, libraries, folder, address, insecure, expected)
     except BaseException:
         traceback.print_exc()
     sys.stderr.flush()

@@ -1,6 +1,10 @@
 """Arrays between the caller and the engine: `.npy` files under the work folder, which messages name by their paths."""
 
+import math
 import os
+from functools import lru_cache
+from io import BytesIO
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -41,6 +45,9 @@ class ArrayStore:
         """
         path = self._path(ref["ref"])
         try:
+            known = _map_known(path, tuple(ref["shape"]))
+            if known is not None:
+                return known
             array: Matrix = np.load(path, mmap_mode="r", allow_pickle=False)
         except OSError as error:
             raise _failed("read", error) from error
@@ -58,11 +65,41 @@ class ArrayStore:
         unfinished = path.with_name(f"{path.name}.{os.getpid()}")
         try:
             with unfinished.open("wb") as file:
-                np.save(file, np.ascontiguousarray(values, dtype="<f8"), allow_pickle=False)
+                file.write(_header(values.shape))
+                file.write(np.ascontiguousarray(values, dtype="<f8").data)
             unfinished.replace(path)
         except OSError as error:
             raise _failed("written", error) from error
         return {"ref": ref, "dtype": "<f8", "shape": list(values.shape), "order": "C"}
+
+
+def _map_known(path: Path, shape: tuple[int, ...]) -> Matrix | None:
+    """The values of a file whose header is the one expected of `shape`; None of any other, for NumPy to judge.
+
+    NumPy evaluates each header as Python: a fifth of a small fit.
+    """
+    count = math.prod(shape)
+    with path.open("rb") as file:
+        start = file.read(len(MAGIC) + 2)
+        length = int.from_bytes(start[len(MAGIC) :], "little")
+        is_known = start[: len(MAGIC)] == MAGIC and file.read(length).rstrip() == _header(shape)[len(start) :].rstrip()
+        offset = len(start) + length
+        if not is_known or count == 0 or os.fstat(file.fileno()).st_size != offset + 8 * count:
+            return None
+        mapped = mmap(file.fileno(), 0, access=ACCESS_READ)
+    return np.frombuffer(mapped, dtype="<f8", count=count, offset=offset).reshape(shape)
+
+
+MAGIC = b"\x93NUMPY\x01\x00"
+
+
+@lru_cache(maxsize=1024)
+def _header(shape: tuple[int, ...]) -> bytes:
+    """The header of an array of float64, row-major, as NumPy writes it."""
+    file = BytesIO()
+    described = {"descr": "<f8", "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(file, described)
+    return file.getvalue()
 
 
 def _failed(doing: str, error: OSError) -> TaskError:

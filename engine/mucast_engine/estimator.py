@@ -11,17 +11,19 @@ from mucast_engine.failure import TaskError
 # The module that Python imports.
 Library = Literal["sklearn", "xgboost", "lightgbm", "catboost"]
 
+LINEAR_MODULE = "sklearn.linear_model"
+
 # By the model that outputs record: its library, the class, and the module that has the class.
 REGRESSORS: dict[str, tuple[Library, str, str]] = {
     "random_forest": ("sklearn", "RandomForestRegressor", "sklearn.ensemble"),
     "xgboost": ("xgboost", "XGBRegressor", "xgboost"),
     "lightgbm": ("lightgbm", "LGBMRegressor", "lightgbm"),
     "catboost": ("catboost", "CatBoostRegressor", "catboost"),
-    "linear": ("sklearn", "LinearRegression", "sklearn.linear_model"),
-    "ridge": ("sklearn", "Ridge", "sklearn.linear_model"),
-    "lasso": ("sklearn", "Lasso", "sklearn.linear_model"),
-    "elastic_net": ("sklearn", "ElasticNet", "sklearn.linear_model"),
-    "quantile": ("sklearn", "QuantileRegressor", "sklearn.linear_model"),
+    "linear": ("sklearn", "LinearRegression", LINEAR_MODULE),
+    "ridge": ("sklearn", "Ridge", LINEAR_MODULE),
+    "lasso": ("sklearn", "Lasso", LINEAR_MODULE),
+    "elastic_net": ("sklearn", "ElasticNet", LINEAR_MODULE),
+    "quantile": ("sklearn", "QuantileRegressor", LINEAR_MODULE),
 }
 
 # Classes of sklearn.preprocessing.
@@ -50,6 +52,12 @@ def estimator_class(library: str, name: str) -> Any:
         if (its_library, its_name) == (library, name):
             return getattr(importlib.import_module(module), name)
     raise TaskError("internal", f"no regressor {name!r} in {library!r}")
+
+
+def is_linear(spec: dict[str, Any]) -> bool:
+    """Whether the regressor is one of scikit-learn's linear models."""
+    linear = {(library, name) for library, name, module in REGRESSORS.values() if module == LINEAR_MODULE}
+    return (spec["library"], spec["class"]) in linear
 
 
 def make_scaler(name: str) -> Any | None:

@@ -11,5 +11,9 @@ Task = dict[str, Any]
 
 
 def save(folder: Path, name: str, values: Matrix) -> ArrayRef:
-    np.save(folder / name, values)
+    """A file in place of one of the name: an engine may have that mapped, and is ended by SIGBUS where it is cut."""
+    unfinished = folder / f"{name}.new"
+    with unfinished.open("wb") as file:
+        np.save(file, values)
+    unfinished.replace(folder / name)
     return {"ref": str(folder / name), "dtype": "<f8", "shape": list(values.shape), "order": "C"}

@@ -45,3 +45,34 @@ def test_objects_are_never_unpickled(store: ArrayStore, tmp_path: Path) -> None:
     np.save(tmp_path / "o.npy", np.array([{}], dtype=object), allow_pickle=True)
     with pytest.raises(ValueError, match="Python objects"):
         store.read({"ref": "o.npy", "dtype": "<f8", "shape": [1], "order": "C"})
+
+
+@pytest.mark.parametrize("rows", [1, 3, 60_000])
+def test_small_and_large_files_of_either_writer_are_read_as_numpy_reads_them(
+    rows: int, store: ArrayStore, tmp_path: Path
+) -> None:
+    values = np.random.default_rng(rows).normal(size=(rows, 3))
+    ref = save(tmp_path, "x.npy", values)
+    found = store.read(ref)
+    np.testing.assert_array_equal(found, values)
+    assert not found.flags.writeable
+    # A header in other words, such as another version's, says the same.
+    with (tmp_path / "x.npy").open("wb") as file:
+        np.lib.format.write_array(file, values, version=(2, 0))
+    np.testing.assert_array_equal(store.read(ref), values)
+
+
+def test_a_file_that_ends_early_is_refused(store: ArrayStore, tmp_path: Path) -> None:
+    ref = save(tmp_path, "x.npy", np.zeros((40, 3)))
+    whole = (tmp_path / "x.npy").read_bytes()
+    for length in (0, 5, 64, len(whole) - 1, len(whole) - 8):
+        (tmp_path / "x.npy").write_bytes(whole[:length])
+        with pytest.raises((ValueError, EOFError)):
+            store.read(ref)
+
+
+def test_what_is_written_has_the_bytes_that_numpy_writes(store: ArrayStore, tmp_path: Path) -> None:
+    values = np.linspace(-1, 1, 77)
+    store.write("p.npy", values)
+    np.save(tmp_path / "q.npy", values)
+    assert (tmp_path / "p.npy").read_bytes() == (tmp_path / "q.npy").read_bytes()

@@ -194,6 +194,25 @@ def test_what_a_library_raises_is_fit_failed_with_its_words_and_the_rows(
     assert raised.value.data["train"] == [0, 200]
 
 
+@pytest.mark.parametrize("name", ["Ridge", "RandomForestRegressor"])
+@pytest.mark.parametrize(("row", "doing"), [(7, "training on 200 rows"), (250, "predicting 100 rows")])
+def test_a_value_beyond_what_a_regressor_can_take_is_fit_failed(
+    name: str, row: int, doing: str, make_task: Callable[..., Task], store: ArrayStore, tmp_path: Path, x: Matrix
+) -> None:
+    # Finite as a float64: its square is not, nor is it as a float32, by which trees split.
+    x[row, 0] = 1e200
+    scaler = "standard" if name == "Ridge" else "none"
+    task = make_task(
+        spec_of(name), x=save(tmp_path, "x.npy", x), scaler=scaler, fits=[{"train": [0, 200], "predict": [200, 300]}]
+    )
+    if (name, row) == ("Ridge", 250):
+        assert np.isfinite(run(task, store)[0]).all()
+        return
+    with pytest.raises(TaskError, match=rf"^{doing}: .*(infinity|too large)") as raised:
+        run(task, store)
+    assert raised.value.code == "fit_failed"
+
+
 def test_predictions_that_are_not_finite_are_fit_failed(
     make_task: Callable[..., Task], store: ArrayStore, x: Matrix, y: Matrix
 ) -> None:
