@@ -5,9 +5,9 @@ import { availableParallelism } from "node:os";
 import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { reportPath } from "../src/cli/job-report.ts";
+import { outputTable } from "../src/cli/terminal/output-table.ts";
 import { explain, Reporter } from "../src/cli/terminal/reporter.ts";
 import { untilSignal } from "../src/cli/terminal/signals.ts";
-import { table } from "../src/cli/terminal/table.ts";
 import type { OutputBlob } from "../src/contract/output/output-blob.ts";
 import type { ResultRecord } from "../src/contract/output/result-record.ts";
 import { runDlJob } from "../src/jobs/dl/run-dl-job.ts";
@@ -72,8 +72,10 @@ async function run(
 
 /** One column a job; both forecast the same rows. */
 function summary(runs: readonly Run[]): string {
-  const columns = runs.map(columnOf);
-  const rows = columns[0]!.map(([label], i) => [label, ...columns.map((column) => column[i]![1])]);
+  const shown = runs.map(({ seconds, ...run }) => ({
+    ...run,
+    more: [["time", `${seconds.toFixed(1)} s`]] as const,
+  }));
   const paths = runs.map(({ record }) => relative(".", fileURLToPath(record.output_url)));
   const outputs = runs.map(({ name }, i) => `${name}: ${paths[i]}`);
   const reports = runs.map(({ name, report }) => `report of ${name}: ${relative(".", report)}`);
@@ -81,40 +83,7 @@ function summary(runs: readonly Run[]): string {
     "Prove either by running its job once more:",
     `npm run --silent mucast -- replay --output ${paths[0]}`,
   ];
-  return [table(["", ...runs.map(({ name }) => name)], rows), "", ...outputs, ...reports, "", ...proof].join(
-    "\n",
-  );
-}
-
-function columnOf({ output, seconds }: Run): [label: string, value: string][] {
-  const { score, intervals, baselines } = output.metrics;
-  const { cross_section: across, pooled } = score;
-  const { zero, mean } = baselines;
-  return [
-    ["tickers with a forecast", `${Object.keys(output.mu).length} as of ${output.window.as_of}`],
-    ["rows scored, with labels", String(pooled.n)],
-    [`IC (mean of ${across.dates} dates)`, figure(across.ic_mean)],
-    ["RankIC", figure(across.rank_ic_mean)],
-    ["hit rate", percent(pooled.hit_rate)],
-    ["  its standard error", percent(pooled.hit_rate_se)],
-    ["  share of up days", percent(pooled.up_share)],
-    ["  of the historical mean", percent(mean.score.pooled.hit_rate)],
-    ["RMSE", figure(pooled.rmse)],
-    ["  of the zero forecast", figure(zero.score.pooled.rmse)],
-    ["coverage asked", percent(intervals && 1 - intervals.alpha)],
-    ["  got", percent(intervals?.pooled.coverage)],
-    ["  got by split intervals", percent(intervals?.other_methods?.split?.pooled.coverage)],
-    ["says no_skill", output.warnings.some(({ code }) => code === "no_skill") ? "yes" : "no"],
-    ["time", `${seconds.toFixed(1)} s`],
-  ];
-}
-
-function percent(share: number | null | undefined): string {
-  return share == null ? "-" : `${(100 * share).toFixed(1)} %`;
-}
-
-function figure(value: number | null): string {
-  return value === null ? "-" : value.toFixed(4);
+  return [outputTable(shown), "", ...outputs, ...reports, "", ...proof].join("\n");
 }
 
 try {

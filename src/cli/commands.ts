@@ -3,6 +3,7 @@ import { withoutSignature } from "../blob/policy.ts";
 import { MUCAST_VERSION } from "../contract/version.ts";
 import { addAudit } from "./audit.ts";
 import { addDoctor } from "./doctor.ts";
+import { addExport } from "./export.ts";
 import { addKeys } from "./keys.ts";
 import { addMcp } from "./mcp.ts";
 import { addPrepare } from "./prepare.ts";
@@ -12,6 +13,7 @@ import { addRunDlJob, addRunMlJob } from "./run-job.ts";
 import { addSchema } from "./schema.ts";
 import { addServe } from "./serve.ts";
 import { addSetup } from "./setup.ts";
+import { addShow } from "./show.ts";
 import { addValidate } from "./validate.ts";
 
 /** Every command, in the order of the help. README.md has a row for each; a test holds that. */
@@ -22,6 +24,8 @@ const COMMANDS: readonly ((program: Command) => void)[] = [
   addAudit,
   addReplay,
   addReport,
+  addShow,
+  addExport,
   addPrepare,
   addServe,
   addMcp,

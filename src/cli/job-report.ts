@@ -4,7 +4,7 @@ import { shownUrl } from "../blob/policy.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { printable } from "../contract/errors/wording.ts";
 import { problemOf } from "../contract/problems/problem.ts";
-import type { Reading } from "../report/evidence/open-document.ts";
+import type { Reading } from "../outputs/open-document.ts";
 import { writeReport } from "../report/write-report.ts";
 import type { Reporter } from "./terminal/reporter.ts";
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { jsonLines, mucast } from "../../test/end-to-end/command.ts";
-import { mlText } from "../report/data/outputs.testing.ts";
+import { mlText } from "../outputs/outputs.testing.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-report-"));
 after(() => rmSync(folder, { recursive: true }));

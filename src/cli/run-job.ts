@@ -28,6 +28,7 @@ import {
   withJobFlags,
 } from "./job-options.ts";
 import { checkReportPlace, writeJobReport } from "./job-report.ts";
+import { showJob } from "./show.ts";
 import { untilSignal } from "./terminal/signals.ts";
 
 export function addRunMlJob(program: Command): void {
@@ -96,6 +97,10 @@ function addJobCommand(program: Command, job: JobCommand): void {
           return withStatus(run, request, context, attempt, log);
         });
         process.stdout.write(`${JSON.stringify(record)}\n`);
+        if (kind.operation === job.name && process.stderr.isTTY && flags.log === "text" && !flags.quiet) {
+          const reading = { policy, blobUrl: request.blobUrl };
+          await untilSignal((signal) => showJob(record.output_url, { ...reading, signal }, reporter));
+        }
         if (flags.report) {
           await untilSignal((signal) => writeJobReport(record.output_url, { policy, signal }, reporter));
         }

@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { jsonLines, mucast } from "../../test/end-to-end/command.ts";
+import { dlText, mlText } from "../outputs/outputs.testing.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "mucast-export-"));
+after(() => rmSync(folder, { recursive: true }));
+const output = join(folder, "ml_engine_1.json");
+writeFileSync(output, mlText());
+
+test("export writes a table and says how many rows it has; another ending ends with 2, and a faulty output leaves the table that was there", async () => {
+  const out = join(folder, "forecasts.csv");
+  const made = await mucast(["export", "--output", output, "--out", out]);
+  assert.equal(made.code, 0, made.stderr);
+  const lines = readFileSync(out, "utf8").trimEnd().split("\n");
+  assert.deepEqual(jsonLines(made.stdout), [{ export: out, rows: lines.length - 1 }]);
+  const other = join(folder, "forecasts.xlsx");
+  const refused = await mucast(["export", "--output", output, "--out", other]);
+  assert.deepEqual([refused.code, refused.stdout, existsSync(other)], [2, "", false]);
+  assert.match(
+    refused.stderr,
+    /--out must end with \.csv or \.parquet, which says the format, got ".*forecasts\.xlsx"/,
+  );
+  const faulty = join(folder, "faulty.json");
+  const document = JSON.parse(mlText());
+  document.forecasts.AAA.predicted.pop();
+  writeFileSync(faulty, JSON.stringify(document));
+  const failed = await mucast(["export", "--output", faulty, "--out", out]);
+  assert.equal(failed.code, 3, failed.stderr);
+  assert.match(failed.stderr, /forecasts\.AAA\.predicted has 119 values for 120 dates/);
+  assert.equal(readFileSync(out, "utf8").trimEnd().split("\n").length, lines.length);
+});
+
+test("show prints a column for each output", async () => {
+  const network = join(folder, "nn_engine_2.json");
+  writeFileSync(network, dlText());
+  const { code, stdout, stderr } = await mucast(["show", "--output", output, network]);
+  assert.equal(code, 0, stderr);
+  const { metrics } = JSON.parse(mlText());
+  const lines = stdout.split("\n");
+  assert.match(lines[0]!, /^ +ridge +lstm$/);
+  const ic = metrics.score.cross_section.ic_mean.toFixed(4);
+  assert.ok(
+    lines.some((line) => line.startsWith(`IC, mean of the dates `) && line.includes(` ${ic} `)),
+    stdout,
+  );
+});

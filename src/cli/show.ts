@@ -1,0 +1,55 @@
+import type { Command } from "commander";
+import { blobPolicy } from "../blob/policy.ts";
+import { printable } from "../contract/errors/wording.ts";
+import { problemOf } from "../contract/problems/problem.ts";
+import { openDocument, type Reading } from "../outputs/open-document.ts";
+import { modelNameOf, type OutputSummary } from "../outputs/output-summary.ts";
+import { outputTable } from "./terminal/output-table.ts";
+import type { Reporter } from "./terminal/reporter.ts";
+import { untilSignal } from "./terminal/signals.ts";
+
+const HELP = `
+Examples:
+  mucast show --output out/data/ml_engine_42.json
+  mucast show --output ml_engine_42.json --output nn_engine_43.json
+
+stdout carries the table. After a job that runs on a terminal, stderr shows it too, but for --quiet. mucast report draws pictures.`;
+
+export function addShow(program: Command): void {
+  program
+    .command("show")
+    .description("print what outputs are worth, as a table")
+    .requiredOption("--output <location...>", "the output of a job: a path, file: URL or https URL")
+    .addHelpText("after", HELP)
+    .action(async ({ output }: { readonly output: readonly string[] }) => {
+      const reading = { policy: blobPolicy(process.env), blobUrl: process.env.BLOB_URL };
+      process.stdout.write(await untilSignal((signal) => shownTable(output, { ...reading, signal })));
+    });
+}
+
+/**
+ * Writes the table of a job's output to the terminal. The job has succeeded before: where there is no table, a warning says why.
+ * @throws what the signal throws.
+ */
+export async function showJob(outputUrl: string, reading: Reading, reporter: Reporter): Promise<void> {
+  try {
+    process.stderr.write(await shownTable([outputUrl], reading));
+  } catch (error) {
+    reading.signal?.throwIfAborted();
+    const { code, detail } = problemOf(error);
+    reporter.write({ level: "warning", code, message: detail }, printable(`no table: ${code}: ${detail}`));
+  }
+}
+
+/**
+ * The table of stored outputs.
+ * @param locations paths, file: URLs or https URLs.
+ * @throws MucastError of reading one.
+ */
+async function shownTable(locations: readonly string[], reading: Reading): Promise<string> {
+  const outputs: OutputSummary[] = [];
+  // One after the other: a document may fill much of the memory while it is read.
+  for (const location of locations) outputs.push((await openDocument(location, reading)).document);
+  const shown = outputs.map((output) => ({ name: printable(modelNameOf(output)), output }));
+  return `${outputTable(shown)}\n`;
+}

@@ -1,0 +1,103 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { parse } from "csv-parse/sync";
+import { parquetReadObjects } from "hyparquet";
+import { readOutput } from "../client/read-output.ts";
+import type { OutputBlob } from "../contract/output/output-blob.ts";
+import { outputDocument } from "../outputs/open-document.ts";
+import { dlText, mlText } from "../outputs/outputs.testing.ts";
+import { COLUMNS } from "./columns.ts";
+import { type ForecastPart, forecastParts } from "./forecast-parts.ts";
+import { forecastsCsv } from "./forecasts-csv.ts";
+import { forecastsParquet } from "./forecasts-parquet.ts";
+
+type Row = Record<string, string | number | null>;
+
+/** The rows of an output, one obvious line each. */
+function slowRows({ forecasts, cross_validation = {} }: OutputBlob): Row[] {
+  const rows: Row[] = [];
+  const tickers = new Set([...Object.keys(forecasts), ...Object.keys(cross_validation)]);
+  for (const ticker of [...tickers].sort()) {
+    const tested = cross_validation[ticker];
+    for (const [i, date] of (tested?.dates ?? []).entries()) {
+      const fold = tested!.folds.findIndex(
+        ({ test_start, test_end }) => test_start <= date && date <= test_end,
+      );
+      const [predicted, realised] = [tested!.predicted[i]!, tested!.realised[i]!];
+      rows.push({
+        ticker,
+        date,
+        part: "out_of_fold",
+        fold: fold + 1,
+        predicted,
+        lower: null,
+        upper: null,
+        realised,
+      });
+    }
+    const { dates, predicted, lower, upper, realised } = forecasts[ticker]!;
+    for (const [i, date] of dates.entries()) {
+      const ends = { lower: lower[i]!, upper: upper[i]! };
+      rows.push({
+        ticker,
+        date,
+        part: "score",
+        fold: null,
+        predicted: predicted[i]!,
+        ...ends,
+        realised: realised[i]!,
+      });
+    }
+  }
+  return rows;
+}
+
+/** Names that a careless file would break or change. */
+const TICKERS = ['A,"B"', "=1+1", "NA", "a\nb", "é😀"];
+const MARKET = { tickers: TICKERS, fitRows: 120, scoreRows: 30, config: { intervals: {} } };
+const OUTPUTS: readonly (readonly [name: string, text: string])[] = [
+  ["a regressor with intervals", mlText(MARKET)],
+  ["a network, which has no folds", dlText({ ...MARKET, config: {} })],
+  ["one forecast without a return", mlText({ tickers: ["A"], isOpen: true })],
+];
+
+function partsOf(text: string): readonly [OutputBlob, ForecastPart[]] {
+  const output = readOutput(JSON.parse(text));
+  return [output, [...forecastParts(outputDocument("o", "", output))]];
+}
+
+for (const [name, text] of OUTPUTS) {
+  test(`CSV gives back every number, name and date of an output: ${name}`, () => {
+    const [output, parts] = partsOf(text);
+    const [header, ...lines]: string[][] = parse([...forecastsCsv(parts)].join(""));
+    assert.deepEqual(
+      header,
+      COLUMNS.map((column) => column.name),
+    );
+    const value = (cell: string, i: number) => {
+      if (cell === "") return null;
+      return ["text", "date"].includes(COLUMNS[i]!.kind) ? cell : Number(cell);
+    };
+    const found = lines.map((line) =>
+      Object.fromEntries(line.map((cell, i) => [header![i], value(cell, i)])),
+    );
+    assert.deepEqual(found, slowRows(output));
+  });
+
+  test(`Parquet gives back the same, and the same bytes again: ${name}`, async () => {
+    const [output, parts] = partsOf(text);
+    const bytes = await forecastsParquet(parts);
+    const file = bytes.slice().buffer;
+    const rows = await parquetReadObjects({ file });
+    const found = rows.map((row) => ({ ...row, date: (row.date as Date).toISOString().slice(0, 10) }));
+    assert.deepEqual(found, slowRows(output));
+    assert.deepEqual(await forecastsParquet(parts), bytes);
+  });
+}
+
+test("an output without forecasts makes a table without rows", async () => {
+  const [, parts] = partsOf(mlText({ tickers: [] }));
+  assert.equal([...forecastsCsv(parts)].join(""), `${COLUMNS.map(({ name }) => name).join(",")}\n`);
+  const file = (await forecastsParquet(parts)).slice().buffer;
+  assert.deepEqual(await parquetReadObjects({ file }), []);
+});
