@@ -6,7 +6,7 @@ import { type FileRun, runConcurrently, runTestFiles, type Starts } from "./test
 const CORES = availableParallelism();
 
 /** A file that starts something keeps half a core busy: the rest of the time it waits. */
-const AT_A_TIME = CORES + 2;
+const AT_A_TIME = CORES + 3;
 
 /** A check, or the tests of a process. @returns the names of what failed. */
 type Work = () => Promise<string[]>;

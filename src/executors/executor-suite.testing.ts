@@ -93,22 +93,6 @@ export function testExecutor(
         await trial.checkLeft(tried, end);
       });
 
-      test("an attempt that is started twice, or adopted while it runs, is one execution", async () => {
-        const tried = await start(trial, executor, "succeeds");
-        const { order, execution } = tried;
-        const again = await executor.start(order, new RecordingListener());
-        const adopted = await executor.adopt(order, execution.handle, new RecordingListener());
-        assert.deepEqual([again.handle, adopted?.handle], [execution.handle, execution.handle]);
-        await trial.finish(tried);
-        const ends = await Promise.all([execution.ended, again.ended, adopted!.ended]);
-        assert.deepEqual(
-          ends.map(({ kind }) => kind),
-          ["succeeded", "succeeded", "succeeded"],
-        );
-        await trial.checkLeft(tried, ends[0]);
-        execution.stop("canceled");
-      });
-
       test("the handle of no execution, or of another executor's, is not adopted", async () => {
         for (const handle of ["", "1-1", "ml-worker-job/ml-worker-job-gone", '{"pid":1}'])
           assert.equal(
@@ -117,6 +101,26 @@ export function testExecutor(
           );
       });
     });
+
+    test("an attempt that is started twice, or adopted while it runs, is one execution", () =>
+      withTrial(openTrial, async (trial, open) => {
+        const executor = await open();
+        const tried = await start(trial, executor, "goes on");
+        const { order, execution } = tried;
+        const again = await executor.start(order, new RecordingListener());
+        const adopted = await executor.adopt(order, execution.handle, new RecordingListener());
+        assert.deepEqual([again.handle, adopted?.handle], [execution.handle, execution.handle]);
+        await trial.amid(tried);
+        // Each is stopped by its own service, which knows why it ends.
+        for (const one of [execution, again, adopted!]) one.stop("canceled");
+        const ends = await Promise.all([execution.ended, again.ended, adopted!.ended]);
+        for (const end of ends) {
+          assert.ok(end.kind === "failed", JSON.stringify(end));
+          assert.equal(end.problem.code, "canceled");
+        }
+        await trial.checkLeft(tried, ends[0]);
+        execution.stop("canceled");
+      }));
 
     for (const reason of ["canceled", "timed_out"] as const) {
       test(`one that is stopped for ${reason} ends as failed with that code, once nothing of it runs`, () =>

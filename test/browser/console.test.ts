@@ -6,7 +6,7 @@ import { MucastError } from "../../src/contract/errors/errors.ts";
 import type { AuditBlob } from "../../src/contract/output/audit-blob.ts";
 import type { EpochPoint } from "../../src/contract/output/job-events.ts";
 import { problemOf } from "../../src/contract/problems/problem.ts";
-import { mlText } from "../../src/report/data/outputs.testing.ts";
+import { mlText } from "../../src/outputs/outputs.testing.ts";
 import { FakeIssuer } from "../../src/service/auth/fake-issuer.testing.ts";
 import { VERDICT } from "../../src/service/http/openapi/examples.ts";
 import { hold, release } from "../service/core.testing.ts";

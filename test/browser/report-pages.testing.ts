@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { dlText, mlText } from "../../src/report/data/outputs.testing.ts";
+import { dlText, mlText } from "../../src/outputs/outputs.testing.ts";
 import { reported } from "../../src/report/data/reported.testing.ts";
 import { page } from "../../src/report/page/page.ts";
 

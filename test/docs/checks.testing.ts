@@ -179,6 +179,12 @@ export const CHECKS: readonly Entry[] = [
   ["docs/replay.md", "ml_engine_42.json: differs", EYE],
   ["docs/replay.md", "ml_engine_44.json: differs", EYE],
   ["docs/replay.md", "ml_engine_42.json: cannot be replayed", EYE],
+  // Its own test runs what stands there: test/portfolio.test.ts.
+  ["docs/portfolio.md", "/** Prints what an optimizer", EYE],
+  ["docs/portfolio.md", "import json", PYTHON],
+  ["docs/portfolio.md", "mucast export", SYNTAX],
+  ["docs/portfolio.md", "python3 -m venv", SYNTAX],
+  ["docs/portfolio.md", "20 tickers as of", EYE],
   ["docs/report.md", "mucast report", SYNTAX],
   ["docs/releasing.md", "npm pack --dry-run", SYNTAX],
   ["docs/semantics.md", " close of day", EYE],

@@ -19,6 +19,12 @@ const OWN =
 /** One job at a time, so that no second job process loads its libraries; and a drain that waits for none. */
 export const ONE_JOB = { MUCAST_CORES: "1", MUCAST_CONCURRENT_JOBS: "1", MUCAST_DRAIN_SECONDS: "0" };
 
+/**
+ * V8 runs PGlite as its first compiler leaves it. Compiling it anew takes most of a second of a processor at each start,
+ * more than the statements of a test. The test of the package starts its service without this.
+ */
+const UNOPTIMISED = "--liftoff-only";
+
 /** Reads what an engine is told, and answers nothing; it ends as an engine does, with its input. */
 const SILENT = "#!/bin/sh\nexec cat >/dev/null\n";
 
@@ -104,7 +110,7 @@ export async function launchServe(options: ServeOptions = {}): Promise<Serving> 
   await mkdir(temporary, { recursive: true });
   const port = options.port ?? (await claimPort());
   const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !OWN.test(name)));
-  const words = [...through, process.execPath, MAIN, "serve", "--port", String(port)];
+  const words = [...through, process.execPath, UNOPTIMISED, MAIN, "serve", "--port", String(port)];
   if (!args.includes("--data-dir")) words.push("--data-dir", dataDir);
   const child = spawn(words[0]!, [...words.slice(1), ...args], {
     cwd: ROOT,

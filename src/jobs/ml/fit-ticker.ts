@@ -1,4 +1,3 @@
-import { rmSync } from "node:fs";
 import { join } from "node:path";
 import type { MlSettings } from "../../contract/config/ml-settings.ts";
 import type { ErrorCode } from "../../contract/errors/error-codes.ts";
@@ -6,7 +5,7 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import { counted } from "../../contract/errors/wording.ts";
 import type { Failure } from "../../contract/problems/failures.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
-import { type ArrayRef, readNpy, writeNpy } from "../../engine/npy.ts";
+import { type ArrayRef, readNpy, removeArray, writeNpy } from "../../engine/npy.ts";
 import type { EnginePool } from "../../engine/pool/pool.ts";
 import type { FitPredictResult } from "../../engine/pool/protocol.ts";
 import { concatenate } from "../../evaluate/forecast-rows.ts";
@@ -81,12 +80,19 @@ interface TickerMatrix {
 function writeTickerMatrix(panel: TickerPanel, workFolder: string, index: number): TickerMatrix {
   const k = panel.columns.length;
   const rows = [...panel.fit, ...panel.score];
-  const x = new Float64Array(rows.length * k);
-  for (const [to, from] of rows.entries()) x.set(panel.x.subarray(from * k, (from + 1) * k), to * k);
   return {
-    x: writeNpy(join(workFolder, `x${index}.npy`), x, [rows.length, k]),
+    x: writeNpy(join(workFolder, `x${index}.npy`), rowsOf(panel.x, k, rows), [rows.length, k]),
     y: writeNpy(join(workFolder, `y${index}.npy`), fitLabels(panel), [panel.fit.length]),
   };
+}
+
+/** @param x shape (m, k); @returns shape (rows, k), a view where the rows follow each other in x, which is so of most tickers. */
+function rowsOf(x: Float64Array, k: number, rows: readonly number[]): Float64Array {
+  const first = rows[0] ?? 0;
+  if (rows.every((row, i) => row === first + i)) return x.subarray(first * k, (first + rows.length) * k);
+  const taken = new Float64Array(rows.length * k);
+  for (const [to, from] of rows.entries()) taken.set(x.subarray(from * k, (from + 1) * k), to * k);
+  return taken;
 }
 
 /** A panel without its features, and what these show. */
@@ -124,7 +130,7 @@ async function fitMatrix(
   } finally {
     await Promise.allSettled(tasks);
     timings.finish(panel.ticker);
-    for (const file of files) rmSync(file, { force: true });
+    for (const file of files) removeArray(file);
   }
 }
 

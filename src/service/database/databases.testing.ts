@@ -5,6 +5,7 @@ import { after, before, describe } from "node:test";
 import { copyNewDatabase } from "../../../test/servers/database-template.testing.ts";
 import { type Postgres, startPostgres } from "../../../test/servers/postgres.testing.ts";
 import { type Database, openDatabase } from "./database.ts";
+import { migrate } from "./schema.ts";
 
 /** A database of each kind, for the same tests on both. */
 export interface TestDatabase {
@@ -30,18 +31,41 @@ export function withQuery(
   };
 }
 
+/** Opened with the first tests of this process that need it, and closed after the last. */
+let embedded: Promise<{ readonly folder: string; readonly database: Database }> | undefined;
+let server: Promise<Postgres> | undefined;
+
+after(async () => {
+  const opened = await embedded;
+  await opened?.database.close();
+  if (opened) rmSync(opened.folder, { recursive: true, force: true });
+  await (await server)?.stop();
+});
+
+/** PGlite takes a second of a processor to open a new database, so that the tests of a process share one, with new tables for each. */
+async function emptyEmbedded(): Promise<Database> {
+  if (embedded) {
+    const { database } = await embedded;
+    await database.exec("drop schema mucast cascade; create schema mucast");
+    await migrate(database);
+    return database;
+  }
+  embedded = openEmbedded();
+  return (await embedded).database;
+}
+
+async function openEmbedded(): Promise<{ folder: string; database: Database }> {
+  const folder = mkdtempSync(join(tmpdir(), "mucast-database-"));
+  await copyNewDatabase(folder);
+  return { folder, database: await openDatabase({ databaseUrl: undefined, dataDir: folder }) };
+}
+
 /** Declares the same tests for PGlite and for a real PostgreSQL server. */
 export function onEachDatabase(declare: (tested: TestDatabase) => void): void {
   describe("on PGlite", () => {
-    const folder = mkdtempSync(join(tmpdir(), "mucast-database-"));
     let database: Database;
     before(async () => {
-      await copyNewDatabase(folder);
-      database = await openDatabase({ databaseUrl: undefined, dataDir: folder });
-    });
-    after(async () => {
-      await database.close();
-      rmSync(folder, { recursive: true, force: true });
+      database = await emptyEmbedded();
     });
     declare({
       kind: "pglite",
@@ -50,19 +74,17 @@ export function onEachDatabase(declare: (tested: TestDatabase) => void): void {
     });
   });
   describe("on PostgreSQL", () => {
-    let server: Postgres;
     let url: string;
     let database: Database;
     const others: Database[] = [];
     before(async () => {
-      server = await startPostgres();
-      url = await server.newDatabase();
+      server ??= startPostgres();
+      url = await (await server).newDatabase();
       database = await openDatabase({ databaseUrl: url, dataDir: "" });
     });
     after(async () => {
       for (const other of others) await other.close();
       await database.close();
-      await server.stop();
     });
     declare({
       kind: "postgres",

@@ -14,7 +14,7 @@ import { stillRunning, treeOf } from "../../../test/service/processes.testing.ts
 import { openStore } from "../../blob/open-store.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { jobEnvironment } from "../../executors/process/job-environment.ts";
-import { mlText } from "../../report/data/outputs.testing.ts";
+import { mlText } from "../../outputs/outputs.testing.ts";
 import { drawReport } from "../../report/write-report.ts";
 import type { PreparedFiles, PrepareOrder, ReportOrder } from "./messages.ts";
 import { type ProcessLimits, runProcess } from "./run-process.ts";
