@@ -1,55 +1,40 @@
-"""The slots of the gateway and what happens in them: a task's start, its answer, its end, and what time brings."""
+"""The slots of the gateway and what happens in them: a task's start, its answer and its end."""
 
-import threading
 import time
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from mucast_engine.arrays import ArrayStore, Message
 from mucast_engine.cluster.answers import Answer, read_answer, read_refusal, read_told, was_raised_on_node
 from mucast_engine.cluster.cancels import Cancels
+from mucast_engine.cluster.deaths import Deaths
 from mucast_engine.cluster.depletion import Depletion
 from mucast_engine.cluster.endings import CANCELED, OVER_MEMORY, ending_of, has_lost_array
-from mucast_engine.cluster.fault import ConnectionLostError, unavailable
+from mucast_engine.cluster.fault import ConnectionLostError
 from mucast_engine.cluster.hearing import Hearing
-from mucast_engine.cluster.muster import NODE_LOST, Caller, Muster
+from mucast_engine.cluster.muster import Caller, Muster
 from mucast_engine.cluster.node import fingerprint
+from mucast_engine.cluster.placement import avoided, fitted
+from mucast_engine.cluster.relay_poll import RelayPoll
 from mucast_engine.cluster.requests import TaskRequest
-from mucast_engine.cluster.runs import (
-    DELAYED_SECONDS,
-    PLACEMENT_SECONDS,
-    SILENT_SECONDS,
-    Attempt,
-    Death,
-    Run,
-    Runs,
-)
+from mucast_engine.cluster.runs import SILENT_SECONDS, Attempt, Run, Runs
 from mucast_engine.cluster.sender import Sender
 from mucast_engine.cluster.session import Session, lost
 from mucast_engine.cluster.signs import Signs
+from mucast_engine.cluster.waiting import WaitingTasks
 from mucast_engine.failure import TaskError
 
-# What the caller gets of progress comes in at most ten batches a second.
-POLL_PAUSE_SECONDS = 0.1
-POLL_SECONDS = 5.0
 # Where the end of a killed task is not told by then, its node does not answer; the task ends itself there.
 KILL_SECONDS = 3.0
-# How long after an attempt's death the head may take to say whether its node was lost.
-VERDICT_SECONDS = 2.0
 # Of the object store of the head: arrays of tasks that wait or run must find room besides.
 KEPT_SHARE = 0.5
-# No node has begun a task for so long: those that give no sign either are taken to be frozen.
-STUCK_SECONDS = 75.0
-# Between two lines of the log about tasks that wait for a core.
-DELAYED_AGAIN_SECONDS = 60.0
 # How often the arrays of a task are put again that were gone from the cluster, before that counts as a failed attempt.
 LOST_ARRAYS = 3
 # After Ray has ended tasks for want of memory, which takes a while to be free: what begins before is ended too.
 MEMORY_PAUSE_SECONDS = 5.0
-# Of a GPU, for the task that only asks whether there is one.
-GLANCE = 0.01
+# Of the names that one message lists.
+LISTED = 20
 
 
 class Dispatch:
@@ -69,14 +54,13 @@ class Dispatch:
         self._folder = folder
         self._store = ArrayStore(folder)
         self._runs = Runs()
-        self._deaths: list[Death] = []
-        self._polled = 0.0
         self._slots = 0
         self._was_full = self._clock()
         """When every slot was last known to be at work: the tasks ahead have to wait then."""
         self._cancels = Cancels(self._cancel_at_cluster, clock)
+        self._deaths = Deaths(muster, self._probe, self.end_slot, clock)
         self._signs = Signs(self._ask_for_sign, clock)
-        self._delayed_at = -DELAYED_AGAIN_SECONDS
+        self._waiting = WaitingTasks(muster, self, self._signs, emit)
         self._depletion = Depletion(lambda words: emit({"event": "delayed", "message": words}))
         self.hearing = Hearing(clock)
         self._sender: Sender | None = None
@@ -90,7 +74,8 @@ class Dispatch:
         self._fingerprint = fingerprint(self.muster.shared)
         self.muster.watch(self._on_nodes, self._on_look)
         self.hearing.note_answer()
-        self._poll()
+        self._poll = RelayPoll(self.session, self._sender, self._loop, self._on_told, self._clock)
+        self._poll.ask()
 
     def start(self, worker: int) -> None:
         """A slot needs no process: it is there at once."""
@@ -105,21 +90,21 @@ class Dispatch:
         if run.needs_whole_node:
             run.held_until = self._clock() + MEMORY_PAUSE_SECONDS
         else:
-            self._send(run)
+            self.send(run)
 
     def kill(self, worker: int) -> None:
         if worker not in self._runs:
             return
         run = self._runs[worker]
         if run is None:
-            self._end_slot(worker, None, CANCELED)
+            self.end_slot(worker, None, CANCELED)
             return
         run.killed = self._clock()
         for attempt in list(run.attempts.values()):
             if not self._cancel(attempt):
                 del run.attempts[attempt.key]
         if not run.attempts:
-            self._end_slot(worker, None, CANCELED)
+            self.end_slot(worker, None, CANCELED)
 
     def tick(self) -> None:
         """What is due now. Raises ConnectionLostError, and ClusterError where a task cannot be placed in time."""
@@ -129,7 +114,7 @@ class Dispatch:
         self.hearing.check(self._sender.putting if self._sender else 0)
         for run, attempt in [] if self.hearing.is_deaf else self._runs.silent(now):
             self._give_up(run, attempt, f"its node did not answer for {SILENT_SECONDS:.0f} s")
-        self._settle_deaths(now)
+        self._deaths.settle()
         self._depletion.check(self.muster.membership, now)
         if self._runs.running() >= self.muster.membership.slots:
             self._was_full = now
@@ -139,35 +124,22 @@ class Dispatch:
             elif run.held_until is not None:
                 self._send_held(run, now)
             elif run.begun is None:
-                self._look_after_waiting(worker, run, now)
+                self._waiting.look_after(worker, run, self._was_full, now)
         self._start_second(now)
 
     def _send_held(self, run: Run, now: float) -> None:
         if run.held_until is not None and now >= run.held_until:
             run.held_until = None
-            self._send(run)
+            self.send(run)
 
-    def _fitted(self, run: Run) -> TaskRequest:
-        """No more cores than the largest node has now; a look for GPUs goes to a node that has one.
-
-        One that Ray ended for want of memory gets a whole node: Ray ends all tasks of a node, whichever holds it.
-        """
-        asked, membership = run.asked, self.muster.membership
-        if not membership.members:
-            return asked
-        most = float(int(membership.most_cpus))
-        gpus = asked.gpus
-        if asked.kind == "device" and gpus == 0 and any(node.gpus for node in membership.members):
-            gpus = GLANCE
-        return asked._replace(cpus=most if run.needs_whole_node else min(asked.cpus, most), gpus=gpus)
-
-    def _send(self, run: Run, besides: frozenset[str] = frozenset()) -> None:
+    def send(self, run: Run, besides: frozenset[str] = frozenset()) -> None:
+        """Starts one more attempt, on none of the nodes `besides`."""
         assert self._sender is not None
         if not run.attempts:
-            run.request = self._fitted(run)
+            run.request = fitted(self.muster.membership, run)
         request = run.request
-        avoided = self._avoided(request) | besides
-        attempt = run.attempt(self._clock(), avoided)
+        avoid = avoided(self.muster.membership, request) | besides
+        attempt = run.attempt(self._clock(), avoid)
         message = {
             "key": attempt.key,
             "engine": self.muster.spec,
@@ -179,20 +151,13 @@ class Dispatch:
             message,
             request,
             request.cpus,
-            sorted(avoided),
+            sorted(avoid),
             still_wanted=lambda: not attempt.is_withdrawn,
             claim=attempt.claim,
             taken=lambda handle: self._loop.call(lambda: self._on_taken(attempt, handle)),
             done=lambda answer: self._loop.call(lambda: self._on_answer(attempt, answer)),
             failed=lambda error: self._loop.call(lambda: self._on_answer(attempt, error)),
         )
-
-    def _avoided(self, request: TaskRequest) -> frozenset[str]:
-        """The nodes that it may not go to, as things are."""
-        membership = self.muster.membership
-        if request.node is None:
-            return membership.avoid
-        return membership.avoid | {node.id for node in membership.members if node.name != request.node}
 
     def _on_taken(self, attempt: Attempt, handle: Any) -> None:
         attempt.take(handle, self._clock())
@@ -243,7 +208,18 @@ class Dispatch:
     def _send_again(self, run: Run, attempt: Attempt) -> None:
         """In place of an attempt whose end says nothing about the task."""
         del run.attempts[attempt.key]
-        self._send(run)
+        self.send(run)
+
+    def replace(self, run: Run, attempt: Attempt) -> None:
+        """Ends an attempt that no node has begun, and starts another in its place."""
+        self._cancel(attempt)
+        self._send_again(run, attempt)
+
+    def withdraw_all(self, run: Run) -> None:
+        """Ends every attempt; none of them is waited for."""
+        for attempt in run.attempts.values():
+            self._cancel(attempt)
+        run.attempts.clear()
 
     def _finish(self, worker: int, run: Run, attempt: Attempt, answer: Answer) -> None:
         """The first answer counts: those of other attempts would be the same."""
@@ -266,10 +242,9 @@ class Dispatch:
 
     def _free(self, worker: int, run: Run, answered: Attempt | None) -> None:
         """Leaves the slot without a task, and ends the attempts that are not needed any more."""
-        for attempt in run.attempts.values():
-            if attempt is not answered:
-                self._cancel(attempt)
-        run.attempts.clear()
+        if answered is not None:
+            run.attempts.pop(answered.key, None)
+        self.withdraw_all(run)
         self._runs.free(worker)
 
     def _lose(self, worker: int, run: Run, attempt: Attempt, reason: str) -> None:
@@ -280,38 +255,24 @@ class Dispatch:
         if reason == OVER_MEMORY:
             self._runs.note_over_memory(run.request)
         if run.killed is not None:
-            self._end_slot(worker, attempt.node, CANCELED)
+            self.end_slot(worker, attempt.node, CANCELED)
         elif reason:
-            self._end_slot(worker, attempt.node, reason)
+            self.end_slot(worker, attempt.node, reason)
         else:
-            self._deaths.append(Death(worker, attempt, "its process was killed", self._clock()))
-            self._probe(attempt.node)
+            self._deaths.add(worker, attempt)
 
-    def _probe(self, id: str | None) -> None:
-        """Asks the head whether the node still takes connections."""
-        node = self.muster.membership.nodes.get(id or "")
-        if node is not None and self._sender is not None:
-            place = {node.id: (node.address, node.port)}
-            self._sender.call(lambda: self.session.reach(place, partial(self._hand_verdict, node.id)))
+    def _probe(self, id: str, tell: Callable[[bool], None]) -> None:
+        """Has the head try a connection to the node. A head that cannot say takes it to be there."""
+        node = self.muster.membership.nodes.get(id)
+        if node is None:
+            return
+        place = {id: (node.address, node.port)}
 
-    def _hand_verdict(self, id: str, found: Any) -> None:
-        self._loop.call(lambda: self._on_verdict(id, not isinstance(found, dict) or found.get(id) is True))
+        def done(found: Any) -> None:
+            self._loop.call(lambda: tell(not isinstance(found, dict) or found.get(id) is True))
 
-    def _on_verdict(self, id: str, is_there: bool) -> None:
-        if not is_there:
-            self.muster.lose(id, NODE_LOST)
-        self._settle_deaths(self._clock(), known=id)
-
-    def _settle_deaths(self, now: float, known: str | None = None) -> None:
-        """Tells the ends of tasks whose nodes are known to live or to be lost; after a while those of the others."""
-        membership = self.muster.membership
-        for death in self._deaths[:]:
-            node = death.attempt.node
-            is_lost = node is not None and node not in {member.id for member in membership.members}
-            if is_lost or (node is not None and node == known) or now - death.at > VERDICT_SECONDS:
-                self._deaths.remove(death)
-                lost_words = f"the node {membership.name_of(node or '')} was lost"
-                self._end_slot(death.worker, node, lost_words if is_lost else death.reason)
+        assert self._sender is not None
+        self._sender.call(lambda: self.session.reach(place, done))
 
     def _give_up(self, run: Run, attempt: Attempt, reason: str) -> None:
         """An attempt on a node that does not answer: its end cannot be waited for."""
@@ -339,70 +300,7 @@ class Dispatch:
         assert run.killed is not None
         if now - run.killed > KILL_SECONDS:
             nodes = [attempt.node for attempt in run.attempts.values()]
-            self._end_slot(worker, nodes[0] if nodes else None, f"{CANCELED}; its node does not answer")
-
-    def _look_after_waiting(self, worker: int, run: Run, now: float) -> None:
-        """A task that no node has begun: for want of a node that can hold it, or of one that answers."""
-        request, membership = run.request, self.muster.membership
-        if request.node is not None and all(node.name != request.node for node in membership.members):
-            for attempt in run.attempts.values():
-                self._cancel(attempt)
-            self._end_slot(worker, None, f"the node {request.node} takes no tasks any more")
-            return
-        if membership.can_hold(request.cpus, request.gpus, besides=self._avoided(request)):
-            run.unplaceable_since = None
-            for attempt in list(run.attempts.values()):
-                if attempt.waits_since is not None:
-                    self._look_after_unbegun(run, attempt, max(attempt.waits_since, self._was_full), now)
-            return
-        fitted = self._fitted(run)
-        if fitted != request and membership.can_hold(fitted.cpus, fitted.gpus, besides=self._avoided(fitted)):
-            for attempt in list(run.attempts.values()):
-                self._cancel(attempt)
-                del run.attempts[attempt.key]
-            self._send(run)  # The largest node is another one than it was.
-            return
-        if run.unplaceable_since is None:
-            run.unplaceable_since = now
-        needs = _needs(request)
-        waited = now - run.unplaceable_since
-        if waited > PLACEMENT_SECONDS:
-            raise unavailable(
-                f"no node of the cluster can hold a task that needs {needs}, for {PLACEMENT_SECONDS:.0f} s",
-                cpus=request.cpus,
-                gpus=request.gpus,
-            )
-        if waited > DELAYED_SECONDS and not run.is_delayed:
-            run.is_delayed = True
-            message = f"a task waits for a node that has {needs} (for {PLACEMENT_SECONDS:.0f} s at most)"
-            self._emit({"event": "delayed", "id": request.id, "message": message})
-
-    def _look_after_unbegun(self, run: Run, attempt: Attempt, since: float, now: float) -> None:
-        """Ray has the attempt, and some node could hold it."""
-        request, membership = run.request, self.muster.membership
-        if now - since > DELAYED_SECONDS:
-            self._signs.ask([node.id for node in membership.members])
-            self._say_that_it_waits(run, now)
-        if now - since > STUCK_SECONDS and not self.hearing.is_deaf:
-            for node in self._signs.silent([node.id for node in membership.members], since):
-                self.muster.leave_out(node, "it does not answer")
-            attempt.waits_since = now
-        # Ray still takes it to nodes that were left out since, and never to those that were admitted again.
-        avoided = self._avoided(request)
-        is_held_back = not membership.can_hold(request.cpus, request.gpus, besides=attempt.avoided)
-        if is_held_back or (attempt.waits_since == now and not avoided <= attempt.avoided):
-            self._cancel(attempt)
-            self._send_again(run, attempt)
-
-    def _say_that_it_waits(self, run: Run, now: float) -> None:
-        if run.is_delayed or now - self._delayed_at < DELAYED_AGAIN_SECONDS:
-            return
-        run.is_delayed, self._delayed_at = True, now
-        words = (
-            f"a task waits for {_needs(run.request)} to be free; a node that does not answer for {STUCK_SECONDS:.0f} s "
-            "gets no more tasks"
-        )
-        self._emit({"event": "delayed", "id": run.request.id, "message": words})
+            self.end_slot(worker, nodes[0] if nodes else None, f"{CANCELED}; its node does not answer")
 
     def _ask_for_sign(self, node: str, tell: Callable[[bool], None]) -> None:
         """On another thread, since Ray may keep it waiting."""
@@ -420,9 +318,9 @@ class Dispatch:
             nodes = frozenset(attempt.node for attempt in slow.attempts.values() if attempt.node is not None)
             if any(node.id not in nodes for node in self.muster.membership.members):
                 slow.is_doubled = True
-                self._send(slow, nodes)
+                self.send(slow, nodes)
 
-    def _end_slot(self, worker: int, node: str | None, reason: str) -> None:
+    def end_slot(self, worker: int, node: str | None, reason: str) -> None:
         self._runs.end(worker)
         name = None if node is None else self.muster.membership.name_of(node)
         self._emit({"event": "worker_exited", "worker": worker, "node": name, "reason": reason})
@@ -448,22 +346,7 @@ class Dispatch:
     def _send_unbegun_again(self) -> None:
         """Ray may have taken them to a node that is gone, and would keep them there until it learns of that."""
         for run, attempt in self._runs.unbegun():
-            self._cancel(attempt)
-            self._send_again(run, attempt)
-
-    def _poll(self) -> None:
-        self._polled = self._clock()
-        assert self._sender is not None
-        self._sender.call(self._ask_relay)  # A head that does not answer blocks it.
-
-    def _ask_relay(self) -> None:
-        try:
-            self.session.poll(POLL_SECONDS, self._hand_told)
-        except Exception as error:
-            self._hand_told(error)
-
-    def _hand_told(self, told: Any) -> None:
-        self._loop.call(lambda: self._on_told(told))
+            self.replace(run, attempt)
 
     def _on_told(self, told: Any) -> None:
         if isinstance(told, Exception):
@@ -475,27 +358,9 @@ class Dispatch:
             found = self._runs.of(key)
             if found is not None and self._note(found[1].attempts[key], node):
                 self._tell_progress(found[1], first, updates)
-            for death in self._deaths:
-                if death.attempt.key == key and death.attempt.node is None:
-                    death.attempt.hear(node, self._clock())
-                    self._probe(node)
-        self._poll_later()
-
-    def _poll_later(self) -> None:
-        pause = max(0.0, POLL_PAUSE_SECONDS - (self._clock() - self._polled))
-        timer = threading.Timer(pause, lambda: self._loop.call(self._poll))
-        timer.daemon = True
-        timer.start()
+            self._deaths.hear(key, node)
 
     def _tell_progress(self, run: Run, first: int, updates: list[Message]) -> None:
         if run.killed is None:
             for update in run.new_updates(first, updates):
                 self._emit({**update, "id": run.request.id, "event": "progress"})
-
-
-def _needs(request: TaskRequest) -> str:
-    cores = "a core" if request.cpus == 1 else f"{request.cpus:g} cores"
-    return cores + (f" and {request.gpus:g} GPUs" if request.gpus else "")
-
-
-LISTED = 20

@@ -6,7 +6,7 @@ Times are of one clock, in seconds.
 import hashlib
 import threading
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from mucast_engine.arrays import Message
 from mucast_engine.cluster.requests import TaskRequest
@@ -240,12 +240,3 @@ def _patience(durations: list[float]) -> float:
 def _digest(request: TaskRequest) -> bytes:
     """Of a task, whichever attempt of the pool it is: no two name the same file for their predictions."""
     return hashlib.sha256(request.text).digest()
-
-
-class Death(NamedTuple):
-    """An attempt that ended without an answer, until it is known whether its node was lost with it."""
-
-    worker: int
-    attempt: Attempt
-    reason: str
-    at: float

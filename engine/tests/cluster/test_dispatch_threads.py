@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 from cluster_tasks import QUICK, fit_task
-from test_dispatch import FakeMuster, FakeSession, result_of
+from stage import FakeMuster, FakeSession, result_of
 
 from mucast_engine.arrays import Message
 from mucast_engine.cluster.dispatch import Dispatch

@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 from cluster_tasks import QUICK, fit_task
-from test_dispatch import AtOnce, FakeSession
+from stage import AtOnce, FakeSession
 
 from mucast_engine.arrays import Message
 from mucast_engine.cluster.requests import TaskRequest, read_task
