@@ -180,6 +180,7 @@ export const TOGETHER: readonly (readonly string[])[] = [
     "test/end-to-end/failing-tickers.test.ts",
     "test/end-to-end/joint-networks.test.ts",
     "test/end-to-end/network-bytes.test.ts",
+    "test/end-to-end/network-ensembles.test.ts",
     "test/end-to-end/network-processes.test.ts",
     "test/end-to-end/network-scalers.test.ts",
     "test/end-to-end/networks-see-no-future.test.ts",

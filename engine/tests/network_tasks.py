@@ -54,6 +54,7 @@ def task_of(architecture: str, training: dict[str, Any], spec: dict[str, Any], c
         "scaler": "standard",
         "lookback": LOOKBACK,
         "seed": 42,
+        "member": 0,
         "device": "cpu",
         **changes,
     }

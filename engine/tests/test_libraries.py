@@ -89,7 +89,7 @@ def save(name, values):
 x, rows = save("x.npy", rng.standard_normal((80, 3))), numpy.arange(3, 80, dtype=numpy.float64)
 labels = 0.01 * rng.standard_normal(60)
 task = {
-    "lookback": 4, "seed": 1, "device": "cpu", "scaler": "robust", "threads": 1,
+    "lookback": 4, "seed": 1, "member": 0, "device": "cpu", "scaler": "robust", "threads": 1,
     "predictions": {"ref": str(folder / "p.npy")},
     "parts": {"train": 50, "validate": 10, "predict": len(rows) - 60},
     "training": {"epochs": 2, "batch_size": 16, "learning_rate": 1e-3, "patience": 2, "optimizer": "adam",

@@ -27,6 +27,8 @@ TRAIN, FITTED = PARTS["train"], PARTS["train"] + PARTS["validate"]
 WINDOWS = 200
 # SHA-256 of "42", "AAA" and "weights" with zero bytes between them: its first 8 bytes, little-endian, halved.
 DOCUMENTED_SEED = 6770337401143509827
+# The same with a zero byte and "1" behind them.
+DOCUMENTED_SEED_OF_MEMBER_1 = 6444686675080786907
 
 
 def without_time(result: Message) -> Message:
@@ -45,8 +47,8 @@ def test_the_same_task_gives_the_same_bytes(architecture: str, tmp_path: Path, s
     assert once() == first
 
 
-@pytest.mark.parametrize("changes", [{"seed": 43}, {"ticker": "BBB"}])
-def test_another_seed_or_ticker_gives_another_network(
+@pytest.mark.parametrize("changes", [{"seed": 43}, {"ticker": "BBB"}, {"member": 1}])
+def test_another_seed_ticker_or_member_gives_another_network(
     changes: dict[str, Any], tmp_path: Path, store: ArrayStore
 ) -> None:
     one, _, _ = run(ticker_task(tmp_path, "mlp"), store)
@@ -54,14 +56,25 @@ def test_another_seed_or_ticker_gives_another_network(
     assert (one != other).all()
 
 
-def test_seeds_of_all_purposes_differ_and_stay_what_they_are() -> None:
+@pytest.mark.parametrize("architecture", JOINT)
+def test_another_member_is_another_joint_network(architecture: str, tmp_path: Path, store: ArrayStore) -> None:
+    (one, _, _), (other, _, _) = (run(joint_task(tmp_path, architecture, member=member), store) for member in (0, 1))
+    assert (np.isnan(one) | (one != other)).all()
+
+
+def test_seeds_of_all_purposes_and_members_differ_and_stay_what_they_are() -> None:
     names = [
-        (seed, ticker, purpose) for seed in (1, 11) for ticker in ("A", "1A", "") for purpose in ("weights", "order")
+        (seed, ticker, purpose, member)
+        for seed in (1, 11)
+        for ticker in ("A", "1A", "")
+        for purpose in ("weights", "order")
+        for member in (0, 1, 11)
     ]
     seeds = {derive_seed(*name) for name in names}
     assert len(seeds) == len(names)
     assert all(0 <= seed < 2**63 for seed in seeds)
     assert derive_seed(42, "AAA", "weights") == DOCUMENTED_SEED
+    assert derive_seed(42, "AAA", "weights", 1) == DOCUMENTED_SEED_OF_MEMBER_1
     assert torch.equal(
         torch.rand(3, generator=generator_for(1, "A", "order")), torch.rand(3, generator=generator_for(1, "A", "order"))
     )

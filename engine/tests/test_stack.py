@@ -28,6 +28,16 @@ def test_every_loss_is_that_of_a_network_alone(loss: str, tmp_path: Path, store:
     assert_as_alone(own_tasks(tmp_path, "mlp", training={"loss": loss}), store)
 
 
+def test_members_of_one_ticker_learn_and_report_as_alone(tmp_path: Path, store: ArrayStore) -> None:
+    tasks = [own_task(tmp_path, "FEWER", "lstm", member=member, spec={"dropout": 0.3}) for member in (0, 1, 2)]
+    results = assert_as_alone(tasks, store)
+    predicted = [np.load(result["predictions"]["ref"]) for result in results]
+    assert all((predicted[0] != other).all() for other in predicted[1:])
+    _, reported = stacked(tasks, store)
+    names = [(update["ticker"], update["member"], update["epoch"]) for update in reported]
+    assert names == [("FEWER", member, epoch) for epoch in (1, 2, 3) for member in (0, 1, 2)]
+
+
 def test_a_stack_of_one_is_that_network(tmp_path: Path, store: ArrayStore) -> None:
     assert_as_alone([own_task(tmp_path, "LONG", "transformer", spec={"dropout": 0.1})], store)
 

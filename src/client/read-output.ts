@@ -136,12 +136,24 @@ const crossValidation = object<CrossValidation>({
 });
 
 type Training = ByTicker<"training">;
-const training = object<Training>({
+const NETWORK = {
   epochs: listOf(object<Training["epochs"][number]>({ train_loss: number, validation_loss: number })),
   best_epoch: positive,
+  prediction_scale: optional(number),
+};
+const training = object<Training>({
+  ...NETWORK,
   zero_validation_loss: optional(number),
   parameters: count,
-  prediction_scale: optional(number),
+  members: optional(
+    listOf(
+      object<NonNullable<Training["members"]>[number]>({
+        ...NETWORK,
+        member: positive,
+        zero_validation_loss: number,
+      }),
+    ),
+  ),
 });
 
 type Machine = NonNullable<Member<"machine">>;
@@ -169,6 +181,7 @@ const output = object<OutputBlob>({
   }),
   mu: recordOf(number),
   mu_dates: optional(recordOf(date)),
+  mu_spread: optional(recordOf(number)),
   forecasts: recordOf(forecast),
   fits: optional(recordOf(fit)),
   cross_validation: optional(recordOf(crossValidation)),

@@ -114,6 +114,17 @@ const REFUSALS: readonly NamedRefusal[] = [
     config: networkConfig("mlp", { training: { learning_rate: 0 } }),
   },
   { name: "a patience of 0", says: /patience/, config: networkConfig("mlp", { training: { patience: 0 } }) },
+  { name: "no member", says: /ensemble/, config: networkConfig("mlp", { training: { ensemble: 0 } }) },
+  {
+    name: "an ensemble of 51",
+    says: /training_params\.ensemble/,
+    config: networkConfig("lstm", { training: { ensemble: 51 } }),
+  },
+  {
+    name: "half a member",
+    says: /training_params\.ensemble/,
+    config: networkConfig("portfolio_lstm", { training: { ensemble: 2.5 } }),
+  },
   {
     name: "a negative decay",
     says: /weight_decay/,

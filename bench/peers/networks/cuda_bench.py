@@ -55,6 +55,7 @@ def tasks(folder, architecture, tickers, epochs):
                 "scaler": "standard",
                 "lookback": LOOKBACK,
                 "seed": 42,
+                "member": 0,
                 "parts": PARTS,
                 "predictions": {"ref": str(folder / f"predictions{ticker}.npy")},
                 **{name: saved(folder / f"{name}{ticker}.npy", values) for name, values in files.items()},

@@ -36,10 +36,10 @@ def train_network(task: Message, store: ArrayStore, progress: Callable[[Message]
     x, labels = store.read(task["x"]), store.read(task["labels"])
     ends = store.read(task["ends"]).astype(np.int64)
     parts = task["parts"]
-    seed = (task["seed"], task["ticker"])
+    seed, member = (task["seed"], task["ticker"]), task["member"]
     target = target_scale(labels[: parts["train"]])
     rows = scaled(x, fit_scaling(task["scaler"], x[: ends[parts["train"] - 1] + 1]))
-    network = build_network(task["network"], x.shape[1], task["lookback"], generator_for(*seed, "weights"))
+    network = build_network(task["network"], x.shape[1], task["lookback"], generator_for(*seed, "weights", member))
     objective = TickerObjective(
         network=network.to(device),
         windows=Windows(torch.from_numpy(rows).to(device), task["lookback"]),
@@ -47,9 +47,9 @@ def train_network(task: Message, store: ArrayStore, progress: Callable[[Message]
         labels=torch.from_numpy((labels / target).astype(np.float32)).to(device),
         train_samples=parts["train"],
         loss=task["training"]["loss"],
-        masks=DropoutMasks(task["network"]["dropout"], derive_seed(*seed, "dropout"), device),
+        masks=DropoutMasks(task["network"]["dropout"], derive_seed(*seed, "dropout", member), device),
     )
-    history = train(objective, task["training"], generator_for(*seed, "order"), progress)
+    history = train(objective, task["training"], generator_for(*seed, "order", member), progress)
     result: Message = {**history._asdict(), "parameters": parameter_count(network)}
     # Each part by itself: a prediction can depend, in its last bit, on its place among those made at once.
     watched = objective.predict(slice(parts["train"], parts["train"] + parts["validate"]))

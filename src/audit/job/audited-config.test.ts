@@ -22,7 +22,7 @@ test("a quick one is ridge, with the folds, the scaler and the intervals of the 
 });
 
 test("networks train on the CPU; a quick one is the same network for two epochs", () => {
-  const dot = { "current option": "mlp", training_params: { epochs: 50, patience: 9 } };
+  const dot = { "current option": "mlp", training_params: { epochs: 50, patience: 9, ensemble: 5 } };
   const given = JSON.stringify({ "NN params": { "Dot prediction": dot, other: {} }, "ML params": {} });
   const read = (quick: boolean) => {
     const text = auditedConfig(given, "run_dl_job", quick);

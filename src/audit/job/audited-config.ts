@@ -7,7 +7,7 @@ const QUICK_EPOCHS = "2";
 /**
  * The config that the audit runs, as JSON text; every number is the caller's own text. Networks train on the CPU, where
  * equal inputs leave equal bits. A quick audit of run_ml_job takes a ridge regression with the caller's folds, intervals,
- * scaler and shrinkage; one of run_dl_job the caller's network for 2 epochs.
+ * scaler and shrinkage; one of run_dl_job one network of the caller's for 2 epochs.
  * @param config a config that the job accepts.
  */
 export function auditedConfig(config: string, operation: Operation, quick: boolean): string {
@@ -23,10 +23,11 @@ function mlConfig(given: RawObject, quick: boolean): RawObject {
 function dlConfig(given: RawObject, quick: boolean): RawObject {
   const dot = (given["NN params"] as RawObject)["Dot prediction"] as RawObject;
   const { global_settings = {}, training_params = {} } = dot as Record<string, RawObject>;
+  const { ensemble: _, ...ofOne } = training_params;
   const audited = {
     ...dot,
     global_settings: { ...global_settings, device: "cpu" },
-    training_params: quick ? { ...training_params, epochs: rawNumber(QUICK_EPOCHS) } : training_params,
+    training_params: quick ? { ...ofOne, epochs: rawNumber(QUICK_EPOCHS) } : training_params,
   };
   return { "NN params": { "Dot prediction": audited } };
 }

@@ -25,6 +25,8 @@ export interface DlSettings {
   readonly enabled: boolean;
   readonly network: NetworkSpec;
   readonly training: TrainingSpec;
+  /** Networks of one ticker, or of all, whose mean is the forecast. */
+  readonly ensemble: number;
   readonly scaler: Exclude<ScalerName, "none">;
   /** Rows of one window. */
   readonly lookback: number;
@@ -63,12 +65,13 @@ export function parseDlSettings(text: string): { settings: DlSettings; warnings:
   otherSections satisfies NoField;
   otherGlobals satisfies NoField;
   otherProcessing satisfies NoField;
-  const { loss_type, ...training } = training_params;
+  const { loss_type, ensemble, ...training } = training_params;
   const known = LOSS_TYPES.find((name) => name === loss_type);
   const settings: DlSettings = {
     enabled: status,
     network: networkOf(architecture, entries),
     training: { ...training, batch_size, loss: known ?? "mse" },
+    ensemble,
     scaler,
     lookback,
     device,

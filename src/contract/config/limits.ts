@@ -4,6 +4,8 @@ export const LIMITS = {
   cvTestSize: 10_000,
   nSplits: 1_000,
   epochs: 10_000,
+  /** Networks of one ensemble. */
+  ensemble: 50,
   batchSize: 65_536,
   lookback: 1_000,
   patience: 10_000,

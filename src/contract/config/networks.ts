@@ -83,9 +83,18 @@ export const trainingParamsSchema = z.strictObject({
     .default("r2")
     .meta({ examples: [...LOSS_TYPES] })
     .describe(`One of ${LOSS_TYPES.join(", ")}; anything else is mse, with a warning.`),
+  ensemble: z
+    .int()
+    .min(1)
+    .max(LIMITS.ensemble)
+    .default(1)
+    .describe("Networks with seeds of their own whose mean is the forecast; 1: one network."),
 });
 
 /** How a network is trained, every default filled in; the engine reads each field. */
 export type TrainingSpec = Readonly<
-  Omit<z.infer<typeof trainingParamsSchema>, "loss_type"> & { batch_size: number; loss: LossType }
+  Omit<z.infer<typeof trainingParamsSchema>, "loss_type" | "ensemble"> & {
+    batch_size: number;
+    loss: LossType;
+  }
 >;

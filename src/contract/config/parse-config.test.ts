@@ -53,6 +53,7 @@ test("every default of run_dl_job is filled in", () => {
       weight_decay: 0,
       grad_clip: 1,
       loss_type: "r2",
+      ensemble: 1,
     },
     models_params: {},
     shrinkage: "none",

@@ -153,18 +153,34 @@ const crossValidationSchema = z.strictObject({
   ...metricsSchema.shape,
 });
 
+const epochsSchema = z.array(z.strictObject({ train_loss: z.number(), validation_loss: z.number() }));
+const bestEpochSchema = z.int().positive().describe("Counted from 1; its weights made the forecasts.");
+const predictionScaleSchema = z
+  .number()
+  .optional()
+  .describe("Loss directional only: what the network's raw predictions were multiplied by.");
+
 const trainingSchema = z.strictObject({
-  epochs: z.array(z.strictObject({ train_loss: z.number(), validation_loss: z.number() })),
-  best_epoch: z.int().positive().describe("Counted from 1; its weights made the forecasts."),
+  epochs: epochsSchema,
+  best_epoch: bestEpochSchema,
   zero_validation_loss: z
     .number()
     .optional()
     .describe("The validation loss of the zero forecast; outputs of older versions do not have it."),
   parameters: count.describe("How many numbers the network learned."),
-  prediction_scale: z
-    .number()
+  prediction_scale: predictionScaleSchema,
+  members: z
+    .array(
+      z.strictObject({
+        member: z.int().positive(),
+        epochs: epochsSchema,
+        best_epoch: bestEpochSchema,
+        zero_validation_loss: z.number(),
+        prediction_scale: predictionScaleSchema,
+      }),
+    )
     .optional()
-    .describe("Loss directional only: what the network's raw predictions were multiplied by."),
+    .describe("Of an ensemble its networks from member 1 on; what stands beside them is of member 0."),
 });
 
 const blasSchema = z.strictObject({
@@ -222,6 +238,11 @@ export const outputBlobSchema = z
     }),
     mu: byTicker(z.number()).describe("Next-day log-return at as_of, by ticker."),
     mu_dates: byTicker(date).optional().describe("The date of the row that mu is forecast from, by ticker."),
+    mu_spread: byTicker(z.number())
+      .optional()
+      .describe(
+        "Of an ensemble, by ticker of mu: standard deviation (ddof 1) of its members' mu, log-return.",
+      ),
     forecasts: byTicker(forecastSchema),
     fits: byTicker(fitSchema).optional(),
     cross_validation: byTicker(crossValidationSchema).optional(),

@@ -5,20 +5,20 @@ import type { EngineTask } from "./protocol.ts";
 
 const epoch = { epoch: 3, train_loss: 0.1, validation_loss: 0.2 };
 const training = { epochs: 3 };
-const network = { task: "train_network", ticker: "A", training };
+const network = { task: "train_network", ticker: "A", member: 0, training };
 const TASKS = {
   trial: { task: "trial" },
   one: network,
   joint: { task: "train_joint", training },
-  stack: { task: "train_stack", networks: [network, { ...network, ticker: "B" }] },
+  stack: { task: "train_stack", networks: [network, { ...network, ticker: "B", member: 1 }] },
 } as unknown as Record<string, EngineTask>;
 
 test("the epochs of a network are progress of its task alone", () => {
   const told = [
     epoch,
-    { ...epoch, ticker: "B" },
-    { ...epoch, ticker: "C" },
-    { ...epoch, ticker: "B", epoch: 4 },
+    { ...epoch, ticker: "B", member: 1 },
+    { ...epoch, ticker: "B", member: 0 },
+    { ...epoch, ticker: "B", member: 1, epoch: 4 },
     { ...epoch, epoch: 0 },
     { ...epoch, epoch: "1" },
     { ...epoch, train_loss: null },

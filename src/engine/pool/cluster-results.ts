@@ -80,7 +80,10 @@ export function isProgressOf(task: EngineTask, progress: object): progress is Ta
     case "train_joint":
       return isEpoch(task.training.epochs);
     case "train_stack":
-      return task.networks.some(({ ticker, training }) => ticker === told.ticker && isEpoch(training.epochs));
+      return task.networks.some(
+        ({ ticker, member, training }) =>
+          ticker === told.ticker && member === told.member && isEpoch(training.epochs),
+      );
     default:
       return false;
   }

@@ -128,5 +128,6 @@ function about({ task }: PendingTask, message: string): string {
 }
 
 function tickerOf({ task }: PendingTask): { readonly ticker?: string } {
-  return task.label === undefined ? {} : { ticker: task.label };
+  if (task.task === "train_network") return { ticker: task.ticker };
+  return task.label === undefined || task.task === "train_joint" ? {} : { ticker: task.label };
 }

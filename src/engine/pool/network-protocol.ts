@@ -4,7 +4,7 @@ import type { ArrayRef } from "../npy.ts";
 
 /** What every task that trains a network carries. */
 interface NetworkTask {
-  /** What an error calls the task: its ticker, or `portfolio`. The engine does not use it. */
+  /** What an error calls the task: its ticker, of an ensemble with the member. The engine does not use it. */
   readonly label?: string;
   readonly network: NetworkSpec;
   readonly training: TrainingSpec;
@@ -12,6 +12,8 @@ interface NetworkTask {
   /** Rows of one window. */
   readonly lookback: number;
   readonly seed: number;
+  /** Its place in its ensemble, from 0; another one draws other numbers. */
+  readonly member: number;
   /** As the engine's `device` task resolved it: `cpu` or `cuda:N`. */
   readonly device: string;
   /** Where the predictions are written; the file must be under the work folder. */
@@ -29,7 +31,7 @@ export interface SampleParts {
 /** Trains one network on one ticker. A sample is a window. */
 export interface TrainNetworkTask extends NetworkTask {
   readonly task: "train_network";
-  /** Seeds derive from (seed, ticker, purpose). */
+  /** Seeds derive from (seed, ticker, purpose), from member 1 on with the member. */
   readonly ticker: string;
   /** Shape (rows, k): every row in date order, labelled or not, all finite. */
   readonly x: ArrayRef;
@@ -44,7 +46,7 @@ export interface TrainNetworkTask extends NetworkTask {
 export interface TrainStackTask {
   readonly task: "train_stack";
   readonly label?: string;
-  /** At least one; they differ in ticker, x, ends, labels, parts and predictions alone. */
+  /** At least one; they differ in label, ticker, member, x, ends, labels, parts and predictions alone. */
   readonly networks: readonly TrainNetworkTask[];
   readonly device: string;
 }
@@ -134,4 +136,5 @@ export interface EpochProgress extends EpochLosses {
 /** One network of a stack has done an epoch. */
 export interface StackProgress extends EpochProgress {
   readonly ticker: string;
+  readonly member: number;
 }

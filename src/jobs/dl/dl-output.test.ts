@@ -8,8 +8,8 @@ import { provenance } from "../shared/job-document.ts";
 import { orderedPieces } from "../shared/ordered-json.ts";
 import type { ScoreSettings } from "../shared/score-tables.ts";
 import { dlOutput, evaluateDl } from "./dl-output.ts";
+import type { TrainingRecord } from "./ensemble.ts";
 import type { TrainedTicker } from "./planned-network.ts";
-import type { TrainingRecord } from "./train-network.ts";
 
 const SHA = "0".repeat(64);
 
@@ -94,6 +94,7 @@ test("the model is recorded in the sections of the request, every default filled
       weight_decay: 0,
       grad_clip: 1,
       loss_type: "mse",
+      ensemble: 1,
     },
     model_params: { d_model: 64, nhead: 4, num_layers: 2, dim_feedforward: 256, dropout: 0.1 },
     intervals: null,

@@ -14,8 +14,8 @@ import {
   scoreTables,
   scoreTicker,
 } from "../shared/score-tables.ts";
+import type { TrainingRecord } from "./ensemble.ts";
 import type { TrainedTicker } from "./planned-network.ts";
-import type { TrainingRecord } from "./train-network.ts";
 
 /** The forecasts of one ticker, with their intervals. */
 interface EvaluatedTicker extends ScoredTicker {
@@ -88,8 +88,19 @@ export function dlOutput({ settings, evaluation, training, ...parts }: DlOutputP
 
 /** The resolved configuration in the sections of the request: what was trained, every default filled in. */
 function modelOf(settings: DlSettings): OrderedJson {
-  const { enabled, network, training, scaler, lookback, device, seed, intervals, shrinkage, ...rest } =
-    settings;
+  const {
+    enabled,
+    network,
+    training,
+    ensemble,
+    scaler,
+    lookback,
+    device,
+    seed,
+    intervals,
+    shrinkage,
+    ...rest
+  } = settings;
   const { joint: _, ...unrecorded } = rest; // It follows from the network.
   unrecorded satisfies Record<string, never>; // A new setting does not compile until it is recorded here.
   const { architecture, ...params } = network;
@@ -99,7 +110,7 @@ function modelOf(settings: DlSettings): OrderedJson {
     status: enabled,
     global_settings: { device, seed },
     data_processing: { scaler, lookback, batch_size },
-    training_params: { ...trainingParams, loss_type: loss },
+    training_params: { ...trainingParams, loss_type: loss, ensemble },
     model_params: plain(params),
     intervals: recordedIntervals(intervals),
     shrinkage,

@@ -4,39 +4,52 @@ import type { EpochProgress } from "../../engine/pool/network-protocol.ts";
 /** Reports how many epochs of all networks are done. An epoch that a second attempt repeats counts once. */
 export class EpochCount {
   readonly #epochs: number;
+  readonly #ensemble: number;
   readonly #total: number;
   readonly #report: Report;
   readonly #done = new Map<string, number>();
   #sum = 0;
 
-  /** @param epochs the most that each network trains. */
-  constructor(networks: number, epochs: number, report: Report) {
+  /** @param epochs the most that each member of a network's ensemble trains. */
+  constructor(
+    networks: number,
+    { epochs, ensemble }: { readonly epochs: number; readonly ensemble: number },
+    report: Report,
+  ) {
     this.#epochs = epochs;
-    this.#total = networks * epochs;
+    this.#ensemble = ensemble;
+    this.#total = networks * ensemble * epochs;
     this.#report = report;
   }
 
-  /** A network, named by its ticker or `portfolio`, has done an epoch. */
-  epoch(name: string, { epoch, train_loss, validation_loss }: EpochProgress): void {
-    this.#advance(name, epoch);
-    this.#progress({ ticker: name, epoch, train_loss, validation_loss });
+  /** A member of a network, named by its ticker or `portfolio`, has done an epoch. */
+  epoch(name: string, member: number, { epoch, train_loss, validation_loss }: EpochProgress): void {
+    this.#advance(name, member, epoch);
+    const place = this.#ensemble === 1 ? {} : { member };
+    this.#progress({ ticker: name, ...place, epoch, train_loss, validation_loss });
   }
 
-  /** A network is done or has failed. Epochs that early stopping saved count as done, and are reported, if any. */
-  finish(name: string): void {
-    if (this.#advance(name, this.#epochs) > 0) this.#progress({});
+  /** A member is done or has failed. Epochs that early stopping saved count as done, and are reported, if any. */
+  finish(name: string, member: number): void {
+    if (this.#advance(name, member, this.#epochs) > 0) this.#progress({});
+  }
+
+  /** The whole network has failed: members that were not begun count as done, too. */
+  finishAll(name: string): void {
+    for (let member = 0; member < this.#ensemble; member++) this.finish(name, member);
   }
 
   /** @returns how many epochs are done that were not before. */
-  #advance(name: string, epochs: number): number {
-    const before = this.#done.get(name) ?? 0;
+  #advance(name: string, member: number, epochs: number): number {
+    const network = `${member} ${name}`;
+    const before = this.#done.get(network) ?? 0;
     const more = Math.max(0, epochs - before);
-    this.#done.set(name, before + more);
+    this.#done.set(network, before + more);
     this.#sum += more;
     return more;
   }
 
-  #progress(epoch: Partial<EpochProgress> & { readonly ticker?: string }): void {
+  #progress(epoch: Partial<EpochProgress> & { readonly ticker?: string; readonly member?: number }): void {
     this.#report({ kind: "progress", stage: "fit", done: this.#sum, total: this.#total, ...epoch });
   }
 }

@@ -97,6 +97,8 @@ function jointNetwork(
         ],
       };
     },
+    latest: () =>
+      plan.members.map((member, j) => ownSamples(plan, member).score.at(-1)! * plan.members.length + j),
     forecasts: (predictions) => memberForecasts(plan, union, predictions),
   };
 }

@@ -97,6 +97,7 @@ function tickerNetwork(
         files: [x.ref, written.ends.ref, written.labels.ref, written.predictions.ref],
       };
     },
+    latest: () => [validate.length + calibrate.length + score.length - 1],
     *forecasts(predictions) {
       yield 0;
       const calibrateFrom = validate.length;

@@ -57,7 +57,7 @@ export interface PlannedNetwork {
   /** Of the tickers that it forecasts. */
   readonly dates: readonly PanelDates[];
   /**
-   * Writes its matrices.
+   * Writes its matrices, which all members of its ensemble learn from.
    * @param means `device` as the engine resolved it; `threads` that a joint network may use.
    * @throws MucastError output_failed where the work folder's disk is full; the reason of the signal.
    */
@@ -66,6 +66,8 @@ export interface PlannedNetwork {
     readonly threads: number;
     readonly signal: AbortSignal;
   }): Promise<WrittenTask>;
+  /** Of each of its tickers, in the order of `forecasts`, where its last score row stands among the predictions. */
+  latest(): readonly number[];
   /**
    * Takes the forecasts of its tickers, ascending by code point, from what the engine predicted.
    * @param predictions as the protocol lays them out.
@@ -75,8 +77,9 @@ export interface PlannedNetwork {
 
 /** A task whose matrices are in the work folder. */
 export interface WrittenTask {
+  /** Of a network alone, and of member 0 of an ensemble. */
   readonly task: TrainNetworkTask | TrainJointTask;
-  /** Files that the job removes once the task is done. */
+  /** Files that the job removes once every member is done; those of further members' predictions are not among them. */
   readonly files: readonly string[];
 }
 
@@ -101,6 +104,8 @@ export interface TrainedTicker {
   readonly splits: Splits;
   readonly warnings: readonly Warning[];
   readonly listed: readonly Listed[];
+  /** Of an ensemble the standard deviation (ddof 1) of its members' forecasts of the last score row, log-return. */
+  readonly spread?: number;
 }
 
 /** The parts of a ticker's rows that its network forecasts. */
@@ -172,11 +177,19 @@ export function writeSamples(
   };
 }
 
-/** The settings that every training task carries. */
+/** The settings that every training task carries, those of member 0. */
 export function trainingOf(settings: DlSettings) {
   const { network, training, scaler, lookback, seed, ...rest } = settings;
   // The job itself uses these.
-  const { enabled: _, device: __, intervals: ___, joint: ____, shrinkage: _____, ...unused } = rest;
+  const {
+    enabled: _,
+    device: __,
+    intervals: ___,
+    joint: ____,
+    shrinkage: _____,
+    ensemble: ______,
+    ...unused
+  } = rest;
   unused satisfies Record<string, never>; // A new setting does not compile until it is in one of the two lists.
-  return { network, training, scaler, lookback, seed };
+  return { network, training, scaler, lookback, seed, member: 0 };
 }

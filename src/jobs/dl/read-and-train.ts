@@ -41,12 +41,15 @@ export async function readAndTrain(
     (signal) => readAndPlan(request, { ...context, signal }, settings, workFolder),
   );
   const { signal, report } = context;
-  const { cpus: threads, gpus } = await pool.capacity;
+  const { ensemble } = settings;
+  const { cpus, slots, gpus } = await pool.capacity;
   const outcome = await trainNetworks(plan.networks, {
     pool,
     device,
-    threads,
+    // Members of a joint network share the cores; no byte depends on it.
+    threads: Math.min(cpus, Math.ceil(slots / ensemble)),
     gpus,
+    ensemble,
     epochs: settings.training.epochs,
     signal,
     report,

@@ -11,8 +11,9 @@ import { EnginePool } from "../../engine/pool/pool.ts";
 import { FitTimings } from "../shared/timings.ts";
 import { EpochCount } from "./epoch-count.ts";
 import type { PlannedNetwork, TrainedTicker } from "./planned-network.ts";
-import { type TrainOptions, trainStacks } from "./train-network.ts";
+import type { TrainOptions } from "./train-network.ts";
 import { trainNetworks } from "./train-networks.ts";
+import { trainStacks } from "./train-stacks.ts";
 
 const EPOCHS = 3;
 const LOOKBACK = 4;
@@ -62,6 +63,7 @@ function network(name: string, windows: number, label = (i: number) => Math.sin(
         scaler: "standard",
         lookback: LOOKBACK,
         seed: 1,
+        member: 0,
         device,
         x: writeNpy(file("x"), x, [rows, FEATURES]),
         ends: writeNpy(file("ends"), ends, [windows]),
@@ -75,6 +77,7 @@ function network(name: string, windows: number, label = (i: number) => Math.sin(
       };
       return { task, files: [task.x.ref, task.ends.ref, task.labels.ref, file("p")] };
     },
+    latest: () => [14],
     *forecasts(predicted) {
       yield 0;
       return [
@@ -91,6 +94,7 @@ function options(report: (event: JobEvent) => void = () => undefined): TrainOpti
     threads: 1,
     gpus: 1,
     epochs: EPOCHS,
+    ensemble: 1,
     signal: new AbortController().signal,
     report,
     timings: new FitTimings({}),
@@ -101,7 +105,7 @@ test("tickers in a stack are trained as each is alone, a failed one fails alone,
   const networks = [network("LONG", 90), network("SAME", 60, () => 0.5), network("SHORT", 50)];
   const alone = await trainNetworks(networks, options());
   const events: JobEvent[] = [];
-  const count = new EpochCount(networks.length, EPOCHS, (event) => events.push(event));
+  const count = new EpochCount(networks.length, options(), (event) => events.push(event));
   const stacked = await trainStacks(networks, options(), count);
   const [failure] = alone.failures;
   assert.equal(failure?.code, "constant_target");

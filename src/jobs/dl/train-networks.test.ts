@@ -14,13 +14,13 @@ import type {
 import type { EnginePool } from "../../engine/pool/pool.ts";
 import { FitTimings } from "../shared/timings.ts";
 import type { PlannedNetwork, TrainedTicker } from "./planned-network.ts";
-import { LARGEST_STACK } from "./train-network.ts";
 import { trainNetworks } from "./train-networks.ts";
+import { LARGEST_STACK } from "./train-stacks.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-train-"));
 after(() => rmSync(folder, { recursive: true }));
 
-type Answer = Partial<TrainResult> | MucastError;
+type Answer = (Partial<TrainResult> & { readonly told?: readonly [number, number] }) | MucastError;
 
 /** A pool that is a fake: it answers by the label of a task, one event loop turn later, and counts what runs. */
 class FakePool {
@@ -41,16 +41,27 @@ class FakePool {
     this.#running--;
     if (task.task !== "train_stack") return this.#answer(task);
     this.stacks.push(task.networks.length);
-    return { results: task.networks.map((network) => this.#answer(network)) };
+    return { results: task.networks.map((network) => this.#inStack(network)) };
+  }
+
+  /** The engine ends one network of a stack by some errors, and the whole task by others. */
+  #inStack(network: TrainNetworkTask): TrainStackResult["results"][number] {
+    try {
+      return this.#answer(network);
+    } catch (error) {
+      if (!(error instanceof MucastError && error.code === "diverged")) throw error;
+      return { code: error.code, message: error.message, data: {} };
+    }
   }
 
   #answer({ label }: TrainNetworkTask): TrainResult {
     this.started.push(label!);
     const answer = this.#answers[label!];
     if (answer instanceof MucastError) throw answer;
+    const { told = [1, 1], ...changed } = answer ?? {};
     const predictions = writeNpy(
       join(mkdtempSync(join(folder, "task-")), "p.npy"),
-      Float64Array.of(1, 1),
+      Float64Array.from(told),
       [2],
     );
     const record = {
@@ -59,7 +70,7 @@ class FakePool {
       zero_validation_loss: 4,
       parameters: 5,
     };
-    return { ...record, predictions, seconds: 9, ...answer };
+    return { ...record, predictions, seconds: 9, ...changed };
   }
 }
 
@@ -69,7 +80,11 @@ function network(name: string, size = 1, joint = false): PlannedNetwork {
     joint,
     size,
     dates: [],
-    task: async () => ({ task: { label: name } as TrainNetworkTask, files: [] }),
+    task: async () => {
+      const predictions = { ref: join(folder, `${name}.npy`) };
+      return { task: { ticker: name, label: name, member: 0, predictions } as TrainNetworkTask, files: [] };
+    },
+    latest: () => [1],
     *forecasts(predicted) {
       yield 0;
       return [{ ticker: name, warnings: [], score: { predicted } } as unknown as TrainedTicker];
@@ -77,13 +92,14 @@ function network(name: string, size = 1, joint = false): PlannedNetwork {
   };
 }
 
-function train(pool: FakePool, networks: readonly PlannedNetwork[], device = "cpu", gpus = 1) {
+function train(pool: FakePool, networks: readonly PlannedNetwork[], device = "cpu", gpus = 1, ensemble = 1) {
   return trainNetworks(networks, {
     pool: pool as unknown as EnginePool,
     device,
     threads: 1,
     gpus,
     epochs: 4,
+    ensemble,
     signal: new AbortController().signal,
     report: () => undefined,
     timings: new FitTimings({}),
@@ -178,5 +194,78 @@ test("forecasts that are all the same are warned about", async () => {
   assert.deepEqual(
     trained[0]!.warnings.map(({ code, ticker }) => [code, ticker]),
     [["constant_predictions", "A"]],
+  );
+});
+
+const ENSEMBLE = {
+  "A member 0": { told: [0.1, 1] },
+  "A member 1": { told: [0.2, 2], best_epoch: 2 },
+  "A member 2": { told: [0.7, 6] },
+} as const;
+
+for (const device of ["cpu", "cuda:0"]) {
+  test(`on ${device} the forecast of an ensemble is the mean of its members, and member 0 has the record`, async () => {
+    const pool = new FakePool(ENSEMBLE);
+    const { trained, training } = await train(pool, [network("A", 2), network("B", 1)], device, 1, 3);
+    assert.deepEqual(
+      pool.started,
+      ["A", "B"].flatMap((name) => [0, 1, 2].map((member) => `${name} member ${member}`)),
+    );
+    const [a, b] = trained;
+    assert.deepEqual([...a!.score.predicted], [(0.1 + 0.2 + 0.7) / 3, 3]);
+    assert.ok(Math.abs(a!.spread! - Math.sqrt((4 + 1 + 9) / 2)) < 1e-12);
+    assert.deepEqual([[...b!.score.predicted], b!.spread], [[1, 1], 0]);
+    const { members, ...own } = training.get("A")!;
+    const alone = await train(new FakePool(), [network("A")], device);
+    assert.deepEqual(own, alone.training.get("A"));
+    assert.equal(alone.training.get("A")!.members, undefined);
+    assert.equal(alone.trained[0]!.spread, undefined);
+    const { parameters: _, ...record } = own;
+    assert.deepEqual(members, [
+      { member: 1, ...record, best_epoch: 2 },
+      { member: 2, ...record },
+    ]);
+  });
+
+  test(`on ${device} a member that fails costs its ticker, and the first of those that fail says why`, async () => {
+    const pool = new FakePool({
+      "B member 1": new MucastError("diverged", "the first"),
+      "B member 2": new MucastError("diverged", "the second"),
+    });
+    const { trained, failures } = await train(pool, [network("A"), network("B")], device, 1, 4);
+    assert.deepEqual(
+      trained.map(({ ticker }) => ticker),
+      ["A"],
+    );
+    assert.deepEqual(failures, [{ ticker: "B", code: "diverged", message: failures[0]!.message }]);
+    assert.match(failures[0]!.message, /the first/);
+  });
+}
+
+test("members of a network that has failed are in no later stack", async () => {
+  const failing = { "T0 member 1": new MucastError("diverged", "why") };
+  const pool = new FakePool(failing);
+  const { failures } = await train(
+    pool,
+    [network("T0", 2), network("T1", 1)],
+    "cuda:0",
+    1,
+    LARGEST_STACK + 3,
+  );
+  assert.deepEqual(pool.stacks, [LARGEST_STACK, LARGEST_STACK, 3]);
+  assert.deepEqual(failures, [{ ticker: "T0", code: "diverged", message: "T0 member 1: why" }]);
+});
+
+test("forecasts of members that differ and have one mean are warned about", async () => {
+  const { trained } = await train(
+    new FakePool({ "A member 0": { told: [1, 3] }, "A member 1": { told: [3, 1] } }),
+    [network("A")],
+    "cpu",
+    1,
+    2,
+  );
+  assert.deepEqual(
+    trained[0]!.warnings.map(({ code }) => code),
+    ["constant_predictions"],
   );
 });

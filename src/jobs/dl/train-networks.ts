@@ -2,15 +2,11 @@ import { Turns } from "../../contract/machine/pausable.ts";
 import { compareCodePoints } from "../../contract/market/ticker-order.ts";
 import type { Failure } from "../../contract/problems/failures.ts";
 import { runEach } from "../shared/run-concurrently.ts";
+import type { TrainingRecord } from "./ensemble.ts";
 import { EpochCount } from "./epoch-count.ts";
 import type { PlannedNetwork, TrainedTicker } from "./planned-network.ts";
-import {
-  type NamedResult,
-  type TrainingRecord,
-  type TrainOptions,
-  trainNetwork,
-  trainStacks,
-} from "./train-network.ts";
+import { type NamedResult, type TrainOptions, trainNetwork } from "./train-network.ts";
+import { trainStacks } from "./train-stacks.ts";
 
 export interface TrainOutcome {
   /** Ascending by code point. */
@@ -21,15 +17,15 @@ export interface TrainOutcome {
 }
 
 /**
- * Trains every network, as many at a time as the pool has workers; on GPUs in stacks, one at a time on each. What a
- * network learns does not depend on the others, nor on when it is trained.
+ * Trains every network, as many at a time as the pool has workers, members of an ensemble beside each other; on GPUs in
+ * stacks, one at a time on each. What a network learns does not depend on the others, nor on when it is trained.
  * @throws MucastError of the engine where it is not about one ticker, or where the network is a joint one.
  */
 export async function trainNetworks(
   networks: readonly PlannedNetwork[],
   options: TrainOptions,
 ): Promise<TrainOutcome> {
-  const count = new EpochCount(networks.length, options.epochs, options.report);
+  const count = new EpochCount(networks.length, options, options.report);
   // The largest first, so that at the end no worker is alone with a large one.
   const queue = networks.toSorted((a, b) => b.size - a.size || compareCodePoints(a.name, b.name));
   const inStacks = options.device !== "cpu" && !queue.some(({ joint }) => joint);

@@ -71,7 +71,7 @@ export function jobDocument(parts: DocumentParts): OrderedJson {
     warnings: plain(parts.warnings.map(withoutSecrets)),
     failures: plain(parts.failures),
     provenance: parts.provenance,
-  } satisfies Members<Omit<OutputBlob, keyof Fitting>>;
+  } satisfies Members<Omit<OutputBlob, keyof Fitting | "mu_spread">>;
 }
 
 /** A warning that quotes the config may quote a URL with its signature. */
@@ -79,17 +79,26 @@ function withoutSecrets(warning: Warning): Warning {
   return { ...warning, message: withoutSignature(warning.message) };
 }
 
-/** Next-day log-return at `asOf` of each ticker that has one, and the date of the row that it is forecast from. */
+/**
+ * Next-day log-return at `asOf` of each ticker that has one, the date of the row that it is forecast from, and of an ensemble
+ * how far its members are apart.
+ */
 function muOf(tickers: readonly ScoredTicker[], asOf: number) {
   const mu = new Map<string, number>();
   const dated = new Map<string, string>();
-  for (const { dates, score } of tickers) {
+  const spreads = new Map<string, number>();
+  for (const { dates, score, spread } of tickers) {
     const { row } = muRow(dates, asOf);
     if (row === undefined) continue;
     mu.set(score.ticker, score.predicted.at(-1)!);
     dated.set(score.ticker, formatDay(dates.days[row]!));
+    if (spread !== undefined) spreads.set(score.ticker, spread);
   }
-  return { mu, mu_dates: dated } satisfies Members<Pick<OutputBlob, "mu" | "mu_dates">>;
+  return {
+    mu,
+    mu_dates: dated,
+    ...(spreads.size === 0 ? {} : { mu_spread: spreads }),
+  } satisfies Members<Pick<OutputBlob, "mu" | "mu_dates">>;
 }
 
 function forecastOf({ score, bounds }: ScoredTicker): OrderedJson {

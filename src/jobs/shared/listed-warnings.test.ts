@@ -72,6 +72,17 @@ test("networks whose first epoch was the best are listed by their name", () => {
   ]);
 });
 
+test("an ensemble is listed where any member chose its first epoch, with how many did", () => {
+  const members = (...epochs: number[]) => epochs.map((best_epoch) => ({ best_epoch }));
+  const training = new Map([
+    ["AAA", { best_epoch: 3, members: members(1, 1) }],
+    ["BBB", { best_epoch: 2, members: members(2, 4) }],
+    ["CCC", { best_epoch: 1, members: members(2, 3, 4) }],
+  ]);
+  const [warning] = listedWarnings(chosenEarly(training));
+  assert.match(warning!.message, /for 2 networks: AAA \(2 of 3 members\), CCC \(1 of 4 members\)\.$/);
+});
+
 test("a code is one warning, whatever the number of tickers, and its message is bounded", () => {
   const listed = Array.from({ length: 5_000 }, (_, i): Listed => ({ code: "few_rows", ticker: `T${i}` }));
   const [warning, ...others] = listedWarnings([...listed, { code: "not_daily", ticker: "T0", detail: "7" }]);

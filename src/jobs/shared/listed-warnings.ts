@@ -54,10 +54,24 @@ export function olderForecast(dates: PanelDates, asOf: Day): Listed[] {
   return [{ code: "older_forecast", ticker: dates.ticker, detail: formatDay(dates.days[row]!) }];
 }
 
-/** Lists the networks whose first epoch was the best. @param training by the network's name. */
-export function chosenEarly(training: ReadonlyMap<string, { readonly best_epoch: number }>): Listed[] {
-  const early = [...training].filter(([, { best_epoch }]) => best_epoch === 1);
-  return early.map(([ticker]) => ({ code: "chosen_early", ticker }));
+/** When a network was best. */
+interface Chosen {
+  readonly best_epoch: number;
+}
+
+/**
+ * Lists the networks whose first epoch was the best, of an ensemble that of any member.
+ * @param training by the network's name; `members` are those of an ensemble besides member 0.
+ */
+export function chosenEarly(
+  training: ReadonlyMap<string, Chosen & { readonly members?: readonly Chosen[] }>,
+): Listed[] {
+  return [...training].flatMap(([ticker, { best_epoch, members = [] }]): Listed[] => {
+    const early = [{ best_epoch }, ...members].filter((member) => member.best_epoch === 1).length;
+    if (early === 0) return [];
+    const all = members.length + 1;
+    return [{ code: "chosen_early", ticker, ...(all === 1 ? {} : { detail: `${early} of ${all} members` }) }];
+  });
 }
 
 /** A median label of so many calendar days is no next-day return. */

@@ -46,6 +46,8 @@ export interface ScoredTicker {
   readonly score: ForecastRows;
   /** The model's own forecasts of the rows by which they were judged, all labelled. */
   readonly heldOut: DatedForecasts;
+  /** Of an ensemble how far its members' forecasts of the last score row are from each other, as they are published. */
+  readonly spread?: number;
   /** Whether the published forecasts are too large to be believed. */
   readonly isWild: boolean;
   readonly bounds: Bounds;
@@ -89,14 +91,16 @@ export function* scoreTicker(
     readonly score: ScoreRows;
     readonly heldOut: DatedForecasts;
     readonly residuals: Residuals;
+    readonly spread?: number;
   },
   { intervals, shrinkage: choice }: ScoreSettings,
   asOf: Day,
 ): Pausable<ScoredTicker> {
-  const { dates, fitLabels, heldOut } = facts;
+  const { dates, fitLabels, heldOut, spread } = facts;
   const { days, labels, labelDays, volatility } = facts.score;
   const { ticker } = dates;
-  const published = choice === "own" ? scaledBy(shrinkage(heldOut.realised, heldOut.predicted).s) : asItIs;
+  const s = choice === "own" ? shrinkage(heldOut.realised, heldOut.predicted).s : 1;
+  const published = s === 1 ? asItIs : scaledBy(s);
   const { predicted } = published(facts.score);
   const trainingMean = scoreMeans(fitLabels, days.length);
   const score = { ticker, days, predicted, realised: labels, trainingMean };
@@ -106,6 +110,7 @@ export function* scoreTicker(
     dates,
     score,
     heldOut,
+    ...(spread === undefined ? {} : { spread: s * spread }),
     isWild: isWild({ fitLabels, heldOut: published(heldOut), score: predicted, mu }),
     ...(yield* tickerIntervals(ticker, rows, published(facts.residuals), intervals)),
   };

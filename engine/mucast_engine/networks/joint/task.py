@@ -34,10 +34,12 @@ def train_joint(task: Message, store: ArrayStore, progress: Callable[[Message], 
     """
     started = time.perf_counter()
     torch.set_num_threads(1)
-    device, parts, seed = torch.device(task["device"]), task["parts"], (task["seed"], NAME)
+    device, parts = torch.device(task["device"]), task["parts"]
+    seed, member = (task["seed"], NAME), task["member"]
     panel = read_joint_panel(task, store, device)
-    network = build_joint_network(task["network"], task["features"], task["lookback"], generator_for(*seed, "weights"))
-    masks = DropoutMasks(task["network"]["dropout"], derive_seed(*seed, "dropout"), device)
+    first = generator_for(*seed, "weights", member)
+    network = build_joint_network(task["network"], task["features"], task["lookback"], first)
+    masks = DropoutMasks(task["network"]["dropout"], derive_seed(*seed, "dropout", member), device)
     loss = _loss(task["training"]["loss"], panel, parts["train"], device)
     with JointObjective(
         network=network.to(device),
@@ -48,7 +50,7 @@ def train_joint(task: Message, store: ArrayStore, progress: Callable[[Message], 
         masks=masks,
         threads=task["threads"],
     ) as objective:
-        history = train(objective, task["training"], generator_for(*seed, "order"), progress)
+        history = train(objective, task["training"], generator_for(*seed, "order", member), progress)
         result: Message = {**history._asdict(), "parameters": parameter_count(network)}
         fitted = parts["train"] + parts["validate"]
         # Each part by itself, as in train_network.

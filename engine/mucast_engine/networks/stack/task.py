@@ -22,10 +22,11 @@ OWN_CODES: set[Code] = {"constant_target", "diverged"}
 
 
 def train_stack(task: Message, store: ArrayStore, progress: Callable[[Message], None]) -> Message:
-    """Trains `networks`, tasks `train_network` that differ in their ticker and its data alone.
+    """Trains `networks`, tasks `train_network` that differ in their ticker, its data and their member alone.
 
     Returns `results` in their order: what train_network returns, `seconds` being those of all that were trained at
-    once, or code, message and data where it raises. Progress is that of train_network, with the `ticker`.
+    once, or code, message and data where it raises. Progress is that of train_network, with the
+    `ticker` and the `member`.
     """
     torch.set_num_threads(1)
     device = torch.device(task["device"])

@@ -22,6 +22,8 @@ PREDICTED_TOGETHER = 64
 
 class StackTicker(NamedTuple):
     name: str
+    member: int
+    """Its place in the ensemble of that name."""
     rows: NDArray[np.float32]
     """Shape (rows, k), scaled."""
     ends: NDArray[np.int64]
@@ -43,11 +45,14 @@ def read_ticker(task: Message, store: ArrayStore) -> StackTicker:
     """Reads a `train_network` task. Raises TaskError `constant_target`."""
     x, labels = store.read(task["x"]), store.read(task["labels"])
     ends = store.read(task["ends"]).astype(np.int64)
-    train, seed = task["parts"]["train"], (task["seed"], task["ticker"])
+    train, member = task["parts"]["train"], task["member"]
+    seed = (task["seed"], task["ticker"])
     target = target_scale(labels[:train])
-    network = build_network(task["network"], x.shape[1], task["lookback"], generator_for(*seed, "weights"))
+    first = generator_for(*seed, "weights", member)
+    network = build_network(task["network"], x.shape[1], task["lookback"], first)
     return StackTicker(
         name=task["ticker"],
+        member=member,
         rows=scaled(x, fit_scaling(task["scaler"], x[: ends[train - 1] + 1])),
         ends=ends,
         labels=(labels / target).astype(np.float32),
@@ -55,8 +60,8 @@ def read_ticker(task: Message, store: ArrayStore) -> StackTicker:
         train=train,
         validate=task["parts"]["validate"],
         weights=torch.cat([weight.detach().flatten() for weight in network.parameters()]),
-        order=generator_for(*seed, "order"),
-        dropout_seed=derive_seed(*seed, "dropout"),
+        order=generator_for(*seed, "order", member),
+        dropout_seed=derive_seed(*seed, "dropout", member),
         predictions=task["predictions"]["ref"],
     )
 

@@ -42,7 +42,8 @@ class Course:
     """The epochs of one network, until it stops or diverges."""
 
     def __init__(self, ticker: StackTicker, patience: int, progress: Callable[[Message], None]) -> None:
-        self._name, self._patience, self._progress = ticker.name, patience, progress
+        self._name = {"ticker": ticker.name, "member": ticker.member}
+        self._patience, self._progress = patience, progress
         self._largest = largest_loss(torch.from_numpy(ticker.labels))
         self.running = True
         self.failure: TaskError | None = None
@@ -59,7 +60,7 @@ class Course:
             self.failure, self.running = failure, False
             return False
         self.epochs.append(record)
-        self._progress({"ticker": self._name, "epoch": epoch, **record})
+        self._progress({**self._name, "epoch": epoch, **record})
         if validation_loss < self._best:
             self._best, self.best_epoch = validation_loss, epoch
             return True

@@ -1,0 +1,120 @@
+import { rmSync } from "node:fs";
+import { inTurns } from "../../contract/machine/pausable.ts";
+import { readNpy } from "../../engine/npy.ts";
+import type { TrainJointTask, TrainNetworkTask, TrainResult } from "../../engine/pool/network-protocol.ts";
+import { isConstant, sampleDeviation } from "../../evaluate/statistics.ts";
+import { constantWarning } from "../shared/ticker-warnings.ts";
+import type { PlannedNetwork, TrainedTicker } from "./planned-network.ts";
+
+/** How one network was trained, as the output records it. */
+type NetworkRecord = Omit<TrainResult, "predictions" | "seconds">;
+
+/** The record of a further network of an ensemble. */
+type MemberRecord = Omit<NetworkRecord, "parameters"> & {
+  /** From 1: member 0 is the record that has them. */
+  readonly member: number;
+};
+
+/** How a network was trained: member 0's record, with those of the further members of its ensemble. */
+export type TrainingRecord = NetworkRecord & {
+  /** Absent where the network is alone. */
+  readonly members?: readonly MemberRecord[];
+};
+
+/** An ensemble, or a network alone, that was trained. */
+export interface TrainedNetwork {
+  readonly tickers: readonly TrainedTicker[];
+  readonly record: TrainingRecord;
+}
+
+/** What messages call a member; a network alone by its own name. */
+export function memberName(name: string, member: number, ensemble: number): string {
+  return ensemble === 1 ? name : `${name} member ${member}`;
+}
+
+/**
+ * The task of a member, on the matrices of the first one's task. It has seeds and a file of predictions of its own.
+ * @param first the task of member 0, which is that of a network alone.
+ */
+export function memberTask<T extends TrainNetworkTask | TrainJointTask>(
+  first: T,
+  member: number,
+  ensemble: number,
+): T {
+  if (ensemble === 1) return first;
+  const label = first.label === undefined ? `member ${member}` : memberName(first.label, member, ensemble);
+  const predictions = { ref: first.predictions.ref.replace(/(?=\.npy$)/, `-${member}`) };
+  return { ...first, label, member, predictions };
+}
+
+/**
+ * Reads the forecasts of all members of a trained network and takes their mean.
+ * @param results of members 0, 1, ...
+ * @throws the reason of `signal`.
+ */
+export async function trainedNetwork(
+  network: PlannedNetwork,
+  results: readonly TrainResult[],
+  signal: AbortSignal,
+): Promise<TrainedNetwork> {
+  const [first, ...further] = results;
+  const { mean, spreads } = meanForecast(results, network.latest());
+  const tickers = await inTurns(network.forecasts(mean), signal);
+  return {
+    tickers: tickers.map((ticker, i) => ({
+      ...withConstantWarning(ticker, results),
+      ...(further.length === 0 ? {} : { spread: spreads[i]! }),
+    })),
+    record: {
+      ...recordOf(first!),
+      ...(further.length === 0 ? {} : { members: further.map(memberRecord) }),
+    },
+  };
+}
+
+/**
+ * The mean of the predictions, element by element: added up in the order of the members, then divided once. NaN where
+ * a ticker has no window. One member's predictions are in memory at a time.
+ * @param latest of each ticker where its last score row stands among the predictions.
+ * @returns `spreads` the standard deviation (ddof 1) of the members there, log-return.
+ */
+export function meanForecast(
+  results: readonly Pick<TrainResult, "predictions">[],
+  latest: readonly number[],
+): { readonly mean: Float64Array; readonly spreads: readonly number[] } {
+  const [first, ...further] = results;
+  const mean = readNpy(first!.predictions);
+  const told = latest.map((at) => [mean[at]!]);
+  for (const { predictions } of further) {
+    const own = readNpy(predictions);
+    for (let i = 0; i < mean.length; i++) mean[i]! += own[i]!;
+    for (const [j, at] of latest.entries()) told[j]!.push(own[at]!);
+  }
+  if (further.length > 0) for (let i = 0; i < mean.length; i++) mean[i]! /= results.length;
+  return { mean, spreads: told.map((values) => sampleDeviation(Float64Array.from(values))) };
+}
+
+function recordOf(result: TrainResult): NetworkRecord {
+  const { epochs, best_epoch, zero_validation_loss, parameters, prediction_scale } = result;
+  const scale = prediction_scale === undefined ? {} : { prediction_scale };
+  return { epochs, best_epoch, zero_validation_loss, parameters, ...scale };
+}
+
+function memberRecord(result: TrainResult, index: number): MemberRecord {
+  const { parameters: _, ...record } = recordOf(result);
+  return { member: index + 1, ...record };
+}
+
+function withConstantWarning(trained: TrainedTicker, results: readonly TrainResult[]): TrainedTicker {
+  const { ticker, score, warnings } = trained;
+  if (score.predicted.length < 2 || !isConstant(score.predicted)) return trained;
+  const scales = new Set(results.map(({ prediction_scale }) => prediction_scale));
+  const prediction_scale = scales.size === 1 ? results[0]!.prediction_scale : undefined;
+  const constant = constantWarning(ticker, { value: score.predicted[0]!, prediction_scale });
+  return { ...trained, warnings: [...warnings, constant] };
+}
+
+/** Removes files of the work folder; one that a failed task has not written is fine. */
+export function removeFiles(files: readonly string[]): void {
+  for (const file of files) rmSync(file, { force: true });
+}
