@@ -55,3 +55,8 @@ class ArrayCache(Generic[R]):
         """Lets go of one, where it is kept."""
         _, freed = self._kept.pop(key, (None, 0))
         self.held -= freed
+
+    def clear(self) -> None:
+        """Lets go of all."""
+        self._kept.clear()
+        self.held = 0

@@ -9,6 +9,8 @@ from mucast_engine.cluster.runs import Attempt
 
 # How long after an attempt's death the head may take to say whether its node was lost.
 VERDICT_SECONDS = 2.0
+# How long what an attempt told before its death, and with it the name of its node, may be on its way.
+UNTOLD_SECONDS = 1.0
 
 
 class Death(NamedTuple):
@@ -57,7 +59,8 @@ class Deaths:
         for death in self._open[:]:
             node = death.attempt.node
             is_lost = node is not None and node not in {member.id for member in membership.members}
-            if is_lost or (node is not None and node == known) or now - death.at > VERDICT_SECONDS:
+            waits = UNTOLD_SECONDS if node is None else VERDICT_SECONDS
+            if is_lost or (node is not None and node == known) or now - death.at > waits:
                 self._open.remove(death)
                 lost_words = f"the node {membership.name_of(node or '')} was lost"
                 self._end_slot(death.worker, node, lost_words if is_lost else "its process was killed")

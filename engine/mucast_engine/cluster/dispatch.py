@@ -282,7 +282,13 @@ class Dispatch:
         self._cancel(attempt)
         if attempt.node is not None:
             self.muster.leave_out(attempt.node, "it does not answer")
+            self._forget_arrays()
         self._lose(found[0], run, attempt, reason)
+
+    def _forget_arrays(self) -> None:
+        """A node that does not answer may have copies of them."""
+        assert self._sender is not None
+        self._sender.forget_all()
 
     def _cancel(self, attempt: Attempt) -> bool:
         """Whether there is an end of it to wait for: what the sender has not taken to the cluster, it does not."""
@@ -333,6 +339,8 @@ class Dispatch:
             self._emit({"event": "slots", "slots": slots, "added": added[:LISTED], "lost": gone[:LISTED]})
 
     def _on_look(self, gone: list[str]) -> None:
+        if gone:
+            self._forget_arrays()
         for node in gone:
             for run, attempt in self._runs.on_node(node):
                 found = self._runs.of(attempt.key)

@@ -86,6 +86,13 @@ class Sender:
         """The arrays of this task are put again when it is next sent."""
         self._sending.submit(lambda: self._drop(request.arrays))
 
+    def forget_all(self) -> None:
+        """Every array is put again when it is next needed, and is then at the head alone.
+
+        Where a node that is gone has a copy, Ray asks it for the array as soon as the head, and waits 10 s for it.
+        """
+        self._sending.submit(self.cache.clear)
+
     def call(self, act: Callable[[], None]) -> None:
         """Something short that blocks."""
         self._canceling.submit(act)

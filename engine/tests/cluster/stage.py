@@ -173,10 +173,14 @@ class Stage:
         self.dispatch.begin()
 
     def give(self, worker: int = 1, **needs: float | str) -> None:
+        self.task = json.dumps(fit_task(self.folder, f"p{worker}", QUICK)).encode()
+        self.give_again(worker, **needs)
+
+    def give_again(self, worker: int = 1, **needs: float | str) -> None:
+        """The task before, on the same files."""
         self.dispatch.start(worker)
-        task = fit_task(self.folder, f"p{worker}", QUICK)
         header = {"op": "task", "worker": worker, "id": 10 * worker, **needs}
-        self.dispatch.give(read_task(header, json.dumps(task).encode()))
+        self.dispatch.give(read_task(header, self.task))
 
     def tell(self, key: str, node: str, first: int = 0, *updates: Message) -> None:
         self.session.told([(key, node, first, list(updates))])

@@ -3,7 +3,7 @@
 import pytest
 from stage import Stage, WorkerCrashedError
 
-from mucast_engine.cluster.deaths import VERDICT_SECONDS
+from mucast_engine.cluster.deaths import UNTOLD_SECONDS, VERDICT_SECONDS
 from mucast_engine.cluster.fault import ConnectionLostError
 from mucast_engine.cluster.hearing import LOST_SECONDS
 from mucast_engine.cluster.runs import SILENT_SECONDS
@@ -55,6 +55,31 @@ def test_a_process_that_died_before_the_gateway_heard_of_its_node(stage: Stage) 
     stage.tell("10.1", "b")
     stage.session.reached[0](False)
     assert stage.last["reason"] == "the node 10.0.0.2 was lost"
+
+
+def test_a_death_without_a_node_is_not_waited_for_long(stage: Stage) -> None:
+    stage.give()
+    stage.answer("10.1", WorkerCrashedError())
+    assert stage.after(UNTOLD_SECONDS) == []
+    assert stage.after(0.1)[0]["reason"] == "its process was killed"
+
+
+@pytest.mark.parametrize("fault", ["killed", "frozen"])
+def test_the_arrays_of_a_lost_node_are_put_again(stage: Stage, fault: str) -> None:
+    """Ray would ask that node for the copies that it had, for ten seconds."""
+    stage.give()
+    stage.tell("10.1", "a")
+    stage.answer("10.1", WorkerCrashedError())
+    stage.session.reached[0](True)
+    stage.give_again()
+    stage.tell("10.1", "a")
+    assert stage.session.puts == 2
+    if fault == "killed":
+        stage.muster.lose("a", "the node was lost")
+    else:
+        stage.after(SILENT_SECONDS + 1)
+    stage.give_again()
+    assert stage.session.puts == 4
 
 
 def test_a_head_that_cannot_say_whether_a_node_lives_does_not_keep_the_task(stage: Stage) -> None:
