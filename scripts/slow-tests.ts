@@ -36,6 +36,7 @@ export const STARTING: readonly string[] = [
   "src/engine/environment/build-folder.test.ts",
   "src/engine/environment/environment.test.ts",
   "src/engine/npy.test.ts",
+  "src/engine/pool/cluster-endings.test.ts",
   "src/engine/pool/cluster.test.ts",
   "src/engine/pool/pool.test.ts",
   "src/engine/pool/warm-host.test.ts",

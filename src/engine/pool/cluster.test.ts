@@ -1,86 +1,24 @@
 import assert from "node:assert/strict";
-import { mkdirSync, writeFileSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
-import { afterEach, beforeEach, describe, type TestContext, test } from "node:test";
+import { resolve } from "node:path";
+import { describe, test } from "node:test";
 import {
-  FakeGateway,
-  type GatewayProcess,
-  GREETING,
-  type Request,
-} from "../../../test/engine/fake-gateway.ts";
-import { PoolFixture, QUICK } from "../../../test/engine/pool-fixture.ts";
-import { MucastError } from "../../contract/errors/errors.ts";
+  CLUSTER,
+  type FakeCluster,
+  lost,
+  rejection,
+  resultOf,
+  setVariables,
+  useFakeCluster,
+} from "../../../test/engine/fake-cluster.ts";
+import { GREETING } from "../../../test/engine/fake-gateway.ts";
 import { isRunning } from "../../contract/machine/process-stat.ts";
-import type { EnginePool, PoolOptions } from "./pool.ts";
 import type { FitPredictTask } from "./protocol.ts";
 
-const CLUSTER = { url: "ray://127.0.0.1:10001", insecure: false };
 const options = { timeout: 600_000 };
 
-let fixture: PoolFixture;
-let gateway: FakeGateway;
-beforeEach(() => {
-  fixture = new PoolFixture();
-  gateway = new FakeGateway(fixture.folder);
-});
-afterEach(async () => {
-  await fixture.remove();
-  await gateway.close();
-});
-
-/** A pool whose gateway, the fake, has greeted. */
-async function connected(
-  more: Partial<PoolOptions> = {},
-  greeting: Partial<typeof GREETING> = {},
-): Promise<{ readonly pool: EnginePool; readonly process: GatewayProcess; readonly notices: string[] }> {
-  const notices: string[] = [];
-  const pool = fixture.start({
-    python: gateway.python,
-    cluster: CLUSTER,
-    workers: undefined,
-    notice: (line) => notices.push(line),
-    ...more,
-  });
-  const process = await gateway.started();
-  process.greet(greeting);
-  await pool.greeting;
-  return { pool, process, notices };
-}
-
-async function rejection(promise: Promise<unknown>): Promise<MucastError> {
-  const error = await promise.then(
-    () => assert.fail("it was fulfilled"),
-    (reason: unknown) => reason,
-  );
-  assert.ok(error instanceof MucastError, String(error));
-  return error;
-}
-
-/** Sets variables of this process for one test. */
-function setVariables(t: TestContext, variables: Readonly<Record<string, string>>): void {
-  const before = Object.keys(variables).map((name) => [name, process.env[name]] as const);
-  Object.assign(process.env, variables);
-  t.after(() => {
-    for (const [name, value] of before) {
-      if (value === undefined) delete process.env[name];
-      else process.env[name] = value;
-    }
-  });
-}
-
-const task = (label: string) => fixture.task(QUICK, { label }) satisfies FitPredictTask;
-
-/** What the fake answers to a task. */
-function resultOf({ id, task: given }: Request): object {
-  const predictions = { ref: given?.predictions.ref, dtype: "<f8", shape: [50], order: "C" };
-  return { event: "result", id, result: { predictions, seconds: [1, 1], unconverged_fits: 0 } };
-}
-
-const lost = (worker: number, name = "10.0.0.1") => ({
-  event: "worker_exited",
-  worker,
-  node: name,
-  reason: `the node ${name} was lost`,
+let cluster: FakeCluster;
+useFakeCluster((made) => {
+  cluster = made;
 });
 
 describe("a pool with a cluster", options, () => {
@@ -92,9 +30,22 @@ describe("a pool with a cluster", options, () => {
       RAY_USE_TLS: "1",
     };
     setVariables(t, { ...given, RAY_ADDRESS: "elsewhere", DATABASE_URL: "postgresql://secret" });
-    const { pool, process: started } = await connected({ kernelLevel: "x86-64-v3", libraries: ["a", "b"] });
+    const { pool, process: started } = await cluster.connected({
+      kernelLevel: "x86-64-v3",
+      libraries: ["a", "b"],
+    });
     assert.deepEqual(started.args, [
-      ...["-s", "-P", "-m", "mucast_engine", "cluster", "--libraries", "a,b", "--folder", fixture.folder],
+      ...[
+        "-s",
+        "-P",
+        "-m",
+        "mucast_engine",
+        "cluster",
+        "--libraries",
+        "a,b",
+        "--folder",
+        cluster.fixture.folder,
+      ],
       ...["--engine", CLUSTER.url],
     ]);
     assert.equal(started.env.MUCAST_KERNEL_LEVEL, "x86-64-v3");
@@ -111,14 +62,14 @@ describe("a pool with a cluster", options, () => {
       RAY_TLS_SERVER_KEY: "",
     };
     setVariables(t, given);
-    const { process: started } = await connected();
+    const { process: started } = await cluster.connected();
     const got = Object.keys(given).map((name) => started.env[name]);
     assert.deepEqual(got, [resolve("token"), resolve("ca.crt"), "/etc/node.crt", ""]);
   });
 
   test("gives a task ahead for each slot of the cluster, also when nodes come and go", async () => {
-    const { pool, process: started, notices } = await connected({}, { slots: 1 });
-    const running = ["A", "B", "C", "D", "E", "F"].map((name) => pool.run(task(name)));
+    const { pool, process: started, notices } = await cluster.connected({}, { slots: 1 });
+    const running = ["A", "B", "C", "D", "E", "F"].map((name) => pool.run(cluster.task(name)));
     const first = await started.started();
     const second = await started.started();
     started.say({ event: "slots", slots: 2, added: ["10.0.0.2"], lost: [] });
@@ -146,8 +97,8 @@ describe("a pool with a cluster", options, () => {
   });
 
   test("never has more tasks at a time than its caller wants", async () => {
-    const { pool, process: started } = await connected({ workers: 1 });
-    const running = ["A", "B"].map((name) => pool.run(task(name)));
+    const { pool, process: started } = await cluster.connected({ workers: 1 });
+    const running = ["A", "B"].map((name) => pool.run(cluster.task(name)));
     const first = await started.started();
     started.say({ event: "slots", slots: 9, added: ["10.0.0.2"], lost: [] }, resultOf(first));
     started.say(resultOf(await started.expect("task")));
@@ -156,8 +107,8 @@ describe("a pool with a cluster", options, () => {
   });
 
   test("waits where a cluster has no node yet", async () => {
-    const { pool, process: started, notices } = await connected({}, { slots: 0 });
-    const running = pool.run(task("A"));
+    const { pool, process: started, notices } = await cluster.connected({}, { slots: 0 });
+    const running = pool.run(cluster.task("A"));
     started.say({ event: "delayed", message: "the cluster has no node for tasks" });
     started.say({ event: "slots", slots: 1, added: ["10.0.0.9"], lost: [] });
     started.say(resultOf(await started.started()));
@@ -166,8 +117,8 @@ describe("a pool with a cluster", options, () => {
   });
 
   test("fails what waits for a node once the gateway has waited long enough", async () => {
-    const { pool, process: started } = await connected({}, { slots: 0 });
-    const running = rejection(pool.run(task("A")));
+    const { pool, process: started } = await cluster.connected({}, { slots: 0 });
+    const running = rejection(pool.run(cluster.task("A")));
     const message = "the cluster has had no node for tasks, for 300 s (10.0.0.1: the node was lost)";
     const lost = [{ name: "10.0.0.1", reason: "the node was lost" }];
     started.say({ event: "failed", code: "engine_unavailable", message, data: { lost } });
@@ -177,8 +128,8 @@ describe("a pool with a cluster", options, () => {
   });
 
   test("fails a task that two nodes were lost at, in words, and goes on with the others", async () => {
-    const { pool, process: started } = await connected({ workers: 1 });
-    const [doomed, other] = [rejection(pool.run(task("DOOM"))), pool.run(task("B"))];
+    const { pool, process: started } = await cluster.connected({ workers: 1 });
+    const [doomed, other] = [rejection(pool.run(cluster.task("DOOM"))), pool.run(cluster.task("B"))];
     started.say(lost((await started.started()).worker));
     const { worker } = await started.started();
     started.say({ event: "worker_exited", worker, node: "10.0.0.2", reason: "its process was killed" });
@@ -196,9 +147,9 @@ describe("a pool with a cluster", options, () => {
   });
 
   test("takes what is no result of the task for the loss of an attempt", async () => {
-    const { pool, process: started } = await connected();
-    const running = pool.run(task("A"));
-    const doomed = rejection(pool.run(task("DOOM")));
+    const { pool, process: started } = await cluster.connected();
+    const running = pool.run(cluster.task("A"));
+    const doomed = rejection(pool.run(cluster.task("DOOM")));
     const [good, bad] = [await started.started(), await started.started()];
     const { result } = resultOf(good) as { result: { predictions: object } };
     const elsewhere = { ...result, predictions: { ...result.predictions, ref: "/etc/passwd" } };
@@ -219,9 +170,9 @@ describe("a pool with a cluster", options, () => {
   });
 
   test("passes over progress that is none of its task", async () => {
-    const { pool, process: started } = await connected();
+    const { pool, process: started } = await cluster.connected();
     const seen: unknown[] = [];
-    const running = pool.run(task("A"), { onProgress: ({ fit }) => seen.push(fit) });
+    const running = pool.run(cluster.task("A"), { onProgress: ({ fit }) => seen.push(fit) });
     const given = await started.started();
     const sound = { event: "progress", id: given.id, fit: 1, seconds: 0.5 };
     const others = [
@@ -238,8 +189,8 @@ describe("a pool with a cluster", options, () => {
   });
 
   test("tells a task's own error as a host does, however long its words", async () => {
-    const { pool, process: started } = await connected();
-    const running = rejection(pool.run(task("A")));
+    const { pool, process: started } = await cluster.connected();
+    const running = rejection(pool.run(cluster.task("A")));
     const { id } = await started.started();
     const message = "no ".repeat(5_000);
     started.say({ event: "error", id, code: "fit_failed", message, data: { parameter: "alpha" } });
@@ -249,9 +200,9 @@ describe("a pool with a cluster", options, () => {
   });
 
   test("takes no result of an attempt that was given up", async () => {
-    const { pool, process: started } = await connected({ workers: 1 });
+    const { pool, process: started } = await cluster.connected({ workers: 1 });
     const seen: unknown[] = [];
-    const running = pool.run(task("A"), { onProgress: (progress) => seen.push(progress) });
+    const running = pool.run(cluster.task("A"), { onProgress: (progress) => seen.push(progress) });
     const first = await started.started();
     started.say(lost(first.worker), resultOf(first), { event: "progress", id: first.id, fit: 0, seconds: 1 });
     const second = await started.started();
@@ -261,8 +212,8 @@ describe("a pool with a cluster", options, () => {
   });
 
   test("says which task waits for what", async () => {
-    const { pool, process: started, notices } = await connected();
-    const running = pool.run(task("A"));
+    const { pool, process: started, notices } = await cluster.connected();
+    const running = pool.run(cluster.task("A"));
     const given = await started.started();
     started.say({ event: "delayed", id: given.id, message: "no node has 4 free cores" }, resultOf(given));
     await running;
@@ -271,7 +222,7 @@ describe("a pool with a cluster", options, () => {
 
   test("reserves the threads of a joint network, and a GPU for what runs on one", async () => {
     const gpus = { ...GREETING.cluster!, nodes: [{ name: "g", cpus: 8, gpus: 2, memory_bytes: 1 }] };
-    const { pool, process: started } = await connected({}, { cluster: gpus, slots: 9 });
+    const { pool, process: started } = await cluster.connected({}, { cluster: gpus, slots: 9 });
     assert.deepEqual(await pool.capacity, { slots: 9, cpus: 8, gpus: 2 });
     const asked = async (given: object) => {
       void pool.run(given as FitPredictTask).catch(() => undefined);
@@ -283,215 +234,41 @@ describe("a pool with a cluster", options, () => {
     assert.deepEqual(await asked({ task: "train_stack", device: "cuda:0" }), [undefined, 1]);
     assert.deepEqual(await asked({ task: "train_network", device: "cpu" }), [undefined, undefined]);
     assert.deepEqual(await asked({ task: "device", device: "auto" }), [undefined, undefined]);
-    assert.deepEqual(await asked(task("A")), [undefined, undefined]);
-    void pool.run(task("B"), { node: "g" }).catch(() => undefined);
+    assert.deepEqual(await asked(cluster.task("A")), [undefined, undefined]);
+    void pool.run(cluster.task("B"), { node: "g" }).catch(() => undefined);
     assert.equal((await started.started()).node, "g");
   });
 
   test("cancels a task, and has its end before it rejects", async () => {
-    const { pool, process: started } = await connected();
+    const { pool, process: started } = await cluster.connected();
     const stop = new AbortController();
     const reason = new Error("no longer wanted");
-    const running = assert.rejects(pool.run(task("A"), { signal: stop.signal }), reason);
+    const running = assert.rejects(pool.run(cluster.task("A"), { signal: stop.signal }), reason);
     const { worker, ...given } = await started.started();
     stop.abort(reason);
     assert.equal((await started.expect("kill")).worker, worker);
     started.say(resultOf({ worker, ...given }));
     started.say({ event: "worker_exited", worker, node: "10.0.0.1", reason: "it was canceled" });
     await running;
-    const next = pool.run(task("B"));
+    const next = pool.run(cluster.task("B"));
     started.say(resultOf(await started.started()));
     await next;
   });
 
   test("kills a gateway that does not cancel in time, and tries its other tasks with another one", async () => {
-    const { pool, process: started } = await connected({ killGraceMilliseconds: 50 });
+    const { pool, process: started } = await cluster.connected({ killGraceMilliseconds: 50 });
     const stop = new AbortController();
-    const running = assert.rejects(pool.run(task("A"), { signal: stop.signal }), /no longer/);
+    const running = assert.rejects(pool.run(cluster.task("A"), { signal: stop.signal }), /no longer/);
     await started.started();
-    const other = pool.run(task("B"));
+    const other = pool.run(cluster.task("B"));
     await started.started();
     started.kill("SIGSTOP");
     stop.abort(new Error("no longer wanted"));
     await running;
     assert.equal(isRunning(started.pid), false);
-    const second = await gateway.started();
+    const second = await cluster.gateway.started();
     second.greet();
     second.say(resultOf(await second.started()));
     await other;
-  });
-});
-
-describe("a gateway that ends", options, () => {
-  test("is started again once, and its tasks are tried again", async () => {
-    const { pool, process: started } = await connected();
-    const running = pool.run(task("A"));
-    await started.started();
-    started.kill();
-    const second = await gateway.started();
-    second.greet();
-    const error = rejection(pool.run(task("B")));
-    second.say(resultOf(await second.started()));
-    await running;
-    second.kill();
-    const { code, message, data } = await error;
-    assert.equal(code, "engine_crashed");
-    assert.equal(message, "the gateway to ray://127.0.0.1:10001 ended twice (signal SIGKILL)");
-    assert.equal(data.engine, CLUSTER.url);
-  });
-
-  test("is started again with what the nodes were, so that others are left out and not refused", async () => {
-    const fingerprint = "0f".repeat(32);
-    const { pool, process: started } = await connected({}, { fingerprint });
-    const running = pool.run(task("A"));
-    await started.started();
-    started.kill();
-    const second = await gateway.started();
-    assert.deepEqual(second.args.slice(-2), ["--fingerprint", fingerprint]);
-    second.greet({ fingerprint });
-    second.say(resultOf(await second.started()));
-    await running;
-  });
-
-  test("and is no more to be connected to is engine_crashed, with why", async () => {
-    for (const end of ["told", "silent"]) {
-      const { pool, process: started } = await connected();
-      const error = rejection(pool.run(task("A")));
-      await started.started();
-      started.kill();
-      const second = await gateway.started();
-      const message = `${CLUSTER.url} does not answer`;
-      if (end === "told") second.say({ event: "failed", code: "engine_unavailable", message, data: {} });
-      else second.kill();
-      const { code, message: said } = await error;
-      assert.equal(code, "engine_crashed");
-      assert.match(said, /^the cluster ray:\S+ was lost, and no new connection to it came about: /);
-      if (end === "told") assert.ok(said.endsWith(message), said);
-      await pool.close();
-    }
-  });
-
-  test("and finds other versions when it is back is no engine of the same job", async () => {
-    const { pool, process: started } = await connected();
-    const error = rejection(pool.run(task("A")));
-    await started.started();
-    started.kill();
-    const second = await gateway.started();
-    second.greet({ versions: { ...GREETING.versions, numpy: "2.5.0" } });
-    const { code, message } = await error;
-    assert.equal(code, "engine_crashed");
-    assert.match(message, /has other versions or processors than it had when the job began/);
-  });
-
-  test("before it has greeted is engine_unavailable, with the cluster that was meant", async () => {
-    const pool = fixture.start({ python: "/bin/false", cluster: CLUSTER });
-    const { code, message } = await rejection(pool.run(task("A")));
-    assert.equal(code, "engine_unavailable");
-    assert.match(
-      message,
-      /^the gateway to ray:\/\/127\.0\.0\.1:10001 ended before it was connected, by exit code 1/,
-    );
-  });
-
-  test("because it has not connected in time is engine_crashed, and no task waits for ever", async () => {
-    const pool = fixture.start({ python: gateway.python, cluster: CLUSTER, connectMilliseconds: 50 });
-    const { code, message } = await rejection(pool.run(task("A")));
-    assert.equal(code, "engine_crashed");
-    assert.match(message, /ended before it was connected, by signal SIGKILL/);
-  });
-
-  test("when the pool is closed leaves no task and no process", async () => {
-    const { pool, process: started } = await connected();
-    const running = rejection(pool.run(task("A")));
-    await started.started();
-    await pool.close();
-    assert.equal((await running).code, "canceled");
-    assert.equal(isRunning(started.pid), false);
-  });
-});
-
-describe("a cluster that cannot be used", options, () => {
-  for (const code of ["engine_unavailable", "engine_crashed"] as const) {
-    test(`is ${code}, in the gateway's words and with its data`, async () => {
-      const { pool, process: started } = await connected();
-      const failing = ["A", "B", "C"].map((name) => rejection(pool.run(task(name))));
-      await started.started();
-      const said = { message: "the node 10.0.0.2 has numpy 2.3.0, not 2.4.0", data: { node: "10.0.0.2" } };
-      started.say({ event: "failed", code, ...said });
-      for (const error of await Promise.all(failing)) {
-        assert.equal(error.code, code);
-        assert.equal(error.message, `ray://127.0.0.1:10001: ${said.message}`);
-        assert.deepEqual(error.data, { node: "10.0.0.2", engine: CLUSTER.url });
-      }
-      assert.equal(isRunning(started.pid), false);
-    });
-  }
-
-  test("is told before any greeting, without the token, wherever a library has printed it", async (t) => {
-    setVariables(t, { RAY_AUTH_TOKEN: "0123456789abcdef" });
-    const lines: string[] = [];
-    const pool = fixture.start({ python: gateway.python, cluster: CLUSTER, log: (line) => lines.push(line) });
-    const started = await gateway.started();
-    started.sayLine("printed 0123456789abcdef");
-    started.say({
-      event: "failed",
-      code: "engine_unavailable",
-      message: "0123456789abcdef is wrong",
-      data: {},
-    });
-    const error = await rejection(pool.greeting);
-    assert.match(error.message, /: <token> is wrong$/);
-    await pool.close();
-    assert.deepEqual(lines, ["printed <token>"]);
-  });
-
-  for (const [where, variables] of [
-    ["the file that is named", (file: string) => ({ RAY_AUTH_TOKEN_PATH: file })],
-    ["Ray's own file of it", (file: string) => ({ HOME: dirname(dirname(file)) })],
-  ] as const) {
-    test(`shows no token that stands in ${where}`, async (t) => {
-      const file = join(fixture.folder, ".ray", "auth_token");
-      mkdirSync(dirname(file));
-      writeFileSync(file, "0123456789abcdef\n");
-      setVariables(t, variables(file));
-      const lines: string[] = [];
-      const { pool, process: started } = await connected({ log: (line) => lines.push(line) });
-      started.sayLine("printed 0123456789abcdef");
-      started.say({ event: "failed", code: "engine_unavailable", message: "it is wrong", data: {} });
-      await rejection(pool.run(task("A")));
-      await pool.close();
-      assert.deepEqual(lines, ["printed <token>"]);
-    });
-  }
-
-  for (const [what, message] of [
-    ["slots that are no number", { event: "slots", slots: "many" }],
-    ["an answer without its attempt", { event: "result", result: {} }],
-    ["an end without a reason", { event: "worker_exited", worker: 1, pid: 77, signal: 9 }],
-    [
-      "a fingerprint that would be an argument of its own",
-      { event: "ready", ...GREETING, fingerprint: "--insecure" },
-    ],
-    ["a greeting without slots", { event: "ready", ...GREETING, slots: undefined }],
-  ] as const) {
-    test(`because its gateway tells ${what} is engine_crashed, and no task waits for ever`, async () => {
-      const { pool, process: started } = await connected();
-      const running = rejection(pool.run(task("A")));
-      await started.started();
-      started.say(message);
-      const error = await running;
-      assert.equal(error.code, "engine_crashed");
-      assert.match(error.message, /its message ".*" is not of the protocol/);
-    });
-  }
-
-  test("is not one whose gateway tells what is no message, or of an event that is not known", async () => {
-    const { pool, process: started } = await connected();
-    const running = pool.run(task("A"));
-    const given = await started.started();
-    started.sayLine("", "null", "[]", "3", "{", '{"event":', '{"event":{"a":1}}', '{"event":"toString"}');
-    started.say({ event: "weather" }, { event: "error", id: 4_711, code: "x", message: "y", data: {} });
-    started.say({ event: "progress", id: -1 }, resultOf(given));
-    await running;
   });
 });

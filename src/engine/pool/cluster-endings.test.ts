@@ -1,0 +1,203 @@
+import assert from "node:assert/strict";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, test } from "node:test";
+import {
+  CLUSTER,
+  type FakeCluster,
+  rejection,
+  resultOf,
+  setVariables,
+  useFakeCluster,
+} from "../../../test/engine/fake-cluster.ts";
+import { GREETING } from "../../../test/engine/fake-gateway.ts";
+import { isRunning } from "../../contract/machine/process-stat.ts";
+
+const options = { timeout: 600_000 };
+
+let cluster: FakeCluster;
+useFakeCluster((made) => {
+  cluster = made;
+});
+
+describe("a gateway that ends", options, () => {
+  test("is started again once, and its tasks are tried again", async () => {
+    const { pool, process: started } = await cluster.connected();
+    const running = pool.run(cluster.task("A"));
+    await started.started();
+    started.kill();
+    const second = await cluster.gateway.started();
+    second.greet();
+    const error = rejection(pool.run(cluster.task("B")));
+    second.say(resultOf(await second.started()));
+    await running;
+    second.kill();
+    const { code, message, data } = await error;
+    assert.equal(code, "engine_crashed");
+    assert.equal(message, "the gateway to ray://127.0.0.1:10001 ended twice (signal SIGKILL)");
+    assert.equal(data.engine, CLUSTER.url);
+  });
+
+  test("is started again with what the nodes were, so that others are left out and not refused", async () => {
+    const fingerprint = "0f".repeat(32);
+    const { pool, process: started } = await cluster.connected({}, { fingerprint });
+    const running = pool.run(cluster.task("A"));
+    await started.started();
+    started.kill();
+    const second = await cluster.gateway.started();
+    assert.deepEqual(second.args.slice(-2), ["--fingerprint", fingerprint]);
+    second.greet({ fingerprint });
+    second.say(resultOf(await second.started()));
+    await running;
+  });
+
+  test("and is no more to be connected to is engine_crashed, with why", async () => {
+    for (const end of ["told", "silent"]) {
+      const { pool, process: started } = await cluster.connected();
+      const error = rejection(pool.run(cluster.task("A")));
+      await started.started();
+      started.kill();
+      const second = await cluster.gateway.started();
+      const message = `${CLUSTER.url} does not answer`;
+      if (end === "told") second.say({ event: "failed", code: "engine_unavailable", message, data: {} });
+      else second.kill();
+      const { code, message: said } = await error;
+      assert.equal(code, "engine_crashed");
+      assert.match(said, /^the cluster ray:\S+ was lost, and no new connection to it came about: /);
+      if (end === "told") assert.ok(said.endsWith(message), said);
+      await pool.close();
+    }
+  });
+
+  test("and finds other versions when it is back is no engine of the same job", async () => {
+    const { pool, process: started } = await cluster.connected();
+    const error = rejection(pool.run(cluster.task("A")));
+    await started.started();
+    started.kill();
+    const second = await cluster.gateway.started();
+    second.greet({ versions: { ...GREETING.versions, numpy: "2.5.0" } });
+    const { code, message } = await error;
+    assert.equal(code, "engine_crashed");
+    assert.match(message, /has other versions or processors than it had when the job began/);
+  });
+
+  test("before it has greeted is engine_unavailable, with the cluster that was meant", async () => {
+    const pool = cluster.fixture.start({ python: "/bin/false", cluster: CLUSTER });
+    const { code, message } = await rejection(pool.run(cluster.task("A")));
+    assert.equal(code, "engine_unavailable");
+    assert.match(
+      message,
+      /^the gateway to ray:\/\/127\.0\.0\.1:10001 ended before it was connected, by exit code 1/,
+    );
+  });
+
+  test("because it has not connected in time is engine_crashed, and no task waits for ever", async () => {
+    const pool = cluster.fixture.start({
+      python: cluster.gateway.python,
+      cluster: CLUSTER,
+      connectMilliseconds: 50,
+    });
+    const { code, message } = await rejection(pool.run(cluster.task("A")));
+    assert.equal(code, "engine_crashed");
+    assert.match(message, /ended before it was connected, by signal SIGKILL/);
+  });
+
+  test("when the pool is closed leaves no task and no process", async () => {
+    const { pool, process: started } = await cluster.connected();
+    const running = rejection(pool.run(cluster.task("A")));
+    await started.started();
+    await pool.close();
+    assert.equal((await running).code, "canceled");
+    assert.equal(isRunning(started.pid), false);
+  });
+});
+
+describe("a cluster that cannot be used", options, () => {
+  for (const code of ["engine_unavailable", "engine_crashed"] as const) {
+    test(`is ${code}, in the gateway's words and with its data`, async () => {
+      const { pool, process: started } = await cluster.connected();
+      const failing = ["A", "B", "C"].map((name) => rejection(pool.run(cluster.task(name))));
+      await started.started();
+      const said = { message: "the node 10.0.0.2 has numpy 2.3.0, not 2.4.0", data: { node: "10.0.0.2" } };
+      started.say({ event: "failed", code, ...said });
+      for (const error of await Promise.all(failing)) {
+        assert.equal(error.code, code);
+        assert.equal(error.message, `ray://127.0.0.1:10001: ${said.message}`);
+        assert.deepEqual(error.data, { node: "10.0.0.2", engine: CLUSTER.url });
+      }
+      assert.equal(isRunning(started.pid), false);
+    });
+  }
+
+  test("is told before any greeting, without the token, wherever a library has printed it", async (t) => {
+    setVariables(t, { RAY_AUTH_TOKEN: "0123456789abcdef" });
+    const lines: string[] = [];
+    const pool = cluster.fixture.start({
+      python: cluster.gateway.python,
+      cluster: CLUSTER,
+      log: (line) => lines.push(line),
+    });
+    const started = await cluster.gateway.started();
+    started.sayLine("printed 0123456789abcdef");
+    started.say({
+      event: "failed",
+      code: "engine_unavailable",
+      message: "0123456789abcdef is wrong",
+      data: {},
+    });
+    const error = await rejection(pool.greeting);
+    assert.match(error.message, /: <token> is wrong$/);
+    await pool.close();
+    assert.deepEqual(lines, ["printed <token>"]);
+  });
+
+  for (const [where, variables] of [
+    ["the file that is named", (file: string) => ({ RAY_AUTH_TOKEN_PATH: file })],
+    ["Ray's own file of it", (file: string) => ({ HOME: dirname(dirname(file)) })],
+  ] as const) {
+    test(`shows no token that stands in ${where}`, async (t) => {
+      const file = join(cluster.fixture.folder, ".ray", "auth_token");
+      mkdirSync(dirname(file));
+      writeFileSync(file, "0123456789abcdef\n");
+      setVariables(t, variables(file));
+      const lines: string[] = [];
+      const { pool, process: started } = await cluster.connected({ log: (line) => lines.push(line) });
+      started.sayLine("printed 0123456789abcdef");
+      started.say({ event: "failed", code: "engine_unavailable", message: "it is wrong", data: {} });
+      await rejection(pool.run(cluster.task("A")));
+      await pool.close();
+      assert.deepEqual(lines, ["printed <token>"]);
+    });
+  }
+
+  for (const [what, message] of [
+    ["slots that are no number", { event: "slots", slots: "many" }],
+    ["an answer without its attempt", { event: "result", result: {} }],
+    ["an end without a reason", { event: "worker_exited", worker: 1, pid: 77, signal: 9 }],
+    [
+      "a fingerprint that would be an argument of its own",
+      { event: "ready", ...GREETING, fingerprint: "--insecure" },
+    ],
+    ["a greeting without slots", { event: "ready", ...GREETING, slots: undefined }],
+  ] as const) {
+    test(`because its gateway tells ${what} is engine_crashed, and no task waits for ever`, async () => {
+      const { pool, process: started } = await cluster.connected();
+      const running = rejection(pool.run(cluster.task("A")));
+      await started.started();
+      started.say(message);
+      const error = await running;
+      assert.equal(error.code, "engine_crashed");
+      assert.match(error.message, /its message ".*" is not of the protocol/);
+    });
+  }
+
+  test("is not one whose gateway tells what is no message, or of an event that is not known", async () => {
+    const { pool, process: started } = await cluster.connected();
+    const running = pool.run(cluster.task("A"));
+    const given = await started.started();
+    started.sayLine("", "null", "[]", "3", "{", '{"event":', '{"event":{"a":1}}', '{"event":"toString"}');
+    started.say({ event: "weather" }, { event: "error", id: 4_711, code: "x", message: "y", data: {} });
+    started.say({ event: "progress", id: -1 }, resultOf(given));
+    await running;
+  });
+});
