@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, cast, get_args
 
+from mucast_engine.deferred import deferred
 from mucast_engine.estimator import REGRESSORS, Library
 
 # Names of the packages that have a library, the usual one last.
@@ -37,16 +38,20 @@ NETWORK_MODULES = {
 # What only the side of a job that talks to a cluster imports.
 CLUSTER_MODULES = {"ray": ["ray", "ray.util.client"]}
 
+# What scikit-learn imports for estimators, searches and plots that no job has.
+UNUSED_MODULES = ["scipy.stats", "scipy.stats.mstats"]
+
 
 def import_libraries(names: list[str]) -> None:
     """Imports `names` (keys of DISTRIBUTIONS) with the modules that a job needs: one of networks where torch is there.
 
     All but catboost take pandas where it is there and do without where it is not. It is a fifth of their import, and
-    only NumPy arrays are handed to them, so it is hidden from them. Of what torch imports nothing of weight is
-    optional.
+    only NumPy arrays are handed to them, so it is hidden from them. scikit-learn and xgboost import scipy.stats, two
+    fifths of what is left, for what no job does. Of what torch imports nothing of weight is optional.
     """
     modules = CLUSTER_MODULES | (NETWORK_MODULES if "torch" in names else REGRESSOR_MODULES)
-    with _no_collections(), _hidden([] if "catboost" in names else ["pandas"]):
+    hidden = [] if "catboost" in names else ["pandas"]
+    with _no_collections(), _hidden(hidden), deferred(UNUSED_MODULES):
         for name in names:
             for module in modules[name]:
                 importlib.import_module(module)

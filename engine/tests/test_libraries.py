@@ -23,7 +23,8 @@ import numpy, mucast_engine.worker
 library, classes = sys.argv[1], json.loads(sys.argv[2])
 import_libraries([library])
 from mucast_engine.process import thread_count
-threads, modules, pandas = thread_count(), set(sys.modules), "pandas" in sys.modules
+threads, modules = thread_count(), set(sys.modules)
+heavy = sorted(modules & {"pandas", "scipy.stats"})
 from mucast_engine.estimator import make_estimator, make_scaler
 for name, params in classes.items():
     child = os.fork()
@@ -35,7 +36,7 @@ for name, params in classes.items():
         x = make_scaler("robust").fit_transform(x)
     make_estimator({"library": library, "class": name}, params).fit(x, x[:, 0]).predict(x)
     late = sorted(set(sys.modules) - modules)
-    print(json.dumps([name, {"threads": threads, "late": late, "pandas": pandas}]), flush=True)
+    print(json.dumps([name, {"threads": threads, "late": late, "heavy": heavy}]), flush=True)
     os._exit(0)
 """
 
@@ -43,7 +44,7 @@ for name, params in classes.items():
 @pytest.mark.parametrize(
     ("library", "names"),
     [
-        ("sklearn", ["QuantileRegressor", "RandomForestRegressor"]),
+        ("sklearn", [name for name, (library, _, _) in zip(NAMES, REGRESSORS, strict=True) if library == "sklearn"]),
         ("xgboost", ["XGBRegressor"]),
         ("lightgbm", ["LGBMRegressor"]),
         ("catboost", ["CatBoostRegressor"]),
@@ -57,7 +58,8 @@ def test_the_import_starts_no_thread_and_leaves_nothing_for_the_first_fit_to_imp
     env = {**os.environ, "PYTHONPATH": str(ENGINE)}
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
     found = [json.loads(line) for line in done.stdout.splitlines()]
-    assert found == [[name, {"threads": 1, "late": [], "pandas": library == "catboost"}] for name in names]
+    heavy = ["pandas"] if library == "catboost" else []
+    assert found == [[name, {"threads": 1, "late": [], "heavy": heavy}] for name in names]
 
 
 # Imports PyTorch as the host does, trains one small network of each kind, and prints what that changed: in a fork with
@@ -113,8 +115,8 @@ for name, spec in networks.items():
     network = {"architecture": name, **spec}
     run_network_task({**task, **kind, "network": network}, ArrayStore(folder), lambda update: None)
 late = sorted(set(sys.modules) - modules)
-cuda, pandas = torch.cuda.is_initialized(), "pandas" in modules
-print(json.dumps([loss, {"threads": threads, "late": late, "cuda": cuda, "pandas": pandas}]), flush=True)
+cuda, heavy = torch.cuda.is_initialized(), sorted(modules & {"pandas", "scipy.stats"})
+print(json.dumps([loss, {"threads": threads, "late": late, "cuda": cuda, "heavy": heavy}]), flush=True)
 """
 
 
@@ -123,7 +125,7 @@ def test_the_import_of_torch_starts_no_thread_and_leaves_nothing_for_the_first_t
     env = {**os.environ, "PYTHONPATH": str(ENGINE)}
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    expected = {"threads": 1, "late": [], "cuda": False, "pandas": False}
+    expected = {"threads": 1, "late": [], "cuda": False, "heavy": []}
     assert [json.loads(line) for line in done.stdout.splitlines()] == [["r2", expected], ["mahalanobis", expected]]
 
 

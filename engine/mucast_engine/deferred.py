@@ -1,0 +1,59 @@
+"""Modules that libraries name things of while they are imported, and that no fit uses: imported at their first use."""
+
+import importlib
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import ModuleType
+
+
+@contextmanager
+def deferred(modules: list[str]) -> Iterator[None]:
+    """Puts a stand-in in the place of each of `modules` that is not imported yet.
+
+    Importers take functions and objects of it by name. The first use of one imports the module, also in here.
+    """
+    standing_in = [_StandIn(name) for name in modules if name not in sys.modules]
+    sys.modules.update({module.__name__: module for module in standing_in})
+    try:
+        yield
+    finally:
+        _remove_stand_ins()
+
+
+def _remove_stand_ins() -> None:
+    for name in [name for name, module in sys.modules.items() if isinstance(module, _StandIn)]:
+        del sys.modules[name]
+
+
+class _StandIn(ModuleType):
+    """Whatever is named of it is there."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.__path__: list[str] = []  # As a package, it may have others of `modules` below it.
+
+    def __getattr__(self, name: str) -> object:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _Named(self.__name__, name)
+
+
+class _Named:
+    """A function or an object of a module, which a call or an attribute imports."""
+
+    def __init__(self, module: str, name: str) -> None:
+        self._module, self._name = module, name
+
+    def _real(self) -> object:
+        _remove_stand_ins()
+        return getattr(importlib.import_module(self._module), self._name)
+
+    def __call__(self, *args: object, **named: object) -> object:
+        real = self._real()
+        if not callable(real):
+            raise TypeError(f"{self._module}.{self._name} is not callable")
+        return real(*args, **named)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._real(), name)
