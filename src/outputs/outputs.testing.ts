@@ -71,21 +71,28 @@ export function dlText(market: Market = {}, epochs = 12): string {
   const { settings, warnings } = parseDlSettings(text);
   const { rows, fit } = marketRows(market);
   const isOn = settings.enabled;
-  const trained = isOn ? rows.map((row) => trainedTicker(row, fit)) : [];
+  const isAlone = settings.ensemble === 1;
+  const trained = isOn
+    ? rows.map((row, i) => ({ ...trainedTicker(row, fit), ...(isAlone ? {} : { spread: 0.001 * (i + 1) }) }))
+    : [];
   const asOf = rows[0]?.days.at(-1) ?? FIRST_DAY;
   const evaluation = atOnce(evaluateDl(trained, settings, asOf));
+  const course = (later: number) => ({
+    epochs: Array.from({ length: epochs + later }, (_, i) => ({
+      train_loss: 1 - 0.01 * i,
+      validation_loss: 1 + (i - 3 - later) ** 2 / 1_000,
+    })),
+    best_epoch: Math.min(4, epochs) + later,
+    zero_validation_loss: 1.002,
+  });
+  const members = Array.from({ length: settings.ensemble - 1 }, (_, i) => ({
+    member: i + 1,
+    ...course(i + 1),
+  }));
   const training = new Map(
     trained.map(({ ticker }) => [
       ticker,
-      {
-        epochs: Array.from({ length: epochs }, (_, i) => ({
-          train_loss: 1 - 0.01 * i,
-          validation_loss: 1 + (i - 3) ** 2 / 1_000,
-        })),
-        best_epoch: Math.min(4, epochs),
-        zero_validation_loss: 1.002,
-        parameters: 36_129,
-      },
+      { ...course(0), parameters: 36_129, ...(isAlone ? {} : { members }) },
     ]),
   );
   const document = dlOutput({

@@ -183,8 +183,9 @@ function epochText(event: Progress): string {
 /** A ticker longer than this would wrap the bar. */
 const TICKER_CELLS = 12;
 
-function whose({ epoch }: Progress, ticker = ""): string {
-  return epoch === undefined ? "" : printable(`, ${ticker} epoch ${epoch}`);
+function whose({ epoch, member }: Progress, ticker = ""): string {
+  if (epoch === undefined) return "";
+  return printable(`, ${ticker}${member === undefined ? "" : ` member ${member}`} epoch ${epoch}`);
 }
 
 function amount(event: Progress): string {

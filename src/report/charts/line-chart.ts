@@ -15,8 +15,10 @@ export interface LineChart {
   readonly x: Int32Array;
   readonly xKind: "day" | "epoch";
   readonly unit: Unit;
-  /** Shape (n) each; NaN is a gap. The first is drawn whole, the second dashed. */
+  /** Shape (n) each, or shorter where they end early; NaN is a gap. The first is drawn whole, the second dashed. */
   readonly lines: readonly { readonly name: string; readonly values: Float64Array }[];
+  /** Thin lines behind these, likewise. */
+  readonly faint?: readonly Float64Array[];
   readonly band?: { readonly low: Float64Array; readonly high: Float64Array } | undefined;
   /** Dashed lines across. */
   readonly levels?: readonly number[];
@@ -30,7 +32,7 @@ export function lineChart(chart: LineChart): ScaledChart {
 }
 
 function drawn(chart: LineChart, within: readonly number[]): string {
-  const { finding, x, xKind, unit, lines, band, levels = [], at, height = 200 } = chart;
+  const { finding, x, xKind, unit, lines, faint = [], band, levels = [], at, height = 200 } = chart;
   const y = linearScale([...valuesOf(chart), ...within]);
   const [first, last] = [x[0]!, x.at(-1)!];
   const column = columnsOf(x);
@@ -39,6 +41,7 @@ function drawn(chart: LineChart, within: readonly number[]): string {
     band === undefined ? "" : mark("band", bandPath(band, column, y, x)),
     ...levels.map((level) => mark("level", acrossAt(down(y.share(level))))),
     at === undefined ? "" : mark("at", segment(column(at), 0, column(at), GRID)),
+    mark("line faint", faint.map((values) => linePath(values, x, column, y)).join("")),
     ...lines.map(({ name, values }, i) =>
       mark(i === 0 ? "line" : "line second", linePath(values, x, column, y), name),
     ),
@@ -48,8 +51,9 @@ function drawn(chart: LineChart, within: readonly number[]): string {
   return plotSvg({ finding, marks, xLabels, yLabels: tickLabels(y, unit), height, readout });
 }
 
-function* valuesOf({ lines, band, levels }: LineChart): Iterable<number> {
+function* valuesOf({ lines, faint = [], band, levels }: LineChart): Iterable<number> {
   for (const { values } of lines) yield* values;
+  for (const values of faint) yield* values;
   if (band !== undefined) {
     yield* band.low;
     yield* band.high;

@@ -259,6 +259,29 @@ test("curves of networks stand beside the zero forecast, where the output has it
   assert.doesNotMatch(older.finding + older.networks[0]!.finding, /zero forecast/);
 });
 
+test("the members of an ensemble are courses of their network, and all of them count", () => {
+  const config = { training_params: { ensemble: 3 } };
+  const report = reportOn(dlText({ config }));
+  const { networks, finding } = report.training.data!;
+  assert.deepEqual(
+    networks[0]!.members.map(({ bestEpoch, validationLoss }) => [bestEpoch, validationLoss.length]),
+    [
+      [5, 13],
+      [6, 14],
+    ],
+  );
+  assert.match(
+    networks[0]!.finding,
+    /^AAA, member 0 of 3: the best of 12 epochs was number 4,.* after epoch 5 to 6\.$/,
+  );
+  assert.match(finding, /^Of 24 networks none was best after its first epoch/);
+  const spreads = new Map(report.mu.data!.bars.map(({ ticker, spread }) => [ticker, spread]));
+  assert.deepEqual(
+    [spreads.get("AAA"), reportOn(TEXTS.network).mu.data!.bars[0]!.spread],
+    [0.001, undefined],
+  );
+});
+
 test("the same output gives the same data", () => {
   assert.deepEqual(reported(TEXTS.classical), reported(TEXTS.classical));
 });

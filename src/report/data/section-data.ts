@@ -23,6 +23,8 @@ export interface MuBar {
   readonly upper: number | null;
   /** Its row's date where that is before as_of. */
   readonly olderDate: string | undefined;
+  /** Of an ensemble how far its members are apart, log-return. */
+  readonly spread: number | undefined;
 }
 
 /** 3. IC and RankIC over the dates that count. */
@@ -214,16 +216,22 @@ export interface Training {
   readonly finding: string;
 }
 
-export interface TrainedNetwork {
-  /** A ticker, or `portfolio`. */
-  readonly name: string;
-  readonly trainLoss: Float64Array;
+/** The curve that early stopping watched. */
+export interface Course {
   readonly validationLoss: Float64Array;
   /** Counted from 1. */
   readonly bestEpoch: number;
-  readonly parameters: number;
   /** The validation loss of the zero forecast, where the blob has it. */
   readonly zeroLoss: number | undefined;
+}
+
+export interface TrainedNetwork extends Course {
+  /** A ticker, or `portfolio`. */
+  readonly name: string;
+  readonly trainLoss: Float64Array;
+  readonly parameters: number;
+  /** Of an ensemble its networks from member 1 on. */
+  readonly members: readonly Course[];
   readonly finding: string;
 }
 

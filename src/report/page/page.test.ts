@@ -69,6 +69,22 @@ test("a date in a sentence stays on one line, and hostile text around it is text
   assert.doesNotMatch(html, /<figcaption>(?:(?!<\/figcaption>).)*(?<!class="date">)\b\d{4}-\d\d-\d\d/s);
 });
 
+test("further members of an ensemble are thin lines behind member 0, in bounded number, and their best epochs are in the table", () => {
+  const training = (ensemble: number) => {
+    const html = page(reported(dlText({ config: { training_params: { ensemble } } })));
+    return /<figure[^>]*><figcaption><h3>Training of.*?<\/figure>/s.exec(html)![0];
+  };
+  const three = training(3);
+  assert.equal(three.match(/<path class="line faint" d="(?:M[^M"]*){2}"/g)?.length, 8);
+  assert.match(three, /<\/svg>validation loss of the further members<\/li>/);
+  assert.match(three, /<th scope="col">Further members<\/th><th scope="col">Their best epochs<\/th>/);
+  assert.match(three, /<td>2<\/td><td>5 to 6<\/td>/);
+  const fifty = training(50);
+  assert.equal(fifty.match(/<path class="line faint" d="(?:M[^M"]*){19}"/g)?.length, 8);
+  assert.match(fifty, /<\/svg>validation loss of 19 of the 49 further members<\/li>/);
+  assert.doesNotMatch(training(1), /faint|members/);
+});
+
 test("the loss of the zero forecast is a line across the curves of a network, and is named", () => {
   const html = page(reported(dlText()));
   const curves = /<figure[^>]*><figcaption><h3>Training of.*?<\/figure>/s.exec(html)![0];

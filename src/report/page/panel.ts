@@ -44,6 +44,7 @@ export function panelHtml(
 export type KeyMark =
   | "line"
   | "line second"
+  | "line faint"
   | "band"
   | "level"
   | "at"

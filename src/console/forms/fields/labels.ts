@@ -30,6 +30,7 @@ const LABELS: Readonly<Record<string, string>> = {
   weight_decay: "Weight decay",
   grad_clip: "Largest gradient norm",
   loss_type: "Loss",
+  ensemble: "Networks of an ensemble",
   models_params: "Size of the network",
   hidden_dims: "Widths of the layers",
   filters: "Filters of the blocks",

@@ -67,5 +67,5 @@ test("of more networks than fit those that began first stay, and members of an e
   curves.add({ points: [point("A", 1, 1, 1, 0), point("A", 1, 1, 1, 1)] });
   for (let i = 0; i < 1_000; i += 1) curves.add({ points: [point(`T${i}`, 1, 1, 1)] });
   assert.equal(curves.networks.length, 500);
-  assert.deepEqual(curves.networks.slice(0, 3), ["A, network 1", "A, network 2", "T0"]);
+  assert.deepEqual(curves.networks.slice(0, 3), ["A member 0", "A member 1", "T0"]);
 });

@@ -109,7 +109,7 @@ export class TrainingCurves {
 }
 
 function networkOf({ ticker, member }: EpochPoint): string {
-  return member === undefined ? ticker : `${ticker}, network ${member + 1}`;
+  return member === undefined ? ticker : `${ticker} member ${member}`;
 }
 
 function medianOf(values: readonly number[]): number | null {

@@ -8,7 +8,7 @@ import type { Mu, MuBar } from "../section-data.ts";
 
 /** The forecasts of as_of. */
 export function muOf({ document, rows }: OutputEvidence): Part<Mu> {
-  const { mu, mu_dates, window } = document;
+  const { mu, mu_dates, mu_spread, window } = document;
   const ends = new Map(rows.map((row) => [row.ticker, row]));
   const bars = byTicker(mu).map(([ticker, value]): MuBar => {
     const row = ends.get(ticker);
@@ -19,6 +19,7 @@ export function muOf({ document, rows }: OutputEvidence): Part<Mu> {
       lower: endOf(row?.lower.at(-1)),
       upper: endOf(row?.upper.at(-1)),
       olderDate: date === window.as_of ? undefined : date,
+      spread: mu_spread !== undefined && Object.hasOwn(mu_spread, ticker) ? mu_spread[ticker] : undefined,
     };
   });
   if (bars.length === 0) return { absent: "No ticker has a current forecast." };

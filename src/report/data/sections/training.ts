@@ -1,29 +1,64 @@
+import type { OutputBlob } from "../../../contract/output/output-blob.ts";
 import { byTicker } from "../../../outputs/scored-rows.ts";
 import type { OutputEvidence } from "../../evidence/output-evidence.ts";
 import { countedRows, figure } from "../figures.ts";
 import type { Part } from "../report-data.ts";
-import type { TrainedNetwork, Training } from "../section-data.ts";
+import type { Course, TrainedNetwork, Training } from "../section-data.ts";
 
 /** How networks learned. */
 export function trainingOf({ document }: OutputEvidence): Part<Training> {
   if (document.training === undefined)
     return { absent: "The output is of no network, so it has no training curves." };
   const networks = byTicker(document.training).map(([name, network]): TrainedNetwork => {
-    const { epochs, best_epoch, zero_validation_loss: zeroLoss, parameters } = network;
-    const best = epochs[best_epoch - 1]?.validation_loss;
-    const beside = besideZero(best, zeroLoss);
+    const { epochs, members = [], parameters } = network;
+    const own = courseOf(network);
     return {
       name,
+      ...own,
       trainLoss: Float64Array.from(epochs, ({ train_loss }) => train_loss),
-      validationLoss: Float64Array.from(epochs, ({ validation_loss }) => validation_loss),
-      bestEpoch: best_epoch,
       parameters,
-      zeroLoss,
-      finding: `${name}: the best of ${countedRows(epochs.length, "epoch")} was number ${best_epoch}, with a validation loss of ${figure(best, "number")}${beside}.`,
+      members: members.map(courseOf),
+      finding: `${nameOf(name, members.length)}: ${bestOf(own)}.${restOf(members.map(courseOf))}`,
     };
   });
   if (networks.length === 0) return { absent: "No network was trained." };
   return { data: { networks, finding: findingOf(networks) } };
+}
+
+type RecordedCourse = Pick<
+  NonNullable<OutputBlob["training"]>[string],
+  "epochs" | "best_epoch" | "zero_validation_loss"
+>;
+
+function courseOf({ epochs, best_epoch, zero_validation_loss }: RecordedCourse): Course {
+  return {
+    validationLoss: Float64Array.from(epochs, ({ validation_loss }) => validation_loss),
+    bestEpoch: best_epoch,
+    zeroLoss: zero_validation_loss,
+  };
+}
+
+function nameOf(name: string, others: number): string {
+  return others === 0 ? name : `${name}, member 0 of ${figure(others + 1, "count")}`;
+}
+
+function bestOf({ validationLoss, bestEpoch, zeroLoss }: Course): string {
+  const best = validationLoss[bestEpoch - 1];
+  const of = countedRows(validationLoss.length, "epoch");
+  return `the best of ${of} was number ${bestEpoch}, with a validation loss of ${figure(best, "number")}${besideZero(best, zeroLoss)}`;
+}
+
+/** In which epochs the further members were best. */
+function restOf(members: readonly Course[]): string {
+  if (members.length === 0) return "";
+  return ` The others were best after epoch ${epochsOf(members)}.`;
+}
+
+/** The best epochs of courses, from the first to the last. */
+export function epochsOf(courses: readonly Course[]): string {
+  const best = courses.map(({ bestEpoch }) => bestEpoch);
+  const [first, last] = [Math.min(...best), Math.max(...best)];
+  return first === last ? String(first) : `${first} to ${last}`;
 }
 
 /** The best epoch is the one that did best there, so to be below is no evidence of skill, and not to be is evidence of none. */
@@ -34,9 +69,10 @@ function besideZero(best: number | undefined, zeroLoss: number | undefined): str
   return `, ${best < zeroLoss ? "below" : "not below"} the ${zero} of the zero forecast`;
 }
 
-function findingOf(networks: readonly TrainedNetwork[]): string {
+function findingOf(trained: readonly TrainedNetwork[]): string {
+  const networks = trained.flatMap((network): Course[] => [network, ...network.members]);
   const first = networks.filter(({ bestEpoch }) => bestEpoch === 1).length;
-  const last = networks.filter(({ bestEpoch, trainLoss }) => bestEpoch === trainLoss.length).length;
+  const last = networks.filter(({ bestEpoch, validationLoss }) => bestEpoch === validationLoss.length).length;
   const all = countedRows(networks.length, "network");
   const early =
     first === 0
@@ -46,7 +82,7 @@ function findingOf(networks: readonly TrainedNetwork[]): string {
   return `Of ${all} ${early}; ${late}.${againstZero(networks)}`;
 }
 
-function againstZero(networks: readonly TrainedNetwork[]): string {
+function againstZero(networks: readonly Course[]): string {
   const isBelow = networks.flatMap(({ validationLoss, bestEpoch, zeroLoss }) =>
     zeroLoss === undefined ? [] : [validationLoss[bestEpoch - 1]! < zeroLoss],
   );

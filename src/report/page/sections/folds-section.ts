@@ -5,6 +5,7 @@ import { lineChart } from "../../charts/line-chart.ts";
 import { shownText } from "../../charts/shown-text.ts";
 import { countedRows, figure } from "../../data/figures.ts";
 import type { Folds, TrainedNetwork, Training } from "../../data/section-data.ts";
+import { epochsOf } from "../../data/sections/training.ts";
 import { numbersTable, plainTable } from "../numbers-table.ts";
 import { keyLine, type Panel } from "../panel.ts";
 
@@ -61,11 +62,14 @@ export function foldsPanels({ folds, timelineFinding, skillFinding, beside, besi
 
 /** More curves are no picture; the table has them all. */
 const MOST_CURVES = 12;
+/** Members of an ensemble that have a line, besides member 0. */
+const MOST_MEMBERS = 19;
 
 /** Training and validation curves of networks. */
 export function trainingPanels({ networks, finding }: Training): Panel[] {
   const shown = networks.slice(0, MOST_CURVES);
   const cut = shown.length < networks.length ? ` The first ${MOST_CURVES} are drawn.` : "";
+  const areEnsembles = networks.some(({ members }) => members.length > 0);
   const epochs = numbersTable({
     caption: "networks",
     columns: [
@@ -74,14 +78,16 @@ export function trainingPanels({ networks, finding }: Training): Panel[] {
       "Best epoch",
       "Validation loss there",
       "Loss of the zero forecast",
+      ...(areEnsembles ? ["Further members", "Their best epochs"] : []),
       "Parameters",
     ],
-    rows: networks.map(({ name, validationLoss, bestEpoch, zeroLoss, parameters }) => [
+    rows: networks.map(({ name, validationLoss, bestEpoch, zeroLoss, members, parameters }) => [
       name,
       figure(validationLoss.length, "count"),
       figure(bestEpoch, "count"),
       figure(validationLoss[bestEpoch - 1], "number"),
       figure(zeroLoss, "number"),
+      ...(areEnsembles ? [figure(members.length, "count"), epochsOf(members)] : []),
       figure(parameters, "count"),
     ]),
   });
@@ -89,6 +95,9 @@ export function trainingPanels({ networks, finding }: Training): Panel[] {
   const key = keyLine([
     ["line", "validation loss"],
     ["line second", "training loss"],
+    ...(areEnsembles
+      ? [["line faint", membersKey(Math.max(...networks.map(({ members }) => members.length)))] as const]
+      : []),
     ["at", "best epoch"],
     ...(hasZero ? [["level", "loss of the zero forecast"] as const] : []),
   ]);
@@ -105,8 +114,22 @@ export function trainingPanels({ networks, finding }: Training): Panel[] {
   ];
 }
 
-function curveHtml({ finding, trainLoss, validationLoss, bestEpoch, zeroLoss }: TrainedNetwork): string {
-  const x = Int32Array.from(validationLoss, (_, i) => i + 1);
+function membersKey(members: number): string {
+  const which = members > MOST_MEMBERS ? `${MOST_MEMBERS} of the ${members}` : "the";
+  return `validation loss of ${which} further members`;
+}
+
+function curveHtml({
+  finding,
+  trainLoss,
+  validationLoss,
+  bestEpoch,
+  zeroLoss,
+  members,
+}: TrainedNetwork): string {
+  const drawn = members.slice(0, MOST_MEMBERS).map((member) => member.validationLoss);
+  const longest = Math.max(validationLoss.length, ...drawn.map(({ length }) => length));
+  const x = Int32Array.from({ length: longest }, (_, i) => i + 1);
   const chart = lineChart({
     finding,
     x,
@@ -116,6 +139,7 @@ function curveHtml({ finding, trainLoss, validationLoss, bestEpoch, zeroLoss }: 
       { name: "validation loss", values: validationLoss },
       { name: "training loss", values: trainLoss },
     ],
+    faint: drawn,
     at: bestEpoch,
     levels: zeroLoss === undefined ? [] : [zeroLoss],
     height: 120,

@@ -69,14 +69,23 @@ function alone({ ticker, mu, olderDate }: Pick<MuBar, "ticker" | "mu" | "olderDa
 }
 
 function muNumbers(bars: readonly MuBar[]): string {
+  const hasSpread = bars.some(({ spread }) => spread !== undefined);
   return numbersTable({
     caption: "forecasts",
-    columns: ["Ticker", "Forecast", "Lower end", "Upper end", "Earlier date"],
-    rows: bars.map(({ ticker, mu, lower, upper, olderDate }) => [
+    columns: [
+      "Ticker",
+      "Forecast",
+      "Lower end",
+      "Upper end",
+      ...(hasSpread ? ["Deviation of the ensemble's members"] : []),
+      "Earlier date",
+    ],
+    rows: bars.map(({ ticker, mu, lower, upper, spread, olderDate }) => [
       ticker,
       figure(mu, "return"),
       figure(lower, "return"),
       figure(upper, "return"),
+      ...(hasSpread ? [figure(spread, "return")] : []),
       olderDate ?? NO_FIGURE,
     ]),
   });
