@@ -27,6 +27,10 @@ const tickerForecastSchema = z
       .unwrap()
       .valueType.optional()
       .describe("The date of the row that mu is forecast from."),
+    mu_spread: outputBlobSchema.shape.mu_spread
+      .unwrap()
+      .valueType.optional()
+      .describe("Of an ensemble of networks: standard deviation (ddof 1) of its members' mu."),
     interval: z
       .strictObject({ lower: z.number().nullable(), upper: z.number().nullable() })
       .optional()

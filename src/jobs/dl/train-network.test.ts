@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -87,16 +87,16 @@ function network(name: string, windows: number, label = (i: number) => Math.sin(
   };
 }
 
-function options(report: (event: JobEvent) => void = () => undefined): TrainOptions {
+function options(ensemble = 1): TrainOptions {
   return {
     pool,
     device: "cpu",
     threads: 1,
     gpus: 1,
     epochs: EPOCHS,
-    ensemble: 1,
+    ensemble,
     signal: new AbortController().signal,
-    report,
+    report: () => undefined,
     timings: new FitTimings({}),
   };
 }
@@ -136,4 +136,32 @@ test("tickers in a stack are trained as each is alone, a failed one fails alone,
   );
   const last = events.at(-1)!;
   assert.ok(last.kind === "progress" && last.done === last.total);
+});
+
+test("members of an ensemble are trained in stacks as each is alone, and member 0 as without an ensemble", async () => {
+  const networks = () => [network("TWO", 70), network("SAME", 60, () => 0.5), network("ONE", 50)];
+  const alone = await trainNetworks(networks(), options());
+  const tasks = await trainNetworks(networks(), options(3));
+  assert.deepEqual(tasks.failures, [
+    { ticker: "SAME", code: "constant_target", message: tasks.failures[0]!.message },
+  ]);
+  assert.match(tasks.failures[0]!.message, /^SAME member 0: /);
+  const count = new EpochCount(3, options(3), () => undefined);
+  const stacked = await trainStacks(networks(), options(3), count);
+  assert.deepEqual(stacked[1], ["SAME", tasks.failures[0]]);
+  for (const [name, trained] of [stacked[0]!, stacked[2]!]) {
+    assert.ok("record" in trained, name);
+    const { members, ...member0 } = tasks.training.get(name)!;
+    assert.deepEqual(member0, alone.training.get(name));
+    assert.deepEqual(
+      trained.record.members!.map(({ member, best_epoch }) => [member, best_epoch]),
+      members!.map(({ member, best_epoch }) => [member, best_epoch]),
+    );
+    const [own] = trained.tickers;
+    const expected = tasks.trained.find(({ ticker }) => ticker === name)!;
+    for (const [index, value] of own!.score.predicted.entries())
+      assert.ok(Math.abs(value - expected.score.predicted[index]!) < NEAR);
+    assert.ok(expected.spread! > 0 && Math.abs(own!.spread! - expected.spread!) < NEAR);
+  }
+  assert.deepEqual(readdirSync(folder), []);
 });

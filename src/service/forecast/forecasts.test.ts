@@ -105,21 +105,22 @@ async function refusal(attempt: Promise<unknown>): Promise<MucastError> {
 }
 
 describe("a forecast", () => {
-  test("has the date of each mu where the output has it", async () => {
+  test("has the date and the spread of each mu where the output has them", async () => {
     const mu = [
       ["A", 0.001],
       ["B", -0.003],
     ] as const;
-    const view = await ask(output(mu, { mu_dates: { A: "2024-03-25", B: "2024-03-21" } }), { limit: 1 });
+    const beside = { mu_dates: { A: "2024-03-25", B: "2024-03-21" }, mu_spread: { A: 0.1, B: 0.0004 } };
+    const view = await ask(output(mu, beside), { limit: 1 });
     forecastViewSchema.parse(view);
     assert.deepEqual(
-      view.forecasts.map(({ ticker, mu_date }) => [ticker, mu_date]),
-      [["B", "2024-03-21"]],
+      view.forecasts.map(({ ticker, mu_date, mu_spread }) => [ticker, mu_date, mu_spread]),
+      [["B", "2024-03-21", 0.0004]],
     );
     // Its newest forecasts are of another date.
     assert.ok(!Object.hasOwn(view.forecasts[0]!, "interval"));
     const [older] = (await ask(output(mu), { limit: 1 })).forecasts;
-    assert.ok(!Object.hasOwn(older!, "mu_date"));
+    assert.ok(!Object.hasOwn(older!, "mu_date") && !Object.hasOwn(older!, "mu_spread"));
   });
 
   test("has the largest |mu| first, with metrics, coverage and baselines", async () => {

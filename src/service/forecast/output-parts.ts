@@ -32,6 +32,8 @@ export interface OutputParts {
   mu: ReadonlyMap<string, number>;
   /** The dates of these; outputs of versions before 0.2 have none. */
   readonly muDates: Map<string, Scalar>;
+  /** How far the members of an ensemble are apart at these; empty without one. */
+  readonly muSpread: Map<string, Scalar>;
   /** The ends of the interval around these, and the date that they are of. */
   readonly ends: Map<string, IntervalEnds>;
   readonly metrics: Map<string, Scalars>;
@@ -63,6 +65,7 @@ export function* readParts(json: JsonReader, wanted: Wanted): Waiting<OutputPart
     count: undefined,
     mu: new Map(),
     muDates: new Map(),
+    muSpread: new Map(),
     ends: new Map(),
     metrics: new Map(),
     coverage: new Map(),
@@ -79,7 +82,8 @@ export function* readParts(json: JsonReader, wanted: Wanted): Waiting<OutputPart
     if (key === "schema" || key === "id" || key === "operation") return readPlain(json, parts, key);
     if (key === "window") return readWindow(json, parts);
     if (key === "mu") return readMu(json, parts, wanted);
-    if (key === "mu_dates") return readMuDates(json, parts);
+    if (key === "mu_dates") return readOfMu(json, parts, parts.muDates);
+    if (key === "mu_spread") return readOfMu(json, parts, parts.muSpread);
     if (key === "forecasts") return readEnds(json, parts);
     if (key === "metrics") return readMetrics(json, parts);
     if (key === "failures") return readReasons(json, parts, asked, () => true);
@@ -120,12 +124,13 @@ function* readMu(json: JsonReader, parts: OutputParts, wanted: Wanted): Waiting<
       : new Map([...asked].flatMap((ticker) => (found.has(ticker) ? [[ticker, found.get(ticker)!]] : [])));
 }
 
-function* readMuDates(json: JsonReader, { mu, muDates }: OutputParts): Waiting<void> {
+/** What stands beside the `mu` of the wanted tickers. */
+function* readOfMu(json: JsonReader, { mu }: OutputParts, found: Map<string, Scalar>): Waiting<void> {
   yield* eachMember(json, (ticker) => {
     if (!mu.has(ticker)) return undefined;
     return (function* () {
-      const date = yield* scalar(json);
-      if (date !== undefined) muDates.set(ticker, date);
+      const value = yield* scalar(json);
+      if (value !== undefined) found.set(ticker, value);
     })();
   });
 }

@@ -50,6 +50,7 @@ function forecastView(parts: OutputParts, wanted: Wanted, outputName: string): F
     ticker,
     mu,
     ...(parts.muDates.has(ticker) && { mu_date: parts.muDates.get(ticker) }),
+    ...(parts.muSpread.has(ticker) && { mu_spread: parts.muSpread.get(ticker) }),
     ...intervalOf(ticker, parts),
     metrics: parts.metrics.get(ticker) ?? null,
     coverage: parts.coverage.get(ticker) ?? null,
