@@ -3,6 +3,7 @@
 import json
 import socket
 import sys
+import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -26,11 +27,24 @@ def serve(connection: socket.socket, folder: Path) -> None:
             _work(int(number), text, store, connection)
 
 
-def _work(number: int, text: bytes, store: ArrayStore, connection: socket.socket) -> None:
-    def progress(update: Message) -> None:
-        _send(connection, {"id": number, "event": "progress", **update})
+# Progress of small fits travels together, and with the answer: each message wakes the worker, the host and the caller.
+TELL_SECONDS = 0.05
 
-    _send(connection, {"id": number, **answer(text, store, progress)})
+
+def _work(number: int, text: bytes, store: ArrayStore, connection: socket.socket) -> None:
+    untold = bytearray()
+    told_at = time.monotonic()
+
+    def progress(update: Message) -> None:
+        nonlocal told_at
+        untold.extend(_line({"id": number, "event": "progress", **update}))
+        if time.monotonic() - told_at >= TELL_SECONDS:
+            connection.sendall(untold)
+            untold.clear()
+            told_at = time.monotonic()
+
+    done = _line({"id": number, **answer(text, store, progress)})
+    connection.sendall(untold + done)
 
 
 def answer(text: bytes, store: ArrayStore, progress: Callable[[Message], None]) -> Message:
@@ -59,5 +73,5 @@ def _run(task: Message, store: ArrayStore, progress: Callable[[Message], None]) 
             raise unknown("task", kind)
 
 
-def _send(connection: socket.socket, message: Message) -> None:
-    connection.sendall(json.dumps(message, allow_nan=False).encode() + b"\n")
+def _line(message: Message) -> bytes:
+    return json.dumps(message, allow_nan=False).encode() + b"\n"

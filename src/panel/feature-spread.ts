@@ -12,8 +12,12 @@ const MOST = 1e300;
  * @returns 1 to MOST; 1 where fewer than two features vary.
  */
 export function featureSpread({ columns, x, fit }: Pick<TickerPanel, "columns" | "x" | "fit">): number {
+  const values = new Float64Array(fit.length);
   const deviations = columns
-    .map((_, column) => deviation(Float64Array.from(fit, (row) => x[row * columns.length + column]!)))
+    .map((_, column) => {
+      for (let i = 0; i < fit.length; i++) values[i] = x[fit[i]! * columns.length + column]!;
+      return deviation(values);
+    })
     .filter((one) => one > 0);
   if (deviations.length < 2) return 1;
   const least = deviations.reduce((a, b) => Math.min(a, b));
@@ -21,13 +25,26 @@ export function featureSpread({ columns, x, fit }: Pick<TickerPanel, "columns" |
   return Math.min(most / least, MOST);
 }
 
-/** Standard deviation (ddof 0) of values from the whole range of a float64; 0 where they are constant but for rounding. */
+/**
+ * Standard deviation (ddof 0) of values from the whole range of a float64; 0 where they are constant but for rounding.
+ * Scales the values in place: every ticker of a job comes here with every feature.
+ */
 function deviation(values: Float64Array): number {
-  const largest = values.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+  const n = values.length;
+  let largest = 0;
+  for (let i = 0; i < n; i++) largest = Math.max(largest, Math.abs(values[i]!));
   if (largest === 0) return 0;
-  const scaled = values.map((value) => value / largest);
-  const mean = scaled.reduce((sum, value) => sum + value, 0) / scaled.length;
-  const squares = scaled.reduce((sum, value) => sum + (value - mean) ** 2, 0);
-  const range = scaled.reduce((a, b) => Math.max(a, b)) - scaled.reduce((a, b) => Math.min(a, b));
-  return range <= ROUNDING ? 0 : largest * Math.sqrt(squares / scaled.length);
+  let [sum, low, high] = [0, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  for (let i = 0; i < n; i++) {
+    const scaled = values[i]! / largest;
+    values[i] = scaled;
+    sum += scaled;
+    low = Math.min(low, scaled);
+    high = Math.max(high, scaled);
+  }
+  if (high - low <= ROUNDING) return 0;
+  const mean = sum / n;
+  let squares = 0;
+  for (let i = 0; i < n; i++) squares += (values[i]! - mean) ** 2;
+  return largest * Math.sqrt(squares / n);
 }

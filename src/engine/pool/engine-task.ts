@@ -16,35 +16,41 @@ export interface PendingTask {
 
 /** The tasks that wait for a worker, first come first served. No task waits here and runs at the same time. */
 export class TaskQueue {
-  readonly #tasks: PendingTask[] = [];
+  /** The next tasks, the first of them last, and those behind them: no task is moved at each that is taken. */
+  #next: PendingTask[] = [];
+  #behind: PendingTask[] = [];
 
   get isEmpty(): boolean {
-    return this.#tasks.length === 0;
+    return this.#next.length === 0 && this.#behind.length === 0;
   }
 
   add(task: PendingTask): void {
-    this.#tasks.push(task);
+    this.#behind.push(task);
   }
 
   /** Puts a task whose worker died before all others. */
   addFirst(task: PendingTask): void {
-    this.#tasks.unshift(task);
+    this.#next.push(task);
   }
 
   /** Takes out the next one. */
   take(): PendingTask | undefined {
-    return this.#tasks.shift();
+    if (this.#next.length === 0) [this.#next, this.#behind] = [this.#behind.reverse(), []];
+    return this.#next.pop();
   }
 
   /** @returns false where it does not wait here. */
   remove(task: PendingTask): boolean {
-    const at = this.#tasks.indexOf(task);
-    if (at >= 0) this.#tasks.splice(at, 1);
-    return at >= 0;
+    return [this.#next, this.#behind].some((tasks) => {
+      const at = tasks.indexOf(task);
+      if (at >= 0) tasks.splice(at, 1);
+      return at >= 0;
+    });
   }
 
   /** Takes out all of them, and rejects each. */
   fail(error: unknown): void {
-    for (const task of this.#tasks.splice(0)) task.settle({ error });
+    const tasks = [...this.#next.splice(0).reverse(), ...this.#behind.splice(0)];
+    for (const task of tasks) task.settle({ error });
   }
 }

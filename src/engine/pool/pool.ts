@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { ClusterEngine } from "../../contract/engine-url.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { KernelLevel } from "../environment/kernel-level.ts";
+import { AbortListeners } from "./abort-listeners.ts";
 import { type Capacity, capacityOf, resourcesOf, tasksAtGateway } from "./cluster-capacity.ts";
 import { ClusterNotices } from "./cluster-notices.ts";
 import { isProgressOf, isResultOf } from "./cluster-results.ts";
@@ -100,6 +101,7 @@ export class EnginePool {
   readonly #python: string;
   readonly #log: (line: string) => void;
   readonly #queue = new TaskQueue();
+  readonly #aborts = new AbortListeners();
   readonly #workers: Workers;
   readonly #host: EngineHost;
   readonly #memory: MemoryWatch;
@@ -179,12 +181,12 @@ export class EnginePool {
         onProgress: onProgress as PendingTask["onProgress"],
         deaths: [],
         settle: (outcome) => {
-          signal?.removeEventListener("abort", onAbort);
+          if (signal) this.#aborts.remove(signal, onAbort);
           if ("error" in outcome) reject(outcome.error);
           else resolve(outcome.result as ResultOf<T>);
         },
       };
-      signal?.addEventListener("abort", onAbort, { once: true });
+      if (signal) this.#aborts.add(signal, onAbort);
       this.#queue.add(pending);
       this.#dispatch();
     });

@@ -7,7 +7,7 @@ import type { ResultRecord } from "../../contract/output/result-record.ts";
 import type { Failure } from "../../contract/problems/failures.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import type { JobContext, JobRequest } from "./job.ts";
-import { type OrderedJson, orderedPieces } from "./ordered-json.ts";
+import { joinedPieces, type OrderedJson, orderedPieces } from "./ordered-json.ts";
 
 /** The one output blob of a job, not written yet. */
 interface JobOutput {
@@ -44,7 +44,7 @@ export async function openJobOutput(
     write(document, { warnings, failures }, context) {
       for (const warning of warnings) context.report({ kind: "warning", warning });
       for (const failure of failures) context.report({ kind: "failure", failure });
-      return blob.write(orderedPieces(document), context);
+      return blob.write(joinedPieces(orderedPieces(document)), context);
     },
   };
 }

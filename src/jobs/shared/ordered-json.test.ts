@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { rawNumber } from "../../contract/json/json-text.ts";
-import { type OrderedJson, orderedPieces } from "./ordered-json.ts";
+import { joinedPieces, type OrderedJson, orderedPieces } from "./ordered-json.ts";
 
 const print = (value: OrderedJson) => [...orderedPieces(value)].join("");
 /** Below the levels of objects that are pieces of their own. */
@@ -70,4 +70,19 @@ test("a ticker is one piece at whatever depth it stands, and so is a warning", (
   assert.equal(pieces.filter((piece) => piece === text).length, 1 + 2 * 3 + 2);
   assert.ok(pieces.every((piece) => piece.length <= text.length));
   assert.deepEqual(JSON.parse(pieces.join("")).warnings, [entry, entry]);
+});
+
+test("joined pieces are the same text, in pieces of the longest length where no piece is longer by itself", () => {
+  const most = 8;
+  fc.assert(
+    fc.property(fc.array(fc.string({ maxLength: 12 })), (pieces) => {
+      const joined = [...joinedPieces(pieces, most)];
+      assert.equal(joined.join(""), pieces.join(""));
+      for (const [i, piece] of joined.entries()) {
+        assert.ok(piece.length <= most || pieces.includes(piece));
+        const next = joined[i + 1];
+        if (next !== undefined) assert.ok(piece.length + next.length > most);
+      }
+    }),
+  );
 });
