@@ -6,6 +6,7 @@ import { benchCluster } from "./cluster/cluster.ts";
 import { benchIntervals } from "./intervals/intervals.ts";
 import { benchSteps } from "./jobs/steps.ts";
 import { benchWholeJob } from "./jobs/whole-job.ts";
+import { benchEnsembles } from "./networks/ensembles.ts";
 import { benchNetworkMemory } from "./networks/network-memory.ts";
 import { benchNetworks } from "./networks/networks.ts";
 import { benchPlanted } from "./planted/planted-table.ts";
@@ -25,6 +26,7 @@ const BENCHES: Record<string, () => Promise<readonly Table[]>> = {
   jobs: async () => [await benchWholeJob()],
   dl: benchNetworks,
   "dl-memory": benchNetworkMemory,
+  ensembles: async () => [await benchEnsembles()],
   planted: benchPlanted,
   intervals: benchIntervals,
   warnings: benchWarnings,

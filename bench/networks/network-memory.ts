@@ -94,7 +94,8 @@ function memoryOf(root: number): TreeMemory {
   return sum;
 }
 
-function treeOf(root: number): Set<number> {
+/** A process and all that descend from it. */
+export function treeOf(root: number): Set<number> {
   const parents = new Map<number, number>();
   for (const name of readdirSync("/proc")) {
     if (!/^\d+$/.test(name)) continue;

@@ -73,7 +73,8 @@ export async function benchNetworks(asked: Asked = ALL): Promise<readonly Table[
   }
 }
 
-async function demoBlobs(folder: string, tickers: number): Promise<PreparedBlobs> {
+/** The two input blobs of the first tickers of the demo data. */
+export async function demoBlobs(folder: string, tickers: number): Promise<PreparedBlobs> {
   const all = await preparePrices({ csvPath: PRICES, outFolder: folder, options: WINDOW });
   if (tickers >= all.tickers.length) return all;
   const options = { ...WINDOW, tickers: all.tickers.slice(0, tickers) };

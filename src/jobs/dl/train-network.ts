@@ -69,6 +69,7 @@ export async function runMembers<T>(
   signal: AbortSignal,
   run: (member: number, signal: AbortSignal) => Promise<T>,
 ): Promise<T[]> {
+  if (ensemble === 1) return [await run(0, signal)];
   const faults = Array.from({ length: ensemble }, () => new AbortController());
   const running = faults.map(async (fault, member) => {
     try {
