@@ -4,10 +4,12 @@ import json
 import sys
 
 from mucast_engine.__main__ import main
-from mucast_engine.cluster import dispatch, muster, runs
+from mucast_engine.cluster import gateway
 
+# Each module that uses a limit has it by name.
+modules = [module for name, module in sys.modules.items() if name.startswith(gateway.__package__)]
 for name, seconds in json.loads(sys.argv.pop(1)).items():
-    places = [module for module in (dispatch, muster, runs) if hasattr(module, name)]
+    places = [module for module in modules if hasattr(module, name)]
     assert places, name
     for module in places:
         setattr(module, name, seconds)
