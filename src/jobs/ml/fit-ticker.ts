@@ -108,11 +108,12 @@ async function fitMatrix(
 ): Promise<FittedTicker | Failure> {
   const { settings, pool, workFolder, signal, timings } = options;
   const files = [matrix.x.ref, matrix.y.ref];
+  // It ends when the job is canceled, and `capacity` only with the attempt to reach a cluster.
+  await options.trial;
   const { slots } = await pool.capacity;
-  const tasks = cutFits(plan.fits, options.expectedTickers, slots).map(async (fits, part) => {
+  const tasks = cutFits(plan.fits, options.expectedTickers, slots).map((fits, part) => {
     const predictions = join(workFolder, `p${index}-${part}.npy`);
     files.push(predictions);
-    await options.trial;
     return pool.run(fitTask(panel.ticker, settings, matrix, fits, predictions), {
       signal,
       onProgress: ({ seconds }) => {
