@@ -9,6 +9,7 @@ test("the URL of a cluster is a scheme, a host and a port", () => {
     "ray://head.example:1/",
     "ray://[::1]:10001",
     "ray://ray-head.ns.svc:10001",
+    "ray://ray_head.ns.svc.:10001",
   ]) {
     assert.equal(engineUrlFault(url), undefined, url);
   }
@@ -26,6 +27,10 @@ const FAULTS = {
   "ray://head.example:10001/path": /nothing behind the port/,
   "ray://head.example:10001?token=a": /nothing behind the port/,
   "ray://he ad:1": /must be ray/,
+  "ray://head..example:10001": /its host is no name and no address; got/,
+  "ray://.:10001": /its host is no name/,
+  [`ray://${"a".repeat(64)}.example:10001`]: /its host is no name/,
+  "ray://%66oo:10001": /its host is no name/,
 };
 
 for (const [url, fault] of Object.entries(FAULTS)) {

@@ -14,7 +14,8 @@ export const ENGINE_VARIABLES = { url: "MUCAST_ENGINE_URL", insecure: "MUCAST_EN
 
 const EXAMPLE = "must be ray://<host>:<port>, such as ray://head.example:10001";
 const LONGEST = 300;
-const HOST = /^([\w.-]+|\[[\da-f:.]+\])$/i;
+/** A name, whose parts have 63 characters at most, or an address. */
+const HOST = /^([\w-]{1,63}(\.[\w-]{1,63})*\.?|\[[\da-f:.]+\])$/i;
 
 /** What is wrong with the URL of a cluster; undefined where nothing is. Shows no password. */
 export function engineUrlFault(text: string): string | undefined {
@@ -24,7 +25,8 @@ export function engineUrlFault(text: string): string | undefined {
   if (`${url.username}${url.password}` !== "") {
     return `${EXAMPLE}, without a user name and a password: the token comes from RAY_AUTH_TOKEN or RAY_AUTH_TOKEN_PATH`;
   }
-  if (!HOST.test(url.hostname)) return `${EXAMPLE}, and lacks a host${got}`;
+  if (url.hostname === "") return `${EXAMPLE}, and lacks a host${got}`;
+  if (!HOST.test(url.hostname)) return `${EXAMPLE}, and its host is no name and no address${got}`;
   if (url.port === "" || url.port === "0") {
     return `${EXAMPLE}, and lacks the port of the cluster's Ray Client server, which is 10001 by default${got}`;
   }

@@ -46,7 +46,7 @@ def resolved(host: str) -> list[IpAddress]:
     """The addresses that a name stands for, the one to be preferred first; none where no name server knows it."""
     try:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-    except OSError:
+    except (OSError, UnicodeError):  # The second for what can be no name: an empty part of one, or a long one.
         return []
     return list(dict.fromkeys(ipaddress.ip_address(str(entry[4][0]).partition("%")[0]) for entry in found))
 

@@ -3,10 +3,10 @@
 import os
 import socket
 import time
-from pathlib import Path
 from typing import Any
 
 from mucast_engine.cluster.address import Address, require_protection, require_token, resolved
+from mucast_engine.cluster.credentials import has_token, require_certificates, uses_tls
 from mucast_engine.cluster.fault import ClusterError, unavailable
 from mucast_engine.cluster.runs import PLACEMENT_SECONDS
 from mucast_engine.cluster.session import Session
@@ -18,10 +18,6 @@ REACHABLE_SECONDS = 30.0
 GRACE_SECONDS = 10
 ANSWER_SECONDS = 5.0
 ASK_AGAIN_SECONDS = 0.5
-
-# The files of Ray's TLS, by the variables that name them.
-CERTIFICATES = ("RAY_TLS_SERVER_CERT", "RAY_TLS_SERVER_KEY", "RAY_TLS_CA_CERT")
-TOKEN_FILE = "RAY_AUTH_TOKEN_PATH"
 
 
 class Patience:
@@ -45,12 +41,11 @@ def connect(address: Address, insecure: bool, *, returns: bool = False) -> Sessi
     `returns`: a job has computed there before, so that its head is rather waited for than given up.
     """
     patience = Patience(PLACEMENT_SECONDS if returns else REACHABLE_SECONDS)
-    has_tls = _uses_tls()
+    has_tls = uses_tls()
     if has_tls:
-        for name in CERTIFICATES:
-            _require_file(name)
+        require_certificates()
     if not insecure:
-        require_token(address, has_token=_has_token())
+        require_token(address, has_token=has_token())
     place = _locate(address, patience, has_tls=has_tls, insecure=insecure)
     # Read when Ray is imported.
     os.environ["RAY_AUTH_MODE"] = "disabled" if insecure else "token"
@@ -64,33 +59,6 @@ def connect(address: Address, insecure: bool, *, returns: bool = False) -> Sessi
         _require_accepted_token(address, place, patience)
     _join(ray, address, place, patience, returns=returns)
     return Session(ray)
-
-
-def _uses_tls() -> bool:
-    """As Ray reads it."""
-    return os.environ.get("RAY_USE_TLS", "0").lower() in ("1", "true")
-
-
-def _has_token() -> bool:
-    """Whether there is one, where Ray looks for it; it is not read here."""
-    if os.environ.get("RAY_AUTH_TOKEN", "").strip():
-        return True
-    if os.environ.get(TOKEN_FILE):
-        _require_file(TOKEN_FILE)
-        return True
-    return (Path.home() / ".ray" / "auth_token").is_file()
-
-
-def _require_file(name: str) -> None:
-    """Raises ClusterError unless the variable `name` names a file that can be read."""
-    path = os.environ.get(name)
-    if not path:
-        raise unavailable(f"{name} is not set, and RAY_USE_TLS=1 needs {', '.join(CERTIFICATES)}", variable=name)
-    try:
-        with Path(path).open("rb") as file:
-            file.read(1)
-    except OSError as error:
-        raise unavailable(f"the file that {name} names cannot be read: {error.strerror}", variable=name) from None
 
 
 def _locate(address: Address, patience: Patience, *, has_tls: bool, insecure: bool) -> Address:
@@ -167,7 +135,7 @@ def _bare_channel(place: Address) -> Any:
     import grpc
     from ray._common.tls_utils import load_certs_from_env
 
-    if not _uses_tls():
+    if not uses_tls():
         return grpc.insecure_channel(place.target)
     chain, key, authority = load_certs_from_env()
     credentials = grpc.ssl_channel_credentials(certificate_chain=chain, private_key=key, root_certificates=authority)

@@ -69,3 +69,8 @@ def test_a_token_goes_to_private_addresses_in_the_clear(host: str) -> None:
 def test_a_token_goes_to_public_addresses_by_tls_alone(host: str) -> None:
     assert "RAY_USE_TLS=1" in protection(host)
     assert protection(host, has_tls=True) == ""
+
+
+@pytest.mark.parametrize("host", ["head..example", ".", f"{'a' * 64}.example"])
+def test_what_can_be_no_name_leads_nowhere(host: str) -> None:
+    assert resolved(host) == []

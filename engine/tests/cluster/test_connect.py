@@ -1,5 +1,6 @@
 """How a gateway gets its session: what it does before a token leaves this machine, and how long it is patient."""
 
+import os
 import socket
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -13,6 +14,7 @@ import pytest
 from mucast_engine.cluster import address, connect
 from mucast_engine.cluster.address import Address
 from mucast_engine.cluster.connect import JOIN_ATTEMPTS, SERVER_CRASHED, Patience, _join
+from mucast_engine.cluster.credentials import CERTIFICATES, LONGEST_TOKEN, TOKEN, TOKEN_FILE
 from mucast_engine.cluster.fault import ClusterError
 
 ADDRESS = Address("10.0.0.1", 10001)
@@ -170,7 +172,7 @@ def test_a_head_that_does_not_answer_in_time_is_told_with_its_words(slow_server:
 
 
 def refusal(monkeypatch: pytest.MonkeyPatch, **variables: str) -> ClusterError:
-    for name in (*connect.CERTIFICATES, connect.TOKEN_FILE, "RAY_AUTH_TOKEN", "RAY_USE_TLS"):
+    for name in (*CERTIFICATES, TOKEN_FILE, TOKEN, "RAY_USE_TLS"):
         monkeypatch.delenv(name, raising=False)
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
@@ -191,3 +193,38 @@ def test_a_file_that_cannot_be_read_is_told_by_its_variable_before_anything_is_c
     assert error.message.startswith("RAY_TLS_SERVER_CERT is not set, and RAY_USE_TLS=1 needs")
     error = refusal(monkeypatch, RAY_USE_TLS="true", RAY_TLS_SERVER_CERT=there)
     assert error.message == "the file that RAY_TLS_SERVER_CERT names cannot be read: Is a directory"
+
+
+@pytest.mark.parametrize("variable", [TOKEN_FILE, "RAY_TLS_SERVER_CERT"])
+def test_a_pipe_in_place_of_a_file_is_refused_and_not_waited_for(
+    variable: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    tls = {} if variable == TOKEN_FILE else {"RAY_USE_TLS": "1"}
+    error = refusal(monkeypatch, **tls, **{variable: str(pipe)})
+    assert error.message == f"{variable} names a pipe or a device, and Ray reads the file more than once: name a file"
+
+
+@pytest.mark.parametrize("text", [b"", b"\n \n"])
+def test_an_empty_file_holds_no_token(text: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "token"
+    path.write_bytes(text)
+    error = refusal(monkeypatch, RAY_AUTH_TOKEN_PATH=str(path))
+    assert error.message == "the file that RAY_AUTH_TOKEN_PATH names holds no token: it is empty"
+
+
+@pytest.mark.parametrize(
+    "text", [b"secret\nsecret", b"secret secret", b"secret\0", "s\u00e9cret".encode(), b"\xffsecret", b"secret" * 1_000]
+)
+def test_what_no_cluster_can_have_as_a_token_is_refused_without_showing_it(
+    text: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "token"
+    path.write_bytes(text)
+    errors = [refusal(monkeypatch, RAY_AUTH_TOKEN_PATH=str(path))]
+    if b"\0" not in text:  # No variable can hold it.
+        errors.append(refusal(monkeypatch, RAY_AUTH_TOKEN=os.fsdecode(text)))
+    for error in errors:
+        assert f"holds no token: that is one line of at most {LONGEST_TOKEN:,} printable" in error.message
+        assert "cret" not in f"{error.message} {error.data}"

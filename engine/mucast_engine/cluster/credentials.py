@@ -1,0 +1,77 @@
+"""What this machine shows to a cluster: a token and certificates.
+
+All of it is looked at before anything is connected: what Ray and gRPC say of a token that no cluster can have is about
+other things, or comes after half a minute.
+"""
+
+import os
+import re
+import stat
+from pathlib import Path
+
+from mucast_engine.cluster.fault import unavailable
+
+# The files of Ray's TLS, by the variables that name them.
+CERTIFICATES = ("RAY_TLS_SERVER_CERT", "RAY_TLS_SERVER_KEY", "RAY_TLS_CA_CERT")
+TOKEN, TOKEN_FILE = "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"
+# It goes into one header, of which gRPC takes 8 KiB for sure. Ray's own tokens have 64 characters.
+LONGEST_TOKEN = 4_096
+PRINTABLE = re.compile(rb"[!-~]{1,%d}" % LONGEST_TOKEN)
+
+
+def uses_tls() -> bool:
+    """As Ray reads it."""
+    return os.environ.get("RAY_USE_TLS", "0").lower() in ("1", "true")
+
+
+def require_certificates() -> None:
+    """Raises ClusterError unless each file of TLS can be read."""
+    for name in CERTIFICATES:
+        path = os.environ.get(name)
+        if not path:
+            raise unavailable(f"{name} is not set, and RAY_USE_TLS=1 needs {', '.join(CERTIFICATES)}", variable=name)
+        _start_of(path, name)
+
+
+def has_token() -> bool:
+    """Whether there is one, where Ray looks for it. Raises ClusterError where what stands there can be none."""
+    given = os.fsencode(os.environ.get(TOKEN, ""))
+    if given.strip():
+        _require_printable(given, TOKEN, TOKEN)
+        return True
+    if path := os.environ.get(TOKEN_FILE):
+        _require_printable(_start_of(path, TOKEN_FILE), f"the file that {TOKEN_FILE} names", TOKEN_FILE)
+        return True
+    return (Path.home() / ".ray" / "auth_token").is_file()
+
+
+def _require_printable(text: bytes, place: str, variable: str) -> None:
+    """Raises ClusterError, which does not show the text."""
+    token = text.strip()
+    if not token:
+        raise unavailable(f"{place} holds no token: it is empty", variable=variable)
+    if not PRINTABLE.fullmatch(token):
+        raise unavailable(
+            f"{place} holds no token: that is one line of at most {LONGEST_TOKEN:,} printable ASCII characters "
+            "without a space, such as `openssl rand -hex 32` prints",
+            variable=variable,
+        )
+
+
+def _start_of(path: str, variable: str) -> bytes:
+    """What a file begins with, more than a token has. Raises ClusterError unless Ray can read it, and read it again."""
+    try:
+        # A pipe without a writer would keep the caller waiting.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        try:
+            text = os.read(descriptor, 2 * LONGEST_TOKEN)
+            is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        message = f"the file that {variable} names cannot be read: {error.strerror}"
+        raise unavailable(message, variable=variable) from None
+    if not is_file:
+        message = f"{variable} names a pipe or a device, and Ray reads the file more than once: name a file"
+        raise unavailable(message, variable=variable)
+    return text
