@@ -4,6 +4,7 @@ import { table } from "../src/cli/terminal/table.ts";
 import { benchAudit } from "./audit/audit.ts";
 import { benchCluster } from "./cluster/cluster.ts";
 import { benchIntervals } from "./intervals/intervals.ts";
+import { benchProcessorSeconds } from "./jobs/processor-seconds.ts";
 import { benchSteps } from "./jobs/steps.ts";
 import { benchWholeJob } from "./jobs/whole-job.ts";
 import { benchEnsembles } from "./networks/ensembles.ts";
@@ -23,6 +24,7 @@ const BENCHES: Record<string, () => Promise<readonly Table[]>> = {
   reading: benchReading,
   report: benchReport,
   steps: benchSteps,
+  "small-fits": async () => [await benchProcessorSeconds()],
   jobs: async () => [await benchWholeJob()],
   dl: benchNetworks,
   "dl-memory": benchNetworkMemory,

@@ -47,7 +47,16 @@ export function parseDay(text: string): Day | undefined {
   return match ? dayOfCivil(Number(match[1]), Number(match[2]), Number(match[3])) : undefined;
 }
 
+/** The texts of days, kept: the rows of all tickers of a job lie on the same few thousand days. */
+const texts = new Map<Day, string>();
+const MOST_TEXTS = 2 ** 16;
+
 /** `YYYY-MM-DD` of a day between the years 0 and 9999. */
 export function formatDay(day: Day): string {
-  return new Date(day * MILLISECONDS_PER_DAY).toISOString().slice(0, 10);
+  const known = texts.get(day);
+  if (known !== undefined) return known;
+  const text = new Date(day * MILLISECONDS_PER_DAY).toISOString().slice(0, 10);
+  if (texts.size === MOST_TEXTS) texts.clear();
+  texts.set(day, text);
+  return text;
 }

@@ -107,6 +107,9 @@ function printNumber(value: number): string {
 }
 
 function printArray(values: ArrayLike<OrderedJson>): string {
+  // JSON.stringify prints a whole list faster than its numbers one by one, and would print NaN as null.
+  if (values instanceof Float64Array && values.every(Number.isFinite))
+    return JSON.stringify(Array.from(values));
   const parts = new Array<string>(values.length);
   for (let i = 0; i < values.length; i++) parts[i] = stringifyOrdered(values[i] as OrderedJson);
   return `[${parts.join(",")}]`;
