@@ -1,0 +1,49 @@
+import json
+import math
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from regressors import spec_of
+from task_files import Task
+
+from mucast_engine import worker
+
+
+class RecordedSocket(socket.socket):
+    """Keeps what is sent, message by message."""
+
+    def __init__(self, descriptor: int) -> None:
+        super().__init__(fileno=descriptor)
+        self.sent: list[bytes] = []
+
+    def sendall(self, data: Any, flags: int = 0) -> None:
+        self.sent.append(bytes(data))
+
+
+@pytest.mark.parametrize(("seconds", "counts"), [(math.inf, [4]), (0, [1, 1, 1, 1])])
+def test_progress_is_told_before_the_answer_and_at_the_latest_with_it(
+    seconds: float,
+    counts: list[int],
+    make_task: Callable[..., Task],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(worker, "TELL_SECONDS", seconds)
+    ours, theirs = socket.socketpair()
+    with ours, RecordedSocket(theirs.detach()) as connection:
+        ours.sendall(b"7\t" + json.dumps(make_task(spec_of("Ridge"))).encode() + b"\n")
+        ours.shutdown(socket.SHUT_WR)
+        worker.serve(connection, tmp_path)
+    told = [[json.loads(line) for line in message.splitlines()] for message in connection.sent]
+    assert [len(lines) for lines in told] == counts
+    lines = [line for message in told for line in message]
+    assert {line["id"] for line in lines} == {7}
+    assert [(line["event"], line.get("fit")) for line in lines] == [
+        ("progress", 0),
+        ("progress", 1),
+        ("progress", 2),
+        ("result", None),
+    ]
