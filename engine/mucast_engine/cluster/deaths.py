@@ -43,6 +43,10 @@ class Deaths:
         if attempt.node is not None:
             self._ask(attempt.node)
 
+    def drop(self, worker: int) -> None:
+        """The slot has ended."""
+        self._open = [death for death in self._open if death.worker != worker]
+
     def hear(self, key: str, node: str) -> None:
         """What an attempt told before it died may come after its death, and be the first that names its node."""
         for death in self._open:
@@ -61,7 +65,6 @@ class Deaths:
             is_lost = node is not None and node not in {member.id for member in membership.members}
             waits = UNTOLD_SECONDS if node is None else VERDICT_SECONDS
             if is_lost or (node is not None and node == known) or now - death.at > waits:
-                self._open.remove(death)
                 lost_words = f"the node {membership.name_of(node or '')} was lost"
                 self._end_slot(death.worker, node, lost_words if is_lost else "its process was killed")
 

@@ -123,7 +123,7 @@ class Dispatch:
                 self._press(worker, run, now)
             elif run.held_until is not None:
                 self._send_held(run, now)
-            elif run.begun is None:
+            elif run.attempts and run.begun is None:
                 self._waiting.look_after(worker, run, self._was_full, now)
         self._start_second(now)
 
@@ -162,6 +162,12 @@ class Dispatch:
     def _on_taken(self, attempt: Attempt, handle: Any) -> None:
         attempt.take(handle, self._clock())
         self._cancels.tick()
+        found = self._runs.of(attempt.key)
+        if found is None or found[1].killed is not None or len(found[1].attempts) > 1:
+            return
+        # A node that was lost while the attempt waited for its arrays is not among those that Ray was told to avoid.
+        if not avoided(self.muster.membership, found[1].request) <= attempt.avoided:
+            self.replace(found[1], attempt)
 
     def _on_answer(self, attempt: Attempt, answer: Any) -> None:
         """What `run_task` returned, or the exception in its place."""
@@ -328,6 +334,7 @@ class Dispatch:
 
     def end_slot(self, worker: int, node: str | None, reason: str) -> None:
         self._runs.end(worker)
+        self._deaths.drop(worker)
         name = None if node is None else self.muster.membership.name_of(node)
         self._emit({"event": "worker_exited", "worker": worker, "node": name, "reason": reason})
 

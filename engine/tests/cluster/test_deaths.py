@@ -57,6 +57,40 @@ def test_a_process_that_died_before_the_gateway_heard_of_its_node(stage: Stage) 
     assert stage.last["reason"] == "the node 10.0.0.2 was lost"
 
 
+def test_a_slot_that_is_ended_while_a_death_is_looked_into_ends_once(stage: Stage) -> None:
+    stage.give()
+    stage.tell("10.1", "a")
+    stage.answer("10.1", WorkerCrashedError())
+    stage.dispatch.kill(1)
+    stage.session.reached[0](True)
+    ends = [message["reason"] for message in stage.messages if message["event"] == "worker_exited"]
+    assert ends == ["it was canceled"]
+    assert stage.after(VERDICT_SECONDS + 1) == []
+
+
+def test_a_task_whose_death_is_looked_into_is_not_sent_again_for_want_of_a_node_that_can_hold_it(stage: Stage) -> None:
+    stage.muster.resize("a", 2.0)
+    stage.give(cpus=2)
+    stage.answer("10.1", WorkerCrashedError())
+    stage.muster.resize("a", 0.0)
+    assert stage.after(0.1) == []
+    assert len(stage.session.started) == 1
+
+
+def test_a_node_that_is_lost_while_arrays_are_put_gets_no_task_for_which_they_are(stage: Stage) -> None:
+    def lose() -> None:
+        stage.session.on_put = lambda: None
+        stage.muster.lose("a", "the node was lost")
+
+    stage.session.on_put = lose
+    stage.give()
+    assert [(request["key"], avoid) for request, avoid in stage.session.started] == [
+        ("10.1", ["h"]),
+        ("10.2", ["a", "h"]),
+    ]
+    assert stage.session.canceled == ["10.1"]
+
+
 def test_a_death_without_a_node_is_not_waited_for_long(stage: Stage) -> None:
     stage.give()
     stage.answer("10.1", WorkerCrashedError())
