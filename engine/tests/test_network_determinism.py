@@ -154,7 +154,8 @@ def test_no_row_after_the_last_training_window_reaches_weights_or_scaler(
     scaler: str, tmp_path: Path, store: ArrayStore
 ) -> None:
     x, ends = ticker_data()[0], np.arange(sum(PARTS.values()), dtype=np.float64) + LOOKBACK - 1
-    changes = {"scaler": scaler, "training": {"epochs": 1}, "ends": again(ends)}
+    training = {"epochs": 1, "learning_rate": 0.01}
+    changes = {"scaler": scaler, "training": training, "ends": again(ends)}
 
     def predicted(first_changed_row: int) -> Matrix:
         changed = x.copy()

@@ -8,7 +8,7 @@ from network_tasks import ALONE, FEATURES, JOINT, LOOKBACK, SPECS, seeded
 from network_twins import twin_of
 from torch import Tensor, nn
 
-from mucast_engine.networks.architectures import build_joint_network, build_network
+from mucast_engine.networks.architectures import build_joint_network, build_network, start_at
 from mucast_engine.networks.cnn import CnnEncoder, pooled_lengths
 from mucast_engine.networks.transformer import LAST, AttentionLayer
 
@@ -128,17 +128,30 @@ def test_first_weights_follow_the_seed_alone(architecture: str) -> None:
 
 
 @pytest.mark.parametrize("architecture", ALONE)
-def test_first_weights_of_layers_are_uniform_within_the_root_of_their_inputs(architecture: str) -> None:
+def test_first_weights_of_layers_are_orthogonal_and_as_large_as_those_of_pytorch(architecture: str) -> None:
     spec = {**SPECS[architecture], "d_model": 64, "dim_feedforward": 128, "filters": [40, 50], "hidden_dims": [80, 60]}
     network = build_network(spec, 20, LOOKBACK, seeded(1))
     layers = [layer for layer in network.modules() if isinstance(layer, nn.Linear | nn.Conv1d)]
     for layer in layers:
-        bound = 1 / math.sqrt(layer.weight[0].numel())
-        assert layer.weight.abs().max() <= bound
+        rows = layer.weight.detach().flatten(1)
+        # PyTorch's are uniform within this bound either way, with a variance of a third of its square.
+        bound = 1 / math.sqrt(rows.shape[1])
         assert layer.bias.abs().max() <= bound
-        if layer.weight.numel() > 1000:
-            assert layer.weight.std().item() == pytest.approx(bound / math.sqrt(3), rel=0.1)
+        assert rows.square().mean().item() == pytest.approx(bound**2 / 3)
+        short = rows if rows.shape[0] <= rows.shape[1] else rows.T
+        size = short.square().sum(1).mean()
+        torch.testing.assert_close(short @ short.T, size * torch.eye(len(short)), atol=1e-5, rtol=1e-4)
     assert layers
+
+
+@pytest.mark.parametrize("architecture", [*ALONE, *JOINT])
+def test_before_training_a_network_forecasts_its_level_and_very_little_beside_it(architecture: str) -> None:
+    build = build_joint_network if architecture in JOINT else build_network
+    network = build(SPECS[architecture], FEATURES, LOOKBACK, seeded(1))
+    drawn = network.readout.weight.detach().clone()
+    start_at(network, 0.25)
+    torch.testing.assert_close(network.readout.weight.detach(), drawn / 100)
+    assert network.readout.bias.item() == 0.25
 
 
 def test_an_lstm_starts_with_orthogonal_recurrent_weights_and_forgetting_gates() -> None:

@@ -1,4 +1,7 @@
-"""Training as a plain PyTorch script does it: one optimiser over separate parameters, one loop, a copy of the best."""
+"""Training as a plain PyTorch script does it: one optimiser over separate parameters, one loop, a copy of the best.
+
+Forecasts are made with weights that move towards those of each step by one part of an epoch's number of steps.
+"""
 
 import hashlib
 import math
@@ -61,8 +64,11 @@ def train_plainly(
     )
     order, step = torch.Generator().manual_seed(order_seed), 0
     epochs: list[tuple[float, float]] = []
-    best, best_epoch, weights = math.inf, 0, {}
+    best, best_epoch, weights = math.inf, 0, dict[str, Tensor]()
+    average = weights_of(network)
     for epoch in range(1, training["epochs"] + 1):
+        for group in optimiser.param_groups:
+            group["lr"] = training["learning_rate"] * min(epoch, 8) / 8
         shuffled, losses = torch.randperm(samples, generator=order), 0.0
         for first in range(0, samples, training["batch_size"]):
             batch = shuffled[first : first + training["batch_size"]]
@@ -72,19 +78,39 @@ def train_plainly(
             if training["grad_clip"]:
                 nn.utils.clip_grad_norm_(network.parameters(), training["grad_clip"])
             optimiser.step()
+            for name, weight in weights_of(network).items():
+                average[name] = average[name] + (weight - average[name]) / math.ceil(samples / training["batch_size"])
             losses += loss.item() * len(batch) / samples
             step += 1
+        last = weights_of(network)
+        put(network, average)
         with torch.no_grad():
             epochs.append((losses, validation_loss().item()))
+        put(network, last)
         if epochs[-1][1] < best:
-            best, best_epoch = epochs[-1][1], epoch
-            weights = {name: weight.detach().clone() for name, weight in weights_by_name(network)}
+            best, best_epoch, weights = epochs[-1][1], epoch, {**average}
         elif epoch == best_epoch + training["patience"]:
             break
-    with torch.no_grad():
-        for name, weight in weights_by_name(network):
-            weight.copy_(weights[name])
+    put(network, weights)
     return Trained(epochs, best_epoch, weights)
+
+
+def weights_of(network: nn.Module) -> dict[str, Tensor]:
+    return {name: weight.detach().clone() for name, weight in weights_by_name(network)}
+
+
+@torch.no_grad()
+def put(network: nn.Module, weights: dict[str, Tensor]) -> None:
+    for name, weight in weights_by_name(network):
+        weight.copy_(weights[name])
+
+
+def begin(network: nn.Module, level: float) -> None:
+    """A hundredth of the read-out's weights, and the level as its bias."""
+    weights = dict(network.named_parameters())
+    with torch.no_grad():
+        weights["readout.weight"].copy_(weights["readout.weight"] / 100)
+        weights["readout.bias"].fill_(level)
 
 
 def standardised(x: Matrix, known_rows: int) -> Tensor:

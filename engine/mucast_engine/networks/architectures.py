@@ -20,6 +20,10 @@ TickerArchitecture = Literal["lstm", "mlp", "cnn", "transformer"]
 # Networks of all tickers together.
 JointArchitecture = Literal["portfolio_lstm", "portfolio_transformer"]
 
+# A read-out starts with this share of the weights that were drawn for it. What they forecast is noise of the seed, and
+# the few epochs that early stopping takes on daily returns would not train it away.
+READOUT_SHARE = 0.01
+
 
 class Encoder(Protocol):
     """Windows (n, lookback, features) to (n, width)."""
@@ -99,15 +103,32 @@ def initialise(network: nn.Module, generator: torch.Generator) -> None:
             if isinstance(module, nn.LSTM):
                 initialise_lstm(module, generator)
             elif isinstance(module, nn.Linear | nn.Conv1d):
-                bound = module.weight[0].numel() ** -0.5
-                for weight in module.parameters():
-                    nn.init.uniform_(weight, -bound, bound, generator=generator)
+                initialise_dense(module, generator)
             elif isinstance(module, TransformerEncoder):
                 # As large as the rows that it is added to: training has too few steps to make a smaller one grow.
                 nn.init.normal_(module.position, generator=generator)
             elif [*module.parameters(recurse=False)] and not isinstance(module, nn.LayerNorm):
                 # PyTorch has drawn them from its global generator, so they would depend on what ran before.
                 raise TypeError(f"no rule draws the first weights of {type(module).__name__}")
+
+
+def initialise_dense(layer: nn.Linear | nn.Conv1d, generator: torch.Generator) -> None:
+    """Orthogonal weights (Saxe et al. 2014) as large as PyTorch's own, and its biases.
+
+    Of inputs that are alike they make outputs that are alike, more nearly the same with every seed.
+    """
+    inputs = layer.weight[0].numel()
+    gain = (max(inputs, len(layer.weight)) / (3 * inputs)) ** 0.5
+    nn.init.orthogonal_(layer.weight, gain, generator=generator)
+    if layer.bias is not None:
+        nn.init.uniform_(layer.bias, -(inputs**-0.5), inputs**-0.5, generator=generator)
+
+
+def start_at(network: Network | JointNetwork, level: float) -> None:
+    """Before training the network forecasts `level`, a scaled return, and very little beside it."""
+    with torch.no_grad():
+        network.readout.weight.mul_(READOUT_SHARE)
+        network.readout.bias.fill_(level)
 
 
 def parameter_count(network: nn.Module) -> int:

@@ -1,4 +1,8 @@
-"""The training loop that every network goes through: shuffled batches, early stopping, the best epoch's weights."""
+"""The training loop that every network goes through: shuffled batches, early stopping, the best epoch's weights.
+
+Losses are validated and forecasts made with an average of the weights over about the steps of one epoch: single steps
+follow the noise of their batches, and so the seed that shuffled them. Training itself goes on from the last step.
+"""
 
 import math
 from collections.abc import Callable
@@ -14,6 +18,9 @@ from mucast_engine.networks.weights import FlatWeights, Optimiser
 
 # How many times the largest squared label a loss may be; on scaled returns the zero forecast has about 1.
 EXPLODED = 1e6
+# The learning rate grows to its full size over so many epochs, by the same amount each. The first steps follow the noise
+# of their batches most, and early stopping on daily returns often keeps one of the first epochs.
+WARM_UP = 8
 ADVICE = "lower learning_rate or weight_decay, or look for absurd values among the features"
 
 
@@ -55,24 +62,37 @@ def train(
     """
     optimiser = Optimiser(objective.weights, training)
     epochs: list[dict[str, float]] = []
-    best, best_epoch, best_values, steps = math.inf, 0, objective.weights.values.clone(), 0
+    values = objective.weights.values
+    average, best_values = values.clone(), values.clone()
+    best, best_epoch, steps = math.inf, 0, 0
     for epoch in range(1, training["epochs"] + 1):
-        losses = torch.zeros((), dtype=torch.float64, device=best_values.device)
-        for batch in torch.randperm(objective.train_samples, generator=order).split(training["batch_size"]):
+        optimiser.take(rate_share(epoch))
+        losses = torch.zeros((), dtype=torch.float64, device=values.device)
+        batches = torch.randperm(objective.train_samples, generator=order).split(training["batch_size"])
+        for batch in batches:
             losses += objective.gradient(batch, steps) * (len(batch) / objective.train_samples)
             optimiser.step()
+            average.lerp_(values, 1 / len(batches))
             steps += 1
+        last = values.clone()
+        values.copy_(average)
         record = {"train_loss": losses.item(), "validation_loss": objective.validation_loss()}
         check_losses(record, epoch, objective.largest_loss)
         epochs.append(record)
         progress({"epoch": epoch, **record})
         if record["validation_loss"] < best:
             best, best_epoch = record["validation_loss"], epoch
-            best_values.copy_(objective.weights.values)
+            best_values.copy_(average)
         elif epoch - best_epoch >= training["patience"]:
             break
-    objective.weights.values.copy_(best_values)
+        values.copy_(last)
+    values.copy_(best_values)
     return History(epochs, best_epoch, objective.zero_validation_loss())
+
+
+def rate_share(epoch: int) -> float:
+    """What share of the learning rate the steps of an epoch, counted from 1, take."""
+    return min(1.0, epoch / WARM_UP)
 
 
 def largest_loss(labels: Tensor) -> float:

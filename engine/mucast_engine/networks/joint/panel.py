@@ -26,6 +26,8 @@ class JointPanel(NamedTuple):
     """Shape (tickers): standard deviation of the training labels, log-return."""
     means: Tensor
     """Shape (tickers): mean of the scaled training labels."""
+    level: float
+    """Mean of all scaled training labels."""
 
 
 def read_joint_panel(task: Message, store: ArrayStore, device: torch.device) -> JointPanel:
@@ -47,6 +49,7 @@ def read_joint_panel(task: Message, store: ArrayStore, device: torch.device) -> 
         labels=Labels(values, torch.from_numpy((~np.isnan(labels)).astype(np.float32)).to(device)),
         scales=scales,
         means=torch.from_numpy(np.nanmean(relative[: len(train)], axis=0).astype(np.float32)).to(device),
+        level=float(np.nanmean(relative[: len(train)])),
     )
 
 

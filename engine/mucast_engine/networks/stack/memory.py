@@ -12,8 +12,9 @@ from mucast_engine.networks.stack.tickers import PREDICTED_TOGETHER
 
 # What even a small GPU has to spare beside its display, PyTorch's kernels and the graphs' own pools.
 STACK_BYTES = 2 << 30
-# Weights, best weights, gradient, two moments, and what the backward pass and the optimiser make of them.
-COPIES_OF_WEIGHTS = 12
+# Weights, those of the last step, their average and the best, gradient, two moments, and what the backward pass and
+# the optimiser make of them.
+COPIES_OF_WEIGHTS = 14
 # What the backward pass keeps, and as much again for what it makes of it.
 BACKWARD = 2
 # A mask, its bits, and their int64 indices.

@@ -1,5 +1,6 @@
 """One step and one validation of all networks of a stack, on tensors that stay where they are."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -44,12 +45,17 @@ class StackObjective:
         self._train_losses = torch.zeros(count, dtype=torch.float64, device=device)
         self._validation_losses = torch.zeros(count, device=device)
         self._best = self._network.values.detach().clone()
+        self._average = self._best.clone()
+        self._last = torch.zeros_like(self._best)
+        batches = [math.ceil(ticker.train / training["batch_size"]) for ticker in tickers]
+        self._shares = torch.tensor([[1 / own] for own in batches], device=device)
         self._step = replayable(self._work_step, device)
         self._validate = replayable(self._work_validation, device)
 
-    def epoch(self, running: Sequence[bool]) -> tuple[list[float], list[float]]:
+    def epoch(self, running: Sequence[bool], rate_share: float) -> tuple[list[float], list[float]]:
         """One epoch of the networks that are `running` (S): their training and validation losses (S)."""
         self._batches.plan(running)
+        self._optimiser.take(rate_share)
         self._train_losses.zero_()
         for _ in range(self._batches.steps):
             self._step()
@@ -59,7 +65,7 @@ class StackObjective:
     def keep(self, improved: Sequence[bool]) -> None:
         """The networks that have `improved` (S) have their best weights now."""
         rows = torch.tensor(improved, device=self._best.device)[:, None]
-        self._best.copy_(torch.where(rows, self._network.values.detach(), self._best))
+        self._best.copy_(torch.where(rows, self._average, self._best))
 
     @torch.no_grad()
     def restore(self) -> None:
@@ -92,11 +98,18 @@ class StackObjective:
         self._optimiser.step(gradients, active)
         # Weights that explode in the last batch of an epoch leave its loss as it was.
         self._train_losses += (losses.detach() * (counts / self._trains)).masked_fill(~active, 0.0)
+        shares = self._shares.masked_fill(~active[:, None], 0.0)
+        self._average.lerp_(self._network.values.detach(), shares.expand_as(self._average))
 
+    @torch.no_grad()
     def _work_validation(self) -> None:
+        """With the averaged weights; training goes on from the last."""
+        self._last.copy_(self._network.values)
+        self._network.values.copy_(self._average)
         labels = self._samples.labels(*self._validation)
         losses = stacked_losses(self._loss, self._predict(self._validation), labels, self._means)
         self._validation_losses.copy_(losses)
+        self._network.values.copy_(self._last)
 
     @torch.no_grad()
     def _predict(self, part: Part) -> Tensor:

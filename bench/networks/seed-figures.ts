@@ -1,0 +1,129 @@
+import { atOnce } from "../../src/contract/machine/pausable.ts";
+import type { Day } from "../../src/contract/market/dates.ts";
+import { deviation, mean } from "../../src/evaluate/statistics.ts";
+import { evaluateDl } from "../../src/jobs/dl/dl-output.ts";
+import type { TrainedTicker } from "../../src/jobs/dl/planned-network.ts";
+
+/** What the seed changes in the forecasts of one option. */
+export interface SeedFigures {
+  /** Mean over the tickers of the mean correlation of the score rows' forecasts over all pairs of seeds. */
+  readonly correlation: number;
+  /** The correlation to expect of two means of `size` networks each, none in both. */
+  readonly correlationOf: (size: number) => number;
+  /** By seed: the mean forecast over tickers and rows, in deviations of each ticker's fit labels. */
+  readonly levels: readonly number[];
+  readonly one: Worth;
+  /** Of the mean of the forecasts of all seeds. */
+  readonly together: Worth;
+}
+
+/** What forecasts are worth; of several networks each figure is their mean. */
+export interface Worth {
+  /** r2_zero of the mean over the tickers of a date. */
+  readonly equalWeight: number;
+  /** r2_zero pooled over all rows. */
+  readonly pooled: number;
+  readonly ic: number;
+  /** Realised coverage of the intervals. */
+  readonly coverage: number;
+}
+
+/** @param runs of each seed the tickers of a job, in the same order, with two seeds at least. */
+export function seedFigures(runs: readonly (readonly TrainedTicker[])[], alpha: number): SeedFigures {
+  const moments = runs[0]!.map((_, i) => momentsOf(runs.map((tickers) => tickers[i]!.score.predicted)));
+  const averageOf = (values: readonly number[]) => mean(Float64Array.from(values));
+  const correlationOf = (size: number) =>
+    averageOf(
+      moments.map(({ variance, covariance }) => (size * covariance) / (variance + (size - 1) * covariance)),
+    );
+  const worths = runs.map((tickers) => worthOf(tickers, alpha));
+  const average = (figure: (worth: Worth) => number) => averageOf(worths.map(figure));
+  return {
+    correlation: averageOf(moments.map((ticker) => ticker.correlation)),
+    correlationOf,
+    levels: runs.map((tickers) =>
+      averageOf(tickers.map(({ score, fitLabels }) => mean(score.predicted) / deviation(fitLabels))),
+    ),
+    one: {
+      equalWeight: average(({ equalWeight }) => equalWeight),
+      pooled: average(({ pooled }) => pooled),
+      ic: average(({ ic }) => ic),
+      coverage: average(({ coverage }) => coverage),
+    },
+    together: worthOf(meanOf(runs), alpha),
+  };
+}
+
+/** Over seeds, or pairs of seeds, of one ticker's forecasts. */
+function momentsOf(forecasts: readonly Float64Array[]) {
+  const centred = forecasts.map((values) => {
+    const centre = mean(values);
+    return values.map((value) => value - centre);
+  });
+  const pairs = centred.flatMap((a, i) => centred.slice(i + 1).map((b) => [a, b] as const));
+  const product = (a: Float64Array, b: Float64Array) => mean(a.map((value, i) => value * b[i]!));
+  const sizes = centred.map((values) => product(values, values));
+  const averageOf = (values: readonly number[]) => mean(Float64Array.from(values));
+  return {
+    variance: averageOf(sizes),
+    covariance: averageOf(pairs.map(([a, b]) => product(a, b))),
+    // A constant forecast agrees with none.
+    correlation: averageOf(
+      pairs.map(
+        ([a, b]) => product(a, b) / (Math.sqrt(product(a, a) * product(b, b)) || Number.POSITIVE_INFINITY),
+      ),
+    ),
+  };
+}
+
+/** The tickers with the mean of the forecasts of all runs. */
+function meanOf(runs: readonly (readonly TrainedTicker[])[]): TrainedTicker[] {
+  const averaged = (parts: readonly Float64Array[]) =>
+    parts[0]!.map((_, row) => mean(Float64Array.from(parts, (part) => part[row]!)));
+  return runs[0]!.map((ticker, i) => {
+    const own = runs.map((tickers) => tickers[i]!);
+    return {
+      ...ticker,
+      validation: { ...ticker.validation, predicted: averaged(own.map((one) => one.validation.predicted)) },
+      calibration: {
+        ...ticker.calibration,
+        predicted: averaged(own.map((one) => one.calibration.predicted)),
+      },
+      score: { ...ticker.score, predicted: averaged(own.map((one) => one.score.predicted)) },
+    };
+  });
+}
+
+function worthOf(tickers: readonly TrainedTicker[], alpha: number): Worth {
+  const asOf = tickers[0]!.score.days.at(-1)! as Day;
+  const intervals = { alpha, bound: "both", method: "adaptive" } as const;
+  const { tables } = atOnce(evaluateDl(tickers, { intervals, shrinkage: "none" }, asOf));
+  return {
+    equalWeight: equalWeightR2(tickers),
+    pooled: tables.score.pooled.r2_zero!,
+    ic: tables.score.cross_section.ic_mean!,
+    coverage: tables.intervals!.pooled.coverage!,
+  };
+}
+
+function equalWeightR2(tickers: readonly TrainedTicker[]): number {
+  const dates = new Map<number, { label: number; predicted: number; count: number }>();
+  for (const { score } of tickers) {
+    for (const [row, day] of score.days.entries()) {
+      const label = score.labels[row]!;
+      if (Number.isNaN(label)) continue;
+      const date = dates.get(day) ?? { label: 0, predicted: 0, count: 0 };
+      dates.set(day, {
+        label: date.label + label,
+        predicted: date.predicted + score.predicted[row]!,
+        count: date.count + 1,
+      });
+    }
+  }
+  let [errors, squares] = [0, 0];
+  for (const { label, predicted, count } of dates.values()) {
+    errors += ((label - predicted) / count) ** 2;
+    squares += (label / count) ** 2;
+  }
+  return 1 - errors / squares;
+}
