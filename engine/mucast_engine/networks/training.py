@@ -18,8 +18,8 @@ from mucast_engine.networks.weights import FlatWeights, Optimiser
 
 # How many times the largest squared label a loss may be; on scaled returns the zero forecast has about 1.
 EXPLODED = 1e6
-# The learning rate grows to its full size over so many epochs, by the same amount each. The first steps follow the noise
-# of their batches most, and early stopping on daily returns often keeps one of the first epochs.
+# The learning rate grows to its full size over so many epochs, by the same amount each. The first steps follow the
+# noise of their batches most, and on daily returns early stopping often keeps one of the first epochs.
 WARM_UP = 8
 ADVICE = "lower learning_rate or weight_decay, or look for absurd values among the features"
 
