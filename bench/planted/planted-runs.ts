@@ -22,6 +22,8 @@ export interface PlantedRun {
   readonly seed: number;
   /** The job's default where it is missing. */
   readonly loss?: string;
+  /** One network where it is missing. */
+  readonly ensemble?: number;
   /** All eight tickers and 1,500 days where it is missing. */
   readonly size?: MarketSize;
 }
@@ -50,13 +52,13 @@ export async function plantedRun(train: Train, planned: PlantedRun): Promise<Map
   }
 }
 
-function configOf({ option, seed, loss }: PlantedRun): object {
+function configOf({ option, seed, loss, ensemble = 1 }: PlantedRun): object {
   return {
     "NN params": {
       "Dot prediction": {
         "current option": option,
         global_settings: { seed },
-        ...(loss === undefined ? {} : { training_params: { loss_type: loss } }),
+        training_params: { ensemble, ...(loss === undefined ? {} : { loss_type: loss }) },
       },
     },
   };

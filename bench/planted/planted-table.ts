@@ -1,7 +1,7 @@
 /**
- * What run_dl_job finds of planted signals with all defaults, beside what it must find, and what each loss finds.
- * Market and training are drawn anew with each seed. Usage: node bench/planted/planted-table.ts [--seeds 10] [--loss-seeds 3],
- * where 0 leaves the table out.
+ * What run_dl_job finds of planted signals with all defaults, beside what it must find, what each loss finds, and what an ensemble.
+ * Market and training are drawn anew with each seed. Usage: node bench/planted/planted-table.ts [--seeds 10] [--loss-seeds 3]
+ * [--ensemble-seeds 3], where 0 leaves the table out.
  */
 import { parseArgs } from "node:util";
 import { table } from "../../src/cli/terminal/table.ts";
@@ -14,11 +14,12 @@ import { SIGNALS, type SignalName } from "./planted-signals.ts";
 
 const NAMES = Object.keys(SIGNALS) as SignalName[];
 
-/** Takes about two minutes a seed on two cores, and half a minute a loss and seed. */
-export async function benchPlanted(seeds = 10, lossSeeds = 3): Promise<readonly Table[]> {
+/** Takes about two minutes a seed on two cores, half a minute a loss and seed, and one and a half a seed of ensembles. */
+export async function benchPlanted(seeds = 10, lossSeeds = 3, ensembleSeeds = 3): Promise<readonly Table[]> {
   return [
     ...(seeds > 0 ? [await signalTable(seeds)] : []),
     ...(lossSeeds > 0 ? [await lossTable(lossSeeds)] : []),
+    ...(ensembleSeeds > 0 ? [await ensembleTable(ensembleSeeds)] : []),
   ];
 }
 
@@ -60,20 +61,44 @@ async function lossTable(seeds: number): Promise<Table> {
   };
 }
 
-/** ICs of all seeds, by option, signal and loss. */
+/** The options that train fastest. */
+const ENSEMBLE_OPTIONS = ["mlp", "cnn"];
+const ENSEMBLES = [1, 3, 5];
+
+async function ensembleTable(seeds: number): Promise<Table> {
+  const signals = ["linear", "memory"] as const;
+  const runs = ENSEMBLE_OPTIONS.flatMap((option) =>
+    ENSEMBLES.flatMap((ensemble) => seedsUpTo(seeds).map((seed) => ({ option, signals, seed, ensemble }))),
+  );
+  const found = await allIcs(runs);
+  return {
+    title: `ensembles: mean IC of ${seeds} seeds (smallest to largest)`,
+    header: ["", ...ENSEMBLES.map((ensemble) => `ensemble of ${ensemble}`)],
+    rows: ENSEMBLE_OPTIONS.flatMap((option) =>
+      signals.map((signal) => [
+        `${option}, ${signal}`,
+        ...ENSEMBLES.map((ensemble) => spread(found.get(`${option} ${signal} ${ensemble}`)!)),
+      ]),
+    ),
+  };
+}
+
+/** ICs of all seeds, by option, signal, loss and ensemble. */
 async function allIcs(runs: readonly PlantedRun[]): Promise<Map<string, number[]>> {
   const found = new Map<string, number[]>();
   const inTurn = (train: Train) => async (run: PlantedRun, i: number) => {
     const icOf = await plantedRun(train, run);
     const found = [...icOf].map(([signal, { ic }]) => `${signal} ${ic.toFixed(3)}`).join(", ");
-    const name = [run.option, run.loss, `seed ${run.seed}`].filter((part) => part !== undefined).join(", ");
+    const name = [run.option, run.loss, run.ensemble && `ensemble of ${run.ensemble}`, `seed ${run.seed}`]
+      .filter((part) => part !== undefined)
+      .join(", ");
     process.stderr.write(`${i + 1} of ${runs.length}: ${name}: ${found}\n`);
     return icOf;
   };
   const ics = await withEngine(2, ["torch", "sklearn"], (train) => twoAtATime(runs, inTurn(train)));
-  for (const [i, { option, loss }] of runs.entries()) {
+  for (const [i, { option, loss, ensemble }] of runs.entries()) {
     for (const [signal, { ic }] of ics[i]!) {
-      const key = [option, signal, loss].filter((part) => part !== undefined).join(" ");
+      const key = [option, signal, loss, ensemble].filter((part) => part !== undefined).join(" ");
       found.set(key, [...(found.get(key) ?? []), ic]);
     }
   }
@@ -92,8 +117,12 @@ function seedsUpTo(count: number): number[] {
 
 if (import.meta.main) {
   const count = { type: "string" } as const;
-  const { values } = parseArgs({ options: { seeds: count, "loss-seeds": count } });
-  const tables = await benchPlanted(Number(values.seeds ?? 10), Number(values["loss-seeds"] ?? 3));
+  const { values } = parseArgs({ options: { seeds: count, "loss-seeds": count, "ensemble-seeds": count } });
+  const tables = await benchPlanted(
+    Number(values.seeds ?? 10),
+    Number(values["loss-seeds"] ?? 3),
+    Number(values["ensemble-seeds"] ?? 3),
+  );
   for (const { title, header, rows } of tables)
     process.stdout.write(`${title}\n\n${table(header, rows)}\n\n`);
 }

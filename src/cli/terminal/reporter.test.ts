@@ -73,6 +73,8 @@ test("an epoch is written with its ticker, its losses and the time to go", () =>
   const event = { kind: "progress", stage: "fit", done: 8, total: 8, ...epoch } as const;
   const tell = (reporter: Reporter) => reporter.report(event);
   assert.equal(written({}, tell), "fitting: 8 of 8, A\\u000a epoch 3: loss 0.9877, validation 1.000\n");
+  const tellMember = (reporter: Reporter) => reporter.report({ ...event, member: 0 });
+  assert.match(written({}, tellMember), /, A\\u000a member 0 epoch 3: loss/);
   const { time: _, eta_seconds, ...told } = JSON.parse(written({ format: "json" }, tell));
   assert.deepEqual(told, { level: "info", ...event });
   assert.equal(eta_seconds, 0);

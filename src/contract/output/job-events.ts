@@ -12,7 +12,7 @@ export type Stage = (typeof STAGES)[number];
 /**
  * How far a stage is. Counts are whole units of work:
  * - read: bytes.
- * - fit: fits of run_ml_job; epochs of run_dl_job. An epoch that early stopping saves counts as done when its network is.
+ * - fit: fits of run_ml_job; epochs of run_dl_job, of every member of an ensemble. An epoch that early stopping saves counts as done when its network is.
  * - evaluate: tickers of each table.
  * - a check of an audit: its own units, such as jobs, blobs or tickers.
  */

@@ -30,13 +30,19 @@ class FakePool {
   mostAtOnce = 0;
   #running = 0;
   readonly #answers: Readonly<Record<string, Answer>>;
+  readonly #together: number;
+  readonly #areTogether = Promise.withResolvers<void>();
 
-  constructor(answers: Readonly<Record<string, Answer>> = {}) {
+  /** @param together no task is answered before so many run at the same time. */
+  constructor(answers: Readonly<Record<string, Answer>> = {}, together = 1) {
     this.#answers = answers;
+    this.#together = together;
   }
 
   async run(task: TrainNetworkTask | TrainStackTask): Promise<TrainResult | TrainStackResult> {
     this.mostAtOnce = Math.max(this.mostAtOnce, ++this.#running);
+    if (this.#running >= this.#together) this.#areTogether.resolve();
+    await this.#areTogether.promise;
     await new Promise(setImmediate);
     this.#running--;
     if (task.task !== "train_stack") return this.#answer(task);
@@ -107,7 +113,7 @@ function train(pool: FakePool, networks: readonly PlannedNetwork[], device = "cp
 }
 
 test("the largest networks start first, and the outcome ascends by code point", async () => {
-  const pool = new FakePool();
+  const pool = new FakePool({}, 3);
   const { trained, training } = await train(pool, [network("b", 2), network("B", 1), network("10", 3)]);
   assert.deepEqual(pool.started, ["10", "b", "B"]);
   assert.equal(pool.mostAtOnce, 3);

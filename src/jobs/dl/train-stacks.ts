@@ -35,7 +35,9 @@ export async function trainStacks(
   const nextStack = (): StackEntry[] => {
     const stack: StackEntry[] = [];
     for (let next = waiting.shift(); next; next = stack.length < size ? waiting.shift() : undefined) {
-      if (!next.of.hasFailed) stack.push(next);
+      if (next.of.hasFailed) continue;
+      next.of.begin();
+      stack.push(next);
     }
     return stack;
   };
@@ -105,9 +107,13 @@ class StackedEnsemble {
     return this.#running === 0 && (this.hasFailed || this.#trained !== undefined);
   }
 
-  /** Begins a member. @throws as PlannedNetwork's `task` does. */
-  async task(member: number, means: Parameters<PlannedNetwork["task"]>[0]): Promise<TrainNetworkTask> {
+  /** A member belongs to the next stack: from now on until it ends the matrices stay. */
+  begin(): void {
     this.#running++;
+  }
+
+  /** The task of a member that has begun. @throws as PlannedNetwork's `task` does. */
+  async task(member: number, means: Parameters<PlannedNetwork["task"]>[0]): Promise<TrainNetworkTask> {
     this.#written ??= this.network.task(means);
     const { task } = await this.#written;
     // Joint networks are in no stack.
