@@ -6,6 +6,7 @@ other things, or comes after half a minute.
 
 import os
 import re
+import ssl
 import stat
 from pathlib import Path
 
@@ -25,12 +26,27 @@ def uses_tls() -> bool:
 
 
 def require_certificates() -> None:
-    """Raises ClusterError unless each file of TLS can be read."""
+    """Raises ClusterError unless each file of TLS can be read, and the certificate goes with its key."""
     for name in CERTIFICATES:
         path = os.environ.get(name)
         if not path:
             raise unavailable(f"{name} is not set, and RAY_USE_TLS=1 needs {', '.join(CERTIFICATES)}", variable=name)
         _start_of(path, name)
+    certificate, key, authority = (os.environ[name] for name in CERTIFICATES)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    try:
+        context.load_cert_chain(certificate, key, password="")  # Python would ask the terminal for one.
+    except (ssl.SSLError, ValueError):
+        raise unavailable(
+            "RAY_TLS_SERVER_CERT and RAY_TLS_SERVER_KEY name no certificate and its own key, both in PEM and the key "
+            "without a password",
+            variable="RAY_TLS_SERVER_KEY",
+        ) from None
+    try:
+        context.load_verify_locations(authority)
+    except ssl.SSLError:
+        message = "RAY_TLS_CA_CERT names no certificate of an authority in PEM"
+        raise unavailable(message, variable="RAY_TLS_CA_CERT") from None
 
 
 def has_token() -> bool:
