@@ -5,20 +5,22 @@ import { join } from "node:path";
 import { findEnvironment } from "../src/engine/environment/environment.ts";
 import { runConcurrently } from "./test-files.ts";
 
-export type Check = readonly [name: string, command: string, args: readonly string[]];
+/** The command is looked up when the check begins: its environment may be made until then. */
+export type Check = readonly [name: string, command: () => string, args: readonly string[]];
 
 /** Far more than any of them takes. */
 const MINUTES_AT_MOST = 20;
 
-const biome = join("tools/biome/node_modules/@biomejs", `cli-linux-${process.arch}`, "biome");
-const node = process.execPath;
+const biome = () => join("tools/biome/node_modules/@biomejs", `cli-linux-${process.arch}`, "biome");
+const node = () => process.execPath;
+const linter = () => findEnvironment("lint").python;
+const python = () => findEnvironment("dev").python;
 
 /** The compiler keeps what it has found out, by the content of each file, for the next time. */
 const ONLY_WHAT_CHANGED = ["--incremental", "--tsBuildInfoFile", ".tsc_cache/tsconfig.tsbuildinfo"];
 
 /** Those that take seconds, and need no PyTorch. */
 export function quickChecks(): readonly Check[] {
-  const { python } = findEnvironment("lint");
   return [
     ["generated files are current", node, ["scripts/generate.ts", "--check"]],
     ["types", node, ["node_modules/typescript/bin/tsc", "-p", ".", ...ONLY_WHAT_CHANGED, "--singleThreaded"]],
@@ -28,14 +30,13 @@ export function quickChecks(): readonly Check[] {
       ["node_modules/typescript/bin/tsc", "-p", "src/console", "--singleThreaded"],
     ],
     ["lint and format", biome, ["ci", "."]],
-    ["engine lint", python, ["-m", "ruff", "check", "engine"]],
-    ["engine format", python, ["-m", "ruff", "format", "--check", "engine"]],
+    ["engine lint", linter, ["-m", "ruff", "check", "engine"]],
+    ["engine format", linter, ["-m", "ruff", "format", "--check", "engine"]],
   ];
 }
 
 /** Those of the engine that need its libraries; the longest first. */
 export function engineChecks(): readonly Check[] {
-  const { python } = findEnvironment("dev");
   return [
     ["engine tests", python, ["-m", "pytest", "-q", "-m", "not cluster", "engine/tests"]],
     [
@@ -57,7 +58,7 @@ export async function runChecks(checks: readonly Check[], atATime: number): Prom
 
 async function passes([name, command, args]: Check): Promise<boolean> {
   const started = performance.now();
-  const child = spawn(command, args, {
+  const child = spawn(command(), args, {
     stdio: ["ignore", "pipe", "pipe"],
     // Python keeps what it has compiled of the libraries, as it does where nothing says otherwise.
     env: { ...process.env, PYTHONPATH: "engine", PYTHONDONTWRITEBYTECODE: "" },

@@ -19,8 +19,8 @@ if (missing.length > 0) throw new Error(`no test of a cluster: ${missing.join(",
 const { python } = findEnvironment("dev");
 
 function check(file: string): Check {
-  if (file.endsWith(".py")) return [file, python, ["-m", "pytest", "-q", "-m", "cluster", file]];
-  return [file, process.execPath, ["--test", file]];
+  if (file.endsWith(".py")) return [file, () => python, ["-m", "pytest", "-q", "-m", "cluster", file]];
+  return [file, () => process.execPath, ["--test", file]];
 }
 
 const failed = await runChecks((named.length > 0 ? named : all).map(check), 1);

