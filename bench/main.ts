@@ -10,6 +10,7 @@ import { benchWholeJob } from "./jobs/whole-job.ts";
 import { benchEnsembles } from "./networks/ensembles.ts";
 import { benchNetworkMemory } from "./networks/network-memory.ts";
 import { benchNetworks } from "./networks/networks.ts";
+import { benchSeeds } from "./networks/seed-table.ts";
 import { benchPlanted } from "./planted/planted-table.ts";
 import { benchReading } from "./reading/reading.ts";
 import { benchReport } from "./report/report.ts";
@@ -30,6 +31,7 @@ const BENCHES: Record<string, () => Promise<readonly Table[]>> = {
   "dl-memory": benchNetworkMemory,
   ensembles: async () => [await benchEnsembles()],
   planted: benchPlanted,
+  seeds: benchSeeds,
   intervals: benchIntervals,
   warnings: benchWarnings,
   service: benchService,
