@@ -15,6 +15,8 @@ from mucast_engine.cluster.fault import unavailable
 # The files of Ray's TLS, by the variables that name them.
 CERTIFICATES = ("RAY_TLS_SERVER_CERT", "RAY_TLS_SERVER_KEY", "RAY_TLS_CA_CERT")
 TOKEN, TOKEN_FILE = "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"
+# Where Ray looks when neither is set.
+OWN_FILE = "~/.ray/auth_token"
 # It goes into one header, of which gRPC takes 8 KiB for sure. Ray's own tokens have 64 characters.
 LONGEST_TOKEN = 4_096
 PRINTABLE = re.compile(rb"[!-~]{1,%d}" % LONGEST_TOKEN)
@@ -56,9 +58,18 @@ def has_token() -> bool:
         _require_printable(given, TOKEN, TOKEN)
         return True
     if path := os.environ.get(TOKEN_FILE):
-        _require_printable(_start_of(path, TOKEN_FILE), f"the file that {TOKEN_FILE} names", TOKEN_FILE)
+        _require_printable(_start_of(path, TOKEN_FILE), _file_of(TOKEN_FILE), TOKEN_FILE)
         return True
-    return (Path.home() / ".ray" / "auth_token").is_file()
+    own = Path.home() / ".ray" / "auth_token"
+    if not own.is_file():
+        return False
+    _require_printable(_start_of(str(own), OWN_FILE), OWN_FILE, OWN_FILE)
+    return True
+
+
+def _file_of(source: str) -> str:
+    """In words: of a variable the file that it names."""
+    return source if source == OWN_FILE else f"the file that {source} names"
 
 
 def _require_printable(text: bytes, place: str, variable: str) -> None:
@@ -85,9 +96,9 @@ def _start_of(path: str, variable: str) -> bytes:
         finally:
             os.close(descriptor)
     except OSError as error:
-        message = f"the file that {variable} names cannot be read: {error.strerror}"
+        message = f"{_file_of(variable)} cannot be read: {error.strerror}"
         raise unavailable(message, variable=variable) from None
     if not is_file:
-        message = f"{variable} names a pipe or a device, and Ray reads the file more than once: name a file"
+        message = f"{_file_of(variable)} is a pipe or a device, and Ray reads it more than once: a file has to be there"
         raise unavailable(message, variable=variable)
     return text
