@@ -1,6 +1,7 @@
 """How the gateway gets its session: what has to protect the cluster, and whether the cluster lets this machine in."""
 
 import os
+import re
 import socket
 import time
 from typing import Any
@@ -151,7 +152,8 @@ def _unreachable(address: Address, patience: Patience, said: str) -> str:
 
 # gRPC's handlers of a fork can crash the server process that the head starts for a client, before it is one
 # (https://github.com/grpc/grpc/issues/43055): one in twenty where the head has no GRPC_ENABLE_FORK_SUPPORT=0.
-SERVER_CRASHED = "Starting Ray client server failed"
+# Ray's words where it has ended before the head could reach it, and after.
+SERVER_CRASHED = ("Starting Ray client server failed", "Proxy failed to Connect to backend")
 JOIN_ATTEMPTS = 3
 
 
@@ -168,7 +170,8 @@ def _join(ray: Any, address: Address, place: Address, patience: Patience, *, ret
             said = str(error)
             # A head that has just started takes a while until all of it is there.
             may_be_early = returns and VERSIONS_DIFFER not in said and not patience.is_over
-            if not may_be_early and (SERVER_CRASHED not in said or attempts == JOIN_ATTEMPTS):
+            has_crashed = any(words in said for words in SERVER_CRASHED)
+            if not may_be_early and (not has_crashed or attempts == JOIN_ATTEMPTS):
                 raise _refusal(address, said) from None
             patience.wait()
 
@@ -182,4 +185,11 @@ def _refusal(address: Address, said: str) -> ClusterError:
         return _wrong_token(address)
     if VERSIONS_DIFFER in said:
         return unavailable(f"{address} runs other versions: {' '.join(said.split())[:400]}")
-    return unavailable(f"{address} does not let this machine in: {' '.join(said.split())[:400]}")
+    return unavailable(f"{address} does not let this machine in: {_last_words(said)}")
+
+
+def _last_words(said: str) -> str:
+    """Of a traceback, which the head sends as it is, what its exception says."""
+    _, _, trace = said.rpartition("Traceback (most recent call last):")
+    exception = re.search(r"^[A-Za-z_][\w.]*: (.*)\Z", trace, re.MULTILINE | re.DOTALL) if trace != said else None
+    return " ".join((exception[1] if exception else said).split())[:400]

@@ -41,17 +41,28 @@ def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connect, "ASK_AGAIN_SECONDS", 0.0)
 
 
-def test_a_server_process_that_crashes_at_its_start_is_asked_for_again() -> None:
-    ray = FakeRay(JOIN_ATTEMPTS - 1, SERVER_CRASHED)
+@pytest.mark.parametrize("words", SERVER_CRASHED)
+def test_a_server_process_that_crashes_at_its_start_is_asked_for_again(words: str) -> None:
+    ray = FakeRay(JOIN_ATTEMPTS - 1, words)
     _join(ray, ADDRESS, ADDRESS, Patience(30.0))
     assert ray.asked == JOIN_ATTEMPTS
 
 
 def test_one_that_always_crashes_is_an_unusable_cluster_and_another_refusal_is_final() -> None:
-    for ray, asked in [(FakeRay(9, SERVER_CRASHED), JOIN_ATTEMPTS), (FakeRay(9, "no more ports"), 1)]:
+    for ray, asked in [(FakeRay(9, SERVER_CRASHED[0]), JOIN_ATTEMPTS), (FakeRay(9, "no more ports"), 1)]:
         with pytest.raises(ClusterError, match="does not let this machine in"):
             _join(ray, ADDRESS, ADDRESS, Patience(30.0))
         assert ray.asked == asked
+
+
+def test_of_a_traceback_of_the_head_the_user_gets_what_its_exception_says() -> None:
+    trace = (
+        'Traceback (most recent call last):\n  File "/ray/proxier.py", line 780, in Datapath\n    raise RuntimeError('
+    )
+    ray = FakeRay(9, f"{trace}\nRuntimeError: no more\nports")
+    with pytest.raises(ClusterError) as raised:
+        _join(ray, ADDRESS, ADDRESS, Patience(30.0))
+    assert raised.value.message == "ray://10.0.0.1:10001 does not let this machine in: no more ports."
 
 
 def test_a_job_that_comes_back_waits_for_a_head_that_is_starting() -> None:
