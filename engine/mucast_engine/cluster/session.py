@@ -3,6 +3,7 @@
 Ray's calls count as untyped here, and no type of theirs leaves it.
 """
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -101,4 +102,7 @@ class Session:
 
 
 def lost(error: object) -> ConnectionLostError:
-    return ConnectionLostError(" ".join(str(error).split())[:400])
+    """With what gRPC says of it, which Ray's client hands on within the name of a class and all fields of an answer."""
+    said = " ".join(str(error).split())
+    details = re.search(r'details = "(.+?)"( debug_error_string|>|$)', said)
+    return ConnectionLostError((details[1] if details else said)[:400])
