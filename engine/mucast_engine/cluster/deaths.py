@@ -72,6 +72,7 @@ class Deaths:
         self._probe(node, partial(self._on_verdict, node))
 
     def _on_verdict(self, node: str, takes_connections: bool) -> None:
-        if not takes_connections:
+        is_member = any(member.id == node for member in self._muster.membership.members)
+        if is_member and not takes_connections:  # Each death on a node has the head asked about it.
             self._muster.lose(node, NODE_LOST)
         self.settle(known=node)

@@ -163,7 +163,7 @@ class Dispatch:
         attempt.take(handle, self._clock())
         self._cancels.tick()
         found = self._runs.of(attempt.key)
-        if found is None or found[1].killed is not None or len(found[1].attempts) > 1:
+        if found is None or found[1].killed is not None or len(found[1].attempts) > 1 or attempt.begun is not None:
             return
         # A node that was lost while the attempt waited for its arrays is not among those that Ray was told to avoid.
         if not avoided(self.muster.membership, found[1].request) <= attempt.avoided:
@@ -288,13 +288,7 @@ class Dispatch:
         self._cancel(attempt)
         if attempt.node is not None:
             self.muster.leave_out(attempt.node, "it does not answer")
-            self._forget_arrays()
         self._lose(found[0], run, attempt, reason)
-
-    def _forget_arrays(self) -> None:
-        """A node that does not answer may have copies of them."""
-        assert self._sender is not None
-        self._sender.forget_all()
 
     def _cancel(self, attempt: Attempt) -> bool:
         """Whether there is an end of it to wait for: what the sender has not taken to the cluster, it does not."""
@@ -340,14 +334,14 @@ class Dispatch:
 
     def _on_nodes(self, added: list[str], gone: list[Message]) -> None:
         self._depletion.note_lost(gone)
+        if gone and self._sender is not None:  # They may have copies of arrays.
+            self._sender.forget_all()
         slots = self.muster.membership.slots
         if added or gone or slots != self._slots:
             self._slots = slots
             self._emit({"event": "slots", "slots": slots, "added": added[:LISTED], "lost": gone[:LISTED]})
 
     def _on_look(self, gone: list[str]) -> None:
-        if gone:
-            self._forget_arrays()
         for node in gone:
             for run, attempt in self._runs.on_node(node):
                 found = self._runs.of(attempt.key)

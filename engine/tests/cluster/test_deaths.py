@@ -6,7 +6,8 @@ from stage import Stage, WorkerCrashedError
 from mucast_engine.cluster.deaths import UNTOLD_SECONDS, VERDICT_SECONDS
 from mucast_engine.cluster.fault import ConnectionLostError
 from mucast_engine.cluster.hearing import LOST_SECONDS
-from mucast_engine.cluster.runs import SILENT_SECONDS
+from mucast_engine.cluster.runs import DELAYED_SECONDS, SILENT_SECONDS
+from mucast_engine.cluster.waiting import STUCK_SECONDS
 
 
 def test_a_process_that_died_on_a_node_that_lives(stage: Stage) -> None:
@@ -96,6 +97,44 @@ def test_a_death_without_a_node_is_not_waited_for_long(stage: Stage) -> None:
     stage.answer("10.1", WorkerCrashedError())
     assert stage.after(UNTOLD_SECONDS) == []
     assert stage.after(0.1)[0]["reason"] == "its process was killed"
+
+
+def test_a_node_that_is_lost_with_several_processes_is_lost_once(stage: Stage) -> None:
+    stage.muster.resize("a", 2.0)
+    for worker in (1, 2):
+        stage.give(worker)
+        stage.tell(f"{worker}0.1", "a")
+    stage.give(3)
+    for worker in (1, 2):
+        stage.answer(f"{worker}0.1", WorkerCrashedError())
+    for tell in list(stage.session.reached):
+        tell(False)
+    assert stage.muster.left_out == [("a", "the node was lost")]
+    assert [request["key"] for request, _ in stage.session.started] == ["10.1", "20.1", "30.1", "30.2"]
+    assert [message["worker"] for message in stage.messages if message["event"] == "worker_exited"] == [1, 2]
+
+
+def test_the_arrays_of_a_node_that_froze_before_it_began_are_put_again(stage: Stage) -> None:
+    stage.give()
+    stage.after(DELAYED_SECONDS + 1)
+    stage.session.pinged["b"]("here")
+    stage.after(STUCK_SECONDS - DELAYED_SECONDS)
+    assert stage.muster.left_out == [("a", "it does not answer")]
+    assert (len(stage.session.started), stage.session.puts) == (2, 4)
+
+
+def test_an_attempt_that_has_begun_elsewhere_is_not_replaced_when_the_cluster_has_taken_it(stage: Stage) -> None:
+    """What it tells may come before that Ray has it."""
+
+    def begin_and_lose() -> None:
+        stage.session.on_put = lambda: None
+        stage.tell("10.1", "b")
+        stage.muster.lose("a", "the node was lost")
+
+    stage.session.on_put = begin_and_lose
+    stage.give()
+    assert [request["key"] for request, _ in stage.session.started] == ["10.1"]
+    assert stage.session.canceled == []
 
 
 @pytest.mark.parametrize("fault", ["killed", "frozen"])
