@@ -108,21 +108,24 @@ async function fitMatrix(
 ): Promise<FittedTicker | Failure> {
   const { settings, pool, workFolder, signal, timings } = options;
   const files = [matrix.x.ref, matrix.y.ref];
-  // It ends when the job is canceled, and `capacity` only with the attempt to reach a cluster.
-  await options.trial;
-  const { slots } = await pool.capacity;
-  const tasks = cutFits(plan.fits, options.expectedTickers, slots).map((fits, part) => {
-    const predictions = join(workFolder, `p${index}-${part}.npy`);
-    files.push(predictions);
-    return pool.run(fitTask(panel.ticker, settings, matrix, fits, predictions), {
-      signal,
-      onProgress: ({ seconds }) => {
-        timings.add(panel.ticker, seconds);
-        onFit();
-      },
-    });
-  });
+  const tasks: Promise<FitPredictResult>[] = [];
   try {
+    // It ends when the job is canceled, and `capacity` only with the attempt to reach a cluster.
+    await options.trial;
+    const { slots } = await pool.capacity;
+    for (const [part, fits] of cutFits(plan.fits, options.expectedTickers, slots).entries()) {
+      const predictions = join(workFolder, `p${index}-${part}.npy`);
+      files.push(predictions);
+      tasks.push(
+        pool.run(fitTask(panel.ticker, settings, matrix, fits, predictions), {
+          signal,
+          onProgress: ({ seconds }) => {
+            timings.add(panel.ticker, seconds);
+            onFit();
+          },
+        }),
+      );
+    }
     const results = await Promise.all(tasks.map((task) => task.catch(tickerError)));
     // The first error in time order: which one comes first by the clock depends on the number of workers.
     const error = results.find((result) => result instanceof MucastError);
