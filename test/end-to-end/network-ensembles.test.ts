@@ -157,7 +157,7 @@ describe("a member that fails", () => {
     const wild = { optimizer: "sgd", learning_rate: 1e30, grad_clip: 0, ensemble: 2 };
     await assert.rejects(runNetworkJob(pair, networkConfig("portfolio_lstm", { training: wild }), 2), {
       code: "diverged",
-      message: /^member 0: /,
+      message: /^portfolio member 0: /,
     });
   });
 });

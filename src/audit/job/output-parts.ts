@@ -4,7 +4,10 @@ import { ByteWindow } from "../../ingest/json/byte-window.ts";
 import { Doubles } from "../../ingest/json/doubles.ts";
 import { JsonReader, Token, type Waiting } from "../../ingest/json/json-reader.ts";
 
-/** The parts of an output that are kept by ticker and dated, in the order in which a job writes them. */
+/**
+ * The parts of an output that are kept by ticker and dated, in the order in which a job writes them. `mu_spread` is not among them:
+ * an output has it at `as_of` alone, so that another as_of has nothing to compare it with.
+ */
 export const DATED_PARTS = ["mu", "mu_dates", "forecasts", "fits", "cross_validation", "training"] as const;
 export type DatedPart = (typeof DATED_PARTS)[number];
 

@@ -13,6 +13,11 @@ export interface Capacity {
 /** Threads that a joint network has work for; SLOTS of mucast_engine.networks.joint.objective. */
 const JOINT_THREADS = 4;
 
+/** Threads of a joint network's task. No byte depends on it. */
+export function jointThreads({ slots, cpus }: Capacity): number {
+  return Math.min(slots, cpus, JOINT_THREADS);
+}
+
 /** Of a cluster. @param most tasks at a time that the caller wants. */
 export function capacityOf({ cluster, slots = 0 }: Greeting, most: number): Capacity {
   const nodes = cluster?.nodes ?? [];

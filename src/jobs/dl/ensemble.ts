@@ -1,5 +1,5 @@
 import { rmSync } from "node:fs";
-import { inTurns } from "../../contract/machine/pausable.ts";
+import { inTurns, type Pausable } from "../../contract/machine/pausable.ts";
 import { readNpy } from "../../engine/npy.ts";
 import type { TrainJointTask, TrainNetworkTask, TrainResult } from "../../engine/pool/network-protocol.ts";
 import { isConstant, sampleDeviation } from "../../evaluate/statistics.ts";
@@ -35,16 +35,26 @@ export function memberName(name: string, member: number, ensemble: number): stri
 /**
  * The task of a member, on the matrices of the first one's task. It has seeds and a file of predictions of its own.
  * @param first the task of member 0, which is that of a network alone.
+ * @param name of the network, with which the label begins.
  */
-export function memberTask<T extends TrainNetworkTask | TrainJointTask>(
-  first: T,
+export function memberTask(
+  first: TrainNetworkTask | TrainJointTask,
+  name: string,
   member: number,
   ensemble: number,
-): T {
+): TrainNetworkTask | TrainJointTask {
   if (ensemble === 1) return first;
-  const label = first.label === undefined ? `member ${member}` : memberName(first.label, member, ensemble);
-  const predictions = { ref: first.predictions.ref.replace(/(?=\.npy$)/, `-${member}`) };
-  return { ...first, label, member, predictions };
+  const predictions = predictionsOf(first, member, ensemble);
+  return { ...first, label: memberName(name, member, ensemble), member, predictions };
+}
+
+/** The file of a member's predictions. @param first the task of member 0. */
+export function predictionsOf(
+  { predictions }: Pick<TrainNetworkTask, "predictions">,
+  member: number,
+  ensemble: number,
+): { readonly ref: string } {
+  return ensemble === 1 ? predictions : { ref: predictions.ref.replace(/(?=\.npy$)/, `-${member}`) };
 }
 
 /**
@@ -58,12 +68,12 @@ export async function trainedNetwork(
   signal: AbortSignal,
 ): Promise<TrainedNetwork> {
   const [first, ...further] = results;
-  const { mean, spreads } = meanForecast(results, network.latest());
+  const { mean, spreads } = await inTurns(meanForecast(results, network), signal);
   const tickers = await inTurns(network.forecasts(mean), signal);
   return {
     tickers: tickers.map((ticker, i) => ({
       ...withConstantWarning(ticker, results),
-      ...(further.length === 0 ? {} : { spread: spreads[i]! }),
+      ...(spreads === undefined ? {} : { spread: spreads[i]! }),
     })),
     record: {
       ...recordOf(first!),
@@ -75,22 +85,24 @@ export async function trainedNetwork(
 /**
  * The mean of the predictions, element by element: added up in the order of the members, then divided once. NaN where
  * a ticker has no window. One member's predictions are in memory at a time.
- * @param latest of each ticker where its last score row stands among the predictions.
- * @returns `spreads` the standard deviation (ddof 1) of the members there, log-return.
+ * @returns `spreads` of an ensemble, of each ticker the standard deviation (ddof 1) of the members at its last score row, log-return.
  */
-export function meanForecast(
+function* meanForecast(
   results: readonly Pick<TrainResult, "predictions">[],
-  latest: readonly number[],
-): { readonly mean: Float64Array; readonly spreads: readonly number[] } {
+  network: Pick<PlannedNetwork, "latest">,
+): Pausable<{ readonly mean: Float64Array; readonly spreads?: readonly number[] }> {
   const [first, ...further] = results;
   const mean = readNpy(first!.predictions);
+  if (further.length === 0) return { mean };
+  const latest = network.latest();
   const told = latest.map((at) => [mean[at]!]);
   for (const { predictions } of further) {
+    yield 0;
     const own = readNpy(predictions);
     for (let i = 0; i < mean.length; i++) mean[i]! += own[i]!;
     for (const [j, at] of latest.entries()) told[j]!.push(own[at]!);
   }
-  if (further.length > 0) for (let i = 0; i < mean.length; i++) mean[i]! /= results.length;
+  for (let i = 0; i < mean.length; i++) mean[i]! /= results.length;
   return { mean, spreads: told.map((values) => sampleDeviation(Float64Array.from(values))) };
 }
 

@@ -89,12 +89,7 @@ function jointNetwork(
             scale_rows: train.at(-1)! + 1,
           })),
         },
-        files: [
-          ...plan.members.map(({ panel }) => panel.x.ref),
-          written.ends.ref,
-          written.labels.ref,
-          written.predictions.ref,
-        ],
+        files: [...plan.members.map(({ panel }) => panel.x.ref), written.ends.ref, written.labels.ref],
       };
     },
     latest: () =>

@@ -94,7 +94,7 @@ function tickerNetwork(
           x,
           parts,
         },
-        files: [x.ref, written.ends.ref, written.labels.ref, written.predictions.ref],
+        files: [x.ref, written.ends.ref, written.labels.ref],
       };
     },
     latest: () => [validate.length + calibrate.length + score.length - 1],

@@ -79,7 +79,7 @@ export interface PlannedNetwork {
 export interface WrittenTask {
   /** Of a network alone, and of member 0 of an ensemble. */
   readonly task: TrainNetworkTask | TrainJointTask;
-  /** Files that the job removes once every member is done; those of further members' predictions are not among them. */
+  /** Files that the job removes once every member is done, besides those of the predictions. */
   readonly files: readonly string[];
 }
 

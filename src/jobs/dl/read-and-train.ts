@@ -2,6 +2,7 @@ import type { DlSettings } from "../../contract/config/dl-settings.ts";
 import { inTurns } from "../../contract/machine/pausable.ts";
 import { compareCodePoints } from "../../contract/market/ticker-order.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
+import { jointThreads } from "../../engine/pool/cluster-capacity.ts";
 import { datesOf } from "../../panel/as-of.ts";
 import type { JobContext, JobEngine, JobRequest } from "../shared/job.ts";
 import { type Inputs, openInputs } from "../shared/read-inputs.ts";
@@ -41,15 +42,14 @@ export async function readAndTrain(
     (signal) => readAndPlan(request, { ...context, signal }, settings, workFolder),
   );
   const { signal, report } = context;
-  const { ensemble } = settings;
-  const { cpus, slots, gpus } = await pool.capacity;
+  const capacity = await pool.capacity;
   const outcome = await trainNetworks(plan.networks, {
     pool,
     device,
-    // Members of a joint network share the cores; no byte depends on it.
-    threads: Math.min(cpus, Math.ceil(slots / ensemble)),
-    gpus,
-    ensemble,
+    threads: jointThreads(capacity),
+    slots: capacity.slots,
+    gpus: capacity.gpus,
+    ensemble: settings.ensemble,
     epochs: settings.training.epochs,
     signal,
     report,

@@ -75,7 +75,7 @@ function network(name: string, windows: number, label = (i: number) => Math.sin(
         parts,
         predictions: { ref: file("p") },
       };
-      return { task, files: [task.x.ref, task.ends.ref, task.labels.ref, file("p")] };
+      return { task, files: [task.x.ref, task.ends.ref, task.labels.ref] };
     },
     latest: () => [14],
     *forecasts(predicted) {
@@ -92,6 +92,7 @@ function options(ensemble = 1): TrainOptions {
     pool,
     device: "cpu",
     threads: 1,
+    slots: 1,
     gpus: 1,
     epochs: EPOCHS,
     ensemble,

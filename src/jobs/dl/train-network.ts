@@ -1,10 +1,11 @@
+import { Turns } from "../../contract/machine/pausable.ts";
 import type { Report } from "../../contract/output/job-events.ts";
-import type { Failure } from "../../contract/problems/failures.ts";
-import type { EpochProgress, TrainResult } from "../../engine/pool/network-protocol.ts";
+import type { EpochProgress } from "../../engine/pool/network-protocol.ts";
 import type { EnginePool } from "../../engine/pool/pool.ts";
+import { runEach } from "../shared/run-concurrently.ts";
 import type { FitTimings } from "../shared/timings.ts";
-import { memberTask, removeFiles, type TrainedNetwork, trainedNetwork } from "./ensemble.ts";
 import type { EpochCount } from "./epoch-count.ts";
+import { type Member, membersInTurn, type NamedResult, NetworkMembers } from "./network-members.ts";
 import type { PlannedNetwork } from "./planned-network.ts";
 import { costsOneTicker } from "./ticker-errors.ts";
 
@@ -12,9 +13,11 @@ export interface TrainOptions {
   readonly pool: EnginePool;
   /** As the engine resolved it. */
   readonly device: string;
-  /** Threads that a joint network may use. */
+  /** Threads that each member of a joint network may use. */
   readonly threads: number;
-  /** Stacks at a time. */
+  /** Tasks of one thread at a time. */
+  readonly slots: number;
+  /** Stacks, or members of a joint network, at a time on GPUs. */
   readonly gpus: number;
   /** The most that a network trains. */
   readonly epochs: number;
@@ -25,63 +28,67 @@ export interface TrainOptions {
   readonly timings: FitTimings;
 }
 
-/** The name of a network, and what was trained or why its ticker failed. */
-export type NamedResult = readonly [name: string, result: TrainedNetwork | Failure];
-
 /**
- * Trains one network, each member of its ensemble in a task of its own. Where a member fails, its network does.
+ * Trains networks, each member in a task of its own, in their order. Where a member fails, its network does.
+ * @param width tasks that are trained or wait in the pool at a time.
  * @throws MucastError of the engine where it is not about one ticker, or where the network is a joint one.
  */
-export async function trainNetwork(
-  network: PlannedNetwork,
-  { pool, device, threads, ensemble, signal, timings }: TrainOptions,
+export async function trainEach(
+  networks: readonly PlannedNetwork[],
+  width: number,
+  options: TrainOptions,
   count: EpochCount,
-): Promise<NamedResult> {
-  const { name } = network;
-  const { task, files } = await network.task({ device, threads, signal });
-  const tasks = Array.from({ length: ensemble }, (_, member) => memberTask(task, member, ensemble));
-  try {
-    const results = await runMembers(ensemble, signal, async (member, inner): Promise<TrainResult> => {
-      const onProgress = (progress: EpochProgress) => count.epoch(name, member, progress);
-      const result = await pool.run(tasks[member]!, { signal: inner, onProgress });
-      timings.add(name, result.seconds);
-      count.finish(name, member);
-      return result;
-    });
-    timings.finish(name);
-    return [name, await trainedNetwork(network, results, signal)];
-  } catch (error) {
-    if (network.joint || !costsOneTicker(error)) throw error;
-    count.finishAll(name);
-    return [name, { ticker: name, code: error.code, message: error.message }];
-  } finally {
-    removeFiles([...files, ...tasks.map(({ predictions }) => predictions.ref)]);
-  }
-}
-
-/**
- * Runs all members at the same time. One that fails aborts those after it, and the error of the first that fails is thrown,
- * so that it is the same whichever was there first. An error that is not about a ticker aborts all.
- * @returns what each member has left, once none runs any more.
- */
-export async function runMembers<T>(
-  ensemble: number,
-  signal: AbortSignal,
-  run: (member: number, signal: AbortSignal) => Promise<T>,
-): Promise<T[]> {
-  if (ensemble === 1) return [await run(0, signal)];
-  const faults = Array.from({ length: ensemble }, () => new AbortController());
-  const running = faults.map(async (fault, member) => {
-    try {
-      return await run(member, AbortSignal.any([signal, fault.signal]));
-    } catch (error) {
-      const from = costsOneTicker(error) ? member + 1 : 0;
-      for (const other of faults.slice(from)) other.abort(error);
-      throw error;
+): Promise<readonly NamedResult[]> {
+  const { ensemble } = options;
+  const all = networks.map((network) => new NetworkMembers(network, ensemble));
+  const waiting = membersInTurn(all);
+  await runEach(options.signal, async (start, signal) => {
+    const turns = new Turns(signal);
+    for (let lane = 0; lane < Math.min(width, networks.length * ensemble); lane++) {
+      start(trainWaiting(waiting, { ...options, signal }, count));
+      await turns.pauseIfOver(); // Each network writes its matrices as it starts.
     }
   });
-  await Promise.allSettled(running);
-  const results: T[] = [];
-  for (const one of running) results.push(await one);
-  return results;
+  return all.map(({ named }) => named);
+}
+
+/** Trains the next member that waits, until none does. */
+async function trainWaiting(
+  waiting: Iterable<Member>,
+  options: TrainOptions,
+  count: EpochCount,
+): Promise<void> {
+  for (const next of waiting) await trainMember(next, options, count);
+}
+
+async function trainMember(next: Member, options: TrainOptions, count: EpochCount): Promise<void> {
+  const { of, member } = next;
+  const { name } = of.network;
+  const { pool, device, threads, signal, timings } = options;
+  const task = await of.task(member, { device, threads, signal });
+  const onProgress = (progress: EpochProgress) => count.epoch(name, member, progress);
+  const result = await pool.run(task, { signal, onProgress }).catch((error: unknown) => {
+    if (!costsOneTicker(error)) throw error;
+    return error;
+  });
+  if ("code" in result) await of.fail(member, result);
+  else {
+    timings.add(name, result.seconds);
+    await of.finish(member, result, signal);
+  }
+  reportEnd(next, options, count);
+}
+
+/** Reports that a member has ended; members that never begin count as done once their network has failed. */
+export function reportEnd(
+  { of, member }: Member,
+  { timings }: Pick<TrainOptions, "timings">,
+  count: EpochCount,
+): void {
+  const { name, joint } = of.network;
+  if (of.hasFailed && joint) return; // The job fails.
+  count.finish(name, member);
+  if (!of.isDone) return;
+  timings.finish(name);
+  if (of.hasFailed) count.finishAll(name);
 }

@@ -98,11 +98,18 @@ function network(name: string, size = 1, joint = false): PlannedNetwork {
   };
 }
 
-function train(pool: FakePool, networks: readonly PlannedNetwork[], device = "cpu", gpus = 1, ensemble = 1) {
+function train(
+  pool: FakePool,
+  networks: readonly PlannedNetwork[],
+  device = "cpu",
+  gpus = 1,
+  ensemble = 1,
+  cores = { slots: 2, threads: 1 },
+) {
   return trainNetworks(networks, {
     pool: pool as unknown as EnginePool,
     device,
-    threads: 1,
+    ...cores,
     gpus,
     epochs: 4,
     ensemble,
@@ -247,6 +254,83 @@ for (const device of ["cpu", "cuda:0"]) {
     assert.match(failures[0]!.message, /the first/);
   });
 }
+
+for (const [device, gpus, slots, threads, width] of [
+  ["cpu", 1, 2, 2, 1],
+  ["cpu", 1, 9, 4, 2],
+  ["cpu", 1, 1, 1, 1],
+  ["cuda:0", 1, 16, 4, 1],
+  ["cuda:0", 2, 16, 4, 2],
+] as const) {
+  test(`${width} members of a joint network run at a time on ${slots} slots of ${device} with ${threads} threads each, and ${gpus} GPUs`, async () => {
+    const pool = new FakePool({}, width);
+    await train(pool, [network("portfolio", 1, true)], device, gpus, 5, { slots, threads });
+    assert.deepEqual([pool.mostAtOnce, pool.started.length, pool.stacks], [width, 5, []]);
+  });
+}
+
+test("members of a joint network that has failed are not begun, and the error names the first that failed", async () => {
+  const failing = { "portfolio member 1": new MucastError("diverged", "why", { epoch: 3 }) };
+  const pool = new FakePool(failing);
+  const training = train(pool, [network("portfolio", 1, true)], "cpu", 1, 5);
+  await assert.rejects(training, failing["portfolio member 1"]);
+  assert.ok(pool.started.length < 5);
+});
+
+test("of 50 members of each network no more wait in the pool than there are networks, and all are trained", async () => {
+  const pool = new FakePool({}, 20);
+  const names = Array.from({ length: 20 }, (_, index) => `T${index}`);
+  const { trained } = await train(
+    pool,
+    names.map((name) => network(name)),
+    "cpu",
+    1,
+    50,
+  );
+  assert.deepEqual([pool.mostAtOnce, pool.started.length, trained.length], [20, 1_000, 20]);
+});
+
+for (const device of ["cpu", "cuda:0"]) {
+  test(`on ${device} an error that is not about a ticker ends the job, also beside one that is`, async () => {
+    const pool = new FakePool({
+      "A member 0": new MucastError("diverged", "why"),
+      "A member 1": new MucastError("output_failed", "disk full"),
+    });
+    await assert.rejects(train(pool, [network("A")], device, 1, 2), { code: "output_failed" });
+  });
+
+  test(`on ${device} a member whose worker dies costs its ticker, and no other`, async () => {
+    const pool = new FakePool({ "A member 2": new MucastError("engine_crashed", "A member 2: it died") });
+    const stacked = device !== "cpu";
+    const networks = [network("A", 2), ...(stacked ? [] : [network("B")])];
+    const { trained, failures } = await train(pool, networks, device, 1, 3);
+    assert.deepEqual(
+      trained.map(({ ticker }) => ticker),
+      stacked ? [] : ["B"],
+    );
+    assert.deepEqual(
+      failures.map(({ ticker, code }) => [ticker, code]),
+      [["A", "engine_crashed"]],
+    );
+  });
+}
+
+test("a worker that dies costs an ensemble whose other members are in another stack", async () => {
+  const pool = new FakePool({ "T1 member 30": new MucastError("engine_crashed", "the worker died") });
+  const networks = [network("T0", 3), network("T1", 2), network("T2", 1)];
+  const { trained, failures } = await train(pool, networks, "cuda:0", 1, 50);
+  assert.deepEqual(
+    trained.map(({ ticker }) => ticker),
+    ["T0"],
+  );
+  assert.deepEqual(
+    failures.map(({ ticker, message }) => [ticker, message]),
+    [
+      ["T1", "T1 member 14: the worker died"],
+      ["T2", "T2 member 0: the worker died"],
+    ],
+  );
+});
 
 test("members of a network that has failed are in no later stack", async () => {
   const failing = { "T0 member 1": new MucastError("diverged", "why") };

@@ -1,11 +1,10 @@
-import { Turns } from "../../contract/machine/pausable.ts";
 import { compareCodePoints } from "../../contract/market/ticker-order.ts";
 import type { Failure } from "../../contract/problems/failures.ts";
-import { runEach } from "../shared/run-concurrently.ts";
 import type { TrainingRecord } from "./ensemble.ts";
 import { EpochCount } from "./epoch-count.ts";
+import type { NamedResult } from "./network-members.ts";
 import type { PlannedNetwork, TrainedTicker } from "./planned-network.ts";
-import { type NamedResult, type TrainOptions, trainNetwork } from "./train-network.ts";
+import { type TrainOptions, trainEach } from "./train-network.ts";
 import { trainStacks } from "./train-stacks.ts";
 
 export interface TrainOutcome {
@@ -28,21 +27,26 @@ export async function trainNetworks(
   const count = new EpochCount(networks.length, options, options.report);
   // The largest first, so that at the end no worker is alone with a large one.
   const queue = networks.toSorted((a, b) => b.size - a.size || compareCodePoints(a.name, b.name));
-  const inStacks = options.device !== "cpu" && !queue.some(({ joint }) => joint);
-  const results = await runEach<readonly NamedResult[]>(options.signal, async (start, signal) => {
-    const inner = { ...options, signal };
-    if (inStacks) {
-      start(trainStacks(queue, inner, count));
-      return;
-    }
-    const turns = new Turns(signal);
-    for (const network of queue) {
-      start(trainNetwork(network, inner, count).then((result) => [result]));
-      await turns.pauseIfOver(); // Each network writes its matrices as it starts.
-    }
-  });
+  const areJoint = queue.some(({ joint }) => joint);
+  const results =
+    options.device !== "cpu" && !areJoint
+      ? await trainStacks(queue, options, count)
+      : await trainEach(queue, areJoint ? jointWidth(options) : singleWidth(queue, options), options, count);
   options.timings.finishAll();
-  return sortOutcome(results.flat());
+  return sortOutcome(results);
+}
+
+/**
+ * Members of a joint network at a time. Each holds the panel of all tickers, so that there are no more than fill the cores with
+ * their threads, and on GPUs one on each.
+ */
+function jointWidth({ device, slots, threads, gpus }: TrainOptions): number {
+  return device === "cpu" ? Math.max(1, Math.floor(slots / threads)) : gpus;
+}
+
+/** A task a network, and of few networks so many that each slot has its next one waiting. */
+function singleWidth(networks: readonly PlannedNetwork[], { slots }: TrainOptions): number {
+  return Math.max(networks.length, 2 * slots);
 }
 
 function sortOutcome(results: readonly NamedResult[]): TrainOutcome {

@@ -274,7 +274,7 @@ test("the members of an ensemble are courses of their network, and all of them c
     networks[0]!.finding,
     /^AAA, member 0 of 3: the best of 12 epochs was number 4,.* after epoch 5 to 6\.$/,
   );
-  assert.match(finding, /^Of 24 networks none was best after its first epoch/);
+  assert.match(finding, /^Of 24 members none was best after its first epoch/);
   const spreads = new Map(report.mu.data!.bars.map(({ ticker, spread }) => [ticker, spread]));
   assert.deepEqual(
     [spreads.get("AAA"), reportOn(TEXTS.network).mu.data!.bars[0]!.spread],

@@ -73,7 +73,7 @@ function findingOf(trained: readonly TrainedNetwork[]): string {
   const networks = trained.flatMap((network): Course[] => [network, ...network.members]);
   const first = networks.filter(({ bestEpoch }) => bestEpoch === 1).length;
   const last = networks.filter(({ bestEpoch, validationLoss }) => bestEpoch === validationLoss.length).length;
-  const all = countedRows(networks.length, "network");
+  const all = countedRows(networks.length, networks.length > trained.length ? "member" : "network");
   const early =
     first === 0
       ? "none was best after its first epoch"

@@ -1,0 +1,111 @@
+import { MucastError } from "../../contract/errors/errors.ts";
+import type { Failure } from "../../contract/problems/failures.ts";
+import type { TrainJointTask, TrainNetworkTask, TrainResult } from "../../engine/pool/network-protocol.ts";
+import { memberTask, predictionsOf, removeFiles, type TrainedNetwork, trainedNetwork } from "./ensemble.ts";
+import type { PlannedNetwork, WrittenTask } from "./planned-network.ts";
+
+/** One member of a network, which has begun. */
+export interface Member {
+  readonly of: NetworkMembers;
+  readonly member: number;
+}
+
+/** Why a member failed: an error of its task, or of its place in a stack. */
+type Fault = MucastError | Pick<Failure, "code" | "message">;
+
+/** The name of a network, and what was trained or why its ticker failed. */
+export type NamedResult = readonly [name: string, result: TrainedNetwork | Failure];
+
+/**
+ * The members of one network, on matrices that are written as the first of them begins and removed as the last one ends. They
+ * begin in their order, and none begins once one has failed; those that have begun go on, so that the first of those
+ * that fail is the same whichever ends first.
+ */
+export class NetworkMembers {
+  readonly network: PlannedNetwork;
+  readonly ensemble: number;
+  #written: Promise<WrittenTask> | undefined;
+  /** Members that have begun and not ended. */
+  #running = 0;
+  readonly #results = new Map<number, TrainResult>();
+  readonly #errors = new Map<number, Fault>();
+  #trained: TrainedNetwork | undefined;
+
+  constructor(network: PlannedNetwork, ensemble: number) {
+    this.network = network;
+    this.ensemble = ensemble;
+  }
+
+  get hasFailed(): boolean {
+    return this.#errors.size > 0;
+  }
+
+  /** No member runs, and none will. */
+  get isDone(): boolean {
+    return this.#running === 0 && (this.hasFailed || this.#trained !== undefined);
+  }
+
+  /** A member will run: from now on until it ends the matrices stay. */
+  begin(): void {
+    this.#running++;
+  }
+
+  /** The task of a member that has begun. @throws as PlannedNetwork's `task` does. */
+  async task(
+    member: number,
+    means: Parameters<PlannedNetwork["task"]>[0],
+  ): Promise<TrainNetworkTask | TrainJointTask> {
+    this.#written ??= this.network.task(means);
+    const { task } = await this.#written;
+    return memberTask(task, this.network.name, member, this.ensemble);
+  }
+
+  /** Ends a member that was trained; the last one with the forecasts of all. @throws the reason of `signal`. */
+  async finish(member: number, result: TrainResult, signal: AbortSignal): Promise<void> {
+    this.#results.set(member, result);
+    if (this.#results.size === this.ensemble) {
+      const results = Array.from({ length: this.ensemble }, (_, place) => this.#results.get(place)!);
+      this.#trained = await trainedNetwork(this.network, results, signal);
+    }
+    await this.#end();
+  }
+
+  /** Ends a member that failed. */
+  async fail(member: number, error: Fault): Promise<void> {
+    this.#errors.set(member, error);
+    await this.#end();
+  }
+
+  /**
+   * What was trained, or why the first of the members that failed did; once none runs any more.
+   * @throws that member's error where the network is a joint one.
+   */
+  get named(): NamedResult {
+    const { name, joint } = this.network;
+    const error = this.#errors.get(Math.min(...this.#errors.keys()));
+    if (error === undefined) return [name, this.#trained!];
+    if (joint && error instanceof MucastError) throw error;
+    return [name, { ticker: name, code: error.code, message: error.message }];
+  }
+
+  async #end(): Promise<void> {
+    this.#running--;
+    if (!this.isDone) return;
+    const { files, task } = await this.#written!;
+    const predictions = Array.from(
+      { length: this.ensemble },
+      (_, member) => predictionsOf(task, member, this.ensemble).ref,
+    );
+    removeFiles([...files, ...predictions]);
+  }
+}
+
+/** Every member of every network, each begun as it is taken; those of a network that has failed are left out. */
+export function* membersInTurn(networks: readonly NetworkMembers[]): Generator<Member, void, void> {
+  for (const of of networks) {
+    for (let member = 0; member < of.ensemble && !of.hasFailed; member++) {
+      of.begin();
+      yield { of, member };
+    }
+  }
+}
