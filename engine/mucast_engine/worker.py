@@ -28,6 +28,7 @@ def serve(connection: socket.socket, folder: Path) -> None:
 
 
 # Progress of small fits travels together, and with the answer: each message wakes the worker, the host and the caller.
+# That of an epoch is sent at once: the next one may take minutes.
 TELL_SECONDS = 0.05
 
 
@@ -38,7 +39,7 @@ def _work(number: int, text: bytes, store: ArrayStore, connection: socket.socket
     def progress(update: Message) -> None:
         nonlocal told_at
         untold.extend(_line({"id": number, "event": "progress", **update}))
-        if time.monotonic() - told_at >= TELL_SECONDS:
+        if "fit" not in update or time.monotonic() - told_at >= TELL_SECONDS:
             connection.sendall(untold)
             untold.clear()
             told_at = time.monotonic()

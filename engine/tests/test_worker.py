@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from regressors import spec_of
+from stack_tasks import own_tasks
 from task_files import Task
 
 from mucast_engine import worker
@@ -23,6 +24,19 @@ class RecordedSocket(socket.socket):
         self.sent.append(bytes(data))
 
 
+Lines = list[dict[str, Any]]
+
+
+def served(task: Task, folder: Path) -> list[Lines]:
+    """The lines of each message that a worker sends for one task, whose id is 7."""
+    ours, theirs = socket.socketpair()
+    with ours, RecordedSocket(theirs.detach()) as connection:
+        ours.sendall(b"7\t" + json.dumps(task).encode() + b"\n")
+        ours.shutdown(socket.SHUT_WR)
+        worker.serve(connection, folder)
+    return [[json.loads(line) for line in message.splitlines()] for message in connection.sent]
+
+
 @pytest.mark.parametrize(("seconds", "counts"), [(math.inf, [4]), (0, [1, 1, 1, 1])])
 def test_progress_is_told_before_the_answer_and_at_the_latest_with_it(
     seconds: float,
@@ -32,12 +46,7 @@ def test_progress_is_told_before_the_answer_and_at_the_latest_with_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(worker, "TELL_SECONDS", seconds)
-    ours, theirs = socket.socketpair()
-    with ours, RecordedSocket(theirs.detach()) as connection:
-        ours.sendall(b"7\t" + json.dumps(make_task(spec_of("Ridge"))).encode() + b"\n")
-        ours.shutdown(socket.SHUT_WR)
-        worker.serve(connection, tmp_path)
-    told = [[json.loads(line) for line in message.splitlines()] for message in connection.sent]
+    told = served(make_task(spec_of("Ridge")), tmp_path)
     assert [len(lines) for lines in told] == counts
     lines = [line for message in told for line in message]
     assert {line["id"] for line in lines} == {7}
@@ -46,4 +55,16 @@ def test_progress_is_told_before_the_answer_and_at_the_latest_with_it(
         ("progress", 1),
         ("progress", 2),
         ("result", None),
+    ]
+
+
+def test_progress_of_epochs_is_told_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "TELL_SECONDS", math.inf)
+    networks = own_tasks(tmp_path, "mlp")
+    told = served({"task": "train_stack", "networks": networks, "device": "cpu"}, tmp_path)
+    assert [len(lines) for lines in told] == [1] * len(told)
+    lines = [line for message in told for line in message]
+    assert lines[-1]["event"] == "result"
+    assert [(line["ticker"], line["epoch"]) for line in lines[:-1]] == [
+        (network["ticker"], epoch) for epoch in (1, 2, 3) for network in networks
     ]
