@@ -52,7 +52,7 @@ export interface FitOptions {
 /**
  * Writes a ticker's matrix, drops the copy in memory (`fitTickers` says why), and fits the ticker.
  * @param index number of the ticker within the job: file names never hold a ticker's name.
- * @param onFit called after each fit.
+ * @param onFit called after each fit, once, also where a worker dies and the engine tries again.
  * @returns the failure where the engine's error costs this ticker alone.
  * @throws MucastError output_failed, at once, where the work folder's disk is full; of the engine.
  */
@@ -116,10 +116,14 @@ async function fitMatrix(
     for (const [part, fits] of cutFits(plan.fits, options.expectedTickers, slots).entries()) {
       const predictions = join(workFolder, `p${index}-${part}.npy`);
       files.push(predictions);
+      let told = 0;
       tasks.push(
         pool.run(fitTask(panel.ticker, settings, matrix, fits, predictions), {
           signal,
-          onProgress: ({ seconds }) => {
+          onProgress: ({ fit, seconds }) => {
+            // A worker that dies may have told some; the second attempt tells them again.
+            if (fit < told) return;
+            told = fit + 1;
             timings.add(panel.ticker, seconds);
             onFit();
           },

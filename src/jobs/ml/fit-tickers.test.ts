@@ -5,10 +5,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { parseMlSettings } from "../../contract/config/ml-settings.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
 import type { EnginePool } from "../../engine/pool/pool.ts";
 import type { TickerPanel } from "../../panel/ticker-panel.ts";
 import { FitTimings } from "../shared/timings.ts";
 import { fitTickers } from "./fit-tickers.ts";
+import { planFits } from "./plan-fits.ts";
 
 const { settings } = parseMlSettings('{"ML params": {"model": "ridge"}}');
 
@@ -18,31 +20,32 @@ const CAPACITIES = {
   "a cluster that does not answer": new Promise<never>(() => undefined),
 };
 
+const DAYS = Int32Array.from({ length: 100 }, (_, i) => i);
+const PANEL: TickerPanel = {
+  ticker: "a",
+  columns: ["f"],
+  days: DAYS,
+  x: new Float64Array(100),
+  y: new Float64Array(100),
+  labelDays: DAYS,
+  volatility: new Float64Array(100),
+  fit: DAYS.subarray(0, 90),
+  score: DAYS.subarray(90),
+  lastPriceDay: 99,
+  lastFeatureDay: 99,
+  warmUp: { rows: 0, feature: undefined },
+  warnings: [],
+  counts: {} as TickerPanel["counts"],
+};
+
 for (const [engine, capacity] of Object.entries(CAPACITIES)) {
   test(`a fault of ${engine} aborts the reading, also while its blob stalls, and is thrown`, async () => {
     const workFolder = mkdtempSync(join(tmpdir(), "mucast-fit-"));
     const fault = new Error("the engine's host died twice");
     const trial = Promise.withResolvers<void>();
-    const days = Int32Array.from({ length: 40 }, (_, i) => i);
-    const panel: TickerPanel = {
-      ticker: "a",
-      columns: ["f"],
-      days,
-      x: new Float64Array(40),
-      y: new Float64Array(40),
-      labelDays: days,
-      volatility: new Float64Array(40),
-      fit: days.subarray(0, 30),
-      score: days.subarray(30),
-      lastPriceDay: 39,
-      lastFeatureDay: 39,
-      warmUp: { rows: 0, feature: undefined },
-      warnings: [],
-      counts: {} as TickerPanel["counts"],
-    };
     const running = fitTickers(
       async function* (signal) {
-        yield panel;
+        yield PANEL;
         trial.reject(fault);
         await once(signal, "abort");
         throw new Error("the reading was aborted");
@@ -63,6 +66,43 @@ for (const [engine, capacity] of Object.entries(CAPACITIES)) {
     rmSync(workFolder, { recursive: true });
   });
 }
+
+test("fits that a second attempt tells again count once", async () => {
+  const workFolder = mkdtempSync(join(tmpdir(), "mucast-fit-"));
+  // The worker dies after all fits but the last, the next one after the last.
+  const run: EnginePool["run"] = async (task, { onProgress } = {}) => {
+    if (task.task !== "fit_predict") throw new Error(`no fits: ${task.task}`);
+    const told = task.fits.map(
+      (_, fit) => ({ fit, seconds: 0 }) as Parameters<NonNullable<typeof onProgress>>[0],
+    );
+    for (const progress of [...told.slice(0, -1), ...told]) onProgress?.(progress);
+    throw new MucastError("engine_crashed", "the worker died 2 times");
+  };
+  const counts: number[] = [];
+  const outcome = await fitTickers(
+    async function* () {
+      yield PANEL;
+    },
+    {
+      settings,
+      // Whether a worker dies before or after it tells a fit is a race; this one tells what such a pool tells.
+      pool: { capacity: Promise.resolve({ slots: 1 }), run } as unknown as EnginePool,
+      workFolder,
+      signal: new AbortController().signal,
+      trial: Promise.resolve(),
+      // So many that a ticker's fits are one task.
+      expectedTickers: 1_000,
+      timings: new FitTimings({}),
+      onFits: ({ done }) => counts.push(done),
+    },
+  );
+  assert.equal(outcome.failures[0]?.code, "engine_crashed");
+  const { fits } = planFits(PANEL, settings);
+  assert.ok(fits.length > 1);
+  // The first says that all tickers are read.
+  assert.deepEqual(counts, [0, ...fits.map((_, fit) => fit + 1)]);
+  rmSync(workFolder, { recursive: true });
+});
 
 test("tickers that failed before any fit are listed by code point, whatever the order of the blob", async () => {
   const failed = ["b", "10", "A", "9"].map((ticker) => ({
