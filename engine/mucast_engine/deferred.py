@@ -22,8 +22,10 @@ def deferred(modules: list[str]) -> Iterator[None]:
 
 
 def _remove_stand_ins() -> None:
-    for name in [name for name, module in sys.modules.items() if isinstance(module, _StandIn)]:
-        del sys.modules[name]
+    # Other threads may import meanwhile, and so may a module that is looked at.
+    for name, module in list(sys.modules.items()):
+        if isinstance(module, _StandIn):
+            sys.modules.pop(name, None)
 
 
 class _StandIn(ModuleType):
@@ -56,4 +58,6 @@ class _Named:
         return real(*args, **named)
 
     def __getattr__(self, name: str) -> object:
+        if name.startswith("__"):  # Python looks for them, such as a copy that has no attributes yet.
+            raise AttributeError(name)
         return getattr(self._real(), name)

@@ -1,3 +1,4 @@
+import copy
 import importlib
 import sys
 from collections.abc import Iterator
@@ -53,6 +54,28 @@ def test_a_use_during_the_import_gets_the_module_itself() -> None:
     with deferred(MODULES):
         assert importlib.import_module("imports_numbers").twice(3) == 6
         assert importlib.import_module("unused_numbers").__file__ is not None
+
+
+def test_a_copy_of_what_was_named_is_used_alike() -> None:
+    twice = library().twice
+    copies = [copy.copy(twice), copy.deepcopy(twice)]
+    assert not set(MODULES) & set(sys.modules)
+    assert [copied(3) for copied in copies] == [6, 6]
+
+
+def test_modules_may_come_and_go_when_one_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Changing(ModuleType):
+        def __getattribute__(self, name: str) -> object:
+            if name == "__class__":
+                for more in ("changing.one", "changing.two"):
+                    monkeypatch.setitem(sys.modules, more, ModuleType(more))
+                sys.modules.pop(MODULES[0], None)
+            return super().__getattribute__(name)
+
+    monkeypatch.setitem(sys.modules, "changing", Changing("changing"))
+    with deferred(MODULES):
+        assert set(MODULES) <= set(sys.modules)
+    assert not set(MODULES) & set(sys.modules)
 
 
 def test_what_has_been_imported_stays() -> None:
